@@ -107,7 +107,7 @@ const everyRelease = [
     name: 'dynamodb-local',
     include: [
       'test/dynamodb-local/**/*.test.ts',
-      'test/adapters/{accounts,deliveries,dynamodb,notifications,tokens}/**/*.test.ts',
+      'test/adapters/{accounts,audits,deliveries,dynamodb,notifications,tokens}/**/*.test.ts',
     ],
     globalSetup: 'test/dynamodb-local/start-dynamodb-local.ts',
     isolate: true,

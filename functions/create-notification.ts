@@ -1,15 +1,17 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
+import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
-import { jsonBody, requestUrl, valid } from '../shared/api/request.ts';
+import { notificationBody, requestUrl, valid } from '../shared/api/request.ts';
 import { assertFitsResponse, locationResponse } from '../shared/api/response.ts';
 import { parseNotification } from '../shared/contracts/notification.ts';
 import { parseEnvironment } from '../shared/environment.ts';
 
 const environment = parseEnvironment('create-notification');
 const client = createDocumentClient();
+const audits = createAuditLog(client, environment);
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 
 const limitOf = createAccountRepository(client, environment.ACCOUNTS_TABLE).limit(
@@ -22,12 +24,13 @@ export const handler = endpoint(
   'create-notification',
   tokenAuthentication(client, environment),
   (request) => {
-    const attributes = valid(parseNotification(jsonBody(request)));
+    const attributes = valid(parseNotification(notificationBody(request)));
     assertFitsResponse(attributes);
     return { attributes, collectionUrl: requestUrl(request, environment.LINK_SCHEME) };
   },
-  async ({ attributes, collectionUrl }, { tenant }) => {
-    const id = await notifications.create(tenant, attributes, await limitOf(tenant));
+  async ({ attributes, collectionUrl }, caller) => {
+    const { tenant } = caller;
+    const id = await notifications.create(tenant, attributes, audits.by(caller), await limitOf(tenant));
     return locationResponse(201, `${collectionUrl}/${id}`);
   },
 );

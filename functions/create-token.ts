@@ -1,3 +1,4 @@
+import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
@@ -10,6 +11,7 @@ import { parseEnvironment } from '../shared/environment.ts';
 
 const environment = parseEnvironment('create-token');
 const client = createDocumentClient();
+const audits = createAuditLog(client, environment);
 const tokens = createTokenRepository(client, environment.TOKENS_TABLE);
 
 /** POST /tokens: 201 with the new token, which is shown only once; 403 if the tenant has reached the limit. */
@@ -17,13 +19,9 @@ export const handler = endpoint(
   'create-token',
   tokenAuthentication(client, environment),
   (request) => valid(parseNewToken(jsonBody(request))),
-  async ({ label, role, days }, { tenant }) => {
-    const { id, token, expires_at_ms } = await tokens.issue({
-      tenant,
-      role,
-      label,
-      expiresInSeconds: days * DAY_SECONDS,
-    });
+  async ({ label, role, days }, caller) => {
+    const grant = { tenant: caller.tenant, role, label, expiresInSeconds: days * DAY_SECONDS };
+    const { id, token, expires_at_ms } = await tokens.issue(grant, audits.by(caller));
     return created({ id, token, role, label, expires_at: expires_at_ms });
   },
 );

@@ -1,3 +1,4 @@
+import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
@@ -10,6 +11,7 @@ import { parseEnvironment } from '../shared/environment.ts';
 
 const environment = parseEnvironment('delete-notification');
 const client = createDocumentClient();
+const audits = createAuditLog(client, environment);
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 
 /** DELETE /notifications/{notificationId}: 204; 403 for the default notification. */
@@ -17,9 +19,10 @@ export const handler = endpoint(
   'delete-notification',
   tokenAuthentication(client, environment),
   (request) => pathParameter(request, 'notificationId'),
-  async (id, { tenant }) => {
+  async (id, caller) => {
     assertChangeable(id);
-    if (!(await notifications.delete({ tenant, id }))) throw notFound('The notification');
+    if (!(await notifications.delete({ tenant: caller.tenant, id }, audits.by(caller))))
+      throw notFound('The notification');
     return noContent;
   },
 );

@@ -1,5 +1,6 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
+import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createDeliveryRepository } from '../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages } from '../shared/adapters/deliveries/failed-messages.ts';
@@ -15,6 +16,7 @@ import { parseEnvironment } from '../shared/environment.ts';
 
 const environment = parseEnvironment('redeliver');
 const client = createDocumentClient();
+const audits = createAuditLog(client, environment);
 const redeliver = createRedelivery(
   {
     notifications: createTargetReader(client, environment.NOTIFICATIONS_TABLE),
@@ -38,5 +40,8 @@ export const handler = endpoint(
     id: pathParameter(request, 'notificationId'),
     redelivery: valid(parseRedelivery(jsonBody(request))),
   }),
-  async ({ id, redelivery }, { tenant }, timeLeft) => accepted(await redeliver({ tenant, id }, redelivery, timeLeft)),
+  async ({ id, redelivery }, caller, timeLeft) => {
+    const record = () => audits.record(caller, { action: 'redeliver', target_id: id });
+    return accepted(await redeliver({ tenant: caller.tenant, id }, redelivery, timeLeft, record));
+  },
 );

@@ -1,16 +1,19 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
+import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
-import { jsonBody, valid } from '../shared/api/request.ts';
+import { notificationBody, valid } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { createTestRunner } from '../shared/api/test-runner.ts';
 import { parseDestination } from '../shared/contracts/notification.ts';
+import { serializeRequest } from '../shared/contracts/webhook-request.ts';
 import { parseEnvironment } from '../shared/environment.ts';
 
 const environment = parseEnvironment('test-new-notification');
 const client = createDocumentClient();
+const audits = createAuditLog(client, environment);
 const runTest = createTestRunner(
   createDailyCounters(client, environment.ACCOUNTS_TABLE),
   createAccountRepository(client, environment.ACCOUNTS_TABLE).limit('testsPerTenantPerDay', environment.TENANT_LIMITS),
@@ -21,6 +24,10 @@ const runTest = createTestRunner(
 export const handler = endpoint(
   'test-new-notification',
   tokenAuthentication(client, environment),
-  (request) => valid(parseDestination(jsonBody(request))),
-  async (destination, { tenant }) => ok(await runTest(tenant, destination)),
+  (request) => valid(parseDestination(notificationBody(request))),
+  async ({ webhook_request, ...destination }, caller) => {
+    const target = { ...destination, webhookRequest: serializeRequest(webhook_request) };
+    const record = () => audits.record(caller, { action: 'test-new-notification' });
+    return ok(await runTest(caller.tenant, target, record));
+  },
 );

@@ -1,5 +1,6 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
+import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
@@ -12,6 +13,7 @@ import { parseEnvironment } from '../shared/environment.ts';
 
 const environment = parseEnvironment('test-notification');
 const client = createDocumentClient();
+const audits = createAuditLog(client, environment);
 const notifications = createTargetReader(client, environment.NOTIFICATIONS_TABLE);
 const runTest = createTestRunner(
   createDailyCounters(client, environment.ACCOUNTS_TABLE),
@@ -24,9 +26,11 @@ export const handler = endpoint(
   'test-notification',
   tokenAuthentication(client, environment),
   (request) => pathParameter(request, 'notificationId'),
-  async (id, { tenant }) => {
+  async (id, caller) => {
+    const { tenant } = caller;
     const destination = await notifications.targets([{ tenant, id }]).find({ tenant, id });
     if (!destination) throw notFound('The notification');
-    return ok(await runTest(tenant, destination));
+    const record = () => audits.record(caller, { action: 'test-notification', target_id: id });
+    return ok(await runTest(tenant, destination, record));
   },
 );

@@ -82,27 +82,34 @@ export class Api extends Construct {
   /** Returns the access of each endpoint's function. The compiler requires an entry for every endpoint. */
   #access(
     { settings }: FunctionDefaults,
-    { notifications, tokens, accounts, deliveries }: Storage,
+    { notifications, tokens, accounts, deliveries, audits }: Storage,
     delivery: Delivery,
   ) {
     const caller = tokens
       .access('GetItem')
       .and(new ResourceAccess({ TOKEN_CACHE_SECONDS: String(settings.tokenCacheSeconds) }));
     const links = new ResourceAccess({ LINK_SCHEME: settings.linkScheme });
+    const audited = audits
+      .access('PutItem')
+      .and(new ResourceAccess({ AUDIT_RETENTION_DAYS: String(settings.auditRetentionDays) }));
     // A write may store a notification in chunks and clean up obsolete ones
     // (docs/decisions/storage.md#large-notifications).
     const writeActions = ['GetItem', 'PutItem', 'DeleteItem', 'BatchWriteItem', 'Query'] as const;
     const limits = accounts.access('GetItem').and(tenantLimitsOf(settings));
-    const testAccess = caller.and(accounts.access('UpdateItem')).and(limits).and(delivery.testAccess());
+    const testAccess = caller.and(audited).and(accounts.access('UpdateItem')).and(limits).and(delivery.testAccess());
     return {
       'create-notification': caller
         .and(notifications.access('UpdateItem', ...writeActions))
         .and(limits)
-        .and(links),
+        .and(links)
+        .and(audited),
       'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
       'get-notification': caller.and(notifications.access('GetItem', 'BatchGetItem')),
-      'update-notification': caller.and(notifications.access('BatchGetItem', ...writeActions)).and(links),
-      'delete-notification': caller.and(notifications.access('UpdateItem', ...writeActions)),
+      'update-notification': caller
+        .and(notifications.access('BatchGetItem', ...writeActions))
+        .and(links)
+        .and(audited),
+      'delete-notification': caller.and(notifications.access('UpdateItem', ...writeActions)).and(audited),
       'test-notification': testAccess.and(notifications.access('BatchGetItem')),
       'test-new-notification': testAccess,
       'list-notification-types': caller.and(links),
@@ -112,17 +119,19 @@ export class Api extends Construct {
         .and(notifications.access('BatchGetItem'))
         .and(deliveries.access('Query', 'BatchGetItem', 'BatchWriteItem'))
         .and(accounts.access('UpdateItem'))
+        .and(audited)
         .and(limits)
         .and(delivery.redeliveryAccess()),
       'get-account': caller
         .and(accounts.access('UpdateItem', 'BatchGetItem'))
         .and(notifications.access('GetItem'))
         .and(limits),
-      'update-account': caller.and(accounts.access('UpdateItem')),
-      'rotate-signing-secret': caller.and(accounts.access('GetItem', 'UpdateItem')),
+      'update-account': caller.and(accounts.access('GetItem', 'UpdateItem')).and(audited),
+      'rotate-signing-secret': caller.and(accounts.access('GetItem', 'UpdateItem')).and(audited),
       'list-tokens': caller.and(links),
-      'create-token': caller.and(tokens.access('PutItem')),
-      'revoke-token': caller.and(tokens.access('PutItem', 'DeleteItem')),
+      'create-token': caller.and(tokens.access('PutItem')).and(audited),
+      'revoke-token': caller.and(tokens.access('PutItem', 'DeleteItem')).and(audited),
+      'list-audits': caller.and(links).and(audits.access('Query')),
     } satisfies { [Name in EndpointName]: ResourceAccess<EnvironmentOf<Name>> };
   }
 }

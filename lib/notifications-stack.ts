@@ -81,13 +81,15 @@ const addMonitoring = (stack: Stack, settings: Settings, resources: MonitoredRes
   output('Dashboard', monitoring.dashboardName, 'Name of the CloudWatch dashboard');
 };
 
-/** Adds the settings that `ops verify` compares with quotas of the account. None is secret. */
+/** Adds the settings that `ops verify` and `ops tenant delete` need. None is secret. */
 const addSettingsOutput = (stack: Stack, settings: Settings): void => {
-  const { emailFrom, smsPerTenantPerDay, smsMonthlyBudgetUsd, lambdaConcurrencyQuota, deletionProtection } = settings;
+  const { emailFrom, smsPerTenantPerDay, smsMonthlyBudgetUsd, lambdaConcurrencyQuota } = settings;
+  const { deletionProtection, logRetentionDays } = settings;
+  const limits = { smsPerTenantPerDay, smsMonthlyBudgetUsd, lambdaConcurrencyQuota };
   outputOf(stack)(
     'Settings',
-    JSON.stringify({ emailFrom, smsPerTenantPerDay, smsMonthlyBudgetUsd, lambdaConcurrencyQuota, deletionProtection }),
-    'Settings that the account must permit, as JSON',
+    JSON.stringify({ emailFrom, ...limits, deletionProtection, logRetentionDays }),
+    'Settings that the account must permit, and of retention, as JSON',
   );
 };
 
@@ -121,6 +123,8 @@ const addOutputs = (
   );
   output('TenantLimits', tenantLimitsJson(settings), 'Limits of each tenant that has no overrides, as JSON');
   output('NotificationsTable', storage.notifications.table.tableName, 'DynamoDB table of notifications');
+  output('AuditsTable', storage.audits.table.tableName, 'DynamoDB table of audit entries');
+  output('AuditRetentionDays', String(settings.auditRetentionDays), 'How many days audit entries are kept');
   output(
     'QueueUrls',
     stack.toJsonString(queueUrls(delivery, emailEvents)),

@@ -104,7 +104,7 @@ const MEMORY_MB = [128, 10_240] as const;
 const CONCURRENCY = [2, 1_000] as const;
 
 /** The tables of the service, by their construct IDs in `Storage`. */
-const tableIds = ['Notifications', 'Accounts', 'Tokens', 'Deliveries'] as const;
+const tableIds = ['Notifications', 'Accounts', 'Tokens', 'Deliveries', 'Audits'] as const;
 
 /** Names of tables, written `Table=name,...`. The names follow the rules of DynamoDB. */
 const tableNames = () =>
@@ -149,6 +149,7 @@ const settingsShape = z.strictObject({
   notificationsPerTenant: tenantLimit('notificationsPerTenant').default(1_000),
   testsPerTenantPerDay: tenantLimit('testsPerTenantPerDay').default(200),
   redeliveriesPerTenantPerDay: tenantLimit('redeliveriesPerTenantPerDay').default(10_000),
+  auditRetentionDays: wholeNumber(1, 3_650).default(90),
   tokenCacheSeconds: numberUpTo(60).default(60),
   apiRequestsPerSecond: wholeNumber(1).default(200),
   testRequestsPerSecond: wholeNumber(1).default(100),

@@ -63,10 +63,11 @@ export class Storage extends Construct {
   readonly accounts: ServiceTable<{ ACCOUNTS_TABLE: string }>;
   readonly tokens: ServiceTable<{ TOKENS_TABLE: string }>;
   readonly deliveries: ServiceTable<{ DELIVERIES_TABLE: string }>;
+  readonly audits: ServiceTable<{ AUDITS_TABLE: string }>;
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
-    const { notifications, accounts, tokens, deliveries } = tableSchemas;
+    const { notifications, accounts, tokens, deliveries, audits } = tableSchemas;
     this.notifications = new ServiceTable(this, 'Notifications', notifications, settings, (name) => ({
       NOTIFICATIONS_TABLE: name,
     }));
@@ -75,5 +76,6 @@ export class Storage extends Construct {
     this.deliveries = new ServiceTable(this, 'Deliveries', deliveries, settings, (name) => ({
       DELIVERIES_TABLE: name,
     }));
+    this.audits = new ServiceTable(this, 'Audits', audits, settings, (name) => ({ AUDITS_TABLE: name }));
   }
 }

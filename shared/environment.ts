@@ -32,10 +32,11 @@ export const senderName = <Type extends NotificationTypeId>(type: Type): `send-$
 const tokens = { TOKENS_TABLE: nonEmptyString, TOKEN_CACHE_SECONDS: nonNegativeNumber };
 const notifications = { NOTIFICATIONS_TABLE: nonEmptyString };
 const links = { LINK_SCHEME: oneOf('http', 'https') };
+const audits = { AUDITS_TABLE: nonEmptyString, AUDIT_RETENTION_DAYS: nonNegativeNumber };
 const accounts = { ACCOUNTS_TABLE: nonEmptyString };
 /** The limits of the deployment, and the table of accounts, which may override them. */
 const limits = { ...accounts, TENANT_LIMITS: numberByLimit };
-const tests = { ...tokens, ...limits, SENDER_FUNCTIONS: stringByType };
+const tests = { ...tokens, ...limits, ...audits, SENDER_FUNCTIONS: stringByType };
 const senderQueues = { SENDER_QUEUES: stringByType };
 const queues = { ...senderQueues, DEAD_LETTER_QUEUE: url };
 const deliveries = { DELIVERIES_TABLE: nonEmptyString };
@@ -69,11 +70,12 @@ export const environments = {
     ...notifications,
     ...links,
     ...limits,
+    ...audits,
   },
   'list-notifications': { ...tokens, ...notifications, ...links },
   'get-notification': { ...tokens, ...notifications },
-  'update-notification': { ...tokens, ...notifications, ...links },
-  'delete-notification': { ...tokens, ...notifications },
+  'update-notification': { ...tokens, ...notifications, ...links, ...audits },
+  'delete-notification': { ...tokens, ...notifications, ...audits },
   'test-notification': { ...tests, ...notifications },
   'test-new-notification': tests,
   'list-notification-types': { ...tokens, ...links },
@@ -85,13 +87,15 @@ export const environments = {
     ...deliveries,
     ...limits,
     ...senderQueues,
+    ...audits,
   },
   'get-account': { ...tokens, ...notifications, ...limits },
-  'update-account': { ...tokens, ...accounts },
-  'rotate-signing-secret': { ...tokens, ...accounts },
+  'update-account': { ...tokens, ...accounts, ...audits },
+  'rotate-signing-secret': { ...tokens, ...accounts, ...audits },
   'list-tokens': { ...tokens, ...links },
-  'create-token': tokens,
-  'revoke-token': tokens,
+  'create-token': { ...tokens, ...audits },
+  'revoke-token': { ...tokens, ...audits },
+  'list-audits': { ...tokens, ...links, AUDITS_TABLE: nonEmptyString },
   'handle-unknown-route': {},
   'dispatch-alarm-events': {
     ...notifications,

@@ -12,7 +12,7 @@ export type MonthlyLoad = Load & { events: number };
 export type BillRow = { part: string; usage: string; usd: number };
 
 /** The size of a delivery record in bytes. */
-const RECORD_BYTES = 582;
+const RECORD_BYTES = 632;
 
 /** Counts of deliveries and their latency over all types. The latency has one more metric for each type. */
 const TOTAL_METRICS = deliveryTotals.length + 1;
@@ -72,6 +72,6 @@ export const assumptionsOf = (
     `Delivery records have ${RECORD_BYTES} bytes and are stored for 30 days. Metrics have values in every hour.`,
     'The idle stack polls empty queues all month, although polls that find messages are counted above.',
     'Emails have one recipient, SMS one part in the US, without carrier fees.',
-    'Not included: requests to the API, notices, data transfer to receivers ($0.09 per GB), what static egress charges per GB.',
+    'Not included: requests to the API, notices, trace contexts, data transfer to receivers ($0.09 per GB), what static egress charges per GB.',
   ];
 };

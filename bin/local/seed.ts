@@ -3,6 +3,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { ensureTable } from 'local-aws/dynamodb.ts';
 import type { Plan } from 'local-aws/template.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { createAuditLog } from '../../shared/adapters/audits/audit-log.ts';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { DEFAULT_TOKEN_DAYS } from '../../shared/contracts/token.ts';
@@ -22,15 +23,21 @@ export const seed = async (plan: Plan, client: DynamoDBClient, data?: DataDirect
   for (const table of plan.tables) await ensureTable(client, table);
   const documents = DynamoDBDocumentClient.from(client, documentOptions);
   const accounts = createAccountRepository(documents, plan.output('AccountsTable'));
+  const audits = createAuditLog(documents, {
+    AUDITS_TABLE: plan.output('AuditsTable'),
+    AUDIT_RETENTION_DAYS: Number(plan.output('AuditRetentionDays')),
+  });
+  const audit = (tenant: string) =>
+    audits.by({ tenant, origin: { actor: { type: 'operator', principal: 'npm start' } } });
   const contacts = ['oncall@acme.example', 'lead@acme.example'];
-  if (!data?.tokens) await accounts.update('acme', { technical_contacts: contacts });
+  if (!data?.tokens) await accounts.update('acme', { technical_contacts: contacts }, audit('acme'));
   const repository = createTokenRepository(documents, plan.output('TokensTable'));
   const issue = async (name: keyof Tokens): Promise<string> => {
     const saved = data?.tokens?.[name];
     if (saved !== undefined && (await repository.find(saved))) return saved;
     const { tenant, role } = GRANTS[name];
     const grant = { tenant, role, label: `local ${role}`, expiresInSeconds: TOKEN_LIFETIME_SECONDS };
-    return (await repository.issue(grant)).token;
+    return (await repository.issue(grant, audit(tenant))).token;
   };
   const tokens: Tokens = {
     admin: await issue('admin'),

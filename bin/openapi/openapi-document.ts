@@ -7,7 +7,7 @@ import { componentSchemas } from './components.ts';
 import { type DescribedError, errorHeaders, errorResponses, sharedResponses } from './error-responses.ts';
 import { EXAMPLE_LOCATION } from './examples.ts';
 import type { Operation } from './operation.ts';
-import { pathParameters } from './parameters.ts';
+import { parameters, pathParameters } from './parameters.ts';
 import { operations, resources } from './resources.ts';
 import { webhooks } from './webhook.ts';
 
@@ -72,7 +72,7 @@ const successOf = ({ success: { description: text, schema, examples, hasLocation
 const operationOf = (name: EndpointName, endpoint: Endpoint) => {
   const operation = operations[name];
   const { summary, details, body, query = [], isExtension, success, errors } = operation;
-  const { path, permission } = endpoint;
+  const { method, path, permission } = endpoint;
   const role = permission === 'administer' ? 'Needs the role admin.' : `Needs the permission to ${permission}.`;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => ({
     name: parameter,
@@ -90,7 +90,7 @@ const operationOf = (name: EndpointName, endpoint: Endpoint) => {
     summary,
     description: [isExtension && 'Extension of the interface.', details, role].filter(Boolean).join(' '),
     ...(isExtension && { 'x-extension': true }),
-    parameters: [...inPath, ...query],
+    parameters: [...inPath, ...query, ...(method === 'GET' ? [] : [parameters.who, parameters.why])],
     ...(body && {
       requestBody: {
         required: true,

@@ -1,4 +1,6 @@
+import { MAX_AUDIT_TEXT_LENGTH } from '../../shared/contracts/audit.ts';
 import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
+import { MAX_TIME_MS } from '../../shared/contracts/redelivery.ts';
 import { limitParameterSchema } from './common-schemas.ts';
 import { EXAMPLE_TIME_MS } from './examples.ts';
 
@@ -30,6 +32,48 @@ export const parameters = {
     description: 'The `next_marker` of the previous page: the page starts after it',
     schema: { type: 'string' },
     example: `${EXAMPLE_TIME_MS}-ca53741b6ee7fcaebe4347efc8329eb31a2ab78073dd868e187e362f13d4542e`,
+  },
+  auditMarker: {
+    name: 'marker',
+    in: 'query',
+    description: 'The `next_marker` of the previous page: the ID that the page starts with',
+    schema: { type: 'string' },
+    example: 'au01M7W08F9SK1GM8Z4T5J2R6WQX',
+  },
+  reverse: {
+    name: 'reverse',
+    in: 'query',
+    description: 'Returns the newest entry first if it is `true`, in any case',
+    schema: { type: 'string', default: 'false' },
+    example: 'true',
+  },
+  from: {
+    name: 'from',
+    in: 'query',
+    description: 'Returns only the entries of this time and later, in milliseconds since the Unix epoch',
+    schema: { type: 'integer', minimum: 0, maximum: MAX_TIME_MS },
+    example: EXAMPLE_TIME_MS,
+  },
+  to: {
+    name: 'to',
+    in: 'query',
+    description: 'Returns only the entries of this time and earlier, in milliseconds since the Unix epoch',
+    schema: { type: 'integer', minimum: 0, maximum: MAX_TIME_MS },
+    example: EXAMPLE_TIME_MS + 86_400_000,
+  },
+  who: {
+    name: '_who',
+    in: 'query',
+    description: `Who makes the change, for the audit; truncated to ${MAX_AUDIT_TEXT_LENGTH} characters`,
+    schema: { type: 'string' },
+    example: 'jane',
+  },
+  why: {
+    name: '_why',
+    in: 'query',
+    description: `The reason of the change, for the audit; truncated to ${MAX_AUDIT_TEXT_LENGTH} characters`,
+    schema: { type: 'string' },
+    example: 'New on-call rotation',
   },
   status: {
     name: 'status',

@@ -1,6 +1,7 @@
 import type { EndpointName } from '../../shared/contracts/endpoints.ts';
 import type { Operation, Resource } from './operation.ts';
 import { accountResource } from './resources/account.ts';
+import { auditResource } from './resources/audits.ts';
 import { deliveryResource } from './resources/deliveries.ts';
 import { notificationTypeResource } from './resources/notification-types.ts';
 import { notificationResource } from './resources/notifications.ts';
@@ -15,6 +16,7 @@ export const resources: readonly Resource[] = [
   deliveryResource,
   accountResource,
   tokenResource,
+  auditResource,
 ];
 
 /** The operations of the API. The compiler requires an entry for every endpoint. */
@@ -25,4 +27,5 @@ export const operations: Record<EndpointName, Operation> = {
   ...deliveryResource.operations,
   ...accountResource.operations,
   ...tokenResource.operations,
+  ...auditResource.operations,
 };

@@ -10,6 +10,7 @@ import { MAX_ENTRIES, MAX_KEY_LENGTH } from '../../shared/contracts/text.ts';
 import { label, schemaReference, text } from './common-schemas.ts';
 import type { Examples } from './examples.ts';
 import { describedFields } from './notification-types.ts';
+import { webhookRequest } from './webhook-request.ts';
 
 /** A map of texts, with values of at most `maxLength` code points. */
 export const stringMap = (maxLength: number) =>
@@ -61,17 +62,23 @@ const typeOf = (type: NotificationTypeId) => z.literal(type).describe('The notif
 const requestedDetails = (type: NotificationTypeId) =>
   Object.keys(fieldsOf(type)).length > 0 ? details[type] : details[type].optional();
 
+/** The attributes that only one type has. */
+const ownAttributes = (type: NotificationTypeId) =>
+  type === 'webhook' ? { webhook_request: webhookRequest.optional() } : {};
+
 const destinations = byType((type) =>
-  z.object({ type: typeOf(type), details: requestedDetails(type) }).describe(`A destination of type \`${type}\``),
+  z
+    .object({ type: typeOf(type), details: requestedDetails(type), ...ownAttributes(type) })
+    .describe(`A destination of type \`${type}\``),
 );
 const newNotifications = byType((type) =>
   z
-    .object({ label, type: typeOf(type), details: requestedDetails(type), metadata })
+    .object({ label, type: typeOf(type), details: requestedDetails(type), metadata, ...ownAttributes(type) })
     .describe(`A new notification of type \`${type}\``),
 );
 const notifications = byType((type) =>
   z
-    .object({ id: notificationId, label, type: typeOf(type), details: details[type], metadata })
+    .object({ id: notificationId, label, type: typeOf(type), details: details[type], metadata, ...ownAttributes(type) })
     .describe(`A notification of type \`${type}\``),
 );
 /** A notification of any type. */
@@ -88,6 +95,7 @@ export const typeId = z.enum(notificationTypeIds).describe('The notification typ
 
 /** The schemas of each type by name. */
 export const schemasByType: Record<string, z.ZodType> = {
+  WebhookRequest: webhookRequest,
   ...named(details, 'Details'),
   ...named(destinations, 'Destination'),
   ...named(newNotifications, 'NewNotification'),

@@ -93,8 +93,9 @@ ${examples(
 };
 
 const recount = async (tenant: string, _: object, command: Command): Promise<void> => {
-  const { documents, deployment, print } = await connectForChange(command);
-  const { before, after } = await recountNotifications(documents, deployment.outputs.NotificationsTable, tenant);
+  const { documents, deployment, audit, print } = await connectForChange(command);
+  const { NotificationsTable } = deployment.outputs;
+  const { before, after } = await recountNotifications(documents, NotificationsTable, tenant, await audit(tenant));
   print({ tenant, before, after }, before === after ? `${after}, as counted` : `${after} instead of ${before}`);
 };
 
@@ -116,9 +117,12 @@ const parseLimit = (text: string, previous: readonly LimitChange[] = []): readon
 };
 
 const limits = async (tenant: string, changes: readonly LimitChange[], _: object, command: Command): Promise<void> => {
-  const { accounts, deployment, table, print } = await (changes.length > 0 ? connectForChange : connect)(command);
+  const session = await (changes.length > 0 ? connectForChange : connect)(command);
+  const { accounts, deployment, audit, table, print } = session;
   if (changes.length > 0) {
-    await accounts.changeLimits(tenant, Object.fromEntries(changes)).catch(explainChangeError(tenant, deployment));
+    await accounts
+      .changeLimits(tenant, Object.fromEntries(changes), await audit(tenant))
+      .catch(explainChangeError(tenant, deployment));
   }
   const { limits: overrides } = await accounts.describe(tenant);
   const settings = deployment.outputs.TenantLimits;
@@ -141,10 +145,11 @@ const changeShadow = async (
   { at }: { at?: number },
   command: Command,
 ): Promise<void> => {
-  const { accounts, deployment, print } = await connectForChange(command);
+  const { accounts, deployment, audit, print } = await connectForChange(command);
+  const recorded = await audit(tenant);
   const { shadow: current } = await accounts.describe(tenant);
   const shadow = changedShadow(state, current, at, Date.now());
-  await accounts.setShadow(tenant, shadow).catch(explainChangeError(tenant, deployment));
+  await accounts.setShadow(tenant, shadow, recorded).catch(explainChangeError(tenant, deployment));
   const endsInMs = (shadow?.until_ms ?? 0) - Date.now();
   if (at === undefined && endsInMs > 0) await sleep(endsInMs);
   print({ tenant, shadow: shadowJson(shadow) }, shadowText(shadow, Date.now()));
@@ -162,12 +167,12 @@ const set = async (tenant: string, { contact, webhookToken }: SetOptions, comman
   if (contact === undefined && webhookToken === undefined) {
     throw new UsageError('Nothing to set: pass --contact or --webhook-token.');
   }
-  const { accounts, deployment, print } = await connectForChange(command);
+  const { accounts, deployment, audit, print } = await connectForChange(command);
   const changes = {
     ...(contact && { technical_contacts: [...new Set(contact)] }),
     ...(webhookToken !== undefined && { webhook_token: webhookToken }),
   };
-  await accounts.update(tenant, changes).catch(explainChangeError(tenant, deployment));
+  await accounts.update(tenant, changes, await audit(tenant)).catch(explainChangeError(tenant, deployment));
   const account = await accounts.describe(tenant);
   print(
     accountJson(tenant, account, false),
@@ -177,8 +182,8 @@ const set = async (tenant: string, { contact, webhookToken }: SetOptions, comman
 };
 
 const rotateSigningSecret = async (tenant: string, _: object, command: Command): Promise<void> => {
-  const { accounts, deployment, print } = await connectForChange(command);
-  const secret = await accounts.rotateSecret(tenant).catch(explainChangeError(tenant, deployment));
+  const { accounts, deployment, audit, print } = await connectForChange(command);
+  const secret = await accounts.rotateSecret(tenant, await audit(tenant)).catch(explainChangeError(tenant, deployment));
   const { retired } = await accounts.describe(tenant).catch(() => {
     throw new OperationError(
       `The signing secret was replaced, but the account cannot be read. Run \`${showCommand(tenant, deployment)}\` to see the new secret.`,

@@ -5,8 +5,14 @@ import { deliveryKeyFromTags } from '../../shared/domain/email-event.ts';
 import { isoTime } from './print.ts';
 
 const eventIds = z.object({ tenant_id: z.string().optional(), event_id: z.string().optional() });
+const producer = { producer_message_id: z.string().optional() };
 /** A delivery, or the continuation of an alarm event, which has no notification. */
-const withEvent = z.object({ notification_id: z.string().optional(), event: eventIds });
+const withEvent = z.object({
+  notification_id: z.string().optional(),
+  ...producer,
+  continuation: z.object(producer).optional(),
+  event: eventIds,
+});
 
 const tag = z.tuple([z.string()]).transform(([value]) => value);
 /** What SES reports about an email. */
@@ -17,11 +23,12 @@ const emailEvent = z.object({
 /**
  * Describes a message of a dead-letter queue, without its contents. Its body may be invalid: that is one of the reasons.
  * `detail` and `warnings` say what is wrong with an invalid event. `source_arn` is the queue from which SQS moved the
- * message; undefined if the service sent it.
+ * message; undefined if the service sent it. `message_id` is that of the dead letter, `producer_message_id` that of the
+ * alarm event.
  */
 export const deadLetter = ({ Body = '', MessageId = '', Attributes = {}, MessageAttributes = {} }: Message) => {
   const attribute = (name: string) => MessageAttributes[name]?.StringValue;
-  const ids = readIds(Body);
+  const ids = readIds(Body, MessageId);
   const timeMs = Date.parse(attribute('time') ?? '') || Number(Attributes.SentTimestamp ?? 0);
   const attempts = attribute('attempts');
   return {
@@ -34,6 +41,7 @@ export const deadLetter = ({ Body = '', MessageId = '', Attributes = {}, Message
     tenant: ids.tenant ?? Attributes.MessageGroupId,
     notification: ids.notification,
     event: ids.event,
+    producer_message_id: attribute('producer_message_id') ?? ids.producerMessageId,
     source_arn: Attributes.DeadLetterQueueSourceArn,
     message_id: MessageId,
   };
@@ -42,17 +50,26 @@ export const deadLetter = ({ Body = '', MessageId = '', Attributes = {}, Message
 /** A dead letter as the command line shows it. */
 export type DeadLetter = ReturnType<typeof deadLetter>;
 
-type Ids = { tenant?: string | undefined; notification?: string | undefined; event?: string | undefined };
+type Ids = {
+  tenant?: string | undefined;
+  notification?: string | undefined;
+  event?: string | undefined;
+  producerMessageId?: string | undefined;
+};
 
-const readIds = (body: string): Ids => {
+const readIds = (body: string, messageId: string): Ids => {
   const value = parseOrUndefined(body);
   const event = eventIds.safeParse(value).data;
   // An alarm event can have any other field, also one named `event`. Messages between functions have no tenant here.
-  if (event?.tenant_id !== undefined) return { tenant: event.tenant_id, event: event.event_id };
+  if (event?.tenant_id !== undefined) {
+    // SQS keeps the ID of a message that it moves. Dispatch sends another one, with the ID as an attribute.
+    return { tenant: event.tenant_id, event: event.event_id, producerMessageId: messageId };
+  }
   const message = withEvent.safeParse(value).data;
   if (message) {
     const { notification_id: notification, event: delivered } = message;
-    return { tenant: delivered.tenant_id, notification, event: delivered.event_id };
+    const { producer_message_id: producerMessageId } = message.continuation ?? message;
+    return { tenant: delivered.tenant_id, notification, event: delivered.event_id, producerMessageId };
   }
   const email = emailEvent.safeParse(value).data;
   const key = email && deliveryKeyFromTags(email.detail.mail.tags);

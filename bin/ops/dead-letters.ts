@@ -188,6 +188,7 @@ export const deadLetterColumns = (
 
 const redrive = async (type: DeadLetterQueueName, selection: Selection, command: Command): Promise<void> => {
   const session = await connectForChange(command);
+  await session.record({ action: 'redrive-dead-letters', target_id: type });
   const { progress } = session;
   const onProgress = ({ moved, total }: Progress) => progress.show(`Moved ${moved} of about ${total} messages.`);
   const moved = await move(session, type, selection, onProgress).finally(progress.clear);
@@ -227,9 +228,10 @@ const purge = async (
   { yes, ...selection }: PurgeOptions,
   command: Command,
 ): Promise<void> => {
-  const { sqs, deployment, print } = await connectForChange(command);
+  const { sqs, deployment, record, print } = await connectForChange(command);
   const url = deadLetterUrl(deployment.outputs, type);
   const isSelected = selector(selection);
+  if (yes) await record({ action: 'purge-dead-letters', target_id: type });
   const total = isSelected ? await visitSelected(sqs, url, isSelected, yes) : (await inspect(sqs, url)).total;
   const messages =
     type === CRASHED ? pluralize(total, 'crashed message') : `${pluralize(total, 'dead letter')} of ${type}`;

@@ -1,10 +1,11 @@
 import { type Command, Option } from 'commander';
+import type { DeliveryFilter } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { type DeliveryReason, type DeliveryStatus, deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { type Attempt, type DeliveryRecord, reasonOf } from '../../shared/domain/delivery-record.ts';
 import { examples, parseNumber, parseSince, parseTenant } from './arguments.ts';
 import { OperationError, UsageError } from './errors.ts';
-import { notificationIds, recordsOfEvents } from './event-deliveries.ts';
+import { notificationIds } from './event-deliveries.ts';
 import { type Color, colorize, isoTime, sanitize, toSecond } from './print.ts';
 import { connect, type Session } from './session.ts';
 import { shortenedIdMatcher } from './shorten.ts';
@@ -12,7 +13,6 @@ import { type Column, EVENT_ID, NOTIFICATION_ID } from './table.ts';
 
 /** The number of notifications whose deliveries are queried concurrently. */
 const CONCURRENT_QUERIES = 25;
-const DEFAULT_LIMIT = 20;
 
 type Options = {
   tenant: string;
@@ -21,8 +21,7 @@ type Options = {
   status?: DeliveryStatus;
   /** Ms since the epoch. */
   since?: number;
-  event?: string;
-  limit?: number;
+  limit: number;
 };
 
 /** Adds `deliveries`: the delivery records of a tenant. */
@@ -36,21 +35,14 @@ export const addDeliveriesCommand = (program: Command): void => {
       'only deliveries to this notification, which may be deleted; a shortened ID of a table works',
     )
     .option('--alarm <id>', 'only deliveries about this alarm')
-    .addOption(
-      new Option(
-        '--event <id>',
-        'all deliveries of this event; for a notification that is deleted, add --notification',
-      ).conflicts(['alarm', 'status', 'since', 'limit']),
-    )
     .addOption(new Option('--status <status>', 'only deliveries with this status').choices(deliveryStatuses))
     .option('--since <time>', 'only deliveries since this time, or a duration ago such as 90m, 24h or 7d', parseSince)
-    .option('--limit <number>', `maximum number of deliveries (default: ${DEFAULT_LIMIT})`, parseNumber(1_000))
+    .option('--limit <number>', 'maximum number of deliveries', parseNumber(100_000), 20)
     .addHelpText(
       'after',
       examples(
         'deliveries --tenant acme --alarm alDisk',
         'deliveries --tenant acme --status failed --since 24h',
-        'deliveries --tenant acme --event acme:enWeb1:alDisk:chDisk:1700000000000:CRITICAL',
         'deliveries --tenant acme --notification nt01… --limit 5',
       ),
     )
@@ -60,9 +52,9 @@ export const addDeliveriesCommand = (program: Command): void => {
 const show = async (given: Options, command: Command): Promise<void> => {
   const session = await connect(command);
   const options = await withWholeId(session, given);
-  const records = await (options.event === undefined
-    ? newestRecords(session, options)
-    : recordsOfOneEvent(session, options, options.event));
+  const { tenant, notification, alarm: alarmId, status, since: sinceMs, limit } = options;
+  const ids = notification === undefined ? notificationIds(session, tenant) : [notification];
+  const records = await newestRecords(session, tenant, ids, { alarmId, status, sinceMs }, limit);
   const conflicts = await conflictTimes(session, records);
   const found = records.map((record) => ({
     ...deliveryJson(record),
@@ -117,10 +109,11 @@ const withWholeId = async (session: Session, options: Options): Promise<Options>
   return { ...options, notification: found };
 };
 
-const recordKey = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;
+/** Returns the key of a record as one text. */
+export const recordKey = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;
 
 /** Returns when a different event with the same ID arrived, by the key of the delivery record. */
-const conflictTimes = async (
+export const conflictTimes = async (
   { deliveries }: Session,
   records: readonly DeliveryRecord[],
 ): Promise<Map<string, string>> => {
@@ -135,12 +128,13 @@ const conflictTimes = async (
 };
 
 /** Queries each notification, and returns the newest records of all, newest first. */
-const newestRecords = async (
+export const newestRecords = async (
   session: Session,
-  { tenant, notification, alarm: alarmId, status, since: sinceMs, limit = DEFAULT_LIMIT }: Options,
+  tenant: string,
+  ids: AsyncIterable<string> | Iterable<string>,
+  filter: DeliveryFilter,
+  limit: number,
 ): Promise<DeliveryRecord[]> => {
-  const ids = notification === undefined ? notificationIds(session, tenant) : [notification];
-  const filter = { alarmId, status, sinceMs };
   const newest: DeliveryRecord[] = [];
   for await (const group of grouped(ids)) {
     const queries = group.map((id) => session.deliveries.listNewest({ tenant, notificationId: id }, limit, filter));
@@ -148,16 +142,6 @@ const newestRecords = async (
     newest.sort((left, right) => right.round_started_at_ms - left.round_started_at_ms).splice(limit);
   }
   return newest;
-};
-
-const recordsOfOneEvent = async (
-  session: Session,
-  { tenant, notification }: Options,
-  eventId: string,
-): Promise<DeliveryRecord[]> => {
-  const ids = notification === undefined ? await Array.fromAsync(notificationIds(session, tenant)) : [notification];
-  const [records = []] = await recordsOfEvents(session, [{ tenant, eventId, ids }]);
-  return records.toSorted((left, right) => right.round_started_at_ms - left.round_started_at_ms);
 };
 
 async function* grouped(ids: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string[]> {
@@ -171,7 +155,8 @@ async function* grouped(ids: AsyncIterable<string> | Iterable<string>): AsyncGen
   yield group;
 }
 
-const deliveryJson = (record: DeliveryRecord) => ({
+/** Returns a delivery as `--json` shows it. */
+export const deliveryJson = (record: DeliveryRecord) => ({
   time: isoTime(record.round_started_at_ms),
   notification: parseDeliveryPartition(record.pk).notificationId,
   event: record.event_id,

@@ -44,13 +44,14 @@ const parsedJson = z.string().transform((text, context): unknown => {
   }
 });
 
-/** The settings that `ops verify` compares with the account. */
+/** The settings that commands need: most of them for `ops verify`. */
 const verifiedSettings = z.object({
   emailFrom: z.string(),
   smsPerTenantPerDay: z.number(),
   smsMonthlyBudgetUsd: z.number(),
   lambdaConcurrencyQuota: z.number(),
   deletionProtection: z.boolean(),
+  logRetentionDays: z.number(),
 });
 
 const outputs = z.object({
@@ -61,6 +62,8 @@ const outputs = z.object({
   AccountsTable: z.string(),
   TokensTable: z.string(),
   DeliveriesTable: z.string(),
+  AuditsTable: z.string(),
+  AuditRetentionDays: z.coerce.number(),
   SourceMapsBucket: z.string(),
   Releases: z.string(),
   Settings: parsedJson.pipe(verifiedSettings),
@@ -167,7 +170,7 @@ export const localDeployment = ({ port, endpoint, outputs: values }: Omit<Announ
 };
 
 /** Returns the endpoints that replace those of AWS for all services or for one. */
-const endpointVariables = (): [name: string, url: string][] =>
+export const endpointVariables = (): [name: string, url: string][] =>
   process.env.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS === 'true'
     ? []
     : Object.entries(process.env).flatMap(([name, url = '']): [string, string][] =>

@@ -1,7 +1,15 @@
 import { UnreadableNotificationError } from '../../shared/adapters/notifications/unreadable-notification.ts';
+import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
+import { readTrace } from '../../shared/contracts/trace.ts';
 import type { EventIds } from '../../shared/domain/event-findings.ts';
 import type { NotificationKey } from '../../shared/domain/notification.ts';
-import { isInvalidEvent, NO_DESTINATION, type PlannedEvent, planEvent } from '../../shared/domain/planned-event.ts';
+import {
+  idsOfEvent,
+  isInvalidEvent,
+  NO_DESTINATION,
+  type PlannedEvent,
+  planEvent,
+} from '../../shared/domain/planned-event.ts';
 import { notificationIds, recordsOfEvents } from './event-deliveries.ts';
 import type { EventInput } from './event-input.ts';
 import { isoTime, pluralize, sanitize, toSecond } from './print.ts';
@@ -36,6 +44,14 @@ export type CheckedEvent = {
   planned: PlannedEvent | undefined;
 };
 
+/** Dispatch drops an invalid trace without a warning, because the alert is complete without it. */
+const traceWarnings = (event: AlarmEvent): string[] => {
+  const { headers } = readTrace(event) ?? {};
+  return (['traceparent', 'tracestate'] as const)
+    .filter((name) => event[name] !== undefined && headers?.[name] === undefined)
+    .map((name) => `${name} is not valid and is dropped`);
+};
+
 /**
  * Checks events as dispatch does, without a stack.
  *
@@ -49,11 +65,11 @@ export const checkEvents = (inputs: readonly EventInput[], nowMs: number): Check
       return { input, ids, errors, warnings, planned: undefined };
     }
     const { event, isContinuation, hasNoDestination } = planned;
-    const { tenant_id, event_id } = event;
-    const warnings = [...planned.warnings, ...(hasNoDestination ? [NO_DESTINATION] : [])];
+    const unreported = [...(hasNoDestination ? [NO_DESTINATION] : []), ...traceWarnings(event)];
+    const warnings = [...planned.warnings, ...unreported];
     return isContinuation
       ? { input, ids: {}, errors: ['only the service sends a continuation'], warnings: [], planned: undefined }
-      : { input, ids: { tenant_id, event_id }, errors: [], warnings, planned };
+      : { input, ids: idsOfEvent(planned), errors: [], warnings, planned };
   });
 
 /** Compares events with the notifications and the delivery records of their tenants. Returns as many findings. */

@@ -18,12 +18,13 @@ import {
 import { describeSource, readEvents } from './event-input.ts';
 import { LOAD_TEST_KEY, runLoad } from './event-load.ts';
 import { describeErrors, describeReports, describeWarning } from './event-report.ts';
+import { addEventTraceCommand } from './event-trace.ts';
 import { pluralize, printResult, toJson } from './print.ts';
 import { connect, connectForChange, printsJson } from './session.ts';
 
 /** Adds `event`: example alarm events, and sending events. */
 export const addEventCommands = (program: Command): void => {
-  const event = program.command('event').description('print, check or send alarm events');
+  const event = program.command('event').description('print, check, send or trace alarm events');
   event
     .command('example')
     .description('print a valid alarm event')
@@ -72,6 +73,7 @@ Waits until all events are delivered, at most a minute after the last one. Exits
 ${examples('event load nt01M7W08F9Z4XGJJRVYEZQFE9R1 --tenant load-test --rate 20 --seconds 60 --stack MonitoringNotifications')}`,
     )
     .action(load);
+  addEventTraceCommand(event);
 };
 
 type LoadOptions = { tenant: string; rate: number; seconds: number };

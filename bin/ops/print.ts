@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { replaceControls } from '../../shared/contracts/text.ts';
 
 /** A color or text style. */
 export type Color = 'red' | 'green' | 'yellow' | 'dim' | 'bold';
@@ -7,7 +8,7 @@ export type Color = 'red' | 'green' | 'yellow' | 'dim' | 'bold';
 export const colorize = (color: Color, text: string): string => styleText(color, text, { stream: process.stdout });
 
 /** Replaces control characters in untrusted text, such as IDs and labels. */
-export const sanitize = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{fffd}');
+export const sanitize = replaceControls;
 
 /** Formats a timestamp in ms as ISO 8601 in UTC with milliseconds, for JSON. */
 export const isoTime = (timestampMs: number): string => new Date(timestampMs).toISOString();

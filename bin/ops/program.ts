@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { addAccountCommands } from './account.ts';
 import { examples, parseNumber } from './arguments.ts';
+import { addAuditsCommand } from './audits.ts';
 import { addDeadLettersCommands } from './dead-letters.ts';
 import { addDeliveriesCommand } from './deliveries.ts';
 import { DEFAULT_STACK } from './deployment.ts';
@@ -9,6 +10,7 @@ import { addReportCommand } from './report.ts';
 import { addStackTraceCommand } from './stack-trace.ts';
 import { addStatusCommand } from './status.ts';
 import { addTenantCommands } from './tenant.ts';
+import { addTenantsCommand } from './tenants.ts';
 import { addTokenCommands } from './token.ts';
 import { addVerifyCommand } from './verify.ts';
 
@@ -41,10 +43,12 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
   addAccountCommands(program);
   addEventCommands(program);
   addDeliveriesCommand(program);
+  addAuditsCommand(program);
   addDeadLettersCommands(program);
   addStatusCommand(program);
   addVerifyCommand(program);
   addReportCommand(program);
+  addTenantsCommand(program);
   addTenantCommands(program);
   addStackTraceCommand(program);
   return program;

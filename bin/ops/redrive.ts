@@ -6,7 +6,7 @@ import {
   type SQSClient,
   StartMessageMoveTaskCommand,
 } from '@aws-sdk/client-sqs';
-import { packBatches } from '../../shared/adapters/queues.ts';
+import { ORIGIN_ATTRIBUTES, packBatches } from '../../shared/adapters/queues.ts';
 import { messageBody } from '../../shared/contracts/message-body.ts';
 import { OperationError } from './errors.ts';
 import { pluralize } from './print.ts';
@@ -83,7 +83,7 @@ export const moveMessages = async (
     for await (const { messages, remove } of visits) {
       for (const [to, group] of Map.groupBy(messages, targetOf)) {
         if (to === undefined) continue;
-        await moveBatch(sqs, to, withAttributes ? group : group.map(withoutAttributes), remove);
+        await moveBatch(sqs, to, withAttributes ? group : group.map(withOrigin), remove);
         moved += group.length;
       }
       onProgress({ moved, total });
@@ -96,7 +96,13 @@ export const moveMessages = async (
   return moved;
 };
 
-const withoutAttributes = ({ MessageAttributes: _, ...message }: Message): Message => message;
+/** Leaves only the attributes that say where an event comes from: the others say why it was dead-lettered. */
+const withOrigin = ({ MessageAttributes = {}, ...message }: Message): Message => ({
+  ...message,
+  MessageAttributes: Object.fromEntries(
+    Object.entries(MessageAttributes).filter(([name]) => ORIGIN_ATTRIBUTES.some((kept) => kept === name)),
+  ),
+});
 
 const moveBatch = async (
   sqs: SQSClient,

@@ -4,11 +4,14 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { type Audit, createAuditLog } from '../../shared/adapters/audits/audit-log.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
+import type { AuditedChange, ChangeOrigin } from '../../shared/contracts/audit.ts';
 import { exactNumber } from '../../shared/contracts/json.ts';
+import { callerArn } from './caller-identity.ts';
 import { type Deployment, findDeployment } from './deployment.ts';
 import { printResult } from './print.ts';
 import { type Column, formatTable } from './table.ts';
@@ -25,6 +28,9 @@ const globalOptions = z.object({
 const HTTP_OPTIONS = {
   requestHandler: { connectionTimeout: 5_000, requestTimeout: 30_000, throwOnRequestTimeout: true },
 };
+
+/** The operator of a local stack, which has no IAM. */
+const LOCAL_PRINCIPAL = 'local-operator';
 
 /** The stack that a command operates, clients for it, and the output of the command. */
 export type Session = ReturnType<typeof openSession>;
@@ -74,18 +80,38 @@ export const openSession = (deployment: Deployment, { json, wide }: { json: bool
     ...documentOptions,
     unmarshallOptions: { wrapNumbers: exactNumber },
   });
+  const sqs = new SQSClient(client);
   const { outputs } = deployment;
+  const audits = createAuditLog(documents, {
+    AUDITS_TABLE: outputs.AuditsTable,
+    AUDIT_RETENTION_DAYS: outputs.AuditRetentionDays,
+  });
+  let principal: Promise<string> | undefined;
+  const operator = (): Promise<string> => {
+    principal ??= deployment.aws.endpoint === undefined ? callerArn(sqs) : Promise.resolve(LOCAL_PRINCIPAL);
+    return principal;
+  };
+  const origin = async (): Promise<ChangeOrigin> => ({ actor: { type: 'operator', principal: await operator() } });
   const maxWidth = wide ? Number.POSITIVE_INFINITY : terminalWidth();
   let isCut = false;
   const omitted = new Set<string>();
   return {
     deployment,
-    sqs: new SQSClient(client),
+    sqs,
     documents,
     tokens: createTokenRepository(documents, outputs.TokensTable),
     accounts: createAccountRepository(documents, outputs.AccountsTable),
     notifications: createNotificationRepository(documents, outputs.NotificationsTable),
     deliveries: createDeliveryRepository(documents, outputs.DeliveriesTable),
+    /** Returns the IAM principal of the credentials. */
+    operator,
+
+    /** Returns what records the changes of the command in the audit of a tenant. */
+    audit: async (tenant: string): Promise<Audit> => audits.by({ tenant, origin: await origin() }),
+
+    /** Records a change of the whole stack. Call it before the change. */
+    record: async (change: AuditedChange): Promise<void> => audits.record({ origin: await origin() }, change),
+
     progress: json ? { show: () => {}, clear: () => {} } : progressLine(),
 
     /** Formats a table that fits the terminal; it is whole with `--wide`, and if the output goes elsewhere. */

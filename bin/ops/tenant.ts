@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
 import { errorSummary, OperationError, UsageError } from './errors.ts';
 import { isoTime, toJson, toSecond } from './print.ts';
@@ -9,10 +9,8 @@ import { importTenant } from './tenant/import.ts';
 import { describeImport, describeMap, progressText } from './tenant/import-report.ts';
 import { readSources, totalSize } from './tenant/import-source.ts';
 import { createFile, standardOutput } from './tenant/output.ts';
-import { createPace, realTime } from './tenant/pace.ts';
-
-/** The default rate of the commands: 4 MB/s of a scan. A partition of a table serves 3,000 read units per second. */
-const DEFAULT_UNITS_PER_SECOND = 500;
+import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './tenant/pace.ts';
+import { deleteWithReceipt } from './tenant/receipt.ts';
 
 /** Alerts in flight can add data for as long as their retries last. */
 const IN_FLIGHT_MS = 24 * 3_600_000;
@@ -41,9 +39,12 @@ export const addTenantCommands = (program: Command): void => {
     .description('revoke all tokens of a tenant and delete everything that is stored about it')
     .option('--dry-run', 'only count what would be deleted', false)
     .option('--yes', 'confirm the deletion', false)
+    .addOption(
+      new Option('--receipt <file>', 'write a receipt with counts before and after to a new file').conflicts('dryRun'),
+    )
     .addHelpText(
       'after',
-      `\nStop the producer of the tenant's alarm events first. An interruption does no harm: run the command again.\n${examples('tenant delete acme --dry-run', 'tenant delete acme --yes')}`,
+      `\nStop the producer of the tenant's alarm events first. An interruption does no harm: run the command again.\n${examples('tenant delete acme --dry-run', 'tenant delete acme --yes --receipt acme.json')}`,
     )
     .action(deleteData);
   tenant
@@ -141,11 +142,11 @@ const replaceBytes = (_: string, value: unknown): unknown => {
   return value instanceof Set ? [...value] : value;
 };
 
-type DeleteOptions = { dryRun: boolean; yes: boolean; unitsPerSecond: number };
+type DeleteOptions = { dryRun: boolean; yes: boolean; unitsPerSecond: number; receipt?: string };
 
 const deleteData = async (
   tenant: string,
-  { dryRun, yes, unitsPerSecond }: DeleteOptions,
+  { dryRun, yes, unitsPerSecond, receipt }: DeleteOptions,
   command: Command,
 ): Promise<void> => {
   if (!dryRun && !yes) {
@@ -155,11 +156,13 @@ const deleteData = async (
   }
   const session = await (dryRun ? connect(command) : connectForChange(command));
   const pace = createPace(unitsPerSecond, realTime);
-  const deletion = await (dryRun ? countTenant : deleteTenant)(session, tenant, {
-    pace,
-    timing: realTime,
-    onProgress: session.progress.show,
-  }).finally(session.progress.clear);
+  const options = { pace, timing: realTime, onProgress: session.progress.show };
+  const run = () => {
+    if (dryRun) return countTenant(session, tenant, options);
+    if (receipt === undefined) return deleteTenant(session, tenant, options);
+    return deleteWithReceipt(session, tenant, receipt, options);
+  };
+  const deletion = await run().finally(session.progress.clear);
   const { items, deadLetters: dead_letters } = deletion;
   const summary = { tenant, dry_run: dryRun, items, dead_letters, capacity_units: pace.units };
   if (dryRun) return session.print(summary, deletionText(session, deletion, NOTHING_STORED));

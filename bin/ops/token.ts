@@ -46,9 +46,9 @@ export const addTokenCommands = (program: Command): void => {
 type CreateOptions = { tenant: string; role: Role; label: string; days: number };
 
 const create = async ({ tenant, role, label, days }: CreateOptions, command: Command): Promise<void> => {
-  const { tokens, print } = await connectForChange(command);
+  const { tokens, audit, print } = await connectForChange(command);
   const { token, hash, expires_at_ms } = await tokens
-    .issue({ tenant, role, label, expiresInSeconds: days * DAY_SECONDS })
+    .issue({ tenant, role, label, expiresInSeconds: days * DAY_SECONDS }, await audit(tenant))
     .catch(explainServiceError);
   const expires = isoTime(expires_at_ms);
   const id = hash.slice(0, ID_LENGTH);
@@ -64,12 +64,12 @@ const list = async ({ tenant }: { tenant: string }, command: Command): Promise<v
 };
 
 const revoke = async (id: string, { tenant }: { tenant: string }, command: Command): Promise<void> => {
-  const { tokens, print } = await connectForChange(command);
+  const { tokens, audit, print } = await connectForChange(command);
   const [found, another] = (await tokens.list(tenant)).filter((token) => token.id === id || token.hash.startsWith(id));
   if (!found) throw new OperationError(`Tenant ${tenant} has no token ${id}.`);
   if (another)
     throw new OperationError(`Several tokens of tenant ${tenant} start with ${id}: pass more digits of the hash.`);
-  await tokens.revoke(tenant, found.id, { canRevokeLastAdmin: true }).catch(explainServiceError);
+  await tokens.revoke(tenant, found.id, await audit(tenant), { canRevokeLastAdmin: true }).catch(explainServiceError);
   print({ revoked: tokenJson(found) }, `Revoked token ${id} of tenant ${tenant} (${sanitize(found.label)}).`);
 };
 

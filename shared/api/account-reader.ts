@@ -63,7 +63,7 @@ export const createAccountReader = (
     };
   };
 
-  return async ({ tenant, role }: Caller): Promise<AccountRecord> => {
+  return async ({ tenant, role }: Pick<Caller, 'tenant' | 'role'>): Promise<AccountRecord> => {
     const isAdmin = isPermitted(role, 'administer');
     const [account, usage] = await Promise.all([
       isAdmin ? accounts.describeWithCredentials(tenant) : accounts.describe(tenant),

@@ -32,9 +32,9 @@ export const cachedAuthentication = (
       cache.delete(key);
       return undefined;
     }
-    const { tenant, role, ttl } = found;
-    cache.set(key, { tenant, role, untilMs: Math.min(clock() + cacheSeconds * 1000, ttl * 1000) });
-    return { tenant, role };
+    const { ttl, ...caller } = found;
+    cache.set(key, { ...caller, untilMs: Math.min(clock() + cacheSeconds * 1000, ttl * 1000) });
+    return caller;
   };
 };
 

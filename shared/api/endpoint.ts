@@ -1,9 +1,11 @@
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
+import type { ChangeOrigin } from '../contracts/audit.ts';
 import { type EndpointName, endpoints, type Permission } from '../contracts/endpoints.ts';
 import { type Caller, isPermitted } from '../domain/authorization.ts';
 import { notPermitted, unauthorized, unavailable } from '../domain/errors.ts';
 import type { Authenticate } from './authentication.ts';
+import { changeOrigin } from './change-origin.ts';
 import { errorHandler } from './error-handler.ts';
 import type { ApiRequest } from './request.ts';
 import type { ApiResponse } from './response.ts';
@@ -11,6 +13,9 @@ import { countThrottledRequests } from './throttled-requests.ts';
 
 type CallerContext = Context & { caller: Caller };
 type ApiMiddleware = MiddlewareObj<ApiRequest, ApiResponse, Error, CallerContext>;
+
+/** The caller of a request, and the origin of what it changes. */
+export type RequestCaller = Caller & { readonly origin: ChangeOrigin };
 
 /** If a token cannot be read, the response is 503, never 401 or 403. */
 const rethrowAsUnavailable = (cause: unknown): never => {
@@ -42,11 +47,13 @@ export const endpoint = <Input>(
   name: EndpointName,
   authenticate: Authenticate,
   parse: (request: ApiRequest) => Input,
-  act: (input: Input, caller: Caller, timeLeft: () => number) => Promise<ApiResponse>,
+  act: (input: Input, caller: RequestCaller, timeLeft: () => number) => Promise<ApiResponse>,
 ) =>
   middy<ApiRequest, ApiResponse, Error, CallerContext>()
     .use(errorHandler())
     .use(countThrottledRequests())
     .use(authentication(authenticate))
     .use(authorization(endpoints[name].permission))
-    .handler(async (request, context) => act(parse(request), context.caller, () => context.getRemainingTimeInMillis()));
+    .handler(async (request, { caller, getRemainingTimeInMillis }) =>
+      act(parse(request), { ...caller, origin: changeOrigin(request, caller) }, () => getRemainingTimeInMillis()),
+    );

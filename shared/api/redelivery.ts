@@ -42,8 +42,11 @@ export type RedeliveryDependencies = {
 /** The failures that a request covers. */
 type Range = RedeliveryCursor & { sinceMs: number; isIncluded: (message: FailedMessage) => boolean };
 
-/** The destination of the messages, and the tenant that they count for with its daily limit. */
-type Recipient = { tenant: string; queueUrl: string; dailyLimit: number };
+/**
+ * The destination of the messages, the tenant that they count for with its daily limit, and what runs before the first
+ * one is sent.
+ */
+type Recipient = { tenant: string; queueUrl: string; dailyLimit: number; record: () => Promise<void> };
 
 /** A message to send, and the stored message that it is a copy of. */
 type Redelivery = OutgoingMessage & { stored: FailedMessage };
@@ -125,10 +128,11 @@ export const createRedelivery = (
 
   /** Counts and sends messages, as many as the daily limit permits. */
   const send = async (
-    { tenant, queueUrl, dailyLimit }: Recipient,
+    { tenant, queueUrl, dailyLimit, record }: Recipient,
     due: readonly FailedMessage[],
   ): Promise<SentGroup> => {
     const counted = await countUpTo(counters, 'redeliveries', tenant, due.length, dailyLimit);
+    if (counted > 0) await record();
     const outgoing = due.slice(0, counted).map(
       (stored): Redelivery => ({
         stored,
@@ -178,16 +182,26 @@ export const createRedelivery = (
     }
   };
 
-  /** @param timeLeft returns the milliseconds until the function times out */
+  /**
+   * @param timeLeft returns the milliseconds until the function times out
+   * @param record writes the audit entry of the request. It is called once, before the first delivery
+   */
   return async (
     key: NotificationKey,
     request: RedeliveryRequest,
     timeLeft: () => number,
+    record: () => Promise<void>,
   ): Promise<RedeliveryResult> => {
     const target = await notifications.targets([key]).find(key);
     if (!target) throw notFound('The notification');
     const dailyLimit = await limitOf(key.tenant);
-    const recipient = { tenant: key.tenant, queueUrl: SENDER_QUEUES[target.type], dailyLimit };
+    let recorded: Promise<void> | undefined;
+    const recipient = {
+      tenant: key.tenant,
+      queueUrl: SENDER_QUEUES[target.type],
+      dailyLimit,
+      record: () => (recorded ??= record()),
+    };
     return run(recipient, key, await rangeOf(key, request), timeLeft);
   };
 };

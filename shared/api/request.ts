@@ -1,5 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod/mini';
+import { isJsonObject, parseJson } from '../contracts/json.ts';
 import { describeIssues } from '../contracts/text.ts';
 import { badRequest } from '../domain/errors.ts';
 
@@ -25,6 +26,19 @@ export const jsonBody = (request: ApiRequest): unknown => {
   } catch {
     throw badRequest('body: must be valid JSON');
   }
+};
+
+/**
+ * Parses the body of a request about a notification like `jsonBody`, except that the numbers in `webhook_request` keep
+ * their digits.
+ *
+ * @throws ServiceError 400
+ */
+export const notificationBody = (request: ApiRequest): unknown => {
+  const body = jsonBody(request);
+  if (!isJsonObject(body) || !Object.hasOwn(body, 'webhook_request')) return body;
+  const exact = parseJson(bodyText(request));
+  return isJsonObject(exact) ? { ...body, webhook_request: exact.webhook_request } : body;
 };
 
 /** Returns the value of a successful parse. @throws ServiceError 400 with all invalid fields */

@@ -4,10 +4,9 @@ import type { DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import { onceConfig } from '../adapters/aws-client.ts';
 import { logger } from '../adapters/logger.ts';
 import { type TestRequest, type TestResult, testResult } from '../contracts/messages.ts';
-import type { Destination } from '../contracts/notification.ts';
 import type { Clock } from '../domain/clock.ts';
 import { testLimitReached, unavailable } from '../domain/errors.ts';
-import { typeFields } from '../domain/notification.ts';
+import { type DeliveryTarget, typeFields } from '../domain/notification.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 
 /** The send timeout of 15 s, and time for a cold start of the sender. */
@@ -23,7 +22,8 @@ const createInvokeClient = (): LambdaClient => {
 };
 
 /**
- * Creates the function that sends a test message through the sender of its type, like a real alert. It enforces the tenant's daily limit (docs/decisions/api.md#test-operations).
+ * Creates the function that sends a test message through the sender of its type, like a real alert. It enforces the tenant's daily limit
+ * (docs/decisions/api.md#test-operations). `record` writes the audit entry of the test.
  *
  * @throws ServiceError 429 if the limit is reached; 503 if the test cannot be counted or the sender fails
  */
@@ -35,17 +35,19 @@ export const createTestRunner =
     lambda: LambdaClient = createInvokeClient(),
     clock: Clock = Date.now,
   ) =>
-  async (tenant: string, destination: Destination): Promise<TestResult> => {
+  async (tenant: string, destination: Omit<DeliveryTarget, 'id'>, record: () => Promise<void>): Promise<TestResult> => {
     const limit = await limitOf(tenant);
     const isWithinLimit = await counters.count('tests', tenant, 1, limit).catch((error: unknown) => {
       throw unavailable(error);
     });
     if (!isWithinLimit) throw testLimitReached(limit, clock());
+    await record();
     const request: TestRequest = {
       kind: 'test',
       tenant,
       type: destination.type,
       details: typeFields(destination),
+      webhook_request: destination.webhookRequest,
     };
     const response = await lambda
       .send(

@@ -3,7 +3,7 @@ import { alarmEvent, HEARTBEAT_TENANT } from './alarm-event.ts';
 import { planLists } from './notification-plan.ts';
 
 /** Raised whenever a rule changes. */
-const SCHEMA_VERSION = '3.0.0';
+const SCHEMA_VERSION = '3.1.0';
 
 const lists = Object.entries(planLists).map(([state, key]) => ({ state, key }));
 
@@ -39,6 +39,13 @@ const unvalidatedFields = {
   },
   log_entry_id: { description: 'Forwarded unchanged.' },
   check: { description: 'Forwarded unchanged, with all of its fields.' },
+  traceparent: {
+    description:
+      'The trace of the alert, as in the header of W3C Trace Context: HTTP receivers get it as a header. An invalid value is dropped. Without it, the message attribute of this name applies.',
+  },
+  tracestate: {
+    description: 'The header of this name, at most 512 characters. Dropped without a valid traceparent beside it.',
+  },
 };
 
 const timestamp = {

@@ -29,6 +29,7 @@ export const endpoints = {
   'list-tokens': { method: 'GET', path: '/tokens', permission: 'administer' },
   'create-token': { method: 'POST', path: '/tokens', permission: 'administer' },
   'revoke-token': { method: 'DELETE', path: '/tokens/{tokenId}', permission: 'administer' },
+  'list-audits': { method: 'GET', path: '/audits', permission: 'administer' },
 } as const satisfies Record<string, Endpoint>;
 
 /** The name of an operation of the API. */

@@ -35,7 +35,7 @@ const endOfDigits = (text: string, start: number): number => {
 };
 
 /** Returns the position after the string that starts at `start`, or the end of the text if it does not end. */
-const endOfString = (text: string, start: number): number => {
+export const endOfString = (text: string, start: number): number => {
   let end = text.indexOf('"', start + 1);
   while (end !== -1) {
     let backslash = end;

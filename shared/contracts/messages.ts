@@ -2,6 +2,14 @@ import * as z from 'zod/mini';
 import { type AlarmEvent, isAlarmEvent, tenantId } from './alarm-event.ts';
 import { noticeContent } from './notice.ts';
 import { isNotificationTypeId, type NotificationTypeId } from './notification-types.ts';
+import { trace } from './trace.ts';
+
+/** Where an alert comes from; in a notice, the alert that caused it. */
+const origin = {
+  /** The ID of the producer's SQS message. */
+  producer_message_id: z.optional(z.string()),
+  trace: z.optional(trace),
+};
 
 /** A message on a sender's queue: an alarm event for one notification. It contains no destination, secret or plan. */
 export const delivery = z.object({
@@ -20,6 +28,9 @@ export const delivery = z.object({
    * (docs/decisions/events.md#event-time).
    */
   accepted_at_ms: z.int(),
+  /** When dispatch received the event, ms since the epoch. Absent in a notice. */
+  dispatched_at_ms: z.optional(z.int()),
+  ...origin,
   /** Digest of the event without its plan, to detect another event with the same ID. */
   content_hash: z.string(),
   event: z.custom<AlarmEvent>(isAlarmEvent),
@@ -27,6 +38,9 @@ export const delivery = z.object({
 
 /** A message on a sender's queue. */
 export type Delivery = z.infer<typeof delivery>;
+
+/** Where an alert comes from. */
+export type Origin = Pick<Delivery, keyof typeof origin>;
 
 /**
  * A message that dispatch sends to the alarm-events queue if it did not send all deliveries of an event in one pass
@@ -42,6 +56,7 @@ export const continuation = z.object({
     is_partly_sent: z.boolean(),
     /** When SQS accepted the event, ms since the epoch. */
     accepted_at_ms: z.int(),
+    ...origin,
   }),
   event: z.custom<AlarmEvent>(isAlarmEvent),
 });
@@ -52,6 +67,8 @@ export const testRequest = z.object({
   tenant: tenantId,
   type: z.custom<NotificationTypeId>(isNotificationTypeId),
   details: z.custom<Readonly<Record<string, string>>>((value) => typeof value === 'object' && value !== null),
+  /** The serialized `webhook_request`. */
+  webhook_request: z.optional(z.string()),
 });
 
 /** The payload with which a test operation invokes a sender. */

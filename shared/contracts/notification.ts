@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { fieldsOf, isNotificationTypeId, type NotificationTypeId, notificationTypeIds } from './notification-types.ts';
-import { stringMap, text, withoutNulls } from './text.ts';
+import { type StringMap, stringMap, text, withoutNulls } from './text.ts';
+import { type WebhookRequest, webhookRequest } from './webhook-request.ts';
 
 /** Maximum length of a label, in code points (docs/api.md#limits). */
 export const MAX_LABEL_LENGTH = 255;
@@ -11,22 +12,21 @@ export const MAX_DETAILS_VALUE_LENGTH = 4096;
 /** Maximum length of a value in `metadata`, in code points. */
 export const MAX_METADATA_VALUE_LENGTH = 255;
 
-/** `details` or `metadata`. Keys can be `__proto__`, so copy only with spread or `Object.fromEntries`. */
-export type StringMap = Readonly<Record<string, string>>;
-
 /** The attributes that clients set, after validation. */
 export type NotificationAttributes = {
   label: string;
   type: NotificationTypeId;
   details: StringMap;
   metadata?: StringMap | undefined;
+  /** Only of type `webhook`. */
+  webhook_request?: WebhookRequest | undefined;
 };
 
-/** A notification in responses (docs/api.md#notifications). */
+/** A notification in responses (docs/api.md#notifications). The values of the headers in `webhook_request` are masked. */
 export type NotificationRecord = { id: string } & NotificationAttributes;
 
 /** A destination without a notification, in a test request. */
-export type Destination = Pick<NotificationAttributes, 'type' | 'details'>;
+export type Destination = Pick<NotificationAttributes, 'type' | 'details' | 'webhook_request'>;
 
 const type = z.custom<NotificationTypeId>(isNotificationTypeId, {
   error: (issue) => (issue.input === undefined ? 'is required' : `must be one of ${notificationTypeIds.join(', ')}`),
@@ -45,11 +45,13 @@ const detailsOf = (typeId: NotificationTypeId) => {
   return fields.length === 0 ? z._default(map, {}) : map;
 };
 
-const attributes = (typeId: unknown) => ({
+/** @param storedHeaders the headers whose values `webhook_request` may keep */
+const attributes = (typeId: unknown, storedHeaders: StringMap = {}) => ({
   label: text(1, MAX_LABEL_LENGTH),
   type,
   details: isNotificationTypeId(typeId) ? detailsOf(typeId) : stringMap(MAX_DETAILS_VALUE_LENGTH),
   metadata: z.optional(stringMap(MAX_METADATA_VALUE_LENGTH)),
+  webhook_request: z.optional(webhookRequest(typeId === 'webhook', storedHeaders)),
 });
 
 const typeOf = (body: unknown): unknown =>
@@ -62,17 +64,22 @@ const INVALID_BODY = 'must be a JSON object';
  *
  * @param body the result of `withoutNulls`
  */
-const notificationSchema = (body: unknown) => z.object(attributes(typeOf(body)), INVALID_BODY);
+const notificationSchema = (body: unknown, storedHeaders: StringMap | undefined) =>
+  z.object(attributes(typeOf(body), storedHeaders), INVALID_BODY);
 
 const destinationSchema = (body: unknown) => {
-  const { type, details } = attributes(typeOf(body));
-  return z.object({ type, details }, INVALID_BODY);
+  const { type, details, webhook_request } = attributes(typeOf(body));
+  return z.object({ type, details, webhook_request }, INVALID_BODY);
 };
 
-/** Parses the body of a create request. The error lists every invalid field. */
-export const parseNotification = (body: unknown) => {
+/**
+ * Parses the body of a create request, or an updated notification. The error lists every invalid field.
+ *
+ * @param storedHeaders the headers whose values an update may keep. Default: none
+ */
+export const parseNotification = (body: unknown, storedHeaders?: StringMap) => {
   const present = withoutNulls(body);
-  return notificationSchema(present).safeParse(present);
+  return notificationSchema(present, storedHeaders).safeParse(present);
 };
 
 /** Parses the body of a test request for a new destination. The error lists every invalid field. */
@@ -87,6 +94,7 @@ const changes = z.object(
     type: z.optional(z.unknown()),
     details: z.optional(z.unknown()),
     metadata: z.optional(z.unknown()),
+    webhook_request: z.optional(z.unknown()),
   },
   INVALID_BODY,
 );

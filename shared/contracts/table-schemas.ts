@@ -11,4 +11,6 @@ export const tableSchemas = {
    * destinations: see `destination-list.ts`.
    */
   deliveries: { partitionKey: 'pk', sortKey: 'sk', ttl: 'ttl' },
+  /** Audit entries: see `audit-log.ts`. */
+  audits: { partitionKey: 'pk', sortKey: 'sk', ttl: 'ttl' },
 } as const;

@@ -1,5 +1,8 @@
 import * as z from 'zod/mini';
 
+/** `details` or `metadata`. Keys can be `__proto__`, so copy only with spread or `Object.fromEntries`. */
+export type StringMap = Readonly<Record<string, string>>;
+
 /** Returns the length in Unicode code points, the unit of all limits of the API (`😀` is one). */
 const codePointCount = (text: string): number => {
   let count = 0;
@@ -41,7 +44,7 @@ export const MAX_ENTRIES = 256;
 export const MAX_KEY_LENGTH = 255;
 
 /** Truncates a key of the client, so that an error response stays smaller than its request. */
-const truncateKey = (key: string): string =>
+export const truncateKey = (key: string): string =>
   key.length > 64 ? `${key.slice(0, 64).toWellFormed()}…` : key.toWellFormed();
 
 /** Reports the invalid fields of a map with unvalidated values. */
@@ -80,3 +83,6 @@ export const withoutNulls = (body: unknown): unknown =>
 /** Lists every invalid field with its rule: `label: is required; details.url: must be …`. */
 export const describeIssues = (error: z.core.$ZodError): string =>
   error.issues.map((issue) => `${issue.path.map(String).join('.') || 'body'}: ${issue.message}`).join('; ');
+
+/** Replaces control and format characters, which change how a terminal or a page shows a text. */
+export const replaceControls = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{fffd}');

@@ -41,6 +41,10 @@ export const truncate = (text: string, maxLength: number): string => {
   return codePoints.length <= maxLength ? text : `${codePoints.slice(0, maxLength - 3).join('')}...`;
 };
 
+/** Truncates a well-formed text to `maxLength` UTF-16 units, ending it with "...". */
+export const truncateUnits = (text: string, maxLength: number): string =>
+  text.length <= maxLength ? text : `${text.slice(0, maxLength - 3).replace(/[\ud800-\udbff]$/, '')}...`;
+
 /** In code points; SES accepts more, but email clients truncate the subject. */
 const MAX_HEADLINE_LENGTH = 200;
 

@@ -15,5 +15,9 @@ const isRole = (role: string): role is Role => Object.hasOwn(permissions, role);
 export const isPermitted = (role: string, permission: Permission): boolean =>
   isRole(role) && permissions[role].includes(permission);
 
-/** The tenant whose resources a request can access, and the role that limits its operations. */
-export type Caller = { readonly tenant: string; readonly role: string };
+/** The tenant whose resources a request can access, the role that limits its operations, and the token that it has. */
+export type Caller = {
+  readonly tenant: string;
+  readonly role: string;
+  readonly token: { readonly id: string; readonly label: string };
+};

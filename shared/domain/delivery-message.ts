@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import { type MessageBody, messageBody, serializeBody } from '../contracts/message-body.ts';
-import type { Delivery } from '../contracts/messages.ts';
+import type { Delivery, Origin } from '../contracts/messages.ts';
 import type { NoticeContent } from '../contracts/notice.ts';
 
 /** The part of a message body that all deliveries of an event share. It is serialized once. */
 export type SharedBody = {
-  /** The event without its notification plan. */
+  /** The event without its notification plan and trace. */
   event: MessageBody;
   /** The end of every message body. */
   tail: MessageBody;
   /** The length of `tail` in UTF-8 bytes. */
   bytes: number;
-  /** Digest of the event without its plan, to detect another event with the same ID. */
+  /** Digest of `event`, to detect another event with the same ID. */
   contentHash: string;
 };
 
@@ -22,12 +22,16 @@ export type Notice = { event: AlarmEvent; content: NoticeContent };
 /** Returns a digest of JSON. */
 const digest = (json: string): string => createHash('sha256').update(json).digest('base64url').slice(0, 22);
 
-/** Returns the part of a message body that depends on the event only. @param acceptedAtMs ms since the epoch */
-export const sharedBody = (event: AlarmEvent, acceptedAtMs: number): SharedBody => {
-  const { notification_plan: _plan, ...rest } = event;
+/** What a message body has of an event besides its content. */
+export type EventContext = Pick<Delivery, 'accepted_at_ms' | 'dispatched_at_ms' | keyof Origin>;
+
+/** Returns the part of a message body that depends on the event only. */
+export const sharedBody = (event: AlarmEvent, context: EventContext): SharedBody => {
+  // The trace is a part of the context. If it differs, the event is the same nevertheless.
+  const { notification_plan: _plan, traceparent: _parent, tracestate: _state, ...rest } = event;
   const text = serializeBody(rest);
   const hash = digest(text);
-  const tail = messageBody(`"accepted_at_ms":${acceptedAtMs},"content_hash":"${hash}","event":${text}}`);
+  const tail = messageBody(`${JSON.stringify(context).slice(1, -1)},"content_hash":"${hash}","event":${text}}`);
   return { event: text, tail, bytes: Buffer.byteLength(tail), contentHash: hash };
 };
 
@@ -54,10 +58,18 @@ export const deliveryBytes = (
 /**
  * Returns the body of a delivery message for a notice. Its content hash covers only the event ID: notices with the same
  * ID are duplicates, even if their texts differ.
+ *
+ * @param origin that of the alert that caused the notice
  */
-export const noticeBody = (notificationId: string, { event, content }: Notice, nowMs: number): MessageBody => {
+export const noticeBody = (
+  notificationId: string,
+  { event, content }: Notice,
+  origin: Origin,
+  nowMs: number,
+): MessageBody => {
   const delivery: Delivery = {
     notification_id: notificationId,
+    ...origin,
     notice: content,
     accepted_at_ms: nowMs,
     content_hash: digest(JSON.stringify({ event_id: event.event_id })),

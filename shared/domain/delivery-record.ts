@@ -1,5 +1,5 @@
 import type { AlarmState } from '../contracts/alarm-event.ts';
-import type { Delivery } from '../contracts/messages.ts';
+import type { Delivery, Origin } from '../contracts/messages.ts';
 import type { NoticeKind } from '../contracts/notice.ts';
 import type {
   AttemptResult,
@@ -39,6 +39,14 @@ export type DeliveryRecord = DeliveryKey & {
   state: AlarmState;
   /** Digest of the event, to detect another event with the same ID. */
   content_hash: string;
+  /** When SQS accepted the event, or the service created the notice. */
+  accepted_at_ms?: number | undefined;
+  /** When dispatch received the event. Absent in a notice. */
+  dispatched_at_ms?: number | undefined;
+  /** The ID of the producer's SQS message; in a notice, that of the alert that caused it. */
+  producer_message_id?: string | undefined;
+  /** The ID of the alert's trace. */
+  trace_id?: string | undefined;
   /** Number of the current round of attempts, from 1. */
   round: number;
   /** Number of attempts in this round. */
@@ -74,8 +82,8 @@ export type DeliveryRecord = DeliveryKey & {
   siblings?: readonly string[] | undefined;
   /** Present if the delivery is a notice of the service. */
   notice?: NoticeKind | undefined;
-  /** Salted hashes of the recipients whose email SES has accepted so far; empty for other types. */
-  reached_recipient_hashes: string[];
+  /** Salted hashes of the recipients whose email SES has accepted so far. */
+  reached_recipient_hashes?: string[] | undefined;
   /** Salted hashes of the recipients whose email bounced. Only `addBounce` writes it, whatever the status. */
   bounced_recipient_hashes?: ReadonlySet<string> | undefined;
   /** Reason of the last bounce: `bounced`, or `rejected` by SES after it accepted the email. */
@@ -110,7 +118,7 @@ export const claimedRecord = (
   nowMs: number,
   canBounce = false,
 ): DeliveryRecord => {
-  const { event, notification_id: notificationId, content_hash, notice } = delivery;
+  const { event, notification_id: notificationId, accepted_at_ms, dispatched_at_ms, content_hash, notice } = delivery;
   return {
     ...deliveryKey(event, notificationId),
     status: 'pending',
@@ -119,6 +127,10 @@ export const claimedRecord = (
     alarm_id: shortenedId(event.alarm.id),
     state: event.details.state,
     content_hash,
+    accepted_at_ms,
+    dispatched_at_ms,
+    producer_message_id: delivery.producer_message_id,
+    trace_id: delivery.trace?.id,
     round: roundOf(delivery),
     attempt_count: 0,
     created_at_ms: nowMs,
@@ -131,10 +143,15 @@ export const claimedRecord = (
     attempts: [],
     ...(canBounce && { siblings: delivery.siblings }),
     notice: notice?.kind,
-    reached_recipient_hashes: [],
     ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
   };
 };
+
+/** Returns where the alert of a delivery comes from, for a notice about it. */
+export const originOf = ({ producer_message_id, trace_id }: DeliveryRecord): Origin => ({
+  producer_message_id,
+  trace: trace_id === undefined ? undefined : { id: trace_id },
+});
 
 /** The result of a claim. */
 export type Claim =
@@ -250,7 +267,8 @@ export const withAttempt = (
     ...(isFailure && { last_cause: outcome.cause, last_reason: counts ? undefined : outcome.reason }),
     updated_at_ms: startedAtMs + durationMs,
     // A destination without recipients, such as after a change of the type, has been reached as a whole.
-    reached_recipient_hashes: outcome.reachedRecipientHashes ?? (isFailure ? record.reached_recipient_hashes : []),
+    reached_recipient_hashes:
+      outcome.reachedRecipientHashes ?? (isFailure ? record.reached_recipient_hashes : undefined),
   };
 };
 
@@ -301,7 +319,7 @@ export const withFailure = (record: DeliveryRecord, reason: FailureReason, nowMs
 
 /** Returns whether SES accepted emails of the delivery, and all their recipients have bounced. */
 const haveAllBounced = ({
-  reached_recipient_hashes: reached,
+  reached_recipient_hashes: reached = [],
   bounced_recipient_hashes: bounced,
 }: DeliveryRecord): boolean => reached.length > 0 && reached.every((hash) => bounced?.has(hash));
 
@@ -370,7 +388,7 @@ export const isFailing = (
  */
 export const isUnreached = (record: DeliveryRecord, scale: number): boolean => {
   if (record.status === 'bounced' || mustBecomeBounced(record)) return true;
-  if (record.reached_recipient_hashes.length > 0 && !haveAllBounced(record)) return false;
+  if (record.reached_recipient_hashes?.length && !haveAllBounced(record)) return false;
   const isCancelled = record.status === 'cancelled' && !isShadow(record);
   return record.status === 'failed' || isCancelled || isFailing(record, scale);
 };

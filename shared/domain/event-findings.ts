@@ -1,6 +1,7 @@
 import { alarmEvent, brokenEventRules, HEARTBEAT_TENANT, tenantId } from '../contracts/alarm-event.ts';
 import { isJsonObject } from '../contracts/json.ts';
 import { checkPlan } from '../contracts/notification-plan.ts';
+import { readTrace } from '../contracts/trace.ts';
 import { readEventTime } from './event-time.ts';
 
 /**
@@ -51,13 +52,15 @@ export const checkEvent = (value: unknown, acceptedAtMs: number, canBeHeartbeat 
 };
 
 /** The IDs of an event, for logs. */
-export type EventIds = { tenant_id?: string | undefined; event_id?: string | undefined };
+export type EventIds = { tenant_id?: string | undefined; event_id?: string | undefined; trace_id?: string | undefined };
 
 /** Returns the valid ones of the IDs of a value that may be no alarm event. */
 export const readableIds = (value: unknown): EventIds => {
   if (!isJsonObject(value)) return {};
+  const trace = readTrace(value);
   return {
     tenant_id: tenantId.safeParse(value.tenant_id).data,
     event_id: alarmEvent.shape.event_id.safeParse(value.event_id).data,
+    ...(trace && { trace_id: trace.id }),
   };
 };

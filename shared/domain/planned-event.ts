@@ -1,8 +1,9 @@
 import { type AlarmEvent, isAlarmEvent } from '../contracts/alarm-event.ts';
 import { isJsonObject, parseJson } from '../contracts/json.ts';
 import { type MessageBody, messageBody } from '../contracts/message-body.ts';
-import { continuation } from '../contracts/messages.ts';
+import { continuation, type Origin } from '../contracts/messages.ts';
 import type { DeadLetterCause, FailureReason } from '../contracts/outcomes.ts';
+import { readTrace } from '../contracts/trace.ts';
 import { type SharedBody, sharedBody } from './delivery-message.ts';
 import { checkEvent, type EventFindings, type EventIds, readableIds } from './event-findings.ts';
 import { isStateChange, plannedNotifications } from './routing.ts';
@@ -21,6 +22,7 @@ export type PlannedEvent = {
   isPartlySent: boolean;
   /** When SQS accepted the event, ms since the epoch. */
   acceptedAtMs: number;
+  origin: Origin;
   /** The rules that the event breaks although it can be delivered; none for a continuation. */
   warnings: readonly string[];
   /** True if the state changed and the plan lists no notification for the new state, which is legal. */
@@ -35,6 +37,16 @@ export type InvalidEvent = EventFindings & {
   ids: EventIds;
 };
 
+/** What dispatch knows of a message in addition to its body. */
+export type ReceivedMessage = {
+  /** Its trace applies if the event itself has none. */
+  origin?: Origin;
+  /** When dispatch received it, ms since the epoch. */
+  receivedAtMs?: number;
+  /** Whether the schedule of heartbeats, and no producer, has sent it. */
+  canBeHeartbeat?: boolean;
+};
+
 /** Maximum size of an alarm event. It leaves room in a message of 1 MiB for the fields that the pipeline adds. */
 export const MAX_EVENT_BYTES = 900 * 1024;
 
@@ -46,14 +58,19 @@ export const NO_DESTINATION = 'notification_plan lists no notification for the s
 /** What a value that is not JSON, or not serializable, has instead of findings. */
 const withError = (error: string): EventFindings => ({ errors: [error], warnings: [] });
 
-const invalidEvent = (findings: EventFindings, bytes: number, value?: unknown): InvalidEvent => {
+const invalidEvent = (
+  findings: EventFindings,
+  bytes: number,
+  { origin = {} }: ReceivedMessage,
+  value?: unknown,
+): InvalidEvent => {
   const isTooLarge = bytes > MAX_EVENT_BYTES;
   return {
     reason: isTooLarge ? 'too_large' : 'malformed',
     cause: 'producer',
     errors: [...(isTooLarge ? [TOO_LARGE_RULE] : []), ...findings.errors],
     warnings: findings.warnings,
-    ids: readableIds(value),
+    ids: { trace_id: origin.trace?.id, ...readableIds(value) },
   };
 };
 
@@ -68,19 +85,28 @@ const serviceError = (error: string): InvalidEvent => ({
 const isMeantAsContinuation = (value: unknown): boolean =>
   isJsonObject(value) && 'continuation' in value && !('event_id' in value);
 
-const continuePlan = (value: unknown): PlannedEvent | InvalidEvent => {
+const continuePlan = (value: unknown, { receivedAtMs }: ReceivedMessage): PlannedEvent | InvalidEvent => {
   const parsed = continuation.safeParse(value);
   if (!parsed.success) return serviceError('the continuation is not valid');
   const { event } = parsed.data;
-  const { ids, known, is_partly_sent: isPartlySent, accepted_at_ms: acceptedAtMs } = parsed.data.continuation;
+  const {
+    ids,
+    known,
+    is_partly_sent: isPartlySent,
+    accepted_at_ms,
+    producer_message_id,
+    trace,
+  } = parsed.data.continuation;
+  const origin = { producer_message_id, trace };
   return {
     event,
-    shared: sharedBody(event, acceptedAtMs),
+    origin,
+    shared: sharedBody(event, { accepted_at_ms, dispatched_at_ms: receivedAtMs, ...origin }),
     ids,
     known,
     isContinuation: true,
     isPartlySent,
-    acceptedAtMs,
+    acceptedAtMs: accepted_at_ms,
     warnings: [],
     hasNoDestination: false,
   };
@@ -90,16 +116,19 @@ const plan = (
   value: unknown,
   bytes: number,
   acceptedAtMs: number,
-  canBeHeartbeat: boolean,
+  received: ReceivedMessage,
 ): PlannedEvent | InvalidEvent => {
+  const { receivedAtMs, canBeHeartbeat } = received;
   const { errors, warnings } = checkEvent(value, acceptedAtMs, canBeHeartbeat);
   if (errors.length > 0 || bytes > MAX_EVENT_BYTES || !isAlarmEvent(value)) {
-    return invalidEvent({ errors, warnings }, bytes, value);
+    return invalidEvent({ errors, warnings }, bytes, received, value);
   }
   const ids = plannedNotifications(value);
+  const origin = { ...received.origin, trace: readTrace(value) ?? received.origin?.trace };
   return {
     event: value,
-    shared: sharedBody(value, acceptedAtMs),
+    origin,
+    shared: sharedBody(value, { accepted_at_ms: acceptedAtMs, dispatched_at_ms: receivedAtMs, ...origin }),
     ids,
     isContinuation: false,
     isPartlySent: false,
@@ -114,23 +143,33 @@ const plan = (
  * the rest of the batch.
  *
  * @param acceptedAtMs when SQS accepted the message, ms since the epoch
- * @param canBeHeartbeat whether the schedule of heartbeats, and no producer, has sent the message
  */
-export const planEvent = (body: string, acceptedAtMs: number, canBeHeartbeat = false): PlannedEvent | InvalidEvent => {
+export const planEvent = (
+  body: string,
+  acceptedAtMs: number,
+  received: ReceivedMessage = {},
+): PlannedEvent | InvalidEvent => {
   const bytes = Buffer.byteLength(body);
   let value: unknown;
   try {
     value = parseJson(body);
-    return isMeantAsContinuation(value) ? continuePlan(value) : plan(value, bytes, acceptedAtMs, canBeHeartbeat);
+    return isMeantAsContinuation(value) ? continuePlan(value, received) : plan(value, bytes, acceptedAtMs, received);
   } catch (error) {
-    if (error instanceof SyntaxError) return invalidEvent(withError('the event must be JSON'), bytes);
+    if (error instanceof SyntaxError) return invalidEvent(withError('the event must be JSON'), bytes, received);
     if (error instanceof RangeError) {
       const { warnings } = checkEvent(value, acceptedAtMs);
-      return invalidEvent({ errors: ['the event is nested too deeply'], warnings }, bytes, value);
+      return invalidEvent({ errors: ['the event is nested too deeply'], warnings }, bytes, received, value);
     }
     return serviceError('the event could not be processed');
   }
 };
+
+/** Returns the IDs of an event for logs. */
+export const idsOfEvent = ({ event, origin }: Pick<PlannedEvent, 'event' | 'origin'>): EventIds => ({
+  tenant_id: event.tenant_id,
+  event_id: event.event_id,
+  trace_id: origin.trace?.id,
+});
 
 /** Returns whether `planEvent` found the message to be invalid. */
 export const isInvalidEvent = (planned: PlannedEvent | InvalidEvent): planned is InvalidEvent => 'reason' in planned;
@@ -141,11 +180,11 @@ export const isInvalidEvent = (planned: PlannedEvent | InvalidEvent): planned is
  * @param isPartlySent whether this or an earlier pass sent a delivery
  */
 export const continuationBody = (
-  { shared, acceptedAtMs }: PlannedEvent,
+  { shared, acceptedAtMs, origin }: PlannedEvent,
   ids: readonly string[],
   known: readonly string[] | undefined,
   isPartlySent: boolean,
 ): MessageBody => {
-  const rest = { ids, known, is_partly_sent: isPartlySent, accepted_at_ms: acceptedAtMs };
+  const rest = { ids, known, is_partly_sent: isPartlySent, accepted_at_ms: acceptedAtMs, ...origin };
   return messageBody(`{"continuation":${JSON.stringify(rest)},"event":${shared.event}}`);
 };

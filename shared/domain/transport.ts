@@ -1,6 +1,7 @@
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import type { NoticeContent } from '../contracts/notice.ts';
-import type { StringMap } from '../contracts/notification.ts';
+import type { StringMap } from '../contracts/text.ts';
+import type { Trace } from '../contracts/trace.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 
 /** An alert to deliver. */
@@ -12,6 +13,7 @@ export type Alert = {
   deliveryId: string;
   /** Present if the alert is a notice of the service. */
   notice?: NoticeContent | undefined;
+  trace?: Trace | undefined;
   /** Absent in a test, which has no record. */
   notificationId?: string;
   /** Hashes of the recipients that earlier attempts reached (`AttemptOutcome.reachedRecipientHashes`). */
@@ -27,8 +29,13 @@ export type Alert = {
  * if a dependency such as DynamoDB fails, which does not count as an attempt.
  *
  * @param details valid fields of the type
+ * @param webhookRequest the serialized `webhook_request`, only of type `webhook`
  */
-export type Transport = (alert: Alert, details: StringMap) => Promise<AttemptOutcome>;
+export type Transport = (
+  alert: Alert,
+  details: StringMap,
+  webhookRequest?: string | undefined,
+) => Promise<AttemptOutcome>;
 
 /** Timeout of a send, including DNS, connect, TLS, headers and body (docs/decisions/deliveries.md#timeouts). */
 export const SEND_TIMEOUT_MS = 15_000;

@@ -10,6 +10,7 @@ import {
   packBatches,
 } from '../../shared/adapters/queues.ts';
 import { messageBody } from '../../shared/contracts/message-body.ts';
+import { TRACE_ID, traceFields } from '../support/events.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const MIB = 1_048_576;
@@ -203,6 +204,19 @@ describe('sendToDeadLetterQueue', () => {
         cause: { DataType: 'String', StringValue: 'producer' },
         detail: { DataType: 'String', StringValue: 'alarm is required' },
         warnings: { DataType: 'String', StringValue: 'details.timestamp must be in milliseconds' },
+      },
+    });
+  });
+
+  it('adds where an invalid event comes from', async () => {
+    const { queues, requests } = setUp();
+    const origin = { producer_message_id: 'm1', trace: { id: TRACE_ID, headers: traceFields } };
+    await queues.sendToDeadLetterQueue(URL, { body: messageBody('{}') }, { ...reason, origin });
+    expect(requests.mock.calls[0]?.[0]).toMatchObject({
+      MessageAttributes: {
+        producer_message_id: { DataType: 'String', StringValue: 'm1' },
+        traceparent: { DataType: 'String', StringValue: traceFields.traceparent },
+        tracestate: { DataType: 'String', StringValue: traceFields.tracestate },
       },
     });
   });

@@ -7,6 +7,7 @@ import { createTokenRepository } from '../../shared/adapters/tokens/token-reposi
 import { deliveryKey } from '../../shared/domain/delivery-key.ts';
 import { claimedRecord } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { audit } from '../support/audit.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { withThrottling } from '../support/dynamodb-faults.ts';
 import { alarmEvent } from '../support/events.ts';
@@ -23,7 +24,7 @@ const list = (database: Database) => Array.fromAsync(notifications(database).lis
 
 it.each<[operation: string, command: string, run: (database: Database) => Promise<unknown>]>([
   ['reading a notification', 'GetItem', (database) => notifications(database).get(key)],
-  ['deleting a notification', 'GetItem', (database) => notifications(database).delete(key)],
+  ['deleting a notification', 'GetItem', (database) => notifications(database).delete(key, audit)],
   ['listing notifications', 'Query', list],
   ['counting', 'UpdateItem', (database) => createDailyCounters(database, 'accounts').count('sms', 'acme', 1, 5)],
   ['claiming a delivery', 'PutItem', (database) => deliveries(database).claim(claimedRecord(claim, 'claim', 1), 1)],
@@ -32,7 +33,7 @@ it.each<[operation: string, command: string, run: (database: Database) => Promis
     'GetItem',
     (database) => createDestinationListReader(database, 'deliveries')(deliveryKey(event, key.id)),
   ],
-  ['revoking a token', 'GetItem', (database) => createTokenRepository(database, 'tokens').revoke('acme', 'tk')],
+  ['revoking a token', 'GetItem', (database) => createTokenRepository(database, 'tokens').revoke('acme', 'tk', audit)],
 ])('%s fails if DynamoDB throttles %s, instead of reporting nothing or a limit', async (_, command, run) => {
   const database = withThrottling(connect({ maxAttempts: 1 }), `${command}Command`);
   await expect(run(database)).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });

@@ -5,6 +5,7 @@ import { readNotificationCount } from '../../shared/adapters/notifications/notif
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { createAccountReader } from '../../shared/api/account-reader.ts';
+import { audit } from '../support/audit.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { countRequests } from '../support/dynamodb-faults.ts';
 import { webhookNotification } from '../support/notifications.ts';
@@ -44,8 +45,8 @@ describe('reading an account', () => {
     await counters.count('email', tenant, 3, 100);
     await counters.count('sms', tenant, 4, 100);
     await counters.count('managed', tenant, 5, 100);
-    await createNotificationRepository(client, 'notifications').create(tenant, webhookNotification());
-    await tokens.issue({ tenant, role: 'observer', label: 'l', expiresInSeconds: 3_600 });
+    await createNotificationRepository(client, 'notifications').create(tenant, webhookNotification(), audit);
+    await tokens.issue({ tenant, role: 'observer', label: 'l', expiresInSeconds: 3_600 }, audit);
     const { limits, usage } = await read({ tenant, role: 'observer' });
     expect(limits).toEqual({
       notifications: 1,

@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { cachedAuthentication } from '../../shared/api/authentication.ts';
 import { newToken, tokenHash } from '../../shared/domain/token.ts';
+import { audit } from '../support/audit.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { withThrottling } from '../support/dynamodb-faults.ts';
 
@@ -19,10 +20,10 @@ const setUp = (cacheSeconds = 60) => {
   const advance = (seconds: number) => {
     now += seconds * 1_000;
   };
-  const issue = async (changes = {}) => (await tokens.issue({ ...grant, ...changes })).token;
+  const issue = async (changes = {}) => (await tokens.issue({ ...grant, ...changes }, audit)).token;
   const revoke = async (token: string) => {
     const found = (await tokens.list(grant.tenant)).find(({ hash }) => hash === tokenHash(token));
-    await tokens.revoke(grant.tenant, found?.id ?? '');
+    await tokens.revoke(grant.tenant, found?.id ?? '', audit);
   };
   return { issue, revoke, find, advance, authenticate: cachedAuthentication({ find }, cacheSeconds, clock) };
 };
@@ -66,7 +67,7 @@ describe('cached authentication', () => {
     const { authenticate, find } = setUp();
     const token = newToken();
     expect(await authenticate(token)).toBeUndefined();
-    find.mockResolvedValueOnce({ tenant: 'acme', role: 'creator', ttl: START });
+    find.mockResolvedValueOnce({ tenant: 'acme', role: 'creator', token: { id: 'tk', label: 'ci' }, ttl: START });
     expect(await authenticate(token)).toMatchObject(caller);
   });
 

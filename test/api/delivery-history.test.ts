@@ -11,6 +11,7 @@ import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { type DeliveryRecord, shortenedId } from '../../shared/domain/delivery-record.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { audit } from '../support/audit.ts';
 import { deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { countRequests } from '../support/dynamodb-faults.ts';
@@ -187,9 +188,9 @@ describe('a notification without deliveries', () => {
   it('has an empty history, and is 404 once it is deleted', async () => {
     const { listOf, notification } = setUp();
     const notifications = createNotificationRepository(client, 'notifications');
-    const id = await notifications.create(notification.tenant, webhookNotification());
+    const id = await notifications.create(notification.tenant, webhookNotification(), audit);
     expect(await listOf(id)).toEqual({ values: [], next: null });
-    await notifications.delete({ tenant: notification.tenant, id });
+    await notifications.delete({ tenant: notification.tenant, id }, audit);
     await expect(listOf(id)).rejects.toMatchObject({ type: 'notFoundError' });
   });
 

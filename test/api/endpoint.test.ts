@@ -6,15 +6,15 @@ import { ok } from '../../shared/api/response.ts';
 import { type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { type Caller, isPermitted, type Role } from '../../shared/domain/authorization.ts';
 import { badRequest } from '../../shared/domain/errors.ts';
-import { apiRequest, lambdaContext } from '../support/api-request.ts';
+import { apiRequest, caller, lambdaContext } from '../support/api-request.ts';
 
 /** A context that already has a caller, which authentication must overwrite. */
-const context = { ...lambdaContext, caller: { tenant: 'forged', role: 'admin' } satisfies Caller };
+const context = { ...lambdaContext, caller: { ...caller, tenant: 'forged' } };
 
 const setUp = (name: EndpointName = 'list-notifications', role: Role = 'admin') => {
-  const authenticate = vi.fn(async (token: string) => (token === 'good' ? { tenant: 'acme', role } : undefined));
+  const authenticate = vi.fn(async (token: string) => (token === 'good' ? { ...caller, role } : undefined));
   const parse = vi.fn((request: ApiRequest) => request.rawPath);
-  const act = vi.fn(async (input: string, caller: Caller) => ok({ input, caller }));
+  const act = vi.fn(async (input: string, requestCaller: Caller) => ok({ input, caller: requestCaller }));
   const handler = endpoint(name, authenticate, parse, act);
   const call = async (changes: Partial<ApiRequest> = {}) => {
     const { statusCode, body = '', headers } = await handler(apiRequest(changes), { ...context });
@@ -42,7 +42,7 @@ describe('a request', () => {
 
   it('is handled with the time that is left of the invocation', async () => {
     const act = vi.fn(async (_input: string, _caller: Caller, timeLeft: () => number) => ok(timeLeft()));
-    const authenticate = async () => ({ tenant: 'acme', role: 'admin' });
+    const authenticate = async () => caller;
     const handler = endpoint('list-notifications', authenticate, () => '', act);
     expect(await handler(apiRequest(), { ...context })).toMatchObject({ body: '30000' });
   });

@@ -5,12 +5,12 @@ import type { Authenticate } from '../../shared/api/authentication.ts';
 import { endpoint } from '../../shared/api/endpoint.ts';
 import { noContent } from '../../shared/api/response.ts';
 import { badRequest, notFound, ServiceError, unavailable } from '../../shared/domain/errors.ts';
-import { apiRequest, lambdaContext } from '../support/api-request.ts';
+import { apiRequest, caller, lambdaContext } from '../support/api-request.ts';
 import { recordMetrics } from '../support/printed-metrics.ts';
 
 const SECRET = 'secret message of the exception';
-const context = { ...lambdaContext, caller: { tenant: '', role: 'observer' as const } };
-const admin: Authenticate = async () => ({ tenant: 'acme', role: 'admin' });
+const context = { ...lambdaContext, caller };
+const admin: Authenticate = async () => caller;
 
 const responseTo = async (act: () => Promise<unknown>, authenticate = admin, headers = apiRequest().headers) => {
   const handler = endpoint(

@@ -3,6 +3,7 @@ import { createNotificationRepository } from '../../shared/adapters/notification
 import { createNotificationUpdate } from '../../shared/api/notification-update.ts';
 import { parseChanges } from '../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { audit } from '../support/audit.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { validDetails, webhookNotification } from '../support/notifications.ts';
 
@@ -12,11 +13,11 @@ const update = createNotificationUpdate(notifications);
 
 const create = async (changes = {}) => ({
   tenant: 'acme',
-  id: await notifications.create('acme', webhookNotification(changes)),
+  id: await notifications.create('acme', webhookNotification(changes), audit),
 });
 const read = async (key: { tenant: string; id: string }) => (await notifications.get(key))?.record;
 /** Updates a notification with the body of a request. */
-const put = (key: { tenant: string; id: string }, body: unknown) => update(key, parseChanges(body).data ?? {});
+const put = (key: { tenant: string; id: string }, body: unknown) => update(key, parseChanges(body).data ?? {}, audit);
 
 describe('an update', () => {
   it('changes the given fields and keeps all others', async () => {
@@ -94,6 +95,79 @@ describe('an update', () => {
   });
 });
 
+describe('an update of a notification with a request of its own', () => {
+  const headers = { Authorization: 'Bearer 1', 'x-key': 'k' };
+  const webhook_request = { headers, body: { text: '{{alert.title}}' } };
+  const stored = async (key: { tenant: string; id: string }) =>
+    (await notifications.get(key))?.unmasked.webhook_request;
+
+  it.each([
+    { label: 'Day shift' },
+    { details: { ...validDetails.webhook, extra: 'x' } },
+    { details: { url: `${validDetails.webhook.url}/other?path` } },
+    { type: 'webhook', metadata: { a: 'b' } },
+    { webhook_request: null },
+  ])('keeps the request if it does not contain it: %j', async (body) => {
+    const key = await create({ webhook_request });
+    await put(key, body);
+    expect(await stored(key)).toEqual(webhook_request);
+  });
+
+  it('changes nothing with what was read', async () => {
+    const key = await create({ webhook_request, metadata: { a: 'b' } });
+    const before = await notifications.get(key);
+    expect(JSON.stringify(before?.record)).not.toContain('Bearer');
+    await put(key, before?.record);
+    const after = await notifications.get(key);
+    expect([after?.record, after?.unmasked]).toEqual([before?.record, before?.unmasked]);
+  });
+
+  it('replaces the request as a whole, and keeps masked values', async () => {
+    const key = await create({ webhook_request });
+    await put(key, { webhook_request: { headers: { authorization: '***', 'x-new': 'n' } } });
+    expect(await stored(key)).toEqual({ headers: { authorization: 'Bearer 1', 'x-new': 'n' } });
+    await expect(put(key, { webhook_request: { headers: { 'x-key': '***' } } })).rejects.toMatchObject({
+      type: 'badRequest',
+      details: expect.stringMatching(/^webhook_request\.headers\.x-key: must be the value/),
+    });
+  });
+
+  it.each([
+    ['an empty request', { webhook_request: {} }],
+    ['another type', { type: 'sms', details: validDetails.sms }],
+    ['another type and an empty request', { type: 'sms', details: validDetails.sms, webhook_request: {} }],
+  ])('removes the request with %s', async (_, body) => {
+    const key = await create({ webhook_request });
+    await put(key, body);
+    expect(await stored(key)).toBeUndefined();
+    await put(key, { type: 'webhook', details: validDetails.webhook });
+    expect(await read(key)).not.toHaveProperty('webhook_request');
+  });
+
+  it.each([
+    ['another host', 'https://hooks.example.org/alerts'],
+    ['another port', 'https://hooks.example.com:8443/alerts'],
+    ['another scheme', 'http://hooks.example.com/alerts'],
+    ['the host as user', 'https://hooks.example.com@evil.example/alerts'],
+  ])('that sends it to %s must contain the values again', async (_, url) => {
+    const key = await create({ webhook_request });
+    const refused = { type: 'badRequest', details: expect.stringMatching(/must be the value.*origin of details\.url/) };
+    await expect(put(key, { details: { url } })).rejects.toMatchObject(refused);
+    const masked = { headers: { authorization: '***' } };
+    await expect(put(key, { details: { url }, webhook_request: masked })).rejects.toMatchObject(refused);
+    expect(await stored(key)).toEqual(webhook_request);
+    const sentAgain = { headers: { authorization: 'Bearer 1' } };
+    await put(key, { details: { url }, webhook_request: sentAgain });
+    expect(await stored(key)).toEqual(sentAgain);
+  });
+
+  it('that changes the origin keeps a body without headers', async () => {
+    const key = await create({ webhook_request: { body: '{{alert.text}}' } });
+    await put(key, { details: { url: 'https://other.example' } });
+    expect(await stored(key)).toEqual({ body: '{{alert.text}}' });
+  });
+});
+
 describe('concurrent updates', () => {
   it('are all applied if they change different fields', async () => {
     const key = await create();
@@ -122,7 +196,7 @@ describe('concurrent updates', () => {
 
   it('fail with 503 if every attempt conflicts', async () => {
     const losing = createNotificationUpdate({ get: notifications.get, replace: async () => false });
-    await expect(losing(await create(), { label: 'x' })).rejects.toMatchObject({ type: 'serviceUnavailable' });
+    await expect(losing(await create(), { label: 'x' }, audit)).rejects.toMatchObject({ type: 'serviceUnavailable' });
   });
 
   it('fail with 404 if the notification is deleted', async () => {
@@ -130,10 +204,10 @@ describe('concurrent updates', () => {
     const overtaken = createNotificationUpdate({
       get: notifications.get,
       replace: async (target, version, attributes) => {
-        await notifications.delete(target);
-        return notifications.replace(target, version, attributes);
+        await notifications.delete(target, audit);
+        return notifications.replace(target, version, attributes, audit);
       },
     });
-    await expect(overtaken(key, { label: 'x' })).rejects.toMatchObject({ type: 'notFoundError' });
+    await expect(overtaken(key, { label: 'x' }, audit)).rejects.toMatchObject({ type: 'notFoundError' });
   });
 });

@@ -88,7 +88,8 @@ describe('the OpenAPI document', () => {
         if (/\/(examples|example)\//.test(path)) return;
         const isOperation = typeof object.operationId === 'string';
         const isParameter = typeof object.in === 'string';
-        const isNamed = /\/(responses|headers|schemas)\/[^/]+$/.test(path) || /\/requestBody$/.test(path);
+        const isNamed =
+          /(?<!\/properties)\/(responses|headers|schemas)\/[^/]+$/.test(path) || /\/requestBody$/.test(path);
         if ((isOperation || isParameter || isNamed) && !isDescribed(object)) undescribed.push(path);
         for (const [name, property] of Object.entries(Object(object.properties))) {
           if (!isDescribed(property)) undescribed.push(`${path}/properties/${name}`);

@@ -11,6 +11,7 @@ import { createRedelivery, type RedeliveryDependencies } from '../../shared/api/
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { audit } from '../support/audit.ts';
 import { deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { withThrottling } from '../support/dynamodb-faults.ts';
@@ -37,9 +38,10 @@ const setUp = async (
   { dailyLimit = 10_000, ...overrides }: { dailyLimit?: number } & Partial<RedeliveryDependencies> = {},
   tenant = `tenant${tenants++}`,
 ) => {
-  const id = await notifications.create(tenant, webhookNotification());
+  const id = await notifications.create(tenant, webhookNotification(), audit);
   const notification = { tenant, notificationId: id };
   const sent: Sent[] = [];
+  const record = vi.fn(async (): Promise<void> => undefined);
   let isUnsent = (_: Sent): boolean => false;
   let nowMs = NOW;
   const clock = () => nowMs;
@@ -92,6 +94,7 @@ const setUp = async (
     tenant,
     id,
     sent,
+    record,
     bodies: () => sent.map(({ body }) => body),
     stored,
     fail,
@@ -102,8 +105,8 @@ const setUp = async (
       isUnsent = matches;
     },
     since: (sinceMs = 0, marker?: string, timeLeft = () => 30_000) =>
-      redeliver({ tenant, id }, { since: sinceMs, marker }, timeLeft),
-    event: (eventId: string, of = { tenant, id }) => redeliver(of, { event_id: eventId }, () => 30_000),
+      redeliver({ tenant, id }, { since: sinceMs, marker }, timeLeft, record),
+    event: (eventId: string, of = { tenant, id }) => redeliver(of, { event_id: eventId }, () => 30_000, record),
   };
 };
 
@@ -241,7 +244,7 @@ describe('a redelivery since a time', () => {
     await expect(own.event(eventId, { tenant: other.tenant, id: own.id })).rejects.toMatchObject({
       type: 'notFoundError',
     });
-    await notifications.delete({ tenant: own.tenant, id: own.id });
+    await notifications.delete({ tenant: own.tenant, id: own.id }, audit);
     await expect(own.since()).rejects.toMatchObject({ type: 'notFoundError' });
     expect(await own.stored()).toBe(1);
   });
@@ -316,6 +319,32 @@ describe('the daily limit of redeliveries', () => {
   });
 });
 
+describe('the audit of redeliveries', () => {
+  it('has one entry for a request that sends, written before the first delivery', async () => {
+    const { fail, since, record, sent } = await setUp();
+    for (let index = 0; index < 60; index++) await fail(index);
+    record.mockImplementation(async () => expect(sent).toEqual([]));
+    expect(await since()).toMatchObject({ count: 60 });
+    expect(record).toHaveBeenCalledTimes(1);
+  });
+
+  it('has none for a request that sends nothing', async () => {
+    const { fail, since, record } = await setUp({ dailyLimit: 0 });
+    await since();
+    await fail(1);
+    await expect(since()).rejects.toMatchObject({ type: 'rateLimitReached' });
+    expect(record).not.toHaveBeenCalled();
+  });
+
+  it('is written, or nothing is sent', async () => {
+    const { fail, since, record, sent, stored } = await setUp();
+    await fail(1);
+    record.mockRejectedValueOnce(new Error('no entry'));
+    await expect(since()).rejects.toThrow('no entry');
+    expect([sent, await stored()]).toEqual([[], 1]);
+  });
+});
+
 describe('a redelivery while a dependency fails', () => {
   it('keeps messages that could not be sent, does not count them, and continues with them', async () => {
     const { bodies, fail, since, failSends, stored } = await setUp();
@@ -377,7 +406,7 @@ it('a redelivery of any type goes to the queue of the current type', async () =>
   await fail(1);
   const current = await notifications.get({ tenant, id });
   if (!current) throw new Error('The notification does not exist.');
-  await notifications.replace({ tenant, id }, current.stored, { label: 'm', type: 'managed', details: {} });
+  await notifications.replace({ tenant, id }, current.stored, { label: 'm', type: 'managed', details: {} }, audit);
   expect(await since()).toEqual({ count: 1, next_marker: null });
   expect(sent.map(({ queue }) => queue)).toEqual([senderQueueUrls.managed]);
 });

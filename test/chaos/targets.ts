@@ -1,6 +1,7 @@
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { Client, connectApi } from '../support/api.ts';
+import { auditIn } from '../support/audit.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { destinationsAt, validDetails } from '../support/notifications.ts';
 import type { Random } from './random.ts';
@@ -47,9 +48,13 @@ export const createTargets = async (
   for (let index = 0; index < tenantCount; index++) {
     const owner = await newClient();
     const { tenant } = owner;
-    await createAccountRepository(documents, table('Accounts')).update(tenant, {
-      technical_contacts: [contactAddress(index)],
-    });
+    await createAccountRepository(documents, table('Accounts')).update(
+      tenant,
+      {
+        technical_contacts: [contactAddress(index)],
+      },
+      auditIn(table('Audits')),
+    );
     const ofTenant = await Promise.all(
       notificationTypeIds.map(async (type): Promise<ChaosTarget> => {
         const { key, details } = uniqueDestination(type, index, destinationsUrl, tenant);

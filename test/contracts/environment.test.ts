@@ -15,6 +15,8 @@ const testEnvironment = {
   ...tokens,
   ACCOUNTS_TABLE: 'accounts',
   TENANT_LIMITS: limitsOf(200),
+  AUDITS_TABLE: 'audits',
+  AUDIT_RETENTION_DAYS: '90',
   SENDER_FUNCTIONS: valueByType,
 };
 

@@ -9,6 +9,7 @@ const outputs = z.record(
     TokensTable: z.string(),
     AccountsTable: z.string(),
     DeliveriesTable: z.string(),
+    AuditsTable: z.string(),
     QueueUrls: z.string(),
   }),
 );
@@ -26,16 +27,18 @@ const queueUrls = z.record(
  * @throws Error if the file does not contain exactly one stack
  */
 export const deployedAddresses = (text: string): RunningStack => {
-  const stacks = Object.values(outputs.parse(JSON.parse(text)));
-  const [stack, ...others] = stacks;
-  if (stack === undefined || others.length > 0) {
+  const stacks = Object.entries(outputs.parse(JSON.parse(text)));
+  const [only, ...others] = stacks;
+  if (only === undefined || others.length > 0) {
     throw new Error(`The file must contain the outputs of one stack, not of ${stacks.length}.`);
   }
+  const [name, stack] = only;
   const queues = Object.entries(queueUrls.parse(JSON.parse(stack.QueueUrls)));
   return {
     base_url: stack.BaseUrl,
+    stack_name: name,
     alarm_queue_url: stack.AlarmEventsQueueUrl,
-    tables: [stack.TokensTable, stack.AccountsTable, stack.DeliveriesTable],
+    tables: [stack.TokensTable, stack.AccountsTable, stack.DeliveriesTable, stack.AuditsTable],
     queues: queues.flatMap(([, { queue, retries = [], deadLetters = [] }]) => [queue, retries, deadLetters].flat()),
     dead_letter_queues: Object.fromEntries(
       queues.flatMap(([name, { deadLetters }]) => (deadLetters === undefined ? [] : [[name, deadLetters]])),

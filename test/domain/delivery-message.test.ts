@@ -16,13 +16,13 @@ import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 const parse = (body: string): Delivery => delivery.parse(parseJson(body));
 const plan = { id: 'np', critical_state: ['ntA', 'ntB'] };
 const hashOf = (event = alarmEvent(), acceptedAtMs = EVENT_TIME_MS) =>
-  parse(deliveryBody('ntA', sharedBody(event, acceptedAtMs))).content_hash;
+  parse(deliveryBody('ntA', sharedBody(event, { accepted_at_ms: acceptedAtMs }))).content_hash;
 
 describe('the message of a delivery', () => {
   it('parses to the event without its plan, for any IDs', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.array(fc.string(), { maxLength: 3 }), (id, siblings) => {
-        const shared = sharedBody(alarmEvent({ notification_plan: plan }), EVENT_TIME_MS);
+        const shared = sharedBody(alarmEvent({ notification_plan: plan }), { accepted_at_ms: EVENT_TIME_MS });
         expect(parse(deliveryBody(id, shared, siblings))).toEqual({
           notification_id: id,
           siblings,
@@ -38,7 +38,7 @@ describe('the message of a delivery', () => {
     const text = JSON.stringify(alarmEvent()).replace('{', '{"big":18446744073709551615,"__proto__":{"a":1},');
     const event = parseJson(text);
     if (!isAlarmEvent(event)) throw new Error('not an alarm event');
-    const body = deliveryBody('ntA', sharedBody(event, EVENT_TIME_MS));
+    const body = deliveryBody('ntA', sharedBody(event, { accepted_at_ms: EVENT_TIME_MS }));
     expect(body).toContain('"big":18446744073709551615,"__proto__":{"a":1}');
     expect(bodyForRound(parse(body), 2)).toContain('"big":18446744073709551615,"__proto__":{"a":1}');
   });
@@ -47,7 +47,7 @@ describe('the message of a delivery', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'ä', '😀', '\ufffe', '\uffff', '\ud800', '"', '\u0000') });
     fc.assert(
       fc.property(text, text, fc.option(fc.array(text), { nil: undefined }), (label, id, siblings) => {
-        const shared = sharedBody(alarmEvent({ alarm: { id: 'a', label } }), EVENT_TIME_MS);
+        const shared = sharedBody(alarmEvent({ alarm: { id: 'a', label } }), { accepted_at_ms: EVENT_TIME_MS });
         const body = deliveryBody(id, shared, siblings);
         expect(Buffer.byteLength(body)).toBe(deliveryBytes(id, shared, siblings));
         expect(isValidContent(body)).toBe(true);
@@ -58,7 +58,7 @@ describe('the message of a delivery', () => {
   });
 
   it('is for the first round by default, and contains the round of a dead letter', () => {
-    const first = parse(deliveryBody('ntA', sharedBody(alarmEvent(), EVENT_TIME_MS), ['ntB']));
+    const first = parse(deliveryBody('ntA', sharedBody(alarmEvent(), { accepted_at_ms: EVENT_TIME_MS }), ['ntB']));
     expect(roundOf(first)).toBe(1);
     const second = parse(bodyForRound(first, 2));
     expect(second).toEqual({ ...first, round: 2 });

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { delivery } from '../../shared/contracts/messages.ts';
+import type { Trace } from '../../shared/contracts/trace.ts';
+import { deliveryBody } from '../../shared/domain/delivery-message.ts';
 import { continuationBody, isInvalidEvent, type PlannedEvent, planEvent } from '../../shared/domain/planned-event.ts';
-import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
+import { alarmEvent, EVENT_TIME_MS, TRACE_ID, traceFields } from '../support/events.ts';
 
 const ACCEPTED_AT_MS = EVENT_TIME_MS + 1_000;
 const ids = Array.from({ length: 26 }, (_, index) => `nt${index}`);
@@ -10,6 +13,47 @@ const planned = (text: string): PlannedEvent => {
   if (isInvalidEvent(plan)) throw new Error(plan.errors.join());
   return plan;
 };
+
+const plannedWith = (fields: object, trace?: Trace) =>
+  planEvent(body(fields), ACCEPTED_AT_MS, { origin: { producer_message_id: 'm1', trace } });
+const messageWith = (fields: object, trace?: Trace) => {
+  const plan = plannedWith(fields, trace);
+  if (isInvalidEvent(plan)) throw new Error(plan.errors.join());
+  return delivery.parse(JSON.parse(deliveryBody('nt', plan.shared)));
+};
+
+describe('the trace of a planned event', () => {
+  const trace = { id: TRACE_ID, headers: traceFields };
+  const ofAttributes = { id: '1'.repeat(32), headers: { traceparent: `00-${'1'.repeat(32)}-${'1'.repeat(16)}-00` } };
+
+  it('is that of the event, or else that of the message attributes', () => {
+    expect(messageWith(traceFields)).toMatchObject({ trace, producer_message_id: 'm1' });
+    expect(messageWith(traceFields, ofAttributes)).toMatchObject({ trace });
+    expect(messageWith({}, ofAttributes)).toMatchObject({ trace: ofAttributes });
+    // `tracestate` belongs to the `traceparent` beside it.
+    expect(messageWith({ ...traceFields, traceparent: 'invalid' }, ofAttributes).trace).toEqual(ofAttributes);
+    expect(messageWith({})).not.toHaveProperty('trace');
+  });
+
+  it('is neither in the event of the message nor in its digest', () => {
+    const { trace: _, ...message } = messageWith(traceFields);
+    expect(message).toEqual(messageWith({}));
+  });
+
+  it('is known if the event is invalid', () => {
+    expect(plannedWith({ ...traceFields, alarm: null })).toMatchObject({ ids: { trace_id: TRACE_ID } });
+    expect(plannedWith({ alarm: null }, ofAttributes)).toMatchObject({ ids: { trace_id: ofAttributes.id } });
+  });
+
+  it('and the message of the producer stay with a continuation', () => {
+    const plan = plannedWith(traceFields);
+    if (isInvalidEvent(plan)) throw new Error(plan.errors.join());
+    const text = continuationBody(plan, ids, undefined, true);
+    const continued = planEvent(text, ACCEPTED_AT_MS, { origin: { producer_message_id: 'm2' } });
+    expect(continued).toMatchObject({ origin: { producer_message_id: 'm1', trace } });
+    expect(isInvalidEvent(planEvent(text.replace('vendor=', 'vendor=\\n'), ACCEPTED_AT_MS))).toBe(true);
+  });
+});
 
 describe('a planned event', () => {
   it('has its notifications and when SQS accepted it', () => {

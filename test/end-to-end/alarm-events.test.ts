@@ -1,7 +1,8 @@
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
-import { newAlarmEvent } from '../support/events.ts';
+import { auditIn } from '../support/audit.ts';
+import { newAlarmEvent, TRACE_ID, traceFields } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';
 import { openSink } from '../support/test-sink.ts';
 import { type Client, documents, isLocal, newClient, table } from './support/api.ts';
@@ -44,6 +45,19 @@ describe.runIf(isLocal)('an alarm event', () => {
     await delivery(client.tenant, id, 'delivered');
   });
 
+  it('reaches a webhook with the headers of its trace, whose ID the history shows', async () => {
+    const sink = await openSink();
+    const id = await toWebhook(sink.url);
+    await sendEvents([newAlarmEvent(client.tenant, [id], traceFields)]);
+    const [received] = await sink.wait(1);
+    expect(received?.headers).toMatchObject(traceFields);
+    expect(received?.body).not.toContain('trace');
+    await delivery(client.tenant, id, 'delivered');
+    const { text } = await client.get(`/notifications/${id}/deliveries`);
+    expect(JSON.parse(text)).toMatchObject({ values: [{ trace_id: TRACE_ID }] });
+    expect(text).not.toContain('secret-state');
+  });
+
   it('reaches a webhook with unknown fields and large numbers unchanged', async () => {
     const sink = await openSink();
     const id = await toWebhook(sink.url);
@@ -62,9 +76,13 @@ describe.runIf(isLocal)('an alarm event', () => {
 
   it('reaches email, SMS, pager, router, feed, technical contacts and operators', async () => {
     const contact = `contact-${client.tenant.toLowerCase()}@example.com`;
-    await createAccountRepository(documents, table('Accounts')).update(client.tenant, {
-      technical_contacts: [contact],
-    });
+    await createAccountRepository(documents, table('Accounts')).update(
+      client.tenant,
+      {
+        technical_contacts: [contact],
+      },
+      auditIn(table('Audits')),
+    );
     const address = `email-${client.tenant.toLowerCase()}@example.com`;
     const phone = `+1202${String(Date.now()).slice(-7)}`;
     const ids = [

@@ -52,7 +52,7 @@ describe('authentication', () => {
     await documents.send(
       new PutCommand({
         TableName: tokens,
-        Item: { ...key, tenant: 't', role: 'admin', label: 'l', created_at_ms: 1, ttl: 2 },
+        Item: { ...key, id: 'tk', tenant: 't', role: 'admin', label: 'l', created_at_ms: 1, ttl: 2 },
       }),
     );
     expect((await call('GET', '/notifications', { token })).status).toBe(401);

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { auditIn } from '../support/audit.ts';
 import { destinationsAt } from '../support/notifications.ts';
 import { openSink, payload } from '../support/test-sink.ts';
 import { type Client, documents, isLocal, newClient, newTenant, table, webhook } from './support/api.ts';
@@ -44,6 +45,31 @@ describe.runIf(isLocal)('testing a notification', () => {
     expect(sink.received).toHaveLength(4);
   });
 
+  it('sends the headers and the body of a webhook request, stored or not', async () => {
+    const sink = await openSink();
+    const webhook_request = {
+      headers: { authorization: 'Bearer 1' },
+      body: { state: '{{alert.state}}', digits: '\u0031', n: 0 },
+    };
+    const body = JSON.stringify({ ...webhook, details: { url: sink.url }, webhook_request }).replace(
+      '"n":0',
+      '"n":12345678901234567890',
+    );
+    const id = await client.create(body);
+    const responses = [await client.post('/test-notification', body), await client.post(`/notifications/${id}/test`)];
+    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
+    expect(sink.received.map(({ headers, body: received }) => [headers.authorization, received])).toEqual(
+      Array(2).fill(['Bearer 1', '{"state":"OK","digits":"1","n":12345678901234567890}']),
+    );
+    const read = await client.get(`/notifications/${id}`);
+    expect(read.text).toContain('"webhook_request":{"headers":{"authorization":"***"},"body":{"state":');
+    expect(read.text).toContain('"n":12345678901234567890}');
+    const restored = await client.put(`/notifications/${id}`, read.text);
+    expect(restored.status).toBe(204);
+    await client.post(`/notifications/${id}/test`);
+    expect(sink.received[2]?.body).toBe(sink.received[0]?.body);
+  });
+
   it('returns 200 with the reason when a webhook fails', async () => {
     const sink = await openSink((response) => response.writeHead(404).end('secret response'));
     const notFound = await client.post('/test-notification', { type: 'webhook', details: { url: sink.url } });
@@ -71,9 +97,13 @@ describe.runIf(isLocal)('testing a notification', () => {
       message: 'The account has no technical contacts',
     });
     const contact = `${newTenant()}@example.com`.toLowerCase();
-    await createAccountRepository(documents, table('Accounts')).update(client.tenant, {
-      technical_contacts: [contact],
-    });
+    await createAccountRepository(documents, table('Accounts')).update(
+      client.tenant,
+      {
+        technical_contacts: [contact],
+      },
+      auditIn(table('Audits')),
+    );
     expect((await client.post('/notifications/ntTechnicalContactsEmail/test')).body).toMatchObject({
       status: 'success',
     });

@@ -8,6 +8,7 @@ import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { byType, type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import type { Client } from '../support/api.ts';
+import { auditIn } from '../support/audit.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';
 import { type Sink, startSink } from '../support/sink.ts';
@@ -58,7 +59,11 @@ describe('the alarm drill', () => {
     harness = await startMonitoredStack(HIGH_LIMITS, { 'record-email-events': 2 });
     client = await harness.newClient();
     const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
-    await accounts.update(client.tenant, { technical_contacts: ['contact@example.com'] });
+    await accounts.update(
+      client.tenant,
+      { technical_contacts: ['contact@example.com'] },
+      auditIn(harness.table('Audits')),
+    );
     const details = { ...validDetails, webhook: { url: sink.url } };
     const created = notificationTypeIds.map(
       async (type) => [type, await client.create({ label: type, type, details: details[type] })] as const,

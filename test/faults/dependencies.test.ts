@@ -35,6 +35,26 @@ describe('when a dependency fails, the service', () => {
     expect((await client.get(`/notifications/${id}`)).body).toEqual({ id, ...webhook });
   });
 
+  it('neither changes nor sends anything if the audit cannot be written', async () => {
+    const sink = await openSink();
+    const id = await client.create({ ...webhook, details: { url: sink.url } });
+    const before = await client.get(`/notifications/${id}`);
+    const audits = await client.get('/audits');
+    const recover = harness.injectFault(throttled, ({ body }) => body.includes(harness.table('Audits')));
+    const responses = await Promise.all([
+      client.put(`/notifications/${id}`, { label: 'x' }),
+      client.delete(`/notifications/${id}`),
+      client.put('/account', { technical_contacts: ['a@example.com'] }),
+      client.post(`/notifications/${id}/test`),
+    ]);
+    recover();
+    expect(responses.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
+    expect((await client.get(`/notifications/${id}`)).body).toEqual(before.body);
+    expect((await client.get('/account')).body).toMatchObject({ technical_contacts: [] });
+    expect((await client.get('/audits')).body).toEqual(audits.body);
+    expect(sink.received).toEqual([]);
+  });
+
   it('returns 503 for a test if the sender cannot be invoked', async () => {
     const recover = harness.injectFault(
       { status: 500, type: 'ServiceException', message: '' },

@@ -3,6 +3,7 @@ import { createAccountRepository } from '../../shared/adapters/accounts/account-
 import { limitNames } from '../../shared/contracts/tenant-limits.ts';
 import { OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { webhook } from '../support/api.ts';
+import { auditIn } from '../support/audit.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
 import { until } from '../support/until.ts';
@@ -60,7 +61,7 @@ describe('limits against abuse', () => {
     const [limited, other] = [await harness.newClient(), await harness.newClient()];
     const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
     const overrides = Object.fromEntries(limitNames.map((name, index) => [name, index + 1]));
-    await accounts.changeLimits(limited.tenant, overrides);
+    await accounts.changeLimits(limited.tenant, overrides, auditIn(harness.table('Audits')));
     expect((await limited.get('/account')).body).toMatchObject({
       limits: { notifications: 1, tests_per_day: 2, redeliveries_per_day: 3, emails_per_day: 4, tokens: 100 },
     });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { failedMessagePartition } from '../../shared/domain/delivery-key.ts';
 import { type Client, webhook } from '../support/api.ts';
-import { newAlarmEvent } from '../support/events.ts';
+import { newAlarmEvent, traceFields } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
 import { until } from '../support/until.ts';
 import { useStarted } from '../support/use-started.ts';
@@ -39,7 +39,9 @@ const failedWebhook = async (status: number, count = 1, owner: Client = client) 
   const sink = await openSink((response) => response.writeHead(current).end());
   const id = await owner.create({ ...webhook, details: { url: sink.url } });
   await harness.sendEvents(
-    Array.from({ length: count }, (_, index) => newAlarmEvent(owner.tenant, [id], { alarm: `al${index}` })),
+    Array.from({ length: count }, (_, index) =>
+      newAlarmEvent(owner.tenant, [id], { alarm: `al${index}`, ...traceFields }),
+    ),
   );
   const failed = () =>
     harness.advanceUntil(
@@ -67,7 +69,7 @@ const failedWebhook = async (status: number, count = 1, owner: Client = client) 
 
 describe('an alert that failed all attempts at a webhook', () => {
   it('arrives once after the webhook is fixed and the alert is redelivered, even if requested twice at once', async () => {
-    const { id, fix, sends } = await failedWebhook(500);
+    const { id, sink, fix, sends } = await failedWebhook(500);
     fix();
     const results = await Promise.all([redeliver(id), redeliver(id)]);
     expect(results.some(({ count }) => count === 1)).toBe(true);
@@ -75,6 +77,10 @@ describe('an alert that failed all attempts at a webhook', () => {
     expect(await redeliver(id)).toEqual({ count: 0, next_marker: null });
     expect(await sends()).toBe(1);
     expect(await storedItems(id)).toEqual([]);
+    // Each attempt and the redelivery have the headers of the trace.
+    expect(sink.received.map(({ headers }) => headers)).toEqual(
+      Array.from({ length: 10 }, () => expect.objectContaining(traceFields)),
+    );
   });
 
   it('arrives once if operators redrive its dead letter at the same time', async () => {

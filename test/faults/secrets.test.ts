@@ -1,7 +1,8 @@
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
-import { newAlarmEvent } from '../support/events.ts';
+import { auditIn } from '../support/audit.ts';
+import { newAlarmEvent, TRACE_ID, traceFields } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
 import { useStarted } from '../support/use-started.ts';
 import { throttled, useFaultyStack } from './support.ts';
@@ -16,7 +17,7 @@ const serviceKey = 'SecretServiceKey1';
 const apiKey = '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f';
 const userinfo = 'secretuser:secretpassword';
 
-it('logs, delivery records and dead-letter attributes contain no recipient, key, token, address or body', async () => {
+it('logs, delivery records, audit entries and dead-letter attributes contain no recipient, key, token, address or body', async () => {
   const healthySink = await openSink();
   const goneSink = await openSink((response) => response.writeHead(410).end('secret answer'));
   const webhookTo = (url: string) => ({
@@ -24,7 +25,7 @@ it('logs, delivery records and dead-letter attributes contain no recipient, key,
     details: { url: `${url.replace('//', `//${userinfo}@`)}/secret-path?key=secret-query` },
   });
   const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
-  await accounts.update(client.tenant, { technical_contacts: [contact] });
+  await accounts.update(client.tenant, { technical_contacts: [contact] }, auditIn(harness.table('Audits')));
   const destinations = [
     webhookTo(healthySink.url),
     webhookTo(goneSink.url),
@@ -51,7 +52,8 @@ it('logs, delivery records and dead-letter attributes contain no recipient, key,
   const optedOut = { status: 400, type: 'OptedOut', message: `${phone} opted out` };
   const acceptEmail = harness.injectFault(rejection, ({ service }) => service === 'ses');
   const acceptSms = harness.injectFault(optedOut, ({ service }) => service === 'sns');
-  const event = { ...newAlarmEvent(client.tenant, ids), details: { state: 'CRITICAL', status: 'secret-status' } };
+  const details = { state: 'CRITICAL', status: 'secret-status' };
+  const event = { ...newAlarmEvent(client.tenant, ids), ...traceFields, details };
   const malformed = { ...event, tenant_id: 'secret- tenant', details: { state: email }, alarm: { id: { apiKey } } };
   await harness.sendEvents([event, `{"secret-invalid-event": "${email}"`, malformed]);
   await harness.deadLetter('email', (body) => body.includes(event.event_id));
@@ -88,14 +90,18 @@ it('logs, delivery records and dead-letter attributes contain no recipient, key,
 
   const { token, secrets } = await accounts.webhookCredentials(client.tenant);
   const { Items = [] } = await harness.documents.send(new ScanCommand({ TableName: harness.table('Deliveries') }));
+  const { Items: audits = [] } = await harness.documents.send(new ScanCommand({ TableName: harness.table('Audits') }));
   const attributes = [...harness.stack.queues.values()].flatMap(({ messages }) =>
     messages.map((message) => [...message.attributes]),
   );
   const written = {
     logs: harness.lines.join('\n'),
     'delivery records': JSON.stringify(Items),
+    'audit entries': JSON.stringify(audits),
     'dead-letter attributes': JSON.stringify(attributes),
   };
+  expect(traceFields.tracestate).toContain('secret-');
+  for (const text of [written.logs, written['delivery records']]) expect(text).toContain(TRACE_ID);
   const secretsToFind = [
     email,
     contact,
@@ -116,6 +122,7 @@ it('logs, delivery records and dead-letter attributes contain no recipient, key,
   ];
   expect(written.logs.length).toBeGreaterThan(1_000);
   expect(Items.length).toBeGreaterThanOrEqual(ids.length);
+  expect(audits.length).toBeGreaterThanOrEqual(ids.length + tests.length);
   for (const [source, text] of Object.entries(written)) {
     for (const secret of secretsToFind) expect(text.includes(secret), `${secret} in the ${source}`).toBe(false);
   }

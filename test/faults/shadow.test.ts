@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
+import { auditIn } from '../support/audit.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';
 import { until } from '../support/until.ts';
@@ -15,10 +16,11 @@ const newTenant = async () => {
   const { tenant } = client;
   const contact = `contact-${tenant.toLowerCase()}@example.com`;
   const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
-  await accounts.update(tenant, { technical_contacts: [contact] });
+  await accounts.update(tenant, { technical_contacts: [contact] }, auditIn(harness.table('Audits')));
   const from_ms = harness.stack.clock.now();
-  await accounts.setShadow(tenant, { from_ms });
-  const end = () => accounts.setShadow(tenant, { from_ms, until_ms: harness.stack.clock.now() });
+  await accounts.setShadow(tenant, { from_ms }, auditIn(harness.table('Audits')));
+  const end = () =>
+    accounts.setShadow(tenant, { from_ms, until_ms: harness.stack.clock.now() }, auditIn(harness.table('Audits')));
   const mine = async () =>
     (await harness.inbox()).filter((message) => JSON.stringify(message).toLowerCase().includes(tenant.toLowerCase()));
   return { client, tenant, from_ms, end, mine };

@@ -54,6 +54,7 @@ describe('the stack', () => {
         'DeliveryAlarmEventsQueue0CEB59F8',
         'EmailEventsQueue880F9631',
         'StorageAccountsTableA2B1C1E7',
+        'StorageAuditsTable6208D4D1',
         'StorageDeliveriesTableBC9298F3',
         'StorageNotificationsTableE2218D4A',
         'StorageTokensTableA44AEF33',

@@ -17,7 +17,7 @@ const { template } = storageOf();
 
 describe('every table', () => {
   it('is on demand, with point-in-time recovery and deletion protection', () => {
-    template.resourceCountIs('AWS::DynamoDB::Table', 4);
+    template.resourceCountIs('AWS::DynamoDB::Table', 5);
     template.allResourcesProperties('AWS::DynamoDB::Table', {
       BillingMode: 'PAY_PER_REQUEST',
       PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
@@ -51,6 +51,7 @@ describe('every table', () => {
       Accounts: ['pk HASH'],
       Tokens: ['pk HASH'],
       Deliveries: ['pk HASH', 'sk RANGE'],
+      Audits: ['pk HASH', 'sk RANGE'],
     });
   });
 });
@@ -72,6 +73,6 @@ describe('an existing table', () => {
   it('is not in the template, and the other tables keep their logical IDs', () => {
     const ids = (of: Template) => Object.keys(of.findResources('AWS::DynamoDB::Table'));
     expect(ids(template)).toEqual(ids(storageOf().template).filter((id) => !/^Storage(Deliveries|Tokens)/.test(id)));
-    expect(ids(template)).toHaveLength(2);
+    expect(ids(template)).toHaveLength(3);
   });
 });

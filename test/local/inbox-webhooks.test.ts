@@ -158,8 +158,13 @@ describe('a webhook address of the inbox', () => {
     });
   });
 
+  it('shows no values of headers that the service does not set, because they are secrets', async () => {
+    const message = await received({ ...authentic(), authorization: 'Bearer 1', 'x-custom': 'secret-value' });
+    expect(message).toMatchObject({ headers: { ...authentic(), authorization: '***', 'x-custom': '***' } });
+  });
+
   it('is found by a search for a header or for the reason why it is not verified', async () => {
-    await send({ ...authentic(), 'x-custom': 'findable-value' });
+    await send({ ...authentic(), 'user-agent': 'findable-value' });
     await send(without(authentic(), 'webhook-signature'));
     const found = async (query: string): Promise<unknown> => (await fetch(`${url}/?q=${query}`)).json();
     expect(await found('findable-VALUE')).toHaveLength(1);
@@ -184,6 +189,45 @@ describe('the response of a webhook address', () => {
     expect((await send({}, '/webhooks/acme?respond=410')).status).toBe(410);
     expect(inbox.list()[0]).toMatchObject({ responded: '410', path: '/webhooks/acme' });
     expect((await send({}, '/webhooks/acme')).status).toBe(200);
+  });
+
+  const card = {
+    type: 'AdaptiveCard',
+    version: '1.4',
+    body: [{ type: 'TextBlock', text: 'Disk', color: 'Attention' }],
+  };
+  const attachment = { contentType: 'application/vnd.microsoft.card.adaptive', content: card };
+  const header = (text: unknown) => ({ type: 'header', text: { type: 'plain_text', text } });
+
+  it.each([
+    ['slack', { text: 'Disk' }, 200, 'ok'],
+    ['slack', { blocks: [header('t'.repeat(150))] }, 200, 'ok'],
+    ['slack', { blocks: [header('t'.repeat(151))] }, 400, 'invalid_blocks'],
+    ['slack', { attachments: [{ color: '#d32f2f', blocks: [header(null)] }] }, 400, 'invalid_blocks'],
+    ['slack', { attachments: [{ color: 'red' }] }, 400, 'invalid_payload'],
+    ['slack', { details: {} }, 400, 'no_text'],
+    ['teams', { type: 'message', attachments: [attachment] }, 202, ''],
+    ['teams', { type: 'message', attachments: [{ ...attachment, content: { ...card, version: 2 } }] }, 400, 'version'],
+    [
+      'teams',
+      { type: 'message', attachments: [attachment], text: 'x'.repeat(28 * 1024) },
+      400,
+      'more than 28672 bytes',
+    ],
+    ['teams', { text: 'Disk' }, 400, 'InvalidRequestContent'],
+    ['discord', { content: 'Disk', allowed_mentions: { parse: [] } }, 204, ''],
+    ['discord', { embeds: [{ title: 'Disk', color: 13840175, timestamp: '2026-11-22T00:21:51Z' }] }, 204, ''],
+    ['discord', { embeds: [{ title: 'Disk', color: '#d32f2f' }] }, 400, 'embeds.0.color'],
+    ['discord', { embeds: [{ title: 't', description: 'd'.repeat(4_097) }] }, 400, 'embeds.0.description'],
+    ['discord', { embeds: [{ description: 'd'.repeat(4_000) }, { description: 'd'.repeat(2_001) }] }, 400, '6000'],
+    ['discord', { content: '' }, 400, 'content'],
+    ['discord', {}, 400, 'Cannot send an empty message'],
+  ])('is that of %s: %j is answered with %i %s', async (respond, body, status, answer) => {
+    const response = await send({}, `/webhooks/acme?respond=${respond}`, JSON.stringify(body));
+    expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(answer)]);
+    const isRejected = status >= 300;
+    expect(inbox.list()[0]).toMatchObject({ responded: respond, ...(isRejected && { rejection: expect.any(String) }) });
+    expect('rejection' in (inbox.list()[0] ?? {})).toBe(isRejected);
   });
 
   it('is listed for each tenant, and for one', async () => {
@@ -213,10 +257,22 @@ describe('the response of a webhook address', () => {
   });
 
   it.each([
-    ['PUT', '/webhooks/acme', '{"respond":"404"}', 400, 'respond must be one of 200, 410, 500, slow.'],
+    [
+      'PUT',
+      '/webhooks/acme',
+      '{"respond":"404"}',
+      400,
+      'respond must be one of 200, 410, 500, slow, slack, teams, discord.',
+    ],
     ['PUT', '/webhooks/acme', '[]', 400, 'The body must be a JSON object such as {"respond":"410"}.'],
     ['PUT', '/webhooks/acme', '{', 400, 'The body must be a JSON object such as {"respond":"410"}.'],
-    ['POST', '/webhooks/acme?respond=404', '{}', 400, 'respond must be one of 200, 410, 500, slow.'],
+    [
+      'POST',
+      '/webhooks/acme?respond=404',
+      '{}',
+      400,
+      'respond must be one of 200, 410, 500, slow, slack, teams, discord.',
+    ],
     ['POST', '/webhooks/a%20b', '{}', 400, 'The tenant must be 1 to 128 printable ASCII characters.'],
     ['POST', '/webhooks/%E0', '{}', 400, 'The tenant must be 1 to 128 printable ASCII characters.'],
     ['POST', '/webhooks', '{}', 404, 'Not found. Send webhooks to /webhooks/<tenant>.'],

@@ -108,7 +108,8 @@ describe('the local stack', () => {
     const response = await enqueue('good', 'one');
     expect(response.status).toBe(202);
     expect(await response.text()).toMatch(/^[0-9a-f-]{36} 127\.0\.0\.1:\d+$/);
-    await until(() => stack.endpoint.calls.get('local-work dynamodb.PutItem') === 1);
+    // On a busy machine the SDK may repeat the request.
+    await until(() => (stack.endpoint.calls.get('local-work dynamodb.PutItem') ?? 0) >= 1);
     await until(() => jobs().messages.length === 0);
   });
 

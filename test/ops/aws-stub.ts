@@ -9,6 +9,9 @@ const STACKS = ['Prod', 'MonitoringNotifications'];
 
 const xml = (tag: string, content: string): string => `<${tag}>${content}</${tag}>`;
 
+/** The operator. */
+export const PRINCIPAL = 'arn:aws:sts::111111111111:assumed-role/Operator/jo';
+
 /** The error code and message with which AWS responds. */
 export type AwsFailure = { code: string; message: string };
 
@@ -54,6 +57,7 @@ export const startAwsStub = async (responses: Responses = {}) => {
       if (content === undefined) response.statusCode = 500;
       return response.end(typeof content === 'string' ? content : JSON.stringify(content ?? {}));
     }
+    if (action === 'GetCallerIdentity') return response.end(xml('Arn', PRINCIPAL));
     if (action === 'ListStackResources') return response.end(xml('ListStackResourcesResponse', ''));
     if (action !== 'DescribeStacks') return response.end('{}');
     const name = form.get('StackName') ?? '';
@@ -83,12 +87,15 @@ export const startAwsStub = async (responses: Responses = {}) => {
       smsMonthlyBudgetUsd: 1,
       lambdaConcurrencyQuota: 1_000,
       deletionProtection: true,
+      logRetentionDays: 30,
     }),
     AlarmEventsQueueArn: 'arn:aws:sqs:eu-west-1:111111111111:events',
     NotificationsTable: 'notifications',
     AccountsTable: 'accounts',
     TokensTable: 'tokens',
     DeliveriesTable: 'deliveries',
+    AuditsTable: 'audits',
+    AuditRetentionDays: '90',
     SourceMapsBucket: 'maps',
     Releases: '{}',
     TenantLimits: JSON.stringify(Object.fromEntries(limitNames.map((name) => [name, 1_000]))),

@@ -8,6 +8,7 @@ const outputs = {
   TokensTable: 'tokens',
   AccountsTable: 'accounts',
   DeliveriesTable: 'deliveries',
+  AuditsTable: 'audits',
   SourceMapsBucket: 'maps',
   Releases: '{}',
   QueueUrls: JSON.stringify({

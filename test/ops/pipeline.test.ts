@@ -1,6 +1,7 @@
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { TRACE_ID, traceFields } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';
 import { startSink } from '../support/sink.ts';
 import { until } from '../support/until.ts';
@@ -32,6 +33,18 @@ const sent = z.object({ message_id: z.string(), event_id: z.string(), notificati
 const sendExample = async (...ids: string[]): Promise<string> => {
   const { out } = await ops(['event', 'example', '--notification', ...ids]);
   return (await runJson(sent, 'event send -', out)).event_id;
+};
+
+/** Sends a message that `event send` would refuse. @returns its ID */
+const sendRaw = async (MessageBody: string): Promise<string> => {
+  const sqs = new SQSClient({
+    endpoint: stack.aws_endpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'local-test', secretAccessKey: 'local' },
+  });
+  const { MessageId = '' } = await sqs.send(new SendMessageCommand({ QueueUrl: stack.alarm_queue_url, MessageBody }));
+  sqs.destroy();
+  return MessageId;
 };
 
 const deliveries = z.array(
@@ -193,25 +206,6 @@ describe('deliveries', () => {
     });
   });
 
-  it('shows all deliveries of an event', async () => {
-    const ofEvent = (...options: string[]) =>
-      ops(['--json', 'deliveries', '--tenant', 'acme', '--event', event, ...options]).then(({ out }) =>
-        deliveries.parse(JSON.parse(out)).map((found) => [found.notification, found.event]),
-      );
-    expect(await ofEvent()).toEqual(
-      expect.arrayContaining([
-        [gone, event],
-        [email, event],
-      ]),
-    );
-    expect(await ofEvent('--notification', gone)).toEqual([[gone, event]]);
-  });
-
-  it.each(['--alarm alTest', '--limit 5'])('does not accept --event with %s', async (option) => {
-    const { code, err } = await ops(`deliveries --tenant acme --event x ${option}`);
-    expect([code, err]).toEqual([2, expect.stringMatching(/^error: option '--event <id>' cannot be used with/)]);
-  });
-
   it('shows deliveries of the default notification too, up to the limit', async () => {
     const all = await runJson(deliveries, 'deliveries --tenant acme');
     // The third delivery is the notice of the dead letter to the technical contacts.
@@ -348,15 +342,7 @@ describe('dead-letters', () => {
   });
 
   it('purges one message that cannot be read by its ID', async () => {
-    const sqs = new SQSClient({
-      endpoint: stack.aws_endpoint,
-      region: 'us-east-1',
-      credentials: { accessKeyId: 'local-test', secretAccessKey: 'local' },
-    });
-    for (const MessageBody of ['{not JSON', '{also not']) {
-      await sqs.send(new SendMessageCommand({ QueueUrl: stack.alarm_queue_url, MessageBody }));
-    }
-    sqs.destroy();
+    for (const body of ['{not JSON', '{also not']) await sendRaw(body);
     const [unreadable, other] = await until(async () => {
       const letters = await found('alarm-events');
       return letters.length === 2 && letters;
@@ -423,7 +409,7 @@ describe('event check', () => {
       err: '',
     });
     const id = z.object({ event_id: z.string() }).parse(JSON.parse(input)).event_id;
-    expect((await ops(['deliveries', '--tenant', 'acme', '--event', id])).out).toBe('There are no such deliveries.\n');
+    expect(await ops(['event', 'trace', id])).toMatchObject({ code: 1 });
   });
 
   it('names planned notifications that do not exist, which also do not prevent sending', async () => {
@@ -491,5 +477,123 @@ describe('event check', () => {
       [2, ['ntX'], false],
       [3, [], false],
     ]);
+  });
+});
+
+describe('event trace', () => {
+  const step = z.strictObject({
+    time: z.iso.datetime(),
+    step: z.string(),
+    notification: z.string().nullable(),
+    result: z.string(),
+  });
+  const traces = z.strictObject({
+    events: z.array(
+      z.looseObject({
+        tenant: z.string().nullable(),
+        event: z.string().nullable(),
+        producer_message_id: z.string().nullable(),
+        dead_letters: z.array(z.looseObject({ type: z.string(), reason: z.string() })),
+        timeline: z.array(step),
+      }),
+    ),
+    unread_dead_letters: z.strictObject({}),
+  });
+  const traced = async (options: string) => (await runJson(traces, `event trace ${options}`)).events;
+  const send = async (text: string) => runJson(sent, 'event send -', text);
+  let rejecting = '';
+  let accepting = '';
+  beforeAll(async () => {
+    receiver.isFixed = false;
+    rejecting = await create('rejecting', 'webhook', { url: `${sink.url}/410` });
+    accepting = await create('accepting', 'email', validDetails.email);
+  });
+
+  it('shows what happened in order of time, by event ID', async () => {
+    const id = await sendExample(rejecting, accepting);
+    const [found, ...others] = await until(async () => {
+      const all = await traced(id).catch(() => []);
+      return all[0]?.timeline.some((each) => each.step === 'notice: attempt') && all;
+    });
+    expect(others).toEqual([]);
+    expect(found).toMatchObject({ tenant: 'acme', event: id, dead_letters: [{ type: 'webhook' }] });
+    const times = found?.timeline.map(({ time }) => time) ?? [];
+    expect(times).toEqual(times.toSorted());
+    expect(found?.timeline.map((each) => [each.step, each.notification, each.result.replace(/\d+ ms/, 'ms')])).toEqual(
+      expect.arrayContaining([
+        ['accepted', null, 'CRITICAL'],
+        ['dispatched', null, '2 deliveries'],
+        ['attempt', rejecting, 'permanent 410 http_status, ms'],
+        ['attempt', accepting, 'delivered, ms'],
+        ['failed', rejecting, 'http_status'],
+        ['dead letter', rejecting, 'webhook: http_status (destination)'],
+        ['notice', 'ntTechnicalContactsEmail', 'undelivered'],
+      ]),
+    );
+    expect(found?.timeline.slice(0, 2).map((each) => each.step)).toEqual(['accepted', 'dispatched']);
+    expect((await ops(['event', 'trace', id])).out).toMatch(
+      new RegExp(`^event +${id}\ntenant +acme\nmessage +[\\w-]+\n\ntime +step +notification +result\n.* accepted `),
+    );
+  });
+
+  it('finds an event by the message ID of its producer, with and without the tenant', async () => {
+    const { out } = await ops(['event', 'example', '--notification', accepting]);
+    const own = JSON.stringify({ ...JSON.parse(out), event_id: 'own-id', traceparent: traceFields.traceparent });
+    const { message_id: id } = await send(own);
+    await until(async () => (await deliveriesTo(accepting)).some((each) => each.event === 'own-id'));
+    const expected = { tenant: 'acme', event: 'own-id', producer_message_id: id, trace_id: TRACE_ID };
+    for (const options of [id, `${id} --tenant acme`, 'own-id', 'own-id --tenant acme']) {
+      expect(await traced(options)).toMatchObject([expected]);
+    }
+    expect(await ops(`event trace ${id} --tenant globex`)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^There is neither a delivery nor a dead letter of /),
+    });
+  });
+
+  it('shows the escalation of an event that reached nobody', async () => {
+    const { out } = await ops(['event', 'example', '--notification', rejecting]);
+    const { event_id: id } = await send(JSON.stringify({ ...JSON.parse(out), alarm: { id: 'alEscalated' } }));
+    const found = await until(async () => {
+      const [first] = await traced(id).catch(() => []);
+      const steps = first?.timeline.filter((each) => each.step === 'escalation') ?? [];
+      return steps.length === 2 && steps;
+    });
+    expect(found.map(({ notification, result }) => [notification, result])).toEqual(
+      expect.arrayContaining([
+        ['ntTechnicalContactsEmail', 'unreached'],
+        ['ntOperators', 'unreached'],
+      ]),
+    );
+  });
+
+  it('shows deliveries to a deleted notification if they are named', async () => {
+    const deleted = await create('deleted', 'email', { address: 'deleted@example.com' });
+    const id = await sendExample(deleted);
+    await until(async () => (await deliveriesTo(deleted)).length > 0);
+    await fetch(`${stack.base_url}/notifications/${deleted}`, {
+      method: 'DELETE',
+      headers: { 'x-auth-token': stack.tokens.admin },
+    });
+    expect(await ops(`event trace ${id} --tenant acme`)).toMatchObject({ code: 1 });
+    expect(await traced(`${id} --tenant acme --notification ${deleted}`)).toMatchObject([{ event: id }]);
+    // Without a tenant, the whole table is read.
+    expect(await traced(id)).toMatchObject([{ event: id }]);
+  });
+
+  it('shows why an invalid event was dead-lettered', async () => {
+    const id = await sendRaw('{"event_id":"invalid","tenant_id":"acme"}');
+    const [found] = await until(async () => {
+      const all = await traced(id).catch(() => []);
+      return all.length > 0 && all;
+    });
+    expect(found).toMatchObject({ tenant: 'acme', event: 'invalid', producer_message_id: id, deliveries: [] });
+    expect(found?.timeline).toMatchObject([
+      {
+        step: 'dead letter',
+        result: expect.stringMatching(/^alarm-events: malformed \(producer\) .*alarm is required/),
+      },
+    ]);
+    expect(await traced('invalid')).toEqual([found]);
   });
 });

@@ -6,6 +6,7 @@ import { message, queueOf } from 'local-aws/test/support/queues.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { moveMessages, type Progress, returnToSources } from '../../bin/ops/redrive.ts';
+import { ORIGIN_ATTRIBUTES } from '../../shared/adapters/queues.ts';
 
 const deadLetters = queueOf(systemClock, { name: 'webhook-dead' });
 const webhook = queueOf(systemClock, { name: 'webhook' });
@@ -50,6 +51,14 @@ describe('moving messages from a dead-letter queue', () => {
     expect(webhook.messages.map(({ body, groupId }) => [body, groupId])).toEqual(expect.arrayContaining(before));
     expect([webhook.messages.length, deadLetters.messages.length]).toEqual([26, 0]);
     expect(progress.at(-1)).toEqual({ moved: 26, total: 26 });
+  });
+
+  it('keeps the attributes that say where an event comes from, not those of the failure', async () => {
+    const attribute = (value: string) => ({ dataType: 'String', value });
+    const kept = ORIGIN_ATTRIBUTES.map((name): [string, ReturnType<typeof attribute>] => [name, attribute(name)]);
+    deadLetters.send({ ...message('{}'), attributes: new Map([['reason', attribute('malformed')], ...kept]) });
+    await moveMessages(sqs, from, toWebhook);
+    expect([...(webhook.messages[0]?.attributes ?? [])].toSorted()).toEqual(kept.toSorted());
   });
 
   it('sends in batches of at most 1 MiB', async () => {

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { type Bundle, bundleFunctions } from '../../lib/bundles.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { limitNames } from '../../shared/contracts/tenant-limits.ts';
 import { newToken } from '../../shared/domain/token.ts';
 import type { FunctionName } from '../../shared/environment.ts';
 import { apiRequest, lambdaContext } from '../support/api-request.ts';
@@ -174,6 +175,19 @@ describe('ops stack-trace', () => {
           NotificationsTable: 't',
           AccountsTable: 't',
           TokensTable: 't',
+          AuditsTable: 't',
+          AuditRetentionDays: '90',
+          BaseUrl: 'https://api.example.com',
+          ManagedTopicArn: 'arn:aws:sns:eu-west-1:111111111111:managed',
+          Settings: JSON.stringify({
+            emailFrom: 'a@example.com',
+            smsPerTenantPerDay: 1,
+            smsMonthlyBudgetUsd: 1,
+            lambdaConcurrencyQuota: 1,
+            deletionProtection: true,
+            logRetentionDays: 30,
+          }),
+          TenantLimits: JSON.stringify(Object.fromEntries(limitNames.map((name) => [name, 1]))),
           DeliveriesTable: 't',
           QueueUrls: JSON.stringify(Object.fromEntries(queues)),
           SourceMapsBucket: 'maps-bucket',

@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { deadLetterColumns } from '../../bin/ops/dead-letters.ts';
 import { deliveryColumns } from '../../bin/ops/deliveries.ts';
 import { otherQueueNames, queueNames } from '../../bin/ops/deployment.ts';
+import { timelineColumns } from '../../bin/ops/event-trace.ts';
 import { shortenedIdMatcher, shortenId, truncateText } from '../../bin/ops/shorten.ts';
 import { alarmColumns, outcomeColumns, queueColumns } from '../../bin/ops/status.ts';
 import { type Column, type FormattedTable, formatTable } from '../../bin/ops/table.ts';
+import { tenantColumns } from '../../bin/ops/tenants.ts';
 import { tokenColumns } from '../../bin/ops/token.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { deliveryStatuses, failureReasons, messageOutcomes } from '../../shared/contracts/outcomes.ts';
@@ -44,6 +46,12 @@ const deliveries = IDS.flatMap((notification, index) =>
     conflict: null,
   })),
 );
+const steps = IDS.map((notification) => ({
+  time: TIME,
+  step: 'notice: next attempt',
+  notification,
+  result: `transient 503 ${widest(failureReasons)}, 15000 ms`,
+}));
 const deadLetters = IDS.flatMap((notification, index) =>
   failureReasons.map((reason) => ({
     time: TIME,
@@ -56,6 +64,7 @@ const deadLetters = IDS.flatMap((notification, index) =>
     tenant: TENANT,
     notification,
     event: eventId(index),
+    producer_message_id: undefined,
     source_arn: undefined,
     message_id: '3f0c7a5e-52bd-4a0b-9a55-0e6b1f4f6d1c',
     delivery_status: 'superseded' as const,
@@ -78,6 +87,7 @@ const tables: [name: string, format: (maxWidth: number) => FormattedTable][] = [
       return formatTable(rows, deliveryColumns(rows), width);
     },
   ],
+  ['what happened to an event', (width) => formatTable(steps, timelineColumns, width)],
   ['dead letters', (width) => formatTable(deadLetters, deadLetterColumns(deadLetters, queues), width)],
   ['crashed messages', (width) => formatTable(crashed, deadLetterColumns(crashed, queues), width)],
   [
@@ -110,6 +120,22 @@ const tables: [name: string, format: (maxWidth: number) => FormattedTable][] = [
           dead_letters: 12_000_000,
         })),
         queueColumns,
+        width,
+      ),
+  ],
+  [
+    'tenants',
+    (width) =>
+      formatTable(
+        IDS.map(() => ({
+          tenant: TENANT,
+          notifications: 100_000,
+          tokens: 100,
+          alerts_24h: { total: 10_000_000, failed: 10_000_000 },
+          usage_today: { email: 1_000_000, sms: 100_000, managed: 10_000, tests: 1_000, redeliveries: 100_000 },
+          shadow: { from: TIME, until: null },
+        })),
+        tenantColumns,
         width,
       ),
   ],

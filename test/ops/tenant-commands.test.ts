@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -19,17 +19,28 @@ describe('tenant export', () => {
     const { code, out, err } = await ops(['tenant', 'export', 'acme', '--out', file]);
     expect([code, err]).toEqual([
       0,
-      expect.stringMatching(/^Target: local stack .*\nWrote 4 records of tenant acme to .*, using \d+ capacity/),
+      expect.stringMatching(/^Target: local stack .*\nWrote 8 records of tenant acme to .*, using \d+ capacity/),
     ]);
-    expect(out).toMatch(/^kind +count\naccount +1\ntoken +3\n$/);
+    expect(out).toMatch(/^kind +count\naccount +1\ntoken +3\naudit +4\n$/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const lines = parseLines(readFileSync(file, 'utf8'));
-    expect(lines.map(({ kind }) => kind)).toEqual(['export', 'account', 'token', 'token', 'token', 'end']);
+    expect(lines.map(({ kind }) => kind)).toEqual([
+      'export',
+      'account',
+      'token',
+      'token',
+      'token',
+      'audit',
+      'audit',
+      'audit',
+      'audit',
+      'end',
+    ]);
     expect(lines[1]?.record).toEqual({
       id: 'acme',
       technical_contacts: ['oncall@acme.example', 'lead@acme.example'],
     });
-    expect(lines.at(-1)?.record).toEqual({ counts: { account: 1, token: 3 } });
+    expect(lines.at(-1)?.record).toEqual({ counts: { account: 1, token: 3, audit: 4 } });
 
     const unknown = await ops(['tenant', 'export', 'nobody', '--out', join(directory.path, 'nobody.jsonl')]);
     expect([unknown.code, unknown.out]).toEqual([0, 'Nothing is stored about the tenant.\n']);
@@ -45,7 +56,37 @@ describe('tenant export', () => {
   it('writes to standard output', async () => {
     const { code, out, err } = await ops('tenant export globex --out -');
     expect([code, err]).toEqual([0, expect.stringMatching(/^Target: .*\n$/)]);
-    expect(parseLines(out).map(({ kind }) => kind)).toEqual(['export', 'token', 'end']);
+    expect(parseLines(out).map(({ kind }) => kind)).toEqual(['export', 'token', 'audit', 'end']);
+  });
+});
+
+describe('tenants', () => {
+  const row = z.strictObject({
+    tenant: z.string(),
+    notifications: z.number(),
+    tokens: z.number(),
+    alerts_24h: z.strictObject({ total: z.number() }),
+    usage_today: z.record(z.string(), z.number()),
+    shadow: z.strictObject({ from: z.string(), until: z.null() }).nullable(),
+  });
+
+  it('lists all tenants, by name or by a number', async () => {
+    await ops('account shadow umbrella on');
+    const rows = await runJson(z.array(row), 'tenants');
+    const names = rows.map(({ tenant }) => tenant);
+    expect(names).toEqual(names.toSorted());
+    expect(rows.find(({ tenant }) => tenant === 'acme')).toMatchObject({ tokens: 3, notifications: 0, shadow: null });
+    expect(rows.find(({ tenant }) => tenant === 'umbrella')).toMatchObject({ tokens: 0, shadow: { until: null } });
+    const [first] = await runJson(z.array(row), 'tenants --sort tokens');
+    expect(first).toMatchObject({ tenant: 'acme' });
+    const { out, err } = await ops('tenants --sort alerts');
+    expect(out).toMatch(/^tenant +notifications +tokens +alerts +failed +email +sms +managed +/);
+    expect(out).toMatch(/^umbrella .* shadow$/m);
+    expect(err).toMatch(/Used \d+ capacity units\.\n/);
+  });
+
+  it('rejects an unknown column', async () => {
+    expect(await ops('tenants --sort cost')).toMatchObject({ code: 2, err: expect.stringMatching(/Allowed choices/) });
   });
 });
 
@@ -64,8 +105,42 @@ describe('tenant delete', () => {
       err: 'This would permanently delete all data of tenant acme: see what with --dry-run, confirm with --yes.\n',
     });
     const { items, dry_run } = await runJson(deletion, 'tenant delete acme --dry-run');
-    expect([dry_run, items]).toEqual([true, { accounts: 1, tokens: 3, token_lists: 1 }]);
+    expect([dry_run, items]).toEqual([true, { accounts: 1, tokens: 3, token_lists: 1, audits: 4 }]);
     expect(await runJson(deletion, 'tenant delete acme --dry-run')).toMatchObject({ items });
+  });
+
+  it('writes a receipt to a new file', async () => {
+    await ops('account set hooli --contact a@example.com');
+    const file = join(directory.path, 'receipt.json');
+    expect((await ops(`tenant delete hooli --yes --receipt ${file}`)).code).toBe(0);
+    const noItems = { notifications: 0, accounts: 0, tokens: 0, deliveries: 0 };
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
+      format: 1,
+      tenant: 'hooli',
+      stack: expect.stringMatching(/^local stack/),
+      target: expect.stringMatching(/^local stack/),
+      operator: 'local-operator',
+      started_at: expect.stringMatching(/Z$/),
+      ended_at: expect.stringMatching(/Z$/),
+      result: 'completed',
+      before: expect.objectContaining({ tables: { ...noItems, accounts: 1, audits: 1 }, dead_letters: {} }),
+      deleted: expect.objectContaining({ tables: { ...noItems, accounts: 1, audits: 1 } }),
+      after: { tables: { ...noItems, audits: 0 }, items: {}, dead_letters: {} },
+      kept: expect.arrayContaining([{ what: expect.stringContaining('backups'), until: expect.stringMatching(/Z$/) }]),
+    });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('deletes nothing without its receipt', async () => {
+    await ops('account set massive --contact a@example.com');
+    const file = join(directory.path, 'existing.json');
+    writeFileSync(file, 'kept');
+    expect(await ops(`tenant delete massive --yes --receipt ${file}`)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/existing\.json cannot be created: EEXIST/),
+    });
+    expect(readFileSync(file, 'utf8')).toBe('kept');
+    expect((await ops('account show massive')).out).toContain('a@example.com');
   });
 
   it('deletes, says when to repeat it, and then finds nothing', async () => {
@@ -73,7 +148,7 @@ describe('tenant delete', () => {
     const first = await ops('tenant delete initech --yes');
     expect(first).toEqual({
       code: 0,
-      out: expect.stringMatching(/^kind +count\naccounts +1\n$/),
+      out: expect.stringMatching(/^kind +count\naccounts +1\naudits +1\n$/),
       err: expect.stringMatching(
         /^Target: .*\nAlerts in flight can add data for a day\. Run the command again after \d{4}-.*Z,/,
       ),
@@ -85,5 +160,54 @@ describe('tenant delete', () => {
       err: expect.stringMatching(/^Target: .*\n$/),
     });
     expect((await ops('tenant delete initech --dry-run')).out).toBe('Nothing is stored about the tenant.\n');
+  });
+});
+
+describe('audits', () => {
+  const audits = z.array(
+    z.object({
+      action: z.string(),
+      target_id: z.string().nullable(),
+      changed: z.array(z.string()),
+      principal: z.string(),
+    }),
+  );
+  const principal = 'local-operator';
+
+  it('shows what operators did to a tenant, newest first', async () => {
+    const { id } = await runJson(
+      z.object({ id: z.string() }),
+      'token create --tenant hooli --role admin --label marker',
+    );
+    await ops('account set hooli --contact a@example.com');
+    await ops('account set hooli --contact a@example.com');
+    await ops('account rotate-signing-secret hooli');
+    await ops('account recount hooli');
+    await ops(`token revoke ${id} --tenant hooli`);
+    const found = await runJson(audits, 'audits hooli');
+    expect(found).toMatchObject([
+      { action: 'revoke-token', changed: [], principal },
+      { action: 'recount-notifications', target_id: 'hooli', changed: [], principal },
+      { action: 'rotate-signing-secret', target_id: 'hooli', changed: ['webhook_signing_secrets'], principal },
+      { action: 'update-account', target_id: 'hooli', changed: ['technical_contacts'], principal },
+      { action: 'create-token', changed: ['label', 'role', 'expires_at'], principal },
+    ]);
+    expect(JSON.stringify(found)).not.toMatch(/a@example|marker/);
+    const { out } = await ops('audits hooli --limit 1');
+    expect(out).toMatch(/^time +action +target +changed .*\n\S+Z +revoke-token .*local-operator.*\n$/);
+  });
+
+  it('shows what operators did to the whole stack', async () => {
+    await ops('dead-letters redrive sms');
+    await ops('dead-letters purge email --yes');
+    expect((await runJson(audits, 'audits --limit 2')).map(({ action, target_id }) => [action, target_id])).toEqual([
+      ['purge-dead-letters', 'email'],
+      ['redrive-dead-letters', 'sms'],
+    ]);
+  });
+
+  it('has no entry of a command that was refused', async () => {
+    expect((await ops('token revoke 12345678 --tenant nobody')).code).toBe(1);
+    expect((await ops('audits nobody')).out).toBe('There are no audit entries.\n');
   });
 });

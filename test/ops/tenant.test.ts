@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { NumberValue } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -6,9 +8,17 @@ import { toJson } from '../../bin/ops/print.ts';
 import { openSession, type Session } from '../../bin/ops/session.ts';
 import { countTenant, type Deletion, deleteTenant } from '../../bin/ops/tenant/deletion.ts';
 import { type ExportLine, exportTenant } from '../../bin/ops/tenant/export.ts';
+import { readOverviews, usageCounters } from '../../bin/ops/tenant/overview.ts';
 import { createPace } from '../../bin/ops/tenant/pace.ts';
+import { deleteWithReceipt } from '../../bin/ops/tenant/receipt.ts';
 import { itemKinds } from '../../bin/ops/tenant/stored-items.ts';
+import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
+import { createAuditReader } from '../../shared/adapters/audits/audit-reader.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
+import { readNotificationCount } from '../../shared/adapters/notifications/notification-counter.ts';
+import { unexpiredTokens } from '../../shared/api/token-records.ts';
+import { MAX_TIME_MS } from '../../shared/contracts/redelivery.ts';
+import { auditPartition } from '../../shared/domain/audit.ts';
 import { deliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
@@ -16,6 +26,7 @@ import { type FaultyStack, startFaultyStack } from '../faults/support.ts';
 import { alarmEvent } from '../support/events.ts';
 import { exercise, settle } from '../upgrade/exercise.ts';
 import { loadItems, loadMessages, type StoredData, storedData } from '../upgrade/stored-data.ts';
+import { useDirectory } from './command-line.ts';
 
 const TENANT = 'umbra';
 /** Their names begin with the tenant's name, are the beginning of it, or contain it where keys have separators. */
@@ -42,6 +53,19 @@ const timing = {
     await world.stack.advance(ms);
   },
 };
+const directory = useDirectory();
+const counts = z.object({
+  tables: z.record(z.string(), z.number()),
+  items: z.partialRecord(z.enum(itemKinds), z.number()),
+});
+const receipt = z.object({
+  result: z.string(),
+  error: z.string(),
+  before: counts,
+  deleted: counts,
+  after: counts.optional(),
+  kept: z.array(z.object({ what: z.string(), until: z.string().nullable() })),
+});
 /** A record of kind `delivery`. */
 const listed = z.looseObject({ notification_id: z.string() });
 const steps: string[] = [];
@@ -77,7 +101,7 @@ beforeAll(async () => {
     other.resume();
     await settle(world);
   }
-  before = await storedData(world);
+  before = await storedOfTenants();
   exercised = await exercise(world, TENANT);
   closes.push(exercised.close);
   const { NotificationsTable: table } = session.deployment.outputs;
@@ -119,8 +143,37 @@ afterAll(async () => {
   await world.stack.stop();
 });
 
+/** Returns what is stored, without the audit of the stack. */
+const storedOfTenants = async (): Promise<StoredData> => {
+  const { items, messages } = await storedData(world);
+  return { items: items.filter(({ item: { pk } }) => pk !== auditPartition(undefined)), messages };
+};
+
 const total = ({ items, deadLetters }: Deletion): number =>
   Object.values({ ...items, ...deadLetters }).reduce((sum, count) => sum + count, 0);
+
+describe('the overviews of tenants', () => {
+  it('have the notifications, tokens, usage and alerts of each tenant', async () => {
+    const scanned: string[] = [];
+    const overviews = await readOverviews(session, {
+      pace: createPace(1_000_000, timing),
+      nowMs: world.stack.clock.now(),
+      onProgress: (table) => scanned.push(table),
+    });
+    expect(overviews.map(({ tenant }) => tenant)).toEqual(expect.arrayContaining([TENANT, ...OTHERS]));
+    expect([...new Set(scanned)]).toEqual(['notifications', 'accounts', 'tokens', 'deliveries']);
+    const exercisedOverviews = overviews.filter(({ tenant }) => [TENANT, ...OTHERS].includes(tenant));
+    for (const { tenant, notifications, tokens, usage, alerts } of exercisedOverviews) {
+      const { NotificationsTable, AccountsTable } = session.deployment.outputs;
+      const clock = () => world.stack.clock.now();
+      const { used } = await createDailyCounters(session.documents, AccountsTable, clock).used(usageCounters, tenant);
+      expect(notifications).toBe(await readNotificationCount(session.documents, NotificationsTable, tenant));
+      expect(tokens).toBe(unexpiredTokens(await session.tokens.list(tenant), clock()).length);
+      expect(usage).toEqual(Object.fromEntries(usageCounters.map((counter) => [counter, used(counter)])));
+      expect(alerts).toMatchObject({ delivered: expect.any(Number), failed: expect.any(Number) });
+    }
+  });
+});
 
 describe('exporting a tenant', () => {
   it('writes every kind of data, and of no other tenant', async () => {
@@ -141,6 +194,7 @@ describe('exporting a tenant', () => {
         'incident',
         'failed_alert',
         'destination_list',
+        'audit',
         'dead_letter',
         'end',
       ]),
@@ -150,7 +204,7 @@ describe('exporting a tenant', () => {
     expect(text).not.toContain(`of ${OTHERS[0]}`);
   });
 
-  it('writes notifications, deliveries and tokens as the API returns them', async () => {
+  it('writes notifications, deliveries, tokens and audit entries as the API returns them', async () => {
     const lines = await exportLines(TENANT);
     const recordsOf = (kind: string) => lines.filter((line) => line.kind === kind).map(({ record }) => record);
     const { tokens, notifications } = exercised.data;
@@ -169,6 +223,7 @@ describe('exporting a tenant', () => {
       expect(history).toMatchObject({ values: expect.arrayContaining(values) });
     }
     expect(await get('/tokens')).toMatchObject({ values: recordsOf('token') });
+    expect(await get('/audits')).toMatchObject({ values: recordsOf('audit') });
   });
 
   it('writes numbers with all digits that are stored', async () => {
@@ -206,8 +261,27 @@ describe('deleting a tenant', () => {
     let deletes = 0;
     const denied = { status: 400, type: 'AccessDeniedException', message: 'Interrupted.' };
     const removeFault = world.injectFault(denied, ({ action }) => action === 'DeleteItem' && ++deletes > 40);
-    await expect(deleteTenant(session, TENANT, options())).rejects.toThrow('Interrupted.');
+    const path = join(directory.path, 'failed.json');
+    await expect(deleteWithReceipt(session, TENANT, path, options())).rejects.toThrow('Interrupted.');
     removeFault();
+    const {
+      before: counted,
+      deleted,
+      after,
+      result,
+      error,
+      kept,
+    } = receipt.parse(JSON.parse(readFileSync(path, 'utf8')));
+    expect([result, error, after, kept.length]).toEqual([
+      'failed',
+      expect.stringContaining('Interrupted.'),
+      undefined,
+      5,
+    ]);
+    expect(Object.keys(counted.items).toSorted()).toEqual([...itemKinds].toSorted());
+    expect(deleted.items).toMatchObject({ tokens: counted.items.tokens });
+    expect(deleted.tables.notifications).toBeGreaterThan(0);
+    expect(deleted.tables.deliveries).toBe(0);
     const { token } = exercised.data.tokens.admin;
     expect((await world.call('GET', '/account', { token })).status).toBe(401);
 
@@ -217,8 +291,22 @@ describe('deleting a tenant', () => {
     await timing.sleep(DAY_MS);
     expect(total(await deleteTenant(session, TENANT, options()))).toBeGreaterThan(0);
     expect(total(await deleteTenant(session, TENANT, options()))).toBe(0);
-    expect(await storedData(world)).toEqual(before);
+    expect(await storedOfTenants()).toEqual(before);
     for (const { counts } of world.stack.queues.values()) expect(counts).toMatchObject({ inFlight: 0, delayed: 0 });
+  });
+
+  it('leaves its entry in the audit of the stack', async () => {
+    const entries = createAuditReader(session.documents, session.deployment.outputs.AuditsTable).list(
+      undefined,
+      { fromMs: 0, toMs: MAX_TIME_MS, isReverse: true },
+      null,
+      1,
+    );
+    expect((await entries.next()).value).toMatchObject({
+      action: 'delete-tenant',
+      target_id: TENANT,
+      actor: { type: 'operator', principal: 'local-operator' },
+    });
   });
 
   it('revokes tokens that were issued while it waited for the revocation', async () => {
@@ -232,7 +320,7 @@ describe('deleting a tenant', () => {
     for (const token of [client.token, late]) {
       expect((await world.call('GET', '/account', { token })).status).toBe(401);
     }
-    expect(await storedData(world)).toEqual(before);
+    expect(await storedOfTenants()).toEqual(before);
   });
 
   it('fails instead of leaving an item whose key it does not know', async () => {

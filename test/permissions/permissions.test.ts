@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { synthesize } from '../../bin/local/assembly.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { type FaultyStack, startFaultyStack, throttled } from '../faults/support.ts';
+import { auditIn } from '../support/audit.ts';
 import { type Sink, startSink } from '../support/sink.ts';
 import { type Call, callsOf } from './calls.ts';
 import { exerciseApi } from './exercise-api.ts';
@@ -67,7 +68,11 @@ describe('the permissions of functions and schedules', () => {
 
     const client = await world.newClient();
     const accounts = createAccountRepository(world.documents, world.table('Accounts'));
-    await accounts.update(client.tenant, { technical_contacts: ['oncall@example.com'] });
+    await accounts.update(
+      client.tenant,
+      { technical_contacts: ['oncall@example.com'] },
+      auditIn(world.table('Audits')),
+    );
     const ids = await exerciseApi(world, client, sink.url);
     const setBehavior = (next: Behavior): void => {
       behavior = next;

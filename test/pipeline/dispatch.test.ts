@@ -12,7 +12,7 @@ import { continuation, delivery } from '../../shared/contracts/messages.ts';
 import { heartbeatEvent } from '../../shared/domain/heartbeat.ts';
 import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
 import type { Escalation } from '../../shared/pipeline/notices/escalation.ts';
-import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
+import { alarmEvent, EVENT_TIME_MS, TRACE_ID, traceFields } from '../support/events.ts';
 import { recordMetrics } from '../support/printed-metrics.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
@@ -390,6 +390,42 @@ describe('the dispatch of a large plan', () => {
   });
 });
 
+describe('dispatch of a message with attributes', () => {
+  const text = (stringValue: string) => ({ dataType: 'String' as const, stringValue });
+  const attributes = {
+    traceparent: text(traceFields.traceparent),
+    tracestate: text(traceFields.tracestate),
+    producer_message_id: text('original-1'),
+  };
+  const trace = { id: TRACE_ID, headers: traceFields };
+
+  it('passes the trace on, the time, and the ID of the message that was dead-lettered before', async () => {
+    const { dispatch, deliveries, now } = setUp();
+    await dispatch({ Records: [{ ...eventMessage(['nt0']), messageAttributes: attributes }] });
+    const origin = { producer_message_id: 'original-1', trace };
+    expect(deliveries()).toMatchObject([{ ...origin, dispatched_at_ms: now() }]);
+    await dispatch({
+      Records: [{ ...eventMessage(['nt0']), messageAttributes: { producer_message_id: text('a b') } }],
+    });
+    expect(deliveries()[1]).toMatchObject({ producer_message_id: 'm' });
+  });
+
+  it('logs the ID of the trace, once for each event', async () => {
+    const { dispatch } = setUp();
+    const ids = { message_id: 'm', tenant_id: 'acme', event_id: alarmEvent().event_id };
+    await dispatch({ Records: [{ ...eventMessage(['nt0']), messageAttributes: attributes }] });
+    await dispatch({ Records: [eventMessage(['nt0'])] });
+    expect(logger.info).toHaveBeenCalledExactlyOnceWith('event dispatched', { ...ids, trace_id: TRACE_ID });
+  });
+
+  it('keeps them for the redrive of an invalid event', async () => {
+    const { dispatch, deadLetters } = setUp();
+    await dispatch({ Records: [sqsMessage({ body: '{', messageAttributes: attributes })] });
+    expect(deadLetters).toMatchObject([{ origin: { producer_message_id: 'original-1', trace } }]);
+    expect(logger.warn).toHaveBeenCalledWith('invalid event', expect.objectContaining({ trace_id: TRACE_ID }));
+  });
+});
+
 const LISTS = 'critical_state, warning_state, ok_state';
 
 const plannedEvent = alarmEvent({ notification_plan: { critical_state: ['nt0'] } });
@@ -425,7 +461,9 @@ describe('dispatch of an invalid event', () => {
       cause: 'producer',
       detail: 'details.state must be one of OK, WARNING, CRITICAL',
     };
-    expect(deadLetters).toEqual([{ body: expect.stringContaining('private'), ...failure }]);
+    expect(deadLetters).toEqual([
+      { body: expect.stringContaining('private'), ...failure, origin: { producer_message_id: 'm' } },
+    ]);
     expect(logged).toEqual([['invalid event', { ...IDS, ...failure }]]);
     expect(metrics).toMatchObject({ producer_errors: 1, producer_faults: 1 });
   });

@@ -1,5 +1,6 @@
 import type { Context } from 'aws-lambda';
 import type { ApiRequest } from '../../shared/api/request.ts';
+import type { Caller } from '../../shared/domain/authorization.ts';
 
 /** Returns a request of the HTTP API (payload format 2.0), with changes. */
 export const apiRequest = (changes: Partial<ApiRequest> = {}): ApiRequest => ({
@@ -39,3 +40,6 @@ export const lambdaContext: Context = {
   fail: () => undefined,
   succeed: () => undefined,
 };
+
+/** A caller with a token. */
+export const caller: Caller = { tenant: 'acme', role: 'admin', token: { id: 'tk1', label: 'console' } };

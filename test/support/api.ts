@@ -5,6 +5,7 @@ import { ulid } from 'ulid';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import type { Role } from '../../shared/domain/authorization.ts';
+import { auditIn } from './audit.ts';
 import { webhookNotification } from './notifications.ts';
 import type { RunningStack } from './running-stack.ts';
 
@@ -68,7 +69,8 @@ export const connectApi = (
   /** Issues a token for a tenant. */
   const tokenFor = async (tenant: string, role: Role = 'admin'): Promise<string> => {
     const grant = { tenant, role, label: 'test', expiresInSeconds: 1_000_000_000 };
-    return (await createTokenRepository(documents, table('Tokens')).issue(grant)).token;
+    return (await createTokenRepository(documents, table('Tokens')).issue(grant, auditIn(table('Audits'), tenant)))
+      .token;
   };
 
   /** Calls the API. A string or bytes are sent unchanged, any other body as JSON. */

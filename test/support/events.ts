@@ -25,6 +25,10 @@ export const alarmEvent = (changes: Partial<AlarmEvent> = {}): AlarmEvent => ({
   ...changes,
 });
 
+/** A trace as the fields of an event. */
+export const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
+export const traceFields = { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01`, tracestate: 'vendor=secret-state' };
+
 let sequence = 0;
 
 type NewAlarmEventOptions = { state?: AlarmState; timeMs?: number; alarm?: string; [field: string]: unknown };
@@ -57,5 +61,5 @@ export const newAlarmEvent = (
  */
 export const deliveryMessage = (notificationId: string, event: unknown, acceptedAtMs = Date.now()): string => {
   if (!isAlarmEvent(event)) throw new Error('Not an alarm event.');
-  return deliveryBody(notificationId, sharedBody(event, acceptedAtMs));
+  return deliveryBody(notificationId, sharedBody(event, { accepted_at_ms: acceptedAtMs }));
 };

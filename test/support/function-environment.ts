@@ -6,6 +6,7 @@ import { environments, type FunctionName, senderName } from '../../shared/enviro
 export const environmentOf = (name: FunctionName, url: string): Record<string, string> => {
   const values: Record<string, string> = {
     TOKEN_CACHE_SECONDS: '0',
+    AUDIT_RETENTION_DAYS: '90',
     TENANT_LIMITS: JSON.stringify(Object.fromEntries(limitNames.map((name) => [name, 1_000]))),
     RETRY_DELAY_SCALE: '1',
     DEAD_LETTER_EMAIL: 'false',

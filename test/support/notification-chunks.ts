@@ -2,6 +2,7 @@ import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { readNotificationCount } from '../../shared/adapters/notifications/notification-counter.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import type { NotificationAttributes } from '../../shared/contracts/notification.ts';
+import { audit } from './audit.ts';
 import type { useDatabase } from './dynamodb.ts';
 import { incompressibleEntries, validDetails, webhookNotification } from './notifications.ts';
 
@@ -54,13 +55,13 @@ export const createChunkFixtures = ({ client }: Pick<Awaited<ReturnType<typeof u
 
   const create = async (tenant: string, attributes: NotificationAttributes): Promise<Key> => ({
     tenant,
-    id: await notifications.create(tenant, attributes),
+    id: await notifications.create(tenant, attributes, audit),
   });
 
   /** Replaces a notification. @returns false if it does not exist or has changed */
   const replace = async (key: Key, attributes: NotificationAttributes, repository = notifications) => {
     const found = await notifications.get(key);
-    return found !== undefined && repository.replace(key, found.stored, attributes);
+    return found !== undefined && repository.replace(key, found.stored, attributes, audit);
   };
 
   const advance = (ms: number): void => {

@@ -3,6 +3,8 @@ import type { LocalStack } from '../../bin/local/stack.ts';
 /** The addresses of a running stack. */
 export type RunningStack = {
   base_url: string;
+  /** The name of a deployed stack. */
+  stack_name?: string;
   /** The URL of the local AWS. Undefined for a deployed stack: the environment configures its clients. */
   aws_endpoint?: string;
   alarm_queue_url: string;

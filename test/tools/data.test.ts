@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
+import { auditIn } from '../support/audit.ts';
 
 const idle = `exports.handler = async () => { throw new Error('not processed'); };`;
 const bundles = useBundles({ enqueue: idle, work: idle, fallback: idle });
@@ -94,7 +95,7 @@ describe('a data directory', () => {
     await using(first, async (client) => {
       const tokens = createTokenRepository(DynamoDBDocumentClient.from(client, documentOptions), TableName);
       const [, entry] = await tokens.list('acme');
-      await tokens.revoke('acme', entry?.id ?? '');
+      await tokens.revoke('acme', entry?.id ?? '', auditIn(TableName));
     });
     await stop(first);
     const second = await start();

@@ -61,6 +61,7 @@ export const record = async (checkout: string): Promise<Recording> => {
     const paths = [
       '/account',
       '/tokens',
+      '/audits',
       '/notifications',
       ...Object.values(data.notifications).map((id) => `/notifications/${id}/deliveries`),
     ];

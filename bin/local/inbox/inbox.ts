@@ -8,6 +8,8 @@ import {
 import { BodyTooLargeError, origin, readBody } from 'local-aws/http.ts';
 import { z } from 'zod';
 import { tenantId } from '../../../shared/contracts/alarm-event.ts';
+import { isReservedHeader, MASKED_VALUE } from '../../../shared/contracts/webhook-request.ts';
+import { chatReceiverOf, rejectionBy } from './chat-receivers.ts';
 import {
   type InboxMessage,
   type SentMessage,
@@ -222,7 +224,7 @@ const webhook = async (exchange: Exchange, segment: string): Promise<void> => {
     const selected = readResponse(url.searchParams.get('respond') ?? webhooks.responseOf(tenant));
     const body = await readText(request);
     store.add(await receivedWebhook({ tenant, path: url.pathname, headers: request.headers, body }, selected, stack));
-    return webhooks.respond(response, selected);
+    return webhooks.respond(response, selected, body);
   }
   if (request.method === 'PUT') {
     webhooks.setResponse(tenant, readResponse(readRespond(await readText(request))));
@@ -248,8 +250,26 @@ const receivedWebhook = async (
     signed_with: [],
   }));
   const contentType = headers['content-type'] ?? '';
-  return { kind: 'webhook', tenant, path, content_type: contentType, headers, body, ...verification, responded };
+  const receiver = chatReceiverOf(responded);
+  const rejection = receiver && rejectionBy(receiver, body);
+  return {
+    kind: 'webhook',
+    tenant,
+    path,
+    content_type: contentType,
+    headers: withoutSecrets(headers),
+    body,
+    ...verification,
+    responded,
+    ...(rejection !== undefined && { rejection }),
+  };
 };
+
+/** Masks the values of all headers that the service does not set: those of `webhook_request` are secrets. */
+const withoutSecrets = (headers: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, isReservedHeader(name) ? value : MASKED_VALUE]),
+  );
 
 const verify = async (
   request: { tenant: string; headers: Record<string, string>; body: string },

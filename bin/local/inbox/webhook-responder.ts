@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { chatAnswer, chatReceiverOf } from './chat-receivers.ts';
 import type { WebhookAddress, WebhookResponse } from './message.ts';
 import { sendJson } from './respond.ts';
 
@@ -33,8 +34,14 @@ export class WebhookResponder {
     return { tenant, url, respond: this.responseOf(tenant) };
   }
 
-  /** Sends the selected response. A slow one is cancelled if the connection closes. */
-  respond(response: ServerResponse, selected: WebhookResponse): void {
+  /** Sends the selected response to a body. A slow one is cancelled if the connection closes. */
+  respond(response: ServerResponse, selected: WebhookResponse, body: string): void {
+    const receiver = chatReceiverOf(selected);
+    if (receiver !== undefined) {
+      const answer = chatAnswer(receiver, body);
+      response.writeHead(answer.status, { 'content-type': answer.contentType }).end(answer.body);
+      return;
+    }
     if (selected !== 'slow') {
       sendJson(response, Number(selected), { message: `This address responds with ${selected}.` });
       return;

@@ -46,6 +46,11 @@ const listedDelivery = z
     newer_event_timestamp: timestamp(
       'The time of the newer event of the same incident, which the destination already had; only with the reason `older_timestamp`',
     ).optional(),
+    trace_id: z
+      .string()
+      .regex(/^[\da-f]{32}$/)
+      .optional()
+      .describe('ID of the trace of the alert (W3C Trace Context); only if its event has one'),
     attempts: z.array(attempt).describe('The last nine attempts, oldest first'),
     next_attempt_at: integer
       .nullable()
@@ -91,6 +96,7 @@ const exampleDelivery: ListedDelivery = {
   state: 'CRITICAL',
   status: 'pending',
   reason: 'http_status',
+  trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
   attempts: [exampleAttempt(EXAMPLE_TIME_MS + 140, 22), exampleAttempt(EXAMPLE_TIME_MS + 5_310, 23)],
   next_attempt_at: EXAMPLE_TIME_MS + 36_000,
   created_at: EXAMPLE_TIME_MS + 111,

@@ -6,6 +6,7 @@ import {
   parseNotification,
 } from '../../../shared/contracts/notification.ts';
 import type { NotificationTypeId } from '../../../shared/contracts/notification-types.ts';
+import { MASKED_VALUE, maskedRequest } from '../../../shared/contracts/webhook-request.ts';
 import {
   defaultNotificationFixed,
   notificationLimitReached,
@@ -19,6 +20,7 @@ import { describedTypes, exampleDetails } from '../notification-types.ts';
 import { badLimit, notJson, ok, type Resource, rejectedBody, unknownNotification } from '../operation.ts';
 import { parameters } from '../parameters.ts';
 import { metadata, newNotification, notification, ofEachType, stringMap, typeId } from '../typed-schemas.ts';
+import { exampleRequest, webhookRequest } from '../webhook-request.ts';
 
 const exampleNotification = (type: NotificationTypeId): NotificationRecord => ({
   id: 'nt01M7W08F9Z4XGJJRVYEZQFE9R1',
@@ -51,6 +53,11 @@ export const notificationResource = {
           .optional()
           .describe('Replaces all details. They must fit the type of the updated notification'),
         metadata: metadata.describe('Replaces all metadata'),
+        webhook_request: webhookRequest
+          .optional()
+          .describe(
+            `Replaces headers and body; {} removes them. \`${MASKED_VALUE}\` keeps the value of a header, unless the origin of \`details.url\` changes`,
+          ),
       })
       .describe('The attributes to change. The others keep their values'),
     Notification: notification,
@@ -63,12 +70,23 @@ export const notificationResource = {
       body: {
         schema: 'NewNotification',
         description: 'The notification. `type` selects the fields in `details`',
-        examples: ofEachType((type) => ({
-          label: describedTypes[type].label,
-          type,
-          details: exampleDetails(type),
-          metadata: { team: 'ops' },
-        })),
+        examples: {
+          ...ofEachType((type) => ({
+            label: describedTypes[type].label,
+            type,
+            details: exampleDetails(type),
+            metadata: { team: 'ops' },
+          })),
+          'webhook with its own request': {
+            summary: 'Type webhook, with headers and a body of its own',
+            value: {
+              label: 'Chat',
+              type: 'webhook',
+              details: exampleDetails('webhook'),
+              webhook_request: exampleRequest,
+            },
+          },
+        },
       },
       success: { status: 201, description: 'The notification was created.', hasLocation: true },
       errors: [
@@ -96,13 +114,19 @@ export const notificationResource = {
     },
     'get-notification': {
       summary: 'Read a notification',
-      success: ok('The notification.', 'Notification', ofEachType(exampleNotification)),
+      success: ok('The notification.', 'Notification', {
+        ...ofEachType(exampleNotification),
+        'webhook with its own request': {
+          summary: 'Type webhook, with headers and a body of its own',
+          value: { ...exampleNotification('webhook'), webhook_request: maskedRequest(exampleRequest) },
+        },
+      }),
       errors: [unknownNotification],
     },
     'update-notification': {
       summary: 'Update a notification in part',
       details:
-        'Changes the attributes in the body. `details` and `metadata` are replaced as a whole, and the updated notification is validated.',
+        'Changes the attributes in the body. `details`, `metadata` and `webhook_request` are replaced as a whole, and the updated notification is validated. Another type has no `webhook_request`.',
       body: {
         schema: 'NotificationChanges',
         description: 'The attributes to change',

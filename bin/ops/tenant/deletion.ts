@@ -3,7 +3,7 @@ import { inBatches } from '../../../shared/domain/in-batches.ts';
 import type { Session } from '../session.ts';
 import { type DeadLetterCounts, visitDeadLettersOf } from './dead-letters-of.ts';
 import type { Pace, Timing } from './pace.ts';
-import { type ItemKind, itemsOf, type OwnedItem, type TableName, tableOf } from './stored-items.ts';
+import { type ItemKind, itemsOf, type OwnedItem, type TableName, tableNames, tableOf } from './stored-items.ts';
 
 /**
  * How long after its revocation a token can still change data: functions cache it for up to 60 s (`tokenCacheSeconds`),
@@ -14,10 +14,27 @@ const TOKEN_SETTLES_MS = 90_000;
 /** The number of concurrent deletes. */
 const CONCURRENT_DELETES = 25;
 
-/** The number of items by kind and of dead letters by queue. */
-export type Deletion = { items: Partial<Record<ItemKind, number>>; deadLetters: DeadLetterCounts };
+/** The number of items by table and by kind, and of dead letters by queue. */
+export type Deletion = {
+  tables: Partial<Record<TableName, number>>;
+  items: Partial<Record<ItemKind, number>>;
+  deadLetters: DeadLetterCounts;
+};
 
-type DeletionOptions = {
+/** Returns the counts before anything is counted. */
+export const newDeletion = (): Deletion => ({
+  tables: Object.fromEntries(tableNames.map((table) => [table, 0])),
+  items: {},
+  deadLetters: {},
+});
+
+const add = ({ tables, items }: Deletion, { table, kind }: Pick<OwnedItem, 'table' | 'kind'>): void => {
+  tables[table] = (tables[table] ?? 0) + 1;
+  items[kind] = (items[kind] ?? 0) + 1;
+};
+
+/** How a deletion waits and reports. */
+export type DeletionOptions = {
   pace: Pace;
   timing: Timing;
   /** Called with each step. */
@@ -28,11 +45,20 @@ type DeletionOptions = {
  * Revokes all tokens of a tenant, and returns once no request with any of them can still run. Repeats this if one was
  * used to issue another token in the meantime.
  */
-const stopAccess = async (session: Session, tenant: string, { timing, onProgress }: DeletionOptions): Promise<void> => {
+const stopAccess = async (
+  session: Session,
+  tenant: string,
+  { timing, onProgress }: DeletionOptions,
+  deleted: Deletion,
+): Promise<void> => {
+  const audit = await session.audit(tenant);
   let revokedAtMs = 0;
   while (true) {
     const valid = (await session.tokens.list(tenant)).filter(({ expires_at_ms }) => expires_at_ms > timing.now());
-    for (const { id } of valid) await session.tokens.revoke(tenant, id, { canRevokeLastAdmin: true });
+    for (const { id } of valid) {
+      await session.tokens.revoke(tenant, id, audit, { canRevokeLastAdmin: true });
+      add(deleted, { table: 'tokens', kind: 'tokens' });
+    }
     if (valid.length > 0) revokedAtMs = timing.now();
     // Only the list knows of tokens that an interrupted run revoked, and only this run has this clock.
     const lastMs = Math.max(revokedAtMs, await session.tokens.lastRevokedAtMs(tenant));
@@ -62,48 +88,52 @@ const deleteItems = async (session: Session, items: readonly OwnedItem[], pace: 
   }
 };
 
-/** Calls `remove` with all items of the tenant in these tables. @returns their number by kind */
+/** Calls `remove` with all items of the tenant in these tables, and then adds them to the counts. */
 const eachItem = async (
   session: Session,
   tenant: string,
   tables: readonly TableName[],
   { pace, onProgress }: DeletionOptions,
+  counts: Deletion,
   remove: (items: readonly OwnedItem[]) => Promise<void>,
-): Promise<Deletion['items']> => {
-  const counts: Deletion['items'] = {};
+): Promise<void> => {
   const onPage = (table: TableName, count: number) =>
     onProgress(`Read ${count} items of table ${tableOf(session, table)}.`);
   for await (const items of itemsOf(session, tenant, { tables, pace, isKeysOnly: true, onProgress: onPage })) {
     await remove(items);
-    for (const { kind } of items) counts[kind] = (counts[kind] ?? 0) + 1;
+    for (const item of items) add(counts, item);
   }
-  return counts;
 };
 
 /** Counts what `deleteTenant` would delete. Changes nothing. */
-export const countTenant = async (session: Session, tenant: string, options: DeletionOptions): Promise<Deletion> => ({
-  items: await eachItem(
-    session,
-    tenant,
-    ['notifications', 'accounts', 'tokens', 'deliveries'],
-    options,
-    async () => undefined,
-  ),
-  deadLetters: await visitDeadLettersOf(session, tenant, async () => undefined),
-});
+export const countTenant = async (session: Session, tenant: string, options: DeletionOptions): Promise<Deletion> => {
+  const counts = newDeletion();
+  await eachItem(session, tenant, tableNames, options, counts, async () => undefined);
+  counts.deadLetters = await visitDeadLettersOf(session, tenant, async () => undefined);
+  return counts;
+};
 
 /**
  * Deletes all data of a tenant that is stored when it is called. It can be repeated: after an interruption, or to delete
  * what alerts in flight have added since (docs/operations.md#data-of-one-tenant).
  *
  * The tokens are revoked first, so that no request adds data behind the deletion. Then the notifications: without them,
- * alerts in flight end. The delivery records are last, since those alerts write some.
+ * alerts in flight end. The delivery records follow later, since those alerts write some. The audit of the tenant is
+ * deleted last; that the tenant was deleted, and by whom, is in the audit of the stack.
+ *
+ * @param deleted counts what was deleted so far, also if the deletion fails
  */
-export const deleteTenant = async (session: Session, tenant: string, options: DeletionOptions): Promise<Deletion> => {
+export const deleteTenant = async (
+  session: Session,
+  tenant: string,
+  options: DeletionOptions,
+  deleted = newDeletion(),
+): Promise<Deletion> => {
   const remove = (items: readonly OwnedItem[]) => deleteItems(session, items, options.pace);
-  await stopAccess(session, tenant, options);
-  const notifications = await eachItem(session, tenant, ['notifications'], options, remove);
-  const deadLetters = await visitDeadLettersOf(session, tenant, (_, { messages, remove }) => remove(messages));
-  const others = await eachItem(session, tenant, ['accounts', 'tokens', 'deliveries'], options, remove);
-  return { items: { ...notifications, ...others }, deadLetters };
+  await session.record({ action: 'delete-tenant', target_id: tenant });
+  await stopAccess(session, tenant, options, deleted);
+  await eachItem(session, tenant, ['notifications'], options, deleted, remove);
+  deleted.deadLetters = await visitDeadLettersOf(session, tenant, (_, { messages, remove }) => remove(messages));
+  await eachItem(session, tenant, ['accounts', 'tokens', 'deliveries', 'audits'], options, deleted, remove);
+  return deleted;
 };

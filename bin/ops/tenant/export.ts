@@ -4,8 +4,10 @@ import { parseRecord } from '../../../shared/adapters/deliveries/stored-record.t
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
 import type { TokenEntry } from '../../../shared/adapters/tokens/token-list.ts';
 import { tokenRecord } from '../../../shared/api/token-records.ts';
+import { parseStoredAudit } from '../../../shared/contracts/audit.ts';
 import { parseJson } from '../../../shared/contracts/json.ts';
 import { MAX_TIME_MS } from '../../../shared/contracts/redelivery.ts';
+import { auditRecord } from '../../../shared/domain/audit.ts';
 import { listedDelivery } from '../../../shared/domain/delivery-history.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import { deadLetter } from '../dead-letter.ts';
@@ -70,7 +72,8 @@ const converters = (
         if (found) yield { kind: 'notification', record: found.record };
       } catch (error) {
         if (!(error instanceof UnreadableNotificationError)) throw error;
-        yield { kind: 'unreadable_notification', record: item };
+        const { webhook_request: _, ...record } = item;
+        yield { kind: 'unreadable_notification', record };
       }
     },
     *notification_chunks(owned) {
@@ -121,6 +124,9 @@ const converters = (
     },
     *destination_lists({ item }) {
       yield { kind: 'destination_list', record: { notification_ids: item.notification_ids } };
+    },
+    *audits({ item }) {
+      yield { kind: 'audit', record: auditRecord(parseStoredAudit(item)) };
     },
     /** Reads all messages of a notification at its first item: one message may be stored in several items. */
     async *failed_alerts(owned) {

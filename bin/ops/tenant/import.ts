@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { readNotificationCount } from '../../../shared/adapters/notifications/notification-counter.ts';
+import type { VersionedNotification } from '../../../shared/adapters/notifications/notification-reader.ts';
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
 import { valid } from '../../../shared/api/request.ts';
 import { assertFitsResponse } from '../../../shared/api/response.ts';
@@ -9,7 +10,9 @@ import { errorStatus } from '../../../shared/contracts/errors.ts';
 import { isJsonObject } from '../../../shared/contracts/json.ts';
 import { type NotificationAttributes, parseNotification } from '../../../shared/contracts/notification.ts';
 import { brokenTextRule } from '../../../shared/contracts/text.ts';
+import { changedAttributes } from '../../../shared/domain/changed-attributes.ts';
 import { badRequest, notificationLimitReached, ServiceError } from '../../../shared/domain/errors.ts';
+import type { NotificationKey } from '../../../shared/domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../../shared/domain/notification-id.ts';
 import { sanitize } from '../print.ts';
 import type { Session } from '../session.ts';
@@ -69,10 +72,15 @@ const byKey = ([left]: readonly string[], [right]: readonly string[]): number =>
   (left ?? '') < (right ?? '') ? -1 : 1;
 
 /** Returns a hash of the attributes that does not depend on the order of keys. */
-const hashOf = ({ label, type, details, metadata = {} }: NotificationAttributes): string =>
-  createHash('sha256')
-    .update(JSON.stringify([label, type, Object.entries(details).sort(byKey), Object.entries(metadata).sort(byKey)]))
+const hashOf = ({ label, type, details, metadata = {}, webhook_request }: NotificationAttributes): string => {
+  const maps = [details, metadata].map((map) => Object.entries(map).sort(byKey));
+  return createHash('sha256')
+    .update(JSON.stringify([label, type, ...maps, webhook_request]))
     .digest('base64');
+};
+
+/** Attributes that may be absent or undefined, which are the same. */
+const optionalAttributes = { metadata: undefined, webhook_request: undefined };
 
 /** Returns the ID of a record in the source. @throws ServiceError 400 */
 const oldIdOf = ({ id }: Readonly<Record<string, unknown>>): string => {
@@ -84,7 +92,7 @@ const oldIdOf = ({ id }: Readonly<Record<string, unknown>>): string => {
 
 /** Creates a function that imports a notification. It returns undefined for one that was already in the source. */
 const notificationImport = (
-  { notifications, documents, deployment }: Session,
+  { notifications, documents, deployment, audit }: Session,
   tenant: string,
   { limit, isDryRun, canUpdate }: ImportOptions,
 ) => {
@@ -95,11 +103,22 @@ const notificationImport = (
 
   /** @returns false if the ID exists @throws ServiceError 403 if the tenant is at its limit */
   const create = async (id: string, attributes: NotificationAttributes): Promise<boolean> => {
-    if (!isDryRun) return notifications.createWithId({ tenant, id }, attributes, limit);
+    if (!isDryRun) return notifications.createWithId({ tenant, id }, attributes, await audit(tenant), limit);
     planned ??= await readNotificationCount(documents, deployment.outputs.NotificationsTable, tenant);
     if (planned >= limit) throw notificationLimitReached(limit);
     planned++;
     return true;
+  };
+
+  /** @returns false if the notification has changed */
+  const replace = async (
+    key: NotificationKey,
+    { unmasked, stored }: VersionedNotification,
+    attributes: NotificationAttributes,
+  ): Promise<boolean> => {
+    const changed = changedAttributes(unmasked, attributes);
+    const entry = (await audit(tenant))({ action: 'update-notification', target_id: key.id, changed });
+    return notifications.replace(key, stored, attributes, entry);
   };
 
   const store = async (id: string, attributes: NotificationAttributes): Promise<ImportResult> => {
@@ -107,11 +126,10 @@ const notificationImport = (
     const found = await notifications.get(key);
     // Each write fails if another one came first: then the result depends on what that stored.
     if (!found) return (await create(id, attributes)) ? 'created' : store(id, attributes);
-    const { id: _, ...stored } = found.record;
-    if (isDeepStrictEqual({ metadata: undefined, ...stored }, { metadata: undefined, ...attributes }))
+    if (isDeepStrictEqual({ ...optionalAttributes, ...found.unmasked }, { ...optionalAttributes, ...attributes }))
       return 'unchanged';
     if (!canUpdate) return 'differs';
-    const isUpdated = isDryRun || (await notifications.replace(key, found.stored, attributes));
+    const isUpdated = isDryRun || (await replace(key, found, attributes));
     return isUpdated ? 'updated' : store(id, attributes);
   };
 
@@ -138,7 +156,7 @@ const notificationImport = (
 
 /** Imports the technical contacts and the webhook token of an account, if the source has them. */
 const importAccount = async (
-  { accounts }: Session,
+  { accounts, audit }: Session,
   tenant: string,
   { isDryRun, canUpdate }: ImportOptions,
   { technical_contacts, webhook_token }: Readonly<Record<string, unknown>>,
@@ -153,7 +171,7 @@ const importAccount = async (
     if (changes[attribute] === undefined) return [];
     if (isSame) return [{ attribute, result: 'unchanged' }];
     if (isSet && !canUpdate) return [{ attribute, result: 'differs' }];
-    if (!isDryRun) await accounts.update(tenant, { [attribute]: changes[attribute] });
+    if (!isDryRun) await accounts.update(tenant, { [attribute]: changes[attribute] }, await audit(tenant));
     return [{ attribute, result: isSet ? 'updated' : 'created' }];
   };
   const areSameContacts = isDeepStrictEqual(contacts, changes.technical_contacts);

@@ -6,6 +6,9 @@ export type Timing = { now: () => number; sleep: (ms: number) => Promise<unknown
 /** Real time. */
 export const realTime: Timing = { now: Date.now, sleep: (ms) => sleepMs(ms) };
 
+/** The default rate of commands that scan: 4 MB/s. A partition of a table serves 3,000 read units per second. */
+export const DEFAULT_UNITS_PER_SECOND = 500;
+
 /** Limits the capacity units that a command consumes, so that it does not throttle the service. */
 export type Pace = {
   /** Waits until the units consumed so far are within the rate. */

@@ -6,7 +6,7 @@ import type { Session } from '../session.ts';
 import type { Pace } from './pace.ts';
 
 /** The tables, in the order in which the data of a tenant is read and deleted. */
-export const tableNames = ['notifications', 'accounts', 'tokens', 'deliveries'] as const;
+export const tableNames = ['notifications', 'accounts', 'tokens', 'deliveries', 'audits'] as const;
 
 /** A table of the service. */
 export type TableName = (typeof tableNames)[number];
@@ -26,6 +26,7 @@ export const itemKinds = [
   'incident_locks',
   'failed_alerts',
   'destination_lists',
+  'audits',
 ] as const;
 
 /** The kind of an item. */
@@ -36,27 +37,34 @@ export type OwnedItem = { table: TableName; kind: ItemKind; item: Item };
 
 /** Returns the name of a table in a deployment. */
 export const tableOf = ({ deployment }: Session, table: TableName): string => {
-  const { NotificationsTable, AccountsTable, TokensTable, DeliveriesTable } = deployment.outputs;
+  const { NotificationsTable, AccountsTable, TokensTable, DeliveriesTable, AuditsTable } = deployment.outputs;
   return {
     notifications: NotificationsTable,
     accounts: AccountsTable,
     tokens: TokensTable,
     deliveries: DeliveriesTable,
+    audits: AuditsTable,
   }[table];
 };
 
-/** The partitions of a tenant in table Notifications, by the first part of the key. */
-const notificationPartitions = {
-  notification: 'notifications',
-  chunk: 'notification_chunks',
-  cleanup: 'notification_cleanups',
-  quota: 'notification_counters',
-} as const satisfies Record<string, ItemKind>;
+/** The tables with partitions of a tenant alone: the kinds of items by the first part of the key. */
+const tenantPartitions = {
+  notifications: {
+    notification: 'notifications',
+    chunk: 'notification_chunks',
+    cleanup: 'notification_cleanups',
+    quota: 'notification_counters',
+  },
+  audits: { audit: 'audits' },
+} as const satisfies Partial<Record<TableName, Record<string, ItemKind>>>;
+type QueriedTable = keyof typeof tenantPartitions;
+
+const isQueried = (table: TableName): table is QueriedTable => table in tenantPartitions;
 
 /**
  * The other tables have no key by tenant alone: their keys contain a day, a hash or a notification, even a deleted one.
  */
-type ScannedTable = Exclude<TableName, 'notifications'>;
+type ScannedTable = Exclude<TableName, QueriedTable>;
 
 /** Keys of daily counters: `daily-counter.ts` and `escalation-limit.ts`. */
 const DAILY_COUNTER = /^[a-z_]+#\d{4}-\d\d-\d\d#(.*)$/;
@@ -89,6 +97,7 @@ const KEYS_ONLY = {
   accounts: 'pk',
   tokens: 'pk, tenant',
   deliveries: 'pk, sk',
+  audits: 'pk, sk',
 } as const satisfies Record<TableName, string>;
 
 type ReadOptions = {
@@ -101,7 +110,7 @@ type ReadOptions = {
 };
 
 /**
- * Yields all items of a tenant, in pages of at most 1 MB. Queries table Notifications, and scans the other tables,
+ * Yields all items of a tenant, in pages of at most 1 MB. Queries tables Notifications and Audits, and scans the others,
  * because their keys cannot be derived from the tenant: the delivery records of a deleted notification are found in no
  * other way. The scans are eventually consistent, which costs half.
  *
@@ -114,8 +123,9 @@ export async function* itemsOf(
 ): AsyncGenerator<OwnedItem[]> {
   for (const table of tables) {
     const projection = isKeysOnly ? { ProjectionExpression: KEYS_ONLY[table] } : {};
-    const pages =
-      table === 'notifications' ? queried(session, tenant, projection) : scanned(session, table, tenant, projection);
+    const pages = isQueried(table)
+      ? queried(session, table, tenant, projection)
+      : scanned(session, table, tenant, projection);
     let total = 0;
     for await (const { owned, count, units } of pages) {
       total += count;
@@ -129,12 +139,17 @@ export async function* itemsOf(
 type Page = { owned: OwnedItem[]; count: number; units: number };
 type Projection = { ProjectionExpression?: string };
 
-async function* queried(session: Session, tenant: string, projection: Projection): AsyncGenerator<Page> {
-  for (const [prefix, kind] of Object.entries(notificationPartitions)) {
+async function* queried(
+  session: Session,
+  table: QueriedTable,
+  tenant: string,
+  projection: Projection,
+): AsyncGenerator<Page> {
+  for (const [prefix, kind] of Object.entries(tenantPartitions[table])) {
     const pages = paginateQuery(
       { client: session.documents },
       {
-        TableName: tableOf(session, 'notifications'),
+        TableName: tableOf(session, table),
         KeyConditionExpression: 'pk = :pk',
         ExpressionAttributeValues: { ':pk': `${prefix}#${tenant}` },
         ConsistentRead: true,
@@ -143,7 +158,7 @@ async function* queried(session: Session, tenant: string, projection: Projection
       },
     );
     for await (const { Items = [], ConsumedCapacity } of pages) {
-      const owned = Items.map((item): OwnedItem => ({ table: 'notifications', kind, item }));
+      const owned = Items.map((item): OwnedItem => ({ table, kind, item }));
       yield { owned, count: Items.length, units: ConsumedCapacity?.CapacityUnits ?? 0 };
     }
   }

@@ -1,3 +1,4 @@
+import { errorSummary } from '../errors.ts';
 import { type Check, failed, ok } from './check.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -10,7 +11,10 @@ export const apiCheck: Check = {
     'check the DNS record and the certificate (docs/operations.md#4-domain-and-certificate), then docs/runbook.md#the-api-returns-5xx',
   run: async ({ session }) => {
     const url = `${session.deployment.outputs.BaseUrl}/notifications`;
-    const { status } = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((error: Error) => error);
+    // The cause says whether the name, the connection or the certificate is wrong.
+    if (response instanceof Error) return failed(`${url}: ${errorSummary(response.cause ?? response)}`);
+    const { status } = response;
     return status === 401 ? ok(url) : failed(`${url} responds with ${status} instead of 401`);
   },
 };

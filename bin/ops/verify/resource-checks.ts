@@ -45,8 +45,8 @@ const describeSubscriptions = async (session: Session, topics: readonly string[]
   return findingOf(confirmed, 'confirmed subscription', problems);
 };
 
-/** Returns what a table lacks. */
-const tableProblems = async (session: Session, table: TableName): Promise<string[]> => {
+/** Returns what a table lacks, if anything. */
+const tableProblem = async (session: Session, table: TableName): Promise<string[]> => {
   const { documents, deployment } = session;
   const TableName = tableOf(session, table);
   const [{ Table }, { ContinuousBackupsDescription: backups }, { TimeToLiveDescription: ttl }] = await Promise.all([
@@ -55,12 +55,13 @@ const tableProblems = async (session: Session, table: TableName): Promise<string
     documents.send(new DescribeTimeToLiveCommand({ TableName })),
   ]);
   const isExpiring = ttl?.TimeToLiveStatus === 'ENABLED' && ttl.AttributeName === tableSchemas[table].ttl;
-  const conditions: [problem: string, applies: boolean][] = [
+  const conditions: [property: string, isMissing: boolean][] = [
     ['point-in-time recovery', backups?.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus !== 'ENABLED'],
     ['deletion protection', deployment.outputs.Settings.deletionProtection && !Table?.DeletionProtectionEnabled],
     ['time to live', !isExpiring],
   ];
-  return conditions.flatMap(([problem, applies]) => (applies ? [`${TableName} has no ${problem}`] : []));
+  const lacking = conditions.flatMap(([property, isMissing]) => (isMissing ? [property] : []));
+  return lacking.length === 0 ? [] : [`${table} without ${lacking.join(' and ')}`];
 };
 
 /** Checks that the resources of a type exist and are as the template declares. */
@@ -173,7 +174,7 @@ export const resourceChecks: readonly Check[] = [
     proves: 'the tables can be restored, are protected from deletion, and expire items',
     resolve: 'enable it: docs/operations.md#restore-a-table',
     run: ofDeployed(async ({ session }) => {
-      const problems = await Promise.all(tableNames.map((table) => tableProblems(session, table)));
+      const problems = await Promise.all(tableNames.map((table) => tableProblem(session, table)));
       return findingOf(tableNames.length, 'table', problems.flat());
     }),
   },

@@ -1,4 +1,4 @@
-import { errorSummary } from '../errors.ts';
+import { errorSummary, OperationError } from '../errors.ts';
 import type { Session } from '../session.ts';
 import { stackResources } from '../stack-resources.ts';
 import { accountChecks } from './account-checks.ts';
@@ -28,6 +28,12 @@ const deployedStack = ({ deployment }: Session, name: string): DeployedStack => 
   return { name, resources, drifts: once(() => detectDrift(deployment.aws, { name, resources })) };
 };
 
+/** An expected error is what the check found. Any other one prevented it. */
+const unanswered = (error: unknown): Finding =>
+  error instanceof OperationError
+    ? failed(error.message)
+    : failed(`not checked: ${errorSummary(error)}`, 'run it again, with credentials that permit the request');
+
 /** Runs all checks. One that cannot be answered has failed. */
 export const verifyDeployment = async (session: Session, onProgress: (text: string) => void): Promise<Result[]> => {
   const { stackName } = session.deployment;
@@ -35,7 +41,7 @@ export const verifyDeployment = async (session: Session, onProgress: (text: stri
   let ended = 0;
   return Promise.all(
     checks.map(async ({ name, proves, resolve, run }): Promise<Result> => {
-      const finding = await run(context).catch((error: unknown) => failed(errorSummary(error)));
+      const finding = await run(context).catch(unanswered);
       onProgress(`${++ended} of ${checks.length} checks`);
       const { status, found } = finding;
       return { name, proves, status, found, resolve: status === 'failed' ? (finding.resolve ?? resolve) : null };

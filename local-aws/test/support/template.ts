@@ -94,6 +94,8 @@ export const template = {
   Outputs: {
     TokensTable: { Value: { Ref: 'StorageTokens' } },
     AccountsTable: { Value: { Ref: 'StorageTokens' } },
+    AuditsTable: { Value: { Ref: 'StorageTokens' } },
+    AuditRetentionDays: { Value: '90' },
     AlarmEventsQueueUrl: { Value: { Ref: 'Jobs' } },
     Described: {
       Value: { 'Fn::Sub': [`${sub('Table')} in ${sub('AWS::Region')}`, { Table: { Ref: 'StorageTokens' } }] },

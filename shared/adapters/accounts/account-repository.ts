@@ -10,8 +10,10 @@ import {
   limitNames,
   type TenantLimits,
 } from '../../contracts/tenant-limits.ts';
+import { changedAttributes } from '../../domain/changed-attributes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { covers, isOver, type Shadow } from '../../domain/shadow.ts';
+import type { Audit } from '../audits/audit-log.ts';
 import type { Item } from '../dynamodb/items.ts';
 import { FailedConditionsError, retryConflicts, type TransactItem, transact } from '../dynamodb/transactions.ts';
 
@@ -233,13 +235,18 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       describe(await withCredentials(tenant, await read(tenant))),
 
     /**
-     * Changes the given attributes in one transaction, so that a late copy of the request changes nothing. Senders use a
-     * new token within a minute, when their cache expires.
+     * Changes the given attributes that differ in one transaction with the audit entry, so that a late copy of the
+     * request changes nothing. Writes nothing if none differs. Senders use a new token within a minute, when their cache
+     * expires.
      *
      * @throws UnconfirmedChangeError
      */
-    async update(tenant: string, changes: AccountChanges): Promise<void> {
-      if (Object.keys(changes).length > 0) await transact(client, [setAttributes(tenant, changes)]);
+    async update(tenant: string, changes: AccountChanges, audit: Audit): Promise<void> {
+      const changed = changedAttributes(await read(tenant), changes, Object.keys(changes));
+      if (changed.length === 0) return;
+      const attributes = Object.fromEntries(Object.entries(changes).filter(([name]) => changed.includes(name)));
+      const entry = audit({ action: 'update-account', target_id: tenant, changed });
+      await transact(client, [setAttributes(tenant, attributes), entry]);
     },
 
     /**
@@ -248,8 +255,13 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
      *
      * @throws UnconfirmedChangeError
      */
-    async changeLimits(tenant: string, changes: Partial<Record<LimitName, number | undefined>>): Promise<void> {
-      await transact(client, [setAttributes(tenant, changes)]);
+    async changeLimits(
+      tenant: string,
+      changes: Partial<Record<LimitName, number | undefined>>,
+      audit: Audit,
+    ): Promise<void> {
+      const entry = audit({ action: 'update-account', target_id: tenant, changed: Object.keys(changes) });
+      await transact(client, [setAttributes(tenant, changes), entry]);
     },
 
     /**
@@ -262,8 +274,9 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     },
 
     /** Sets the period of shadow mode; undefined removes it. @throws UnconfirmedChangeError */
-    async setShadow(tenant: string, shadow: Shadow | undefined): Promise<void> {
-      await transact(client, [setAttributes(tenant, { shadow })]);
+    async setShadow(tenant: string, shadow: Shadow | undefined, audit: Audit): Promise<void> {
+      const entry = audit({ action: 'update-account', target_id: tenant, changed: ['shadow'] });
+      await transact(client, [setAttributes(tenant, { shadow }), entry]);
     },
 
     /**
@@ -271,11 +284,12 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
      * Senders use the new secret within a minute, when their cache expires. Fails if another request replaces the
      * secret first, since a second rotation would stop the first secret from signing.
      *
+     * @param audit records the change
      * @param options.canJoin returns the new secret of a concurrent rotation instead of failing
      * @returns the new secret
      * @throws ConcurrentRotationError, UnconfirmedChangeError
      */
-    async rotateSecret(tenant: string, { canJoin = false }: { canJoin?: boolean } = {}): Promise<string> {
+    async rotateSecret(tenant: string, audit: Audit, { canJoin = false }: { canJoin?: boolean } = {}): Promise<string> {
       const secret = newSecret();
       const { webhook_secrets: [current] = [] } = await read(tenant);
       const retired = current === undefined ? [] : [{ secret: current, until_ms: clock() + RETIREMENT_MS }];
@@ -289,6 +303,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       try {
         await transact(client, [
           setAttributes(tenant, { webhook_secrets: [secret], retired_secrets: retired }, unchanged),
+          audit({ action: 'rotate-signing-secret', target_id: tenant, changed: ['webhook_signing_secrets'] }),
         ]);
         return secret;
       } catch (error) {

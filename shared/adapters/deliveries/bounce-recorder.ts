@@ -23,7 +23,7 @@ export type BounceResult =
  * recipient, it is the only one of the delivery.
  */
 const hashOf = (record: DeliveryRecord, address: string | undefined): string => {
-  const { pk, event_id, reached_recipient_hashes } = record;
+  const { pk, event_id, reached_recipient_hashes = [] } = record;
   const [onlyRecipient, ...others] = reached_recipient_hashes;
   if (address === undefined && onlyRecipient !== undefined && others.length === 0) return onlyRecipient;
   const { tenant, notificationId } = parseDeliveryPartition(pk);
@@ -44,7 +44,7 @@ export const createBounceRecorder =
     const added = await deliveries.addBounce(key, recipient, reason);
     if (!added) return { kind: 'no_record' };
     const record = await deliveries.settleBounce(added, clock());
-    const wasReached = record.reached_recipient_hashes.includes(recipient);
+    const wasReached = record.reached_recipient_hashes?.includes(recipient) === true;
     if (found.bounced_recipient_hashes?.has(recipient)) return { kind: 'repeated', record, wasReached };
     return { kind: record.status === 'bounced' ? 'bounced' : 'remembered', record, wasReached };
   };

@@ -42,17 +42,19 @@ export type DeliveryFilter = {
   alarmId?: string | undefined;
   /** Only records whose current round started at this time or later, ms since the epoch. */
   sinceMs?: number | undefined;
+  producerMessageId?: string | undefined;
 };
 
 /** A page of records, and the sort key that the next page must be below; undefined after the last page. */
 export type DeliveryPage = { records: DeliveryRecord[]; before: string | undefined };
 
 /** Returns the filter expression of a query and its values, or undefined without a condition. */
-const filterExpression = ({ status, alarmId, sinceMs }: DeliveryFilter) => {
+const filterExpression = ({ status, alarmId, sinceMs, producerMessageId }: DeliveryFilter) => {
   const conditions = [
     ...(status === undefined ? [] : ['#status = :status']),
     ...(alarmId === undefined ? [] : ['alarm_id = :alarm']),
     ...(sinceMs === undefined ? [] : ['round_started_at_ms >= :since']),
+    ...(producerMessageId === undefined ? [] : ['producer_message_id = :message']),
   ];
   if (conditions.length === 0) return undefined;
   return {
@@ -62,6 +64,7 @@ const filterExpression = ({ status, alarmId, sinceMs }: DeliveryFilter) => {
       ...(status !== undefined && { ':status': status }),
       ...(alarmId !== undefined && { ':alarm': shortenedId(alarmId) }),
       ...(sinceMs !== undefined && { ':since': sinceMs }),
+      ...(producerMessageId !== undefined && { ':message': producerMessageId }),
     },
   };
 };

@@ -1,8 +1,8 @@
-import { type DynamoDBDocumentClient, GetCommand, paginateQuery, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand, paginateQuery } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { unavailable } from '../../domain/errors.ts';
-import { unlessConditionFailed } from '../dynamodb/errors.ts';
-import { retryConflicts, type TransactItem } from '../dynamodb/transactions.ts';
+import type { Audit } from '../audits/audit-log.ts';
+import { FailedConditionsError, type TransactItem, transact } from '../dynamodb/transactions.ts';
 import { targetPartition } from './notification-items.ts';
 
 /** The maximum number of attempts at a recount while the notifications change. */
@@ -68,18 +68,21 @@ const countTargets = async (client: DynamoDBDocumentClient, table: string, tenan
 /**
  * Counts the notifications of a tenant and corrects its counter, which differs only if the table was restored or edited.
  *
+ * @param audit records the change
  * @returns the counter before and after
+ * @throws UnconfirmedChangeError
  * @throws ServiceError serviceUnavailable if the notifications change in every attempt
  */
 export const recountNotifications = async (
   client: DynamoDBDocumentClient,
   table: string,
   tenant: string,
+  audit: Audit,
 ): Promise<{ before: number; after: number }> => {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const { used, changes } = await readCounter(client, table, tenant);
     const counted = await countTargets(client, table, tenant);
-    const update = new UpdateCommand({
+    const Update = {
       TableName: table,
       Key: counterKey(tenant),
       UpdateExpression: 'SET used = :counted ADD changes :one',
@@ -89,9 +92,13 @@ export const recountNotifications = async (
         ':one': 1,
         ':changes': changes === 0 ? undefined : changes,
       },
-    });
-    const isCorrected = await unlessConditionFailed(retryConflicts(() => client.send(update)));
-    if (isCorrected) return { before: used, after: counted };
+    };
+    try {
+      await transact(client, [{ Update }, audit({ action: 'recount-notifications', target_id: tenant })]);
+      return { before: used, after: counted };
+    } catch (error) {
+      if (!(error instanceof FailedConditionsError)) throw error;
+    }
   }
   throw unavailable();
 };

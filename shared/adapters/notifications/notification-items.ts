@@ -1,6 +1,8 @@
 import * as z from 'zod/mini';
-import type { NotificationAttributes, NotificationRecord, StringMap } from '../../contracts/notification.ts';
+import type { NotificationAttributes } from '../../contracts/notification.ts';
 import { isNotificationTypeId, type NotificationTypeId } from '../../contracts/notification-types.ts';
+import type { StringMap } from '../../contracts/text.ts';
+import { parseStoredRequest, serializeRequest } from '../../contracts/webhook-request.ts';
 import { splitBytes } from '../../domain/in-batches.ts';
 import { type DeliveryTarget, type NotificationKey, typeFields } from '../../domain/notification.ts';
 import { itemBytes } from '../dynamodb/item-size.ts';
@@ -13,7 +15,8 @@ import { zlib } from '../zlib.ts';
  *
  *   pk `notification#<tenant>`  sk <id>                      target: the type and its own fields, which a delivery
  *                                                            needs, the version, and the content unless it is stored in
- *                                                            chunks
+ *                                                            chunks. Also `webhook_request`, as JSON text, because
+ *                                                            JSON keeps the digits of numbers
  *   pk `chunk#<tenant>`         sk <id>#<version>#<number>   chunk of a compressed content
  *   pk `cleanup#<tenant>`       sk <ULID>                    versions whose chunks may have to be deleted
  *                                                            (`chunk-cleanup.ts`)
@@ -71,6 +74,7 @@ const storedTarget = z.object({
   /** The compression of the content: none, or DEFLATE (RFC 1951). */
   compression: z.optional(z.literal('deflate')),
   chunks: z.number(),
+  webhook_request: z.optional(z.string()),
 });
 
 /** A stored target. `content` is present if `chunks` is 0. */
@@ -81,16 +85,16 @@ export const parseStoredTarget = (item: unknown): StoredTarget => storedTarget.p
 
 /** The attributes that a delivery needs. */
 export const TARGET_PROJECTION = {
-  ProjectionExpression: 'pk, sk, #type, #fields',
+  ProjectionExpression: 'pk, sk, #type, #fields, webhook_request',
   ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields' },
 };
 
-const projectedTarget = z.pick(storedTarget, { sk: true, type: true, fields: true });
+const projectedTarget = z.pick(storedTarget, { sk: true, type: true, fields: true, webhook_request: true });
 
 /** Parses a projected target. @throws ZodError */
 export const parseTarget = (item: unknown): DeliveryTarget => {
-  const { sk, type, fields } = projectedTarget.parse(item);
-  return { id: sk, type, details: fields };
+  const { sk, type, fields, webhook_request: webhookRequest } = projectedTarget.parse(item);
+  return { id: sk, type, details: fields, webhookRequest };
 };
 
 const storedChunk = z.object({ content: bytes });
@@ -102,7 +106,7 @@ export const parseChunk = (item: unknown): Uint8Array | undefined => storedChunk
 export const notificationItems = (
   key: NotificationKey,
   version: string,
-  { label, type, details, metadata }: NotificationAttributes,
+  { label, type, details, metadata, webhook_request }: NotificationAttributes,
 ) => {
   const fields = typeFields({ type, details });
   const contentDetails = Object.entries(details).map(([name, value]) => [
@@ -110,7 +114,14 @@ export const notificationItems = (
     Object.hasOwn(fields, name) ? null : value,
   ]);
   const content = Buffer.from(JSON.stringify({ label, details: Object.fromEntries(contentDetails), metadata }));
-  const target = { ...targetKey(key), type, fields, version, content_bytes: content.length };
+  const target = {
+    ...targetKey(key),
+    type,
+    fields,
+    version,
+    content_bytes: content.length,
+    webhook_request: serializeRequest(webhook_request),
+  };
   const plain = { ...target, content, stored_bytes: content.length, chunks: 0 };
   if (itemBytes(plain) < SMALL_TARGET_BYTES) return { target: plain, chunks: [] };
   const compressed = zlib().deflateRawSync(content);
@@ -158,14 +169,14 @@ const contentText = ({ compression, content_bytes }: StoredTarget, stored: Uint8
  *
  * @throws Error or ZodError if the content is invalid or a field is missing
  */
-export const recordFrom = (target: StoredTarget, content: Uint8Array): NotificationRecord => {
+export const attributesFrom = (target: StoredTarget, content: Uint8Array): NotificationAttributes => {
   const { label, details, metadata } = storedContent.parse(JSON.parse(contentText(target, content)));
   const entries = Object.entries(details).map(([name, value]) => [name, value ?? ownField(target, name)]);
   return {
-    id: target.sk,
     label,
     type: target.type,
     details: Object.fromEntries(entries),
     ...(metadata && { metadata }),
+    ...(target.webhook_request !== undefined && { webhook_request: parseStoredRequest(target.webhook_request) }),
   };
 };

@@ -1,15 +1,15 @@
 import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import type { NotificationRecord } from '../../contracts/notification.ts';
+import type { NotificationAttributes, NotificationRecord } from '../../contracts/notification.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { inBatches } from '../../domain/in-batches.ts';
-import { defaultNotification, type NotificationKey } from '../../domain/notification.ts';
+import { defaultNotification, maskedRecord, type NotificationKey } from '../../domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
 import { batchGet, MAX_BATCH_KEYS } from '../dynamodb/batches.ts';
 import type { Item } from '../dynamodb/items.ts';
 import { readContents, weightedGroups } from './notification-content.ts';
 import {
+  attributesFrom,
   parseStoredTarget,
-  recordFrom,
   type StoredTarget,
   targetKey,
   targetPartition,
@@ -18,7 +18,12 @@ import {
 import { UnreadableNotificationError, unreadable } from './unreadable-notification.ts';
 
 /** A notification and its stored version, which an update expects to be unchanged. */
-export type VersionedNotification = { record: NotificationRecord; stored: Version };
+export type VersionedNotification = {
+  record: NotificationRecord;
+  /** The attributes with the secrets that the record masks. Only an update needs them. */
+  unmasked: NotificationAttributes;
+  stored: Version;
+};
 
 /** The maximum number of attempts to read a notification that is replaced during the read. */
 const MAX_READ_ATTEMPTS = 5;
@@ -59,7 +64,8 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
 
   const join = (key: NotificationKey, target: StoredTarget, content: Uint8Array): VersionedNotification => {
     try {
-      return { record: recordFrom(target, content), stored: target };
+      const unmasked = attributesFrom(target, content);
+      return { record: maskedRecord(target.sk, unmasked), unmasked, stored: target };
     } catch (error) {
       throw unreadable(key, error);
     }
@@ -120,7 +126,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
     /** Returns a notification of the tenant, or undefined if it does not exist. Includes the default notification. */
     async get(key: NotificationKey): Promise<VersionedNotification | undefined> {
       if (key.id === DEFAULT_NOTIFICATION_ID) {
-        return { record: defaultNotification, stored: { version: '', chunks: 0 } };
+        return { record: defaultNotification, unmasked: defaultNotification, stored: { version: '', chunks: 0 } };
       }
       const target = isStoredNotificationId(key.id) ? await readTarget(key) : undefined;
       if (!target) return undefined;

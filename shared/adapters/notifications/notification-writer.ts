@@ -2,10 +2,12 @@ import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
 import * as z from 'zod/mini';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
+import { changedAttributes } from '../../domain/changed-attributes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { notificationLimitReached, unavailable } from '../../domain/errors.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import { isStoredNotificationId, newNotificationId } from '../../domain/notification-id.ts';
+import type { Audit } from '../audits/audit-log.ts';
 import { batchWrite } from '../dynamodb/batches.ts';
 import { UnconfirmedChangeError } from '../dynamodb/errors.ts';
 import type { Item } from '../dynamodb/items.ts';
@@ -88,7 +90,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     attributes: NotificationAttributes,
     condition: Condition,
     old: Version | undefined,
-    others: readonly TransactItem[] = [],
+    others: readonly TransactItem[],
   ): Promise<readonly number[]> => {
     const version = ulid(clock());
     const { target, chunks } = notificationItems(key, version, attributes);
@@ -107,22 +109,23 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
   };
 
   /** Deletes a version of a notification, even an unreadable one. @returns false if the notification has changed */
-  const deleteVersion = async (key: NotificationKey, target: Item): Promise<boolean> => {
+  const deleteVersion = async (key: NotificationKey, target: Item, audit: Audit): Promise<boolean> => {
     const { data: stored } = versionOf.safeParse(target);
     const hasChunks = stored !== undefined && stored.chunks > 0;
     if (hasChunks) await cleanup.schedule(key, [stored]);
     const deletion = { Delete: { TableName: table, Key: targetKey(key), ...isUnchanged(target) } };
-    const failed = await apply([deletion, counterItem(table, key.tenant, -1)]);
+    const entry = audit({ action: 'delete-notification', target_id: key.id });
+    const failed = await apply([deletion, counterItem(table, key.tenant, -1), entry]);
     if (failed.length > 0) return false;
     if (hasChunks) await deleteChunks(key, stored);
     return true;
   };
 
-  const deleteNotification = async (key: NotificationKey): Promise<boolean> => {
+  const deleteNotification = async (key: NotificationKey, audit: Audit): Promise<boolean> => {
     for (let attempt = 0; attempt < MAX_DELETE_ATTEMPTS; attempt++) {
       const target = await readVersion(key);
       if (!target) return attempt > 0;
-      if (await deleteVersion(key, target)) return true;
+      if (await deleteVersion(key, target, audit)) return true;
     }
     throw unavailable();
   };
@@ -130,6 +133,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
   const createWithId = async (
     key: NotificationKey,
     attributes: NotificationAttributes,
+    audit: Audit,
     limit?: number,
   ): Promise<boolean> => {
     // A refused create would consume the capacity of the transaction, and conflict with others.
@@ -137,8 +141,10 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
       throw notificationLimitReached(limit);
     }
     const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
-    const count = counterItem(table, key.tenant, 1, limit);
-    const failed = await write(key, attributes, isNew, undefined, [count]);
+    const failed = await write(key, attributes, isNew, undefined, [
+      counterItem(table, key.tenant, 1, limit),
+      audit({ action: 'create-notification', target_id: key.id, changed: changedAttributes({}, attributes) }),
+    ]);
     if (failed.includes(TARGET_INDEX)) return false;
     if (limit !== undefined && failed.includes(COUNTER_INDEX)) throw notificationLimitReached(limit);
     return true;
@@ -148,13 +154,14 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     /**
      * Creates a notification.
      *
+     * @param audit records the change
      * @param limit the maximum number of the tenant's notifications. Default: none
      * @returns its ID
      * @throws ServiceError forbiddenError if the tenant is at its limit
      */
-    async create(tenant: string, attributes: NotificationAttributes, limit?: number): Promise<string> {
+    async create(tenant: string, attributes: NotificationAttributes, audit: Audit, limit?: number): Promise<string> {
       const id = newNotificationId();
-      if (!(await createWithId({ tenant, id }, attributes, limit)))
+      if (!(await createWithId({ tenant, id }, attributes, audit, limit)))
         throw new Error('The ID of the notification exists.');
       return id;
     },
@@ -162,16 +169,26 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     /** Creates a notification with a given ID, under the rules of `create`. @returns false if the ID exists */
     createWithId,
 
-    /** Replaces a notification if its version is `old`. @returns false if it has changed */
-    async replace(key: NotificationKey, old: Version, attributes: NotificationAttributes): Promise<boolean> {
-      const failed = await write(key, attributes, isUnchanged(old), old);
+    /**
+     * Replaces a notification if its version is `old`.
+     *
+     * @param entry records the change in the same transaction
+     * @returns false if it has changed
+     */
+    async replace(
+      key: NotificationKey,
+      old: Version,
+      attributes: NotificationAttributes,
+      entry: TransactItem,
+    ): Promise<boolean> {
+      const failed = await write(key, attributes, isUnchanged(old), old, [entry]);
       return failed.length === 0;
     },
 
     /** Deletes a notification. @returns false if it did not exist */
-    async delete(key: NotificationKey): Promise<boolean> {
+    async delete(key: NotificationKey, audit: Audit): Promise<boolean> {
       if (!isStoredNotificationId(key.id)) return false;
-      return deleteNotification(key);
+      return deleteNotification(key, audit);
     },
   };
 };

@@ -35,8 +35,11 @@ const storedList = z.object({
 /** The list of a tenant's tokens. */
 export type TokenList = z.infer<typeof storedList>;
 
-/** A change of a list: its attributes that change, and the put or delete of the token's item. */
-export type TokenChange = { list: Partial<Omit<TokenList, 'version'>>; item: TransactItem };
+/**
+ * A change of a list: its attributes that change, and the other items of the transaction: the put or delete of the
+ * token's item, and the audit entry.
+ */
+export type TokenChange = { list: Partial<Omit<TokenList, 'version'>>; others: readonly TransactItem[] };
 
 /** Returns the primary key of a tenant's list. The keys of tokens are hexadecimal hashes, so they never collide. */
 const listKey = (tenant: string) => ({ pk: `tenant#${tenant}` });
@@ -84,7 +87,7 @@ export const createTokenLists = (client: DynamoDBDocumentClient, table: string) 
         const { result, change } = decide(list);
         if (!change) return result;
         try {
-          await transact(client, [change.item, put(tenant, { ...list, ...change.list })]);
+          await transact(client, [...change.others, put(tenant, { ...list, ...change.list })]);
           return result;
         } catch (error) {
           if (!(error instanceof FailedConditionsError)) throw error;

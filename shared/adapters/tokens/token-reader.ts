@@ -5,6 +5,8 @@ import type { Clock } from '../../domain/clock.ts';
 import { tokenHash } from '../../domain/token.ts';
 
 const storedToken = z.object({
+  id: z.string(),
+  label: z.string(),
   tenant: z.string(),
   role: z.string(),
   ttl: z.number(),
@@ -17,8 +19,8 @@ const storedToken = z.object({
 export const createTokenReader = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   /** Returns the caller of a stored token, or undefined if it has expired. TTL deletes items late. */
   const callerOf = (item: Record<string, unknown>): (Caller & { ttl: number }) | undefined => {
-    const { tenant, role, ttl } = storedToken.parse(item);
-    return ttl * 1000 > clock() ? { tenant, role, ttl } : undefined;
+    const { id, label, tenant, role, ttl } = storedToken.parse(item);
+    return ttl * 1000 > clock() ? { tenant, role, token: { id, label }, ttl } : undefined;
   };
 
   return {

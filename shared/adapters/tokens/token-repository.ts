@@ -6,6 +6,7 @@ import type { Clock } from '../../domain/clock.ts';
 import { DAY_MS } from '../../domain/day.ts';
 import { tokenLimitReached } from '../../domain/errors.ts';
 import { newToken, tokenHash } from '../../domain/token.ts';
+import type { Audit } from '../audits/audit-log.ts';
 import type { TransactItem } from '../dynamodb/transactions.ts';
 import { createTokenLists, type TokenEntry } from './token-list.ts';
 import { createTokenReader } from './token-reader.ts';
@@ -37,20 +38,24 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
   const pruned = (entries: readonly TokenEntry[]): TokenEntry[] =>
     entries.filter(({ expires_at_ms }) => expires_at_ms + KEPT_AFTER_EXPIRY_MS > clock());
 
-  const put = (tenant: string, { hash, role, label, created_at_ms, expires_at_ms }: TokenEntry): TransactItem => ({
-    Put: { TableName: table, Item: { pk: hash, tenant, role, label, created_at_ms, ttl: expires_at_ms / 1000 } },
+  const put = (tenant: string, { hash, expires_at_ms, ...entry }: TokenEntry): TransactItem => ({
+    Put: { TableName: table, Item: { pk: hash, tenant, ...entry, ttl: expires_at_ms / 1000 } },
   });
 
   return {
     /**
      * Creates and stores a token.
      *
+     * @param audit records the change
      * @throws ServiceError forbiddenError if the tenant is at the limit; serviceUnavailable if every attempt conflicts
      * with another change of the tenant's tokens
      * @throws UnconfirmedChangeError if the token may be stored. In that case it is listed, and counts as one of its
      * role until it is revoked or expires, although nobody knows it
      */
-    async issue(grant: { tenant: string; role: Role; label: string; expiresInSeconds: number }): Promise<IssuedToken> {
+    async issue(
+      grant: { tenant: string; role: Role; label: string; expiresInSeconds: number },
+      audit: Audit,
+    ): Promise<IssuedToken> {
       const { tenant, role, label, expiresInSeconds } = grant;
       const token = newToken();
       const nowMs = clock();
@@ -65,10 +70,9 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
       };
       return lists.change(tenant, ({ tokens }) => {
         if (tokens.filter(isUnexpired).length >= MAX_TOKENS) throw tokenLimitReached(MAX_TOKENS);
-        return {
-          result: { ...entry, token },
-          change: { list: { tokens: [...pruned(tokens), entry] }, item: put(tenant, entry) },
-        };
+        const changed = ['label', 'role', 'expires_at'];
+        const others = [put(tenant, entry), audit({ action: 'create-token', target_id: entry.id, changed })];
+        return { result: { ...entry, token }, change: { list: { tokens: [...pruned(tokens), entry] }, others } };
       });
     },
 
@@ -88,6 +92,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
      * the last admin is checked with the list that the revocation changes, so of two admins who revoke each other at
      * once only one succeeds.
      *
+     * @param audit records the change
      * @param options.canRevokeLastAdmin also revokes the tenant's last unexpired token of role admin
      * @throws ServiceError serviceUnavailable if every attempt conflicts with another change of the tenant's tokens
      * @throws UnconfirmedChangeError
@@ -95,6 +100,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
     async revoke(
       tenant: string,
       id: string,
+      audit: Audit,
       { canRevokeLastAdmin = false }: { canRevokeLastAdmin?: boolean } = {},
     ): Promise<Revocation> {
       let isFound = false;
@@ -111,7 +117,10 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
           result: 'revoked',
           change: {
             list: { tokens: pruned(others), last_revoked_at_ms: clock() },
-            item: { Delete: { TableName: table, Key: { pk: entry.hash } } },
+            others: [
+              { Delete: { TableName: table, Key: { pk: entry.hash } } },
+              audit({ action: 'revoke-token', target_id: id }),
+            ],
           },
         };
       });

@@ -3,8 +3,10 @@ import type { WriteDestinationList } from '../../adapters/deliveries/destination
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { count, emitMetrics, oldestAgeSeconds } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
-import type { Queues } from '../../adapters/queues.ts';
+import { ORIGIN_ATTRIBUTES, type Queues } from '../../adapters/queues.ts';
 import { messageBody } from '../../contracts/message-body.ts';
+import type { Origin } from '../../contracts/messages.ts';
+import { readTrace } from '../../contracts/trace.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { EVENTS_RECEIVED, PRODUCER_ERRORS, PRODUCER_FAULTS, PRODUCER_WARNINGS } from '../../domain/delivery-metrics.ts';
 import { findingFields } from '../../domain/event-findings.ts';
@@ -12,6 +14,7 @@ import { isHeartbeat } from '../../domain/heartbeat.ts';
 import {
   continuationBody,
   type InvalidEvent,
+  idsOfEvent,
   isInvalidEvent,
   type PlannedEvent,
   planEvent,
@@ -61,6 +64,20 @@ type MessageResult = {
   deadLetterCause?: InvalidEvent['cause'];
 };
 
+/** The maximum length of a message ID, and its characters (AWS limit: 100). */
+const MESSAGE_ID = /^[\w-]{1,100}$/;
+
+/** Returns what a message tells about its producer besides the event. A redriven dead letter has another message ID. */
+const originOf = ({ messageId, messageAttributes }: SQSRecord): Origin => {
+  const [traceparent, tracestate, originalId = ''] = ORIGIN_ATTRIBUTES.map(
+    (name) => messageAttributes[name]?.stringValue,
+  );
+  return {
+    producer_message_id: MESSAGE_ID.test(originalId) ? originalId : messageId,
+    trace: readTrace({ traceparent, tracestate }),
+  };
+};
+
 /** @param heartbeatRole the ID of the role of the schedule of heartbeats, if there is one */
 const parseMessage = (
   message: SQSRecord,
@@ -71,7 +88,7 @@ const parseMessage = (
   const sentAtMs = Number(SentTimestamp) || nowMs;
   // The ID of a role is followed by the name of the session.
   const canBeHeartbeat = heartbeatRole !== undefined && SenderId.startsWith(`${heartbeatRole}:`);
-  const planned = planEvent(message.body, sentAtMs, canBeHeartbeat);
+  const planned = planEvent(message.body, sentAtMs, { origin: originOf(message), receivedAtMs: nowMs, canBeHeartbeat });
   return isInvalidEvent(planned) ? { message, invalid: planned, sentAtMs } : { ...planned, message };
 };
 
@@ -108,10 +125,10 @@ export const createDispatch = (
       await queues.sendToDeadLetterQueue(
         environment.DEAD_LETTER_QUEUE,
         { body: messageBody(message.body), messageGroupId },
-        { ...fields, attemptCount: 0 },
+        { ...fields, attemptCount: 0, origin: originOf(message) },
       );
-      const { tenant_id = messageGroupId, event_id } = ids;
-      logger.warn('invalid event', { message_id: message.messageId, tenant_id, event_id, ...fields });
+      const { tenant_id = messageGroupId, event_id, trace_id } = ids;
+      logger.warn('invalid event', { message_id: message.messageId, tenant_id, event_id, trace_id, ...fields });
       return { message, isReturned: false, isInternalError: false, sentAtMs, deadLetterCause: cause };
     } catch (error) {
       logger.error('internal error', {
@@ -142,11 +159,9 @@ export const createDispatch = (
       );
       return true;
     } catch (error) {
-      const { tenant_id, event_id } = planned.event;
       logger.error('continuation not sent', {
         message_id: planned.message.messageId,
-        tenant_id,
-        event_id,
+        ...idsOfEvent(planned),
         ...errorTrace(error),
       });
       return false;
@@ -170,19 +185,19 @@ export const createDispatch = (
 
   /** Escalates an event whose notification plan lists only notifications that do not exist. Never rejects. */
   const escalateUnknownPlan = async ({ planned }: Progress<EventMessage>, timeLeft: () => number): Promise<void> => {
-    const { event, ids, acceptedAtMs } = planned;
+    const { event, origin, ids, acceptedAtMs } = planned;
     if (!escalation.isDue(event, acceptedAtMs)) return;
-    const { tenant_id, event_id } = event;
     await settleNotices(
-      [escalation.escalate(event, acceptedAtMs, () => unknownPlanNotice(event, ids, acceptedAtMs))],
-      { tenant_id, event_id },
+      [escalation.escalate(event, origin, acceptedAtMs, () => unknownPlanNotice(event, ids, acceptedAtMs))],
+      idsOfEvent(planned),
       timeLeft,
     );
   };
 
   /**
-   * Logs and counts events that break a rule although they are delivered, and events without destinations. Each event
-   * counts when its message is acknowledged: a continuation has no findings, and SQS rarely delivers a message twice.
+   * Logs and counts events that break a rule although they are delivered, and events without destinations, and logs
+   * events that have a trace. Each event counts when its message is acknowledged: a continuation has no findings, and SQS
+   * rarely delivers a message twice.
    *
    * @returns the metrics
    */
@@ -190,11 +205,9 @@ export const createDispatch = (
     const accepted = results.flatMap(({ message, planned, isReturned }) =>
       planned && !isReturned ? [{ message, ...planned }] : [],
     );
-    const idsOf = ({ message, event }: (typeof accepted)[number]) => ({
-      message_id: message.messageId,
-      tenant_id: event.tenant_id,
-      event_id: event.event_id,
-    });
+    const idsOf = (each: (typeof accepted)[number]) => ({ message_id: each.message.messageId, ...idsOfEvent(each) });
+    const traced = accepted.filter(({ origin, isContinuation }) => origin.trace && !isContinuation);
+    for (const each of traced) logger.info('event dispatched', idsOf(each));
     const withWarnings = accepted.filter(({ warnings }) => warnings.length > 0);
     for (const each of withWarnings) {
       logger.warn('event with warnings', { ...idsOf(each), ...findingFields({ errors: [], warnings: each.warnings }) });

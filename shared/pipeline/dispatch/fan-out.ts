@@ -11,7 +11,7 @@ import { deliveryBody, deliveryBytes } from '../../domain/delivery-message.ts';
 import { createGatherer } from '../../domain/gather.ts';
 import { unstoredTarget } from '../../domain/heartbeat.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
-import type { PlannedEvent } from '../../domain/planned-event.ts';
+import { idsOfEvent, type PlannedEvent } from '../../domain/planned-event.ts';
 import { withTimeout } from '../notices/settle-notices.ts';
 
 /** The progress of one event in this pass. */
@@ -123,25 +123,23 @@ export const createFanOut = (
    * needs it. The list has all IDs of the plan: those that do not exist count as not reached. If it cannot be stored,
    * the alert is delivered nevertheless.
    */
-  const storeDestinations = async ({ event, ids }: PlannedEvent): Promise<void> => {
+  const storeDestinations = async (planned: PlannedEvent): Promise<void> => {
     try {
-      await withTimeout(writeDestinationList(event, ids, clock()), MAX_LIST_MS);
+      await withTimeout(writeDestinationList(planned.event, planned.ids, clock()), MAX_LIST_MS);
     } catch (error) {
-      const { tenant_id, event_id } = event;
-      logger.error('destinations not stored', { tenant_id, event_id, ...errorTrace(error) });
+      logger.error('destinations not stored', { ...idsOfEvent(planned), ...errorTrace(error) });
       count({ destinations_not_stored: 1 });
     }
   };
 
-  const logUnknown = ({ event }: PlannedEvent, unknown: number): void => {
-    const { tenant_id, event_id } = event;
-    if (unknown > 0) logger.warn('unknown notifications', { tenant_id, event_id, unknown });
+  const logUnknown = (planned: PlannedEvent, unknown: number): void => {
+    if (unknown > 0) logger.warn('unknown notifications', { ...idsOfEvent(planned), unknown });
   };
 
   /** @returns true for an internal error, false if DynamoDB throttles the tenant's partition key */
-  const logReadError = ({ event }: PlannedEvent, id: string, error: unknown): boolean => {
-    const ids = { tenant_id: event.tenant_id, event_id: event.event_id, notification_id: id };
-    const isThrottled = isTenantThrottled(error, event.tenant_id);
+  const logReadError = (planned: PlannedEvent, id: string, error: unknown): boolean => {
+    const ids = { ...idsOfEvent(planned), notification_id: id };
+    const isThrottled = isTenantThrottled(error, planned.event.tenant_id);
     if (isThrottled) logger.warn('partition key throttled', ids);
     else logger.error('notification not read', { ...ids, ...errorTrace(error) });
     return !isThrottled;

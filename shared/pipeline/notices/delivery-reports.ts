@@ -9,7 +9,7 @@ import type { AlarmEvent } from '../../contracts/alarm-event.ts';
 import type { NotificationRecord } from '../../contracts/notification.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
-import { type DeliveryRecord, isUnreached } from '../../domain/delivery-record.ts';
+import { type DeliveryRecord, isUnreached, originOf } from '../../domain/delivery-record.ts';
 import { createGatherer } from '../../domain/gather.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { createEscalation, type EscalationEnvironment } from './escalation.ts';
@@ -106,7 +106,7 @@ export const createDeliveryReports = (
     if (!others) return;
     const listed = [{ notificationId, record }, ...others.listed];
     const atMs = record.updated_at_ms;
-    await escalation.escalate(event, atMs, async () => {
+    await escalation.escalate(event, originOf(record), atMs, async () => {
       const labels = await readNotifications(
         tenant,
         listed.map((destination) => destination.notificationId),
@@ -137,13 +137,14 @@ export const createDeliveryReports = (
       const notice = isUndelivered
         ? undeliveredNotice(tenant, apiUrl, delivery, event)
         : failingNotice(tenant, apiUrl, delivery, event, emailReport);
-      await notices.queue(notice, { toOperators: false });
+      await notices.queue(notice, originOf(record), { toOperators: false });
     },
 
     /** Notifies the operators that an alert was not sent in shadow mode, at most once per tenant and UTC day. */
-    async reportShadow(event: AlarmEvent, { updated_at_ms: atMs }: DeliveryRecord): Promise<void> {
+    async reportShadow(event: AlarmEvent, record: DeliveryRecord): Promise<void> {
+      const atMs = record.updated_at_ms;
       if (notices.isQueued(shadowNoticeId(event.tenant_id, atMs))) return;
-      await notices.queue(shadowNotice(event, atMs), { toContacts: false, toOperators: true });
+      await notices.queue(shadowNotice(event, atMs), originOf(record), { toContacts: false, toOperators: true });
     },
 
     /**

@@ -1,6 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
 import type { AlarmEvent } from '../../contracts/alarm-event.ts';
+import type { Origin } from '../../contracts/messages.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import type { NoticeQueue } from './notice-queue.ts';
@@ -42,16 +43,22 @@ export const createEscalation = (
     /**
      * Queues the escalation of an event, or the summary if the tenant has reached its daily limit.
      *
+     * @param origin that of the event
      * @param atMs when the event was found to have reached nobody, ms since the epoch; the same if it is found again
      * @throws the SDK's error
      */
-    async escalate(event: AlarmEvent, atMs: number, createNotice: () => Notice | Promise<Notice>): Promise<void> {
+    async escalate(
+      event: AlarmEvent,
+      origin: Origin,
+      atMs: number,
+      createNotice: () => Notice | Promise<Notice>,
+    ): Promise<void> {
       const { tenant_id: tenant, details } = event;
       const counter = escalationCounter(details.state);
       if (await isWithinLimit(counter, tenant, unreachedNoticeId(event, atMs), atMs)) {
-        await notices.queue(await createNotice(), recipients);
+        await notices.queue(await createNotice(), origin, recipients);
       } else if (!notices.isQueued(unreachedSummaryId(event, atMs))) {
-        await notices.queue(unreachedSummary(event, atMs), recipients);
+        await notices.queue(unreachedSummary(event, atMs), origin, recipients);
       }
     },
   };

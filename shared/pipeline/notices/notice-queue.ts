@@ -1,5 +1,6 @@
 import { lru } from 'tiny-lru';
 import type { Queues } from '../../adapters/queues.ts';
+import type { Origin } from '../../contracts/messages.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { type Notice, noticeBody } from '../../domain/delivery-message.ts';
@@ -23,15 +24,19 @@ export const createNoticeQueue = (
   const queuedIds = lru<true>(CACHE_SIZE);
   const pending = new Map<string, Promise<void>>();
 
-  const send = (notificationId: string, url: string, notice: Notice): Promise<void> => {
-    const body = noticeBody(notificationId, notice, clock());
+  const send = (notificationId: string, url: string, notice: Notice, origin: Origin): Promise<void> => {
+    const body = noticeBody(notificationId, notice, origin, clock());
     return queues.sendDelayed(url, { body, messageGroupId: notice.event.tenant_id }, 0);
   };
 
-  const sendAll = async (notice: Notice, { toContacts = true, toOperators }: Recipients): Promise<void> => {
+  const sendAll = async (
+    notice: Notice,
+    origin: Origin,
+    { toContacts = true, toOperators }: Recipients,
+  ): Promise<void> => {
     await Promise.all([
-      toContacts && send(DEFAULT_NOTIFICATION_ID, urls.technicalContactsEmail, notice),
-      toOperators && send(OPERATORS_NOTIFICATION_ID, urls.managed, notice),
+      toContacts && send(DEFAULT_NOTIFICATION_ID, urls.technicalContactsEmail, notice, origin),
+      toOperators && send(OPERATORS_NOTIFICATION_ID, urls.managed, notice, origin),
     ]);
     queuedIds.set(notice.event.event_id, true);
   };
@@ -43,12 +48,13 @@ export const createNoticeQueue = (
     /**
      * Queues a notice, unless this execution environment has queued it.
      *
+     * @param origin that of the alert that causes the notice
      * @throws the SDK's error
      */
-    async queue(notice: Notice, recipients: Recipients): Promise<void> {
+    async queue(notice: Notice, origin: Origin, recipients: Recipients): Promise<void> {
       const id = notice.event.event_id;
       if (queuedIds.get(id)) return;
-      const sent = pending.get(id) ?? sendAll(notice, recipients).finally(() => pending.delete(id));
+      const sent = pending.get(id) ?? sendAll(notice, origin, recipients).finally(() => pending.delete(id));
       pending.set(id, sent);
       await sent;
     },

@@ -28,6 +28,9 @@ import type { SenderDependencies } from './sender-dependencies.ts';
 /** An attempt that is not yet settled. `record` includes the attempt but is not yet written, and its claim is held. */
 export type UnsettledAttempt = { record: DeliveryRecord; attemptOutcome: AttemptOutcome };
 
+/** The last 12 digits of a UUID are random: enough for the claims of one record, which is charged by size. */
+const CLAIM_ID_LENGTH = 12;
+
 /** Earlier calls left too little time for the send. This is an internal error. */
 class NoTimeLeftError extends Error {
   override readonly name = 'NoTimeLeftError';
@@ -44,22 +47,23 @@ export const createAttempt = (
   const callTransport = async (
     job: DeliveryJob,
     record: DeliveryRecord,
-    { details }: DeliveryTarget,
+    { details, webhookRequest }: DeliveryTarget,
   ): Promise<AttemptOutcome> => {
     const { body, deliveryId, time, timeLeft, writes } = job;
     try {
-      const { event, notice, notification_id: notificationId } = body;
+      const { event, notice, trace, notification_id: notificationId } = body;
       const alert = {
         event,
         notice,
+        trace,
         eventTimeMs: changedAtMs(time),
         notificationId,
         deliveryId,
-        reachedRecipientHashes: record.reached_recipient_hashes,
+        reachedRecipientHashes: record.reached_recipient_hashes ?? [],
         mayHaveArrived: mayHaveArrived(record),
         timeLeft,
       };
-      return await transport(alert, details);
+      return await transport(alert, details, webhookRequest);
     } catch (error) {
       // An internal error: nothing was sent. If this write fails too, the lease expires.
       await writes.update(record, withNextAttempt(record, record.next_attempt_at_ms)).catch(() => undefined);
@@ -143,7 +147,12 @@ export const createAttempt = (
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
 
     const isWithheld = await isInShadowMode(job);
-    const first = claimedRecord(job.body, randomUUID(), clock(), notificationTypes[type].canBounce);
+    const first = claimedRecord(
+      job.body,
+      randomUUID().slice(-CLAIM_ID_LENGTH),
+      clock(),
+      notificationTypes[type].canBounce,
+    );
     const claim = await job.writes.claim(first);
     switch (claim.kind) {
       case 'ended':

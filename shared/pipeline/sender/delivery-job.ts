@@ -47,6 +47,7 @@ export const idsOf = ({ type, deliveryId, body }: DeliveryJob) => ({
   tenant_id: body.event.tenant_id,
   event_id: body.event.event_id,
   notification_id: body.notification_id,
+  ...(body.trace && { trace_id: body.trace.id }),
 });
 
 /** The result of processing a message. */

@@ -114,7 +114,7 @@ export const createSender = (
   } = createDeliverySteps(dependencies);
 
   const runTest = async (input: unknown, timeLeft: () => number): Promise<TestResult> => {
-    const { tenant, type: testedType, details } = testRequest.parse(input);
+    const { tenant, type: testedType, details, webhook_request: webhookRequest } = testRequest.parse(input);
     if (testedType !== type) throw new Error(`The sender of ${type} received a test of ${testedType}.`);
     const nowMs = Date.now();
     const alert = {
@@ -124,7 +124,7 @@ export const createSender = (
       reachedRecipientHashes: [],
       timeLeft,
     };
-    const outcome = await transport(alert, details).catch((error: unknown) => {
+    const outcome = await transport(alert, details, webhookRequest).catch((error: unknown) => {
       logger.error('internal error', { type, ...errorTrace(error) });
       // Lambda logs the thrown error, so it must not contain the original message.
       throw new Error('The test did not run.');

@@ -7,11 +7,12 @@ import type { Alert } from '../../domain/transport.ts';
  */
 export const logAccepted = (
   message: 'email accepted' | 'sms accepted',
-  { event, notificationId, deliveryId }: Alert,
+  { event, notificationId, deliveryId, trace }: Alert,
 ): void =>
   logger.info(message, {
     delivery_id: deliveryId,
     tenant_id: event.tenant_id,
     event_id: event.event_id,
     notification_id: notificationId,
+    trace_id: trace?.id,
   });

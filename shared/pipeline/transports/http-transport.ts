@@ -32,7 +32,7 @@ const failedRequest = (error: unknown, host: string): Failure => {
 };
 
 /**
- * Sends an alert with one request, and maps the response to an outcome. Never throws. A test, which has no notification
+ * Sends an alert with one request and the headers of its trace, and maps the response to an outcome. Never throws. A test, which has no notification
  * ID, and a heartbeat have no circuit: they must neither be affected by failing alerts nor postpone alerts.
  *
  * @param host the destination's name in explanations; tenants must not see the operators' endpoints
@@ -40,14 +40,15 @@ const failedRequest = (error: unknown, host: string): Failure => {
 export const sendByHttp = async (
   responses: HttpResponses,
   http: HttpClient,
-  alert: Pick<Alert, 'event' | 'notificationId' | 'mayHaveArrived' | 'timeLeft'>,
+  alert: Pick<Alert, 'event' | 'trace' | 'notificationId' | 'mayHaveArrived' | 'timeLeft'>,
   request: Pick<HttpPost, 'url' | 'headers' | 'body' | 'readBody'>,
   host: string = request.url.host,
 ): Promise<AttemptOutcome> => {
-  const { event, notificationId, timeLeft } = alert;
+  const { event, trace, notificationId, timeLeft } = alert;
+  const headers = { ...request.headers, ...trace?.headers };
   const circuitTenant = notificationId === undefined || isHeartbeat(event) ? undefined : event.tenant_id;
   try {
-    const response = await http.post({ ...request, timeoutMs: sendTimeoutMs(timeLeft), circuitTenant });
+    const response = await http.post({ ...request, headers, timeoutMs: sendTimeoutMs(timeLeft), circuitTenant });
     return httpOutcome(responses, response, Date.now(), alert);
   } catch (error) {
     return failedRequest(error, host);

@@ -3,9 +3,12 @@ import { lru } from 'tiny-lru';
 import type { AccountRepository, WebhookCredentials } from '../../adapters/accounts/account-repository.ts';
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
 import { webhookPayload } from '../../contracts/alarm-event.ts';
+import { parseStoredRequest, type WebhookRequest } from '../../contracts/webhook-request.ts';
+import { failed } from '../../domain/attempt-outcome.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
 import type { HttpResponses } from '../../domain/http-outcome.ts';
-import type { Transport } from '../../domain/transport.ts';
+import type { Alert, Transport } from '../../domain/transport.ts';
+import { MAX_BODY_BYTES, webhookBody } from '../../domain/webhook-body.ts';
 import { sendByHttp } from './http-transport.ts';
 
 /** Signing keys by secret: creating a key takes four times as long as signing. */
@@ -56,18 +59,31 @@ export const webhookResponses: HttpResponses = {
   ],
 };
 
+const bodyTooLarge = failed(
+  'permanent',
+  'too_large',
+  `The body of webhook_request produces more than ${MAX_BODY_BYTES} bytes`,
+);
+
+/** Returns the body of an alert, or undefined if the template of the notification produces one that is too large. */
+const bodyOf = (alert: Alert, request: WebhookRequest): string | undefined =>
+  Object.hasOwn(request, 'body') ? webhookBody(request.body, alert) : JSON.stringify(webhookPayload(alert.event));
+
 /**
- * Creates the transport of `webhook` notifications, which posts the signed payload with the tenant's token.
+ * Creates the transport of `webhook` notifications, which posts the signed payload with the tenant's token, or the body
+ * and the headers of `webhook_request`.
  *
  * @param heartbeatUrl the URL of heartbeats
  */
 export const createWebhookTransport =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, heartbeatUrl = ''): Transport =>
-  async (alert, { url = '' }) => {
+  async (alert, { url = '' }, webhookRequest) => {
     const { event, deliveryId } = alert;
     const credentials = await accounts.webhookCredentials(event.tenant_id);
-    const body = JSON.stringify(webhookPayload(event));
-    const headers = webhookHeaders(credentials, deliveryId, Date.now(), body);
+    const request = webhookRequest === undefined ? {} : parseStoredRequest(webhookRequest);
+    const body = bodyOf(alert, request);
+    if (body === undefined) return bodyTooLarge;
+    const headers = { ...request.headers, ...webhookHeaders(credentials, deliveryId, Date.now(), body) };
     const destination = new URL(isHeartbeat(event) ? heartbeatUrl : url);
     return sendByHttp(webhookResponses, http, alert, { url: destination, headers, body });
   };

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
+import type { Audit } from '../../../shared/adapters/audits/audit-log.ts';
 import { UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { limitNames } from '../../../shared/contracts/tenant-limits.ts';
+import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withConflicts, withLostResponse, withRejections } from '../../support/dynamodb-faults.ts';
 
@@ -65,16 +67,16 @@ describe('the limits of a tenant', () => {
     const limit = (of: string) => setUp().accounts.limit(name, settings)(of);
     const { accounts } = setUp();
     expect(await limit(tenant)).toBe(settings[name]);
-    await accounts.changeLimits(tenant, { [name]: 100 });
+    await accounts.changeLimits(tenant, { [name]: 100 }, audit);
     expect(await accounts.describe(tenant)).toMatchObject({ limits: { [name]: 100 } });
     expect([await limit(tenant), await limit(other)]).toEqual([100, settings[name]]);
-    await accounts.changeLimits(tenant, { [name]: undefined });
+    await accounts.changeLimits(tenant, { [name]: undefined }, audit);
     expect(await limit(tenant)).toBe(settings[name]);
   });
 
   it('keep what concurrent changes of other limits set', async () => {
     const tenant = newTenant();
-    await Promise.all(limitNames.map((name, index) => setUp().accounts.changeLimits(tenant, { [name]: index })));
+    await Promise.all(limitNames.map((name, index) => setUp().accounts.changeLimits(tenant, { [name]: index }, audit)));
     const { limits } = await setUp().accounts.describe(tenant);
     expect(limits).toEqual(Object.fromEntries(limitNames.map((name, index) => [name, index])));
   });
@@ -87,7 +89,7 @@ describe('the limits of a tenant', () => {
     const { accounts, advance } = setUp(database);
     const limitOf = accounts.limit('smsPerTenantPerDay', settings);
     await Promise.all([limitOf(tenant), accounts.webhookCredentials(tenant)]);
-    await setUp().accounts.changeLimits(tenant, { smsPerTenantPerDay: 7 });
+    await setUp().accounts.changeLimits(tenant, { smsPerTenantPerDay: 7 }, audit);
     advance(59);
     expect(await limitOf(tenant)).toBe(5);
     expect(counts).toEqual({ GetItemCommand: 1 });
@@ -111,11 +113,11 @@ describe('the shadow mode of a tenant', () => {
     const shadowedAt = async (times: number[]) =>
       Promise.all(times.map((timeMs) => setUp().accounts.isShadowed(tenant, timeMs)));
     expect(await shadowedAt([from_ms])).toEqual([false]);
-    await setUp().accounts.setShadow(tenant, { from_ms });
+    await setUp().accounts.setShadow(tenant, { from_ms }, audit);
     expect(await shadowedAt([from_ms - 1, from_ms, from_ms + 1e9])).toEqual([false, true, true]);
-    await setUp().accounts.setShadow(tenant, { from_ms, until_ms: from_ms + 5 });
+    await setUp().accounts.setShadow(tenant, { from_ms, until_ms: from_ms + 5 }, audit);
     expect(await shadowedAt([from_ms - 1, from_ms, from_ms + 4, from_ms + 5])).toEqual([false, true, true, false]);
-    await setUp().accounts.setShadow(tenant, undefined);
+    await setUp().accounts.setShadow(tenant, undefined, audit);
     expect(await shadowedAt([from_ms])).toEqual([false]);
   });
 
@@ -123,7 +125,7 @@ describe('the shadow mode of a tenant', () => {
     const tenant = newTenant();
     const { accounts, advance } = setUp();
     const shadow = { from_ms, until_ms: START + 9_000 };
-    await accounts.setShadow(tenant, shadow);
+    await accounts.setShadow(tenant, shadow, audit);
     expect(await accounts.describe(tenant)).toMatchObject({ shadow });
     advance(9);
     expect(await accounts.describe(tenant)).toMatchObject({ shadow: undefined });
@@ -133,12 +135,12 @@ describe('the shadow mode of a tenant', () => {
     const tenant = newTenant();
     const { accounts, advance } = setUp();
     expect(await accounts.isShadowed(tenant, from_ms)).toBe(false);
-    await setUp().accounts.setShadow(tenant, { from_ms });
+    await setUp().accounts.setShadow(tenant, { from_ms }, audit);
     advance(59);
     expect(await accounts.isShadowed(tenant, from_ms)).toBe(false);
     advance(1);
     expect(await accounts.isShadowed(tenant, from_ms)).toBe(true);
-    await setUp().accounts.setShadow(tenant, { from_ms, until_ms: from_ms });
+    await setUp().accounts.setShadow(tenant, { from_ms, until_ms: from_ms }, audit);
     expect(await accounts.isShadowed(tenant, from_ms)).toBe(false);
   });
 
@@ -162,8 +164,8 @@ describe('the technical contacts of a tenant', () => {
   it('are the last ones set', async () => {
     const { accounts } = setUp();
     const tenant = newTenant();
-    await accounts.update(tenant, { technical_contacts: ['old@example.com'] });
-    await accounts.update(tenant, { technical_contacts: ['b@example.com', 'a@example.com'] });
+    await accounts.update(tenant, { technical_contacts: ['old@example.com'] }, audit);
+    await accounts.update(tenant, { technical_contacts: ['b@example.com', 'a@example.com'] }, audit);
     expect(await accounts.technicalContacts(tenant)).toEqual(['b@example.com', 'a@example.com']);
   });
 });
@@ -174,29 +176,38 @@ describe('a change to an account', () => {
   const losing = (maxAttempts: number, meanwhile?: () => Promise<unknown>) =>
     withLostResponse(connect({ maxAttempts }), TRANSACTION, meanwhile && { meanwhile });
 
-  it('changes all given attributes with one request', async () => {
+  it('changes all given attributes in one transaction', async () => {
     const tenant = newTenant();
     const database = connect();
     const requests = countRequests(database);
-    await setUp(database).accounts.update(tenant, both);
-    expect(requests).toEqual({ [TRANSACTION]: 1 });
+    await setUp(database).accounts.update(tenant, both, audit);
+    expect(requests).toEqual({ GetItemCommand: 1, [TRANSACTION]: 1 });
     expect(await setUp().accounts.describe(tenant)).toMatchObject({ contacts: ['a@example.com'], token: '0123456789' });
   });
 
-  it('makes no request without attributes', async () => {
-    const database = connect();
-    const requests = countRequests(database);
-    await setUp(database).accounts.update(newTenant(), {});
-    expect(requests).toEqual({});
+  it('writes and records only attributes that differ', async () => {
+    const tenant = newTenant();
+    const { accounts } = setUp();
+    const recorded: unknown[] = [];
+    const recording: Audit = (change) => {
+      recorded.push(change.changed);
+      return audit(change);
+    };
+    await accounts.update(tenant, both, recording);
+    for (const changes of [{}, both, { ...both, webhook_token: 'other-token' }]) {
+      await accounts.update(tenant, changes, recording);
+    }
+    expect(recorded).toEqual([['technical_contacts', 'webhook_token'], ['webhook_token']]);
+    expect(await accounts.describe(tenant)).toMatchObject({ contacts: ['a@example.com'], token: 'other-token' });
   });
 
   it('keeps what concurrent changes of other attributes set, credentials included', async () => {
     const tenant = newTenant();
     const { accounts } = setUp();
     await Promise.all([
-      accounts.update(tenant, { technical_contacts: ['a@example.com'] }),
+      accounts.update(tenant, { technical_contacts: ['a@example.com'] }, audit),
       setUp().accounts.webhookCredentials(tenant),
-      accounts.update(tenant, { webhook_token: 'other-token' }),
+      accounts.update(tenant, { webhook_token: 'other-token' }, audit),
     ]);
     const { contacts, token, secrets } = await accounts.describe(tenant);
     expect([contacts, token, secrets.length]).toEqual([['a@example.com'], 'other-token', 1]);
@@ -207,7 +218,7 @@ describe('a change to an account', () => {
     ['the repository', 1],
   ])('succeeds if its response is lost and %s repeats it', async (_, maxAttempts) => {
     const tenant = newTenant();
-    await setUp(losing(maxAttempts)).accounts.update(tenant, both);
+    await setUp(losing(maxAttempts)).accounts.update(tenant, both, audit);
     expect(await setUp().accounts.describe(tenant)).toMatchObject({ contacts: ['a@example.com'], token: '0123456789' });
   });
 
@@ -215,15 +226,17 @@ describe('a change to an account', () => {
     for (const maxAttempts of [1, 2]) {
       const tenant = newTenant();
       const { accounts } = setUp();
-      const older = losing(maxAttempts, () => accounts.update(tenant, { technical_contacts: ['newer@example.com'] }));
-      await setUp(older).accounts.update(tenant, { technical_contacts: ['older@example.com'] });
+      const older = losing(maxAttempts, () =>
+        accounts.update(tenant, { technical_contacts: ['newer@example.com'] }, audit),
+      );
+      await setUp(older).accounts.update(tenant, { technical_contacts: ['older@example.com'] }, audit);
       expect(await accounts.technicalContacts(tenant)).toEqual(['newer@example.com']);
     }
   });
 
   it('is unconfirmed if all its responses are lost', async () => {
     const { accounts } = setUp(withLostResponse(losing(1), TRANSACTION));
-    await expect(accounts.update(newTenant(), both)).rejects.toThrow(UnconfirmedChangeError);
+    await expect(accounts.update(newTenant(), both, audit)).rejects.toThrow(UnconfirmedChangeError);
   });
 
   it('creates credentials once, even if the write is repeated', async () => {

@@ -7,6 +7,7 @@ import {
 } from '../../../shared/adapters/accounts/account-repository.ts';
 import { UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { webhookHeaders } from '../../../shared/pipeline/transports/webhook.ts';
+import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { withInterruption, withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
 
@@ -21,10 +22,10 @@ const setUp = (tenant: string) => {
   const accounts = () => createAccountRepository(client, 'accounts', () => time.now);
   return {
     time,
-    rotate: () => accounts().rotateSecret(tenant),
+    rotate: () => accounts().rotateSecret(tenant, audit),
     /** Rotates the secret over a connection with faults. */
     rotateOn: (database: typeof client, options = {}) =>
-      createAccountRepository(database, 'accounts').rotateSecret(tenant, options),
+      createAccountRepository(database, 'accounts').rotateSecret(tenant, audit, options),
     credentials: () => accounts().webhookCredentials(tenant),
   };
 };
@@ -144,7 +145,7 @@ describe('rotating a signing secret', () => {
     const { credentials, rotateOn } = setUp('thirteen');
     const [old] = (await credentials()).secrets;
     const change = () =>
-      createAccountRepository(client, 'accounts').update('thirteen', { technical_contacts: ['a@example.com'] });
+      createAccountRepository(client, 'accounts').update('thirteen', { technical_contacts: ['a@example.com'] }, audit);
     const database = withInterruption(connect(), TRANSACTION, change, (count) => count <= 3);
     const secret = await rotateOn(database);
     expect((await credentials()).secrets).toEqual([secret, old]);
@@ -155,7 +156,11 @@ describe('rotating a signing secret', () => {
     const [old] = (await credentials()).secrets;
     const database = withLostResponse(connect({ maxAttempts: 2 }), TRANSACTION, {
       meanwhile: () =>
-        createAccountRepository(client, 'accounts').update('fourteen', { technical_contacts: ['a@example.com'] }),
+        createAccountRepository(client, 'accounts').update(
+          'fourteen',
+          { technical_contacts: ['a@example.com'] },
+          audit,
+        ),
     });
     const secret = await rotateOn(database);
     expect((await credentials()).secrets).toEqual([secret, old]);
@@ -163,9 +168,9 @@ describe('rotating a signing secret', () => {
 
   it('keeps the webhook token and the contacts', async () => {
     const accounts = createAccountRepository(client, 'accounts');
-    await accounts.update('three', { technical_contacts: ['a@example.com'] });
+    await accounts.update('three', { technical_contacts: ['a@example.com'] }, audit);
     const { token } = await accounts.webhookCredentials('three');
-    await accounts.rotateSecret('three');
+    await accounts.rotateSecret('three', audit);
     expect(await accounts.describe('three')).toMatchObject({ token, contacts: ['a@example.com'] });
   });
 

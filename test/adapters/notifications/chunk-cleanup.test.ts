@@ -2,6 +2,7 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
 import type { NotificationKey } from '../../../shared/domain/notification.ts';
+import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withInterruption, withRejections, withThrottling } from '../../support/dynamodb-faults.ts';
 import { createChunkFixtures, HOUR_MS, large, small } from '../../support/notification-chunks.ts';
@@ -36,15 +37,15 @@ describe('the cleanup during a write with chunks', () => {
   const withOrphan = async () => {
     const tenant = newTenant();
     const broken = withRejections(connect(), WRITE);
-    await expect(repositoryOn(broken).create(tenant, large('a'))).rejects.toThrow();
+    await expect(repositoryOn(broken).create(tenant, large('a'), audit)).rejects.toThrow();
     expect(await orphansOf(tenant)).toHaveLength(1);
     return tenant;
   };
 
   it.each([
-    ['create', (key: NotificationKey) => notifications.create(key.tenant, large('b'))],
+    ['create', (key: NotificationKey) => notifications.create(key.tenant, large('b'), audit)],
     ['update', (key: NotificationKey) => replace(key, small('b'))],
-    ['delete', (key: NotificationKey) => notifications.delete(key)],
+    ['delete', (key: NotificationKey) => notifications.delete(key, audit)],
   ])('runs with each kind of write: %s', async (_, write) => {
     const tenant = await withOrphan();
     const key = await create(tenant, large('c'));
@@ -56,14 +57,14 @@ describe('the cleanup during a write with chunks', () => {
   it('keeps chunks younger than an hour, since their writer may still be active', async () => {
     const tenant = await withOrphan();
     advance(HOUR_MS - 1_000);
-    await notifications.create(tenant, large('b'));
+    await notifications.create(tenant, large('b'), audit);
     expect(await orphansOf(tenant)).toHaveLength(1);
   });
 
   it('keeps chunks that a target points to', async () => {
     const tenant = newTenant();
     const failing = withThrottling(connect({ maxAttempts: 1 }), 'DeleteItemCommand');
-    const id = await repositoryOn(failing).create(tenant, large('a'));
+    const id = await repositoryOn(failing).create(tenant, large('a'), audit);
     expect(await cleanupItemsOf(tenant)).toHaveLength(1);
     await writeLater(tenant, 2 * HOUR_MS);
     expect(await cleanupItemsOf(tenant)).toEqual([]);
@@ -79,7 +80,7 @@ describe('the cleanup during a write with chunks', () => {
   it('costs a write without chunks no request', async () => {
     const database = connect();
     const counts = countRequests(database);
-    await repositoryOn(database).create(newTenant(), small('a'));
+    await repositoryOn(database).create(newTenant(), small('a'), audit);
     expect(counts).toEqual({ TransactWriteItemsCommand: 1 });
   });
 
@@ -88,7 +89,11 @@ describe('the cleanup during a write with chunks', () => {
     async (command) => {
       const tenant = await withOrphan();
       advance(2 * HOUR_MS);
-      const id = await repositoryOn(withThrottling(connect({ maxAttempts: 1 }), command)).create(tenant, large('b'));
+      const id = await repositoryOn(withThrottling(connect({ maxAttempts: 1 }), command)).create(
+        tenant,
+        large('b'),
+        audit,
+      );
       expect(metrics()).toEqual([expect.objectContaining({ chunk_cleanup_failures: 1 })]);
       expect(await notifications.get({ tenant, id })).toBeDefined();
       await writeLater(tenant, 2 * HOUR_MS);
@@ -110,7 +115,7 @@ describe('the cleanup during a write with chunks', () => {
     );
     const before = await chunksOf(key.tenant);
     advance(2 * HOUR_MS);
-    await notifications.create(key.tenant, large('b'));
+    await notifications.create(key.tenant, large('b'), audit);
     expect(await chunksOf(key.tenant)).toEqual(expect.arrayContaining(before));
     expect(metrics()).toContainEqual(expect.objectContaining({ chunk_cleanup_failures: 1 }));
   });
@@ -119,7 +124,7 @@ describe('the cleanup during a write with chunks', () => {
     const tenant = await withOrphan();
     const [failed] = await cleanupItemsOf(tenant);
     const broken = withRejections(connect(), WRITE);
-    await expect(repositoryOn(broken).create(tenant, large('c'))).rejects.toThrow();
+    await expect(repositoryOn(broken).create(tenant, large('c'), audit)).rejects.toThrow();
     advance(2 * HOUR_MS);
     const failing = connect({ maxAttempts: 1 });
     failing.middlewareStack.add(
@@ -132,7 +137,7 @@ describe('the cleanup during a write with chunks', () => {
       { step: 'initialize' },
     );
     for (let write = 0; write < 20 && (await cleanupItemsOf(tenant)).length > 1; write++) {
-      await repositoryOn(failing).create(tenant, large('b'));
+      await repositoryOn(failing).create(tenant, large('b'), audit);
     }
     expect(metrics()).toContainEqual(expect.objectContaining({ chunk_cleanup_failures: 1 }));
     expect(await orphansOf(tenant)).toEqual([expect.stringContaining(String(failed?.notification_id))]);
@@ -144,7 +149,7 @@ describe('the cleanup during a write with chunks', () => {
     advance(2 * HOUR_MS);
     const { promise: never } = Promise.withResolvers<void>();
     const unresponsive = withInterruption(connect(), 'QueryCommand', () => never);
-    const id = await repositoryOn(unresponsive).create(tenant, large('b'));
+    const id = await repositoryOn(unresponsive).create(tenant, large('b'), audit);
     expect(await notifications.get({ tenant, id })).toBeDefined();
     expect(metrics()).toEqual([expect.objectContaining({ chunk_cleanup_failures: 1 })]);
   });

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
 import type { NotificationKey } from '../../../shared/adapters/notifications/notification-repository.ts';
 import type { NotificationAttributes } from '../../../shared/contracts/notification.ts';
+import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import {
   countRequests,
@@ -53,7 +54,7 @@ describe('a large notification', () => {
     const tenant = newTenant();
     const database = connect();
     const counts = countRequests(database);
-    await repositoryOn(database).create(tenant, large('a'));
+    await repositoryOn(database).create(tenant, large('a'), audit);
     expect(counts).toMatchObject({ BatchWriteItemCommand: 1 });
     expect(await stored(`chunk#${tenant}`)).toEqual([expect.not.objectContaining({ ttl: expect.anything() })]);
     expect(await cleanupItemsOf(tenant)).toEqual([]);
@@ -65,15 +66,15 @@ describe('a large notification', () => {
   ])('is not restored if the first copy of its create arrives after it was %s', async (_, change) => {
     const tenant = newTenant();
     const late: LateRequest[] = [];
-    const key = { tenant, id: await repositoryOn(slowDatabase(late)).create(tenant, large('a')) };
+    const key = { tenant, id: await repositoryOn(slowDatabase(late)).create(tenant, large('a'), audit) };
     expect(await change(key)).toBe(true);
-    expect(await notifications.delete(key)).toBe(true);
+    expect(await notifications.delete(key, audit)).toBe(true);
     for (const { send } of late) await send();
     expect(await notifications.get(key)).toBeUndefined();
     expect(await notifications.targets([key]).find(key)).toBeUndefined();
     expect((await Array.fromAsync(notifications.list(tenant, null, 10))).map(({ id }) => id)).not.toContain(key.id);
     expect(await orphansOf(tenant)).toHaveLength(1);
-    expect(await notifications.delete(key)).toBe(false);
+    expect(await notifications.delete(key, audit)).toBe(false);
     await writeLater(tenant, 2 * HOUR_MS);
     expect(await orphansOf(tenant)).toEqual([]);
   });
@@ -86,14 +87,17 @@ describe('a writer that crashes', () => {
   /** Each write of a stored notification, and the contents that it may leave if it crashes. */
   const writes = {
     create: {
-      write: (worker: Repository, { tenant }: NotificationKey) => worker.create(tenant, large('b')),
+      write: (worker: Repository, { tenant }: NotificationKey) => worker.create(tenant, large('b'), audit),
       possible: [old],
     },
     replace: {
       write: (worker: Repository, key: NotificationKey) => replace(key, large('b'), worker),
       possible: [old, large('b')],
     },
-    delete: { write: (worker: Repository, key: NotificationKey) => worker.delete(key), possible: [old, undefined] },
+    delete: {
+      write: (worker: Repository, key: NotificationKey) => worker.delete(key, audit),
+      possible: [old, undefined],
+    },
   } as const;
   const kinds = ['create', 'replace', 'delete'] as const;
   const crashes = kinds.flatMap((kind) =>
@@ -152,13 +156,14 @@ describe('random writes with crashes, repeated and delayed requests', () => {
           const database = isSlow ? slowDatabase(late) : connect();
           const worker = repositoryOn(kill ? withKilledWorker(database, kill.number, kill.fate, late) : database);
           if (kind === 'create') {
-            const createdId = await worker.create(tenant, attributes).catch(() => undefined);
+            const createdId = await worker.create(tenant, attributes, audit).catch(() => undefined);
             if (createdId !== undefined) model.set(createdId, [attributes]);
           } else if (id !== undefined) {
             const next = kind === 'replace' ? attributes : undefined;
-            const result = await (kind === 'replace' ? replace(key, attributes, worker) : worker.delete(key)).catch(
-              () => 'failed',
-            );
+            const result = await (kind === 'replace'
+              ? replace(key, attributes, worker)
+              : worker.delete(key, audit)
+            ).catch(() => 'failed');
             if (result === true) model.set(id, [next]);
             else if (result === 'failed') model.set(id, [...(model.get(id) ?? []), next]);
             else model.set(id, [undefined]);
@@ -201,11 +206,16 @@ describe('random writes with crashes, repeated and delayed requests', () => {
             writes.map(async ({ isDelete, content, kill }) => {
               const database = inTurn(kill === null ? connect() : withKilledWorker(connect(), kill, 'applied', []));
               const repository = repositoryOn(database);
-              if (isDelete) return (await repository.delete(key)) ? 'deleted' : 'nothing';
+              if (isDelete) return (await repository.delete(key, audit)) ? 'deleted' : 'nothing';
               const found = await repository.get(key);
               return (
                 found &&
-                repository.replace(key, found.stored, content.isLarge ? large(content.letter) : small(content.letter))
+                repository.replace(
+                  key,
+                  found.stored,
+                  content.isLarge ? large(content.letter) : small(content.letter),
+                  audit,
+                )
               );
             }),
           ),

@@ -6,6 +6,7 @@ import {
   createNotificationRepository,
   type NotificationKey,
 } from '../../../shared/adapters/notifications/notification-repository.ts';
+import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { withInterruption, withRejections, withThrottling } from '../../support/dynamodb-faults.ts';
 import {
@@ -53,7 +54,7 @@ const chunksOf = async (tenant: string) => {
 
 const created = async (letter: string, count?: number) => {
   const tenant = newTenant();
-  const key: NotificationKey = { tenant, id: await notifications.create(tenant, large(letter, count)) };
+  const key: NotificationKey = { tenant, id: await notifications.create(tenant, large(letter, count), audit) };
   const { stored = noVersion } = (await notifications.get(key)) ?? {};
   return { key, tenant, stored };
 };
@@ -72,40 +73,40 @@ describe('a large notification', () => {
     ['4.2 MB that compress badly', largestNotification(), 9],
   ])('can be read, listed and deleted: %s', async (_, attributes, chunks) => {
     const tenant = newTenant();
-    const id = await notifications.create(tenant, attributes);
+    const id = await notifications.create(tenant, attributes, audit);
     expect(await notifications.get({ tenant, id })).toMatchObject({
       record: { id, ...attributes },
       stored: { chunks },
     });
     expect((await Array.fromAsync(notifications.list(tenant, null, 10)))[0]).toEqual({ id, ...attributes });
     expect(await Array.fromAsync(notifications.listByIds(tenant, [id], null))).toEqual([{ id, ...attributes }]);
-    expect(await notifications.delete({ tenant, id })).toBe(true);
+    expect(await notifications.delete({ tenant, id }, audit)).toBe(true);
     expect(await chunksOf(tenant)).toEqual([]);
   });
 
   it('leaves no chunks of the old version when it is replaced', async () => {
     const { key, tenant, stored } = await created('a', 255);
-    await notifications.replace(key, stored, large('b'));
+    await notifications.replace(key, stored, large('b'), audit);
     const { stored: next = noVersion } = (await notifications.get(key)) ?? {};
     const chunks = await chunksOf(tenant);
     expect(chunks).toHaveLength(2);
     for (const { sk } of chunks) expect(sk).toContain(next.version);
-    await notifications.replace(key, next, webhookNotification());
+    await notifications.replace(key, next, webhookNotification(), audit);
     expect(await chunksOf(tenant)).toEqual([]);
     expect((await notifications.get(key))?.record).toEqual({ id: key.id, ...webhookNotification() });
   });
 
   it('leaves no chunks of an update that conflicts with another one', async () => {
     const { key, tenant, stored } = await created('a');
-    await notifications.replace(key, stored, webhookNotification());
-    expect(await notifications.replace(key, stored, large('c'))).toBe(false);
+    await notifications.replace(key, stored, webhookNotification(), audit);
+    expect(await notifications.replace(key, stored, large('c'), audit)).toBe(false);
     expect(await chunksOf(tenant)).toEqual([]);
   });
 
   it('is unchanged if its update fails', async () => {
     const { key, stored } = await created('a');
     const broken = repositoryWith((database) => withRejections(database, 'TransactWriteItemsCommand'));
-    await expect(broken.replace(key, stored, large('b'))).rejects.toThrow();
+    await expect(broken.replace(key, stored, large('b'), audit)).rejects.toThrow();
     expect(lettersOf((await notifications.get(key))?.record.details)).toEqual(['a']);
   });
 
@@ -113,9 +114,9 @@ describe('a large notification', () => {
     const logWarning = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
     const { key, stored } = await created('a');
     const broken = repositoryWith((database) => withThrottling(database, 'BatchWriteItemCommand'), { maxAttempts: 1 });
-    expect(await broken.replace(key, stored, webhookNotification())).toBe(true);
+    expect(await broken.replace(key, stored, webhookNotification(), audit)).toBe(true);
     const { key: other } = await created('a');
-    expect(await broken.delete(other)).toBe(true);
+    expect(await broken.delete(other, audit)).toBe(true);
     expect(logWarning).toHaveBeenCalledTimes(2);
   });
 });
@@ -123,14 +124,14 @@ describe('a large notification', () => {
 describe('a read during a write', () => {
   it('returns the new version if the old one is replaced between the reads of target and chunks', async () => {
     const { key, stored } = await created('a');
-    const replace = () => notifications.replace(key, stored, large('b'));
+    const replace = () => notifications.replace(key, stored, large('b'), audit);
     const reader = repositoryWith((database) => withInterruption(database, 'BatchGetItemCommand', replace));
     expect(lettersOf((await reader.get(key))?.record.details)).toEqual(['b']);
   });
 
   it('returns the new version if the old one is replaced between two reads of chunks', async () => {
     const { key, stored } = await created('a', 400);
-    const replace = () => notifications.replace(key, stored, large('b', 400));
+    const replace = () => notifications.replace(key, stored, large('b', 400), audit);
     const reader = repositoryWith((database) =>
       withInterruption(database, 'BatchGetItemCommand', replace, (count) => count === 2),
     );
@@ -142,12 +143,12 @@ describe('a read during a write', () => {
   it('returns nothing if the notification is deleted, alone or in a list', async () => {
     const first = await created('a');
     const reader = repositoryWith((database) =>
-      withInterruption(database, 'BatchGetItemCommand', () => notifications.delete(first.key)),
+      withInterruption(database, 'BatchGetItemCommand', () => notifications.delete(first.key, audit)),
     );
     expect(await reader.get(first.key)).toBeUndefined();
     const { key, tenant } = await created('a');
     const lister = repositoryWith((database) =>
-      withInterruption(database, 'BatchGetItemCommand', () => notifications.delete(key)),
+      withInterruption(database, 'BatchGetItemCommand', () => notifications.delete(key, audit)),
     );
     expect((await Array.fromAsync(lister.list(tenant, null, 10))).map(({ id }) => id)).not.toContain(key.id);
   });
@@ -156,7 +157,7 @@ describe('a read during a write', () => {
     const { key } = await created('a');
     const replace = async () => {
       const { stored = noVersion } = (await notifications.get(key)) ?? {};
-      await notifications.replace(key, stored, large('b'));
+      await notifications.replace(key, stored, large('b'), audit);
     };
     const reader = repositoryWith((database) => withInterruption(database, 'BatchGetItemCommand', replace, () => true));
     await expect(reader.get(key)).rejects.toMatchObject({ type: 'serviceUnavailable' });
@@ -166,7 +167,7 @@ describe('a read during a write', () => {
     const { key } = await created('a');
     const write = async (letter: string) => {
       const { stored = noVersion } = (await notifications.get(key)) ?? {};
-      return notifications.replace(key, stored, large(letter));
+      return notifications.replace(key, stored, large(letter), audit);
     };
     const read = async () => {
       const details = (await notifications.get(key).catch(() => undefined))?.record.details;

@@ -6,6 +6,7 @@ import {
 } from '../../../shared/adapters/notifications/notification-counter.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import {
   countRequests,
@@ -30,7 +31,7 @@ const notificationsOn = (database: typeof client) => createNotificationRepositor
 const notifications = notificationsOn(client);
 
 const create = (tenant: string, { limit = LIMIT, database = client } = {}): Promise<string> =>
-  notificationsOn(database).create(tenant, webhookNotification(), limit);
+  notificationsOn(database).create(tenant, webhookNotification(), audit, limit);
 
 const createMany = async (tenant: string, amount: number): Promise<string[]> => {
   const ids: string[] = [];
@@ -83,7 +84,7 @@ describe('the notification quota', () => {
   it('allows one create for each deleted notification', async () => {
     const tenant = newTenant();
     const [first = '', second = ''] = await createMany(tenant, LIMIT);
-    for (const id of [first, second]) await notifications.delete({ tenant, id });
+    for (const id of [first, second]) await notifications.delete({ tenant, id }, audit);
     await createMany(tenant, 2);
     await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
@@ -100,7 +101,7 @@ describe('the notification quota', () => {
   it('does not limit creates without a limit', async () => {
     const tenant = newTenant();
     await createMany(tenant, LIMIT);
-    await notifications.create(tenant, webhookNotification());
+    await notifications.create(tenant, webhookNotification(), audit);
     expect(await count(tenant)).toBe(LIMIT + 1);
   });
 });
@@ -115,7 +116,7 @@ describe('the notification counter', () => {
     const id = await create(tenant, { database: withLostResponse(connect(), WRITE) });
     expect(await count(tenant)).toBe(1);
     await create(tenant);
-    expect(await notificationsOn(withLostResponse(connect(), WRITE)).delete({ tenant, id })).toBe(true);
+    expect(await notificationsOn(withLostResponse(connect(), WRITE)).delete({ tenant, id }, audit)).toBe(true);
     expect([await stored(tenant), await count(tenant)]).toEqual([1, 1]);
   });
 
@@ -128,7 +129,7 @@ describe('the notification counter', () => {
     const database = withLate(connect(), late);
     const id = await create(tenant, { database });
     await create(tenant, { database });
-    await notificationsOn(database).delete({ tenant, id });
+    await notificationsOn(database).delete({ tenant, id }, audit);
     for (const { send } of late) await send();
     expect(late.map(({ command }) => command)).toEqual([WRITE, WRITE, WRITE]);
     expect(await notifications.get({ tenant, id })).toBeUndefined();
@@ -138,7 +139,7 @@ describe('the notification counter', () => {
   it('counts a notification once that is deleted by concurrent requests', async () => {
     const tenant = newTenant();
     const [id = ''] = await createMany(tenant, 2);
-    await Promise.all(Array.from({ length: 5 }, () => notifications.delete({ tenant, id })));
+    await Promise.all(Array.from({ length: 5 }, () => notifications.delete({ tenant, id }, audit)));
     expect([await stored(tenant), await count(tenant)]).toEqual([1, 1]);
   });
 
@@ -147,10 +148,10 @@ describe('the notification counter', () => {
     const [id = ''] = await createMany(tenant, 2);
     const replace = async () => {
       const found = await notifications.get({ tenant, id });
-      if (found) await notifications.replace({ tenant, id }, found.stored, webhookNotification());
+      if (found) await notifications.replace({ tenant, id }, found.stored, webhookNotification(), audit);
     };
     const overtaken = withInterruption(connect(), WRITE, replace);
-    expect(await notificationsOn(overtaken).delete({ tenant, id })).toBe(true);
+    expect(await notificationsOn(overtaken).delete({ tenant, id }, audit)).toBe(true);
     expect([await stored(tenant), await count(tenant)]).toEqual([1, 1]);
   });
 
@@ -159,9 +160,9 @@ describe('the notification counter', () => {
     const id = await create(tenant);
     const found = await notifications.get({ tenant, id });
     const old = found?.stored ?? { version: '', chunks: 0 };
-    expect(await notifications.replace({ tenant, id }, old, webhookNotification())).toBe(true);
-    expect(await notifications.replace({ tenant, id }, old, webhookNotification())).toBe(false);
-    expect(await notifications.delete({ tenant, id: newNotificationId() })).toBe(false);
+    expect(await notifications.replace({ tenant, id }, old, webhookNotification(), audit)).toBe(true);
+    expect(await notifications.replace({ tenant, id }, old, webhookNotification(), audit)).toBe(false);
+    expect(await notifications.delete({ tenant, id: newNotificationId() }, audit)).toBe(false);
     expect(await count(tenant)).toBe(1);
   });
 
@@ -183,38 +184,38 @@ describe('a recount', () => {
     const tenant = newTenant();
     await createMany(tenant, 2);
     await setCounter(tenant, { used: 7, changes: 9 });
-    expect(await recountNotifications(client, TABLE, tenant)).toEqual({ before: 7, after: 2 });
+    expect(await recountNotifications(client, TABLE, tenant, audit)).toEqual({ before: 7, after: 2 });
     expect(await count(tenant)).toBe(2);
   });
 
   it('creates a missing counter', async () => {
     const tenant = newTenant();
-    expect(await recountNotifications(client, TABLE, tenant)).toEqual({ before: 0, after: 0 });
+    expect(await recountNotifications(client, TABLE, tenant, audit)).toEqual({ before: 0, after: 0 });
     await createMany(tenant, LIMIT);
     await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
 
   it.each([
     ['before', 'QueryCommand'],
-    ['after', 'UpdateItemCommand'],
+    ['after', WRITE],
   ])('is exact if a notification is created and another one deleted %s the count', async (_, command) => {
     const tenant = newTenant();
     const [id = ''] = await createMany(tenant, 2);
     const change = async () => {
       await create(tenant);
-      await notifications.delete({ tenant, id });
+      await notifications.delete({ tenant, id }, audit);
       await create(tenant);
     };
     const overtaken = withInterruption(connect(), command, change);
-    expect(await recountNotifications(overtaken, TABLE, tenant)).toMatchObject({ after: 3 });
+    expect(await recountNotifications(overtaken, TABLE, tenant, audit)).toMatchObject({ after: 3 });
     expect([await stored(tenant), await count(tenant)]).toEqual([3, 3]);
   });
 
   it('is repeated if it conflicts with a transaction', async () => {
     const tenant = newTenant();
     await createMany(tenant, 1);
-    const conflicting = withConflicts(connect(), 'UpdateItemCommand', 2);
-    expect(await recountNotifications(conflicting, TABLE, tenant)).toEqual({ before: 1, after: 1 });
+    const conflicting = withConflicts(connect(), WRITE, 2);
+    expect(await recountNotifications(conflicting, TABLE, tenant, audit)).toEqual({ before: 1, after: 1 });
   });
 
   it('fails with 503 if notifications change in every attempt', async () => {
@@ -225,6 +226,8 @@ describe('a recount', () => {
       () => create(tenant, { limit: 100 }),
       () => true,
     );
-    await expect(recountNotifications(overtaken, TABLE, tenant)).rejects.toMatchObject({ type: 'serviceUnavailable' });
+    await expect(recountNotifications(overtaken, TABLE, tenant, audit)).rejects.toMatchObject({
+      type: 'serviceUnavailable',
+    });
   });
 });

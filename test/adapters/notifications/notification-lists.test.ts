@@ -4,6 +4,7 @@ import { takePage } from '../../../shared/api/paging.ts';
 import type { Slice } from '../../../shared/contracts/collection.ts';
 import type { NotificationAttributes, NotificationRecord } from '../../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests } from '../../support/dynamodb-faults.ts';
 import { entries, incompressibleEntries, validDetails, webhookNotification } from '../../support/notifications.ts';
@@ -18,7 +19,7 @@ const tenantWith = async (count: number) => {
   const tenant = `lists${tenants++}`;
   const ids: string[] = [];
   while (ids.length < count)
-    ids.push(await notifications.create(tenant, webhookNotification({ label: `${ids.length}` })));
+    ids.push(await notifications.create(tenant, webhookNotification({ label: `${ids.length}` }), audit));
   return { tenant, ids };
 };
 
@@ -56,7 +57,7 @@ describe('a list of a tenant’s notifications', () => {
 
   it('starts after a marker that was deleted', async () => {
     const { tenant, ids } = await tenantWith(3);
-    await notifications.delete({ tenant, id: ids[1] ?? '' });
+    await notifications.delete({ tenant, id: ids[1] ?? '' }, audit);
     expect(await listed(tenant, ids[1])).toEqual([ids[2], DEFAULT]);
   });
 
@@ -89,9 +90,9 @@ describe('a list of a tenant’s notifications', () => {
     const [deletedBefore = '', deletedAfter = ''] = [ids[0], ids[2]];
     const pages = await readPages(tenant, 2, async (page) => {
       if (page !== 1) return;
-      await notifications.delete({ tenant, id: deletedBefore });
-      await notifications.delete({ tenant, id: deletedAfter });
-      await notifications.create(tenant, webhookNotification());
+      await notifications.delete({ tenant, id: deletedBefore }, audit);
+      await notifications.delete({ tenant, id: deletedAfter }, audit);
+      await notifications.create(tenant, webhookNotification(), audit);
     });
     const listedIds = pages.flat();
     const remaining = ids.filter((id) => id !== deletedBefore && id !== deletedAfter);
@@ -159,7 +160,7 @@ describe('a list of large notifications', () => {
   const tenantWithLarge = async (count: number, attributesOf: (label: string) => NotificationAttributes) => {
     const tenant = `lists${tenants++}`;
     const ids: string[] = [];
-    while (ids.length < count) ids.push(await notifications.create(tenant, attributesOf(`${ids.length}`)));
+    while (ids.length < count) ids.push(await notifications.create(tenant, attributesOf(`${ids.length}`), audit));
     return { tenant, ids };
   };
 

@@ -2,6 +2,7 @@ import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withLostResponse } from '../../support/dynamodb-faults.ts';
 import { validDetails, webhookNotification } from '../../support/notifications.ts';
@@ -24,14 +25,14 @@ const changed = webhookNotification({ label: 'Day shift', type: 'sms', details: 
 describe('a created notification', () => {
   it('is returned unchanged, with an ID', async () => {
     const attributes = webhookNotification({ metadata: { team: 'storage' } });
-    const id = await notifications.create('acme', attributes);
+    const id = await notifications.create('acme', attributes, audit);
     expect(id).toMatch(/^nt[0-9A-HJKMNP-TV-Z]{26}$/);
     expect((await notifications.get({ tenant: 'acme', id }))?.record).toEqual({ id, ...attributes });
   });
 
   it('distinguishes missing metadata from empty metadata', async () => {
-    const without = await notifications.create('acme', webhookNotification());
-    const empty = await notifications.create('acme', webhookNotification({ metadata: {} }));
+    const without = await notifications.create('acme', webhookNotification(), audit);
+    const empty = await notifications.create('acme', webhookNotification({ metadata: {} }), audit);
     expect(Object.keys((await notifications.get({ tenant: 'acme', id: without }))?.record ?? {})).not.toContain(
       'metadata',
     );
@@ -40,7 +41,7 @@ describe('a created notification', () => {
 
   it('keeps the order of keys, keys such as __proto__, and any character', async () => {
     const text = '{"url":"https://a.example","z":"😀","__proto__":"p","constructor":"\\u0001","toString":"t","a":"ä"}';
-    const id = await notifications.create('acme', webhookNotification({ details: JSON.parse(text) }));
+    const id = await notifications.create('acme', webhookNotification({ details: JSON.parse(text) }), audit);
     const found = await notifications.get({ tenant: 'acme', id });
     expect(JSON.stringify(found?.record.details)).toBe(JSON.stringify(JSON.parse(text)));
   });
@@ -49,49 +50,51 @@ describe('a created notification', () => {
 describe('a notification that is created with a given ID', () => {
   it('is created once, and never replaced', async () => {
     const key = { tenant: 'acme', id: newNotificationId() };
-    const attempts = ['a', 'b', 'c'].map((label) => notifications.createWithId(key, webhookNotification({ label })));
+    const attempts = ['a', 'b', 'c'].map((label) =>
+      notifications.createWithId(key, webhookNotification({ label }), audit),
+    );
     expect((await Promise.all(attempts)).toSorted()).toEqual([false, false, true]);
     const created = await notifications.get(key);
-    expect(await notifications.createWithId(key, changed)).toBe(false);
+    expect(await notifications.createWithId(key, changed, audit)).toBe(false);
     expect(await notifications.get(key)).toEqual(created);
   });
 });
 
 describe('a replaced notification', () => {
   it('has its new content immediately, and a new version', async () => {
-    const id = await notifications.create('acme', webhookNotification());
+    const id = await notifications.create('acme', webhookNotification(), audit);
     const key = { tenant: 'acme', id };
     const { stored = noVersion } = (await notifications.get(key)) ?? {};
-    expect(await notifications.replace(key, stored, changed)).toBe(true);
+    expect(await notifications.replace(key, stored, changed, audit)).toBe(true);
     const found = await notifications.get(key);
     expect(found?.record).toEqual({ id, ...changed });
     expect(found?.stored.version).not.toBe(stored.version);
   });
 
   it('is not changed if its version has changed', async () => {
-    const id = await notifications.create('acme', webhookNotification());
+    const id = await notifications.create('acme', webhookNotification(), audit);
     const key = { tenant: 'acme', id };
     const { stored = noVersion } = (await notifications.get(key)) ?? {};
-    await notifications.replace(key, stored, changed);
-    expect(await notifications.replace(key, stored, webhookNotification())).toBe(false);
+    await notifications.replace(key, stored, changed, audit);
+    expect(await notifications.replace(key, stored, webhookNotification(), audit)).toBe(false);
     expect((await notifications.get(key))?.record).toEqual({ id, ...changed });
   });
 
   it('is not restored if it has been deleted', async () => {
-    const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
+    const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification(), audit) };
     const { stored = noVersion } = (await notifications.get(key)) ?? {};
-    await notifications.delete(key);
-    expect(await notifications.replace(key, stored, changed)).toBe(false);
+    await notifications.delete(key, audit);
+    expect(await notifications.replace(key, stored, changed, audit)).toBe(false);
     expect(await notifications.get(key)).toBeUndefined();
   });
 });
 
 describe('a deleted notification', () => {
   it('does not exist, and cannot be deleted again', async () => {
-    const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
-    expect(await notifications.delete(key)).toBe(true);
+    const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification(), audit) };
+    expect(await notifications.delete(key, audit)).toBe(true);
     expect(await notifications.get(key)).toBeUndefined();
-    expect(await notifications.delete(key)).toBe(false);
+    expect(await notifications.delete(key, audit)).toBe(false);
   });
 });
 
@@ -106,7 +109,7 @@ describe('the default notification', () => {
   it('is not stored', async () => {
     const Key = { pk: 'notification#unknown', sk: defaultNotification.id };
     expect((await client.send(new GetCommand({ TableName: 'notifications', Key }))).Item).toBeUndefined();
-    expect(await notifications.delete({ tenant: 'unknown', id: defaultNotification.id })).toBe(false);
+    expect(await notifications.delete({ tenant: 'unknown', id: defaultNotification.id }, audit)).toBe(false);
   });
 });
 
@@ -114,7 +117,11 @@ describe('a write whose outcome stays unknown', () => {
   it('fails with 503, and is applied at most once', async () => {
     const WRITE = 'TransactWriteItemsCommand';
     const losing = withLostResponse(withLostResponse(connect({ maxAttempts: 1 }), WRITE), WRITE, { number: 2 });
-    const attempt = createNotificationRepository(losing, 'notifications').create('unsure', webhookNotification());
+    const attempt = createNotificationRepository(losing, 'notifications').create(
+      'unsure',
+      webhookNotification(),
+      audit,
+    );
     await expect(attempt).rejects.toMatchObject({
       type: 'serviceUnavailable',
       message: 'The service is busy. Try again later.',
@@ -137,7 +144,7 @@ describe('a malformed notification ID', () => {
     const counts = countRequests(database);
     const repository = createNotificationRepository(database, 'notifications');
     expect(await repository.get({ tenant: 'acme', id })).toBeUndefined();
-    expect(await repository.delete({ tenant: 'acme', id })).toBe(false);
+    expect(await repository.delete({ tenant: 'acme', id }, audit)).toBe(false);
     expect(counts).toEqual({});
   });
 });
@@ -152,20 +159,20 @@ describe('two tenants', () => {
     ['e|f', 'e'],
     ['T', 't'],
   ])('cannot access each other’s notifications: %s and %s', async (owner, other) => {
-    const id = await notifications.create(owner, webhookNotification());
+    const id = await notifications.create(owner, webhookNotification(), audit);
     const key = { tenant: other, id };
     const { stored = noVersion } = (await notifications.get({ tenant: owner, id })) ?? {};
     expect(await notifications.get(key)).toBeUndefined();
     expect(await list(other)).toEqual([defaultNotification]);
     expect(await Array.fromAsync(notifications.listByIds(other, [id], null))).toEqual([]);
     expect(await notifications.targets([key]).find(key)).toBeUndefined();
-    expect(await notifications.replace(key, stored, changed)).toBe(false);
-    expect(await notifications.delete(key)).toBe(false);
+    expect(await notifications.replace(key, stored, changed, audit)).toBe(false);
+    expect(await notifications.delete(key, audit)).toBe(false);
     expect((await notifications.get({ tenant: owner, id }))?.record).toEqual({ id, ...webhookNotification() });
   });
 
   it('are separate even if a tenant name contains a notification ID of the other', async () => {
-    const id = await notifications.create('g', webhookNotification());
+    const id = await notifications.create('g', webhookNotification(), audit);
     expect(await list(`g#${id}`)).toEqual([defaultNotification]);
   });
 });

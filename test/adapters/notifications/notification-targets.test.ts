@@ -4,6 +4,7 @@ import { logger } from '../../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withInterruption, withStaleReads, withThrottling } from '../../support/dynamodb-faults.ts';
 import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
@@ -19,7 +20,7 @@ const repositoryOn = (database: typeof client) => createNotificationRepository(d
 describe('the target of a delivery', () => {
   it('has the type and its own fields, without other details', async () => {
     const details = { ...validDetails.incidentpager, service_endpoint: 'https://a.example', other: 'x' };
-    const id = await notifications.create('acme', webhookNotification({ type: 'incidentpager', details }));
+    const id = await notifications.create('acme', webhookNotification({ type: 'incidentpager', details }), audit);
     const target = await notifications.targets([{ tenant: 'acme', id }]).find({ tenant: 'acme', id });
     expect(target).toEqual({
       id,
@@ -30,7 +31,7 @@ describe('the target of a delivery', () => {
 
   it('is read without the content of the notification, however large', async () => {
     const details = { ...validDetails.webhook, ...entries(255, '😀'.repeat(4096)) };
-    const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification({ details })) };
+    const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification({ details }), audit) };
     const database = connect();
     const counts = countRequests(database);
     expect((await repositoryOn(database).targets([key]).find(key))?.details).toEqual(validDetails.webhook);
@@ -50,7 +51,7 @@ describe('the target of a delivery', () => {
   });
 
   it('is found only for its own tenant', async () => {
-    const id = await notifications.create('acme', webhookNotification());
+    const id = await notifications.create('acme', webhookNotification(), audit);
     const found = notifications.targets([
       { tenant: 'acme', id },
       { tenant: 'other', id },
@@ -60,8 +61,8 @@ describe('the target of a delivery', () => {
   });
 
   it('is undefined for notifications that do not exist or were deleted', async () => {
-    const deleted = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
-    await notifications.delete(deleted);
+    const deleted = { tenant: 'acme', id: await notifications.create('acme', webhookNotification(), audit) };
+    await notifications.delete(deleted, audit);
     const keys = [deleted, { tenant: 'acme', id: newNotificationId() }, { tenant: 'acme', id: '__proto__' }];
     const { find } = notifications.targets(keys);
     expect(await Promise.all(keys.map(find))).toEqual([undefined, undefined, undefined]);
@@ -70,7 +71,10 @@ describe('the target of a delivery', () => {
 
 describe('a target that is read without strong consistency', () => {
   const isConsistent = false;
-  const created = async () => ({ tenant: 'acme', id: await notifications.create('acme', webhookNotification()) });
+  const created = async () => ({
+    tenant: 'acme',
+    id: await notifications.create('acme', webhookNotification(), audit),
+  });
 
   it('is found with one request', async () => {
     const keys = [await created(), await created()];
@@ -105,7 +109,7 @@ describe('a target that is read without strong consistency', () => {
 
   it('is undefined if it does not exist or was deleted', async () => {
     const deleted = await created();
-    await notifications.delete(deleted);
+    await notifications.delete(deleted, audit);
     const keys = [deleted, { tenant: 'acme', id: newNotificationId() }];
     const { find } = notifications.targets(keys, { isConsistent });
     expect(await Promise.all(keys.map(find))).toEqual([undefined, undefined]);
@@ -125,7 +129,7 @@ describe('a target that is read without strong consistency', () => {
 });
 
 it('a target is never an earlier version by default, so that a change takes effect at once', async () => {
-  const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
+  const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification(), audit) };
   const database = withStaleReads(connect(), new Map([[key.id, undefined]]));
   expect(await repositoryOn(database).targets([key]).find(key)).toMatchObject({ id: key.id });
 });
@@ -133,7 +137,7 @@ it('a target is never an earlier version by default, so that a change takes effe
 describe('a target that cannot be read', () => {
   const created = async (tenant: string) => ({
     tenant,
-    id: await notifications.create(tenant, webhookNotification()),
+    id: await notifications.create(tenant, webhookNotification(), audit),
   });
 
   /** Creates a notification of a type that this version of the service does not support. */

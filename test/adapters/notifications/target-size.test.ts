@@ -5,6 +5,7 @@ import { notificationItems } from '../../../shared/adapters/notifications/notifi
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import type { NotificationAttributes } from '../../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { entries, incompressibleEntries, webhookNotification } from '../../support/notifications.ts';
 
@@ -33,7 +34,7 @@ const bytesOf = (item: Record<string, AttributeValue>): number =>
  * of the projection.
  */
 const readUnits = async (attributes: NotificationAttributes): Promise<number> => {
-  const id = await notifications.create(tenant, attributes);
+  const id = await notifications.create(tenant, attributes, audit);
   const { Item = {} } = await client.send(
     new GetItemCommand({
       TableName: 'notifications',
@@ -125,7 +126,7 @@ describe('the content of a notification', () => {
       const details: Record<string, string> = JSON.parse(
         JSON.stringify(rest).slice(0, -1) + (Object.keys(rest).length > 0 ? ',' : '') + text.slice(1),
       );
-      const id = await notifications.create('acme', webhookNotification({ details }));
+      const id = await notifications.create('acme', webhookNotification({ details }), audit);
       const found = await notifications.get({ tenant: 'acme', id });
       const [listed] = await Array.fromAsync(notifications.listByIds('acme', [id], null));
       expect(JSON.stringify(found?.record.details)).toBe(JSON.stringify(details));

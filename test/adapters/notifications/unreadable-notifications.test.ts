@@ -6,6 +6,7 @@ import {
   createNotificationRepository,
   type NotificationKey,
 } from '../../../shared/adapters/notifications/notification-repository.ts';
+import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { incompressibleEntries, validDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
@@ -82,10 +83,10 @@ const faults: [string, (key: NotificationKey) => Promise<unknown>][] = [
 describe.each(faults)('an unreadable notification: %s', (_, makeUnreadable) => {
   const prepared = async () => {
     const tenant = newTenant();
-    const first = await notifications.create(tenant, webhookNotification());
-    const id = await notifications.create(tenant, large);
+    const first = await notifications.create(tenant, webhookNotification(), audit);
+    const id = await notifications.create(tenant, large, audit);
     await makeUnreadable({ tenant, id });
-    const last = await notifications.create(tenant, webhookNotification());
+    const last = await notifications.create(tenant, webhookNotification(), audit);
     return { tenant, key: { tenant, id }, others: [first, last] };
   };
 
@@ -109,9 +110,9 @@ describe.each(faults)('an unreadable notification: %s', (_, makeUnreadable) => {
     vi.spyOn(logger, 'error').mockImplementation(() => undefined);
     await expect(notifications.get(key)).rejects.toMatchObject({ name: 'UnreadableNotificationError' });
     expect(metrics()).toEqual([expect.objectContaining({ unreadable_notifications: 1 })]);
-    expect(await notifications.delete(key)).toBe(true);
+    expect(await notifications.delete(key, audit)).toBe(true);
     expect(await notifications.get(key)).toBeUndefined();
-    expect(await notifications.delete(key)).toBe(false);
+    expect(await notifications.delete(key, audit)).toBe(false);
     const listed = await Array.fromAsync(notifications.list(tenant, null, 10));
     expect(listed.map(({ id }) => id)).toEqual([...others, DEFAULT]);
   });

@@ -2,6 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
+import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import {
   countRequests,
@@ -26,7 +27,7 @@ const setUp = async () => {
   const tenant = `tenant${tenants++}`;
   const tokens = createTokenRepository(client, 'tokens');
   const grant = (role: 'admin' | 'creator' = 'admin') => ({ tenant, role, label: 'l', expiresInSeconds: 3_600 });
-  const issue = (role?: 'admin' | 'creator') => tokens.issue(grant(role));
+  const issue = (role?: 'admin' | 'creator') => tokens.issue(grant(role), audit);
   const first = await issue();
   const ids = async () => (await tokens.list(tenant)).map(({ id }) => id);
   return { tenant, tokens, grant, issue, first, ids };
@@ -48,7 +49,7 @@ describe('issuing a token', () => {
     const { grant } = await setUp();
     const database = connect();
     const counts = countRequests(database);
-    await createTokenRepository(database, 'tokens').issue(grant());
+    await createTokenRepository(database, 'tokens').issue(grant(), audit);
     expect(counts).toEqual({ GetItemCommand: 1, [TRANSACTION]: 1 });
   });
 
@@ -59,6 +60,7 @@ describe('issuing a token', () => {
     const { tokens, tenant, grant, first, ids } = await setUp();
     const { token, id } = await createTokenRepository(withLostResponse(database(), TRANSACTION), 'tokens').issue(
       grant(),
+      audit,
     );
     expect(await tokens.find(token)).toMatchObject({ tenant, role: 'admin' });
     expect(await ids()).toEqual([first.id, id]);
@@ -67,7 +69,7 @@ describe('issuing a token', () => {
   it('lists the token once if the response is lost and the list changes before the repetition', async () => {
     const { tokens, grant, issue, first, ids } = await setUp();
     const database = withLostResponse(retrying(), TRANSACTION, { meanwhile: () => issue('creator') });
-    const { token, id } = await createTokenRepository(database, 'tokens').issue(grant());
+    const { token, id } = await createTokenRepository(database, 'tokens').issue(grant(), audit);
     expect(await tokens.find(token)).toBeDefined();
     expect(await ids()).toEqual(expect.arrayContaining([first.id, id]));
     expect(await ids()).toHaveLength(3);
@@ -78,10 +80,10 @@ describe('issuing a token', () => {
     const database = withLostResponse(retrying(), TRANSACTION, {
       meanwhile: async () => {
         const [, added] = await tokens.list(tenant);
-        await tokens.revoke(tenant, added?.id ?? '');
+        await tokens.revoke(tenant, added?.id ?? '', audit);
       },
     });
-    const { token } = await createTokenRepository(database, 'tokens').issue(grant());
+    const { token } = await createTokenRepository(database, 'tokens').issue(grant(), audit);
     expect(await tokens.find(token)).toBeUndefined();
     expect(await ids()).toEqual([first.id]);
   });
@@ -89,13 +91,16 @@ describe('issuing a token', () => {
   it('reads the list again if another request changes it first', async () => {
     const { grant, issue, ids } = await setUp();
     const database = withInterruption(once(), TRANSACTION, () => issue());
-    await createTokenRepository(database, 'tokens').issue(grant());
+    await createTokenRepository(database, 'tokens').issue(grant(), audit);
     expect(await ids()).toHaveLength(3);
   });
 
   it('succeeds if it conflicts with other transactions at first', async () => {
     const { tokens, grant } = await setUp();
-    const { token } = await createTokenRepository(withConflicts(once(), TRANSACTION, 2), 'tokens').issue(grant());
+    const { token } = await createTokenRepository(withConflicts(once(), TRANSACTION, 2), 'tokens').issue(
+      grant(),
+      audit,
+    );
     expect(await tokens.find(token)).toBeDefined();
   });
 
@@ -104,7 +109,7 @@ describe('issuing a token', () => {
     const isOwnAttempt = (count: number) => count <= 20;
     const database = withInterruption(once(), TRANSACTION, () => issue('creator'), isOwnAttempt);
     const late: LateRequest[] = [];
-    const attempt = createTokenRepository(withLateCopies(database, late), 'tokens').issue(grant());
+    const attempt = createTokenRepository(withLateCopies(database, late), 'tokens').issue(grant(), audit);
     await expect(attempt).rejects.toMatchObject({ type: 'serviceUnavailable' });
     await sendAll(late);
     const admins = (await tokens.list(tenant)).filter(({ role }) => role === 'admin');
@@ -113,18 +118,21 @@ describe('issuing a token', () => {
 
   it('is unconfirmed if all responses are lost: the token is listed, counts as an admin and can be revoked', async () => {
     const { tenant, tokens, grant, first, ids } = await setUp();
-    const attempt = createTokenRepository(withoutResponses(once()), 'tokens').issue(grant());
+    const attempt = createTokenRepository(withoutResponses(once()), 'tokens').issue(grant(), audit);
     await expect(attempt).rejects.toThrow(UnconfirmedChangeError);
     const [, unknown = ''] = await ids();
-    expect(await tokens.revoke(tenant, first.id)).toBe('revoked');
-    expect(await tokens.revoke(tenant, unknown)).toBe('last_admin');
-    expect(await tokens.revoke(tenant, unknown, { canRevokeLastAdmin: true })).toBe('revoked');
+    expect(await tokens.revoke(tenant, first.id, audit)).toBe('revoked');
+    expect(await tokens.revoke(tenant, unknown, audit)).toBe('last_admin');
+    expect(await tokens.revoke(tenant, unknown, audit, { canRevokeLastAdmin: true })).toBe('revoked');
   });
 
   it('is not undone or repeated by late copies of its transaction', async () => {
     const { tokens, grant, first, ids } = await setUp();
     const late: LateRequest[] = [];
-    const { token, id } = await createTokenRepository(withDelayedWrites(retrying(), late), 'tokens').issue(grant());
+    const { token, id } = await createTokenRepository(withDelayedWrites(retrying(), late), 'tokens').issue(
+      grant(),
+      audit,
+    );
     await sendAll(late);
     expect(late.map(({ command }) => command)).toEqual([TRANSACTION]);
     expect(await tokens.find(token)).toBeDefined();
@@ -137,8 +145,8 @@ describe('a token that was revoked', () => {
     const { tenant, tokens, grant, first, ids } = await setUp();
     const late: LateRequest[] = [];
     const recording = createTokenRepository(withLateCopies(connect(), late), 'tokens');
-    const { id, token } = await recording.issue(grant());
-    await recording.revoke(tenant, id);
+    const { id, token } = await recording.issue(grant(), audit);
+    await recording.revoke(tenant, id, audit);
     expect(late.map(({ command }) => command)).toEqual([TRANSACTION, TRANSACTION]);
     await sendAll(late);
     await sendAll(late.toReversed());
@@ -155,7 +163,7 @@ describe('revoking a token', () => {
     const { tenant, tokens, issue, first, ids } = await setUp();
     const { id, token } = await issue();
     const losing = createTokenRepository(withLostResponse(database(), TRANSACTION), 'tokens');
-    expect(await losing.revoke(tenant, id)).toBe('revoked');
+    expect(await losing.revoke(tenant, id, audit)).toBe('revoked');
     expect(await tokens.find(token)).toBeUndefined();
     expect(await ids()).toEqual([first.id]);
   });
@@ -163,9 +171,9 @@ describe('revoking a token', () => {
   it('is decided again if the list changes between the read and the transaction', async () => {
     const { tenant, tokens, issue, first } = await setUp();
     const second = await issue();
-    const revokeOther = () => tokens.revoke(tenant, second.id);
+    const revokeOther = () => tokens.revoke(tenant, second.id, audit);
     const interrupted = createTokenRepository(withInterruption(once(), TRANSACTION, revokeOther), 'tokens');
-    expect(await interrupted.revoke(tenant, first.id)).toBe('last_admin');
+    expect(await interrupted.revoke(tenant, first.id, audit)).toBe('last_admin');
     expect(await tokens.find(first.token)).toBeDefined();
   });
 });
@@ -178,7 +186,7 @@ describe.each(effects)('a worker that is killed during a request, which is %s', 
     const { tenant, tokens, grant, first } = await setUp();
     const late: LateRequest[] = [];
     const killed = createTokenRepository(withKilledWorker(once(), number, effect, late), 'tokens');
-    const issued = await killed.issue(grant()).then(
+    const issued = await killed.issue(grant(), audit).then(
       ({ id }) => id,
       () => undefined,
     );
@@ -187,8 +195,8 @@ describe.each(effects)('a worker that is killed during a request, which is %s', 
     expect(listed[0]).toBe(first.id);
     if (issued !== undefined) expect(listed).toContain(issued);
     // The tenant can continue: whatever is listed can be revoked, and new tokens can be issued.
-    await tokens.issue(grant());
-    for (const id of listed) expect(await tokens.revoke(tenant, id)).toBe('revoked');
+    await tokens.issue(grant(), audit);
+    for (const id of listed) expect(await tokens.revoke(tenant, id, audit)).toBe('revoked');
     expect(await tokens.list(tenant)).toHaveLength(1);
   });
 
@@ -197,13 +205,13 @@ describe.each(effects)('a worker that is killed during a request, which is %s', 
     const { id, token } = await issue();
     const late: LateRequest[] = [];
     const killed = createTokenRepository(withKilledWorker(once(), number, effect, late), 'tokens');
-    await expect(killed.revoke(tenant, id)).rejects.toThrow();
+    await expect(killed.revoke(tenant, id, audit)).rejects.toThrow();
     await sendAll(late);
     expect(await ids()).toContain(first.id);
     const isListed = (await ids()).includes(id);
     expect((await tokens.find(token)) !== undefined).toBe(isListed);
-    expect(await tokens.revoke(tenant, id)).toBe(isListed ? 'revoked' : 'unknown');
+    expect(await tokens.revoke(tenant, id, audit)).toBe(isListed ? 'revoked' : 'unknown');
     expect(await ids()).toEqual([first.id]);
-    expect(await tokens.revoke(tenant, first.id)).toBe('last_admin');
+    expect(await tokens.revoke(tenant, first.id, audit)).toBe('last_admin');
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
 import { MAX_TOKENS } from '../../../shared/contracts/token.ts';
 import { newToken, tokenHash } from '../../../shared/domain/token.ts';
+import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 
 const { client } = useDatabase();
@@ -18,7 +19,8 @@ const setUp = () => {
   const tenant = `tenant${tenants++}`;
   const tokens = createTokenRepository(client, 'tokens', () => now);
   const grant = { tenant, role: 'creator', label: 'ci', expiresInSeconds: 3_600 } as const;
-  const issue = (changes: Partial<Parameters<typeof tokens.issue>[0]> = {}) => tokens.issue({ ...grant, ...changes });
+  const issue = (changes: Partial<Parameters<typeof tokens.issue>[0]> = {}) =>
+    tokens.issue({ ...grant, ...changes }, audit);
   const idsOf = async (owner = tenant) => (await tokens.list(owner)).map(({ id }) => id);
   return { advance, tokens, tenant, issue, idsOf, caller: { tenant, role: 'creator' } };
 };
@@ -32,12 +34,13 @@ describe('a token', () => {
     expect(await tokens.find((await issue()).token)).toMatchObject(caller);
   });
 
-  it('is stored only as its hash, with tenant, role and label', async () => {
+  it('is stored only as its hash, with ID, tenant, role and label', async () => {
     const { issue, tenant } = setUp();
-    const { token } = await issue();
+    const { id, token } = await issue();
     const item = await storedItem(tokenHash(token));
     expect(item).toEqual({
       pk: tokenHash(token),
+      id,
       tenant,
       role: 'creator',
       label: 'ci',
@@ -115,9 +118,9 @@ describe('the list of a tenant’s tokens', () => {
     const { tokens, issue, tenant, idsOf } = setUp();
     const { id, token } = await issue();
     const ahead = createTokenRepository(client, 'tokens', () => START + 20 * 3_600_000);
-    await ahead.issue({ tenant, role: 'observer', label: 'l', expiresInSeconds: 3_600 });
+    await ahead.issue({ tenant, role: 'observer', label: 'l', expiresInSeconds: 3_600 }, audit);
     expect(await idsOf()).toContain(id);
-    expect(await tokens.revoke(tenant, id)).toBe('revoked');
+    expect(await tokens.revoke(tenant, id, audit)).toBe('revoked');
     expect(await tokens.find(token)).toBeUndefined();
   });
 });
@@ -136,7 +139,7 @@ describe('the limit of tokens', () => {
     advance(1);
     await issue();
     await expect(issue()).rejects.toMatchObject(refusal);
-    await tokens.revoke(tenant, id);
+    await tokens.revoke(tenant, id, audit);
     await issue();
     await setUp().issue();
   });
@@ -162,11 +165,11 @@ describe('revoking a token', () => {
   it('makes it invalid at once, and removes it from the list', async () => {
     const { tokens, issue, tenant, idsOf } = setUp();
     const [revoked, kept] = [await issue(), await issue()];
-    expect(await tokens.revoke(tenant, revoked.id)).toBe('revoked');
+    expect(await tokens.revoke(tenant, revoked.id, audit)).toBe('revoked');
     expect(await storedItem(revoked.hash)).toBeUndefined();
     expect(await tokens.find(kept.token)).toBeDefined();
     expect(await idsOf()).toEqual([kept.id]);
-    expect(await tokens.revoke(tenant, revoked.id)).toBe('unknown');
+    expect(await tokens.revoke(tenant, revoked.id, audit)).toBe('unknown');
   });
 
   it("finds no unknown, expired or other tenant's token", async () => {
@@ -175,7 +178,7 @@ describe('revoking a token', () => {
     const expired = await issue({ expiresInSeconds: 1 });
     advance(1);
     for (const id of ['', 'tk', foreign.id, foreign.hash, expired.id, '__proto__']) {
-      expect(await tokens.revoke(tenant, id), id).toBe('unknown');
+      expect(await tokens.revoke(tenant, id, audit), id).toBe('unknown');
     }
     expect(await tokens.find(foreign.token)).toBeDefined();
   });
@@ -186,17 +189,17 @@ describe('revoking a token', () => {
     const last = await issue({ role: 'admin' });
     await issue({ role: 'creator' });
     advance(10);
-    expect(await tokens.revoke(tenant, last.id)).toBe('last_admin');
+    expect(await tokens.revoke(tenant, last.id, audit)).toBe('last_admin');
     expect(await tokens.find(last.token)).toBeDefined();
-    expect(await tokens.revoke(tenant, other.id)).toBe('unknown');
+    expect(await tokens.revoke(tenant, other.id, audit)).toBe('unknown');
     await issue({ role: 'admin' });
-    expect(await tokens.revoke(tenant, last.id)).toBe('revoked');
+    expect(await tokens.revoke(tenant, last.id, audit)).toBe('revoked');
   });
 
   it('can be allowed for the last admin token', async () => {
     const { tokens, issue, tenant } = setUp();
     const { id, token } = await issue({ role: 'admin' });
-    expect(await tokens.revoke(tenant, id, { canRevokeLastAdmin: true })).toBe('revoked');
+    expect(await tokens.revoke(tenant, id, audit, { canRevokeLastAdmin: true })).toBe('revoked');
     expect(await tokens.find(token)).toBeUndefined();
   });
 
@@ -204,7 +207,7 @@ describe('revoking a token', () => {
     for (let round = 0; round < 10; round++) {
       const { tokens, issue, tenant, idsOf } = setUp();
       const admins = [await issue({ role: 'admin' }), await issue({ role: 'admin' })];
-      const results = await Promise.all(admins.map(({ id }) => tokens.revoke(tenant, id)));
+      const results = await Promise.all(admins.map(({ id }) => tokens.revoke(tenant, id, audit)));
       expect(results.toSorted()).toEqual(['last_admin', 'revoked']);
       const [kept] = admins.filter((_, index) => results[index] === 'last_admin');
       expect(await idsOf()).toEqual([kept?.id]);
@@ -217,7 +220,7 @@ describe('revoking a token', () => {
     expect(await tokens.lastRevokedAtMs(tenant)).toBe(0);
     const { id } = await issue();
     advance(5);
-    await tokens.revoke(tenant, id);
+    await tokens.revoke(tenant, id, audit);
     await issue();
     expect(await tokens.lastRevokedAtMs(tenant)).toBe(START + 5_000);
   });
@@ -226,7 +229,7 @@ describe('revoking a token', () => {
     const { tokens, issue, tenant, idsOf } = setUp();
     await issue({ role: 'admin' });
     const { id } = await issue({ role: 'admin' });
-    const results = await Promise.all(Array.from({ length: 4 }, () => tokens.revoke(tenant, id)));
+    const results = await Promise.all(Array.from({ length: 4 }, () => tokens.revoke(tenant, id, audit)));
     expect(results).toContain('revoked');
     expect(results).not.toContain('last_admin');
     expect(await idsOf()).toHaveLength(1);

@@ -67,7 +67,13 @@ const account: Item = {
   technical_contacts: list('a@example.com'),
 };
 
-const token = (): Item => ({ tenant: text('bench'), role: text('admin'), ttl: { N: String(inAnHour()) } });
+const token = (): Item => ({
+  id: text('tk'),
+  label: text('Bench'),
+  tenant: text('bench'),
+  role: text('admin'),
+  ttl: { N: String(inAnHour()) },
+});
 
 const tokenList = (): Item => ({
   tokens: {

@@ -15,6 +15,7 @@ import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
 import { claimedRecord, type DeliveryRecord, withFailure } from '../../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { createDeliveryReports, type ReportDependencies } from '../../../shared/pipeline/notices/delivery-reports.ts';
+import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { withThrottling } from '../../support/dynamodb-faults.ts';
 import { alarmEvent } from '../../support/events.ts';
@@ -152,9 +153,9 @@ describe('an escalation', () => {
   });
 
   it('is not queued while another notification of the event has not been attempted, unless it was deleted', async () => {
-    const id = await stored.create(tenant, webhookNotification());
+    const id = await stored.create(tenant, webhookNotification(), audit);
     expect(await escalated({}, [id])).toEqual([]);
-    await stored.delete({ tenant, id });
+    await stored.delete({ tenant, id }, audit);
     expect(await escalated({}, [id])).toEqual(['contacts', 'managed']);
   });
 
@@ -163,7 +164,7 @@ describe('an escalation', () => {
     beforeEach(async () => {
       vi.spyOn(logger, 'error').mockImplementation(() => undefined);
       vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
-      unreadable = await stored.create(tenant, webhookNotification());
+      unreadable = await stored.create(tenant, webhookNotification(), audit);
       await client.send(
         new UpdateCommand({
           TableName: 'notifications',

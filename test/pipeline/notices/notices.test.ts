@@ -79,7 +79,7 @@ describe('every notice', () => {
 
   it.each(notices)('%s is a valid delivery message with a valid alarm event', (_, notice) => {
     expect(schema.safeParse(notice.event).success).toBe(true);
-    const body = delivery.parse(JSON.parse(noticeBody('ntTechnicalContactsEmail', notice, MORNING_MS)));
+    const body = delivery.parse(JSON.parse(noticeBody('ntTechnicalContactsEmail', notice, {}, MORNING_MS)));
     expect(body.notice).toEqual(notice.content);
   });
 
@@ -92,7 +92,7 @@ describe('every notice', () => {
         content: { ...content, subject: 'other' },
       };
       const hashOf = (body: string) => delivery.parse(JSON.parse(body)).content_hash;
-      expect(hashOf(noticeBody('ntA', other, MORNING_MS))).toBe(hashOf(noticeBody('ntA', notice, MORNING_MS)));
+      expect(hashOf(noticeBody('ntA', other, {}, MORNING_MS))).toBe(hashOf(noticeBody('ntA', notice, {}, MORNING_MS)));
     },
   );
 
@@ -130,7 +130,7 @@ describe('every notice', () => {
           failingNotice('acme', API_URL, { notificationId: 'ntA', notification: named, record }, event),
           unreachedNotice(event, [{ notificationId: 'ntA', notification: named, record }], MORNING_MS),
         ]) {
-          const body = noticeBody('ntTechnicalContactsEmail', { event: noticeEvent, content }, MORNING_MS);
+          const body = noticeBody('ntTechnicalContactsEmail', { event: noticeEvent, content }, {}, MORNING_MS);
           expect(Buffer.byteLength(body)).toBeLessThan(64 * 1_024);
           const parts = [content.subject, ...content.paragraphs, ...content.facts.flat()];
           expect(parts.filter((part) => /\p{Cc}/u.test(part))).toEqual([]);

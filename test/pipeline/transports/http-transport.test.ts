@@ -5,7 +5,7 @@ import { egressRule } from '../../../shared/domain/egress.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { sendByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
 import { webhookResponses } from '../../../shared/pipeline/transports/webhook.ts';
-import { alarmEvent } from '../../support/events.ts';
+import { alarmEvent, TRACE_ID, traceFields } from '../../support/events.ts';
 import { closedPort, respondWith, startHttp, startTcp } from '../../support/servers.ts';
 
 const HOST = 'hooks.example.com';
@@ -31,6 +31,19 @@ const send = (
   const alert = { event: alarmEvent(), timeLeft: () => timeoutMs + TIME_TO_RECORD_MS };
   return sendByHttp(webhookResponses, http, alert, { url: new URL(url), headers: {}, body: '{}' });
 };
+
+it('adds the headers of the trace to those of the type', async () => {
+  const post = vi.fn(async (_request: HttpPost) => ({ status: 200, retryAfter: undefined, body: '' }));
+  const alert = { event: alarmEvent(), timeLeft: () => 30_000 };
+  const request = { url: new URL('https://hooks.example.com'), headers: { 'user-agent': 'test' }, body: '{}' };
+  const trace = { id: TRACE_ID, headers: traceFields };
+  await sendByHttp(webhookResponses, { post }, { ...alert, trace }, request);
+  await sendByHttp(webhookResponses, { post }, { ...alert, trace: { id: TRACE_ID } }, request);
+  expect(post.mock.calls.map(([{ headers }]) => headers)).toEqual([
+    { 'user-agent': 'test', ...traceFields },
+    { 'user-agent': 'test' },
+  ]);
+});
 
 const failures: [condition: string, run: () => Promise<AttemptOutcome>, expected: object][] = [
   [

@@ -1,10 +1,12 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, vi } from 'vitest';
-import type { HttpPost } from '../../../shared/adapters/outbound-http/http-client.ts';
+import type { HttpClient, HttpPost } from '../../../shared/adapters/outbound-http/http-client.ts';
+import type { Transport } from '../../../shared/domain/transport.ts';
 import { createFeedTransport } from '../../../shared/pipeline/transports/atomfeed.ts';
 import { createPagerTransport } from '../../../shared/pipeline/transports/incidentpager.ts';
 import { createRouterTransport } from '../../../shared/pipeline/transports/incidentrouter.ts';
-import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
+import { createWebhookTransport } from '../../../shared/pipeline/transports/webhook.ts';
+import { alarmEvent, EVENT_TIME_MS, TRACE_ID, traceFields } from '../../support/events.ts';
 import { validDetails } from '../../support/notifications.ts';
 
 const alert = {
@@ -27,6 +29,21 @@ const recordingClient = (status = 200, body = '') => {
   };
   return { post, posted };
 };
+
+it.each<[string, (http: HttpClient) => Transport, Record<string, string>]>([
+  ['pager', (http) => createPagerTransport(http, http, 'https://pager.example.com'), validDetails.incidentpager],
+  [
+    'router',
+    (http) => createRouterTransport(accounts, http, 'https://router.example.com'),
+    validDetails.incidentrouter,
+  ],
+  ['feed', (http) => createFeedTransport(http, 'https://feed.example.com'), validDetails.atomfeed],
+  ['webhook', (http) => createWebhookTransport(accounts, http), validDetails.webhook],
+])('the request to a %s has the headers of the trace', async (_, create, details) => {
+  const http = recordingClient();
+  await create(http)({ ...alert, trace: { id: TRACE_ID, headers: traceFields } }, details);
+  expect(http.posted().headers).toMatchObject(traceFields);
+});
 
 describe('the incident pager transport', () => {
   const OPERATORS_ENDPOINT = 'https://pager.example.com/events';

@@ -35,13 +35,14 @@ const setUp = async (status = 200, tenantCredentials = credentials) => {
   });
   const http = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8']) });
   const transport = createWebhookTransport({ webhookCredentials: async () => tenantCredentials }, http);
-  const send = async (changes = {}) => {
-    const outcome = await transport({ ...alert, ...changes }, { url: url().href });
+  const send = async (changes = {}, webhookRequest?: unknown) => {
+    const request = webhookRequest === undefined ? undefined : JSON.stringify(webhookRequest);
+    const outcome = await transport({ ...alert, ...changes }, { url: url().href }, request);
     const received = requests.at(-1);
     if (!received) throw new Error('No request was received.');
     return { outcome, ...received };
   };
-  return { send };
+  return { send, requests, transport, url };
 };
 
 describe('a webhook', () => {
@@ -60,6 +61,41 @@ describe('a webhook', () => {
     });
     expect(headers).not.toHaveProperty('transfer-encoding');
     expect(JSON.parse(body)).toMatchObject({ event_id: alarmEvent().event_id, tenant_id: 'acme' });
+  });
+});
+
+describe('a webhook with a request of its own', () => {
+  it('has its headers and body, and a signature of the bytes that are sent', async () => {
+    const { send } = await setUp();
+    const headers = { Authorization: 'Bearer 1', 'x-key': 'k', __proto__x: 'p' };
+    const received = await send({}, { headers, body: { text: 'ä {{alert.title}}', data: '{{details.metrics}}' } });
+    expect(received.headers).toMatchObject({ authorization: 'Bearer 1', 'x-key': 'k', __proto__x: 'p' });
+    expect(new Webhook(secret('a')).verify(received.body, received.headers)).toEqual({
+      text: 'ä [CRITICAL] web-1: Disk space',
+      data: alarmEvent().details.metrics,
+    });
+    expect(received.headers['content-length']).toBe(String(Buffer.byteLength(received.body)));
+    expect(received.headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-monitoring-webhook-token': 'token-of-acme',
+    });
+  });
+
+  it('has the usual body with only headers, and the usual headers with only a body', async () => {
+    const { send } = await setUp();
+    const usual = await send();
+    const names = Object.keys(usual.headers);
+    expect((await send({}, { headers: { 'x-key': 'k' } })).body).toBe(usual.body);
+    const withBody = await send({}, { body: null });
+    expect([withBody.body, Object.keys(withBody.headers)]).toEqual(['null', names]);
+  });
+
+  it('fails permanently without a request if its body is too large', async () => {
+    const { transport, url, requests } = await setUp();
+    const event = { ...alarmEvent(), check: 'c'.repeat(300_000) };
+    const outcome = await transport({ ...alert, event }, { url: url().href }, '{"body":"{{check}}"}');
+    expect(outcome).toMatchObject({ result: 'permanent', reason: 'too_large', cause: 'destination' });
+    expect(requests).toEqual([]);
   });
 });
 

@@ -1,0 +1,137 @@
+import { paginateScan } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import type { Item } from '../../../shared/adapters/dynamodb/items.ts';
+import { HEARTBEAT_TENANT } from '../../../shared/contracts/alarm-event.ts';
+import { type DeliveryStatus, deliveryStatuses } from '../../../shared/contracts/outcomes.ts';
+import { DAY_MS, utcDay } from '../../../shared/domain/day.ts';
+import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
+import { isOver, type Shadow } from '../../../shared/domain/shadow.ts';
+import type { Session } from '../session.ts';
+import type { Pace } from './pace.ts';
+import { type TableName, tableOf } from './stored-items.ts';
+
+/** The daily counters of an overview. */
+export const usageCounters = ['email', 'sms', 'managed', 'tests', 'redeliveries'] as const;
+
+/** What is stored about a tenant, in numbers. */
+export type TenantOverview = {
+  tenant: string;
+  notifications: number;
+  /** Unexpired tokens. */
+  tokens: number;
+  /** How much of each daily limit is used on the current UTC day. */
+  usage: Record<(typeof usageCounters)[number], number>;
+  /** Deliveries of alerts that were first processed in the last 24 hours, notices excluded, by their status now. */
+  alerts: Partial<Record<DeliveryStatus, number>>;
+  /** The period of shadow mode, unless it is over. */
+  shadow: Shadow | undefined;
+};
+
+type OverviewOptions = {
+  pace: Pace;
+  nowMs: number;
+  /** Called after each page with the number of items read so far in the table. */
+  onProgress: (table: TableName, scanned: number) => void;
+};
+
+const counterItem = z.object({ used: z.number() });
+const tokenList = z.object({ tokens: z.array(z.object({ expires_at_ms: z.number() })).default([]) });
+const accountItem = z.object({
+  shadow: z.object({ from_ms: z.number(), until_ms: z.number().optional() }).optional(),
+});
+const deliveryItem = z.object({ status: z.enum(deliveryStatuses) });
+
+/** Creates the overviews of tenants, which are empty until items are added. */
+const createOverviews = () => {
+  const overviews = new Map<string, TenantOverview>();
+  return {
+    /** Returns the overview of a tenant. */
+    of(tenant: string): TenantOverview {
+      const usage = { email: 0, sms: 0, managed: 0, tests: 0, redeliveries: 0 };
+      const empty = { tenant, notifications: 0, tokens: 0, usage, alerts: {}, shadow: undefined };
+      const overview = overviews.get(tenant) ?? empty;
+      overviews.set(tenant, overview);
+      return overview;
+    },
+    all: () => [...overviews.values()].filter(({ tenant }) => tenant !== HEARTBEAT_TENANT),
+  };
+};
+
+/** The items of a table that an overview needs: a filter of the scan, and what adds an item. */
+type Source = { table: TableName; filter: string; values: Item; add: (pk: string, item: Item) => void };
+
+const sourcesOf = (overviews: ReturnType<typeof createOverviews>, nowMs: number): Source[] => {
+  const day = utcDay(nowMs);
+  return [
+    {
+      table: 'notifications',
+      filter: 'begins_with(pk, :prefix)',
+      values: { ':prefix': 'quota#' },
+      add: (pk, item) => {
+        overviews.of(pk.replace('quota#', '')).notifications = Math.max(0, counterItem.parse(item).used);
+      },
+    },
+    {
+      table: 'accounts',
+      filter: 'begins_with(pk, :prefix) OR contains(pk, :day)',
+      values: { ':prefix': 'account#', ':day': `#${day}#` },
+      add: (pk, item) => {
+        if (pk.startsWith('account#')) {
+          const { shadow } = accountItem.parse(item);
+          overviews.of(pk.replace('account#', '')).shadow = shadow && !isOver(shadow, nowMs) ? shadow : undefined;
+        }
+        const counter = usageCounters.find((name) => pk.startsWith(`${name}#${day}#`));
+        if (counter) overviews.of(pk.replace(`${counter}#${day}#`, '')).usage[counter] = counterItem.parse(item).used;
+      },
+    },
+    {
+      table: 'tokens',
+      filter: 'begins_with(pk, :prefix)',
+      values: { ':prefix': 'tenant#' },
+      add: (pk, item) => {
+        const { tokens } = tokenList.parse(item);
+        overviews.of(pk.replace('tenant#', '')).tokens = tokens.filter((token) => token.expires_at_ms > nowMs).length;
+      },
+    },
+    {
+      table: 'deliveries',
+      filter: 'created_at_ms >= :since AND attribute_not_exists(notice)',
+      values: { ':since': nowMs - DAY_MS },
+      add: (pk, item) => {
+        const { status } = deliveryItem.parse(item);
+        const { alerts } = overviews.of(parseDeliveryPartition(pk).tenant);
+        alerts[status] = (alerts[status] ?? 0) + 1;
+      },
+    },
+  ];
+};
+
+/**
+ * Reads the overviews of all tenants, in any order, by a scan of each table: eventually consistent, which costs half.
+ * Nothing else counts the alerts of one tenant, because metrics have no tenant.
+ */
+export const readOverviews = async (
+  session: Session,
+  { pace, nowMs, onProgress }: OverviewOptions,
+): Promise<TenantOverview[]> => {
+  const overviews = createOverviews();
+  for (const { table, filter, values, add } of sourcesOf(overviews, nowMs)) {
+    let scanned = 0;
+    const pages = paginateScan(
+      { client: session.documents },
+      {
+        TableName: tableOf(session, table),
+        FilterExpression: filter,
+        ExpressionAttributeValues: values,
+        ReturnConsumedCapacity: 'TOTAL',
+      },
+    );
+    for await (const { Items = [], ScannedCount = 0, ConsumedCapacity } of pages) {
+      for (const item of Items) add(String(item.pk), item);
+      scanned += ScannedCount;
+      onProgress(table, scanned);
+      await pace.spend(ConsumedCapacity?.CapacityUnits ?? 0);
+    }
+  }
+  return overviews.all();
+};

@@ -1,0 +1,193 @@
+import { endOfString, isJsonObject } from './json.ts';
+
+/** The fields of an alarm event that placeholders can name: those of the webhook payload, and the previous state. */
+export const templateFields = [
+  'event_id',
+  'log_entry_id',
+  'details',
+  'entity',
+  'check',
+  'alarm',
+  'tenant_id',
+  'previous_state',
+] as const;
+
+/** The values that the service derives from an alarm event, which placeholders name with `alert.` before them. */
+export const alertNames = [
+  'title',
+  'text',
+  'state',
+  'status',
+  'color',
+  'color_number',
+  'style',
+  'emoji',
+  'time',
+  'incident_key',
+] as const;
+
+/** The name of a derived value. */
+export type AlertName = (typeof alertNames)[number];
+
+/** A placeholder: the keys that lead to its value, from the alarm event or from `alert`. */
+export type Placeholder = {
+  readonly path: readonly string[];
+  /** Whether the value stands within a text, instead of being a JSON value. */
+  readonly isInText: boolean;
+};
+
+/** A part of a body: JSON text as it is sent, or a placeholder. */
+export type TemplatePart = string | Placeholder;
+
+/** A body that is no template. The message is a rule as it follows a field name. */
+export class BrokenTemplateError extends Error {
+  override readonly name = 'BrokenTemplateError';
+  /** The keys that lead to the text with the error. */
+  readonly path: readonly string[];
+
+  constructor(message: string, path: readonly string[] = []) {
+    super(message);
+    this.path = path;
+  }
+}
+
+/** The maximum depth of a body. Deeper ones would exceed the call stack. */
+const MAX_DEPTH = 100;
+
+const OPEN = '{{';
+const KEY = /[A-Za-z0-9_-]+/y;
+const SPACES = / */y;
+
+const MALFORMED =
+  'has a malformed placeholder: it must look like {{alarm.label}} or {{details.metrics["cpu.idle"].data}}, and \\{{ is a literal {{';
+const UNKNOWN = `has an unknown placeholder: its first name must be ${templateFields.join(', ')} or alert, followed by ${alertNames.join(', ')}`;
+
+const malformed = () => new BrokenTemplateError(MALFORMED);
+
+/** Returns the position after what a sticky pattern matches at a position. @throws BrokenTemplateError if nothing */
+const endOfMatch = (pattern: RegExp, text: string, start: number): number => {
+  pattern.lastIndex = start;
+  if (!pattern.test(text)) throw malformed();
+  return pattern.lastIndex;
+};
+
+const parseQuotedKey = (text: string): string => {
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    throw malformed();
+  }
+};
+
+/** Parses a path such as `details.metrics["cpu.idle"].data`. @throws BrokenTemplateError */
+const parsePath = (text: string, start: number): { path: string[]; end: number } => {
+  let end = endOfMatch(KEY, text, start);
+  const path = [text.slice(start, end)];
+  for (;;) {
+    const keyStart = end + 1;
+    if (text[end] === '.') {
+      end = endOfMatch(KEY, text, keyStart);
+      path.push(text.slice(keyStart, end));
+    } else if (text.startsWith('["', end)) {
+      const keyEnd = endOfString(text, keyStart);
+      path.push(parseQuotedKey(text.slice(keyStart, keyEnd)));
+      if (text[keyEnd] !== ']') throw malformed();
+      end = keyEnd + 1;
+    } else {
+      return { path, end };
+    }
+  }
+};
+
+const isKnown = ([first, second, ...rest]: readonly string[]): boolean =>
+  first === 'alert'
+    ? rest.length === 0 && alertNames.some((name) => name === second)
+    : templateFields.some((field) => field === first);
+
+/** Parses the placeholder whose braces open before `start`. @throws BrokenTemplateError */
+const parsePlaceholder = (text: string, start: number): { path: string[]; end: number } => {
+  const { path, end } = parsePath(text, endOfMatch(SPACES, text, start));
+  const close = endOfMatch(SPACES, text, end);
+  if (!text.startsWith('}}', close)) throw malformed();
+  if (!isKnown(path)) throw new BrokenTemplateError(UNKNOWN);
+  return { path, end: close + 2 };
+};
+
+/** Splits a text into literal texts and the paths of its placeholders. @throws BrokenTemplateError */
+const splitText = (text: string): (string | string[])[] => {
+  const parts: (string | string[])[] = [];
+  let position = 0;
+  for (let open = text.indexOf(OPEN); open !== -1; open = text.indexOf(OPEN, position)) {
+    const isEscaped = open > position && text[open - 1] === '\\';
+    parts.push(text.slice(position, isEscaped ? open - 1 : open));
+    if (isEscaped) {
+      parts.push(OPEN);
+      position = open + OPEN.length;
+    } else {
+      const { path, end } = parsePlaceholder(text, open + OPEN.length);
+      parts.push(path);
+      position = end;
+    }
+  }
+  return [...parts, text.slice(position)].filter((part) => part !== '');
+};
+
+/** Returns a text as it stands between the quotes of a JSON string. */
+export const escapedText = (text: string): string => JSON.stringify(text).slice(1, -1);
+
+/**
+ * Parses a body whose texts, but not its keys, may contain placeholders: `{{`, a path, `}}`. The parts in order, with a
+ * JSON value for each placeholder, are JSON. Takes time linear in the size of the body.
+ *
+ * @param body JSON, as `parseJson` returns it
+ * @throws BrokenTemplateError
+ */
+export const parseBodyTemplate = (body: unknown): TemplatePart[] => {
+  const parts: TemplatePart[] = [];
+  /** The keys that lead to the current value. */
+  const keys: string[] = [];
+
+  const addText = (text: string): void => {
+    const [first, ...rest] = splitText(text);
+    if (typeof first === 'object' && rest.length === 0) {
+      parts.push({ path: first, isInText: false });
+      return;
+    }
+    parts.push('"');
+    for (const part of first === undefined ? [] : [first, ...rest])
+      parts.push(typeof part === 'string' ? escapedText(part) : { path: part, isInText: true });
+    parts.push('"');
+  };
+
+  const addEntry = (start: string, key: string, value: unknown): void => {
+    parts.push(start);
+    keys.push(key);
+    add(value);
+    keys.pop();
+  };
+
+  const add = (value: unknown): void => {
+    if (keys.length > MAX_DEPTH) throw new BrokenTemplateError(`must not be nested deeper than ${MAX_DEPTH} levels`);
+    if (typeof value === 'string') {
+      addText(value);
+    } else if (Array.isArray(value)) {
+      parts.push('[');
+      for (const [index, entry] of value.entries()) addEntry(index > 0 ? ',' : '', String(index), entry);
+      parts.push(']');
+    } else if (isJsonObject(value)) {
+      parts.push('{');
+      for (const [index, [key, entry]] of Object.entries(value).entries())
+        addEntry(`${index > 0 ? ',' : ''}${JSON.stringify(key)}:`, key, entry);
+      parts.push('}');
+    } else {
+      parts.push(JSON.stringify(value));
+    }
+  };
+
+  try {
+    add(body);
+    return parts;
+  } catch (error) {
+    throw error instanceof BrokenTemplateError ? new BrokenTemplateError(error.message, keys) : error;
+  }
+};

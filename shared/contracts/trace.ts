@@ -1,0 +1,54 @@
+import * as z from 'zod/mini';
+
+/**
+ * The header `traceparent` of [W3C Trace Context](https://www.w3.org/TR/trace-context/). A version later than 00 may have
+ * more fields at its end.
+ */
+const TRACEPARENT = /^(?!ff|00.{53}.)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}(-[\x21-\x7e]*)?$/;
+
+/** W3C sets no maximum. Version 00 has 55 characters. */
+const MAX_TRACEPARENT_LENGTH = 256;
+
+/** A member of `tracestate`: a key, optionally with a tenant before `@`, and a value. */
+const MEMBER =
+  /^([a-z][a-z\d_*/-]{0,255}|[a-z\d][a-z\d_*/-]{0,240}@[a-z][a-z\d_*/-]{0,13})=([\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e])$/;
+
+/** The length that W3C requires of whoever forwards it. */
+const MAX_TRACESTATE_LENGTH = 512;
+const MAX_MEMBERS = 32;
+
+/** Members are separated by commas and white space, and may be empty. Each key occurs once. */
+const isTracestate = (text: string): boolean => {
+  const members = text
+    .split(',')
+    .map((member) => member.replace(/^[ \t]+|[ \t]+$/g, ''))
+    .filter((member) => member !== '');
+  const keys = members.map((member) => MEMBER.exec(member)?.[1]);
+  const isUnique = new Set(keys).size === keys.length;
+  return members.length > 0 && members.length <= MAX_MEMBERS && isUnique && !keys.includes(undefined);
+};
+
+const traceparent = z.string().check(z.maxLength(MAX_TRACEPARENT_LENGTH), z.regex(TRACEPARENT));
+const tracestate = z.string().check(z.maxLength(MAX_TRACESTATE_LENGTH), z.refine(isTracestate));
+
+/** The trace of the producer's request or job to which an alert belongs. */
+export const trace = z.object({
+  id: z.string().check(z.regex(/^[\da-f]{32}$/)),
+  /** The headers that HTTP receivers get. Absent in a notice, which has only the ID of the alert's trace. */
+  headers: z.optional(z.object({ traceparent, tracestate: z.exactOptional(tracestate) })),
+});
+
+/** The trace to which an alert belongs. `tracestate` is never stored, logged or shown. */
+export type Trace = z.infer<typeof trace>;
+
+/**
+ * Returns the trace that the headers, fields or message attributes of these names tell, or undefined without a valid
+ * `traceparent`. An invalid value counts as absent, because it must not prevent an alert.
+ */
+export const readTrace = (source: Readonly<Record<string, unknown>>): Trace | undefined => {
+  const parent = traceparent.safeParse(source.traceparent);
+  if (!parent.success) return undefined;
+  const state = tracestate.safeParse(source.tracestate);
+  const [, id = ''] = parent.data.split('-');
+  return { id, headers: { traceparent: parent.data, ...(state.success && { tracestate: state.data }) } };
+};

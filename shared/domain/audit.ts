@@ -1,0 +1,33 @@
+import { decodeTime, encodeTime, ulid } from 'ulid';
+import type { AuditRecord, StoredAudit } from '../contracts/audit.ts';
+
+const PREFIX = 'au';
+const TIME_LENGTH = 10;
+
+/** Returns the partition key of a tenant's audit entries. @param tenant undefined: what concerns the whole stack */
+export const auditPartition = (tenant: string | undefined): string =>
+  tenant === undefined ? 'operators' : `audit#${tenant}`;
+
+/** Returns the ID of a new audit entry: `au` and a ULID, so IDs sort by time. @param nowMs ms since the epoch */
+export const newAuditId = (nowMs: number): string => PREFIX + ulid(nowMs);
+
+/** Returns a text that sorts before the IDs of this time and later, and after all others. @param timeMs since the epoch */
+export const firstAuditId = (timeMs: number): string => PREFIX + encodeTime(timeMs, TIME_LENGTH);
+
+/** Returns an entry as tenants see it: without the IAM principal of an operator. */
+export const auditRecord = (stored: StoredAudit): AuditRecord => {
+  const { id, action, target_id = null, changed, actor } = stored;
+  const { request_id = null, ip_address = null, who = null, why = null } = stored;
+  return {
+    id,
+    timestamp: decodeTime(id.slice(PREFIX.length)),
+    action,
+    target_id,
+    changed,
+    actor: actor.type === 'token' ? actor : { type: actor.type, id: null, label: null },
+    request_id,
+    ip_address,
+    who,
+    why,
+  };
+};

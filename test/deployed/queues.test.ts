@@ -1,0 +1,71 @@
+import {
+  CreateQueueCommand,
+  DeleteQueueCommand,
+  GetQueueAttributesCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+  StartMessageMoveTaskCommand,
+} from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { until } from '../support/until.ts';
+
+const sqs = new SQSClient();
+/** Queues of their own: one whose messages SQS moves to the other after one receive. */
+const queues = { source: '', deadLetters: '', deadLettersArn: '' };
+
+const create = async (name: string, attributes: Record<string, string> = {}): Promise<{ url: string; arn: string }> => {
+  const QueueName = `MonitoringNotifications-${name}-${crypto.randomUUID()}`;
+  const { QueueUrl: url = '' } = await sqs.send(new CreateQueueCommand({ QueueName, Attributes: attributes }));
+  const { Attributes: { QueueArn: arn = '' } = {} } = await sqs.send(
+    new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['QueueArn'] }),
+  );
+  return { url, arn };
+};
+
+const receive = async (QueueUrl: string, VisibilityTimeout = 0): Promise<Message | undefined> => {
+  const { Messages: [message] = [] } = await sqs.send(
+    new ReceiveMessageCommand({
+      QueueUrl,
+      VisibilityTimeout,
+      WaitTimeSeconds: 5,
+      MessageAttributeNames: ['All'],
+      MessageSystemAttributeNames: ['All'],
+    }),
+  );
+  return message;
+};
+
+beforeAll(async () => {
+  const deadLetters = await create('dead');
+  const redrive = { deadLetterTargetArn: deadLetters.arn, maxReceiveCount: 1 };
+  const source = await create('source', { RedrivePolicy: JSON.stringify(redrive) });
+  Object.assign(queues, { source: source.url, deadLetters: deadLetters.url, deadLettersArn: deadLetters.arn });
+});
+afterAll(async () => {
+  for (const QueueUrl of [queues.source, queues.deadLetters]) await sqs.send(new DeleteQueueCommand({ QueueUrl }));
+  sqs.destroy();
+});
+
+/** What the retries and the redrive of crashed messages assume of AWS, and no document confirms. */
+describe('a standard queue', () => {
+  it('accepts a message with a group and a delay, and a redrive keeps its body, group and attributes', async () => {
+    const MessageAttributes = { waits: { DataType: 'Number', StringValue: '1' } };
+    const sent = { MessageBody: 'body', MessageGroupId: 'acme', DelaySeconds: 5, MessageAttributes };
+    await sqs.send(new SendMessageCommand({ QueueUrl: queues.source, ...sent }));
+    const first = await until(() => receive(queues.source));
+    expect(first.Attributes).toMatchObject({ MessageGroupId: 'acme' });
+    // The second receive moves the message.
+    await until(async () => {
+      await receive(queues.source);
+      return receive(queues.deadLetters);
+    });
+    await sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queues.deadLettersArn }));
+    expect(await until(() => receive(queues.source, 30))).toMatchObject({
+      Body: 'body',
+      Attributes: { MessageGroupId: 'acme' },
+      MessageAttributes,
+    });
+  });
+});

@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type AlarmEvent, alarmStates, webhookPayload } from '../../shared/contracts/alarm-event.ts';
+import { parseJson } from '../../shared/contracts/json.ts';
+import { parseNotification } from '../../shared/contracts/notification.ts';
+import { testEvent } from '../../shared/domain/test-event.ts';
+import { webhookBody } from '../../shared/domain/webhook-body.ts';
+import { readDocument } from '../support/documents.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
+import { receivers } from '../support/receivers.ts';
+import { rejectionDetails } from '../support/rejection.ts';
+
+const [, section = ''] = readDocument('docs/api.md').split('\n#### Recipes\n');
+/** The recipes of docs/api.md by name. */
+const recipes = new Map(
+  [...(section.split(/^#/m)[0] ?? '').matchAll(/^\*\*(.+?)\*\*[^`]*?(?:.|\n)*?^```json\n((?:.|\n)*?)^```$/gm)].map(
+    ([, name = '', json = '']) => [name, parseJson(json)],
+  ),
+);
+
+const bodyFor = (recipe: unknown, event: AlarmEvent): string =>
+  webhookBody(parseNotification(recipe).data?.webhook_request?.body, { event, eventTimeMs: EVENT_TIME_MS }) ?? '';
+
+const hostileTexts = [
+  '',
+  ' ',
+  '"',
+  '\\',
+  '\r\n',
+  '\0',
+  '\ud800',
+  '\u202e',
+  '{{alert.title}}',
+  '<!channel> <@U1> &amp;',
+  '@everyone',
+  '[link](https://evil.example)',
+  '<a href="https://evil.example">',
+  'l'.repeat(50_000),
+  '😀'.repeat(5_000),
+  '"'.repeat(5_000),
+];
+const values = fc.oneof(
+  fc.constantFrom<unknown>(...hostileTexts, null, 7, true, [], {}, ['a']),
+  fc.string({ unit: 'binary' }),
+);
+const ids = fc.constantFrom(...hostileTexts.filter((text) => text !== ''), 'en1');
+const events = fc.record({
+  state: fc.constantFrom(...alarmStates),
+  status: values,
+  label: values,
+  id: ids,
+  previous: values,
+  check: values,
+});
+
+describe('the recipes', () => {
+  it('are those of the receivers that the documentation names', () => {
+    expect([...recipes.keys()]).toEqual([...Object.keys(receivers), 'Bearer or Basic authentication']);
+  });
+
+  it.each([...recipes])('include a valid notification for %s', (_, recipe) => {
+    expect(rejectionDetails(parseNotification(recipe))).toBeUndefined();
+  });
+});
+
+describe.each(Object.entries(receivers))('%s', (name, rejectionOf) => {
+  const recipe = recipes.get(name);
+
+  it.each(alarmStates)('accepts the message of its recipe for the state %s, and of a test', (state) => {
+    const event = alarmEvent({ details: { ...alarmEvent().details, state } });
+    expect(rejectionOf(bodyFor(recipe, event))).toBeUndefined();
+    expect(rejectionOf(bodyFor(recipe, testEvent('acme', EVENT_TIME_MS)))).toBeUndefined();
+  });
+
+  it('accepts it whatever labels, IDs and values the event has', () => {
+    fc.assert(
+      fc.property(events, ({ state, status, label, id, previous, check }) => {
+        const event = alarmEvent({
+          details: { state, status, metrics: { [id]: { data: status, unit: label } } },
+          entity: { id, label },
+          alarm: { id, label },
+          check,
+          previous_state: previous,
+        });
+        expect(rejectionOf(bodyFor(recipe, event))).toBeUndefined();
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('rejects the usual payload', () => {
+    expect(rejectionOf(JSON.stringify(webhookPayload(alarmEvent())))).toBeDefined();
+  });
+});

@@ -1,0 +1,153 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { alertNames, templateFields } from '../../shared/contracts/body-template.ts';
+import { parseJson } from '../../shared/contracts/json.ts';
+import { webhookBody } from '../../shared/domain/webhook-body.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
+
+type Changes = Parameters<typeof alarmEvent>[0];
+
+const alertOf = (changes: Changes = {}) => ({ event: alarmEvent(changes), eventTimeMs: EVENT_TIME_MS });
+const render = (template: unknown, details: Record<string, unknown> = {}) =>
+  webhookBody(template, alertOf({ details: { state: 'CRITICAL', ...details } }));
+
+describe('a text that is one placeholder', () => {
+  it.each([
+    ['a text', '"a\\"b"'],
+    ['a number with 20 digits', '12345678901234567890'],
+    ['a number with a fraction of zero', '1.0'],
+    ['a boolean', 'false'],
+    ['an object with the key __proto__', '{"__proto__":{"a":1e400}}'],
+    ['a list', '[1,null]'],
+    ['null', 'null'],
+    ['a lone surrogate', '"\\ud800"'],
+  ])('becomes the value it names: %s', (_, json) => {
+    const value = parseJson(json);
+    expect(render({ v: '{{details.value}}' }, { value })).toBe(`{"v":${json}}`);
+    expect(render('{{details.value}}', { value })).toBe(json);
+  });
+
+  it.each([
+    'details.missing',
+    'details.missing.deeper',
+    'details.constructor',
+    'details.__proto__',
+    'details["toString"]',
+    'details.text.length',
+    'details.text.0',
+    'details.list.length',
+    'details.list.3',
+    'details.list.-1',
+    'details.list.map',
+    'details.number.rawJSON',
+    'previous_state.constructor',
+    'check',
+  ])('is null if only a prototype or nothing has %s', (path) => {
+    const details = { text: 'abc', list: [1, 2, 3], number: parseJson('12345678901234567890') };
+    const alert = alertOf({ details: { state: 'OK', ...details }, check: undefined });
+    expect(webhookBody([`{{${path}}}`], alert)).toBe('[null]');
+  });
+});
+
+describe('a placeholder within a text', () => {
+  it.each([
+    ['"x\\ny"', 'a x\ny'],
+    ['12345678901234567890', 'a 12345678901234567890'],
+    ['1.0', 'a 1.0'],
+    ['true', 'a true'],
+    ['null', 'a '],
+    ['{"b":[1.0,"\\""]}', 'a {"b":[1.0,"\\""]}'],
+  ])('becomes text, JSON for objects and lists, and nothing for null: %s', (json, text) => {
+    expect(JSON.parse(render('a {{details.value}}', { value: parseJson(json) }) ?? '')).toBe(text);
+  });
+
+  it('is nothing if its value is missing', () => {
+    expect(render('[{{details.missing}}]')).toBe('"[]"');
+  });
+
+  it('is not evaluated again', () => {
+    expect(render('{{details.value}} {{alert.state}}', { value: '{{alert.state}}' })).toBe(
+      '"{{alert.state}} CRITICAL"',
+    );
+  });
+});
+
+const texts = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom('"', '\\', '\r\n', '{{', '}}', '\\{{', '\ud800', '\udc00', '</script>', '\u2028', '{{alarm.label}}'),
+);
+const values = fc.oneof(texts, fc.jsonValue({ stringUnit: 'binary' }));
+const placeholders = fc.constantFrom(
+  ...[
+    ...templateFields,
+    'details.value',
+    'details.value.0',
+    'entity.label',
+    ...alertNames.map((name) => `alert.${name}`),
+  ].map((path) => `{{${path}}}`),
+);
+/** Any text as a literal of a template. */
+const literals = texts.map((text) => text.replaceAll('{{', '\\{{').replace(/\{$/, ''));
+const templateTexts = fc.array(fc.oneof(placeholders, literals), { maxLength: 5 }).map((parts) => parts.join(' '));
+/** Node.js 24 confuses keys such as `"` and `\\` when it parses JSON, so these are not arbitrary. */
+const keys = fc.constantFrom('a', '0', '__proto__', 'constructor', '{{alarm.label}}', '{{', 'a "quote"\n', 'ü');
+const { template: templates } = fc.letrec((tie) => ({
+  template: fc.oneof(
+    { depthSize: 'small' },
+    templateTexts,
+    fc.constantFrom(null, true, 1.5),
+    fc.array(tie('template'), { maxLength: 4 }),
+    fc.dictionary(keys, tie('template'), { maxKeys: 4 }),
+  ),
+}));
+
+describe('any body', () => {
+  it('is valid JSON with the structure and keys of its template, whatever the event contains', () => {
+    const shapeOf = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(shapeOf);
+      if (typeof value !== 'object' || value === null) return 0;
+      return Object.entries(value).map(([key, entry]) => [key, shapeOf(entry)]);
+    };
+    /** A body in which no text is only a placeholder has the shape of its template. */
+    const inTexts = (template: unknown): unknown => {
+      if (typeof template === 'string') return `-${template}`;
+      if (Array.isArray(template)) return template.map(inTexts);
+      if (typeof template !== 'object' || template === null) return template;
+      return Object.fromEntries(Object.entries(template).map(([key, entry]) => [key, inTexts(entry)]));
+    };
+    fc.assert(
+      fc.property(templates, values, texts, (template, value, label) => {
+        const alert = alertOf({ details: { state: 'WARNING', value }, entity: { id: 'en', label } });
+        expect(() => JSON.parse(webhookBody(template, alert) ?? '')).not.toThrow();
+        const body: unknown = JSON.parse(webhookBody(inTexts(template), alert) ?? '');
+        expect(shapeOf(body)).toEqual(shapeOf(inTexts(template)));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is its template if that has no placeholders', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const json = JSON.stringify(value).replaceAll('{{', '{ {');
+        expect(render(parseJson(json))).toBe(JSON.stringify(parseJson(json)));
+      }),
+    );
+  });
+
+  it('has at most 256 KB', () => {
+    const frame = '"-"'.length;
+    expect(render('-{{details.value}}', { value: 'v'.repeat(256 * 1024 - frame) })).toHaveLength(256 * 1024);
+    expect(render('-{{details.value}}', { value: 'v'.repeat(256 * 1024 - frame + 1) })).toBeUndefined();
+    expect(render('-{{details.value}}', { value: 'ä'.repeat(128 * 1024) })).toBeUndefined();
+  });
+
+  it('takes bounded time for thousands of placeholders with large values', () => {
+    const value = { list: Array.from({ length: 20_000 }, (_, index) => ({ [`key${index}`]: 'v'.repeat(20) })) };
+    expect(render('{{details}}'.repeat(1_400), { value })).toBeUndefined();
+    const label = 'l'.repeat(800_000);
+    const alert = alertOf({ entity: { id: 'en', label }, details: { state: 'OK', value } });
+    expect(webhookBody('{{alert.title}}'.repeat(1_000), alert)?.length).toBe(150_002);
+    expect(JSON.parse(render('{{alert.state}}{{details.x}}'.repeat(10_000)) ?? '')).toBe('CRITICAL'.repeat(10_000));
+  });
+});

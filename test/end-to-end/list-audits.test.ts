@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import type { AuditedEndpoint } from '../../shared/contracts/audit.ts';
+import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
+import { type Client, isLocal, newClient, webhook } from './support/api.ts';
+import { collectionsOf } from './support/collections.ts';
+import { deliveries, sendEvents } from './support/pipeline.ts';
+
+const { list, follow } = collectionsOf(
+  z.looseObject({
+    id: z.string(),
+    timestamp: z.number(),
+    actor: z.looseObject({ type: z.string() }),
+    action: z.string(),
+    target_id: z.string().nullable(),
+    changed: z.array(z.string()),
+  }),
+);
+
+const MARKER = 'marker-of-a-value';
+const attributes = { ...webhook, label: MARKER, metadata: { [MARKER]: MARKER } };
+
+/** Returns the entries of what tokens changed, without the tokens that operators issued. */
+const audits = async (client: Client) =>
+  (await follow(client, '/audits')).filter(({ actor }) => actor.type === 'token');
+
+/** Returns the action, target and changed attributes of each entry. */
+const changes = async (client: Client) =>
+  (await audits(client)).map(({ action, target_id, changed }) => [action, target_id, changed]);
+
+describe.runIf(isLocal)('the audit', () => {
+  it('has one entry for every operation that is not a read, without a value', async () => {
+    const client = await newClient();
+    const sink = await openSink((response) => response.writeHead(410).end());
+    const id = await client.create({ ...attributes, details: { url: `${sink.url}/${MARKER}` } });
+    const event = newAlarmEvent(client.tenant, [id]);
+    await sendEvents([event]);
+    await until(
+      async () => (await deliveries(client.tenant, id)).some(({ status }) => status === 'failed') || undefined,
+    );
+    await client.put(`/notifications/${id}`, { ...attributes, label: `${MARKER} 2`, details: { url: sink.url } });
+    await client.post(`/notifications/${id}/test`);
+    await client.post('/test-notification', { type: 'webhook', details: { url: sink.url } });
+    await client.post(`/notifications/${id}/redeliver`, { event_id: event.event_id });
+    await client.delete(`/notifications/${id}`);
+    await client.put('/account', { technical_contacts: [`${MARKER}@example.com`], webhook_token: MARKER });
+    await client.post('/account/rotate-signing-secret');
+    const { body } = await client.post('/tokens', { label: MARKER, role: 'observer' });
+    const tokenId = String(Object(body).id);
+    await client.delete(`/tokens/${tokenId}`);
+
+    const expected: Record<AuditedEndpoint, [string | null, string[]]> = {
+      'create-notification': [id, ['label', 'type', 'details', 'metadata']],
+      'update-notification': [id, ['label', 'details']],
+      'test-notification': [id, []],
+      'test-new-notification': [null, []],
+      redeliver: [id, []],
+      'delete-notification': [id, []],
+      'update-account': [client.tenant, ['technical_contacts', 'webhook_token']],
+      'rotate-signing-secret': [client.tenant, ['webhook_signing_secrets']],
+      'create-token': [tokenId, ['label', 'role', 'expires_at']],
+      'revoke-token': [tokenId, []],
+    };
+    expect(Object.keys(expected).toSorted()).toEqual(
+      endpointNames.filter((name) => endpoints[name].method !== 'GET').toSorted(),
+    );
+    expect(await changes(client)).toEqual(
+      Object.entries(expected).map(([action, [target, changed]]) => [action, target, changed]),
+    );
+    expect((await client.get('/audits')).text).not.toContain(MARKER);
+  });
+});
+
+describe('the audit', () => {
+  it('names the token, the request, and the query parameters _who and _why', async () => {
+    const client = await newClient();
+    const { headers } = await client.post('/notifications?_who=jane&_why=New%20rota%0a', webhook);
+    const [token] = await collectionsOf(z.looseObject({ id: z.string() })).follow(client, '/tokens');
+    expect(await audits(client)).toMatchObject([
+      {
+        id: expect.stringMatching(/^au/),
+        target_id: headers.get('location')?.split('/').at(-1),
+        actor: { type: 'token', id: token?.id, label: 'test' },
+        request_id: expect.stringMatching(/./),
+        ip_address: expect.stringMatching(/^[\d.:a-f]+$/),
+        who: 'jane',
+        why: 'New rota\ufffd',
+      },
+    ]);
+  });
+
+  it('has no entry for requests that are refused, and for updates that change nothing', async () => {
+    const client = await newClient();
+    const observer = await newClient('observer', client.tenant);
+    const id = await client.create(webhook);
+    const before = await audits(client);
+    const statuses = [
+      await client.post('/notifications', { ...webhook, label: '' }),
+      await client.put(`/notifications/${id}`, { type: 'sms' }),
+      await client.put('/notifications/ntTechnicalContactsEmail', { label: 'x' }),
+      await client.delete('/notifications/nt01M7W08F9Z4XGJJRVYEZQFE9R1'),
+      await client.post('/notifications/nt01M7W08F9Z4XGJJRVYEZQFE9R1/test'),
+      await client.post(`/notifications/${id}/redeliver`, { event_id: 'unknown' }),
+      await client.delete('/tokens/tk01M7ZZ2AQ9MC8P6P3KH5Y23K83'),
+      await observer.post('/notifications', webhook),
+      await client.put(`/notifications/${id}`, {}),
+      await client.put(`/notifications/${id}`, webhook),
+      await client.put('/account', {}),
+      await client.post(`/notifications/${id}/redeliver`, { since: 0 }),
+    ].map(({ status }) => status);
+    expect(statuses).toEqual([400, 400, 403, 404, 404, 404, 404, 403, 204, 204, 204, 202]);
+    expect(await audits(client)).toEqual(before);
+  });
+
+  it('is for admins of the tenant', async () => {
+    const client = await newClient();
+    await client.create(webhook);
+    for (const role of ['creator', 'observer'] as const) {
+      expect((await (await newClient(role, client.tenant)).get('/audits')).status).toBe(403);
+    }
+    expect(await audits(await newClient())).toEqual([]);
+  });
+
+  it('is paged in both directions, with the parameters of existing clients', async () => {
+    const client = await newClient();
+    for (let count = 0; count < 6; count++) await client.create(webhook);
+    const all = await follow(client, '/audits');
+    const times = all.map(({ timestamp }) => timestamp);
+    expect(times).toEqual(times.toSorted((one, other) => one - other));
+    expect(await follow(client, '/audits?limit=200')).toEqual(all);
+    for (const limit of [1, 3, 7]) {
+      expect(await follow(client, `/audits?limit=${limit}`)).toEqual(all);
+      expect(await follow(client, `/audits?limit=${limit}&reverse=True`)).toEqual(all.toReversed());
+    }
+    const { metadata } = await list(client, '/audits?limit=2&reverse=true');
+    expect(metadata).toMatchObject({ count: 2, limit: 2, marker: null, next_marker: all.at(-3)?.id });
+  });
+
+  it('is limited to a range of times in ms', async () => {
+    const client = await newClient();
+    await client.create(webhook);
+    const [entry] = await audits(client);
+    const at = entry?.timestamp ?? 0;
+    const inRange = async (query: string) => (await list(client, `/audits?${query}`)).values.map(({ id }) => id);
+    expect(await inRange(`from=${at}`)).toContain(entry?.id);
+    expect(await inRange(`to=${at}`)).toContain(entry?.id);
+    expect(await inRange(`from=${at + 1}`)).not.toContain(entry?.id);
+    const { status, body } = await client.get(`/audits?from=${Math.floor(at / 1_000)}`);
+    expect([status, body]).toEqual([
+      400,
+      expect.objectContaining({ details: expect.stringContaining('milliseconds') }),
+    ]);
+  });
+});

@@ -1,0 +1,81 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { useStarted } from '../support/use-started.ts';
+import { PRINCIPAL, startAwsStub } from './aws-stub.ts';
+import { commandLine, useDirectory } from './command-line.ts';
+
+const directory = useDirectory();
+const run = commandLine(directory);
+
+/** The bodies of the writes to DynamoDB and of the other changes, by action, in order. */
+const changes: { action: string; body: string }[] = [];
+const stsFailure =
+  '<ErrorResponse><Error><Code>ExpiredToken</Code><Message>The token has expired.</Message></Error></ErrorResponse>';
+let isExpired = false;
+const record = (action: string) => (body: string) => {
+  changes.push({ action, body });
+  return {};
+};
+const aws = useStarted(
+  () =>
+    startAwsStub({
+      GetCallerIdentity: () => (isExpired ? stsFailure : `<Arn>${PRINCIPAL}</Arn>`),
+      TransactWriteItems: record('TransactWriteItems'),
+      PutItem: record('PutItem'),
+      PurgeQueue: record('PurgeQueue'),
+    }),
+  ({ stop }) => stop(),
+);
+const ops = (command: string) => run(`${command} --stack Prod`, { env: aws.env });
+
+beforeEach(() => {
+  changes.length = 0;
+  isExpired = false;
+});
+
+const commands = [
+  ['token create --tenant acme --role admin --label marker', 'create-token', 'audit#acme'],
+  ['account set acme --contact marker@example.com', 'update-account', 'audit#acme'],
+  ['account limits acme smsPerTenantPerDay=7', 'update-account', 'audit#acme'],
+  ['account shadow acme on', 'update-account', 'audit#acme'],
+  ['account rotate-signing-secret acme', 'rotate-signing-secret', 'audit#acme'],
+  ['account recount acme', 'recount-notifications', 'audit#acme'],
+  ['dead-letters redrive sms', 'redrive-dead-letters', 'operators'],
+  ['dead-letters purge sms --yes', 'purge-dead-letters', 'operators'],
+  ['tenant delete acme --yes', 'delete-tenant', 'operators'],
+] as const;
+
+/** Returns the audit entries in a request. */
+const entriesIn = (body: string): unknown[] => {
+  const { TransactItems, ...single } = JSON.parse(body);
+  const puts: unknown[] = TransactItems ? TransactItems.map(({ Put }: { Put: unknown }) => Put) : [single];
+  return puts.filter((put) => Object(put).TableName === 'audits');
+};
+
+describe('an operator', () => {
+  it.each(commands)('who runs %s is recorded by IAM principal', async (command, action, partition) => {
+    await ops(command);
+    const entries = changes.filter(({ action: name }) => name !== 'PurgeQueue').flatMap(({ body }) => entriesIn(body));
+    expect(entries).toEqual([
+      expect.objectContaining({
+        Item: expect.objectContaining({
+          pk: { S: partition },
+          action: { S: action },
+          actor: { M: { type: { S: 'operator' }, principal: { S: PRINCIPAL } } },
+        }),
+      }),
+    ]);
+    expect(JSON.stringify(entries)).not.toContain('marker');
+  });
+
+  it('is recorded before what changes no table', async () => {
+    await ops('dead-letters purge sms --yes');
+    expect(changes.map(({ action }) => action)).toEqual(['PutItem', 'PurgeQueue']);
+  });
+
+  it.each(commands)('whose IAM principal is unknown changes nothing: %s', async (command) => {
+    isExpired = true;
+    const { code, err } = await ops(command);
+    expect([code, err]).toEqual([1, expect.stringContaining('The AWS credentials have expired')]);
+    expect(changes).toEqual([]);
+  });
+});

@@ -1,0 +1,16 @@
+import type { Audit } from '../../shared/adapters/audits/audit-log.ts';
+import { auditPartition, newAuditId } from '../../shared/domain/audit.ts';
+
+const actor = { type: 'operator', principal: 'test' };
+
+/** Records changes of a tenant in a table, for an hour. */
+export const auditIn =
+  (TableName: string, tenant = 'test'): Audit =>
+  (change) => {
+    const nowMs = Date.now();
+    const ttl = Math.ceil(nowMs / 1_000) + 3_600;
+    return { Put: { TableName, Item: { pk: auditPartition(tenant), sk: newAuditId(nowMs), ...change, actor, ttl } } };
+  };
+
+/** Records changes in the table of `useDatabase`. */
+export const audit = auditIn('audits');
