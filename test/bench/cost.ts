@@ -96,7 +96,8 @@ export const benchCost = async (): Promise<Section> => {
 /** Returns the table of docs/benchmarks.md. */
 export const costSection = (measured: MeasuredUnits, times: readonly string[]): Section => {
   const onlyWebhooks = new Map<NotificationTypeId, number>([['webhook', 1]]);
-  const mix = new Map(notificationTypeIds.map((type) => [type, 1 / notificationTypeIds.length]));
+  const types = notificationTypeIds.filter((type) => measured.senders[type]);
+  const mix = new Map(types.map((type) => [type, 1 / types.length]));
   const rows = [
     { name: 'one webhook each, batches of 10', batch: 10, shares: onlyWebhooks },
     { name: 'one webhook each, batches of 1', batch: 1, shares: onlyWebhooks },
