@@ -30,7 +30,7 @@ export const handler = endpoint(
   },
   async ({ attributes, collectionUrl }, caller) => {
     const { tenant } = caller;
-    const id = await notifications.create(tenant, attributes, audits.by(caller), await limitOf(tenant));
+    const id = await notifications.create(tenant, attributes, audits.by(caller), limitOf(tenant));
     return locationResponse(201, `${collectionUrl}/${id}`);
   },
 );

@@ -1,6 +1,7 @@
 /** `npm start`: runs the stack on this machine (CONTRIBUTING.md#local-stack). */
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
+import { addSetting } from './settings.ts';
 import type { LocalStack, Ready } from './stack.ts';
 
 // The environment of each function also sets this, but all worker threads share the pool, whose size is fixed at first
@@ -30,12 +31,6 @@ const readBasePath = (text: string): string => {
   if (text === '/' || text === '') return '';
   if (/^(\/[\w.~-]+)+\/?$/.test(text)) return text.replace(/\/$/, '');
   throw new InvalidArgumentError('It must start with / and contain only letters, digits and . _ ~ - between slashes.');
-};
-
-const addSetting = (text: string, settings: Record<string, string>): Record<string, string> => {
-  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
-  if (name !== undefined && value !== undefined) return { ...settings, [name]: value };
-  throw new InvalidArgumentError('It must have the form name=value.');
 };
 
 const print = (line: string): void => {

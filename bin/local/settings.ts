@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from 'commander';
 import { HEARTBEAT_TENANT } from '../../shared/contracts/alarm-event.ts';
 
 /**
@@ -27,3 +28,10 @@ export const localSettings = (options: {
   ...(options.strictEgress ? {} : { egressAllow: '127.0.0.0/8,::1/128' }),
   ...options.settings,
 });
+
+/** Adds a setting of the form `name=value` (the argument of `-c`). @throws InvalidArgumentError */
+export const addSetting = (text: string, settings: Record<string, string>): Record<string, string> => {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name !== undefined && value !== undefined) return { ...settings, [name]: value };
+  throw new InvalidArgumentError('It must have the form name=value.');
+};

@@ -61,7 +61,7 @@ describe('the plan of a template', () => {
       {
         name: 'Report',
         arn: 'arn:aws:scheduler:us-east-1:000000000000:schedule/default/Report',
-        isEnabled: true,
+        isEnabled: false,
         periodMs: 300_000,
         service: 'sqs',
         action: 'SendMessage',

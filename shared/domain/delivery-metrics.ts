@@ -127,9 +127,10 @@ export const deliveryCounts = ({ attemptOutcome, cause, hasOlderTimestamp }: Set
   ...(hasOlderTimestamp ? ['older_timestamp' as const] : []),
 ];
 
-/** The outcomes that end a delivery, and those of a delivery that was planned again. */
+/** The outcomes that end a delivery. */
 const totalOfOutcome: Partial<Record<MessageOutcome, DeliveryTotal>> = {
   delivered: 'deliveries_delivered',
+  unrecorded: 'deliveries_delivered',
   dead_lettered: 'deliveries_failed',
   superseded: 'deliveries_superseded',
   cancelled: 'deliveries_cancelled',

@@ -6,6 +6,7 @@ import type { DeadLetterCause, FailureReason } from '../contracts/outcomes.ts';
 import { readTrace } from '../contracts/trace.ts';
 import { type SharedBody, sharedBody } from './delivery-message.ts';
 import { checkEvent, type EventFindings, type EventIds, readableIds } from './event-findings.ts';
+import { isHeartbeat } from './heartbeat.ts';
 import { isStateChange, plannedNotifications } from './routing.ts';
 
 /** An event and the notifications to deliver it to. */
@@ -87,7 +88,8 @@ const isMeantAsContinuation = (value: unknown): boolean =>
 
 const continuePlan = (value: unknown, { receivedAtMs }: ReceivedMessage): PlannedEvent | InvalidEvent => {
   const parsed = continuation.safeParse(value);
-  if (!parsed.success) return serviceError('the continuation is not valid');
+  // Heartbeats have no continuation: a producer would have sent it.
+  if (!parsed.success || isHeartbeat(parsed.data.event)) return serviceError('the continuation is not valid');
   const { event } = parsed.data;
   const {
     ids,

@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs';
+import * as z from 'zod';
+import { type MeasuredUnits, type UnitsByBatch, writeMeasuredUnits } from '../../bin/cost/measured-units.ts';
+import { billOf, billParts, sum, total, type Units } from '../../bin/cost/units.ts';
+import { usagePerEvent } from '../../bin/cost/usage.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { type FunctionName, senderName } from '../../shared/environment.ts';
+import { senderName } from '../../shared/environment.ts';
 import { startFunctions } from './support/functions.ts';
-import { meter } from './support/meter.ts';
-import { billParts, billPerMillion, sum, total, type Units } from './support/prices.ts';
 import type { Section } from './support/report.ts';
 import { sqsBatch } from './support/sqs-batch.ts';
 
@@ -15,28 +18,33 @@ const BATCHES = 40;
  */
 const WARM_UP_BATCHES = 200;
 
-/** What the producer's message requires. Its group is the tenant (docs/api.md#alarm-events). */
-const PRODUCER = meter('SendMessage', { MessageBody: '{}', MessageGroupId: 'tenant' });
-
-/** The average units of a message, and the average billed time of a batch. */
-type Measured = { units: Units; batchMs: number };
+const MILLION = 1_000_000;
 
 const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
 
+const mean = (values: readonly number[]) => values.reduce((left, right) => left + right, 0) / values.length;
+
+const { version } = z.object({ version: z.string() }).parse(JSON.parse(readFileSync('package.json', 'utf8')));
+
 /**
  * Measures the dollars per million alarm events, from the AWS requests that the deployed bundles make, the items they
- * write, the bytes they log, and their time with the CPU share that they have on Lambda.
+ * write, the bytes they log, and their time with the CPU share that they have on Lambda. Records the measured units for
+ * `npm run cost`.
  */
 export const benchCost = async (): Promise<Section> => {
   const { aws, receiver, functionNamed, start, stop } = await startFunctions({ ...LATENCIES, isMetered: true });
+  const times: string[] = [];
 
-  const measure = async (name: FunctionName, type: NotificationTypeId, batchSize: number): Promise<Measured> => {
-    const found = functionNamed(name);
+  /** Returns the units of a message, of dispatch unless it is for one sender. */
+  const measureBatches = async (
+    batchSize: number,
+    types: readonly NotificationTypeId[],
+    sender?: NotificationTypeId,
+  ) => {
+    const found = functionNamed(sender ? senderName(sender) : 'dispatch-alarm-events');
     const started = start(found, { isHeapLimited: true });
-    const isForDispatch = name === 'dispatch-alarm-events';
-    const typeIndex = String(notificationTypeIds.indexOf(type));
-    const run = (count: number) =>
-      started.invoke(Array.from({ length: count }, () => sqsBatch({ batchSize, typeIndex, isForDispatch })));
+    const batch = { batchSize, types, isForDispatch: !sender, planSize: types.length };
+    const run = (count: number) => started.invoke(Array.from({ length: count }, () => sqsBatch(batch)));
     await run(WARM_UP_BATCHES);
     started.limitCpu();
     await Promise.all([aws.counts(), receiver.counts()]);
@@ -45,12 +53,13 @@ export const benchCost = async (): Promise<Section> => {
     await started.stop();
     const messages = batchSize * BATCHES;
     const { SendEmail = 0, Publish = 0, sqsFairMessages = 0 } = counts;
-    // Each message is sent once: by HTTP, SES, SNS, or to the queue of its type.
+    // Each delivery is sent once: by HTTP, SES, SNS, or to the queue of its type.
     const sentCount = requests + SendEmail + Publish + sqsFairMessages;
-    if (sentCount !== messages) throw new Error(`${name} sent ${sentCount} of ${messages} messages.`);
-    const mean = (values: readonly number[]) => values.reduce((left, right) => left + right, 0) / values.length;
+    const expected = messages * types.length;
+    if (sentCount !== expected) throw new Error(`${found.name} sent ${sentCount} of ${expected} messages.`);
     // Lambda bills whole milliseconds. It logs only invocations that fail.
     const batchMs = mean(invocations.map(({ ms }) => Math.ceil(ms)));
+    times.push(`${found.name}, ${types.length} × ${batchSize}: ${batchMs.toFixed(0)} ms`);
     const perBatch: Partial<Units> = {
       lambdaRequests: 1,
       // Lambda receives and deletes each batch.
@@ -58,43 +67,54 @@ export const benchCost = async (): Promise<Section> => {
       logBytes: mean(invocations.map(({ logBytes }) => logBytes)),
       lambdaGbSeconds: (batchMs / 1_000) * (found.memoryMb / 1_024),
     };
-    return { units: sum([counts, 1 / messages], [perBatch, 1 / batchSize]), batchMs };
+    return sum([counts, 1 / messages], [perBatch, 1 / batchSize]);
   };
 
-  const rows: string[][] = [];
-  const addRow = (name: string, senderUnits: Units, dispatch: Measured): void => {
-    const units = sum([PRODUCER, 1], [dispatch.units, 1], [senderUnits, 1]);
-    const bill = billPerMillion(units);
-    const emailAndSms = bill.emailAndSms > 0 ? dollars(bill.emailAndSms) : '–';
-    rows.push([name, ...billParts.map((part) => dollars(bill[part])), dollars(total(bill)), emailAndSms]);
-  };
-  const times: string[] = [];
+  const measure = async (
+    ...batch: [types: NotificationTypeId[], sender?: NotificationTypeId]
+  ): Promise<UnitsByBatch> => ({
+    batchOf1: await measureBatches(1, ...batch),
+    batchOf10: await measureBatches(10, ...batch),
+  });
+
   try {
-    for (const batchSize of [1, 10]) {
-      const dispatch = await measure('dispatch-alarm-events', 'webhook', batchSize);
-      const sender = await measure('send-webhook', 'webhook', batchSize);
-      addRow(`one webhook each, batches of ${batchSize}`, sender.units, dispatch);
-      const [dispatchMs, senderMs] = [dispatch, sender].map(({ batchMs }) => batchMs.toFixed(0));
-      times.push(
-        `A batch of ${batchSize} takes ${dispatchMs} ms in dispatch and ${senderMs} ms in the webhook sender.`,
-      );
-      if (batchSize === 1) continue;
-      const types: Units[] = [];
-      for (const type of notificationTypeIds) types.push((await measure(senderName(type), type, batchSize)).units);
-      const mix = sum(...types.map((units) => [units, 1 / types.length] as const));
-      addRow(`a mix of all types, batches of ${batchSize}`, mix, dispatch);
-    }
+    const dispatch = {
+      oneDestination: await measure(['webhook']),
+      twoDestinations: await measure(['webhook', 'email']),
+    };
+    const senders: MeasuredUnits['senders'] = {};
+    for (const type of notificationTypeIds) senders[type] = await measure([type], type);
+    const date = new Date().toISOString().slice(0, 10);
+    const measured: MeasuredUnits = { version, date, ...LATENCIES, dispatch, senders };
+    writeMeasuredUnits(measured);
+    return costSection(measured, times);
   } finally {
     stop();
   }
+};
+
+/** Returns the table of docs/benchmarks.md. */
+export const costSection = (measured: MeasuredUnits, times: readonly string[]): Section => {
+  const onlyWebhooks = new Map<NotificationTypeId, number>([['webhook', 1]]);
+  const types = notificationTypeIds.filter((type) => measured.senders[type]);
+  const mix = new Map(types.map((type) => [type, 1 / types.length]));
+  const rows = [
+    { name: 'one webhook each, batches of 10', batch: 10, shares: onlyWebhooks },
+    { name: 'one webhook each, batches of 1', batch: 1, shares: onlyWebhooks },
+    { name: 'a mix of all types, batches of 10', batch: 10, shares: mix },
+  ].map(({ name, ...load }) => {
+    const bill = billOf(sum([usagePerEvent(measured, { ...load, destinations: 1 }), MILLION]));
+    const emailAndSms = bill.emailAndSms > 0 ? dollars(bill.emailAndSms) : '–';
+    return [name, ...billParts.map((part) => dollars(bill[part])), dollars(total(bill)), emailAndSms];
+  });
   return {
     title: 'Dollars per million alarm events with one notification each',
     columns: ['', ...billParts, 'total', 'email and SMS'],
     rows,
     note: [
-      `Receivers respond after ${LATENCIES.receiverLatencyMs} ms, AWS after ${LATENCIES.awsLatencyMs} ms.`,
-      ...times,
+      `Receivers respond after ${measured.receiverLatencyMs} ms, AWS after ${measured.awsLatencyMs} ms.`,
       'Time is billed time with the CPU share of each function. Not included: the storage of records.',
+      `Batches (destinations × messages): ${times.join('; ')}.`,
     ].join(' '),
   };
 };

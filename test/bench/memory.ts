@@ -19,10 +19,9 @@ const largestBatches = new Map<string, () => object>([
     'dispatch-alarm-events',
     () => sqsBatch({ batchSize: 10, planSize: 10_000, zoneBytes: 6 * 1_024, isForDispatch: true }),
   ],
-  ...notificationTypeIds.map((type, index): [string, () => object] => [
+  ...notificationTypeIds.map((type): [string, () => object] => [
     senderName(type),
-    () =>
-      sqsBatch({ batchSize: RETRIES, typeIndex: String(index), zoneBytes: Math.floor(BATCH_BYTES / RETRIES / ZONES) }),
+    () => sqsBatch({ batchSize: RETRIES, types: [type], zoneBytes: Math.floor(BATCH_BYTES / RETRIES / ZONES) }),
   ]),
 ]);
 

@@ -60,6 +60,7 @@ describe('the metrics of a settled message', () => {
 describe('the totals of deliveries', () => {
   it.each([
     ['delivered', true, 'deliveries_delivered'],
+    ['unrecorded', true, 'deliveries_delivered'],
     ['dead_lettered', true, 'deliveries_failed'],
     ['superseded', false, 'deliveries_superseded'],
     ['cancelled', false, 'deliveries_cancelled'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { alarmMetricCount, idleBill, idleTotal } from '../../bin/cost/idle-bill.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { alarmMetricCount, idleBill, idleTotal } from '../support/idle-bill.ts';
 import { synthesize } from '../support/stack.ts';
 
 /** The types beyond the eight of the interface: each has two queues with pollers, and an alarm reads its age. */

@@ -567,6 +567,18 @@ describe('event trace', () => {
     );
   });
 
+  it('shows the escalation of an event whose plan lists only unknown notifications, by message ID', async () => {
+    const { out } = await ops(['event', 'example', '--notification', 'ntUnknown']);
+    const unknown = JSON.stringify({ ...JSON.parse(out), alarm: { id: 'alUnknown' } });
+    const id = await sendRaw(unknown);
+    const [found] = await until(async () => {
+      const all = await traced(`${id} --tenant acme`).catch(() => []);
+      return (all[0]?.timeline ?? []).length >= 2 && all;
+    });
+    expect(found).toMatchObject({ tenant: 'acme', event: null, producer_message_id: id });
+    expect(found?.timeline[0]).toMatchObject({ step: 'escalation', result: 'unreached' });
+  });
+
   it('shows deliveries to a deleted notification if they are named', async () => {
     const deleted = await create('deleted', 'email', { address: 'deleted@example.com' });
     const id = await sendExample(deleted);

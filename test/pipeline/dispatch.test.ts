@@ -602,4 +602,12 @@ describe('a heartbeat', () => {
       expect(deadLetters).toMatchObject([{ cause: 'producer', detail: 'tenant_id must not be the reserved one' }]);
     },
   );
+
+  it('of a producer is dead-lettered as a continuation', async () => {
+    const { dispatch, deliveries, deadLetters } = setUp();
+    const { notification_plan: _, ...event } = heartbeatEvent('d32c5kddcf5bb8c3', '2026-01-01T00:00:00Z');
+    const rest = { ids: ['nt00000000000000000HEARTBEAT'], is_partly_sent: false, accepted_at_ms: NOW_MS };
+    await dispatch({ Records: [continuationMessage(JSON.stringify({ continuation: rest, event }))] });
+    expect([deliveries(), deadLetters]).toMatchObject([[], [{ reason: 'malformed' }]]);
+  });
 });

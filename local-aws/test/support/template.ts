@@ -81,6 +81,8 @@ export const template = {
       Properties: {
         FlexibleTimeWindow: { Mode: 'OFF' },
         ScheduleExpression: 'rate(5 minutes)',
+        // So that tests of queues receive only their own messages.
+        State: 'DISABLED',
         Target: {
           Arn: { 'Fn::Join': ['', ['arn:', { Ref: 'AWS::Partition' }, ':scheduler:::aws-sdk:sqs:sendMessage']] },
           Input: { 'Fn::Join': ['', ['{"QueueUrl":"', { Ref: 'Jobs' }, '","MessageBody":"report"}']] },

@@ -130,16 +130,21 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     throw unavailable();
   };
 
+  /** Returns the limit. @throws ServiceError forbiddenError if the tenant is at it */
+  const readLimit = async (tenant: string, given: number | Promise<number>): Promise<number> => {
+    const [limit, used] = await Promise.all([given, readNotificationCount(client, table, tenant)]);
+    if (used >= limit) throw notificationLimitReached(limit);
+    return limit;
+  };
+
   const createWithId = async (
     key: NotificationKey,
     attributes: NotificationAttributes,
     audit: Audit,
-    limit?: number,
+    givenLimit?: number | Promise<number>,
   ): Promise<boolean> => {
     // A refused create would consume the capacity of the transaction, and conflict with others.
-    if (limit !== undefined && (await readNotificationCount(client, table, key.tenant)) >= limit) {
-      throw notificationLimitReached(limit);
-    }
+    const limit = givenLimit === undefined ? undefined : await readLimit(key.tenant, givenLimit);
     const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
     const failed = await write(key, attributes, isNew, undefined, [
       counterItem(table, key.tenant, 1, limit),
@@ -155,11 +160,16 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
      * Creates a notification.
      *
      * @param audit records the change
-     * @param limit the maximum number of the tenant's notifications. Default: none
+     * @param limit the maximum number of the tenant's notifications, perhaps still being read. Default: none
      * @returns its ID
      * @throws ServiceError forbiddenError if the tenant is at its limit
      */
-    async create(tenant: string, attributes: NotificationAttributes, audit: Audit, limit?: number): Promise<string> {
+    async create(
+      tenant: string,
+      attributes: NotificationAttributes,
+      audit: Audit,
+      limit?: number | Promise<number>,
+    ): Promise<string> {
       const id = newNotificationId();
       if (!(await createWithId({ tenant, id }, attributes, audit, limit)))
         throw new Error('The ID of the notification exists.');

@@ -261,8 +261,10 @@ const totalOf = ({ message, body, settled }: MessageResult, urls: QueueUrls): De
 };
 
 /** Returns the latency of a delivered alert in ms, none for other messages and for notices. */
-const latencyMs = ({ body, settled }: MessageResult, nowMs: number): number[] =>
-  settled.outcome === 'delivered' && body && !body.notice ? [Math.max(0, nowMs - body.accepted_at_ms)] : [];
+const latencyMs = ({ body, settled }: MessageResult, nowMs: number): number[] => {
+  const isDelivered = deliveryTotal(settled.outcome, false) === 'deliveries_delivered';
+  return isDelivered && body && !body.notice ? [Math.max(0, nowMs - body.accepted_at_ms)] : [];
+};
 
 const targetKeyOf = ({ body }: DeliveryJob) => ({ tenant: body.event.tenant_id, id: body.notification_id });
 

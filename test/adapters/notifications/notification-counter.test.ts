@@ -1,5 +1,5 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   readNotificationCount,
   recountNotifications,
@@ -51,6 +51,16 @@ const QUOTA_EXCEEDED = {
 };
 
 describe('the notification quota', () => {
+  it('is read while the limit is being read', async () => {
+    const database = connect();
+    const { promise: limit, resolve } = Promise.withResolvers<number>();
+    const sent = vi.spyOn(database, 'send');
+    const created = notificationsOn(database).create(newTenant(), webhookNotification(), audit, limit);
+    expect(sent).toHaveBeenCalledOnce();
+    resolve(0);
+    await expect(created).rejects.toMatchObject({ type: 'forbiddenError' });
+  });
+
   it('allows as many notifications as its limit, and names the limit in its error', async () => {
     const tenant = newTenant();
     await createMany(tenant, LIMIT);

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Units } from './prices.ts';
+import type { Units } from '../../../bin/cost/units.ts';
 
 /*
  * The units that AWS charges for a call: DynamoDB writes per 1 KB, reads per 4 KB of an item and half without strong

@@ -1,10 +1,11 @@
+import { type NotificationTypeId, notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
 import { alarmEvent, deliveryMessage } from '../../support/events.ts';
 
 /** The messages of a batch. */
 type BatchOptions = {
   batchSize: number;
-  /** The last character of the notification IDs: the index of their type in the AWS stub. Webhooks by default. */
-  typeIndex?: string;
+  /** The types of the notifications, in turns. */
+  types?: readonly NotificationTypeId[];
   /** Alarm events for dispatch instead of deliveries. */
   isForDispatch?: boolean;
   /** Size of each zone's text, of ten zones. By default, an event has about 2.5 KB. */
@@ -16,10 +17,10 @@ type BatchOptions = {
 let sequence = 0;
 
 /** Creates an alarm event of one of ten tenants, for one of a hundred notifications or more. */
-const message = ({ typeIndex = 'X', isForDispatch = false, zoneBytes = 160, planSize = 1 }: BatchOptions) => {
+const message = ({ types = ['webhook'], isForDispatch = false, zoneBytes = 160, planSize = 1 }: BatchOptions) => {
   const number = ++sequence;
   const tenant = `tenant-${number % 10}`;
-  const timeMs = 1_790_000_000_000 + number;
+  const timeMs = Date.now();
   const { details } = alarmEvent();
   const observations = Array.from({ length: 10 }, (_, zone) => ({
     zone: `mz${zone}`,
@@ -31,11 +32,16 @@ const message = ({ typeIndex = 'X', isForDispatch = false, zoneBytes = 160, plan
     details: { ...details, timestamp: timeMs, observations },
     entity: { id: `enWeb${number}`, label: 'web-1' },
   });
-  const notification = (index: number) => `nt01M7W36KGQDJ8S2D76FC${String(index).padStart(5, '0')}${typeIndex}`;
-  const plan = Array.from({ length: planSize }, (_, index) => notification((number % 100) + index));
+  // The AWS stub reads the type from the last character.
+  const notification = (index: number) => {
+    const type = types[index % types.length] ?? 'webhook';
+    const id = String((number % 100) + index).padStart(5, '0');
+    return `nt01M7W36KGQDJ8S2D76FC${id}${notificationTypeIds.indexOf(type)}`;
+  };
+  const plan = Array.from({ length: planSize }, (_, index) => notification(index));
   const body = isForDispatch
     ? JSON.stringify({ ...event, notification_plan: { id: 'npOps', critical_state: plan } })
-    : deliveryMessage(notification(number % 100), event, timeMs);
+    : deliveryMessage(notification(0), event, timeMs);
   return {
     messageId: `message-${number}`,
     receiptHandle: 'handle',

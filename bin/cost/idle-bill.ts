@@ -1,22 +1,6 @@
 import * as z from 'zod';
-import { billPerMillion, total } from '../bench/support/prices.ts';
-
-/** Prices of us-east-1 in 2026 per month, in USD. No free tier. */
-const PRICES = {
-  sqsRequest: 0.4 / 1e6,
-  /** Per metric that an alarm reads, of standard resolution. */
-  alarmMetric: 0.1,
-  dashboard: 3,
-  insightRule: 0.5,
-  /** Without rotations: each of the first two adds as much. */
-  key: 1,
-  /** Per invocation of EventBridge Scheduler. */
-  scheduledCall: 1 / 1e6,
-  /** Per hour, without the data that it processes. */
-  natGatewayHour: 0.045,
-  /** Per hour, whether or not it is in use. */
-  publicAddressHour: 0.005,
-} as const;
+import { PRICES } from './prices.ts';
+import { billOf, sum as sumUnits, total } from './units.ts';
 
 const MONTH_SECONDS = 30 * 86_400;
 
@@ -42,23 +26,24 @@ const SCHEDULE_HOURS = new Map([
  * The cost in USD of a heartbeat after its schedule has sent it: alone in its batches, and as if it always started both
  * functions, which then took 1 s in dispatch (512 MB) and 2 s in the sender (256 MB).
  */
-const HEARTBEAT =
-  total(
-    billPerMillion({
-      lambdaRequests: 2,
-      lambdaGbSeconds: 1 * 0.5 + 2 * 0.25,
-      // The claim and the end of the record.
-      dynamoWrites: 2,
-      // Its notification in dispatch (eventually consistent) and in the sender, and its account.
-      dynamoReads: 0.5 + 1 + 1,
-      // Dispatch sends one message. Lambda receives and deletes two.
-      sqsRequests: 5,
-      sqsFairMessages: 2,
-      logBytes: 0,
-      emails: 0,
-      sms: 0,
-    }),
-  ) / 1e6;
+const HEARTBEAT = total(
+  billOf(
+    sumUnits([
+      {
+        lambdaRequests: 2,
+        lambdaGbSeconds: 1 * 0.5 + 2 * 0.25,
+        // The claim and the end of the record.
+        dynamoWrites: 2,
+        // Its notification in dispatch (eventually consistent) and in the sender, and its account.
+        dynamoReads: 0.5 + 1 + 1,
+        // Dispatch sends one message. Lambda receives and deletes two.
+        sqsRequests: 5,
+        sqsFairMessages: 2,
+      },
+      1,
+    ]),
+  ),
+);
 
 const templateSchema = z.object({
   Resources: z.record(

@@ -1,0 +1,93 @@
+/** `npm run -s cost -- …`: the monthly bill of a deployed stack. */
+import { Command, InvalidArgumentError } from 'commander';
+import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { addSetting } from '../local/settings.ts';
+import { errorSummary } from '../ops/errors.ts';
+import { printResult } from '../ops/print.ts';
+import { formatTable } from '../ops/table.ts';
+import { readMeasuredUnits } from './measured-units.ts';
+import { assumptionsOf, type BillRow, type MonthlyLoad, monthlyBill } from './monthly-bill.ts';
+
+type Options = Omit<MonthlyLoad, 'shares'> & {
+  types: MonthlyLoad['shares'];
+  setting: Record<string, string>;
+  json: boolean;
+};
+
+const parseDecimal =
+  (minimum: number, maximum: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (/^\d+(\.\d+)?$/.test(text) && value >= minimum && value <= maximum) return value;
+    throw new InvalidArgumentError(`It must be a number from ${minimum} to ${maximum.toLocaleString('en-US')}.`);
+  };
+
+/** Parses shares such as `webhook=0.7,email=0.3`. */
+const parseShares = (text: string): Map<NotificationTypeId, number> => {
+  const shares = text.split(',').map((part): [NotificationTypeId | undefined, number] => {
+    const [, name, share] = /^(\w+)=(\d+(?:\.\d+)?)$/.exec(part) ?? [];
+    return [notificationTypeIds.find((type) => type === name), Number(share)];
+  });
+  const found = new Map(shares.flatMap(([type, share]) => (type ? [[type, share] as const] : [])));
+  const total = [...found.values()].reduce((sum, share) => sum + share, 0);
+  if (found.size === shares.length && Math.abs(total - 1) < 1e-6) return found;
+  throw new InvalidArgumentError(
+    `Write shares that add up to 1, such as webhook=0.7,email=0.3. The types are ${notificationTypeIds.join(', ')}.`,
+  );
+};
+
+const ONLY_WEBHOOKS: MonthlyLoad['shares'] = new Map([['webhook', 1]]);
+
+const dollars = (usd: number): string =>
+  `$${usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+
+const show = async ({ setting, types, json, ...load }: Options): Promise<void> => {
+  const { synthesize } = await import('../local/assembly.ts');
+  const { template, remove } = synthesize(setting);
+  remove();
+  const monthly: MonthlyLoad = { ...load, shares: types };
+  const measured = readMeasuredUnits();
+  const rows = monthlyBill(measured, monthly, template);
+  const total = rows.reduce((sum, { usd }) => sum + usd, 0);
+  const assumptions = assumptionsOf(measured, monthly);
+  const { text } = formatTable<BillRow>(
+    [...rows, { part: 'total', usage: '', usd: total }],
+    [
+      ['per month', ({ part }) => part],
+      ['USD', ({ usd }) => dollars(usd), { align: 'right' }],
+      ['for', ({ usage }) => usage],
+    ],
+    Number.POSITIVE_INFINITY,
+  );
+  const lines = assumptions.map((assumption) => `- ${assumption}`);
+  printResult(
+    json,
+    { ...load, types: Object.fromEntries(types), total_usd: total, parts: rows, assumptions },
+    `${text}\nAssumptions:\n${lines.join('\n')}`,
+  );
+};
+
+const program = new Command('npm run -s cost --')
+  .description('Computes what a deployed stack costs in a month, from the measured requests per alarm event.')
+  .requiredOption('--events <number>', 'alarm events per month', parseDecimal(0, 1e12))
+  .option('--destinations <number>', 'destinations of an event, on average', parseDecimal(0, 10_000), 1)
+  .option(
+    '--batch <number>',
+    'messages in a batch, on average (docs/operations.md#when-batches-are-full)',
+    parseDecimal(1, 10),
+    1,
+  )
+  .option('--types <shares>', 'share of each type in the destinations', parseShares, ONLY_WEBHOOKS)
+  .option('-c, --setting <name=value>', 'a setting of the stack, as for cdk; can be repeated', addSetting, {})
+  .option('--json', 'print one line of JSON', false)
+  .action(show)
+  .addHelpText(
+    'after',
+    `
+Examples:
+  npm run -s cost -- --events 5000000 --destinations 1.4
+  npm run -s cost -- --events 5000000 --batch 10 --types webhook=0.7,email=0.3 -c stage=prod`,
+  );
+
+// Settings that are invalid, and types that have not been measured.
+await program.parseAsync().catch((error: unknown) => program.error(errorSummary(error)));

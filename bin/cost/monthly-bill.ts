@@ -1,0 +1,77 @@
+import { deliveryTotals, EVENTS_RECEIVED } from '../../shared/domain/delivery-metrics.ts';
+import { idleBill, idleTotal } from './idle-bill.ts';
+import type { MeasuredUnits } from './measured-units.ts';
+import { PRICES } from './prices.ts';
+import { billOf, sum } from './units.ts';
+import { type Load, usagePerEvent } from './usage.ts';
+
+/** The load of a month. */
+export type MonthlyLoad = Load & { events: number };
+
+/** A part of a bill: what it charges, and USD per month. */
+export type BillRow = { part: string; usage: string; usd: number };
+
+/** The size of a delivery record in bytes. */
+const RECORD_BYTES = 632;
+
+/** Counts of deliveries and their latency over all types. The latency has one more metric for each type. */
+const TOTAL_METRICS = deliveryTotals.length + 1;
+
+const grouped = (value: number): string => Math.round(value).toLocaleString('en-US');
+const decimal = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 2 });
+
+/** Returns the bill of a month. `template` is that of the synthesized stack. */
+export const monthlyBill = (measured: MeasuredUnits, load: MonthlyLoad, template: unknown): BillRow[] => {
+  const used = sum([usagePerEvent(measured, load), load.events]);
+  const bill = billOf(used);
+  const storedGb = (load.events * load.destinations * RECORD_BYTES) / 1e9;
+  const others = JSON.stringify(template).includes(`"${EVENTS_RECEIVED}"`) ? 1 : 0;
+  const metrics = load.events > 0 ? TOTAL_METRICS + load.shares.size + others : 0;
+  const rows: BillRow[] = [
+    {
+      part: 'tables',
+      usage: `${grouped(used.dynamoWrites)} write and ${grouped(used.dynamoReads)} read units`,
+      usd: bill.tables,
+    },
+    {
+      part: 'queues',
+      usage: `${grouped(used.sqsRequests)} requests, ${grouped(used.sqsFairMessages)} messages in fair queues`,
+      usd: bill.queues,
+    },
+    {
+      part: 'functions',
+      usage: `${grouped(used.lambdaRequests)} invocations, ${grouped(used.lambdaGbSeconds)} GB-seconds`,
+      usd: bill.functions,
+    },
+    { part: 'logs', usage: `${decimal(used.logBytes / 1e9)} GB`, usd: bill.logs },
+    { part: 'records', usage: `${decimal(storedGb)} GB stored`, usd: storedGb * PRICES.dynamoStorageGb },
+    { part: 'metrics', usage: `${metrics} custom metrics`, usd: metrics * PRICES.customMetric },
+    { part: 'idle stack', usage: 'what its settings cost without events', usd: idleTotal(idleBill(template)) },
+  ];
+  const emailAndSms = {
+    part: 'email and SMS',
+    usage: `${grouped(used.emails)} emails, ${grouped(used.sms)} SMS`,
+    usd: bill.emailAndSms,
+  };
+  return bill.emailAndSms > 0 ? [...rows, emailAndSms] : rows;
+};
+
+/** Returns what a bill assumes, as sentences. */
+export const assumptionsOf = (
+  measured: MeasuredUnits,
+  { events, destinations, batch, shares }: MonthlyLoad,
+): string[] => {
+  const types = [...shares].map(([type, share]) => `${decimal(100 * share)} % ${type}`);
+  return [
+    'Prices are those of us-east-1 in 2026, without free tier and taxes. A month has 30 days.',
+    `Alarm events: ${grouped(events)} of 2.5 KB, which the producer sends one by one.`,
+    `Destinations per event: ${decimal(destinations)}, ${types.join(', ')}.`,
+    `Messages per batch: ${decimal(batch)}, in dispatch and in the senders (docs/operations.md#when-batches-are-full).`,
+    'Every delivery succeeds at the first attempt (docs/operations.md#failed-destinations has the others). Cold starts are not counted.',
+    `Requests, log lines and time per event are those that "npm run bench cost" measured for version ${measured.version} on ${measured.date}: functions with the default memory, receivers that respond after ${measured.receiverLatencyMs} ms, AWS after ${measured.awsLatencyMs} ms.`,
+    `Delivery records have ${RECORD_BYTES} bytes and are stored for 30 days. Metrics have values in every hour.`,
+    'The idle stack polls empty queues all month, although polls that find messages are counted above.',
+    'Emails have one recipient, SMS one part in the US, without carrier fees.',
+    'Not included: requests to the API, notices, trace contexts, data transfer to receivers ($0.09 per GB), what static egress charges per GB.',
+  ];
+};
