@@ -98,8 +98,7 @@ export const exercise = async (
     ['deleted', 200],
   ] as const) {
     const details = { url: `${sink.url}/${status}` };
-    const request = { headers: { 'x-key': 'key' }, body: { event: '{{event_id}}', alert: '{{alert.text}}' } };
-    const webhook_request = name === 'failing' ? request : undefined;
+    const webhook_request = name === 'failing' ? { body: { 'own body': '{{event_id}}' } } : undefined;
     notifications[name] = await operator.create({ label: name, type: 'webhook', details, webhook_request });
   }
   const { gone = '', failing = '', deleted = '', email = '', sms = '' } = notifications;

@@ -99,6 +99,7 @@ describe.each(RECORDING === undefined ? recordings : [RECORDING])('with the data
 
   it('signs webhooks with its signing secrets', async () => {
     const [{ headers = {}, body = '' } = {}] = requestsFor(eventOf('pending'));
+    expect(JSON.parse(body)).toEqual({ 'own body': eventOf('pending') });
     const { webhook_signing_secrets: secrets } = account.parse(recording.responses['/account']);
     expect(secrets).toHaveLength(2);
     const signed = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
