@@ -129,6 +129,7 @@ describe('the cost of a delivery', () => {
       messageId: `m${index}`,
       body: JSON.stringify(newAlarmEvent(client.tenant, [id])),
       attributes: { ApproximateReceiveCount: '1' },
+      messageAttributes: {},
     }));
     const { payload } = await harness.stack.lambda.invoke(
       'Delivery-dispatch-alarm-events',
