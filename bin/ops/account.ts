@@ -3,6 +3,7 @@ import { Argument, type Command, InvalidArgumentError } from 'commander';
 import { type AccountDescription, ConcurrentRotationError } from '../../shared/adapters/accounts/account-repository.ts';
 import { UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
 import { recountNotifications } from '../../shared/adapters/notifications/notification-counter.ts';
+import { createQueues } from '../../shared/adapters/queues.ts';
 import {
   effectiveLimits,
   isLimitName,
@@ -10,11 +11,13 @@ import {
   limitNames,
   minimumLimit,
 } from '../../shared/contracts/tenant-limits.ts';
+import { createNoticeQueue } from '../../shared/pipeline/notices/notice-queue.ts';
+import { shadowNotice } from '../../shared/pipeline/notices/shadow-notice.ts';
 import { examples, parseEmailAddress, parseTenant, parseTime, parseWebhookToken } from './arguments.ts';
 import type { Deployment } from './deployment.ts';
 import { OperationError, UsageError } from './errors.ts';
 import { colorize, isoTime, sanitize, toSecond } from './print.ts';
-import { connect, connectForChange } from './session.ts';
+import { connect, connectForChange, type Session } from './session.ts';
 import { changedShadow, type ShadowState, shadowJson, shadowStates, shadowText } from './shadow.ts';
 
 /** Adds `account`: the technical contacts, webhook credentials, limits and number of notifications of a tenant. */
@@ -73,7 +76,7 @@ export const addAccountCommands = (program: Command): void => {
       'after',
       `
 Withheld alerts have the status cancelled and the reason shadow, and cannot be redelivered. Tests are sent, and so are
-messages to the operators' topic, which gets a notice with the first withheld alert of each day.
+messages to the operators' topic, which gets a notice every day.
 
 What counts is when SQS accepts an event. So another system can take over exactly at the time of --at, with neither
 missing nor double alerts, and retries of earlier alerts continue. Without --at, \`off\` takes effect before the command
@@ -139,17 +142,27 @@ const limits = async (tenant: string, changes: readonly LimitChange[], _: object
   );
 };
 
+/** Queues the first notice of shadow mode, which repeats every day (docs/decisions/notices.md#notice-of-shadow-mode). */
+const queueNotice = async ({ sqs, deployment }: Session, tenant: string, dueAtMs: number): Promise<void> => {
+  const { queue: managed } = deployment.outputs.QueueUrls.managed;
+  const { queue: technicalContactsEmail } = deployment.outputs.QueueUrls.technicalContactsEmail;
+  const notices = createNoticeQueue(createQueues(sqs), { managed, technicalContactsEmail }, Date.now);
+  await notices.queue(shadowNotice(tenant, dueAtMs), {}, { toContacts: false, toOperators: true, dueAtMs });
+};
+
 const changeShadow = async (
   tenant: string,
   state: ShadowState,
   { at }: { at?: number },
   command: Command,
 ): Promise<void> => {
-  const { accounts, deployment, audit, print } = await connectForChange(command);
+  const session = await connectForChange(command);
+  const { accounts, deployment, audit, print } = session;
   const recorded = await audit(tenant);
   const { shadow: current } = await accounts.describe(tenant);
   const shadow = changedShadow(state, current, at, Date.now());
   await accounts.setShadow(tenant, shadow, recorded).catch(explainChangeError(tenant, deployment));
+  if (state === 'on' && shadow) await queueNotice(session, tenant, Math.max(shadow.from_ms, Date.now()));
   const endsInMs = (shadow?.until_ms ?? 0) - Date.now();
   if (at === undefined && endsInMs > 0) await sleep(endsInMs);
   print({ tenant, shadow: shadowJson(shadow) }, shadowText(shadow, Date.now()));

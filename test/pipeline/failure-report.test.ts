@@ -4,6 +4,7 @@ import type { DeliveryRepository } from '../../shared/adapters/deliveries/delive
 import { logger } from '../../shared/adapters/logger.ts';
 import type { Delivery } from '../../shared/contracts/messages.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
+import type { MessageOutcome } from '../../shared/contracts/outcomes.ts';
 import { failed } from '../../shared/domain/attempt-outcome.ts';
 import {
   type Claim,
@@ -66,6 +67,9 @@ const setUp = (
       reportShadow: async () => {
         reported.push('shadow');
       },
+      repeatShadow: async (_tenant, sentMs) => {
+        reported.push(`next ${sentMs}`);
+      },
       escalateUnreached: async (_event, _record, siblings) => {
         reported.push(`unreached ${siblings?.join()}`);
       },
@@ -127,6 +131,18 @@ describe('a delivery that fails', () => {
 
   it('is reported only to the operators in shadow mode', async () => {
     expect(await report({}, 'webhook', records.withheld)).toEqual(['shadow']);
+  });
+
+  it('queues the next notice of shadow mode with each that is sent, also after a crash, but not with duplicates', async () => {
+    const notice: Delivery['notice'] = { kind: 'shadow', subject: '', paragraphs: [], facts: [] };
+    const next = async (outcome: MessageOutcome, receiveCount = 1) => {
+      const started = setUp({ kind: 'ended', record: initial }, { notice }, { type: 'managed', receiveCount });
+      await started.reportFailures([{ job: started.job, settled: { outcome } }]);
+      return started.reported;
+    };
+    expect(await next('delivered')).toEqual([`next ${NOW_MS}`]);
+    expect(await next('duplicate', 2)).toEqual([`next ${NOW_MS}`]);
+    for (const outcome of ['duplicate', 'cancelled', 'retried'] as const) expect(await next(outcome)).toEqual([]);
   });
 
   it('is reported only as unreached if it bounced: the recorder of bounces has reported each of them', async () => {

@@ -119,7 +119,7 @@ describe('a delivery that fails permanently', () => {
 });
 
 describe('in shadow mode', () => {
-  const accounts = { isShadowed: async () => true };
+  const accounts = { isShadowed: async () => true, hasShadowMode: async () => true };
 
   it.each([
     ['an alert', {}],
@@ -138,8 +138,20 @@ describe('in shadow mode', () => {
     expect(await deliver()).toMatchObject({ outcome: 'delivered' });
   });
 
+  it('the notice about it is sent, and dropped without a record once the mode is off', async () => {
+    const changes = {
+      notice: { ...notice, kind: 'shadow' as const },
+      notification_id: OPERATORS_NOTIFICATION_ID,
+      event: alarmEvent({ event_id: 'reminder' }),
+    };
+    const sent: AttemptOutcome = { result: 'delivered', explanation: '' };
+    const off = { ...accounts, hasShadowMode: async () => false };
+    expect(await setUp('managed', sent, { changes, accounts: off }).process()).toEqual({ outcome: 'cancelled' });
+    expect(await setUp('managed', sent, { changes, accounts }).deliver()).toMatchObject({ outcome: 'delivered' });
+  });
+
   it('the record does not change if the account cannot be read', async () => {
-    const failing = { isShadowed: () => Promise.reject(new Error('no response')) };
+    const failing = { ...accounts, isShadowed: () => Promise.reject(new Error('no response')) };
     const { process, record } = setUp('webhook', rejected, { accounts: failing });
     await expect(process()).rejects.toThrow('no response');
     expect(await record()).toBeUndefined();

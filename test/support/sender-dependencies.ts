@@ -20,10 +20,11 @@ export const senderDependencies = (
   retryQueueUrl: queueUrl(`${given.type}-Retries`),
   deadLetterQueueUrl: queueUrl('DeadLetters'),
   retryDelayScale: 1,
-  accounts: { isShadowed: async () => false },
+  accounts: { isShadowed: async () => false, hasShadowMode: async () => false },
   reports: {
     reportFailure: async () => undefined,
     reportShadow: async () => undefined,
+    repeatShadow: async () => undefined,
     escalateUnreached: async () => undefined,
   },
   isTenantThrottled: () => false,

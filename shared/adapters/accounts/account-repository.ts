@@ -273,6 +273,9 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       return shadow !== undefined && covers(shadow, acceptedAtMs);
     },
 
+    /** Returns whether shadow mode is on or planned. Not cached. */
+    hasShadowMode: async (tenant: string): Promise<boolean> => shadowOf(await read(tenant)) !== undefined,
+
     /** Sets the period of shadow mode; undefined removes it. @throws UnconfirmedChangeError */
     async setShadow(tenant: string, shadow: Shadow | undefined, audit: Audit): Promise<void> {
       const entry = audit({ action: 'update-account', target_id: tenant, changed: ['shadow'] });

@@ -16,7 +16,7 @@ import { createEscalation, type EscalationEnvironment } from './escalation.ts';
 import { createNoticeQueue } from './notice-queue.ts';
 import { type EmailReport, failingNotice, notificationNoticeId, undeliveredNotice } from './notification-notice.ts';
 import { withTimeout } from './settle-notices.ts';
-import { shadowNotice, shadowNoticeId } from './shadow-notice.ts';
+import { nextShadowNoticeMs, shadowNotice, shadowNoticeId } from './shadow-notice.ts';
 import { createUnreachedCheck } from './unreached-check.ts';
 import { unreachedNotice, unreachedNoticeId } from './unreached-notice.ts';
 
@@ -140,11 +140,18 @@ export const createDeliveryReports = (
       await notices.queue(notice, originOf(record), { toOperators: false });
     },
 
-    /** Notifies the operators that an alert was not sent in shadow mode, at most once per tenant and UTC day. */
+    /** Notifies the operators that an alert was not sent in shadow mode, unless they got the notice of the UTC day. */
     async reportShadow(event: AlarmEvent, record: DeliveryRecord): Promise<void> {
       const atMs = record.updated_at_ms;
       if (notices.isQueued(shadowNoticeId(event.tenant_id, atMs))) return;
-      await notices.queue(shadowNotice(event, atMs), originOf(record), { toContacts: false, toOperators: true });
+      const notice = shadowNotice(event.tenant_id, atMs, event);
+      await notices.queue(notice, originOf(record), { toContacts: false, toOperators: true });
+    },
+
+    /** Queues the notice of shadow mode for the next UTC day. @param sentMs a time on the day of the last one */
+    async repeatShadow(tenant: string, sentMs: number): Promise<void> {
+      const dueAtMs = nextShadowNoticeMs(sentMs);
+      await notices.queue(shadowNotice(tenant, dueAtMs), {}, { toContacts: false, toOperators: true, dueAtMs });
     },
 
     /**

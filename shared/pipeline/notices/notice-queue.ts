@@ -9,8 +9,8 @@ import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../domain
 /** The maximum number of event IDs of queued notices in the cache of an execution environment. */
 const CACHE_SIZE = 1_000;
 
-/** Who receives a notice; the technical contacts by default. */
-type Recipients = { toContacts?: boolean; toOperators: boolean };
+/** Who receives a notice, the technical contacts by default, and when, in ms since the epoch: by default at once. */
+type Recipients = { toContacts?: boolean; toOperators: boolean; dueAtMs?: number };
 
 /**
  * Creates the queueing of notices as deliveries of their own. The delivery record of a notice makes a repeated notice a
@@ -24,19 +24,23 @@ export const createNoticeQueue = (
   const queuedIds = lru<true>(CACHE_SIZE);
   const pending = new Map<string, Promise<void>>();
 
-  const send = (notificationId: string, url: string, notice: Notice, origin: Origin): Promise<void> => {
-    const body = noticeBody(notificationId, notice, origin, clock());
-    return queues.sendDelayed(url, { body, messageGroupId: notice.event.tenant_id }, 0);
-  };
-
-  const sendAll = async (
+  const send = (
+    notificationId: string,
+    url: string,
     notice: Notice,
     origin: Origin,
-    { toContacts = true, toOperators }: Recipients,
+    { dueAtMs = 0 }: Recipients,
   ): Promise<void> => {
+    const nowMs = clock();
+    const body = noticeBody(notificationId, notice, origin, Math.max(nowMs, dueAtMs));
+    return queues.sendDelayed(url, { body, messageGroupId: notice.event.tenant_id }, Math.max(0, dueAtMs - nowMs));
+  };
+
+  const sendAll = async (notice: Notice, origin: Origin, recipients: Recipients): Promise<void> => {
+    const { toContacts = true, toOperators } = recipients;
     await Promise.all([
-      toContacts && send(DEFAULT_NOTIFICATION_ID, urls.technicalContactsEmail, notice, origin),
-      toOperators && send(OPERATORS_NOTIFICATION_ID, urls.managed, notice, origin),
+      toContacts && send(DEFAULT_NOTIFICATION_ID, urls.technicalContactsEmail, notice, origin, recipients),
+      toOperators && send(OPERATORS_NOTIFICATION_ID, urls.managed, notice, origin, recipients),
     ]);
     queuedIds.set(notice.event.event_id, true);
   };

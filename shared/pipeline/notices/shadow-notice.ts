@@ -8,9 +8,11 @@ import { contentOf, startOf } from './notice-content.ts';
 export const shadowNoticeId = (tenant: string, atMs: number): string =>
   `${tenant}:shadow:${startOf(DAY_MS, atMs)}:shadow`;
 
-/** Returns the notice that alerts of a tenant are not sent, with the first alert of the day. */
-export const shadowNotice = (event: AlarmEvent, atMs: number): Notice => {
-  const { tenant_id: tenant } = event;
+/** Returns when the notice is due again: at the start of the next UTC day, in ms since the epoch. */
+export const nextShadowNoticeMs = (atMs: number): number => startOf(DAY_MS, atMs) + DAY_MS;
+
+/** Returns the notice that a tenant is in shadow mode. @param withheld an alert that was not sent */
+export const shadowNotice = (tenant: string, atMs: number, withheld?: AlarmEvent): Notice => {
   const subject = 'Alerts are not sent: the tenant is in shadow mode';
   return {
     event: {
@@ -25,12 +27,14 @@ export const shadowNotice = (event: AlarmEvent, atMs: number): Notice => {
       subject,
       [
         `The service records the alerts of the tenant ${tenant} as cancelled, for the reason shadow. If no other system sends them, end shadow mode: ops account shadow ${tenant} off.`,
-        'The service sends this notice with the first alert of each UTC day that it does not send.',
+        'The service sends this notice on each UTC day until shadow mode ends.',
       ],
-      [
-        ['Alert', headline(event)],
-        ['Event', event.event_id],
-      ],
+      withheld
+        ? [
+            ['Alert', headline(withheld)],
+            ['Event', withheld.event_id],
+          ]
+        : [],
     ),
   };
 };

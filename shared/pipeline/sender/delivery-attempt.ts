@@ -81,6 +81,10 @@ export const createAttempt = (
   const isInShadowMode = async ({ body: { event, notification_id: id, accepted_at_ms } }: DeliveryJob) =>
     id !== operatorsNotification.id && (await accounts.isShadowed(event.tenant_id, accepted_at_ms));
 
+  /** Returns whether a notice that a tenant is in shadow mode is outdated. */
+  const isOutdated = async ({ body: { event, notice } }: DeliveryJob): Promise<boolean> =>
+    notice?.kind === 'shadow' && !(await accounts.hasShadowMode(event.tenant_id));
+
   /** Ends the delivery of an alert in shadow mode. */
   const withhold = async ({ writes }: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
     await writes.settleBounce(await writes.end(record, withShadow(record, clock())));
@@ -146,6 +150,8 @@ export const createAttempt = (
     }
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
 
+    // It leaves no record, so that a notice of the same day can follow.
+    if (await isOutdated(job)) return { outcome: 'cancelled' };
     const isWithheld = await isInShadowMode(job);
     const first = claimedRecord(
       job.body,

@@ -1,7 +1,7 @@
 import { roundOf } from '../../domain/delivery-message.ts';
 import { type DeliveryRecord, isFailing, isShadow } from '../../domain/delivery-record.ts';
 import { settleNotices } from '../notices/settle-notices.ts';
-import type { DeliveryJob, SettledJob } from './delivery-job.ts';
+import type { DeliveryJob, SettledJob, SettledMessage } from './delivery-job.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** Returns whether this attempt was the first after which the alert may have reached nobody. */
@@ -40,20 +40,31 @@ export const failureOf = (job: DeliveryJob, scale: number): DeliveryRecord | und
   return isReported ? written : undefined;
 };
 
+/** Returns whether a notice of shadow mode was sent, perhaps by an earlier worker that crashed. */
+const isShadowReminder = ({ body: { notice }, message }: DeliveryJob, { outcome }: SettledMessage): boolean => {
+  const isRepeated = outcome === 'duplicate' && Number(message.attributes.ApproximateReceiveCount) > 1;
+  return notice?.kind === 'shadow' && (outcome === 'delivered' || outcome === 'unrecorded' || isRepeated);
+};
+
 /**
  * Creates the reports of the deliveries of a batch that fail, after all messages of the batch are settled: a notice costs
- * no attempt and delays no alert. A notice causes no further notice. Never rejects.
+ * no attempt and delays no alert. A notice causes no further notice, except that of shadow mode that of the next day.
+ * Never rejects.
  */
 export const createFailureReport = ({
   reports,
   retryDelayScale,
 }: Pick<SenderDependencies, 'reports' | 'retryDelayScale'>) => {
   const report = async ({ job, settled }: SettledJob): Promise<void> => {
-    const failure = settled.isReturned ? undefined : failureOf(job, retryDelayScale);
-    if (!failure) return;
+    if (settled.isReturned) return;
     const { type, body, timeLeft } = job;
     const { event, notification_id, siblings } = body;
     const ids = { type, tenant_id: event.tenant_id, event_id: event.event_id, notification_id };
+    if (isShadowReminder(job, settled)) {
+      return settleNotices([reports.repeatShadow(event.tenant_id, body.accepted_at_ms)], ids, timeLeft);
+    }
+    const failure = failureOf(job, retryDelayScale);
+    if (!failure) return;
     if (isShadow(failure)) return settleNotices([reports.reportShadow(event, failure)], ids, timeLeft);
     // Technical contacts cannot be notified by email that their email fails, a deleted notification needs no notice, and
     // the recorder of bounces has reported each of them.

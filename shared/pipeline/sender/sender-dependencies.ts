@@ -13,7 +13,7 @@ import type { DeliveryReports } from '../notices/delivery-reports.ts';
 export type SenderDependencies = {
   type: NotificationTypeId;
   transport: Transport;
-  accounts: Pick<AccountRepository, 'isShadowed'>;
+  accounts: Pick<AccountRepository, 'isShadowed' | 'hasShadowMode'>;
   deliveries: DeliveryRepository;
   incidentLocks: IncidentLocks;
   failedMessages: FailedMessages;
