@@ -38,7 +38,10 @@ export const trace = z.object({
   headers: z.optional(z.object({ traceparent, tracestate: z.exactOptional(tracestate) })),
 });
 
-/** The trace to which an alert belongs. `tracestate` is never stored, logged or shown. */
+/**
+ * The trace to which an alert belongs. Only messages, dead letters and stored failed messages
+ * contain `tracestate`: it is never logged or shown.
+ */
 export type Trace = z.infer<typeof trace>;
 
 /**
