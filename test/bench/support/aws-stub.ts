@@ -155,7 +155,7 @@ const responses: Record<string, (input: unknown) => object> = {
   TransactWriteItems: () => ({}),
   Query(input) {
     // There are no deliveries.
-    if (queryInput.parse(input).TableName.includes('Deliveries')) return { Items: [], Count: 0 };
+    if (/Deliveries|Audits/.test(queryInput.parse(input).TableName)) return { Items: [], Count: 0 };
     const Items = Array.from({ length: 10 }, (_, index) =>
       target({ pk: { S: 'notification#bench' }, sk: { S: `nt01M7W36KGQDJ8S2D76FCWK3Z0${index}` } }),
     );

@@ -95,7 +95,7 @@ describe('a list to import', () => {
     );
   });
 
-  it('fails if a page fails or comes again', async () => {
+  it('fails if a page cannot be read or is returned twice', async () => {
     next = { '?a': '?b', '?b': '?a' };
     await expect(read(`${server.url}?a`)).rejects.toThrow(/\?a is the next page of a later one\.$/);
     await expect(read(`${server.url}?c`)).rejects.toThrow(/\?c cannot be read: status 503$/);
