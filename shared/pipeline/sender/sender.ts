@@ -91,6 +91,7 @@ export const createSender = (
         notifications,
         deliveries,
         readDestinationList: createDestinationListReader(client, environment.DELIVERIES_TABLE),
+        accounts,
         clock: Date.now,
       },
       environment,
