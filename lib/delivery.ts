@@ -173,9 +173,8 @@ export class Delivery extends Construct {
     // Webhook credentials, overrides of limits, and shadow mode.
     const account = accounts.access('GetItem');
     const common = account.and(deliveries.access('PutItem', 'BatchWriteItem'));
-    const locks = deliveries.access('UpdateItem');
     // Records of types that can bounce change by UpdateItem, never in batches (docs/decisions/formats.md#bounces).
-    const bounceable = account.and(deliveries.access('PutItem', 'UpdateItem'));
+    const bounceable = account.and(deliveries.access('PutItem'));
     const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
     const limits = tenantLimitsOf(settings);
     return {
@@ -185,11 +184,8 @@ export class Delivery extends Construct {
         .and(egressAllow)
         .and(new ResourceAccess(settings.heartbeatUrl === undefined ? {} : { HEARTBEAT_URL: settings.heartbeatUrl })),
       sms: common.and(this.#smsAccess(settings)).and(limits),
-      incidentpager: common
-        .and(locks)
-        .and(egressAllow)
-        .and(new ResourceAccess({ PAGER_ENDPOINT: settings.pagerEndpoint })),
-      incidentrouter: common.and(locks).and(new ResourceAccess({ ROUTER_ENDPOINT: settings.routerEndpoint })),
+      incidentpager: common.and(egressAllow).and(new ResourceAccess({ PAGER_ENDPOINT: settings.pagerEndpoint })),
+      incidentrouter: common.and(new ResourceAccess({ ROUTER_ENDPOINT: settings.routerEndpoint })),
       atomfeed: common.and(
         new ResourceAccess(settings.feedEndpoint === undefined ? {} : { FEED_ENDPOINT: settings.feedEndpoint }),
       ),
@@ -204,18 +200,21 @@ export class Delivery extends Construct {
   /** Returns the access to report deliveries that do not arrive, except to the queues of notices. */
   #createReportAccess(defaults: FunctionDefaults, storage: Storage, { apiUrl }: SendingResources) {
     const { settings } = defaults;
-    return storage.notifications
-      .access('BatchGetItem')
-      .and(storage.deliveries.access('GetItem', 'BatchGetItem'))
-      .and(escalationAccess(defaults, storage))
-      .and(
-        new ResourceAccess({
-          API_URL: apiUrl,
-          RETRY_DELAY_SCALE: String(settings.retryDelayScale),
-          DEAD_LETTER_EMAIL: flag(settings.deadLetterEmail),
-          FAILING_NOTICES: flag(settings.failingNotices),
-        }),
-      );
+    return (
+      storage.notifications
+        .access('BatchGetItem')
+        // Failures of notifications, incident locks, and records of types that can bounce are updated.
+        .and(storage.deliveries.access('GetItem', 'BatchGetItem', 'UpdateItem'))
+        .and(escalationAccess(defaults, storage))
+        .and(
+          new ResourceAccess({
+            API_URL: apiUrl,
+            RETRY_DELAY_SCALE: String(settings.retryDelayScale),
+            DEAD_LETTER_EMAIL: flag(settings.deadLetterEmail),
+            FAILING_NOTICES: flag(settings.failingNotices),
+          }),
+        )
+    );
   }
 
   /**
