@@ -115,6 +115,7 @@ export class Api extends Construct {
       'list-notification-types': caller.and(links),
       'get-notification-type': caller,
       'list-deliveries': caller.and(notifications.access('GetItem')).and(deliveries.access('Query')).and(links),
+      'list-failures': caller.and(notifications.access('BatchGetItem')).and(deliveries.access('Query')).and(links),
       redeliver: caller
         .and(notifications.access('BatchGetItem'))
         .and(deliveries.access('Query', 'BatchGetItem', 'BatchWriteItem'))

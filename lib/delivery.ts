@@ -162,9 +162,8 @@ export class Delivery extends Construct {
   /** Returns the access of each type's sender, except for queues. The compiler requires an entry for every type. */
   #senderAccess({ settings }: FunctionDefaults, { deliveries }: Storage, { email, managedTopic }: SendingResources) {
     const common = deliveries.access('PutItem', 'BatchWriteItem');
-    const locks = deliveries.access('UpdateItem');
     // Records of types that can bounce change by UpdateItem, never in batches (docs/decisions/formats.md#bounces).
-    const bounceable = deliveries.access('PutItem', 'UpdateItem');
+    const bounceable = deliveries.access('PutItem');
     const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
     const limits = tenantLimitsOf(settings);
     return {
@@ -174,11 +173,8 @@ export class Delivery extends Construct {
         .and(egressAllow)
         .and(new ResourceAccess(settings.heartbeatUrl === undefined ? {} : { HEARTBEAT_URL: settings.heartbeatUrl })),
       sms: common.and(this.#smsAccess(settings)).and(limits),
-      incidentpager: common
-        .and(locks)
-        .and(egressAllow)
-        .and(new ResourceAccess({ PAGER_ENDPOINT: settings.pagerEndpoint })),
-      incidentrouter: common.and(locks).and(new ResourceAccess({ ROUTER_ENDPOINT: settings.routerEndpoint })),
+      incidentpager: common.and(egressAllow).and(new ResourceAccess({ PAGER_ENDPOINT: settings.pagerEndpoint })),
+      incidentrouter: common.and(new ResourceAccess({ ROUTER_ENDPOINT: settings.routerEndpoint })),
       atomfeed: common.and(
         new ResourceAccess(settings.feedEndpoint === undefined ? {} : { FEED_ENDPOINT: settings.feedEndpoint }),
       ),
@@ -193,19 +189,22 @@ export class Delivery extends Construct {
   /** Returns the access to report deliveries that do not arrive. */
   #createReportAccess(defaults: FunctionDefaults, storage: Storage, { apiUrl }: SendingResources) {
     const { settings } = defaults;
-    return storage.notifications
-      .access('BatchGetItem')
-      .and(storage.deliveries.access('GetItem', 'BatchGetItem'))
-      .and(escalationAccess(defaults, storage))
-      .and(this.sendAccess())
-      .and(
-        new ResourceAccess({
-          API_URL: apiUrl,
-          RETRY_DELAY_SCALE: String(settings.retryDelayScale),
-          DEAD_LETTER_EMAIL: flag(settings.deadLetterEmail),
-          FAILING_NOTICES: flag(settings.failingNotices),
-        }),
-      );
+    return (
+      storage.notifications
+        .access('BatchGetItem')
+        // Failures of notifications, incident locks, and records of types that can bounce are updated.
+        .and(storage.deliveries.access('GetItem', 'BatchGetItem', 'UpdateItem'))
+        .and(escalationAccess(defaults, storage))
+        .and(this.sendAccess())
+        .and(
+          new ResourceAccess({
+            API_URL: apiUrl,
+            RETRY_DELAY_SCALE: String(settings.retryDelayScale),
+            DEAD_LETTER_EMAIL: flag(settings.deadLetterEmail),
+            FAILING_NOTICES: flag(settings.failingNotices),
+          }),
+        )
+    );
   }
 
   /**

@@ -8,7 +8,6 @@ import type { Delivery } from './delivery.ts';
 import type { Email } from './email.ts';
 import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
-import type { Storage } from './storage.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /**
@@ -26,7 +25,6 @@ export class EmailEvents extends Construct {
     scope: Construct,
     id: string,
     defaults: FunctionDefaults,
-    storage: Storage,
     email: Email,
     delivery: Delivery,
     crashedQueue: CrashedQueue,
@@ -38,9 +36,7 @@ export class EmailEvents extends Construct {
       events: [EmailSendingEvent.BOUNCE, EmailSendingEvent.COMPLAINT, EmailSendingEvent.REJECT],
     });
     this.queue = new WorkQueue(this, 'Queue', crashedQueue);
-    const access = storage.deliveries
-      .access('UpdateItem')
-      .and(delivery.reportAccess)
+    const access = delivery.reportAccess
       .and(this.queue.visibilityAccess())
       .and(new ResourceAccess({ EMAIL_EVENTS_QUEUE: this.queue.queue.queueUrl }));
     this.recorder = new ServiceFunction(this, 'record-email-events', defaults, access).lambda;

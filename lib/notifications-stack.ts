@@ -40,7 +40,7 @@ export class NotificationsStack extends Stack {
     const sendingResources = { email, managedTopic, network, apiUrl };
     const delivery = new Delivery(this, 'Delivery', defaults, storage, sendingResources, crashedQueue);
     const api: Api = new Api(this, 'Api', defaults, storage, delivery);
-    const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, storage, email, delivery, crashedQueue);
+    const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, email, delivery, crashedQueue);
     const resources = { api, delivery, emailEvents };
 
     addOutputs(this, settings, storage, managedTopic, resources);

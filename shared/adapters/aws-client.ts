@@ -3,6 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
+import { collectBody } from './collect-body.ts';
 import { limitBodyTime } from './dynamodb/body-timeout.ts';
 import { documentOptions } from './dynamodb/items.ts';
 
@@ -39,7 +40,12 @@ const requestHandler = {
  * Returns the configuration of every AWS client: 1 s to connect and 3 s for a response, so that a stuck dependency costs
  * less than a function's timeout (docs/decisions/deliveries.md#timeouts).
  */
-export const awsConfig = () => ({ ...settingsWithoutFiles(), maxAttempts: 3, requestHandler });
+export const awsConfig = () => ({
+  ...settingsWithoutFiles(),
+  streamCollector: collectBody,
+  maxAttempts: 3,
+  requestHandler,
+});
 
 /**
  * Returns the configuration of clients whose calls must not be repeated by the SDK: SES, SNS and test invocations don't
@@ -49,6 +55,7 @@ export const awsConfig = () => ({ ...settingsWithoutFiles(), maxAttempts: 3, req
  */
 export const onceConfig = () => ({
   ...settingsWithoutFiles(),
+  streamCollector: collectBody,
   maxAttempts: 1,
   requestHandler: {
     ...requestHandler,

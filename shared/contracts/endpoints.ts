@@ -23,6 +23,7 @@ export const endpoints = {
   'get-notification-type': { method: 'GET', path: '/notification_types/{notificationTypeId}', permission: 'read' },
   'list-deliveries': { method: 'GET', path: '/notifications/{notificationId}/deliveries', permission: 'read' },
   redeliver: { method: 'POST', path: '/notifications/{notificationId}/redeliver', permission: 'redeliver' },
+  'list-failures': { method: 'GET', path: '/failures', permission: 'read' },
   'get-account': { method: 'GET', path: '/account', permission: 'read' },
   'update-account': { method: 'PUT', path: '/account', permission: 'administer' },
   'rotate-signing-secret': { method: 'POST', path: '/account/rotate-signing-secret', permission: 'administer' },

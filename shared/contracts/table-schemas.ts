@@ -8,7 +8,7 @@ export const tableSchemas = {
   tokens: { partitionKey: 'pk', sortKey: undefined, ttl: 'ttl' },
   /**
    * Delivery records: see `delivery-repository.ts`; bodies of failed deliveries: see `failed-messages.ts`; lists of
-   * destinations: see `destination-list.ts`.
+   * destinations: see `destination-list.ts`; what failed: see `notification-failures.ts`.
    */
   deliveries: { partitionKey: 'pk', sortKey: 'sk', ttl: 'ttl' },
   /** Audit entries: see `audit-log.ts`. */

@@ -17,6 +17,9 @@ export const deliveryPartition = ({ tenant, notificationId }: NotificationOfTena
 export const failedMessagePartition = ({ tenant, notificationId }: NotificationOfTenant): string =>
   `failed#${notificationId}#${tenant}`;
 
+/** Returns the partition key of the failures of a tenant's notifications. It names no notification. */
+export const failuresPartition = (tenant: string): string => `failures##${tenant}`;
+
 /** Returns the tenant and notification of a partition key. Notification IDs contain no `#`. */
 export const parseDeliveryPartition = (pk: string): NotificationOfTenant => {
   const [, notificationId = '', ...tenant] = pk.split('#');

@@ -16,6 +16,7 @@ import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key
 import type { DeliveryRecord } from '../domain/delivery-record.ts';
 import { deliveryKeyFromTags, type EmailEventKind, emailEventKinds } from '../domain/email-event.ts';
 import type { ParsedEnvironment } from '../environment.ts';
+import { createFailureRecorder } from './failing-notifications.ts';
 import { createDeliveryReports } from './notices/delivery-reports.ts';
 import { type EmailReport, eventOfRecord } from './notices/notification-notice.ts';
 import { settleNotices } from './notices/settle-notices.ts';
@@ -88,6 +89,7 @@ export const createEmailEventRecorder = (
   const isTenantThrottled = createThrottlingWatch(clock);
   const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE, { canBounce: true });
   const recordBounce = createBounceRecorder(deliveries, clock);
+  const recordFailures = createFailureRecorder(client, environment.DELIVERIES_TABLE);
   const notifications = {
     ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
     ...createTargetReader(client, environment.NOTIFICATIONS_TABLE),
@@ -159,6 +161,9 @@ export const createEmailEventRecorder = (
       notification_id: notification?.notificationId,
     });
     count(result?.kind === 'repeated' ? { email_events_repeated: 1 } : { [metricOf[kind]]: 1 });
+    if (result?.kind === 'bounced') {
+      await recordFailures([{ record: result.record, isCounted: result.record.last_cause !== undefined }]);
+    }
     if (result && 'record' in result) {
       await reportEvent(event.detail, result, Number(attributes.SentTimestamp), timeLeft);
     }

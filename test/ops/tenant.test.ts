@@ -194,6 +194,7 @@ describe('exporting a tenant', () => {
         'incident',
         'failed_alert',
         'destination_list',
+        'failures',
         'audit',
         'dead_letter',
         'end',

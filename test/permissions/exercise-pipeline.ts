@@ -297,4 +297,5 @@ export const exercisePipeline = async (
     };
     await world.advanceUntil(until(redelivered));
   }
+  await client.get('/failures');
 };

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createDestinationListWriter } from '../../shared/adapters/deliveries/destination-list.ts';
+import { createFailureReader } from '../../shared/adapters/deliveries/notification-failures.ts';
 import type { Queues } from '../../shared/adapters/queues.ts';
 import { delivery } from '../../shared/contracts/messages.ts';
 import { deliveryId, recipientHash } from '../../shared/domain/delivery-key.ts';
@@ -171,10 +172,17 @@ describe('a bounced or rejected email', () => {
   );
 
   it('counts repeated events separately', async () => {
-    const { claimed, tags } = await recordDelivery('delivered');
+    const { id, claimed, tags } = await recordDelivery('delivered');
     for (let count = 0; count < 3; count++) await record(emailEvent('Bounce', tags));
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
     expect(countedMetrics()).toEqual(['email_bounces', 'email_events_repeated', 'email_events_repeated']);
+    const failures = await Array.fromAsync(
+      createFailureReader(client, 'deliveries', () => NOW_MS).list(alarmEvent().tenant_id, id, 100),
+    );
+    expect(failures.flat().find(({ notificationId }) => notificationId === id)).toMatchObject({
+      failedCount: 1,
+      lastReason: 'bounced',
+    });
   });
 
   it.each(['failed', 'cancelled'] as const)(

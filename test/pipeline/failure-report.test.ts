@@ -16,6 +16,7 @@ import {
   withShadow,
   withStatus,
 } from '../../shared/domain/delivery-record.ts';
+import type { FailedDelivery } from '../../shared/pipeline/failing-notifications.ts';
 import { settleNotices } from '../../shared/pipeline/notices/settle-notices.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createFailureReport, failureOf } from '../../shared/pipeline/sender/failure-report.ts';
@@ -59,6 +60,7 @@ const setUp = (
     readAll: unused,
   };
   const reported: string[] = [];
+  const recorded: FailedDelivery[] = [];
   const reportFailures = createFailureReport({
     reports: {
       reportFailure: async () => {
@@ -74,6 +76,9 @@ const setUp = (
         reported.push(`unreached ${siblings?.join()}`);
       },
     },
+    recordFailures: async (deliveries) => {
+      recorded.push(...deliveries);
+    },
     retryDelayScale: 1,
   });
   const message = sqsMessage();
@@ -86,7 +91,7 @@ const setUp = (
       timeLeft: () => 30_000,
     },
   );
-  return { job, reported, reportFailures };
+  return { job, reported, recorded, reportFailures };
 };
 
 const body: Delivery = {
@@ -167,6 +172,25 @@ describe('a delivery that fails', () => {
     expect(await reportedAfter(records.failing, records.failing)).toBeUndefined();
     expect(await reportedAfter(records.failing, records.cancelled)).toBeUndefined();
     expect(await reportedAfter(records.failing, records.delivered)).toBeUndefined();
+  });
+
+  it('is given to the failures of its notification by each claim, and is counted until an attempt of the round failed', async () => {
+    const recordedAfter = async (before: DeliveryRecord, after: DeliveryRecord) => {
+      const started = setUp({ kind: 'claimed', record: before });
+      await write(started, after);
+      await started.reportFailures([{ job: started.job, settled: { outcome: 'retried' } }]);
+      return started.recorded;
+    };
+    expect(await recordedAfter(initial, records['due soon'])).toEqual([
+      { record: records['due soon'], isCounted: false },
+    ]);
+    expect(await recordedAfter(records['due soon'], records.failed)).toEqual([
+      { record: records.failed, isCounted: true },
+    ]);
+    const { job, recorded, reportFailures } = setUp({ kind: 'ended', record: records.failed });
+    await job.writes.claim(initial);
+    await reportFailures([{ job, settled: { outcome: 'duplicate' } }]);
+    expect(recorded).toEqual([]);
   });
 
   it('is not reported while its message is returned to the queue', async () => {

@@ -27,6 +27,7 @@ export const senderDependencies = (
     repeatShadow: async () => undefined,
     escalateUnreached: async () => undefined,
   },
+  recordFailures: async () => undefined,
   isTenantThrottled: () => false,
   ...given,
 });

@@ -1,5 +1,7 @@
 import * as z from 'zod';
+import type { ListedFailures } from '../../../shared/api/failure-list.ts';
 import { alarmStates } from '../../../shared/contracts/alarm-event.ts';
+import { notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
 import {
   attemptResults,
   deliveryReasons,
@@ -15,7 +17,7 @@ import {
 import type { ListedDelivery } from '../../../shared/domain/delivery-history.ts';
 import { badRequest, notFound, redeliveryLimitReached } from '../../../shared/domain/errors.ts';
 import { collectionOf, integer, text, timestamp } from '../common-schemas.ts';
-import { EXAMPLE_EVENT_ID, EXAMPLE_TIME_MS, firstPage } from '../examples.ts';
+import { EXAMPLE_EVENT_ID, EXAMPLE_TIME_MS, firstPage, onlyPage } from '../examples.ts';
 import { badLimit, notJson, ok, type Resource, rejectedBody, unknownNotification } from '../operation.ts';
 import { parameters } from '../parameters.ts';
 
@@ -61,6 +63,34 @@ const listedDelivery = z
     updated_at: timestamp('When the last attempt ended or the status changed: the time of failure if it failed'),
   })
   .describe('One alarm event for one notification');
+
+const failures = z
+  .object({
+    notification_id: z.string().describe('ID of the notification'),
+    type: z.enum(notificationTypeIds).describe('Type of the notification'),
+    failed: integer.describe(
+      'Number of alerts with a failed attempt since `first_failed_at`, each counted once, and again if it fails after a redelivery. In rare cases an alert is counted twice or not at all',
+    ),
+    first_failed_at: timestamp('When the first of these attempts failed'),
+    last_failed_at: timestamp('When an attempt last failed'),
+    last_reason: z.enum(failureReasons).nullable().describe('Why the last attempt failed'),
+    last_delivered_at: integer
+      .nullable()
+      .describe(
+        'When an alert was delivered after `last_failed_at`, in milliseconds since the Unix epoch; null if none of the newest 20 alerts was',
+      ),
+  })
+  .describe('What failed of a notification');
+
+const exampleFailures: ListedFailures = {
+  notification_id: 'nt01M7W08F9Z4XGJJRVYEZQFE9R1',
+  type: 'webhook',
+  failed: 12,
+  first_failed_at: EXAMPLE_TIME_MS,
+  last_failed_at: EXAMPLE_TIME_MS + 840_000,
+  last_reason: 'http_status',
+  last_delivered_at: EXAMPLE_TIME_MS + 901_000,
+};
 
 const singleRedelivery = z
   .object({
@@ -114,6 +144,8 @@ export const deliveryResource = {
     Delivery: listedDelivery,
     Deliveries: collectionOf(listedDelivery, 'deliveries'),
     Attempt: attempt,
+    Failures: failures,
+    FailingNotifications: collectionOf(failures, 'failing notifications'),
     Redelivery: z
       .xor([singleRedelivery, rangeRedelivery])
       .describe('What to redeliver: exactly one of `event_id` and `since`'),
@@ -147,6 +179,17 @@ export const deliveryResource = {
         badLimit,
         { when: 'The account has neither the notification nor a delivery of it', error: notFound('The notification') },
       ],
+    },
+    'list-failures': {
+      summary: 'List the notifications with failed or failing deliveries',
+      details:
+        'Those of which an attempt failed in the last 14 days, by ID. A page has at most 100 values, also if `limit` is higher.',
+      isExtension: true,
+      query: [parameters.limit, parameters.marker],
+      success: ok('A page of failing notifications.', 'FailingNotifications', {
+        recovered: { summary: 'A notification that works again', value: onlyPage('/failures', [exampleFailures]) },
+      }),
+      errors: [badLimit],
     },
     redeliver: {
       summary: 'Redeliver failed deliveries of a notification',

@@ -1,8 +1,10 @@
 import type { Message } from '@aws-sdk/client-sqs';
 import { createFailedMessages } from '../../../shared/adapters/deliveries/failed-messages.ts';
+import { parseFailures } from '../../../shared/adapters/deliveries/notification-failures.ts';
 import { parseRecord } from '../../../shared/adapters/deliveries/stored-record.ts';
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
 import type { TokenEntry } from '../../../shared/adapters/tokens/token-list.ts';
+import { failureFields } from '../../../shared/api/failure-list.ts';
 import { tokenRecord } from '../../../shared/api/token-records.ts';
 import { parseStoredAudit } from '../../../shared/contracts/audit.ts';
 import { parseJson } from '../../../shared/contracts/json.ts';
@@ -131,6 +133,10 @@ const converters = (
     },
     *destination_lists({ item }) {
       yield { kind: 'destination_list', record: { notification_ids: item.notification_ids } };
+    },
+    *failures({ item }) {
+      const { notificationId, ...failures } = parseFailures(item);
+      yield { kind: 'failures', record: { notification_id: notificationId, ...failureFields(failures) } };
     },
     *audits({ item }) {
       yield { kind: 'audit', record: auditRecord(parseStoredAudit(item)) };

@@ -26,6 +26,7 @@ export const itemKinds = [
   'incident_locks',
   'failed_alerts',
   'destination_lists',
+  'failures',
   'audits',
 ] as const;
 
@@ -85,6 +86,7 @@ const ownerOf = (table: ScannedTable, item: Item): { tenant: unknown; kind: Item
   const { tenant } = parseDeliveryPartition(pk);
   if (prefix === 'failed') return { tenant, kind: 'failed_alerts' };
   if (prefix === 'destinations') return { tenant, kind: 'destination_lists' };
+  if (prefix === 'failures') return { tenant, kind: 'failures' };
   if (prefix !== 'delivery') return undefined;
   if (sk.startsWith('incident#')) return { tenant, kind: 'incident_locks' };
   if (sk.startsWith('conflict#')) return { tenant, kind: 'event_id_conflicts' };

@@ -23,12 +23,9 @@ import { batchGet, batchWrite, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
 import { createConditionalUpdate, orExisting, RETURN_EXISTING, type Written } from '../dynamodb/conditional-writes.ts';
 import { UnprocessedItemsError } from '../dynamodb/errors.ts';
 import { heldBy } from './claim-condition.ts';
-import { parseBounces, parseRecord } from './stored-record.ts';
+import { CONFLICT_PREFIX, parseBounces, parseRecord } from './stored-record.ts';
 
 const storedConflict = z.object({ sk: z.string(), conflict_at_ms: z.number() });
-
-/** Sort key prefix of conflicts. Records start with digits, locks with `incident#`. */
-const CONFLICT_PREFIX = 'conflict#';
 
 /**
  * Records completed within this time share a BatchWriteItem request, which uses a ninth of the CPU time of single

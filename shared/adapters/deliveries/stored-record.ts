@@ -5,8 +5,11 @@ import { attemptResults, deliveryStatuses, failureCauses, failureReasons } from 
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import type { Item } from '../dynamodb/items.ts';
 
+/** Sort key prefix of conflicts. Records start with digits, locks with `incident#`. */
+export const CONFLICT_PREFIX = 'conflict#';
+
 /** A reason that only a later version defines is read as absent: after a rollback, it must not block deliveries. */
-const knownReason = z.catch(z.optional(z.enum(failureReasons)), undefined);
+export const knownReason = z.catch(z.optional(z.enum(failureReasons)), undefined);
 
 const attempt = z.object({
   timestamp_ms: z.number(),

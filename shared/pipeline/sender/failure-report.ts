@@ -1,5 +1,6 @@
 import { roundOf } from '../../domain/delivery-message.ts';
 import { type DeliveryRecord, isFailing, isShadow } from '../../domain/delivery-record.ts';
+import type { FailedDelivery } from '../failing-notifications.ts';
 import { settleNotices } from '../notices/settle-notices.ts';
 import type { DeliveryJob, SettledJob, SettledMessage } from './delivery-job.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
@@ -40,6 +41,12 @@ export const failureOf = (job: DeliveryJob, scale: number): DeliveryRecord | und
   return isReported ? written : undefined;
 };
 
+/** Returns the record of a delivery that this job claimed, for the failures of its notification. */
+const claimedDelivery = ({ job }: SettledJob): FailedDelivery[] => {
+  const { claimed, written } = job.writes.result();
+  return claimed && written ? [{ record: written, isCounted: claimed.last_cause !== undefined }] : [];
+};
+
 /** Returns whether a notice of shadow mode was sent, perhaps by an earlier worker that crashed. */
 const isShadowReminder = ({ body: { notice }, message }: DeliveryJob, { outcome }: SettledMessage): boolean => {
   const isRepeated = outcome === 'duplicate' && Number(message.attributes.ApproximateReceiveCount) > 1;
@@ -47,14 +54,15 @@ const isShadowReminder = ({ body: { notice }, message }: DeliveryJob, { outcome 
 };
 
 /**
- * Creates the reports of the deliveries of a batch that fail, after all messages of the batch are settled: a notice costs
+ * Creates the reports of the deliveries of a batch that fail, after all messages of the batch are settled: a report costs
  * no attempt and delays no alert. A notice causes no further notice, except that of shadow mode that of the next day.
  * Never rejects.
  */
 export const createFailureReport = ({
   reports,
+  recordFailures,
   retryDelayScale,
-}: Pick<SenderDependencies, 'reports' | 'retryDelayScale'>) => {
+}: Pick<SenderDependencies, 'reports' | 'recordFailures' | 'retryDelayScale'>) => {
   const report = async ({ job, settled }: SettledJob): Promise<void> => {
     if (settled.isReturned) return;
     const { type, body, timeLeft } = job;
@@ -81,6 +89,6 @@ export const createFailureReport = ({
   };
 
   return async (results: readonly SettledJob[]): Promise<void> => {
-    await Promise.all(results.map(report));
+    await Promise.all([recordFailures(results.flatMap(claimedDelivery)), ...results.map(report)]);
   };
 };

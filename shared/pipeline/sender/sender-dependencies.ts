@@ -7,6 +7,7 @@ import type { Queues } from '../../adapters/queues.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Transport } from '../../domain/transport.ts';
+import type { RecordFailures } from '../failing-notifications.ts';
 import type { DeliveryReports } from '../notices/delivery-reports.ts';
 
 /** The type, transport, repository, queues and settings of a sender. */
@@ -25,6 +26,7 @@ export type SenderDependencies = {
   deadLetterQueueUrl: string;
   retryDelayScale: number;
   reports: DeliveryReports;
+  recordFailures: RecordFailures;
   clock: Clock;
   isTenantThrottled: IsTenantThrottled;
 };

@@ -1,0 +1,159 @@
+import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod/mini';
+import type { FailureReason } from '../../contracts/outcomes.ts';
+import type { Clock } from '../../domain/clock.ts';
+import { deliveryPartition, failuresPartition, type NotificationOfTenant } from '../../domain/delivery-key.ts';
+import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
+import type { Item } from '../dynamodb/items.ts';
+import { CONFLICT_PREFIX, knownReason } from './stored-record.ts';
+
+/*
+ * What failed of each notification (table Deliveries, docs/decisions/deliveries.md#failing-notifications):
+ *
+ *   pk `failures##<tenant>`  sk <notification>
+ */
+
+/** How long a notification is listed after its last failure. */
+const RETENTION_SECONDS = 14 * 86_400;
+
+/** IDs are shorter than this, so a truncated marker sorts like the whole one. DynamoDB limits sort keys. */
+const MARKER_LENGTH = 64;
+
+/** The number of newest deliveries among which the last success is looked for: about 16 KB. */
+const NEWEST_DELIVERIES = 20;
+
+const storedFailures = z.object({
+  sk: z.string(),
+  failed_count: z.number(),
+  first_failed_at_ms: z.number(),
+  last_failed_at_ms: z.number(),
+  last_reason: knownReason,
+});
+
+const deliveredRecord = z.object({ updated_at_ms: z.number() });
+
+/** The failures of a notification. Times are ms since the epoch. */
+export type NotificationFailures = {
+  notificationId: string;
+  failedCount: number;
+  firstFailedAtMs: number;
+  lastFailedAtMs: number;
+  /** Absent if only a later version of the service knows it. */
+  lastReason: FailureReason | undefined;
+};
+
+/** Failures to add to those of a notification. */
+export type AddedFailures = Omit<NotificationFailures, 'notificationId' | 'lastReason'> & { lastReason: FailureReason };
+
+/** Parses the item of a notification's failures. @throws ZodError if the item is invalid */
+export const parseFailures = (item: Item): NotificationFailures => {
+  const { sk, failed_count, first_failed_at_ms, last_failed_at_ms, last_reason } = storedFailures.parse(item);
+  return {
+    notificationId: sk,
+    failedCount: failed_count,
+    firstFailedAtMs: first_failed_at_ms,
+    lastFailedAtMs: last_failed_at_ms,
+    lastReason: last_reason,
+  };
+};
+
+/**
+ * Creates the function that adds failures to those of a notification. Older ones than the last are only counted. A
+ * request that the SDK repeats may count twice.
+ */
+export const createFailureWriter = (client: DynamoDBDocumentClient, table: string) => {
+  const update = createConditionalUpdate(client, table);
+  /** @throws the SDK's error */
+  return async (
+    { tenant, notificationId }: NotificationOfTenant,
+    { failedCount, firstFailedAtMs, lastFailedAtMs, lastReason }: AddedFailures,
+  ): Promise<void> => {
+    const key = { pk: failuresPartition(tenant), sk: notificationId };
+    const { isWritten } = await update(key, {
+      UpdateExpression:
+        'SET first_failed_at_ms = if_not_exists(first_failed_at_ms, :first), last_failed_at_ms = :last, last_reason = :reason, #ttl = :ttl ADD failed_count :count',
+      ConditionExpression: 'attribute_not_exists(last_failed_at_ms) OR last_failed_at_ms <= :last',
+      ExpressionAttributeNames: { '#ttl': 'ttl' },
+      ExpressionAttributeValues: {
+        ':first': firstFailedAtMs,
+        ':last': lastFailedAtMs,
+        ':reason': lastReason,
+        ':ttl': Math.floor(lastFailedAtMs / 1000) + RETENTION_SECONDS,
+        ':count': failedCount,
+      },
+    });
+    if (isWritten || failedCount === 0) return;
+    await update(key, {
+      UpdateExpression: 'ADD failed_count :count',
+      ConditionExpression: 'attribute_exists(pk)',
+      ExpressionAttributeValues: { ':count': failedCount },
+    });
+  };
+};
+
+/** Adds failures to those of a notification. */
+export type WriteFailures = ReturnType<typeof createFailureWriter>;
+
+/** Creates the reads of failures, strongly consistent. */
+export const createFailureReader = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => ({
+  /**
+   * Yields the failures of the tenant's notifications of the last 14 days, in groups, by ID. Reads lazily.
+   *
+   * @param start the ID to start with, or null
+   */
+  async *list(tenant: string, start: string | null, groupSize: number): AsyncGenerator<NotificationFailures[]> {
+    const from = start?.slice(0, MARKER_LENGTH).toWellFormed();
+    let next: Item | undefined;
+    do {
+      const page = await client.send(
+        new QueryCommand({
+          TableName: table,
+          KeyConditionExpression: from ? 'pk = :pk AND sk >= :from' : 'pk = :pk',
+          // TTL deletes items late.
+          FilterExpression: '#ttl > :now',
+          ExpressionAttributeNames: { '#ttl': 'ttl' },
+          ExpressionAttributeValues: {
+            ':pk': failuresPartition(tenant),
+            ':now': clock() / 1000,
+            ...(from && { ':from': from }),
+          },
+          ConsistentRead: true,
+          Limit: groupSize,
+          ExclusiveStartKey: next,
+        }),
+      );
+      yield (page.Items ?? []).map(parseFailures);
+      next = page.LastEvaluatedKey;
+    } while (next);
+  },
+
+  /**
+   * Returns when an alert was last delivered after `sinceMs`, in ms since the epoch, as far as the newest deliveries by
+   * event time show it.
+   */
+  async lastDeliveredAtMs(notification: NotificationOfTenant, sinceMs: number): Promise<number | undefined> {
+    const { Items = [] } = await client.send(
+      new QueryCommand({
+        TableName: table,
+        KeyConditionExpression: 'pk = :pk AND sk < :conflicts',
+        FilterExpression: '#status = :delivered AND updated_at_ms > :since',
+        ProjectionExpression: 'updated_at_ms',
+        ExpressionAttributeNames: { '#status': 'status' },
+        ExpressionAttributeValues: {
+          ':pk': deliveryPartition(notification),
+          ':conflicts': CONFLICT_PREFIX,
+          ':delivered': 'delivered',
+          ':since': sinceMs,
+        },
+        ScanIndexForward: false,
+        ConsistentRead: true,
+        Limit: NEWEST_DELIVERIES,
+      }),
+    );
+    const times = Items.map((item) => deliveredRecord.parse(item).updated_at_ms);
+    return times.length > 0 ? Math.max(...times) : undefined;
+  },
+});
+
+/** Reads failures. */
+export type FailureReader = ReturnType<typeof createFailureReader>;

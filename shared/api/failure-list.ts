@@ -1,0 +1,61 @@
+import type { FailureReader, NotificationFailures } from '../adapters/deliveries/notification-failures.ts';
+import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
+import { UnreadableNotificationError } from '../adapters/notifications/unreadable-notification.ts';
+import type { Page, Slice } from '../contracts/collection.ts';
+import type { NotificationTypeId } from '../contracts/notification-types.ts';
+import { takePage } from './paging.ts';
+
+/** The maximum number of notifications on a page: the last success of each is a query. */
+const MAX_NOTIFICATIONS = 100;
+
+/** Returns failures as tenants see them (docs/api.md#failures). Times are ms since the epoch. */
+export const failureFields = (failures: Omit<NotificationFailures, 'notificationId'>) => ({
+  failed: failures.failedCount,
+  first_failed_at: failures.firstFailedAtMs,
+  last_failed_at: failures.lastFailedAtMs,
+  last_reason: failures.lastReason ?? null,
+});
+
+/** The failures of a notification in a list. */
+export type ListedFailures = ReturnType<typeof failureFields> & {
+  notification_id: string;
+  type: NotificationTypeId;
+  last_delivered_at: number | null;
+};
+
+/** The failures of a notification that exists. */
+type Found = { id: string; type: NotificationTypeId; failures: NotificationFailures };
+
+/**
+ * Creates the function that returns a page of a tenant's notifications with failures, by ID. It omits deleted and
+ * unreadable notifications: nothing deletes the failures of a notification before they expire.
+ */
+export const createFailureList = (
+  failures: FailureReader,
+  notifications: Pick<NotificationRepository, 'targets'>,
+): ((tenant: string, page: Page) => Promise<Slice<ListedFailures>>) => {
+  async function* existing(tenant: string, start: string | null, groupSize: number): AsyncGenerator<Found> {
+    for await (const group of failures.list(tenant, start, groupSize)) {
+      const keys = group.map(({ notificationId: id }) => ({ tenant, id }));
+      const targets = notifications.targets(keys);
+      for (const found of group) {
+        const id = found.notificationId;
+        const target = await targets.find({ tenant, id }).catch((error: unknown) => {
+          if (!(error instanceof UnreadableNotificationError)) throw error;
+        });
+        if (target) yield { id, type: target.type, failures: found };
+      }
+    }
+  }
+
+  const listed = async (tenant: string, { id, type, failures: found }: Found): Promise<ListedFailures> => {
+    const deliveredAtMs = await failures.lastDeliveredAtMs({ tenant, notificationId: id }, found.lastFailedAtMs);
+    return { notification_id: id, type, ...failureFields(found), last_delivered_at: deliveredAtMs ?? null };
+  };
+
+  return async (tenant, { limit, marker }) => {
+    const maxCount = Math.min(limit, MAX_NOTIFICATIONS);
+    const { values, next } = await takePage(existing(tenant, marker, maxCount + 1), maxCount);
+    return { values: await Promise.all(values.map((found) => listed(tenant, found))), next };
+  };
+};

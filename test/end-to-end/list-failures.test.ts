@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { createFailureWriter } from '../../shared/adapters/deliveries/notification-failures.ts';
+import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
+import { type Client, documents, isLocal, newClient, table, webhook } from './support/api.ts';
+import { collectionsOf } from './support/collections.ts';
+import { sendEvents } from './support/pipeline.ts';
+
+const { list, follow } = collectionsOf(
+  z.looseObject({
+    notification_id: z.string(),
+    failed: z.number(),
+    first_failed_at: z.number(),
+    last_failed_at: z.number(),
+    last_delivered_at: z.number().nullable(),
+  }),
+);
+
+const writeFailures = createFailureWriter(documents, table('Deliveries'));
+const fail = ({ tenant }: Client, notificationId: string) =>
+  writeFailures(
+    { tenant, notificationId },
+    { failedCount: 1, firstFailedAtMs: Date.now(), lastFailedAtMs: Date.now(), lastReason: 'timeout' },
+  );
+
+describe.runIf(isLocal)('a notification that fails', () => {
+  it('is listed with what failed, and with the next success', async () => {
+    const client = await newClient();
+    let status = 410;
+    const sink = await openSink((response) => response.writeHead(status).end());
+    const id = await client.create({ ...webhook, details: { url: sink.url } });
+    await client.create(webhook);
+    const send = () => sendEvents([newAlarmEvent(client.tenant, [id])]);
+    const failures = async () => (await list(client, '/failures')).values;
+
+    await send();
+    await send();
+    const [failing] = await until(async () => {
+      const values = await failures();
+      return values[0]?.failed === 2 && values;
+    });
+    expect(failing).toEqual({
+      notification_id: id,
+      type: 'webhook',
+      failed: 2,
+      first_failed_at: expect.any(Number),
+      last_failed_at: expect.any(Number),
+      last_reason: 'http_status',
+      last_delivered_at: null,
+    });
+    expect(failing?.last_failed_at).toBeGreaterThanOrEqual(failing?.first_failed_at ?? Infinity);
+
+    status = 204;
+    await send();
+    const [recovered] = await until(async () => {
+      const values = await failures();
+      return values.some(({ last_delivered_at }) => last_delivered_at !== null) && values;
+    });
+    expect(recovered).toEqual({ ...failing, last_delivered_at: recovered?.last_delivered_at });
+    expect(recovered?.last_delivered_at).toBeGreaterThan(failing?.last_failed_at ?? Infinity);
+  });
+
+  it('is listed while its alerts are retried, and counts each alert once', async () => {
+    const client = await newClient();
+    const sink = await openSink((response, _request, index) => response.writeHead(index < 2 ? 503 : 204).end());
+    const id = await client.create({ ...webhook, details: { url: sink.url } });
+    await sendEvents([newAlarmEvent(client.tenant, [id])]);
+    const [value] = await until(async () => {
+      const { values } = await list(client, '/failures');
+      return values.some(({ last_delivered_at }) => last_delivered_at !== null) && values;
+    });
+    expect(value).toMatchObject({ notification_id: id, failed: 1, last_reason: 'http_status' });
+  });
+});
+
+describe('the list of failing notifications', () => {
+  it('is for every role of the tenant, page by page', async () => {
+    const client = await newClient();
+    const observer = await newClient('observer', client.tenant);
+    const ids: string[] = [];
+    for (let count = 0; count < 4; count++) ids.push(await client.create(webhook));
+    for (const id of [...ids, DEFAULT_NOTIFICATION_ID]) await fail(client, id);
+    const expected = [...ids, DEFAULT_NOTIFICATION_ID];
+    for (const limit of [1, 3, 5, 6, 1_000]) {
+      const values = await follow(observer, `/failures?limit=${limit}`);
+      expect(values.map(({ notification_id }) => notification_id)).toEqual(expected);
+    }
+    expect((await list(observer, '/failures?limit=2')).metadata).toMatchObject({ count: 2, next_marker: ids[2] });
+    expect(await follow(await newClient(), '/failures')).toEqual([]);
+    expect((await observer.get('/failures?limit=0')).body).toMatchObject({ type: 'invalidLimit' });
+  });
+
+  it('omits deleted notifications, and those of other tenants', async () => {
+    const client = await newClient();
+    const [kept, deleted] = [await client.create(webhook), await client.create(webhook)];
+    const foreign = await (await newClient()).create(webhook);
+    for (const id of [kept, deleted, foreign, newNotificationId(), 'ntOperators']) await fail(client, id);
+    await client.delete(`/notifications/${deleted}`);
+    for (const limit of [1, 50]) {
+      const values = await follow(client, `/failures?limit=${limit}`);
+      expect(values.map(({ notification_id }) => notification_id)).toEqual([kept]);
+    }
+  });
+});
