@@ -3,6 +3,7 @@ import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.t
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { parseEnvironment } from '../shared/environment.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
+import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/pipeline/notices/notice-content.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
 import { createEmailTransport } from '../shared/pipeline/transports/email.ts';
 
@@ -15,6 +16,7 @@ const dailyLimit = createDailyLimit(
   'email',
   accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMITS),
 );
+const noticeLimit = createDailyLimit(counters, 'email_notices', async () => MAX_NOTICE_MESSAGES_PER_DAY.email);
 
 /** Sends alerts to `email` notifications. */
 export const handler = createSender(
@@ -22,5 +24,5 @@ export const handler = createSender(
   client,
   accounts,
   environment,
-  createEmailTransport(environment, dailyLimit),
+  createEmailTransport(environment, dailyLimit, noticeLimit),
 );

@@ -3,6 +3,7 @@ import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.t
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { parseEnvironment } from '../shared/environment.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
+import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/pipeline/notices/notice-content.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
 import { createSmsTransport } from '../shared/pipeline/transports/sms.ts';
 
@@ -11,6 +12,13 @@ const client = createDocumentClient();
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
 const dailyLimit = createDailyLimit(counters, 'sms', accounts.limit('smsPerTenantPerDay', environment.TENANT_LIMITS));
+const noticeLimit = createDailyLimit(counters, 'sms_notices', async () => MAX_NOTICE_MESSAGES_PER_DAY.sms);
 
 /** Sends alerts to `sms` notifications. */
-export const handler = createSender('sms', client, accounts, environment, createSmsTransport(environment, dailyLimit));
+export const handler = createSender(
+  'sms',
+  client,
+  accounts,
+  environment,
+  createSmsTransport(environment, dailyLimit, noticeLimit),
+);

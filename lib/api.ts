@@ -122,7 +122,7 @@ export class Api extends Construct {
         .and(accounts.access('UpdateItem'))
         .and(audited)
         .and(limits)
-        .and(delivery.redeliveryAccess()),
+        .and(delivery.sendAccess()),
       'get-account': caller
         .and(accounts.access('UpdateItem', 'BatchGetItem'))
         .and(notifications.access('GetItem'))

@@ -34,17 +34,17 @@ export type SendingResources = {
 /** The memory of a sender. It mostly waits, which costs in proportion to its memory: docs/benchmarks.md#memory. */
 const SENDER_MEMORY_MB = 256;
 
-/** The types that deliver notices: to technical contacts and to operators. */
-const NOTICE_TYPES: readonly NotificationTypeId[] = ['technicalContactsEmail', 'managed'];
-
 /** The environment variables of delivery reports. */
 type ReportVariable = Exclude<keyof EnvironmentOf<'record-email-events'>, 'EMAIL_EVENTS_QUEUE'>;
 
 const flag = (value: boolean): 'true' | 'false' => (value ? 'true' : 'false');
 
-/** Returns the access to count escalations. The daily limits of messages use the same permission. */
+/**
+ * Returns the access to count escalations, and to read who gets them. Senders also read other attributes of accounts,
+ * and count messages.
+ */
 const escalationAccess = ({ settings }: FunctionDefaults, { accounts }: Storage) =>
-  accounts.access('UpdateItem').and(new ResourceAccess({ ESCALATE_UNREACHED: settings.escalateUnreached }));
+  accounts.access('GetItem', 'UpdateItem').and(new ResourceAccess({ ESCALATE_UNREACHED: settings.escalateUnreached }));
 
 /** The queues and the sender function of a notification type. */
 export type Sender = { type: NotificationTypeId; queue: SenderQueue; lambda: LambdaFunction };
@@ -83,22 +83,14 @@ export class Delivery extends Construct {
     }
     const heartbeat =
       settings.heartbeatUrl === undefined ? undefined : new Heartbeat(this, 'Heartbeat', this.alarmEvents.queue);
-    this.dispatch = this.#createDispatch(defaults, storage, this.#sendAccess(notificationTypeIds), heartbeat?.roleId);
+    this.dispatch = this.#createDispatch(defaults, storage, this.sendAccess(), heartbeat?.roleId);
     heartbeat?.startAfter(this.dispatch);
-    const reportAccess = this.#createReportAccess(defaults, storage, resources);
-    this.reportAccess = reportAccess.and(this.#sendAccess(NOTICE_TYPES));
+    this.reportAccess = this.#createReportAccess(defaults, storage, resources);
 
     const senderAccess = this.#senderAccess(defaults, storage, resources);
     this.#senderFunctions = byType((type) => {
-      const { hasIncidents, sendsByHttp } = notificationTypes[type];
-      // A sender sends to its own queue only messages waiting for an incident lock or a circuit, and notices. Retries
-      // have a separate queue.
-      const sendsToOwnQueue = hasIncidents || sendsByHttp || NOTICE_TYPES.includes(type);
-      const recipients = notificationTypeIds.filter((id) => id !== type || sendsToOwnQueue);
-      const access = senderAccess[type]
-        .and(reportAccess)
-        .and(this.#sendAccess(recipients))
-        .and(queues[type].consumerAccess());
+      const { sendsByHttp } = notificationTypes[type];
+      const access = senderAccess[type].and(this.reportAccess).and(queues[type].consumerAccess());
       const sender = new ServiceFunction(this, senderName(type), defaults, access, {
         sendsToItself: true,
         memoryMb: settings.memoryMbByType[type],
@@ -120,13 +112,16 @@ export class Delivery extends Construct {
     }));
   }
 
-  /** Grants permission to send to the queues for first attempts of these types. */
-  #sendAccess(types: readonly NotificationTypeId[]): ResourceAccess<{ SENDER_QUEUES: string }> {
+  /**
+   * Grants permission to send to the queues for first attempts of all types: deliveries, redeliveries, messages that
+   * follow a change of the type or wait for an incident lock or a circuit, and notices.
+   */
+  sendAccess(): ResourceAccess<{ SENDER_QUEUES: string }> {
     const urls = byType((type) => this.#queues[type].queue.queueUrl);
     return new ResourceAccess({ SENDER_QUEUES: Stack.of(this).toJsonString(urls) }, [
       new PolicyStatement({
         actions: ['sqs:SendMessage'],
-        resources: types.map((type) => this.#queues[type].queue.queueArn),
+        resources: notificationTypeIds.map((type) => this.#queues[type].queue.queueArn),
       }),
     ]);
   }
@@ -165,16 +160,10 @@ export class Delivery extends Construct {
   }
 
   /** Returns the access of each type's sender, except for queues. The compiler requires an entry for every type. */
-  #senderAccess(
-    { settings }: FunctionDefaults,
-    { accounts, deliveries }: Storage,
-    { email, managedTopic }: SendingResources,
-  ) {
-    // Webhook credentials, overrides of limits, and shadow mode.
-    const account = accounts.access('GetItem');
-    const common = account.and(deliveries.access('PutItem', 'BatchWriteItem'));
+  #senderAccess({ settings }: FunctionDefaults, { deliveries }: Storage, { email, managedTopic }: SendingResources) {
+    const common = deliveries.access('PutItem', 'BatchWriteItem');
     // Records of types that can bounce change by UpdateItem, never in batches (docs/decisions/formats.md#bounces).
-    const bounceable = account.and(deliveries.access('PutItem'));
+    const bounceable = deliveries.access('PutItem');
     const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
     const limits = tenantLimitsOf(settings);
     return {
@@ -197,7 +186,7 @@ export class Delivery extends Construct {
     };
   }
 
-  /** Returns the access to report deliveries that do not arrive, except to the queues of notices. */
+  /** Returns the access to report deliveries that do not arrive. */
   #createReportAccess(defaults: FunctionDefaults, storage: Storage, { apiUrl }: SendingResources) {
     const { settings } = defaults;
     return (
@@ -206,6 +195,7 @@ export class Delivery extends Construct {
         // Failures of notifications, incident locks, and records of types that can bounce are updated.
         .and(storage.deliveries.access('GetItem', 'BatchGetItem', 'UpdateItem'))
         .and(escalationAccess(defaults, storage))
+        .and(this.sendAccess())
         .and(
           new ResourceAccess({
             API_URL: apiUrl,
@@ -238,11 +228,6 @@ export class Delivery extends Construct {
       },
       [new PolicyStatement({ actions: ['sns:Publish'], notResources: [anyTopic] })],
     );
-  }
-
-  /** Grants permission to send messages to the senders of all types, for redeliveries. */
-  redeliveryAccess(): ResourceAccess<{ SENDER_QUEUES: string }> {
-    return this.#sendAccess(notificationTypeIds);
   }
 
   /** Grants permission to invoke the senders of all types, which run tests. */

@@ -4,6 +4,7 @@ import { type AccountDescription, ConcurrentRotationError } from '../../shared/a
 import { UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
 import { recountNotifications } from '../../shared/adapters/notifications/notification-counter.ts';
 import { createQueues } from '../../shared/adapters/queues.ts';
+import { byType } from '../../shared/contracts/notification-types.ts';
 import {
   effectiveLimits,
   isLimitName,
@@ -29,7 +30,9 @@ export const addAccountCommands = (program: Command): void => {
     );
   account
     .command('show')
-    .description('show the technical contacts, shadow mode, and whether webhook credentials exist')
+    .description(
+      'show the technical contacts, fallback notifications, shadow mode, and whether webhook credentials exist',
+    )
     .argument('<tenant>', 'the tenant', parseTenant)
     .option('--secrets', 'also show the webhook token and the signing secrets', false)
     .addHelpText('after', examples('account show acme', 'account show acme --secrets --stack MonitoringNotifications'))
@@ -144,9 +147,8 @@ const limits = async (tenant: string, changes: readonly LimitChange[], _: object
 
 /** Queues the first notice of shadow mode, which repeats every day (docs/decisions/notices.md#notice-of-shadow-mode). */
 const queueNotice = async ({ sqs, deployment }: Session, tenant: string, dueAtMs: number): Promise<void> => {
-  const { queue: managed } = deployment.outputs.QueueUrls.managed;
-  const { queue: technicalContactsEmail } = deployment.outputs.QueueUrls.technicalContactsEmail;
-  const notices = createNoticeQueue(createQueues(sqs), { managed, technicalContactsEmail }, Date.now);
+  const urls = byType((type) => deployment.outputs.QueueUrls[type].queue);
+  const notices = createNoticeQueue(createQueues(sqs), urls, Date.now);
   await notices.queue(shadowNotice(tenant, dueAtMs), {}, { toContacts: false, toOperators: true, dueAtMs });
 };
 
@@ -227,10 +229,11 @@ const explainChangeError =
 const EFFECTIVE_WITHIN = 'Senders use it within a minute.';
 
 const accountJson = (tenant: string, account: AccountDescription, withSecrets: boolean) => {
-  const { contacts, token, secrets, retired, shadow } = account;
+  const { contacts, escalationNotifications, token, secrets, retired, shadow } = account;
   return {
     tenant,
     contacts,
+    escalation_notifications: escalationNotifications,
     has_webhook_token: token !== undefined,
     signing_secrets: secrets.length,
     retired_secrets: retired.map(({ secret, untilMs }) => ({
@@ -243,13 +246,16 @@ const accountJson = (tenant: string, account: AccountDescription, withSecrets: b
 };
 
 const accountText = (
-  { contacts, token, secrets, retired, shadow }: AccountDescription,
+  { contacts, escalationNotifications, token, secrets, retired, shadow }: AccountDescription,
   withSecrets: boolean,
 ): string => {
   const unset = colorize('dim', 'none yet, created on first use');
   const hidden = (value: string) => (withSecrets ? value : 'set');
   return [
     `contacts         ${contacts.map(sanitize).join(', ') || colorize('yellow', 'none')}`,
+    ...(escalationNotifications.length > 0
+      ? [`fallback         ${escalationNotifications.map(sanitize).join(', ')}`]
+      : []),
     `webhook token    ${token === undefined ? unset : hidden(token)}`,
     `signing secret   ${secrets.map(hidden).join(', ') || unset}`,
     ...retired.map(

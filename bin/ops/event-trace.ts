@@ -139,7 +139,7 @@ const noticeSteps = (notice: DeliveryRecord, deliveries: readonly DeliveryRecord
   const isOwn = deliveries.length === 0 || isCausedBy(notice, deliveries);
   return [
     {
-      time: isoTime(notice.accepted_at_ms ?? notice.created_at_ms),
+      time: isoTime(notice.created_at_ms),
       step: notice.notice === 'unreached' ? 'escalation' : 'notice',
       notification,
       result: isOwn ? (notice.notice ?? '') : `${notice.notice}, because of another alert`,

@@ -164,12 +164,15 @@ export const isCausedBy = (notice: DeliveryRecord, deliveries: readonly Delivery
 
 /**
  * Reads the notices of the days and hours in which deliveries of an event failed, whose event IDs are known. One notice
- * covers all alerts of a period.
+ * covers all alerts of a period. Escalations are found at the account's present fallback notifications.
+ *
+ * @param notifications IDs of other notifications that may have got escalations
  */
 const noticesOf = async (
   session: Session,
   tenant: string,
   deliveries: readonly DeliveryRecord[],
+  notifications: readonly string[],
 ): Promise<DeliveryRecord[]> => {
   const failing = deliveries.filter(hasFailedAttempt);
   const [first] = failing;
@@ -188,7 +191,8 @@ const noticesOf = async (
     }),
   ];
   const ofTenant = days.flatMap((dayMs) => [unreachedSummaryId(event, dayMs), shadowNoticeId(tenant, dayMs)]);
-  const ids = [DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID];
+  const { escalationNotifications } = await session.accounts.describe(tenant);
+  const ids = [DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID, ...escalationNotifications, ...notifications];
   const found = await recordsOfEvents(
     session,
     [...ofEvent, ...ofTenant].map((eventId) => ({ tenant, eventId, ids })),
@@ -233,7 +237,7 @@ export const findEvents = async (
     ]);
     const notices = [
       ...ofTenant.filter((record) => !deliveries.includes(record)),
-      ...(isKnown ? await noticesOf(session, tenant, records) : []),
+      ...(isKnown ? await noticesOf(session, tenant, records, search.notifications) : []),
     ];
     return {
       tenant,

@@ -72,6 +72,9 @@ export const createAccountReader = (
     return {
       id: tenant,
       technical_contacts: account.contacts,
+      ...(account.escalationNotifications.length > 0 && {
+        escalation_notifications: account.escalationNotifications,
+      }),
       ...(isAdmin && credentialsOf(account)),
       ...shadowRecord(account),
       limits: limitsOf(effectiveLimits(settings, account.limits)),

@@ -1,9 +1,15 @@
 import * as z from 'zod/mini';
 import { notificationTypes } from './notification-types.ts';
-import { withoutNulls } from './text.ts';
+import { text, withoutNulls } from './text.ts';
 
 /** Maximum number of technical contacts of an account (docs/api.md#limits). */
 export const MAX_TECHNICAL_CONTACTS = 50;
+
+/** Maximum number of fallback notifications of an account (docs/api.md#fallback-notifications). */
+export const MAX_ESCALATION_NOTIFICATIONS = 3;
+
+/** Maximum length of the ID of a fallback notification, in code points. An ID need not exist. */
+export const MAX_NOTIFICATION_ID_LENGTH = 64;
 
 /** The rule of a webhook token as it follows the field name in an error message. */
 const WEBHOOK_TOKEN_RULE = 'must be 10 to 64 printable ASCII characters without spaces';
@@ -13,24 +19,27 @@ export const WEBHOOK_TOKEN = /^[\x21-\x7e]{10,64}$/;
 
 const { allows: isEmailAddress, rule: EMAIL_ADDRESS_RULE } = notificationTypes.email.fields.address;
 
-const CONTACTS_RULE = `must be a list of 0 to ${MAX_TECHNICAL_CONTACTS} email addresses`;
-
-/** Checked before the addresses, so that an error response stays smaller than its request. */
-const contactList = z
-  .array(z.unknown(), CONTACTS_RULE)
-  .check(z.refine(({ length }) => length <= MAX_TECHNICAL_CONTACTS, CONTACTS_RULE));
-
 const emailAddress = z.string(EMAIL_ADDRESS_RULE).check(z.refine(isEmailAddress, EMAIL_ADDRESS_RULE));
 
-/** Removes duplicates and keeps the order. */
-const technicalContacts = z.pipe(
-  z.pipe(contactList, z.array(emailAddress)),
-  z.transform((addresses: string[]) => [...new Set(addresses)]),
-);
+/**
+ * A list of 0 to `max` strings. Removes duplicates and keeps the order. The length is checked before the strings, so
+ * that an error response stays smaller than its request.
+ */
+const distinct = (max: number, what: string, item: z.ZodMiniType<string>) => {
+  const rule = `must be a list of 0 to ${max} ${what}`;
+  const list = z.array(z.unknown(), rule).check(z.refine(({ length }) => length <= max, rule));
+  return z.pipe(
+    z.pipe(list, z.array(item)),
+    z.transform((items: string[]) => [...new Set(items)]),
+  );
+};
 
 const changes = z.object(
   {
-    technical_contacts: z.optional(technicalContacts),
+    technical_contacts: z.optional(distinct(MAX_TECHNICAL_CONTACTS, 'email addresses', emailAddress)),
+    escalation_notifications: z.optional(
+      distinct(MAX_ESCALATION_NOTIFICATIONS, 'notification IDs', text(1, MAX_NOTIFICATION_ID_LENGTH)),
+    ),
     webhook_token: z.optional(z.string(WEBHOOK_TOKEN_RULE).check(z.regex(WEBHOOK_TOKEN, WEBHOOK_TOKEN_RULE))),
   },
   'must be a JSON object',
@@ -60,6 +69,8 @@ export type AccountLimits = {
 export type AccountRecord = {
   id: string;
   technical_contacts: string[];
+  /** The IDs of the fallback notifications; present only if there are some. */
+  escalation_notifications?: string[];
   /** For admins only. */
   webhook_token?: string | undefined;
   /** For admins only: the current secret first, then the replaced one while it signs. */

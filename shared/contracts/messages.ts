@@ -24,8 +24,8 @@ export const delivery = z.object({
   /** Present if the event is a notice of the service. */
   notice: z.optional(noticeContent),
   /**
-   * When SQS accepted the event or the service created the notice, ms since the epoch
-   * (docs/decisions/events.md#event-time).
+   * When SQS accepted the event, or the service created the notice, ms since the epoch
+   * (docs/decisions/events.md#event-time). An escalation has that of its alert.
    */
   accepted_at_ms: z.int(),
   /** When dispatch received the event, ms since the epoch. Absent in a notice. */

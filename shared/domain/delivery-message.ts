@@ -17,7 +17,12 @@ export type SharedBody = {
 };
 
 /** A notice of the service: the alarm event that identifies it, and its text. */
-export type Notice = { event: AlarmEvent; content: NoticeContent };
+export type Notice = {
+  event: AlarmEvent;
+  content: NoticeContent;
+  /** When SQS accepted the alert that the notice repeats, ms since the epoch. By default, the notice is no older. */
+  acceptedAtMs?: number;
+};
 
 /** Returns a digest of JSON. */
 const digest = (json: string): string => createHash('sha256').update(json).digest('base64url').slice(0, 22);
@@ -63,7 +68,7 @@ export const deliveryBytes = (
  */
 export const noticeBody = (
   notificationId: string,
-  { event, content }: Notice,
+  { event, content, acceptedAtMs }: Notice,
   origin: Origin,
   nowMs: number,
 ): MessageBody => {
@@ -71,7 +76,7 @@ export const noticeBody = (
     notification_id: notificationId,
     ...origin,
     notice: content,
-    accepted_at_ms: nowMs,
+    accepted_at_ms: acceptedAtMs ?? nowMs,
     content_hash: digest(JSON.stringify({ event_id: event.event_id })),
     event,
   };

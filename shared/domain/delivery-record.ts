@@ -39,7 +39,7 @@ export type DeliveryRecord = DeliveryKey & {
   state: AlarmState;
   /** Digest of the event, to detect another event with the same ID. */
   content_hash: string;
-  /** When SQS accepted the event, or the service created the notice. */
+  /** When SQS accepted the event, or the service created the notice. An escalation has that of its alert. */
   accepted_at_ms?: number | undefined;
   /** When dispatch received the event. Absent in a notice. */
   dispatched_at_ms?: number | undefined;

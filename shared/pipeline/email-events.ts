@@ -1,6 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod/mini';
+import { createAccountRepository } from '../adapters/accounts/account-repository.ts';
 import { type BounceResult, createBounceRecorder } from '../adapters/deliveries/bounce-recorder.ts';
 import { createDeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import { createDestinationListReader } from '../adapters/deliveries/destination-list.ts';
@@ -15,7 +16,7 @@ import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key
 import type { DeliveryRecord } from '../domain/delivery-record.ts';
 import { deliveryKeyFromTags, type EmailEventKind, emailEventKinds } from '../domain/email-event.ts';
 import type { ParsedEnvironment } from '../environment.ts';
-import { createFailureRecorder } from './failing-notifications.ts';
+import { createFailureRecorder } from './failure-recorder.ts';
 import { createDeliveryReports } from './notices/delivery-reports.ts';
 import { type EmailReport, eventOfRecord } from './notices/notification-notice.ts';
 import { settleNotices } from './notices/settle-notices.ts';
@@ -88,14 +89,15 @@ export const createEmailEventRecorder = (
   const isTenantThrottled = createThrottlingWatch(clock);
   const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE, { canBounce: true });
   const recordBounce = createBounceRecorder(deliveries, clock);
-  const recordFailures = createFailureRecorder(client, environment.DELIVERIES_TABLE);
+  const recordFailures = createFailureRecorder(client, environment.DELIVERIES_TABLE, clock);
   const notifications = {
     ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
     ...createTargetReader(client, environment.NOTIFICATIONS_TABLE),
   };
   const readDestinationList = createDestinationListReader(client, environment.DELIVERIES_TABLE);
+  const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE, clock);
   const reports = createDeliveryReports(
-    { client, queues, notifications, deliveries, readDestinationList, clock },
+    { client, queues, notifications, deliveries, readDestinationList, accounts, clock },
     environment,
   );
 

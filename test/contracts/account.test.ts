@@ -54,6 +54,22 @@ describe('the changes of an account', () => {
     expect(detailsOf({ technical_contacts: contacts })).toMatch(/^technical_contacts: must be a list of 0 to 50/);
   });
 
+  it('accept up to three fallback notifications, each once, whether or not they exist', () => {
+    const ids = ['nt01M7W08F9Z4XGJJRVYEZQFE9R1', 'ntTechnicalContactsEmail', 'unknown'];
+    expect(parseAccountChanges({ escalation_notifications: ids }).data).toEqual({ escalation_notifications: ids });
+    expect(parseAccountChanges({ escalation_notifications: ['a', 'b', 'a'] }).data).toEqual({
+      escalation_notifications: ['a', 'b'],
+    });
+    expect(parseAccountChanges({ escalation_notifications: [] }).data).toEqual({ escalation_notifications: [] });
+    expect(detailsOf({ escalation_notifications: [...ids, 'd'] })).toBe(
+      'escalation_notifications: must be a list of 0 to 3 notification IDs',
+    );
+  });
+
+  it.each(['', '\0', '\ud800', 'x'.repeat(65), 7, null, ['a'], {}])('reject the fallback notification %j', (id) => {
+    expect(detailsOf({ escalation_notifications: ['a', id] })).toMatch(/^escalation_notifications\.1: must /);
+  });
+
   it.each([undefined, null, 7, 'text', [], true])('are rejected if they are not an object: %j', (body) => {
     expect(detailsOf(body)).toBe('body: must be a JSON object');
   });

@@ -14,6 +14,7 @@ const body = fc.oneof(
   fc.record(
     {
       technical_contacts: orInvalid(fc.array(fc.oneof(fc.emailAddress(), invalidValue), { maxLength: 60 })),
+      escalation_notifications: orInvalid(fc.array(fc.oneof(fc.string(), invalidValue), { maxLength: 4 })),
       webhook_token: orInvalid(fc.string({ minLength: 8, maxLength: 66 })),
     },
     { requiredKeys: [] },

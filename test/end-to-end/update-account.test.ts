@@ -17,6 +17,16 @@ describe('updating the account', () => {
     expect(await read(client)).toMatchObject({ technical_contacts: ['c@example.com'], webhook_token: '0123456789' });
   });
 
+  it('sets and removes the fallback notifications, which are returned only if there are some', async () => {
+    const client = await newClient();
+    const ids = ['nt01M7W08F9Z4XGJJRVYEZQFE9R1'];
+    expect(await read(client)).not.toHaveProperty('escalation_notifications');
+    expect((await client.put('/account', { escalation_notifications: ids })).status).toBe(204);
+    expect(await read(client)).toMatchObject({ escalation_notifications: ids });
+    expect((await client.put('/account', { escalation_notifications: [] })).status).toBe(204);
+    expect(await read(client)).not.toHaveProperty('escalation_notifications');
+  });
+
   it('rejects invalid fields, naming field and rule but not the value, and changes nothing', async () => {
     const client = await newClient();
     const before = await read(client);

@@ -176,6 +176,18 @@ describe('report', () => {
   });
 });
 
+describe('failures', () => {
+  it('shows the notifications that failed, with the reason and the time of the next success', async () => {
+    const [found, ...others] = await runJson(z.array(z.looseObject({})), 'failures acme');
+    expect(found).toMatchObject({ notification: gone, type: 'webhook', failed: 1, reason: 'http_status' });
+    expect([found?.last_delivered, others]).toEqual([null, []]);
+    const { out } = await ops('failures acme');
+    expect(out).toMatch(/^notification +type +failed +first failed +last failed +reason +delivered since\n/);
+    expect(out).toContain(` http_status  –\n`);
+    expect((await ops('failures nobody')).out).toBe('There are no failures.\n');
+  });
+});
+
 describe('deliveries', () => {
   it('shows the deliveries of an alarm and their attempts', async () => {
     const found = await runJson(deliveries, 'deliveries --tenant acme --alarm alTest');
@@ -565,6 +577,25 @@ describe('event trace', () => {
         ['ntOperators', 'unreached'],
       ]),
     );
+  });
+
+  it('shows the escalation to a fallback notification', async () => {
+    const records = [
+      { id: 'gone', label: 'gone', type: 'webhook', details: { url: `${sink.url}/410` } },
+      { id: 'phone', label: 'phone', type: 'sms', details: validDetails.sms },
+      { technical_contacts: ['oncall@example.com'], escalation_notifications: ['phone'] },
+    ];
+    const input = records.map((record) => JSON.stringify(record)).join('\n');
+    const ids = z.object({ notifications: z.array(z.object({ new_id: z.string() })) });
+    const { notifications } = await runJson(ids, 'tenant import fallback', input);
+    const [gone = '', phone = ''] = notifications.map(({ new_id }) => new_id);
+    const { out } = await ops(['event', 'example', '--tenant', 'fallback', '--notification', gone]);
+    const { event_id: id } = await send(out);
+    await until(async () => {
+      const [first] = await traced(id).catch(() => []);
+      return first?.timeline.some(({ step, notification }) => step === 'notice: attempt' && notification === phone);
+    });
+    expect((await ops('account show fallback')).out).toContain(`fallback         ${phone}\n`);
   });
 
   it('shows the escalation of an event whose plan lists only unknown notifications, by message ID', async () => {

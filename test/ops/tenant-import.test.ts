@@ -144,13 +144,16 @@ describe('tenant import', () => {
   });
 
   it('imports an export with the same IDs, and reports an incomplete one', async () => {
-    await runImport('source', ndjson(email('x'), { technical_contacts: ['a@example.com'] }));
+    const attributes = { technical_contacts: ['a@example.com'], escalation_notifications: ['x'] };
+    await runImport('source', ndjson(email('x'), attributes));
     const text = await exported('source');
     const { notifications, account, refused } = await runImport('copy', text);
     expect(notifications).toEqual([
       { old_id: notifications[0]?.new_id, new_id: expect.any(String), result: 'created' },
     ]);
-    expect([account, refused]).toEqual([[{ attribute: 'technical_contacts', result: 'created' }], []]);
+    const created = Object.keys(attributes).map((attribute) => ({ attribute, result: 'created' }));
+    expect([account, refused]).toEqual([created, []]);
+    expect(text).toContain(`"escalation_notifications":["${notifications[0]?.new_id}"]`);
     const copied = await storedRecords('copy');
     expect(copied).toEqual(
       (await storedRecords('source')).map((record) => (record.id === 'source' ? { ...record, id: 'copy' } : record)),

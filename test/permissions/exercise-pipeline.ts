@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { SendMessageBatchCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { AwsCall, AwsFault } from 'local-aws/aws-service.ts';
 import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
+import { MAX_ESCALATION_NOTIFICATIONS } from '../../shared/contracts/account.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import {
   type NotificationTypeId,
@@ -9,6 +10,7 @@ import {
   notificationTypes,
 } from '../../shared/contracts/notification-types.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
+import { inBatches } from '../../shared/domain/in-batches.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { senderName } from '../../shared/environment.ts';
@@ -83,6 +85,15 @@ export const exercisePipeline = async (
   const untilEverySender = (isDone: (type: NotificationTypeId) => boolean) =>
     world.advanceUntil(until(async () => (notificationTypeIds.every(isDone) ? true : undefined)));
 
+  const untilDelivered = ({ event_id }: AlarmEvent, id: string) =>
+    world.advanceUntil(
+      until(async () =>
+        (await world.deliveries(client.tenant, id)).find(
+          (found) => found.event_id === event_id && found.status === 'delivered',
+        ),
+      ),
+    );
+
   /** Reports a bounce twice, because SES can repeat events. */
   const sendBounces = async (bounced: AlarmEvent, emailId: string): Promise<void> => {
     const tags = Object.entries(emailTags(bounced, emailId)).map(([name, value]) => [name, [value]]);
@@ -149,13 +160,7 @@ export const exercisePipeline = async (
   const emailId = ids[notificationTypeIds.indexOf('email')] ?? '';
   const emailEvent = newAlarmEvent(client.tenant, [emailId]);
   await world.sendEvents([emailEvent]);
-  await world.advanceUntil(
-    until(async () =>
-      (await world.deliveries(client.tenant, emailId)).find(
-        ({ event_id, status }) => event_id === emailEvent.event_id && status === 'delivered',
-      ),
-    ),
-  );
+  await untilDelivered(emailEvent, emailId);
   await sendBounces(emailEvent, emailId);
   // This event has other destinations.
   await sendBounces(event, emailId);
@@ -170,6 +175,40 @@ export const exercisePipeline = async (
         : undefined,
     ),
   );
+
+  // Escalations go to fallback notifications of every type, at last to an email and an SMS, which their senders later send
+  // to their own queues. Functions cache the account for a minute.
+  const setFallback = async (escalation_notifications: readonly string[]): Promise<void> => {
+    await client.put('/account', { escalation_notifications });
+    const endsAtMs = world.stack.clock.now() + 61_000;
+    await world.advanceUntil(until(async () => (world.stack.clock.now() > endsAtMs ? true : undefined)));
+  };
+  const fallbackTypes = notificationTypeIds
+    .filter((type) => type !== 'technicalContactsEmail' && type !== 'managed')
+    .toSorted(
+      (one, other) => Number(notificationTypes[other].sendsByHttp) - Number(notificationTypes[one].sendsByHttp),
+    );
+  for (const types of inBatches(fallbackTypes, MAX_ESCALATION_NOTIFICATIONS)) {
+    const fallback = await Promise.all(
+      types.map((type) => client.create({ label: 'fallback', type, details: destinationsAt(sinkUrl)[type] })),
+    );
+    await setFallback(fallback);
+    const bouncing = newAlarmEvent(client.tenant, [emailId], { alarm: `al${fallback[0]}` });
+    await world.sendEvents([
+      bouncing,
+      newAlarmEvent(client.tenant, [newNotificationId()], { alarm: `${fallback[0]}` }),
+    ]);
+    await untilDelivered(bouncing, emailId);
+    await sendBounces(bouncing, emailId);
+    await world.advanceUntil(
+      until(async () => {
+        const isQueued = types.every((type) => hasRecorderCalled('sqs:SendMessage', `:Delivery-${type}`));
+        return isQueued && hasCalled('dispatch-alarm-events', 'dynamodb:GetItem', '/Storage-Accounts')
+          ? true
+          : undefined;
+      }),
+    );
+  }
 
   // Another worker holds the incident locks, then releases them.
   const contended = newAlarmEvent(client.tenant, ids);
@@ -233,6 +272,7 @@ export const exercisePipeline = async (
   for (const queue of [':Delivery-managed', ':Delivery-technicalContactsEmail']) {
     await untilEverySender((type) => hasCalled(senderName(type), 'sqs:SendMessage', queue));
   }
+  await untilEverySender((type) => hasCalled(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`));
   await world.sendEvents([newAlarmEvent(client.tenant, ids)]);
   await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:BatchGetItem', '/Storage-Deliveries'));
   await untilEverySender(() => hasCalled('dispatch-alarm-events', 'dynamodb:UpdateItem', '/Storage-Accounts'));

@@ -49,6 +49,8 @@ beforeEach(() => {
   return () => vi.restoreAllMocks();
 });
 
+const accounts = { escalationNotifications: async () => [] };
+
 /** The event has no other destinations. */
 const readDestinationList = async () => [];
 
@@ -106,7 +108,7 @@ const setUp = (responses: Record<Contact, Response> = { [A]: 'accept', [B]: 'acc
       },
       queues,
       reports: createDeliveryReports(
-        { client: database, queues, notifications, deliveries, readDestinationList, clock },
+        { client: database, queues, notifications, deliveries, readDestinationList, accounts, clock },
         reportEnvironment,
       ),
       clock,

@@ -102,7 +102,7 @@ const setUp = (
   const escalated: string[] = [];
   const escalation: Escalation = {
     isDue: () => true,
-    escalate: async ({ event_id }) => {
+    escalate: async ({ event: { event_id } }) => {
       escalated.push(event_id);
     },
   };

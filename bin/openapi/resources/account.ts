@@ -1,18 +1,26 @@
 import * as z from 'zod';
 import {
   type AccountRecord,
+  MAX_ESCALATION_NOTIFICATIONS,
+  MAX_NOTIFICATION_ID_LENGTH,
   MAX_TECHNICAL_CONTACTS,
   parseAccountChanges,
   WEBHOOK_TOKEN,
 } from '../../../shared/contracts/account.ts';
 import { emailAddress } from '../../../shared/contracts/notification-types.ts';
-import { integer, timestamp } from '../common-schemas.ts';
+import { integer, text, timestamp } from '../common-schemas.ts';
 import { notJson, ok, type Resource, rejectedBody, unconfirmed } from '../operation.ts';
 
 const technicalContacts = z
   .array(emailAddress())
   .max(MAX_TECHNICAL_CONTACTS)
   .describe('Email addresses that receive the alerts of type `technicalContactsEmail`, and the notices of the service');
+const escalationNotifications = z
+  .array(text(MAX_NOTIFICATION_ID_LENGTH))
+  .max(MAX_ESCALATION_NOTIFICATIONS)
+  .describe(
+    'IDs of notifications to which escalations of CRITICAL and WARNING also go. Those that do not exist, and the destinations of the event itself, are skipped',
+  );
 const webhookToken = z
   .string()
   .regex(WEBHOOK_TOKEN)
@@ -34,6 +42,7 @@ const account = z
   .object({
     id: z.string().describe('The tenant'),
     technical_contacts: technicalContacts,
+    escalation_notifications: escalationNotifications.optional(),
     webhook_token: webhookToken.optional().describe('For admins only. The token that each webhook carries'),
     webhook_signing_secrets: z
       .array(signingSecret)
@@ -97,7 +106,11 @@ export const accountResource = {
   schemas: {
     Account: account,
     AccountChanges: z
-      .object({ technical_contacts: technicalContacts.optional(), webhook_token: webhookToken.optional() })
+      .object({
+        technical_contacts: technicalContacts.optional(),
+        escalation_notifications: escalationNotifications.optional(),
+        webhook_token: webhookToken.optional(),
+      })
       .describe('The attributes to change. The others keep their values'),
     SigningSecret: z
       .object({ webhook_signing_secret: signingSecret.describe('The new secret') })
@@ -125,6 +138,10 @@ export const accountResource = {
           contacts: {
             summary: 'Replaces the technical contacts',
             value: { technical_contacts: exampleAccount.technical_contacts },
+          },
+          fallback: {
+            summary: 'Replaces the fallback notifications; `[]` removes them',
+            value: { escalation_notifications: ['nt01M7W08F9Z4XGJJRVYEZQFE9R1'] },
           },
           token: { summary: 'Replaces the webhook token', value: { webhook_token: 'a-token-of-your-own' } },
         },

@@ -90,11 +90,18 @@ const converters = (
       yield { kind: 'notification_counter', record: { used: item.used } };
     },
     async *accounts() {
-      const { contacts, token, secrets, retired, limits, shadow } = await session.accounts.describe(tenant);
+      const account = await session.accounts.describe(tenant);
+      const { contacts, escalationNotifications, token, secrets, retired, limits, shadow } = account;
       const signingSecrets = [...secrets, ...retired.map(({ secret }) => secret)];
       const credentials = { webhook_token: token, webhook_signing_secrets: signingSecrets };
       const overrides = Object.keys(limits).length > 0 && { limit_overrides: limits };
-      const others = { ...overrides, ...(shadow && { shadow: shadowJson(shadow) }), ...(withSecrets && credentials) };
+      const fallback = escalationNotifications.length > 0 && { escalation_notifications: escalationNotifications };
+      const others = {
+        ...fallback,
+        ...overrides,
+        ...(shadow && { shadow: shadowJson(shadow) }),
+        ...(withSecrets && credentials),
+      };
       const record = { id: tenant, technical_contacts: contacts, ...others };
       yield { kind: 'account', record };
     },

@@ -154,16 +154,18 @@ const notificationImport = (
   };
 };
 
-/** Imports the technical contacts and the webhook token of an account, if the source has them. */
+/** Imports the technical contacts, the fallback notifications and the webhook token of an account, if the source has them. */
 const importAccount = async (
   { accounts, audit }: Session,
   tenant: string,
   { isDryRun, canUpdate }: ImportOptions,
-  { technical_contacts, webhook_token }: Readonly<Record<string, unknown>>,
+  { technical_contacts, escalation_notifications, webhook_token }: Readonly<Record<string, unknown>>,
 ): Promise<ImportedAttribute[]> => {
   assertUnmasked({ webhook_token });
-  const changes = valid(parseAccountChanges({ technical_contacts, webhook_token }));
-  const { contacts, token } = await accounts.describe(tenant);
+  const parsed = valid(parseAccountChanges({ technical_contacts, escalation_notifications, webhook_token }));
+  const fallback = parsed.escalation_notifications?.map((id) => importedId(tenant, id));
+  const changes = { ...parsed, ...(fallback && { escalation_notifications: fallback }) };
+  const { contacts, escalationNotifications, token } = await accounts.describe(tenant);
   const importAttribute = async (
     attribute: keyof AccountChanges,
     { isSet, isSame }: { isSet: boolean; isSame: boolean },
@@ -177,6 +179,10 @@ const importAccount = async (
   const areSameContacts = isDeepStrictEqual(contacts, changes.technical_contacts);
   return [
     ...(await importAttribute('technical_contacts', { isSet: contacts.length > 0, isSame: areSameContacts })),
+    ...(await importAttribute('escalation_notifications', {
+      isSet: escalationNotifications.length > 0,
+      isSame: isDeepStrictEqual(escalationNotifications, fallback),
+    })),
     ...(await importAttribute('webhook_token', {
       isSet: token !== undefined,
       isSame: token === changes.webhook_token,

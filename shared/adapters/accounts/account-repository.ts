@@ -33,6 +33,8 @@ const storedAccount = z.object({
   retired_secrets: z.optional(z.array(z.object({ secret: z.string(), until_ms: z.number() }))),
   /** Email addresses. */
   technical_contacts: z.optional(z.array(z.string())),
+  /** IDs of notifications to which escalations also go. */
+  escalation_notifications: z.optional(z.array(z.string())),
   /** The period of shadow mode, if there is or was one. */
   shadow: z.optional(z.object({ from_ms: z.number(), until_ms: z.optional(z.number()) })),
 });
@@ -62,6 +64,8 @@ const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
  */
 export type AccountDescription = {
   contacts: string[];
+  /** The IDs of the fallback notifications. */
+  escalationNotifications: string[];
   token: string | undefined;
   secrets: string[];
   retired: { secret: string; untilMs: number }[];
@@ -200,6 +204,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
 
   const describe = (stored: StoredAccount): AccountDescription => ({
     contacts: stored.technical_contacts ?? [],
+    escalationNotifications: stored.escalation_notifications ?? [],
     token: stored.webhook_token,
     secrets: stored.webhook_secrets ?? [],
     retired: stillSigning(stored).map(({ secret, until_ms: untilMs }) => ({ secret, untilMs })),
@@ -227,6 +232,10 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     /** Returns the email addresses of the account's technical contacts. */
     technicalContacts: async (tenant: string): Promise<string[]> => describe(await read(tenant)).contacts,
 
+    /** Returns the IDs of the account's fallback notifications. It caches the account for a minute. */
+    escalationNotifications: async (tenant: string): Promise<string[]> =>
+      describe(await cached(tenant).account).escalationNotifications,
+
     /** Returns the stored account. Does not create missing credentials. */
     describe: async (tenant: string): Promise<AccountDescription> => describe(await read(tenant)),
 
@@ -242,9 +251,12 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
      * @throws UnconfirmedChangeError
      */
     async update(tenant: string, changes: AccountChanges, audit: Audit): Promise<void> {
-      const changed = changedAttributes(await read(tenant), changes, Object.keys(changes));
+      // Returned only if set, so an empty list removes the attribute.
+      const isCleared = changes.escalation_notifications?.length === 0;
+      const wanted = { ...changes, ...(isCleared && { escalation_notifications: undefined }) };
+      const changed = changedAttributes(await read(tenant), wanted, Object.keys(wanted));
       if (changed.length === 0) return;
-      const attributes = Object.fromEntries(Object.entries(changes).filter(([name]) => changed.includes(name)));
+      const attributes = Object.fromEntries(Object.entries(wanted).filter(([name]) => changed.includes(name)));
       const entry = audit({ action: 'update-account', target_id: tenant, changed });
       await transact(client, [setAttributes(tenant, attributes), entry]);
     },

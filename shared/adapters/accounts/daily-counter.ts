@@ -6,7 +6,15 @@ import { batchGet } from '../dynamodb/batches.ts';
 import { unlessConditionFailed } from '../dynamodb/errors.ts';
 
 /** What a counter counts. The item of a tenant and UTC day has `used` and `ttl`. */
-export type DailyCounter = 'tests' | 'sms' | 'email' | 'managed' | 'email_notices' | 'managed_notices' | 'redeliveries';
+export type DailyCounter =
+  | 'tests'
+  | 'sms'
+  | 'email'
+  | 'managed'
+  | 'sms_notices'
+  | 'email_notices'
+  | 'managed_notices'
+  | 'redeliveries';
 
 const storedCounter = z.object({ pk: z.string(), used: z._default(z.number(), 0) });
 

@@ -187,8 +187,9 @@ export const createDispatch = (
   const escalateUnknownPlan = async ({ planned }: Progress<EventMessage>, timeLeft: () => number): Promise<void> => {
     const { event, origin, ids, acceptedAtMs } = planned;
     if (!escalation.isDue(event, acceptedAtMs)) return;
+    const alert = { event, acceptedAtMs, atMs: acceptedAtMs };
     await settleNotices(
-      [escalation.escalate(event, origin, acceptedAtMs, () => unknownPlanNotice(event, ids, acceptedAtMs))],
+      [escalation.escalate(alert, origin, ids, () => unknownPlanNotice(alert, ids))],
       idsOfEvent(planned),
       timeLeft,
     );

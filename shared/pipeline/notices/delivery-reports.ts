@@ -1,5 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import pLimit from 'p-limit';
+import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
 import type { ReadDestinationList } from '../../adapters/deliveries/destination-list.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
@@ -40,6 +41,7 @@ export type ReportDependencies = {
   notifications: Pick<NotificationRepository, 'listByIds' | 'targets'>;
   deliveries: Pick<DeliveryRepository, 'readAll'>;
   readDestinationList: ReadDestinationList;
+  accounts: Pick<AccountRepository, 'escalationNotifications'>;
   clock: Clock;
   /** Returns a number from 0 up to 1, exclusive. */
   random?: () => number;
@@ -51,12 +53,21 @@ export type ReportDependencies = {
  * use `settleNotices`.
  */
 export const createDeliveryReports = (
-  { client, queues, notifications, deliveries, readDestinationList, clock, random = Math.random }: ReportDependencies,
+  {
+    client,
+    queues,
+    notifications,
+    deliveries,
+    readDestinationList,
+    accounts,
+    clock,
+    random = Math.random,
+  }: ReportDependencies,
   environment: ReportEnvironment,
 ) => {
   const { API_URL: apiUrl, RETRY_DELAY_SCALE: scale } = environment;
   const notices = createNoticeQueue(queues, environment.SENDER_QUEUES, clock);
-  const escalation = createEscalation(client, notices, environment);
+  const escalation = createEscalation({ client, notices, accounts, notifications }, environment);
   const findUnreached = createUnreachedCheck({ notifications, deliveries, random }, scale);
 
   /** One read at a time: a notification may have several MB, and a batch may have 100 failing deliveries. */
@@ -106,7 +117,8 @@ export const createDeliveryReports = (
     if (!others) return;
     const listed = [{ notificationId, record }, ...others.listed];
     const atMs = record.updated_at_ms;
-    await escalation.escalate(event, originOf(record), atMs, async () => {
+    const alert = { event, acceptedAtMs: record.accepted_at_ms ?? atMs, atMs };
+    await escalation.escalate(alert, originOf(record), [notificationId, ...ids], async () => {
       const labels = await readNotifications(
         tenant,
         listed.map((destination) => destination.notificationId),
@@ -115,7 +127,7 @@ export const createDeliveryReports = (
         ...destination,
         notification: labels.get(destination.notificationId),
       }));
-      return unreachedNotice(event, destinations, atMs, 1 + others.count);
+      return unreachedNotice(alert, destinations, 1 + others.count);
     });
   };
 

@@ -1,17 +1,30 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
+import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { AlarmEvent } from '../../contracts/alarm-event.ts';
 import type { Origin } from '../../contracts/messages.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
+import type { DeliveryTarget } from '../../domain/notification.ts';
+import { DEFAULT_NOTIFICATION_ID } from '../../domain/notification-id.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import type { NoticeQueue } from './notice-queue.ts';
 import {
   escalationCounter,
   MAX_ESCALATIONS_PER_DAY,
+  type UnreachedAlert,
   unreachedNoticeId,
   unreachedSummary,
   unreachedSummaryId,
 } from './unreached-notice.ts';
+
+/** What escalations use. */
+export type EscalationDependencies = {
+  client: DynamoDBDocumentClient;
+  notices: NoticeQueue;
+  accounts: Pick<AccountRepository, 'escalationNotifications'>;
+  notifications: Pick<NotificationRepository, 'targets'>;
+};
 
 /** The environment variables of escalations, parsed. */
 export type EscalationEnvironment = Pick<
@@ -25,12 +38,26 @@ export type EscalationEnvironment = Pick<
  * (docs/decisions/notices.md#nobody-reached).
  */
 export const createEscalation = (
-  client: DynamoDBDocumentClient,
-  notices: NoticeQueue,
+  { client, notices, accounts, notifications }: EscalationDependencies,
   { ACCOUNTS_TABLE, ESCALATE_UNREACHED: mode }: EscalationEnvironment,
 ) => {
   const isWithinLimit = createEscalationLimit(client, ACCOUNTS_TABLE, MAX_ESCALATIONS_PER_DAY);
-  const recipients = { toOperators: mode === 'contacts+managed' };
+
+  /**
+   * Starts to read the fallback notifications of the account (docs/decisions/notices.md#fallback-notifications). The
+   * technical contacts get every escalation.
+   */
+  const readFallback = async (
+    { tenant_id: tenant, details }: AlarmEvent,
+    destinationIds: readonly string[],
+  ): Promise<Promise<DeliveryTarget | undefined>[]> => {
+    if (details.state === 'OK') return [];
+    const keys = (await accounts.escalationNotifications(tenant))
+      .filter((id) => id !== DEFAULT_NOTIFICATION_ID && !destinationIds.includes(id))
+      .map((id) => ({ tenant, id }));
+    const targets = notifications.targets(keys);
+    return keys.map((key) => targets.find(key));
+  };
 
   return {
     /**
@@ -44,17 +71,21 @@ export const createEscalation = (
      * Queues the escalation of an event, or the summary if the tenant has reached its daily limit.
      *
      * @param origin that of the event
-     * @param atMs when the event was found to have reached nobody, ms since the epoch; the same if it is found again
-     * @throws the SDK's error
+     * @param destinationIds the IDs of the event's notifications
+     * @throws the first error of a read or a send, after all others have ended
      */
     async escalate(
-      event: AlarmEvent,
+      { event, atMs }: Pick<UnreachedAlert, 'event' | 'atMs'>,
       origin: Origin,
-      atMs: number,
+      destinationIds: readonly string[],
       createNotice: () => Notice | Promise<Notice>,
     ): Promise<void> {
       const { tenant_id: tenant, details } = event;
       const counter = escalationCounter(details.state);
+      const recipients = {
+        toOperators: mode === 'contacts+managed',
+        toOthers: () => readFallback(event, destinationIds),
+      };
       if (await isWithinLimit(counter, tenant, unreachedNoticeId(event, atMs), atMs)) {
         await notices.queue(await createNotice(), origin, recipients);
       } else if (!notices.isQueued(unreachedSummaryId(event, atMs))) {

@@ -70,7 +70,7 @@ export const nextAttempt = ({ status, next_attempt_at_ms }: DeliveryRecord): str
   status === 'pending' ? time(next_attempt_at_ms) : 'none';
 
 /**
- * The maximum number of notices per tenant and UTC day: emails to its contacts, and messages to the operators. They
- * bound the cost if notices are repeated, and are separate from the limits of alerts, which may be 0.
+ * The maximum number of notices per tenant and UTC day: emails, messages to the operators, and SMS. They bound the cost
+ * if notices are repeated, and are separate from the limits of alerts, which may be 0.
  */
-export const MAX_NOTICE_MESSAGES_PER_DAY = { email: 10_000, managed: 1_000 } as const;
+export const MAX_NOTICE_MESSAGES_PER_DAY = { email: 10_000, managed: 1_000, sms: 100 } as const;

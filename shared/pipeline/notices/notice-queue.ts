@@ -4,13 +4,25 @@ import type { Origin } from '../../contracts/messages.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { type Notice, noticeBody } from '../../domain/delivery-message.ts';
-import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../domain/notification-id.ts';
+import { type DeliveryTarget, defaultNotification, operatorsNotification } from '../../domain/notification.ts';
 
 /** The maximum number of event IDs of queued notices in the cache of an execution environment. */
 const CACHE_SIZE = 1_000;
 
 /** Who receives a notice, the technical contacts by default, and when, in ms since the epoch: by default at once. */
-type Recipients = { toContacts?: boolean; toOperators: boolean; dueAtMs?: number };
+type Recipients = {
+  toContacts?: boolean;
+  toOperators: boolean;
+  /** Returns reads of the targets of other notifications, undefined for those that do not exist. */
+  toOthers?: () => Promise<readonly Promise<DeliveryTarget | undefined>[]>;
+  dueAtMs?: number;
+};
+
+/** Waits for all of them, so that no failure keeps the function from waiting for the others. @throws the first error */
+const allSettled = async (sends: readonly Promise<void>[]): Promise<void> => {
+  const failed = (await Promise.allSettled(sends)).find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+};
 
 /**
  * Creates the queueing of notices as deliveries of their own. The delivery record of a notice makes a repeated notice a
@@ -18,29 +30,31 @@ type Recipients = { toContacts?: boolean; toOperators: boolean; dueAtMs?: number
  */
 export const createNoticeQueue = (
   queues: Pick<Queues, 'sendDelayed'>,
-  urls: Pick<Record<NotificationTypeId, string>, 'technicalContactsEmail' | 'managed'>,
+  urls: Readonly<Record<NotificationTypeId, string>>,
   clock: Clock,
 ) => {
   const queuedIds = lru<true>(CACHE_SIZE);
   const pending = new Map<string, Promise<void>>();
 
-  const send = (
-    notificationId: string,
-    url: string,
+  const sendAll = async (
     notice: Notice,
     origin: Origin,
-    { dueAtMs = 0 }: Recipients,
+    { toContacts = true, toOperators, toOthers = async () => [], dueAtMs = 0 }: Recipients,
   ): Promise<void> => {
-    const nowMs = clock();
-    const body = noticeBody(notificationId, notice, origin, Math.max(nowMs, dueAtMs));
-    return queues.sendDelayed(url, { body, messageGroupId: notice.event.tenant_id }, Math.max(0, dueAtMs - nowMs));
-  };
-
-  const sendAll = async (notice: Notice, origin: Origin, recipients: Recipients): Promise<void> => {
-    const { toContacts = true, toOperators } = recipients;
-    await Promise.all([
-      toContacts && send(DEFAULT_NOTIFICATION_ID, urls.technicalContactsEmail, notice, origin, recipients),
-      toOperators && send(OPERATORS_NOTIFICATION_ID, urls.managed, notice, origin, recipients),
+    const send = (target: Pick<DeliveryTarget, 'id' | 'type'>): Promise<void> => {
+      const nowMs = clock();
+      const body = noticeBody(target.id, notice, origin, Math.max(nowMs, dueAtMs));
+      const letter = { body, messageGroupId: notice.event.tenant_id };
+      return queues.sendDelayed(urls[target.type], letter, Math.max(0, dueAtMs - nowMs));
+    };
+    const sendToOthers = async (): Promise<void> => {
+      const reads = await toOthers();
+      await allSettled(reads.map((read) => read.then((target) => target && send(target))));
+    };
+    await allSettled([
+      ...(toContacts ? [send(defaultNotification)] : []),
+      ...(toOperators ? [send(operatorsNotification)] : []),
+      sendToOthers(),
     ]);
     queuedIds.set(notice.event.event_id, true);
   };

@@ -4,6 +4,7 @@ import { headline, nameOf, plainNameOf, statusText, truncate } from '../../domai
 import { DAY_MS } from '../../domain/day.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
 import { shortenedId } from '../../domain/delivery-record.ts';
+import { changedAtMs, readEventTime } from '../../domain/event-time.ts';
 import { incidentKey } from '../../domain/incident.ts';
 import {
   attemptsSoFar,
@@ -32,14 +33,33 @@ const recordOf = (record: { id: string }): { id: string; label?: string } => {
   return { id: shortenedId(record.id), ...(label !== undefined && { label: truncate(label, MAX_VALUE_LENGTH) }) };
 };
 
-/** The event that reached nobody, as its escalation identifies it. */
-const unreachedEvent = (event: AlarmEvent, atMs: number): AlarmEvent => ({
-  event_id: unreachedNoticeId(event, atMs),
-  tenant_id: event.tenant_id,
-  details: { state: event.details.state },
-  entity: recordOf(event.entity),
-  alarm: recordOf(event.alarm),
-});
+/** An alert that reached nobody. */
+export type UnreachedAlert = {
+  event: AlarmEvent;
+  /** When SQS accepted the event, ms since the epoch. */
+  acceptedAtMs: number;
+  /** When it was found that the event had reached nobody, ms since the epoch; the same if it is found again. */
+  atMs: number;
+};
+
+/**
+ * The event that reached nobody, as its escalation identifies it. It has the incident and the time of the event, so that
+ * a pager gets no escalation after a newer OK, and the problem as its status, because not all types send the notice.
+ */
+const unreachedEvent = ({ event, acceptedAtMs, atMs }: UnreachedAlert, problem: string): AlarmEvent => {
+  const status = truncate(statusText(event) ?? '', MAX_VALUE_LENGTH);
+  return {
+    event_id: unreachedNoticeId(event, atMs),
+    tenant_id: event.tenant_id,
+    details: {
+      state: event.details.state,
+      status: `Escalated: ${problem}. ${status}`.trim(),
+      timestamp: changedAtMs(readEventTime(event, acceptedAtMs).time),
+    },
+    entity: recordOf(event.entity),
+    alarm: recordOf(event.alarm),
+  };
+};
 
 const eventFacts = (event: AlarmEvent): [string, string][] => {
   const status = statusText(event);
@@ -83,17 +103,18 @@ export const MAX_LISTED_DESTINATIONS = 26;
  * @param count the number of all destinations
  */
 export const unreachedNotice = (
-  event: AlarmEvent,
+  alert: UnreachedAlert,
   destinations: readonly UnreachedDelivery[],
-  atMs: number,
   count = destinations.length,
 ): Notice => {
+  const { event, acceptedAtMs } = alert;
   const listed = destinations.slice(0, MAX_LISTED_DESTINATIONS);
   const more = count - listed.length;
   const problem =
     count === 1 ? 'its only destination could not be reached' : `none of its ${count} destinations could be reached`;
   return {
-    event: unreachedEvent(event, atMs),
+    event: unreachedEvent(alert, problem),
+    acceptedAtMs,
     content: contentOf(
       'unreached',
       subjectOf(event, problem),
@@ -111,14 +132,17 @@ export const unreachedNotice = (
 const MAX_LISTED_IDS = 10;
 
 /** Returns the escalation of an alert whose notification plan lists only notifications that do not exist. */
-export const unknownPlanNotice = (event: AlarmEvent, ids: readonly string[], atMs: number): Notice => {
+export const unknownPlanNotice = (alert: UnreachedAlert, ids: readonly string[]): Notice => {
+  const { event, acceptedAtMs } = alert;
+  const problem = 'its notification plan lists only notifications that do not exist';
   const listed = ids.slice(0, MAX_LISTED_IDS).map((id) => truncate(id, MAX_LABEL_LENGTH));
   const more = ids.length > MAX_LISTED_IDS ? ` and ${ids.length - MAX_LISTED_IDS} more` : '';
   return {
-    event: unreachedEvent(event, atMs),
+    event: unreachedEvent(alert, problem),
+    acceptedAtMs,
     content: contentOf(
       'unreached',
-      subjectOf(event, 'its notification plan lists only notifications that do not exist'),
+      subjectOf(event, problem),
       ['This alert has reached nobody. Check the alarm itself, then change its notification plan.', ONCE_AN_HOUR],
       [...eventFacts(event), ['Unknown notifications', `${listed.join(', ')}${more}`]],
     ),

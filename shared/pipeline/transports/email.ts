@@ -56,12 +56,20 @@ const createSendToRecipient = (
   };
 };
 
-/** Creates the transport of `email` notifications. Delivered means accepted by SES. */
-export const createEmailTransport = (environment: EmailEnvironment, dailyLimit: DailyLimit): Transport => {
-  const sendToRecipient = createSendToRecipient(environment, () => dailyLimit);
+/**
+ * Creates the transport of `email` notifications. Delivered means accepted by SES.
+ *
+ * @param noticeLimit the daily limit of notices, so that neither alerts nor notices can use up the limit of the other
+ */
+export const createEmailTransport = (
+  environment: EmailEnvironment,
+  dailyLimit: DailyLimit,
+  noticeLimit: DailyLimit,
+): Transport => {
+  const sendToRecipient = createSendToRecipient(environment, ({ notice }) => (notice ? noticeLimit : dailyLimit));
   return async (alert, { address = '' }) => {
-    const { event, deliveryId, reachedRecipientHashes } = alert;
-    const outcome = await sendToRecipient(alert, address, emailMessage(event));
+    const { event, notice, deliveryId, reachedRecipientHashes } = alert;
+    const outcome = await sendToRecipient(alert, address, emailMessage(event, notice));
     if (isFailure(outcome)) return outcome;
     const reached = new Set([...reachedRecipientHashes, recipientHash(deliveryId, address)]);
     return { ...outcome, reachedRecipientHashes: [...reached] };

@@ -13,8 +13,16 @@ export type SmsEnvironment = Pick<
   'SMS_COUNTRIES' | 'SMS_SENDER_ID' | 'SMS_ORIGINATION_NUMBER' | 'SMS_MAX_PRICE_USD'
 >;
 
-/** Creates the transport of `sms` notifications. Delivered means accepted by SNS. */
-export const createSmsTransport = (environment: SmsEnvironment, dailyLimit: DailyLimit): Transport => {
+/**
+ * Creates the transport of `sms` notifications. Delivered means accepted by SNS.
+ *
+ * @param noticeLimit the daily limit of notices, so that neither alerts nor notices can use up the limit of the other
+ */
+export const createSmsTransport = (
+  environment: SmsEnvironment,
+  dailyLimit: DailyLimit,
+  noticeLimit: DailyLimit,
+): Transport => {
   const { publishSms } = createSnsClient();
   const { SMS_COUNTRIES: allowedPrefixes } = environment;
   const settings = {
@@ -25,11 +33,11 @@ export const createSmsTransport = (environment: SmsEnvironment, dailyLimit: Dail
   const isAllowed = (phoneNumber: string) =>
     allowedPrefixes.length === 0 || allowedPrefixes.some((prefix) => phoneNumber.startsWith(prefix));
   return async (alert, { phone_number: phoneNumber = '' }) => {
-    const { event, timeLeft } = alert;
+    const { event, notice, timeLeft } = alert;
     if (!isAllowed(phoneNumber)) {
       return failed('permanent', 'country_not_allowed', 'Texts to this country are not allowed');
     }
-    const limitExceeded = await dailyLimit(event.tenant_id);
+    const limitExceeded = await (notice ? noticeLimit : dailyLimit)(event.tenant_id);
     if (limitExceeded) return limitExceeded;
     try {
       await publishSms(phoneNumber, smsMessage(event), settings, sendTimeoutMs(timeLeft));

@@ -201,6 +201,21 @@ describe('a change to an account', () => {
     expect(await accounts.describe(tenant)).toMatchObject({ contacts: ['a@example.com'], token: 'other-token' });
   });
 
+  it('removes the fallback notifications with an empty list, and records that once', async () => {
+    const tenant = newTenant();
+    const { accounts } = setUp();
+    const recorded: unknown[] = [];
+    const recording: Audit = (change) => {
+      recorded.push(change.changed);
+      return audit(change);
+    };
+    for (const escalation_notifications of [[], ['a', 'b'], ['a', 'b'], [], []]) {
+      await accounts.update(tenant, { escalation_notifications }, recording);
+    }
+    expect(recorded).toEqual([['escalation_notifications'], ['escalation_notifications']]);
+    expect((await accounts.describe(tenant)).escalationNotifications).toEqual([]);
+  });
+
   it('keeps what concurrent changes of other attributes set, credentials included', async () => {
     const tenant = newTenant();
     const { accounts } = setUp();

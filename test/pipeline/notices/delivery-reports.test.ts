@@ -1,5 +1,7 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
+import { createEscalationLimit } from '../../../shared/adapters/accounts/escalation-limit.ts';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import {
   createDestinationListReader,
@@ -9,15 +11,21 @@ import {
 import { UnprocessedKeyError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { logger } from '../../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
+import type { AlarmState } from '../../../shared/contracts/alarm-event.ts';
 import { delivery } from '../../../shared/contracts/messages.ts';
 import type { NotificationRecord } from '../../../shared/contracts/notification.ts';
 import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
 import { claimedRecord, type DeliveryRecord, withFailure } from '../../../shared/domain/delivery-record.ts';
-import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import {
+  DEFAULT_NOTIFICATION_ID,
+  newNotificationId,
+  OPERATORS_NOTIFICATION_ID,
+} from '../../../shared/domain/notification-id.ts';
 import { createDeliveryReports, type ReportDependencies } from '../../../shared/pipeline/notices/delivery-reports.ts';
+import { escalationCounter, MAX_ESCALATIONS_PER_DAY } from '../../../shared/pipeline/notices/unreached-notice.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { withThrottling } from '../../support/dynamodb-faults.ts';
+import { countRequests, withThrottling } from '../../support/dynamodb-faults.ts';
 import { alarmEvent } from '../../support/events.ts';
 import { webhookNotification } from '../../support/notifications.ts';
 import { reportEnvironment } from '../../support/report-environment.ts';
@@ -37,6 +45,9 @@ const deliveries = createDeliveryRepository(client, 'deliveries');
 const writeDestinationList = createDestinationListWriter(client, 'deliveries');
 const readDestinationList = createDestinationListReader(client, 'deliveries');
 
+/** The account has no fallback notifications. */
+const accounts = { escalationNotifications: async (): Promise<string[]> => [] };
+
 /** Sets up the reports of one execution environment. */
 const setUp = (
   listByIds = stored.listByIds,
@@ -44,18 +55,21 @@ const setUp = (
   changes: Partial<ReportDependencies> = {},
 ) => {
   const queued: { url: string; kind: string | undefined; subject: string | undefined }[] = [];
+  /** The IDs of the notifications that get the notices. */
+  const recipients: string[] = [];
   const queues = {
     sendDelayed: async (url: string, { body }: { body: string }) => {
-      const { notice } = delivery.parse(JSON.parse(body));
+      const { notice, notification_id: id } = delivery.parse(JSON.parse(body));
+      recipients.push(id);
       queued.push({ url: url.split('/').at(-1) ?? '', kind: notice?.kind, subject: notice?.subject });
     },
   };
   const notifications = { ...stored, listByIds };
   const reports = createDeliveryReports(
-    { client, queues, notifications, deliveries, readDestinationList, clock: () => NOW_MS, ...changes },
+    { client, queues, notifications, deliveries, readDestinationList, accounts, clock: () => NOW_MS, ...changes },
     { ...reportEnvironment, ...settings },
   );
-  return { reports, queued };
+  return { reports, queued, recipients };
 };
 
 /** Returns the record of a delivery that failed permanently. */
@@ -316,5 +330,123 @@ describe('an escalation of an event with more than 26 notifications', () => {
     const other = alarmEvent({ event_id: 'not stored' });
     const unlisted = { ...failed, ...deliveryKey(other, ids[0] ?? '') };
     await expect(reports.escalateUnreached(other, unlisted, undefined)).rejects.toThrow(MissingDestinationsError);
+  });
+});
+
+describe('an escalation of an account with fallback notifications', () => {
+  const SMS = { type: 'sms', label: 'Phone', details: { phone_number: '+12025550123' } } as const;
+  const contactsAndOperators = [DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID];
+  let tenants = 0;
+
+  /** Creates an account with an SMS and a webhook as fallback notifications, and an alert that failed. */
+  const setUpAccount = async (state: AlarmState = 'CRITICAL', changes: Partial<ReportDependencies> = {}) => {
+    const owner = `fallback${tenants++}`;
+    const [sms, webhook] = [
+      await stored.create(owner, SMS, audit),
+      await stored.create(owner, webhookNotification(), audit),
+    ];
+    const fallback = [sms, webhook];
+    const alarm = alarmEvent({
+      tenant_id: owner,
+      event_id: `${owner}:en:al:ch:${NOW_MS}:${state}`,
+      details: { state },
+    });
+    const failed = { ...failedRecord(), ...deliveryKey(alarm, newNotificationId()) };
+    const { reports, queued, recipients } = setUp(undefined, undefined, {
+      accounts: { escalationNotifications: async () => fallback },
+      ...changes,
+    });
+    const escalate = (siblings: readonly string[] = [], record = failed) =>
+      reports.escalateUnreached(alarm, record, siblings);
+    return { owner, sms, webhook, fallback, alarm, failed, reports, escalate, queued, recipients };
+  };
+
+  it.each(['CRITICAL', 'WARNING'] as const)('also goes to these, by their types, if the state is %s', async (state) => {
+    const { sms, webhook, escalate, queued, recipients } = await setUpAccount(state);
+    await escalate();
+    expect(recipients.toSorted()).toEqual([...contactsAndOperators, sms, webhook].toSorted());
+    expect(queued.map(({ url, kind }) => `${url} ${kind}`).toSorted()).toEqual(
+      ['contacts', 'managed', 'sms', 'webhook'].map((queue) => `${queue} unreached`),
+    );
+  });
+
+  it('costs a sender, which has just read the account, no request if there are none of these', async () => {
+    const database = connect();
+    const requests = countRequests(database);
+    const repository = createAccountRepository(database, 'accounts', () => NOW_MS);
+    const { owner, escalate, recipients } = await setUpAccount('CRITICAL', { accounts: repository });
+    await repository.isShadowed(owner, NOW_MS);
+    await escalate();
+    expect(recipients.toSorted()).toEqual(contactsAndOperators.toSorted());
+    expect(requests).toEqual({ GetItemCommand: 1 });
+  });
+
+  it('goes to none of these if the state is OK, without a read of the account', async () => {
+    const escalationNotifications = vi.fn(async () => []);
+    const { escalate, recipients } = await setUpAccount('OK', { accounts: { escalationNotifications } });
+    await escalate();
+    expect(recipients.toSorted()).toEqual(contactsAndOperators.toSorted());
+    expect(escalationNotifications).not.toHaveBeenCalled();
+  });
+
+  it('skips destinations of the event, notifications that do not exist, and the contacts, who get it anyway', async () => {
+    const { owner, sms, webhook, fallback, alarm, escalate, recipients } = await setUpAccount();
+    await deliveries.complete({ ...failedRecord(), ...deliveryKey(alarm, sms) });
+    await stored.delete({ tenant: owner, id: webhook }, audit);
+    const foreign = await stored.create(`${owner}#`, SMS, audit);
+    fallback.push(DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID, newNotificationId(), foreign, 'no ID', '#');
+    await escalate([sms]);
+    expect(recipients.toSorted()).toEqual(contactsAndOperators.toSorted());
+  });
+
+  it('skips the destination whose failure is reported', async () => {
+    const { sms, webhook, alarm, failed, escalate, recipients } = await setUpAccount();
+    await escalate([], { ...failed, ...deliveryKey(alarm, sms) });
+    expect(recipients.toSorted()).toEqual([...contactsAndOperators, webhook].toSorted());
+  });
+
+  it('skips destinations of an event with more than 26', async () => {
+    const { sms, webhook, alarm, failed, reports, recipients } = await setUpAccount();
+    const ids = [...Array.from({ length: 30 }, newNotificationId), sms];
+    await writeDestinationList(alarm, ids, NOW_MS);
+    await deliveries.complete({ ...failedRecord(), ...deliveryKey(alarm, sms) });
+    await reports.escalateUnreached(alarm, failed, undefined);
+    expect(recipients.toSorted()).toEqual([...contactsAndOperators, webhook].toSorted());
+  });
+
+  it('fails if one of these cannot be read, after the others got it, and goes to that one if it is reported again', async () => {
+    const { sms, webhook, escalate, recipients } = await setUpAccount('CRITICAL', {
+      notifications: {
+        ...stored,
+        targets: (keys) => {
+          const { find } = stored.targets(keys);
+          return { find: (key) => (isFirst && key.id === sms ? Promise.reject(new UnprocessedKeyError()) : find(key)) };
+        },
+      },
+    });
+    let isFirst = true;
+    await expect(escalate()).rejects.toThrow(UnprocessedKeyError);
+    expect(recipients.toSorted()).toEqual([...contactsAndOperators, webhook].toSorted());
+    isFirst = false;
+    await escalate();
+    expect(recipients).toContain(sms);
+  });
+
+  it('reaches contacts and operators although the account cannot be read', async () => {
+    const { escalate, recipients } = await setUpAccount('CRITICAL', {
+      accounts: { escalationNotifications: () => Promise.reject(new Error('no response')) },
+    });
+    await expect(escalate()).rejects.toThrow('no response');
+    expect(recipients.toSorted()).toEqual(contactsAndOperators.toSorted());
+  });
+
+  it('above the daily limit is a summary, which goes to these, too', async () => {
+    const { owner, sms, webhook, alarm, escalate, recipients } = await setUpAccount();
+    const isWithinLimit = createEscalationLimit(client, 'accounts', MAX_ESCALATIONS_PER_DAY);
+    for (let count = 0; count < MAX_ESCALATIONS_PER_DAY; count++) {
+      await isWithinLimit(escalationCounter(alarm.details.state), owner, String(count), NOW_MS);
+    }
+    await escalate();
+    expect(recipients.toSorted()).toEqual([...contactsAndOperators, sms, webhook].toSorted());
   });
 });

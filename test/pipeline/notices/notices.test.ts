@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AlarmState, alarmStates, alarmEvent as schema } from '../../../shared/contracts/alarm-event.ts';
+import {
+  type AlarmEvent,
+  type AlarmState,
+  alarmStates,
+  alarmEvent as schema,
+} from '../../../shared/contracts/alarm-event.ts';
 import { delivery } from '../../../shared/contracts/messages.ts';
 import { failureReasons } from '../../../shared/contracts/outcomes.ts';
 import { failed } from '../../../shared/domain/attempt-outcome.ts';
@@ -13,7 +18,9 @@ import {
   withFailure,
   withNextAttempt,
 } from '../../../shared/domain/delivery-record.ts';
+import { readEventTime } from '../../../shared/domain/event-time.ts';
 import { failureText } from '../../../shared/domain/failure-text.ts';
+import { incidentKey } from '../../../shared/domain/incident.ts';
 import {
   eventOfRecord,
   failingNotice,
@@ -26,6 +33,7 @@ import {
 } from '../../../shared/pipeline/notices/unreached-notice.ts';
 import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
 import { operatorMessage } from '../../../shared/pipeline/transports/operator-message.ts';
+import { smsMessage } from '../../../shared/pipeline/transports/sms-message.ts';
 import { alarmEvent } from '../../support/events.ts';
 
 const MORNING_MS = Date.UTC(2026, 0, 1, 6);
@@ -56,15 +64,13 @@ const undelivered = (nowMs = MORNING_MS) =>
     alarmEvent(),
   );
 
+const alertOf = (event: AlarmEvent, atMs = MORNING_MS) => ({ event, acceptedAtMs: atMs, atMs });
+
 const unreached = (event = alarmEvent(), atMs = MORNING_MS) =>
-  unreachedNotice(
-    event,
-    [
-      { notificationId: 'ntA', notification, record: failingRecord() },
-      { notificationId: 'ntB', notification: undefined, record: undefined },
-    ],
-    atMs,
-  );
+  unreachedNotice(alertOf(event, atMs), [
+    { notificationId: 'ntA', notification, record: failingRecord() },
+    { notificationId: 'ntB', notification: undefined, record: undefined },
+  ]);
 
 const sortKey = ({ event }: Notice): string => deliveryKey(event, 'ntTechnicalContactsEmail').sk;
 
@@ -73,7 +79,7 @@ describe('every notice', () => {
     ['of a failing destination', failing()],
     ['of an undelivered alert', undelivered()],
     ['of an alert that reached nobody', unreached()],
-    ['of a plan with unknown notifications', unknownPlanNotice(alarmEvent(), ['ntX'], MORNING_MS)],
+    ['of a plan with unknown notifications', unknownPlanNotice(alertOf(alarmEvent()), ['ntX'])],
     ['that summarizes a day', unreachedSummary(alarmEvent(), MORNING_MS)],
   ];
 
@@ -128,7 +134,7 @@ describe('every notice', () => {
         const named = { label: [...label].slice(0, 255).join('') || 'x', type: 'webhook' } as const;
         for (const { event: noticeEvent, content } of [
           failingNotice('acme', API_URL, { notificationId: 'ntA', notification: named, record }, event),
-          unreachedNotice(event, [{ notificationId: 'ntA', notification: named, record }], MORNING_MS),
+          unreachedNotice(alertOf(event), [{ notificationId: 'ntA', notification: named, record }]),
         ]) {
           const body = noticeBody('ntTechnicalContactsEmail', { event: noticeEvent, content }, {}, MORNING_MS);
           expect(Buffer.byteLength(body)).toBeLessThan(64 * 1_024);
@@ -228,7 +234,7 @@ describe('the escalation of an alert that reached nobody', () => {
 
   it('says which destination the service cannot read', () => {
     const destination = { notificationId: 'ntB', notification: undefined, record: undefined, isUnreadable: true };
-    const { content } = unreachedNotice(alarmEvent(), [destination], MORNING_MS);
+    const { content } = unreachedNotice(alertOf(alarmEvent()), [destination]);
     expect(content.facts.at(-1)).toEqual(['ntB', 'notification: cannot be read by the service']);
   });
 
@@ -238,7 +244,7 @@ describe('the escalation of an alert that reached nobody', () => {
       notification,
       record: failingRecord(),
     }));
-    const { content } = unreachedNotice(alarmEvent(), destinations, MORNING_MS, 29_700);
+    const { content } = unreachedNotice(alertOf(alarmEvent()), destinations, 29_700);
     expect(content.subject).toBe('CRITICAL on web-1: none of its 29700 destinations could be reached');
     expect(content.facts.filter(([name]) => /^nt\d/.test(name))).toHaveLength(26);
     expect(content.facts.at(-1)).toEqual(['and 29674 more', 'none of them could be reached']);
@@ -255,10 +261,31 @@ describe('the escalation of an alert that reached nobody', () => {
 
   it('lists at most ten unknown notifications of a plan', () => {
     const ids = Array.from({ length: 12 }, (_, index) => `nt${index}`);
-    expect(unknownPlanNotice(alarmEvent(), ids, MORNING_MS).content.facts.at(-1)).toEqual([
+    expect(unknownPlanNotice(alertOf(alarmEvent()), ids).content.facts.at(-1)).toEqual([
       'Unknown notifications',
       'nt0, nt1, nt2, nt3, nt4, nt5, nt6, nt7, nt8, nt9 and 2 more',
     ]);
+  });
+
+  it.each([
+    { name: 'a timestamp', timestamp: MORNING_MS - 5_000, id: 'acme:en:al', time: MORNING_MS - 5_000 },
+    { name: 'a time in its ID', id: `acme:en:al:ch:${MORNING_MS - 7_000}:CRITICAL`, time: MORNING_MS - 7_000 },
+    { name: 'no time', id: 'acme:en:al', time: MORNING_MS - 3_000 },
+  ])('has the incident and the times of an alert with $name, so that it never follows a newer one', (given) => {
+    const { id: event_id, timestamp, time: producedAtMs } = given;
+    const event = alarmEvent({ event_id, details: { state: 'CRITICAL', timestamp } });
+    const acceptedAtMs = MORNING_MS - 3_000;
+    const notice = unreachedNotice({ event, acceptedAtMs, atMs: MORNING_MS }, []);
+    const body = delivery.parse(JSON.parse(noticeBody('ntA', notice, {}, MORNING_MS)));
+    expect(incidentKey(body.event)).toBe(incidentKey(event));
+    expect(readEventTime(body.event, body.accepted_at_ms).time).toEqual({ producedAtMs, acceptedAtMs });
+  });
+
+  it('says in an SMS that the alert reached nobody, and what the alert was', () => {
+    const event = alarmEvent({ details: { state: 'CRITICAL', status: 'Disk is 98 % full' } });
+    expect(smsMessage(unreached(event).event)).toMatch(
+      /^\[CRITICAL\] web-1: .*: Escalated: none of its 2 destinations could be reached\. Disk is 98 % full$/,
+    );
   });
 
   it('is summarized once per tenant, state and day', () => {

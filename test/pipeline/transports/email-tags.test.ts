@@ -26,7 +26,11 @@ describe('the tags of an email', () => {
     vi.stubEnv('AWS_REGION', 'local-1');
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'local');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
-    const transport = createEmailTransport(environment, async () => undefined);
+    const transport = createEmailTransport(
+      environment,
+      async () => undefined,
+      async () => undefined,
+    );
     const alert = {
       event: alarmEvent(),
       eventTimeMs: EVENT_TIME_MS,

@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { noticeContent } from '../../../shared/contracts/notice.ts';
+import { failed } from '../../../shared/domain/attempt-outcome.ts';
+import { createEmailTransport, createTechnicalContactsTransport } from '../../../shared/pipeline/transports/email.ts';
+import { createManagedTransport } from '../../../shared/pipeline/transports/managed.ts';
+import { createSmsTransport } from '../../../shared/pipeline/transports/sms.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
+
+const reached = (explanation: string) => async () => failed('permanent', 'tenant_limit_exceeded', explanation);
+const limits = [reached('limit of alerts'), reached('limit of notices')] as const;
+
+const email = { EMAIL_FROM: 'a@example.com', EMAIL_REPLY_TO: undefined, CONFIGURATION_SET: 'set' };
+const sms = {
+  SMS_COUNTRIES: [],
+  SMS_SENDER_ID: undefined,
+  SMS_ORIGINATION_NUMBER: undefined,
+  SMS_MAX_PRICE_USD: undefined,
+};
+const contacts = { technicalContacts: async () => ['oncall@example.com'] };
+
+const notice = noticeContent.parse({ kind: 'unreached', subject: 's', paragraphs: [], facts: [] });
+const alert = {
+  event: alarmEvent(),
+  eventTimeMs: EVENT_TIME_MS,
+  deliveryId: 'd1',
+  reachedRecipientHashes: [],
+  timeLeft: () => 30_000,
+};
+
+it.each([
+  ['an email', createEmailTransport(email, ...limits)],
+  ['an email to the contacts', createTechnicalContactsTransport(email, ...limits, contacts)],
+  ['an SMS', createSmsTransport(sms, ...limits)],
+  ['a message to the operators', createManagedTransport('arn', ...limits)],
+])('a notice as %s has another daily limit than alerts', async (_, transport) => {
+  expect(await transport(alert, {})).toMatchObject({ explanation: 'limit of alerts' });
+  expect(await transport({ ...alert, notice }, {})).toMatchObject({ explanation: 'limit of notices' });
+});
