@@ -35,6 +35,7 @@ const reading: Record<string, string> = {
   'account show': 'acme',
   'account limits': 'acme',
   deliveries: '--tenant acme',
+  failures: 'acme',
   audits: 'acme',
   'dead-letters list': '',
   'event check': '-',

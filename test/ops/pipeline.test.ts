@@ -176,6 +176,18 @@ describe('report', () => {
   });
 });
 
+describe('failures', () => {
+  it('shows the notifications that failed, with the reason and the time of the next success', async () => {
+    const [found, ...others] = await runJson(z.array(z.looseObject({})), 'failures acme');
+    expect(found).toMatchObject({ notification: gone, type: 'webhook', failed: 1, reason: 'http_status' });
+    expect([found?.last_delivered, others]).toEqual([null, []]);
+    const { out } = await ops('failures acme');
+    expect(out).toMatch(/^notification +type +failed +first failed +last failed +reason +delivered since\n/);
+    expect(out).toContain(` http_status  –\n`);
+    expect((await ops('failures nobody')).out).toBe('There are no failures.\n');
+  });
+});
+
 describe('deliveries', () => {
   it('shows the deliveries of an alarm and their attempts', async () => {
     const found = await runJson(deliveries, 'deliveries --tenant acme --alarm alTest');

@@ -5,6 +5,7 @@ import { deadLetterColumns } from '../../bin/ops/dead-letters.ts';
 import { deliveryColumns } from '../../bin/ops/deliveries.ts';
 import { otherQueueNames, queueNames } from '../../bin/ops/deployment.ts';
 import { timelineColumns } from '../../bin/ops/event-trace.ts';
+import { failureColumns } from '../../bin/ops/failures.ts';
 import { shortenedIdMatcher, shortenId, truncateText } from '../../bin/ops/shorten.ts';
 import { alarmColumns, outcomeColumns, queueColumns } from '../../bin/ops/status.ts';
 import { type Column, type FormattedTable, formatTable } from '../../bin/ops/table.ts';
@@ -86,6 +87,23 @@ const tables: [name: string, format: (maxWidth: number) => FormattedTable][] = [
       const rows = deliveries.map((row) => ({ ...row, conflict: TIME }));
       return formatTable(rows, deliveryColumns(rows), width);
     },
+  ],
+  [
+    'failures',
+    (width) =>
+      formatTable(
+        IDS.map((notification) => ({
+          notification,
+          type: 'technicalContactsEmail' as const,
+          failed: 1_000_000,
+          first_failed: TIME,
+          last_failed: TIME,
+          reason: widest(failureReasons) || null,
+          last_delivered: TIME,
+        })),
+        failureColumns,
+        width,
+      ),
   ],
   ['what happened to an event', (width) => formatTable(steps, timelineColumns, width)],
   ['dead letters', (width) => formatTable(deadLetters, deadLetterColumns(deadLetters, queues), width)],

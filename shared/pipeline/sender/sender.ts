@@ -30,7 +30,7 @@ import { type DeliveryTarget, operatorsNotification } from '../../domain/notific
 import { testEvent } from '../../domain/test-event.ts';
 import { MIN_TIME_TO_SEND_MS, type Transport } from '../../domain/transport.ts';
 import type { ParsedEnvironment, SenderName } from '../../environment.ts';
-import { createFailureRecorder } from '../failing-notifications.ts';
+import { createFailureRecorder } from '../failure-recorder.ts';
 import { parseLarge, returnDeferred, splitBySize } from '../large-messages.ts';
 import { createDeliveryReports } from '../notices/delivery-reports.ts';
 import { createJob, type DeliveryJob, type SettledJob, type SettledMessage } from './delivery-job.ts';
@@ -97,7 +97,7 @@ export const createSender = (
       },
       environment,
     ),
-    recordFailures: createFailureRecorder(client, environment.DELIVERIES_TABLE),
+    recordFailures: createFailureRecorder(client, environment.DELIVERIES_TABLE, Date.now),
     queueUrls: environment.SENDER_QUEUES,
     retryQueueUrl: environment.RETRY_QUEUE,
     deadLetterQueueUrl: environment.DEAD_LETTER_QUEUE,
