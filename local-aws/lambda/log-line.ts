@@ -10,8 +10,20 @@ const metricDefinitions = z.object({
   ),
 });
 
-/** Fields to omit, because every line has them. */
-const OMITTED = new Set(['level', 'message', 'timestamp', 'service', '_aws']);
+/** Powertools fields to omit, because every line has them. */
+const OMITTED = new Set([
+  'level',
+  'message',
+  'timestamp',
+  'service',
+  'sampling_rate',
+  'cold_start',
+  'function_name',
+  'function_arn',
+  'function_memory_size',
+  'xray_trace_id',
+  '_aws',
+]);
 
 /**
  * Formats a line that a function printed: JSON logs as `time function LEVEL message key=value ...`, metrics (embedded

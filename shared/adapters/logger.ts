@@ -1,32 +1,13 @@
+import { Logger } from '@aws-lambda-powertools/logger';
 import { errorCode } from '../domain/error-code.ts';
 import { tracedErrors } from './traced-errors.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** The fields of every line. */
-const commonFields: Record<string, unknown> = { service: 'notifications', release: process.env.RELEASE };
-
-const write =
-  (level: 'INFO' | 'WARN' | 'ERROR', stream: 'stdout' | 'stderr') =>
-  (message: string, fields: Fields = {}): void => {
-    const line = { level, message, timestamp: new Date().toISOString(), ...commonFields, ...fields };
-    process[stream].write(`${JSON.stringify(line)}\n`);
-  };
 
 /**
  * The logger of all functions. Log fields are IDs, outcome codes and status numbers, never bodies, recipients, keys,
  * URLs or error messages (docs/decisions/monitoring.md#what-is-logged). Each line has the release of its function, by
  * which `ops stack-trace` finds the source map for the stack frames.
  */
-export const logger = {
-  info: write('INFO', 'stdout'),
-  warn: write('WARN', 'stderr'),
-  error: write('ERROR', 'stderr'),
-  /** Adds fields to all further lines. */
-  appendKeys: (fields: Fields): void => {
-    Object.assign(commonFields, fields);
-  },
-};
+export const logger = new Logger({ serviceName: 'notifications', persistentKeys: { release: process.env.RELEASE } });
 
 /** The first eight frames of an error of the AWS SDK are its own, which would leave two of the ten that V8 records. */
 Error.stackTraceLimit = 20;

@@ -1,14 +1,18 @@
+import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import type { ChangeOrigin } from '../contracts/audit.ts';
-import { type EndpointName, endpoints } from '../contracts/endpoints.ts';
+import { type EndpointName, endpoints, type Permission } from '../contracts/endpoints.ts';
 import { type Caller, isPermitted } from '../domain/authorization.ts';
 import { notPermitted, unauthorized, unavailable } from '../domain/errors.ts';
 import type { Authenticate } from './authentication.ts';
 import { changeOrigin } from './change-origin.ts';
-import { responseToError } from './error-handler.ts';
+import { errorHandler } from './error-handler.ts';
 import type { ApiRequest } from './request.ts';
 import type { ApiResponse } from './response.ts';
-import { createThrottlingCount } from './throttled-requests.ts';
+import { countThrottledRequests } from './throttled-requests.ts';
+
+type CallerContext = Context & { caller: Caller };
+type ApiMiddleware = MiddlewareObj<ApiRequest, ApiResponse, Error, CallerContext>;
 
 /** The caller of a request, and the origin of what it changes. */
 export type RequestCaller = Caller & { readonly origin: ChangeOrigin };
@@ -17,6 +21,21 @@ export type RequestCaller = Caller & { readonly origin: ChangeOrigin };
 const rethrowAsUnavailable = (cause: unknown): never => {
   throw unavailable(cause);
 };
+
+const authentication = (authenticate: Authenticate): ApiMiddleware => ({
+  before: async ({ event, context }) => {
+    const token = event.headers['x-auth-token'];
+    const caller = token === undefined ? undefined : await authenticate(token).catch(rethrowAsUnavailable);
+    if (!caller) throw unauthorized();
+    context.caller = caller;
+  },
+});
+
+const authorization = (permission: Permission): ApiMiddleware => ({
+  before: ({ context: { caller } }) => {
+    if (!isPermitted(caller.role, permission)) throw notPermitted(caller.role, permission);
+  },
+});
 
 /**
  * Creates the Lambda handler of an operation. It authenticates (401), authorizes (403), parses (400) and acts, in this
@@ -29,27 +48,12 @@ export const endpoint = <Input>(
   authenticate: Authenticate,
   parse: (request: ApiRequest) => Input,
   act: (input: Input, caller: RequestCaller, timeLeft: () => number) => Promise<ApiResponse>,
-) => {
-  const { permission } = endpoints[name];
-  const countIfThrottled = createThrottlingCount();
-
-  const callerOf = async ({ headers }: ApiRequest): Promise<Caller> => {
-    const token = headers['x-auth-token'];
-    const caller = token === undefined ? undefined : await authenticate(token).catch(rethrowAsUnavailable);
-    if (!caller) throw unauthorized();
-    return caller;
-  };
-
-  return async (request: ApiRequest, context: Pick<Context, 'getRemainingTimeInMillis'>): Promise<ApiResponse> => {
-    let caller: Caller | undefined;
-    try {
-      caller = await callerOf(request);
-      if (!isPermitted(caller.role, permission)) throw notPermitted(caller.role, permission);
-      const requestCaller = { ...caller, origin: changeOrigin(request, caller) };
-      return await act(parse(request), requestCaller, () => context.getRemainingTimeInMillis());
-    } catch (error) {
-      if (caller) countIfThrottled(error, caller);
-      return responseToError(error, request);
-    }
-  };
-};
+) =>
+  middy<ApiRequest, ApiResponse, Error, CallerContext>()
+    .use(errorHandler())
+    .use(countThrottledRequests())
+    .use(authentication(authenticate))
+    .use(authorization(endpoints[name].permission))
+    .handler(async (request, { caller, getRemainingTimeInMillis }) =>
+      act(parse(request), { ...caller, origin: changeOrigin(request, caller) }, () => getRemainingTimeInMillis()),
+    );

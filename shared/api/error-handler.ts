@@ -1,3 +1,4 @@
+import type { MiddlewareObj } from '@middy/core';
 import { isDependencyFailure } from '../adapters/aws-client.ts';
 import { UnconfirmedChangeError } from '../adapters/dynamodb/errors.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
@@ -13,12 +14,18 @@ const toServiceError = (error: unknown): ServiceError => {
   return isDependencyFailure(error) ? unavailable(error) : internalError();
 };
 
-/** Returns the response to a thrown error, and logs one with a 5xx status. */
-export const responseToError = (error: unknown, { requestContext: { requestId } }: ApiRequest): ApiResponse => {
-  const serviceError = toServiceError(error);
-  if (errorStatus[serviceError.type] >= 500) {
-    const { cause } = error instanceof ServiceError ? error : { cause: undefined };
-    logger.error('request failed', { request_id: requestId, type: serviceError.type, ...errorTrace(cause ?? error) });
-  }
-  return errorResponse(serviceError, requestId);
-};
+/**
+ * Responds to thrown errors, and logs those with a 5xx status. It must be the first middleware, to handle errors of all
+ * others.
+ */
+export const errorHandler = (): MiddlewareObj<ApiRequest, ApiResponse> => ({
+  onError: ({ event, error }) => {
+    const serviceError = toServiceError(error);
+    const requestId = event.requestContext.requestId;
+    if (errorStatus[serviceError.type] >= 500) {
+      const { cause } = error instanceof ServiceError ? error : { cause: undefined };
+      logger.error('request failed', { request_id: requestId, type: serviceError.type, ...errorTrace(cause ?? error) });
+    }
+    return errorResponse(serviceError, requestId);
+  },
+});

@@ -2,8 +2,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { describe, expect, it, vi } from 'vitest';
-import { errorTrace, logger } from '../../shared/adapters/logger.ts';
+import { describe, expect, it } from 'vitest';
+import { errorTrace } from '../../shared/adapters/logger.ts';
 import { TRACED_ERRORS } from '../../shared/adapters/traced-errors.ts';
 
 /** A port without a listener. */
@@ -14,23 +14,6 @@ const rejection = (promise: Promise<unknown>): Promise<unknown> =>
     () => undefined,
     (error) => error,
   );
-
-describe('a log line', () => {
-  it('is JSON with level, message, time, service and its fields', () => {
-    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-    logger.warn('delivery failed', { tenant_id: 'acme', code: undefined });
-    const lines = write.mock.calls.map(([text]) => String(text));
-    write.mockRestore();
-    expect(lines).toEqual([expect.stringMatching(/^\{.*\}\n$/)]);
-    expect(JSON.parse(lines.join(''))).toEqual({
-      level: 'WARN',
-      message: 'delivery failed',
-      timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
-      service: 'notifications',
-      tenant_id: 'acme',
-    });
-  });
-});
 
 describe('the trace of an error', () => {
   it('has the class and the stack frames of the error, but not its message', () => {
