@@ -38,9 +38,7 @@ export const testEvent = (tenant: string, nowMs: number, state: AlarmState = 'OK
       txnid: 'test',
       collector_address_v4: '192.0.2.1',
       collector_address_v6: '2001:db8::1',
-      observations: [
-        { monitoring_zone_id: 'mzTest', state, status: 'Test', timestamp: nowMs, collector_state: 'UP' },
-      ],
+      observations: [{ monitoring_zone_id: 'mzTest', state, status: 'Test', timestamp: nowMs, collector_state: 'UP' }],
     },
     entity: {
       id: 'enTest',
