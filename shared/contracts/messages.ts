@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { type AlarmEvent, isAlarmEvent, tenantId } from './alarm-event.ts';
+import { type AlarmEvent, alarmStates, isAlarmEvent, tenantId } from './alarm-event.ts';
 import { noticeContent } from './notice.ts';
 import { isNotificationTypeId, type NotificationTypeId } from './notification-types.ts';
 import { trace } from './trace.ts';
@@ -69,6 +69,8 @@ export const testRequest = z.object({
   details: z.custom<Readonly<Record<string, string>>>((value) => typeof value === 'object' && value !== null),
   /** The serialized `webhook_request`. */
   webhook_request: z.optional(z.string()),
+  /** The state of the test message, by default OK. */
+  state: z.optional(z.enum(alarmStates)),
 });
 
 /** The payload with which a test operation invokes a sender. */

@@ -74,11 +74,9 @@ const failures = z
     first_failed_at: timestamp('When the first of these attempts failed'),
     last_failed_at: timestamp('When an attempt last failed'),
     last_reason: z.enum(failureReasons).nullable().describe('Why the last attempt failed'),
-    last_delivered_at: integer
-      .nullable()
-      .describe(
-        'When an alert was delivered after `last_failed_at`, in milliseconds since the Unix epoch; null if none of the newest 20 alerts was',
-      ),
+    last_delivered_at: timestamp(
+      'When an alert was last delivered after `first_failed_at`; only if one of the newest 20 deliveries was. Later than `last_failed_at` if the notification works again',
+    ).optional(),
   })
   .describe('What failed of a notification');
 

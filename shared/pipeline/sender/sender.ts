@@ -117,11 +117,11 @@ export const createSender = (
   } = createDeliverySteps(dependencies);
 
   const runTest = async (input: unknown, timeLeft: () => number): Promise<TestResult> => {
-    const { tenant, type: testedType, details, webhook_request: webhookRequest } = testRequest.parse(input);
+    const { tenant, type: testedType, details, webhook_request: webhookRequest, state } = testRequest.parse(input);
     if (testedType !== type) throw new Error(`The sender of ${type} received a test of ${testedType}.`);
     const nowMs = Date.now();
     const alert = {
-      event: testEvent(tenant, nowMs),
+      event: testEvent(tenant, nowMs, state),
       eventTimeMs: nowMs,
       deliveryId: ulid(),
       reachedRecipientHashes: [],
