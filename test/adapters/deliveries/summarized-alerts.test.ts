@@ -35,12 +35,12 @@ it('the first alerts of a window are counted once each, however often they are a
 
 it('a summary lists each of its alerts once, with the newest state of each alarm', async () => {
   const [summary, other] = [newSummary(), newSummary()];
-  const stored = Array.from({ length: 60 }, (_, index) => alertOf(index % 20, index));
+  const stored = Array.from({ length: 60 }, (_, index) => alertOf(index % 15, index));
   await Promise.all([...stored, ...stored].map((alert) => alerts.put(summary, alert, EVENT_TIME_MS)));
   await alerts.put(other, alertOf(1, 1), EVENT_TIME_MS);
   const { count, alarms } = await alerts.read(summary);
-  expect([count, alarms.length]).toEqual([60, 20]);
-  expect(alarms.every(({ sinceMs, changes }) => sinceMs >= EVENT_TIME_MS + 40 && changes === 3)).toBe(true);
+  expect([count, alarms.length]).toEqual([60, 15]);
+  expect(alarms.every(({ sinceMs, changes }) => sinceMs >= EVENT_TIME_MS + 45 && changes === 4)).toBe(true);
   expect(await alerts.read(newSummary())).toEqual({ count: 0, unevaluated: 0, alarms: [] });
 });
 
