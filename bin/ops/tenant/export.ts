@@ -116,7 +116,7 @@ const converters = (
       for (const token of tokens) yield { kind: 'token', record: tokenRecord(token) };
     },
     *deliveries(owned) {
-      const delivery = listedDelivery(parseRecord(owned.item));
+      const delivery = listedDelivery(parseRecord(owned.item), true);
       yield { kind: 'delivery', record: { notification_id: notificationOf(owned), ...delivery } };
     },
     *event_id_conflicts(owned) {
