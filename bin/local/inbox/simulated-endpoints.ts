@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
+import { text } from './chat-receivers.ts';
 import type { SimulatedKind } from './message.ts';
 import { sendJson } from './respond.ts';
 
@@ -61,7 +62,7 @@ export const simulatedEndpoints = new Map<string, SimulatedEndpoint>([
   ],
 ]);
 
-const dedupKey = z.string().min(1).max(255);
+const dedupKey = text(255);
 
 /** The published rules of PagerDuty Events API v2 for alert events. */
 const pagerEventV2 = z.discriminatedUnion('event_action', [
@@ -70,7 +71,7 @@ const pagerEventV2 = z.discriminatedUnion('event_action', [
     event_action: z.literal('trigger'),
     dedup_key: dedupKey.default(() => crypto.randomUUID()),
     payload: z.looseObject({
-      summary: z.string().min(1).max(1_024),
+      summary: text(1_024),
       source: z.string().min(1),
       severity: z.enum(['critical', 'error', 'warning', 'info']),
       timestamp: z.iso.datetime({ offset: true }).optional(),

@@ -1,10 +1,10 @@
 import { type AlarmEvent, type AlarmState, webhookPayload } from '../../contracts/alarm-event.ts';
-import { headline, nameOf, statusText, truncate } from '../../domain/alert-text.ts';
+import { headline, nameOf, statusText, truncate, truncateUnits } from '../../domain/alert-text.ts';
 import { incidentKey } from '../../domain/incident.ts';
 
 /** PagerDuty limits bodies to 512 KB. */
 const MAX_DETAILS_BYTES = 500 * 1024;
-/** The maximum length of a description (Events API v1) and of a summary (v2), in code points. */
+/** The maximum length of a description (Events API v1, in code points) and of a summary (v2, in UTF-16 units). */
 const MAX_SUMMARY_LENGTH = 1_024;
 /** Labels of entities have no maximum length. In code points. */
 const MAX_SOURCE_LENGTH = 255;
@@ -58,7 +58,8 @@ export const pagerEventV2 = (event: AlarmEvent, serviceKey: string, eventTimeMs:
     dedup_key: incidentKey(event),
     event_action: isOk ? 'resolve' : 'trigger',
     payload: {
-      summary: summaryOf(event),
+      // UTF-16 units are the strictest reading of "characters".
+      summary: truncateUnits(summaryOf(event), MAX_SUMMARY_LENGTH),
       source: truncate(nameOf(event.entity) ?? 'unknown', MAX_SOURCE_LENGTH),
       severity: severities[state],
       timestamp: new Date(eventTimeMs).toISOString(),

@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { webhookPayload } from '../../../shared/contracts/alarm-event.ts';
+import * as z from 'zod';
+import { alarmStates, webhookPayload } from '../../../shared/contracts/alarm-event.ts';
 import { incidentKey } from '../../../shared/domain/incident.ts';
 import { pagerEvent, pagerEventV2 } from '../../../shared/pipeline/transports/pager-event.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
@@ -85,5 +87,51 @@ describe('an event for PagerDuty Events API v2', () => {
   it('stays below 512 KB', () => {
     const large = alarmEvent({ entity: { id: 'x', label: '😀'.repeat(100_000), note: 'x'.repeat(490_000) } });
     expect(Buffer.byteLength(JSON.stringify(inV2(large)))).toBeLessThan(512 * 1_024);
+  });
+
+  it('has the published format, whatever labels, IDs and values the event has', () => {
+    const published = z.strictObject({
+      routing_key: z.literal('key1'),
+      dedup_key: z.string().min(1).max(255),
+      event_action: z.enum(['trigger', 'resolve']),
+      payload: z.strictObject({
+        summary: z
+          .string()
+          .regex(/\S/)
+          .refine(({ length }) => length <= 1_024),
+        source: z.string().regex(/\S/),
+        severity: z.enum(['critical', 'error', 'warning', 'info']),
+        timestamp: z.iso.datetime({ offset: true }),
+        custom_details: z.record(z.string(), z.unknown()),
+      }),
+      client: z.string().optional(),
+    });
+    const hostile = [
+      '',
+      ' ',
+      '"',
+      '\\',
+      '\r\n',
+      '\0',
+      '\ud800',
+      '\u202e',
+      '\u200b',
+      '{{alert.title}}',
+      'l'.repeat(50_000),
+    ];
+    const values = fc.oneof(
+      fc.constantFrom<unknown>(...hostile, '😀'.repeat(5_000), '"'.repeat(600_000), null, 7, true, [], {}),
+      fc.string({ unit: 'binary' }),
+    );
+    fc.assert(
+      fc.property(fc.constantFrom(...alarmStates), values, values, values, (state, status, label, check) => {
+        const id = typeof label === 'string' && label !== '' ? label : 'x';
+        const event = alarmEvent({ details: { state, status }, entity: { id, label }, alarm: { id, label }, check });
+        const body = JSON.stringify(inV2(event));
+        expect(published.safeParse(JSON.parse(body)).error?.message).toBeUndefined();
+        expect(Buffer.byteLength(body)).toBeLessThanOrEqual(512 * 1_024);
+      }),
+      { numRuns: 200 },
+    );
   });
 });
