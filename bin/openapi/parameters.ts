@@ -1,3 +1,4 @@
+import { alarmStates } from '../../shared/contracts/alarm-event.ts';
 import { MAX_AUDIT_TEXT_LENGTH } from '../../shared/contracts/audit.ts';
 import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { MAX_TIME_MS } from '../../shared/contracts/redelivery.ts';
@@ -81,6 +82,13 @@ export const parameters = {
     description: 'Returns only the deliveries with this status',
     schema: { type: 'string', enum: deliveryStatuses },
     example: 'failed',
+  },
+  state: {
+    name: 'state',
+    in: 'query',
+    description: 'The state of the test message: `CRITICAL` and `WARNING` open an incident, `OK` resolves it',
+    schema: { type: 'string', enum: alarmStates, default: 'OK' },
+    example: 'CRITICAL',
   },
   alarm_id: {
     name: 'alarm_id',

@@ -38,7 +38,7 @@ const failureJson = (failures: ListedFailures) => ({
   first_failed: isoTime(failures.first_failed_at),
   last_failed: isoTime(failures.last_failed_at),
   reason: failures.last_reason,
-  last_delivered: failures.last_delivered_at === null ? null : isoTime(failures.last_delivered_at),
+  last_delivered: failures.last_delivered_at === undefined ? null : isoTime(failures.last_delivered_at),
 });
 
 type FailureRow = ReturnType<typeof failureJson>;
@@ -51,5 +51,5 @@ export const failureColumns: readonly Column<FailureRow>[] = [
   ['first failed', ({ first_failed }) => toSecond(first_failed), { omit: 1 }],
   ['last failed', ({ last_failed }) => toSecond(last_failed), { omit: 4 }],
   ['reason', ({ reason }) => reason ?? '–', { cut: 'end', minWidth: 9, omit: 3 }],
-  ['delivered since', ({ last_delivered }) => (last_delivered === null ? '–' : toSecond(last_delivered)), { omit: 5 }],
+  ['last delivered', ({ last_delivered }) => (last_delivered === null ? '–' : toSecond(last_delivered)), { omit: 5 }],
 ];

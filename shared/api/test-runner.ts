@@ -3,9 +3,10 @@ import type { LimitOf } from '../adapters/accounts/account-repository.ts';
 import type { DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import { onceConfig } from '../adapters/aws-client.ts';
 import { logger } from '../adapters/logger.ts';
+import { type AlarmState, alarmStates } from '../contracts/alarm-event.ts';
 import { type TestRequest, type TestResult, testResult } from '../contracts/messages.ts';
 import type { Clock } from '../domain/clock.ts';
-import { testLimitReached, unavailable } from '../domain/errors.ts';
+import { badRequest, testLimitReached, unavailable } from '../domain/errors.ts';
 import { type DeliveryTarget, typeFields } from '../domain/notification.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 
@@ -19,6 +20,16 @@ const createInvokeClient = (): LambdaClient => {
     ...config,
     requestHandler: { ...config.requestHandler, requestTimeout: INVOKE_TIMEOUT_MS },
   });
+};
+
+const isAlarmState = (text: string): text is AlarmState => alarmStates.some((state) => state === text);
+
+/** Returns the state of the test message that a query string requests, if it requests one. @throws ServiceError 400 */
+export const parseTestState = (query: URLSearchParams): AlarmState | undefined => {
+  const [state, ...others] = query.getAll('state');
+  if (state === undefined) return undefined;
+  if (isAlarmState(state) && others.length === 0) return state;
+  throw badRequest(`state: must be one of ${alarmStates.join(', ')}`);
 };
 
 /**
@@ -35,7 +46,11 @@ export const createTestRunner =
     lambda: LambdaClient = createInvokeClient(),
     clock: Clock = Date.now,
   ) =>
-  async (tenant: string, destination: Omit<DeliveryTarget, 'id'>, record: () => Promise<void>): Promise<TestResult> => {
+  async (
+    tenant: string,
+    destination: Omit<DeliveryTarget, 'id'> & Pick<TestRequest, 'state'>,
+    record: () => Promise<void>,
+  ): Promise<TestResult> => {
     const limit = await limitOf(tenant);
     const isWithinLimit = await counters.count('tests', tenant, 1, limit).catch((error: unknown) => {
       throw unavailable(error);
@@ -48,6 +63,7 @@ export const createTestRunner =
       type: destination.type,
       details: typeFields(destination),
       webhook_request: destination.webhookRequest,
+      state: destination.state,
     };
     const response = await lambda
       .send(

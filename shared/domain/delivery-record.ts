@@ -24,6 +24,8 @@ export type Attempt = {
   status?: number | undefined;
   /** Reason of the failure. */
   reason?: FailureReason | undefined;
+  /** The beginning of the failed response, without secrets. */
+  response_text?: string | undefined;
   duration_ms: number;
 };
 
@@ -244,7 +246,7 @@ const attemptOf = (outcome: AttemptOutcome, startedAtMs: number, durationMs: num
   timestamp_ms: startedAtMs,
   result: outcome.result,
   status: outcome.status,
-  ...(outcome.result !== 'delivered' && { reason: outcome.reason }),
+  ...(outcome.result !== 'delivered' && { reason: outcome.reason, response_text: outcome.responseText }),
   duration_ms: durationMs,
 });
 

@@ -184,7 +184,7 @@ describe('failures', () => {
     expect(found).toMatchObject({ notification: gone, type: 'webhook', failed: 1, reason: 'http_status' });
     expect([found?.last_delivered, others]).toEqual([null, []]);
     const { out } = await ops('failures acme');
-    expect(out).toMatch(/^notification +type +failed +first failed +last failed +reason +delivered since\n/);
+    expect(out).toMatch(/^notification +type +failed +first failed +last failed +reason +last delivered\n/);
     expect(out).toContain(` http_status  –\n`);
     expect((await ops('failures nobody')).out).toBe('There are no failures.\n');
   });

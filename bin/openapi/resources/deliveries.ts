@@ -27,6 +27,12 @@ const attempt = z
     result: z.enum(attemptResults).describe('The result; `throttled` and `transient` attempts are repeated'),
     status_code: integer.nullable().describe('HTTP status of the response; null if there was none'),
     reason: z.enum(failureReasons).nullable().describe('Why the attempt failed; null if it was delivered'),
+    response_text: z
+      .string()
+      .optional()
+      .describe(
+        'The first 256 printable characters of a failed response, without secrets. Present if there are some, and the token has the role `admin` or `creator`',
+      ),
     duration_ms: integer.describe('Duration of the attempt in milliseconds'),
   })
   .describe('An attempt to deliver an alert');
@@ -74,11 +80,9 @@ const failures = z
     first_failed_at: timestamp('When the first of these attempts failed'),
     last_failed_at: timestamp('When an attempt last failed'),
     last_reason: z.enum(failureReasons).nullable().describe('Why the last attempt failed'),
-    last_delivered_at: integer
-      .nullable()
-      .describe(
-        'When an alert was delivered after `last_failed_at`, in milliseconds since the Unix epoch; null if none of the newest 20 alerts was',
-      ),
+    last_delivered_at: timestamp(
+      'When an alert was last delivered after `first_failed_at`; only if one of the newest 20 deliveries was. Later than `last_failed_at` if the notification works again',
+    ).optional(),
   })
   .describe('What failed of a notification');
 
@@ -116,6 +120,7 @@ const exampleAttempt = (startedAtMs: number, durationMs: number) =>
     result: 'transient',
     status_code: 503,
     reason: 'http_status',
+    response_text: 'Service Unavailable',
     duration_ms: durationMs,
   }) as const;
 
