@@ -109,6 +109,7 @@ describe('token', () => {
 const account = z.strictObject({
   tenant: z.string(),
   contacts: z.array(z.string()),
+  escalation_notifications: z.array(z.string()),
   has_webhook_token: z.boolean(),
   signing_secrets: z.number(),
   retired_secrets: z.array(z.strictObject({ until: z.string(), secret: z.string().optional() })),
@@ -121,6 +122,7 @@ describe('account', () => {
     const empty = {
       tenant: 'a1',
       contacts: [],
+      escalation_notifications: [],
       has_webhook_token: false,
       signing_secrets: 0,
       retired_secrets: [],
