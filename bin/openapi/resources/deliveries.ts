@@ -29,6 +29,12 @@ const attempt = z
     result: z.enum(attemptResults).describe('The result; `throttled` and `transient` attempts are repeated'),
     status_code: integer.nullable().describe('HTTP status of the response; null if there was none'),
     reason: z.enum(failureReasons).nullable().describe('Why the attempt failed; null if it was delivered'),
+    response_text: z
+      .string()
+      .optional()
+      .describe(
+        'The first 256 printable characters of a failed response, without secrets. Present if there are some, and the token has the role `admin` or `creator`',
+      ),
     duration_ms: integer.describe('Duration of the attempt in milliseconds'),
   })
   .describe('An attempt to deliver an alert');
@@ -114,6 +120,7 @@ const exampleAttempt = (startedAtMs: number, durationMs: number) =>
     result: 'transient',
     status_code: 503,
     reason: 'http_status',
+    response_text: 'Service Unavailable',
     duration_ms: durationMs,
   }) as const;
 

@@ -133,7 +133,9 @@ export const createSender = (
       throw new Error('The test did not run.');
     });
     emitMetrics({ [`test_${outcome.result}`]: 1 }, { type });
-    return { status: outcome.result === 'delivered' ? 'success' : 'failure', message: outcome.explanation };
+    return outcome.result === 'delivered'
+      ? { status: 'success', message: outcome.explanation }
+      : { status: 'failure', message: outcome.explanation, response_text: outcome.responseText };
   };
 
   const deadLetterMalformed = async (message: SQSRecord): Promise<SettledMessage> => {
