@@ -2,6 +2,7 @@ import { paginateScan } from '@aws-sdk/lib-dynamodb';
 import { z } from 'zod';
 import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
+import { isHeartbeat } from '../../shared/domain/heartbeat.ts';
 import { type NotificationKey, operatorsNotification } from '../../shared/domain/notification.ts';
 import type { Session } from './session.ts';
 
@@ -37,15 +38,15 @@ const recordsSince = async (
   return { records, isComplete: true };
 };
 
-/** Counts the deliveries whose round started since a time, by notification type and status. */
+/** Counts the deliveries whose round started since a time, by notification type and status, without heartbeats. */
 export const recordedDeliveries = async (
   session: Session,
   sinceMs: number,
 ): Promise<{ counts: OutcomeCount[]; isComplete: boolean }> => {
   const { records, isComplete } = await recordsSince(session, sinceMs);
-  const found = records.map(({ pk, status }) => {
+  const found = records.flatMap(({ pk, status }) => {
     const { tenant, notificationId: id } = parseDeliveryPartition(pk);
-    return { key: { tenant, id }, status };
+    return isHeartbeat({ tenant_id: tenant }) ? [] : [{ key: { tenant, id }, status }];
   });
   const targets = session.notifications.targets(found.map(({ key }) => key));
   const typeOf = async (key: NotificationKey): Promise<string> =>
