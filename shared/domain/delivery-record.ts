@@ -31,7 +31,8 @@ export type Attempt = {
 
 /**
  * The record of a delivery (table Deliveries): IDs, times and outcomes, never a destination. It is smaller than 1 KB up
- * to the sixth attempt, if `siblings` lists few notifications. All times except `ttl` are ms since the epoch.
+ * to the sixth attempt, if `siblings` lists few notifications, without the response texts of failed attempts: up to 1 KB
+ * each. All times except `ttl` are ms since the epoch.
  */
 export type DeliveryRecord = DeliveryKey & {
   status: DeliveryStatus;

@@ -9,19 +9,43 @@ const MAX_SOURCE_LENGTH = 16_384;
 const UNSAFE_END_LENGTH = 6_144;
 /** Shorter parts of a secret, such as `eu` in `Token eu`, are not secret on their own. */
 const MIN_PART_LENGTH = 4;
+/** The same for words of a secret, such as `session` in `session=…`. */
+const MIN_WORD_LENGTH = 8;
 
-/** Returns a secret and its parts: the credentials after an authentication scheme, decoded for Basic (RFC 7617). */
+/**
+ * Returns a secret and its parts: the credentials after an authentication scheme, decoded for Basic (RFC 7617), and the
+ * words of values such as cookies.
+ */
 const partsOf = (secret: string): string[] => {
   const [, scheme = '', credentials = ''] = /^(\S+) +(\S.*)$/.exec(secret) ?? [];
   const decoded = /^basic$/i.test(scheme) ? Buffer.from(credentials, 'base64').toString() : '';
   const parts = [credentials, decoded, decoded.slice(decoded.indexOf(':') + 1)];
-  return [secret, ...parts.filter(({ length }) => length >= MIN_PART_LENGTH)];
+  const words = secret.split(/[\s,;:="']+/).filter(({ length }) => length >= MIN_WORD_LENGTH);
+  return [secret, ...parts.filter(({ length }) => length >= MIN_PART_LENGTH), ...words];
 };
+
+const unicodeEscaped = (text: string, characters: RegExp): string =>
+  text.replace(characters, (character) => `\\u00${character.charCodeAt(0).toString(16)}`);
 
 /** Returns a text as a receiver may repeat it: as it is, or encoded in JSON, a URL or HTML. */
 const encodingsOf = (text: string): string[] => {
   const [json, url] = [JSON.stringify(text).slice(1, -1), encodeURIComponent(text.toWellFormed())];
-  return [text, json, json.replaceAll('/', '\\/'), url, url.replaceAll('%20', '+'), escapeHtml(text)];
+  const html = escapeHtml(text);
+  return [
+    text,
+    json,
+    json.replaceAll('/', '\\/'),
+    // Go and Rails; .NET.
+    unicodeEscaped(json, /[<>&]/g),
+    unicodeEscaped(text.replaceAll('\\', '\\\\'), /[<>&"'+`]/g),
+    url,
+    url.replaceAll('%20', '+'),
+    html,
+    // Go; Python; PHP.
+    html.replaceAll('&quot;', '&#34;'),
+    html.replaceAll('&#39;', '&#x27;'),
+    html.replaceAll('&#39;', '&#039;'),
+  ];
 };
 
 /** Creates the function that replaces secrets, in any case, by `***`. */

@@ -3,7 +3,7 @@ import { escape as escapeHtml } from 'html-escaper';
 import { describe, expect, it } from 'vitest';
 import { responseText } from '../../shared/domain/response-text.ts';
 
-const SECRET = 'tok/en "1" & <2>';
+const SECRET = 'tok/en+ "1" & <2> \'3\'';
 const BASIC = `Basic ${Buffer.from('me:pass word').toString('base64')}`;
 
 describe('the text of a failed response', () => {
@@ -24,7 +24,12 @@ describe('the text of a failed response', () => {
     ['in JSON with escaped slashes', JSON.stringify(SECRET).slice(1, -1).replaceAll('/', '\\/')],
     ['in a URL', encodeURIComponent(SECRET)],
     ['in a form', encodeURIComponent(SECRET).replaceAll('%20', '+')],
+    ['in JSON of Go', String.raw`tok/en+ \"1\" \u0026 \u003c2\u003e '3'`],
+    ['in JSON of .NET', String.raw`tok/en\u002B \u00221\u0022 \u0026 \u003C2\u003E \u00273\u0027`],
     ['in HTML', escapeHtml(SECRET)],
+    ['in HTML of Go', 'tok/en+ &#34;1&#34; &amp; &lt;2&gt; &#39;3&#39;'],
+    ['in HTML of Python', 'tok/en+ &quot;1&quot; &amp; &lt;2&gt; &#x27;3&#x27;'],
+    ['in HTML of PHP', 'tok/en+ &quot;1&quot; &amp; &lt;2&gt; &#039;3&#039;'],
     ['with invisible characters', [...SECRET].join('\u200b')],
   ])('masks a secret %s', (_, repeated) => {
     expect(responseText(`Wrong: ${repeated}!`, [SECRET])).toBe('Wrong: ***!');
@@ -35,6 +40,9 @@ describe('the text of a failed response', () => {
     [BASIC, BASIC.slice('Basic '.length)],
     [BASIC, 'me:pass word'],
     [BASIC, 'pass word'],
+    [BASIC, BASIC.slice('Basic '.length).replaceAll('=', '')],
+    ['theme=dark; session=abcdef12', 'abcdef12'],
+    ['HMAC id=key1, signature="abcdef12"', 'abcdef12'],
   ])('masks the credentials of %s: %s', (secret, repeated) => {
     expect(responseText(`Wrong: ${repeated}!`, [secret])).toBe('Wrong: ***!');
   });
