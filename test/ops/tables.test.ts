@@ -112,9 +112,8 @@ const tables: [name: string, format: (maxWidth: number) => FormattedTable][] = [
     'tokens',
     (width) =>
       formatTable(
-        IDS.map((hash) => ({
-          id: '1f0a92c4',
-          hash,
+        IDS.map(() => ({
+          id: 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83',
           role: 'observer' as const,
           label: '監視コンソール 🛰️ '.repeat(14),
           created: TIME,

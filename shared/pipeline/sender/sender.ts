@@ -117,11 +117,11 @@ export const createSender = (
   } = createDeliverySteps(dependencies);
 
   const runTest = async (input: unknown, timeLeft: () => number): Promise<TestResult> => {
-    const { tenant, type: testedType, details, webhook_request: webhookRequest } = testRequest.parse(input);
+    const { tenant, type: testedType, details, webhook_request: webhookRequest, state } = testRequest.parse(input);
     if (testedType !== type) throw new Error(`The sender of ${type} received a test of ${testedType}.`);
     const nowMs = Date.now();
     const alert = {
-      event: testEvent(tenant, nowMs),
+      event: testEvent(tenant, nowMs, state),
       eventTimeMs: nowMs,
       deliveryId: ulid(),
       reachedRecipientHashes: [],
@@ -133,7 +133,9 @@ export const createSender = (
       throw new Error('The test did not run.');
     });
     emitMetrics({ [`test_${outcome.result}`]: 1 }, { type });
-    return { status: outcome.result === 'delivered' ? 'success' : 'failure', message: outcome.explanation };
+    return outcome.result === 'delivered'
+      ? { status: 'success', message: outcome.explanation }
+      : { status: 'failure', message: outcome.explanation, response_text: outcome.responseText };
   };
 
   const deadLetterMalformed = async (message: SQSRecord): Promise<SettledMessage> => {
