@@ -36,11 +36,15 @@ const failedRequest = (error: unknown, host: string): Failure => {
 /** The parts of a request that a type sets, and the secrets in it that a failed response may repeat. */
 type TypeRequest = Pick<HttpPost, 'url' | 'headers' | 'body' | 'readBody'> & { secrets: readonly string[] };
 
-/** Returns the secrets in a URL: its credentials, and its host unless tenants may see it. */
+/**
+ * Returns the secrets in a URL: its credentials, and its host unless tenants may see it. A user without a password is an
+ * API key.
+ */
 const secretsIn = ({ username, password, host, hostname }: URL, isHostHidden: boolean): string[] => {
   const credentials = [username, password].map(decodeURIComponent);
   const encoded = Buffer.from(credentials.join(':')).toString('base64');
-  return [...(password === '' ? [] : [credentials[1] ?? '', encoded]), ...(isHostHidden ? [host, hostname] : [])];
+  const hidden = password === '' ? credentials[0] : credentials[1];
+  return [...(hidden ? [hidden, encoded] : []), ...(isHostHidden ? [host, hostname] : [])];
 };
 
 /**
