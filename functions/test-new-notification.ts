@@ -4,9 +4,9 @@ import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
-import { notificationBody, valid } from '../shared/api/request.ts';
+import { notificationBody, query, valid } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
-import { createTestRunner } from '../shared/api/test-runner.ts';
+import { createTestRunner, parseTestState } from '../shared/api/test-runner.ts';
 import { parseDestination } from '../shared/contracts/notification.ts';
 import { serializeRequest } from '../shared/contracts/webhook-request.ts';
 import { parseEnvironment } from '../shared/environment.ts';
@@ -24,10 +24,10 @@ const runTest = createTestRunner(
 export const handler = endpoint(
   'test-new-notification',
   tokenAuthentication(client, environment),
-  (request) => valid(parseDestination(notificationBody(request))),
+  (request) => ({ ...valid(parseDestination(notificationBody(request))), state: parseTestState(query(request)) }),
   async ({ webhook_request, ...destination }, caller) => {
     const target = { ...destination, webhookRequest: serializeRequest(webhook_request) };
     const record = () => audits.record(caller, { action: 'test-new-notification' });
-    return ok(await runTest(caller.tenant, target, record));
+    return ok(await runTest(caller.tenant, Promise.resolve(target), record));
   },
 );

@@ -5,9 +5,9 @@ import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
-import { pathParameter } from '../shared/api/request.ts';
+import { pathParameter, query } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
-import { createTestRunner } from '../shared/api/test-runner.ts';
+import { createTestRunner, parseTestState } from '../shared/api/test-runner.ts';
 import { notFound } from '../shared/domain/errors.ts';
 import { parseEnvironment } from '../shared/environment.ts';
 
@@ -25,12 +25,15 @@ const runTest = createTestRunner(
 export const handler = endpoint(
   'test-notification',
   tokenAuthentication(client, environment),
-  (request) => pathParameter(request, 'notificationId'),
-  async (id, caller) => {
+  (request) => ({ id: pathParameter(request, 'notificationId'), state: parseTestState(query(request)) }),
+  async ({ id, state }, caller) => {
     const { tenant } = caller;
-    const destination = await notifications.targets([{ tenant, id }]).find({ tenant, id });
-    if (!destination) throw notFound('The notification');
+    const readDestination = async () => {
+      const target = await notifications.targets([{ tenant, id }]).find({ tenant, id });
+      if (!target) throw notFound('The notification');
+      return { ...target, state };
+    };
     const record = () => audits.record(caller, { action: 'test-notification', target_id: id });
-    return ok(await runTest(tenant, destination, record));
+    return ok(await runTest(tenant, readDestination(), record));
   },
 );

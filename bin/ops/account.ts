@@ -113,7 +113,7 @@ const parseLimit = (text: string, previous: readonly LimitChange[] = []): readon
   if (!isLimitName(name)) {
     throw new InvalidArgumentError(`A change is name=value or name=default. The limits are ${limitNames.join(', ')}.`);
   }
-  if (value === '' || value === 'default') return [...previous, [name, undefined]];
+  if (value === 'default') return [...previous, [name, undefined]];
   const minimum = minimumLimit(name);
   const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
   if (Number.isSafeInteger(number) && number >= minimum) return [...previous, [name, number]];
@@ -229,11 +229,12 @@ const explainChangeError =
 const EFFECTIVE_WITHIN = 'Senders use it within a minute.';
 
 const accountJson = (tenant: string, account: AccountDescription, withSecrets: boolean) => {
-  const { contacts, escalationNotifications, token, secrets, retired, shadow } = account;
+  const { contacts, escalationNotifications, summaries, token, secrets, retired, shadow } = account;
   return {
     tenant,
     contacts,
     escalation_notifications: escalationNotifications,
+    ...(summaries && { summaries }),
     has_webhook_token: token !== undefined,
     signing_secrets: secrets.length,
     retired_secrets: retired.map(({ secret, untilMs }) => ({
@@ -246,7 +247,7 @@ const accountJson = (tenant: string, account: AccountDescription, withSecrets: b
 };
 
 const accountText = (
-  { contacts, escalationNotifications, token, secrets, retired, shadow }: AccountDescription,
+  { contacts, escalationNotifications, summaries, token, secrets, retired, shadow }: AccountDescription,
   withSecrets: boolean,
 ): string => {
   const unset = colorize('dim', 'none yet, created on first use');
@@ -255,6 +256,11 @@ const accountText = (
     `contacts         ${contacts.map(sanitize).join(', ') || colorize('yellow', 'none')}`,
     ...(escalationNotifications.length > 0
       ? [`fallback         ${escalationNotifications.map(sanitize).join(', ')}`]
+      : []),
+    ...(summaries
+      ? [
+          `summaries        after ${summaries.email_after} emails or ${summaries.sms_after} SMS in ${summaries.window_minutes} min`,
+        ]
       : []),
     `webhook token    ${token === undefined ? unset : hidden(token)}`,
     `signing secret   ${secrets.map(hidden).join(', ') || unset}`,

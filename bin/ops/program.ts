@@ -6,6 +6,7 @@ import { addDeadLettersCommands } from './dead-letters.ts';
 import { addDeliveriesCommand } from './deliveries.ts';
 import { DEFAULT_STACK } from './deployment.ts';
 import { addEventCommands } from './event.ts';
+import { addFailuresCommand } from './failures.ts';
 import { addReportCommand } from './report.ts';
 import { addStackTraceCommand } from './stack-trace.ts';
 import { addStatusCommand } from './status.ts';
@@ -43,6 +44,7 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
   addAccountCommands(program);
   addEventCommands(program);
   addDeliveriesCommand(program);
+  addFailuresCommand(program);
   addAuditsCommand(program);
   addDeadLettersCommands(program);
   addStatusCommand(program);

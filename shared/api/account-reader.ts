@@ -75,6 +75,7 @@ export const createAccountReader = (
       ...(account.escalationNotifications.length > 0 && {
         escalation_notifications: account.escalationNotifications,
       }),
+      ...(account.summaries && { summaries: account.summaries }),
       ...(isAdmin && credentialsOf(account)),
       ...shadowRecord(account),
       limits: limitsOf(effectiveLimits(settings, account.limits)),

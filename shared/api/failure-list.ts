@@ -20,7 +20,7 @@ export const failureFields = (failures: Omit<NotificationFailures, 'notification
 export type ListedFailures = ReturnType<typeof failureFields> & {
   notification_id: string;
   type: NotificationTypeId;
-  last_delivered_at: number | null;
+  last_delivered_at?: number;
 };
 
 /** The failures of a notification that exists. */
@@ -49,8 +49,9 @@ export const createFailureList = (
   }
 
   const listed = async (tenant: string, { id, type, failures: found }: Found): Promise<ListedFailures> => {
-    const deliveredAtMs = await failures.lastDeliveredAtMs({ tenant, notificationId: id }, found.lastFailedAtMs);
-    return { notification_id: id, type, ...failureFields(found), last_delivered_at: deliveredAtMs ?? null };
+    const deliveredAtMs = await failures.lastDeliveredAtMs({ tenant, notificationId: id }, found.firstFailedAtMs);
+    const delivered = deliveredAtMs === undefined ? {} : { last_delivered_at: deliveredAtMs };
+    return { notification_id: id, type, ...failureFields(found), ...delivered };
   };
 
   return async (tenant, { limit, marker }) => {

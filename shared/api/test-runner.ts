@@ -3,9 +3,10 @@ import type { LimitOf } from '../adapters/accounts/account-repository.ts';
 import type { DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import { onceConfig } from '../adapters/aws-client.ts';
 import { logger } from '../adapters/logger.ts';
+import { type AlarmState, alarmStates } from '../contracts/alarm-event.ts';
 import { type TestRequest, type TestResult, testResult } from '../contracts/messages.ts';
 import type { Clock } from '../domain/clock.ts';
-import { testLimitReached, unavailable } from '../domain/errors.ts';
+import { badRequest, testLimitReached, unavailable } from '../domain/errors.ts';
 import { type DeliveryTarget, typeFields } from '../domain/notification.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 
@@ -21,9 +22,23 @@ const createInvokeClient = (): LambdaClient => {
   });
 };
 
+const isAlarmState = (text: string): text is AlarmState => alarmStates.some((state) => state === text);
+
+/** Returns the state of the test message that a query string requests, if it requests one. @throws ServiceError 400 */
+export const parseTestState = (query: URLSearchParams): AlarmState | undefined => {
+  const [state, ...others] = query.getAll('state');
+  if (state === undefined) return undefined;
+  if (isAlarmState(state) && others.length === 0) return state;
+  throw badRequest(`state: must be one of ${alarmStates.join(', ')}`);
+};
+
+/** What a test message is sent to, and its state. */
+export type TestDestination = Omit<DeliveryTarget, 'id'> & Pick<TestRequest, 'state'>;
+
 /**
- * Creates the function that sends a test message through the sender of its type, like a real alert. It enforces the tenant's daily limit
- * (docs/decisions/api.md#test-operations). `record` writes the audit entry of the test.
+ * Creates the function that sends a test message through the sender of its type, like a real alert. It enforces the
+ * tenant's daily limit, which it reads while the destination is read (docs/decisions/api.md#test-operations). `record`
+ * writes the audit entry of the test.
  *
  * @throws ServiceError 429 if the limit is reached; 503 if the test cannot be counted or the sender fails
  */
@@ -35,8 +50,8 @@ export const createTestRunner =
     lambda: LambdaClient = createInvokeClient(),
     clock: Clock = Date.now,
   ) =>
-  async (tenant: string, destination: Omit<DeliveryTarget, 'id'>, record: () => Promise<void>): Promise<TestResult> => {
-    const limit = await limitOf(tenant);
+  async (tenant: string, reading: Promise<TestDestination>, record: () => Promise<void>): Promise<TestResult> => {
+    const [limit, destination] = await Promise.all([limitOf(tenant), reading]);
     const isWithinLimit = await counters.count('tests', tenant, 1, limit).catch((error: unknown) => {
       throw unavailable(error);
     });
@@ -48,6 +63,7 @@ export const createTestRunner =
       type: destination.type,
       details: typeFields(destination),
       webhook_request: destination.webhookRequest,
+      state: destination.state,
     };
     const response = await lambda
       .send(

@@ -11,6 +11,46 @@ export const MAX_ESCALATION_NOTIFICATIONS = 3;
 /** Maximum length of the ID of a fallback notification, in code points. An ID need not exist. */
 export const MAX_NOTIFICATION_ID_LENGTH = 64;
 
+/** The settings of summaries with their smallest, largest and default values (docs/api.md#summaries). */
+export const summarySettings = {
+  email_after: { min: 1, max: 1_000, default: 10 },
+  sms_after: { min: 1, max: 100, default: 3 },
+  window_minutes: { min: 1, max: 60, default: 5 },
+} as const;
+
+const summarySetting = (name: keyof typeof summarySettings) => {
+  const { min, max } = summarySettings[name];
+  const rule = `must be an integer from ${min} to ${max}`;
+  return z.int(rule).check(z.gte(min, rule), z.lte(max, rule));
+};
+
+/** The settings of summaries as stored. */
+export const summaries = z.strictObject(
+  {
+    email_after: summarySetting('email_after'),
+    sms_after: summarySetting('sms_after'),
+    window_minutes: summarySetting('window_minutes'),
+  },
+  `must be an object with any of ${Object.keys(summarySettings).join(', ')}`,
+);
+
+/** After how many alerts of a window, to a notification, the others are summarized. */
+export type SummarySettings = z.infer<typeof summaries>;
+
+/** Absent settings get their default value. An empty object removes all: the result is then null. */
+const summaryChanges = z.pipe(
+  z.partial(summaries),
+  z.transform((settings): SummarySettings | null => {
+    if (Object.keys(settings).length === 0) return null;
+    const { email_after, sms_after, window_minutes } = summarySettings;
+    return {
+      email_after: settings.email_after ?? email_after.default,
+      sms_after: settings.sms_after ?? sms_after.default,
+      window_minutes: settings.window_minutes ?? window_minutes.default,
+    };
+  }),
+);
+
 /** The rule of a webhook token as it follows the field name in an error message. */
 const WEBHOOK_TOKEN_RULE = 'must be 10 to 64 printable ASCII characters without spaces';
 
@@ -40,6 +80,7 @@ const changes = z.object(
     escalation_notifications: z.optional(
       distinct(MAX_ESCALATION_NOTIFICATIONS, 'notification IDs', text(1, MAX_NOTIFICATION_ID_LENGTH)),
     ),
+    summaries: z.optional(summaryChanges),
     webhook_token: z.optional(z.string(WEBHOOK_TOKEN_RULE).check(z.regex(WEBHOOK_TOKEN, WEBHOOK_TOKEN_RULE))),
   },
   'must be a JSON object',
@@ -71,6 +112,8 @@ export type AccountRecord = {
   technical_contacts: string[];
   /** The IDs of the fallback notifications; present only if there are some. */
   escalation_notifications?: string[];
+  /** Present only if they are set. */
+  summaries?: SummarySettings;
   /** For admins only. */
   webhook_token?: string | undefined;
   /** For admins only: the current secret first, then the replaced one while it signs. */

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { type AlarmEvent, isAlarmEvent, tenantId } from './alarm-event.ts';
+import { type AlarmEvent, alarmStates, isAlarmEvent, tenantId } from './alarm-event.ts';
 import { noticeContent } from './notice.ts';
 import { isNotificationTypeId, type NotificationTypeId } from './notification-types.ts';
 import { trace } from './trace.ts';
@@ -69,13 +69,20 @@ export const testRequest = z.object({
   details: z.custom<Readonly<Record<string, string>>>((value) => typeof value === 'object' && value !== null),
   /** The serialized `webhook_request`. */
   webhook_request: z.optional(z.string()),
+  /** The state of the test message, by default OK. */
+  state: z.optional(z.enum(alarmStates)),
 });
 
 /** The payload with which a test operation invokes a sender. */
 export type TestRequest = z.infer<typeof testRequest>;
 
 /** The result of a test operation (docs/api.md#test-operations). */
-export const testResult = z.object({ status: z.enum(['success', 'failure']), message: z.string() });
+export const testResult = z.object({
+  status: z.enum(['success', 'failure']),
+  message: z.string(),
+  /** The beginning of the response of a destination that failed. */
+  response_text: z.optional(z.string()),
+});
 
 /** The result of a test operation. */
 export type TestResult = z.infer<typeof testResult>;

@@ -16,6 +16,8 @@ export type Failure = {
   countsAsAttempt?: boolean | undefined;
   /** True if nothing was sent because of other tenants: the destination is not known to fail. False by default. */
   causedByOtherTenants?: boolean | undefined;
+  /** The beginning of the response, without secrets (`responseText`); never logged. */
+  responseText?: string | undefined;
   /** Message for the result of a test operation; never logged or stored. */
   explanation: string;
 };

@@ -1,14 +1,16 @@
-import type { AlarmEvent } from '../contracts/alarm-event.ts';
+import type { AlarmEvent, AlarmState } from '../contracts/alarm-event.ts';
 
 const milliseconds = (data: number) => ({ type: 'i', data, unit: 'milliseconds' });
 
 /**
  * Returns the event of a test message. It has every field of the webhook payload (docs/api.md#webhook-payload) and IDs
- * that real alarms never have. Its state is OK, so that tests open no incidents.
+ * that real alarms never have, so all tests of a tenant share an incident key: one with the state OK resolves the
+ * incident that another one opened.
  *
  * @param nowMs ms since the epoch
+ * @param state by default OK, so that tests open no incidents
  */
-export const testEvent = (tenant: string, nowMs: number): AlarmEvent => {
+export const testEvent = (tenant: string, nowMs: number, state: AlarmState = 'OK'): AlarmEvent => {
   const times = { created_at: nowMs, updated_at: nowMs };
   const unset = {
     metadata: {},
@@ -18,7 +20,7 @@ export const testEvent = (tenant: string, nowMs: number): AlarmEvent => {
     scheduled_suppressions: [],
   };
   return {
-    event_id: `${tenant}:enTest:alTest:chTest:${nowMs}:OK`,
+    event_id: `${tenant}:enTest:alTest:chTest:${nowMs}:${state}`,
     log_entry_id: 'test',
     tenant_id: tenant,
     details: {
@@ -31,14 +33,12 @@ export const testEvent = (tenant: string, nowMs: number): AlarmEvent => {
         t_connect: milliseconds(3),
         code: { type: 's', data: '200', unit: 'unknown' },
       },
-      state: 'OK',
+      state,
       status: 'This is a test of your notification. No alarm has changed its state.',
       txnid: 'test',
       collector_address_v4: '192.0.2.1',
       collector_address_v6: '2001:db8::1',
-      observations: [
-        { monitoring_zone_id: 'mzTest', state: 'OK', status: 'Test', timestamp: nowMs, collector_state: 'UP' },
-      ],
+      observations: [{ monitoring_zone_id: 'mzTest', state, status: 'Test', timestamp: nowMs, collector_state: 'UP' }],
     },
     entity: {
       id: 'enTest',
@@ -76,7 +76,7 @@ export const testEvent = (tenant: string, nowMs: number): AlarmEvent => {
       label: 'Test alarm',
       check_id: 'chTest',
       entity_id: 'enTest',
-      criteria: 'return new AlarmStatus(OK);',
+      criteria: `return new AlarmStatus(${state});`,
       disabled: false,
       notification_plan_id: 'npTest',
       ...unset,

@@ -16,7 +16,7 @@ import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key
 import type { DeliveryRecord } from '../domain/delivery-record.ts';
 import { deliveryKeyFromTags, type EmailEventKind, emailEventKinds } from '../domain/email-event.ts';
 import type { ParsedEnvironment } from '../environment.ts';
-import { createFailureRecorder } from './failing-notifications.ts';
+import { createFailureRecorder } from './failure-recorder.ts';
 import { createDeliveryReports } from './notices/delivery-reports.ts';
 import { type EmailReport, eventOfRecord } from './notices/notification-notice.ts';
 import { settleNotices } from './notices/settle-notices.ts';
@@ -89,7 +89,7 @@ export const createEmailEventRecorder = (
   const isTenantThrottled = createThrottlingWatch(clock);
   const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE, { canBounce: true });
   const recordBounce = createBounceRecorder(deliveries, clock);
-  const recordFailures = createFailureRecorder(client, environment.DELIVERIES_TABLE);
+  const recordFailures = createFailureRecorder(client, environment.DELIVERIES_TABLE, clock);
   const notifications = {
     ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
     ...createTargetReader(client, environment.NOTIFICATIONS_TABLE),

@@ -150,7 +150,7 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
   const queueUrl = (type: string) => stack.queues.get(`Delivery-${type}`)?.settings.url ?? '';
 
   try {
-    const targetsByTenant = await createTargets(api, tenants, destinations.url);
+    const { targets: targetsByTenant, fallbacks } = await createTargets(api, tenants, destinations.url);
     const targets = [...targetsByTenant.values()].flat();
     const { messages, planned, ...planCounts } = planEvents(targetsByTenant, events, random);
     const redeliveries = createRedeliveries([...targetsByTenant.values()], pipeline, queueUrl, random);
@@ -187,7 +187,7 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
     const observations = await observe();
     return {
       rows: countRows(planned, observations),
-      notices: countNotices(stack.inbox.list(), planned, targets, observations),
+      notices: countNotices(stack.inbox.list(), planned, [...targets, ...fallbacks], observations),
       events,
       ...planCounts,
       invalidDeadLettered: bodiesIn(stack, 'Delivery-AlarmEvents-DeadLetters').length,

@@ -2,8 +2,16 @@ import type { InboxMessage } from '../../bin/local/inbox/inbox.ts';
 import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import type { Receipt } from './destinations.ts';
 
-/** The text of a notice, by email to a technical contact or to the operators' topic. */
-export type NoticeMessage = { notificationId: string; recipient: string; subject: string; text: string };
+/**
+ * The text of a notice, by email to a technical contact, to the operators' topic, or to the phone of a fallback
+ * notification, whose ID is not known.
+ */
+export type NoticeMessage = {
+  notificationId: string | undefined;
+  recipient: string;
+  subject: string;
+  text: string;
+};
 
 /** Alerts have a headline such as `[CRITICAL] web-1: Disk space`, notices a sentence. */
 const isHeadline = (text: string): boolean => /^\[(OK|WARNING|CRITICAL)\] /.test(text);
@@ -14,6 +22,11 @@ export const noticeIn = (message: InboxMessage): NoticeMessage | undefined => {
     const { subject, text, to } = message;
     const notice = { notificationId: DEFAULT_NOTIFICATION_ID, recipient: to[0] ?? '', subject, text };
     return isHeadline(subject) ? undefined : notice;
+  }
+  if (message.kind === 'sms') {
+    const { to: recipient, text } = message;
+    const isEscalation = / Escalated: | reached nobody today$/.test(text);
+    return isEscalation ? { notificationId: undefined, recipient, subject: text, text } : undefined;
   }
   if (message.kind !== 'managed') return undefined;
   const [tenantLine = '', subject = ''] = message.text.split(/\n+/);

@@ -1,8 +1,9 @@
 import type { InboxMessage } from '../../bin/local/inbox/inbox.ts';
 import { type NoticeKind, noticeKinds } from '../../shared/contracts/notice.ts';
+import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { deliveryId, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
-import { OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
+import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { eventOfRecord } from '../../shared/pipeline/notices/notification-notice.ts';
 import { unreachedNoticeId } from '../../shared/pipeline/notices/unreached-notice.ts';
 import { type NoticeMessage, noticeIn } from './inbox.ts';
@@ -15,7 +16,7 @@ const SUBJECTS: readonly (readonly [NoticeKind, RegExp])[] = [
   ['failing', /(is failing|was reported as spam)$/],
   ['undelivered', /was not delivered$/],
   ['shadow', /shadow mode$/],
-  ['unreached', /(could be reached|could not be reached|that do not exist|reached nobody today)$/],
+  ['unreached', / Escalated: |(could be reached|could not be reached|that do not exist|reached nobody today)$/],
 ];
 
 /** @throws Error if the subject is unknown */
@@ -28,13 +29,20 @@ const kindOf = ({ subject }: NoticeMessage): NoticeKind => {
 const fact = ({ text }: NoticeMessage, name: string): string | undefined =>
   new RegExp(`^${name}: (\\S+)$`, 'm').exec(text)?.[1];
 
+/** The types of notifications that get notices. Fallback notifications are SMS. */
+const TYPES: ReadonlyMap<string, NotificationTypeId> = new Map([
+  [DEFAULT_NOTIFICATION_ID, 'technicalContactsEmail'],
+  [OPERATORS_NOTIFICATION_ID, 'managed'],
+]);
+
 /** Returns what a notice is about, as in its event ID: a notification, an alarm and state, or a summary. */
 const aboutOf = (notice: NoticeMessage, planned: readonly PlannedDelivery[]): string => {
   if (kindOf(notice) !== 'unreached') return fact(notice, 'ID') ?? '';
-  const eventId = fact(notice, 'Event');
-  if (eventId === undefined) return `summary-${/^Latest alert: \[([A-Z]+)\]/m.exec(notice.text)?.[1]}`;
-  const delivery = planned.find(({ event }) => event.event_id === eventId);
-  if (!delivery) throw new Error(`A notice is about the unknown event ${eventId}.`);
+  // Both are in the headline of the alert.
+  if (notice.subject.endsWith('reached nobody today')) return `summary-${/\[([A-Z]+)\]/.exec(notice.text)?.[1]}`;
+  const number = Number(/#(\d+)#/.exec(notice.text)?.[1]);
+  const delivery = planned.find(({ event }) => event.number === number);
+  if (!delivery) throw new Error(`A notice is about the unknown event ${number}.`);
   const [, about = ''] = unreachedNoticeId(delivery.event, 0).split(':');
   return about;
 };
@@ -59,12 +67,14 @@ const arrivalsByKey = (
   planned: readonly PlannedDelivery[],
   targets: readonly ChaosTarget[],
 ): ReadonlyMap<string, number[]> => {
-  const tenants = new Map(targets.map(({ key, tenant }) => [key, tenant]));
+  const targetByKey = new Map(targets.map((target) => [target.key, target]));
   const arrivals = inbox.flatMap((message) => {
     const notice = noticeIn(message);
     if (!notice) return [];
-    const { notificationId, recipient } = notice;
-    const tenant = notificationId === OPERATORS_NOTIFICATION_ID ? recipient : (tenants.get(recipient) ?? '');
+    const { recipient } = notice;
+    const target = targetByKey.get(recipient);
+    const notificationId = notice.notificationId ?? target?.id ?? '';
+    const tenant = notificationId === OPERATORS_NOTIFICATION_ID ? recipient : (target?.tenant ?? '');
     const key = noticeKey(notificationId, tenant, kindOf(notice), aboutOf(notice, planned));
     return [{ key, atMs: Date.parse(message.sent_at) }];
   });
@@ -103,7 +113,7 @@ const observedNotices = (
     const ofSameKey = groups.get(key) ?? [];
     return {
       deliveryId: deliveryId(eventOfRecord(tenant, record), notificationId),
-      type: notificationId === OPERATORS_NOTIFICATION_ID ? 'managed' : 'technicalContactsEmail',
+      type: TYPES.get(notificationId) ?? 'sms',
       record,
       isDeleted: false,
       acceptedAtMs: (arrivals.get(key) ?? []).filter((atMs) => recordAt(ofSameKey, atMs, observations) === record),

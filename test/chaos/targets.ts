@@ -10,6 +10,8 @@ import type { Random } from './random.ts';
 export type ChaosTarget = { id: string; tenant: string; type: NotificationTypeId; key: string; owner: Client };
 
 const phoneNumber = (index: number): string => `+1202555${String(1_000 + index)}`;
+/** The number of an account's fallback notification, to which no events are sent. */
+const fallbackNumber = (index: number): string => `+1303555${String(1_000 + index)}`;
 const contactAddress = (index: number): string => `contact-${index}@example.com`;
 
 /** Returns the key of a notification, and details that contain the key. */
@@ -38,21 +40,27 @@ const uniqueDestination = (
   }
 };
 
-/** Creates tenants with a notification of each type. @returns the notifications by tenant */
+/**
+ * Creates tenants with a notification of each type, and an SMS as fallback notification.
+ *
+ * @returns the notifications by tenant, and the fallback notifications
+ */
 export const createTargets = async (
   { newClient, documents, table }: ReturnType<typeof connectApi>,
   tenantCount: number,
   destinationsUrl: string,
-): Promise<Map<string, ChaosTarget[]>> => {
+): Promise<{ targets: Map<string, ChaosTarget[]>; fallbacks: ChaosTarget[] }> => {
   const targets = new Map<string, ChaosTarget[]>();
+  const fallbacks: ChaosTarget[] = [];
   for (let index = 0; index < tenantCount; index++) {
     const owner = await newClient();
     const { tenant } = owner;
+    const key = fallbackNumber(index);
+    const fallback = await owner.create({ label: key, type: 'sms', details: { phone_number: key } });
+    fallbacks.push({ id: fallback, tenant, type: 'sms', key, owner });
     await createAccountRepository(documents, table('Accounts')).update(
       tenant,
-      {
-        technical_contacts: [contactAddress(index)],
-      },
+      { technical_contacts: [contactAddress(index)], escalation_notifications: [fallback] },
       auditIn(table('Audits')),
     );
     const ofTenant = await Promise.all(
@@ -63,7 +71,7 @@ export const createTargets = async (
     );
     targets.set(tenant, ofTenant);
   }
-  return targets;
+  return { targets, fallbacks };
 };
 
 /** Creates an alarm event whose number appears in everything that a destination receives. */

@@ -66,6 +66,25 @@ describe('the changes of an account', () => {
     );
   });
 
+  it('complete the settings of summaries with defaults, and {} removes them', () => {
+    expect(parseAccountChanges({ summaries: { sms_after: 100 } }).data).toEqual({
+      summaries: { email_after: 10, sms_after: 100, window_minutes: 5 },
+    });
+    expect(parseAccountChanges({ summaries: {} }).data).toEqual({ summaries: null });
+  });
+
+  it.each([
+    [{ email_after: 1_001 }, 'summaries.email_after: must be an integer from 1 to 1000'],
+    [{ sms_after: 0 }, 'summaries.sms_after: must be an integer from 1 to 100'],
+    [{ window_minutes: 1.5 }, 'summaries.window_minutes: must be an integer from 1 to 60'],
+    [{ window_minutes: null }, 'summaries.window_minutes: must be an integer from 1 to 60'],
+    [{ window: 5 }, 'summaries: must be an object with any of email_after, sms_after, window_minutes'],
+    [[], 'summaries: must be an object with any of email_after, sms_after, window_minutes'],
+    [true, 'summaries: must be an object with any of email_after, sms_after, window_minutes'],
+  ])('reject the settings of summaries %j', (summaries, message) => {
+    expect(detailsOf({ summaries })).toBe(message);
+  });
+
   it.each(['', '\0', '\ud800', 'x'.repeat(65), 7, null, ['a'], {}])('reject the fallback notification %j', (id) => {
     expect(detailsOf({ escalation_notifications: ['a', id] })).toMatch(/^escalation_notifications\.1: must /);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AttemptOutcome } from '../../shared/domain/attempt-outcome.ts';
 import { type HttpResponses, httpOutcome, parseRetryAfterMs } from '../../shared/domain/http-outcome.ts';
 import { feedResponses } from '../../shared/pipeline/transports/atomfeed.ts';
-import { pagerResponses } from '../../shared/pipeline/transports/incidentpager.ts';
+import { pagerResponses, pagerResponsesV2 } from '../../shared/pipeline/transports/incidentpager.ts';
 import { routerResponses } from '../../shared/pipeline/transports/incidentrouter.ts';
 import { webhookResponses } from '../../shared/pipeline/transports/webhook.ts';
 
@@ -62,10 +62,16 @@ describe('the response', () => {
   const table = (result: (status: number) => AttemptOutcome['result']) =>
     Object.fromEntries(statuses.map((status) => [status, result(status)]));
 
-  it('of an incident pager: 200 delivered; 400 and 404 permanent; 403 and 429 throttled', () => {
-    const named = { 200: 'delivered', 400: 'permanent', 404: 'permanent', 403: 'throttled', 429: 'throttled' };
-    expect(results(pagerResponses)).toEqual({ ...table(() => 'transient'), ...named });
-  });
+  it.each([
+    ['v1', pagerResponses, 200],
+    ['v2', pagerResponsesV2, 202],
+  ])(
+    'of an incident pager with Events API %s: 400 and 404 permanent; 403 and 429 throttled',
+    (_, responses, accepted) => {
+      const named = { [accepted]: 'delivered', 400: 'permanent', 404: 'permanent', 403: 'throttled', 429: 'throttled' };
+      expect(results(responses)).toEqual({ ...table(() => 'transient'), ...named });
+    },
+  );
 
   it('of an incident router: 200 by its body; 400, 401, 403 and 404 permanent; 429 throttled', () => {
     const named = { 400: 'permanent', 401: 'permanent', 403: 'permanent', 404: 'permanent', 429: 'throttled' };

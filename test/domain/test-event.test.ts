@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { alarmEvent, webhookPayload } from '../../shared/contracts/alarm-event.ts';
+import { alarmEvent, alarmStates, webhookPayload } from '../../shared/contracts/alarm-event.ts';
+import { incidentKey } from '../../shared/domain/incident.ts';
 import { testEvent } from '../../shared/domain/test-event.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -17,6 +18,15 @@ describe('the event of a test message', () => {
 
   it('has the state OK, so it opens no incident', () => {
     expect(event.details.state).toBe('OK');
+  });
+
+  it.each(alarmStates)('has the state %s if a test requests it, and the same incident key', (state) => {
+    const requested = testEvent('acme', NOW, state);
+    expect(requested).toMatchObject({
+      event_id: `acme:enTest:alTest:chTest:${NOW}:${state}`,
+      details: { state, observations: [{ state }] },
+    });
+    expect(incidentKey(requested)).toBe(incidentKey(event));
   });
 
   it('has a status message that mentions the test', () => {

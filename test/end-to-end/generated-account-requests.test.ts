@@ -15,6 +15,9 @@ const body = fc.oneof(
     {
       technical_contacts: orInvalid(fc.array(fc.oneof(fc.emailAddress(), invalidValue), { maxLength: 60 })),
       escalation_notifications: orInvalid(fc.array(fc.oneof(fc.string(), invalidValue), { maxLength: 4 })),
+      summaries: orInvalid(
+        fc.record({ email_after: orInvalid(fc.integer({ min: -1, max: 1_001 })) }, { requiredKeys: [] }),
+      ),
       webhook_token: orInvalid(fc.string({ minLength: 8, maxLength: 66 })),
     },
     { requiredKeys: [] },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { type Client, call, newClient } from './support/api.ts';
+import { type Client, call, newClient, webhook } from './support/api.ts';
 
 const REQUEST_COUNT = Number(process.env.GENERATED_REQUESTS ?? 2_000);
 const CONCURRENT = 8;
@@ -19,7 +19,12 @@ const invalidText = fc.constantFrom(
   "' OR 1=1",
 );
 const invalidValue = fc.oneof(fc.jsonValue(), invalidText, fc.constantFrom(null, [], {}, 0, true, [['a']]));
+const webhookRequest = fc.oneof(
+  invalidValue,
+  fc.record({ headers: fc.dictionary(invalidText, invalidValue), body: invalidValue }, { requiredKeys: [] }),
+);
 const invalid = fc.oneof(
+  webhookRequest.map((webhook_request) => ({ ...webhook, webhook_request })),
   fc.jsonValue(),
   fc.record(
     {
@@ -27,6 +32,7 @@ const invalid = fc.oneof(
       type: fc.oneof(fc.constantFrom(...notificationTypeIds), invalidValue),
       details: invalidValue,
       metadata: invalidValue,
+      webhook_request: webhookRequest,
       event_id: invalidValue,
       since: invalidValue,
       marker: invalidValue,
@@ -45,6 +51,7 @@ const request = fc.record({
     path.map((id) => `/notifications/${id}`),
     path.map((marker) => `/notifications?marker=${marker}&limit=3`),
     path.map((id) => `/notifications?id=${id}&limit=${id}`),
+    path.map((marker) => `/failures?marker=${marker}`),
     path.map((id) => `/notification_types/${id}`),
     path.map((id) => `/notifications/${id}/deliveries`),
     path.map((id) => `/notifications/${id}/redeliver`),

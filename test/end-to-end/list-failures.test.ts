@@ -15,7 +15,7 @@ const { list, follow } = collectionsOf(
     failed: z.number(),
     first_failed_at: z.number(),
     last_failed_at: z.number(),
-    last_delivered_at: z.number().nullable(),
+    last_delivered_at: z.number().optional(),
   }),
 );
 
@@ -49,7 +49,6 @@ describe.runIf(isLocal)('a notification that fails', () => {
       first_failed_at: expect.any(Number),
       last_failed_at: expect.any(Number),
       last_reason: 'http_status',
-      last_delivered_at: null,
     });
     expect(failing?.last_failed_at).toBeGreaterThanOrEqual(failing?.first_failed_at ?? Infinity);
 
@@ -57,10 +56,19 @@ describe.runIf(isLocal)('a notification that fails', () => {
     await send();
     const [recovered] = await until(async () => {
       const values = await failures();
-      return values.some(({ last_delivered_at }) => last_delivered_at !== null) && values;
+      return values.some(({ last_delivered_at }) => last_delivered_at !== undefined) && values;
     });
     expect(recovered).toEqual({ ...failing, last_delivered_at: recovered?.last_delivered_at });
     expect(recovered?.last_delivered_at).toBeGreaterThan(failing?.last_failed_at ?? Infinity);
+
+    status = 410;
+    await send();
+    const [again] = await until(async () => {
+      const values = await failures();
+      return values[0]?.failed === 3 && values;
+    });
+    expect(again).toEqual({ ...recovered, failed: 3, last_failed_at: again?.last_failed_at });
+    expect(again?.last_failed_at).toBeGreaterThan(recovered?.last_delivered_at ?? Infinity);
   });
 
   it('is listed while its alerts are retried, and counts each alert once', async () => {
@@ -70,7 +78,7 @@ describe.runIf(isLocal)('a notification that fails', () => {
     await sendEvents([newAlarmEvent(client.tenant, [id])]);
     const [value] = await until(async () => {
       const { values } = await list(client, '/failures');
-      return values.some(({ last_delivered_at }) => last_delivered_at !== null) && values;
+      return values.some(({ last_delivered_at }) => last_delivered_at !== undefined) && values;
     });
     expect(value).toMatchObject({ notification_id: id, failed: 1, last_reason: 'http_status' });
   });

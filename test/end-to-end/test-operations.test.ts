@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { alarmStates } from '../../shared/contracts/alarm-event.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { auditIn } from '../support/audit.ts';
 import { destinationsAt } from '../support/notifications.ts';
@@ -70,12 +71,36 @@ describe.runIf(isLocal)('testing a notification', () => {
     expect(sink.received[2]?.body).toBe(sink.received[0]?.body);
   });
 
+  it.each(alarmStates)('sends a test message of the state %s, stored or not', async (state) => {
+    const sink = await openSink();
+    const body = { ...webhook, details: { url: sink.url } };
+    const id = await client.create(body);
+    await client.post(`/test-notification?state=${state}`, body);
+    await client.post(`/notifications/${id}/test?state=${state}`);
+    expect(sink.received.map(({ body: received }) => payload.parse(JSON.parse(received)).event_id)).toEqual(
+      Array(2).fill(expect.stringMatching(`:${state}$`)),
+    );
+  });
+
+  it.each(['', 'critical', 'UNKNOWN', 'OK&state=OK'])('refuses the state %o', async (state) => {
+    const id = await client.create(webhook);
+    const paths = ['/test-notification', `/notifications/${id}/test`];
+    const responses = await Promise.all(paths.map((path) => client.post(`${path}?state=${state}`, webhook)));
+    expect(responses.map(({ status, body }) => [status, body])).toEqual(
+      Array(2).fill([400, expect.objectContaining({ details: 'state: must be one of OK, WARNING, CRITICAL' })]),
+    );
+  });
+
   it('returns 200 with the reason when a webhook fails', async () => {
-    const sink = await openSink((response) => response.writeHead(404).end('secret response'));
+    const sink = await openSink((response) => response.writeHead(404).end('no\nhook'));
     const notFound = await client.post('/test-notification', { type: 'webhook', details: { url: sink.url } });
     expect([notFound.status, notFound.body]).toEqual([
       200,
-      { status: 'failure', message: 'Unexpected status code "404". Expected one of: /2[0-9]{2}/' },
+      {
+        status: 'failure',
+        message: 'Unexpected status code "404". Expected one of: /2[0-9]{2}/',
+        response_text: 'no hook',
+      },
     ]);
   });
 

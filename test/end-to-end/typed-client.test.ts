@@ -55,6 +55,7 @@ describe.runIf(isLocal)('a client with types generated from openapi.json', { tim
       types: notificationTypeIds.length,
       fields: ['phone_number'],
       deliveries: 0,
+      failed: [],
       redelivered: 0,
       contacts: ['typed@example.com'],
       secret: true,

@@ -27,6 +27,15 @@ describe('updating the account', () => {
     expect(await read(client)).not.toHaveProperty('escalation_notifications');
   });
 
+  it('sets and removes the settings of summaries, which are returned only if they are set', async () => {
+    const client = await newClient();
+    expect(await read(client)).not.toHaveProperty('summaries');
+    expect((await client.put('/account', { summaries: { email_after: 5 } })).status).toBe(204);
+    expect(await read(client)).toMatchObject({ summaries: { email_after: 5, sms_after: 3, window_minutes: 5 } });
+    expect((await client.put('/account', { summaries: {} })).status).toBe(204);
+    expect(await read(client)).not.toHaveProperty('summaries');
+  });
+
   it('rejects invalid fields, naming field and rule but not the value, and changes nothing', async () => {
     const client = await newClient();
     const before = await read(client);

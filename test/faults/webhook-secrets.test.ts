@@ -1,5 +1,6 @@
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, it } from 'vitest';
+import * as z from 'zod';
 import { localDeployment, outputNames } from '../../bin/ops/deployment.ts';
 import { openSession } from '../../bin/ops/session.ts';
 import { exportTenant } from '../../bin/ops/tenant/export.ts';
@@ -60,6 +61,7 @@ it('the value of a header is only in the requests to the receiver', async () => 
   const ids = created.map((response) => response.headers.get('location')?.split('/').at(-1) ?? '');
   const [id] = ids;
   for (const each of destinations) await answered(client.post('/test-notification', each));
+  expect(texts.join()).toContain('"response_text":');
   const masked = await answered(client.get(`/notifications/${id}`));
   expect(masked.body).toMatchObject({ webhook_request: { headers: { Authorization: '***', 'X-Key': '***' } } });
 
@@ -79,6 +81,8 @@ it('the value of a header is only in the requests to the receiver', async () => 
     '/notifications',
     `/notifications?id=${id}`,
     '/account',
+    '/audits',
+    '/failures',
     ...ids.map((each) => `/notifications/${each}/deliveries`),
   ])
     await answered(client.get(path));
@@ -89,6 +93,8 @@ it('the value of a header is only in the requests to the receiver', async () => 
   const received = echo.received.filter((request) => request.headers.authorization === headers.Authorization);
   expect(received.map((request) => request.headers['x-key'])).toEqual(echo.received.map(() => MARKER));
   expect(received.length).toBeGreaterThanOrEqual(4);
+  const inbox = async (path: string) => (await fetch(`${harness.stack.ready.inbox_url}${path}`)).text();
+  const messages = z.array(z.object({ id: z.number() })).parse(JSON.parse(await inbox('/')));
   const records = await harness.documents.send(new ScanCommand({ TableName: harness.table('Deliveries') }));
   const found = {
     responses: texts.join('\n'),
@@ -98,7 +104,7 @@ it('the value of a header is only in the requests to the receiver', async () => 
     'dead letters': JSON.stringify(await harness.deadLetter('webhook', () => true)),
     export: await exportedText(false),
     'export with secrets': await exportedText(true),
-    inbox: await (await fetch(`${harness.stack.ready.inbox_url}/`)).text(),
+    inbox: (await Promise.all(messages.map((message) => inbox(`/messages/${message.id}`)))).join('\n'),
   };
   for (const [source, text] of Object.entries(found)) {
     expect(text.length, source).toBeGreaterThan(100);

@@ -203,6 +203,7 @@ describe('the response of a webhook address', () => {
     ['slack', { text: 'Disk' }, 200, 'ok'],
     ['slack', { blocks: [header('t'.repeat(150))] }, 200, 'ok'],
     ['slack', { blocks: [header('t'.repeat(151))] }, 400, 'invalid_blocks'],
+    ['slack', { blocks: [header('😀'.repeat(76))] }, 400, 'invalid_blocks'],
     ['slack', { attachments: [{ color: '#d32f2f', blocks: [header(null)] }] }, 400, 'invalid_blocks'],
     ['slack', { attachments: [{ color: 'red' }] }, 400, 'invalid_payload'],
     ['slack', { details: {} }, 400, 'no_text'],

@@ -57,6 +57,20 @@ describe('the inbox', () => {
     ]);
   });
 
+  it.each([
+    [
+      '{"routing_key":"k","event_action":"resolve","dedup_key":"key 1"}',
+      202,
+      { status: 'success', dedup_key: 'key 1' },
+    ],
+    ['{"routing_key":"k","event_action":"trigger","dedup_key":"key 1"}', 400, { status: 'invalid event' }],
+    ['not JSON', 400, { status: 'invalid event' }],
+  ])('answers %s like PagerDuty Events API v2: %i', async (body, status, answer) => {
+    const response = await post('/v2/enqueue', body);
+    expect([response.status, await response.json()]).toEqual([status, expect.objectContaining(answer)]);
+    expect(await list('?kind=incidentpager')).toContainEqual(expect.objectContaining({ path: '/v2/enqueue', body }));
+  });
+
   it('simulates the router and the feed', async () => {
     const routed = await post('/router/api-key/routing-key', '{"entity_id":"en"}');
     expect([routed.status, await routed.json()]).toEqual([200, { result: 'success', entity_id: 'en' }]);

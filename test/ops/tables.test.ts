@@ -5,6 +5,7 @@ import { deadLetterColumns } from '../../bin/ops/dead-letters.ts';
 import { deliveryColumns } from '../../bin/ops/deliveries.ts';
 import { otherQueueNames, queueNames } from '../../bin/ops/deployment.ts';
 import { timelineColumns } from '../../bin/ops/event-trace.ts';
+import { failureColumns } from '../../bin/ops/failures.ts';
 import { shortenedIdMatcher, shortenId, truncateText } from '../../bin/ops/shorten.ts';
 import { alarmColumns, outcomeColumns, queueColumns } from '../../bin/ops/status.ts';
 import { type Column, type FormattedTable, formatTable } from '../../bin/ops/table.ts';
@@ -87,6 +88,23 @@ const tables: [name: string, format: (maxWidth: number) => FormattedTable][] = [
       return formatTable(rows, deliveryColumns(rows), width);
     },
   ],
+  [
+    'failures',
+    (width) =>
+      formatTable(
+        IDS.map((notification) => ({
+          notification,
+          type: 'technicalContactsEmail' as const,
+          failed: 1_000_000,
+          first_failed: TIME,
+          last_failed: TIME,
+          reason: widest(failureReasons) || null,
+          last_delivered: TIME,
+        })),
+        failureColumns,
+        width,
+      ),
+  ],
   ['what happened to an event', (width) => formatTable(steps, timelineColumns, width)],
   ['dead letters', (width) => formatTable(deadLetters, deadLetterColumns(deadLetters, queues), width)],
   ['crashed messages', (width) => formatTable(crashed, deadLetterColumns(crashed, queues), width)],
@@ -94,9 +112,8 @@ const tables: [name: string, format: (maxWidth: number) => FormattedTable][] = [
     'tokens',
     (width) =>
       formatTable(
-        IDS.map((hash) => ({
-          id: '1f0a92c4',
-          hash,
+        IDS.map(() => ({
+          id: 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83',
           role: 'observer' as const,
           label: '監視コンソール 🛰️ '.repeat(14),
           created: TIME,

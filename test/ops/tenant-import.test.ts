@@ -144,7 +144,11 @@ describe('tenant import', () => {
   });
 
   it('imports an export with the same IDs, and reports an incomplete one', async () => {
-    const attributes = { technical_contacts: ['a@example.com'], escalation_notifications: ['x'] };
+    const attributes = {
+      technical_contacts: ['a@example.com'],
+      escalation_notifications: ['x'],
+      summaries: { sms_after: 1 },
+    };
     await runImport('source', ndjson(email('x'), attributes));
     const text = await exported('source');
     const { notifications, account, refused } = await runImport('copy', text);

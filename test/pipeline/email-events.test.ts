@@ -1,9 +1,11 @@
 import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createDestinationListWriter } from '../../shared/adapters/deliveries/destination-list.ts';
 import { createFailureReader } from '../../shared/adapters/deliveries/notification-failures.ts';
+import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import type { Queues } from '../../shared/adapters/queues.ts';
 import { delivery } from '../../shared/contracts/messages.ts';
 import { deliveryId, recipientHash } from '../../shared/domain/delivery-key.ts';
@@ -11,6 +13,7 @@ import { claimedRecord, type DeliveryRecord, withStatus } from '../../shared/dom
 import { type EmailEventKind, emailTags } from '../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
+import { audit } from '../support/audit.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';
 import { alarmEvent } from '../support/events.ts';
@@ -293,6 +296,21 @@ describe('the technical contacts', () => {
     expect(queuedNotices.map(([, , subject]) => subject)).toContain(
       'CRITICAL on enAAAA: none of its 27 destinations could be reached',
     );
+  });
+
+  it('and the fallback notifications are notified if the only destination of an alert bounces, late and twice', async () => {
+    const tenant = alarmEvent().tenant_id;
+    const accounts = createAccountRepository(client, 'accounts');
+    const sms = { type: 'sms', label: 'Phone', details: { phone_number: '+12025550123' } } as const;
+    const fallback = await createNotificationRepository(client, 'notifications').create(tenant, sms, audit);
+    const { id, tags } = await recordDelivery('delivered', 0, { siblings: [] });
+    await accounts.update(tenant, { escalation_notifications: [id, fallback] }, audit);
+    await record(emailEvent('Bounce', tags));
+    await record(emailEvent('Bounce', tags));
+    await accounts.update(tenant, { escalation_notifications: [] }, audit);
+    const isFallback = ([url, kind]: (typeof queuedNotices)[number]) => url.includes('sms') && kind === 'unreached';
+    expect(queuedNotices.filter(isFallback)).toHaveLength(2);
+    expect(queuedNotices.filter(([url]) => url.includes('email'))).toEqual([]);
   });
 
   it('and the operators are notified even if the response to the write of the bounce is lost', async () => {

@@ -16,7 +16,7 @@ import {
   withShadow,
   withStatus,
 } from '../../shared/domain/delivery-record.ts';
-import type { FailedDelivery } from '../../shared/pipeline/failing-notifications.ts';
+import type { FailedDelivery } from '../../shared/pipeline/failure-recorder.ts';
 import { settleNotices } from '../../shared/pipeline/notices/settle-notices.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createFailureReport, failureOf } from '../../shared/pipeline/sender/failure-report.ts';

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { rejectionBy } from '../../bin/local/inbox/chat-receivers.ts';
-
-const text = (maxLength: number) => z.string().min(1).max(maxLength);
+import { rejectionBy, text } from '../../bin/local/inbox/chat-receivers.ts';
 
 /** Google Chat: the resource `spaces.messages`, in which a message has at most 32,000 bytes. */
 const googleChatMessage = z.strictObject({

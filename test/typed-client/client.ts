@@ -79,6 +79,7 @@ const type = dataOf(
 const deliveries = dataOf(
   await api.GET('/notifications/{notificationId}/deliveries', { params: { path, query: { status: 'failed' } } }),
 );
+const failures = dataOf(await api.GET('/failures', { params: { query: { limit: 10 } } }));
 const redelivered = dataOf(
   await api.POST('/notifications/{notificationId}/redeliver', { params: { path }, body: { since: 0 } }),
 );
@@ -101,6 +102,7 @@ process.stdout.write(
     types: types.values.length,
     fields: type.fields?.map(({ name }) => name),
     deliveries: deliveries.metadata.count,
+    failed: failures.values.map(({ failed }) => failed),
     redelivered: redelivered.count,
     contacts: account.technical_contacts,
     secret: rotated.webhook_signing_secret.startsWith('whsec_'),

@@ -9,7 +9,12 @@ import { type ChatReceiver, chatReceivers, type WebhookResponse } from './messag
 /** An HTTP response. */
 type Answer = { status: number; contentType: string; body: string };
 
-const text = (maxLength: number) => z.string().min(1).max(maxLength);
+/** zod counts code points. */
+export const text = (maxLength: number) =>
+  z
+    .string()
+    .min(1)
+    .refine(({ length }) => length <= maxLength, `must have at most ${maxLength} characters`);
 
 /** Slack, "Block Kit" and "Sending messages using incoming webhooks". */
 const slackText = (maxLength: number) =>

@@ -74,8 +74,22 @@ const pagerEvent = z.object({
   details: z.unknown(),
 });
 
+/** An event of PagerDuty Events API v2, as one of v1. */
+const pagerEventV2 = z
+  .object({
+    event_action: z.string(),
+    dedup_key: z.string().default(''),
+    payload: z.object({ summary: z.string().optional(), custom_details: z.unknown() }).optional(),
+  })
+  .transform(({ event_action, dedup_key, payload }) => ({
+    event_type: event_action,
+    incident_key: dedup_key,
+    description: payload?.summary,
+    details: payload?.custom_details,
+  }));
+
 const pagerDescription = (body: string): Description | undefined => {
-  const { data: event } = pagerEvent.safeParse(parsed(body));
+  const { data: event } = pagerEvent.or(pagerEventV2).safeParse(parsed(body));
   if (!event) return undefined;
   const { data: alert } = alarmEvent.safeParse(event.details);
   const title = alert ? headline(alert) : (event.description ?? event.event_type);

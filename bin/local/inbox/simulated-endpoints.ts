@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
+import { text } from './chat-receivers.ts';
 import type { SimulatedKind } from './message.ts';
 import { sendJson } from './respond.ts';
 
-/** A receiver that the inbox simulates, always with its success response. */
+/** A receiver that the inbox simulates. It accepts everything, except that `/v2` rejects what PagerDuty rejects. */
 export type SimulatedEndpoint = {
   kind: SimulatedKind;
   respond(response: ServerResponse, body: string): void;
@@ -21,6 +22,21 @@ export const simulatedEndpoints = new Map<string, SimulatedEndpoint>([
           message: 'Event processed',
           incident_key: textField(body, 'incident_key') ?? crypto.randomUUID(),
         }),
+    },
+  ],
+  [
+    'v2',
+    {
+      kind: 'incidentpager',
+      respond: (response, body) => {
+        const { data: event, error } = pagerEventV2.safeParse(jsonOf(body));
+        if (event) {
+          sendJson(response, 202, { status: 'success', message: 'Event processed', dedup_key: event.dedup_key });
+          return;
+        }
+        const errors = error.issues.map(({ path, message }) => `'${path.join('.')}' ${message}`);
+        sendJson(response, 400, { status: 'invalid event', message: 'Event object is invalid', errors });
+      },
     },
   ],
   [
@@ -46,13 +62,39 @@ export const simulatedEndpoints = new Map<string, SimulatedEndpoint>([
   ],
 ]);
 
+const dedupKey = text(255);
+
+/** The published rules of PagerDuty Events API v2 for alert events. */
+const pagerEventV2 = z.discriminatedUnion('event_action', [
+  z.looseObject({
+    routing_key: z.string().min(1),
+    event_action: z.literal('trigger'),
+    dedup_key: dedupKey.default(() => crypto.randomUUID()),
+    payload: z.looseObject({
+      summary: text(1_024),
+      source: z.string().min(1),
+      severity: z.enum(['critical', 'error', 'warning', 'info']),
+      timestamp: z.iso.datetime({ offset: true }).optional(),
+    }),
+  }),
+  z.looseObject({
+    routing_key: z.string().min(1),
+    event_action: z.enum(['acknowledge', 'resolve']),
+    dedup_key: dedupKey,
+  }),
+]);
+
 const jsonObject = z.record(z.string(), z.unknown());
 
-const textField = (body: string, name: string): string | undefined => {
+const jsonOf = (body: string): unknown => {
   try {
-    const value = jsonObject.parse(JSON.parse(body))[name];
-    return typeof value === 'string' ? value : undefined;
+    return JSON.parse(body);
   } catch {
     return undefined;
   }
+};
+
+const textField = (body: string, name: string): string | undefined => {
+  const value = jsonObject.safeParse(jsonOf(body)).data?.[name];
+  return typeof value === 'string' ? value : undefined;
 };

@@ -5,6 +5,7 @@ import {
   MAX_NOTIFICATION_ID_LENGTH,
   MAX_TECHNICAL_CONTACTS,
   parseAccountChanges,
+  summarySettings,
   WEBHOOK_TOKEN,
 } from '../../../shared/contracts/account.ts';
 import { emailAddress } from '../../../shared/contracts/notification-types.ts';
@@ -21,6 +22,17 @@ const escalationNotifications = z
   .describe(
     'IDs of notifications to which escalations of CRITICAL and WARNING also go. Those that do not exist, and the destinations of the event itself, are skipped',
   );
+const summarySetting = (name: keyof typeof summarySettings, meaning: string) => {
+  const { min, max, default: value } = summarySettings[name];
+  return z.int().min(min).max(max).describe(`${meaning}; ${value} if absent in an update`);
+};
+const summaries = z
+  .strictObject({
+    email_after: summarySetting('email_after', 'Alerts of a window that one email notification gets at once'),
+    sms_after: summarySetting('sms_after', 'Alerts of a window that one SMS notification gets at once'),
+    window_minutes: summarySetting('window_minutes', 'Length of a window in minutes'),
+  })
+  .describe('After how many alerts of a window the others are summarized in one message');
 const webhookToken = z
   .string()
   .regex(WEBHOOK_TOKEN)
@@ -43,6 +55,7 @@ const account = z
     id: z.string().describe('The tenant'),
     technical_contacts: technicalContacts,
     escalation_notifications: escalationNotifications.optional(),
+    summaries: summaries.optional(),
     webhook_token: webhookToken.optional().describe('For admins only. The token that each webhook carries'),
     webhook_signing_secrets: z
       .array(signingSecret)
@@ -109,6 +122,7 @@ export const accountResource = {
       .object({
         technical_contacts: technicalContacts.optional(),
         escalation_notifications: escalationNotifications.optional(),
+        summaries: summaries.partial().optional().describe('The new summaries as a whole; `{}` turns them off'),
         webhook_token: webhookToken.optional(),
       })
       .describe('The attributes to change. The others keep their values'),
@@ -142,6 +156,10 @@ export const accountResource = {
           fallback: {
             summary: 'Replaces the fallback notifications; `[]` removes them',
             value: { escalation_notifications: ['nt01M7W08F9Z4XGJJRVYEZQFE9R1'] },
+          },
+          summaries: {
+            summary: 'Summarizes the alerts after the tenth of five minutes; `{}` turns summaries off',
+            value: { summaries: { email_after: 10 } },
           },
           token: { summary: 'Replaces the webhook token', value: { webhook_token: 'a-token-of-your-own' } },
         },

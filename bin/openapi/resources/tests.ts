@@ -1,15 +1,22 @@
 import * as z from 'zod';
+import { alarmStates } from '../../../shared/contracts/alarm-event.ts';
 import { parseDestination } from '../../../shared/contracts/notification.ts';
-import { testLimitReached } from '../../../shared/domain/errors.ts';
+import { badRequest, testLimitReached } from '../../../shared/domain/errors.ts';
 import type { DescribedError } from '../error-responses.ts';
 import { EXAMPLE_TIME_MS } from '../examples.ts';
 import { exampleDetails } from '../notification-types.ts';
 import { notJson, ok, type Resource, rejectedBody, unknownNotification } from '../operation.ts';
+import { parameters } from '../parameters.ts';
 import { destination, ofEachType } from '../typed-schemas.ts';
 
 const noMoreTests: DescribedError = {
   when: 'The account has used its tests of the UTC day',
   error: testLimitReached(200, EXAMPLE_TIME_MS),
+};
+
+const badState: DescribedError = {
+  when: 'The state is invalid',
+  error: badRequest(`state: must be one of ${alarmStates.join(', ')}`),
 };
 
 const testRan = ok('The test ran.', 'TestResult', {
@@ -19,7 +26,11 @@ const testRan = ok('The test ran.', 'TestResult', {
   },
   failure: {
     summary: 'The destination failed',
-    value: { status: 'failure', message: 'Unexpected status code "404". Expected one of: /2[0-9]{2}/' },
+    value: {
+      status: 'failure',
+      message: 'Unexpected status code "404". Expected one of: /2[0-9]{2}/',
+      response_text: '{"error":"channel_not_found"}',
+    },
   },
 });
 
@@ -32,6 +43,10 @@ export const testResource = {
       .object({
         status: z.enum(['success', 'failure']).describe('Whether the destination accepted the test message'),
         message: z.string().describe('What the destination did'),
+        response_text: z
+          .string()
+          .optional()
+          .describe('The first 256 printable characters of a failed response, without secrets'),
       })
       .describe('The result of a test'),
   },
@@ -40,8 +55,9 @@ export const testResource = {
       summary: 'Send a test message to a notification',
       details:
         'Sends one message like a real alert, without retries. If the destination fails, the status is 200 and the body says why.',
+      query: [parameters.state],
       success: testRan,
-      errors: [unknownNotification, noMoreTests],
+      errors: [badState, unknownNotification, noMoreTests],
     },
     'test-new-notification': {
       summary: 'Send a test message to a destination before creating it',
@@ -52,8 +68,14 @@ export const testResource = {
         description: 'The destination. `type` selects the fields in `details`',
         examples: ofEachType((type) => ({ type, details: exampleDetails(type) })),
       },
+      query: [parameters.state],
       success: testRan,
-      errors: [rejectedBody(parseDestination({ type: 'email', details: { address: 'oncall' } })), notJson, noMoreTests],
+      errors: [
+        rejectedBody(parseDestination({ type: 'email', details: { address: 'oncall' } })),
+        notJson,
+        badState,
+        noMoreTests,
+      ],
     },
   },
 } as const satisfies Resource;

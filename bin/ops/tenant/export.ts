@@ -89,15 +89,19 @@ const converters = (
     *notification_counters({ item }) {
       yield { kind: 'notification_counter', record: { used: item.used } };
     },
+    *idempotency_keys({ item }) {
+      yield { kind: 'idempotency_key', record: { notification_id: item.notification_id } };
+    },
     async *accounts() {
       const account = await session.accounts.describe(tenant);
-      const { contacts, escalationNotifications, token, secrets, retired, limits, shadow } = account;
+      const { contacts, escalationNotifications, summaries, token, secrets, retired, limits, shadow } = account;
       const signingSecrets = [...secrets, ...retired.map(({ secret }) => secret)];
       const credentials = { webhook_token: token, webhook_signing_secrets: signingSecrets };
       const overrides = Object.keys(limits).length > 0 && { limit_overrides: limits };
       const fallback = escalationNotifications.length > 0 && { escalation_notifications: escalationNotifications };
       const others = {
         ...fallback,
+        ...(summaries && { summaries }),
         ...overrides,
         ...(shadow && { shadow: shadowJson(shadow) }),
         ...(withSecrets && credentials),
@@ -116,7 +120,7 @@ const converters = (
       for (const token of tokens) yield { kind: 'token', record: tokenRecord(token) };
     },
     *deliveries(owned) {
-      const delivery = listedDelivery(parseRecord(owned.item));
+      const delivery = listedDelivery(parseRecord(owned.item), true);
       yield { kind: 'delivery', record: { notification_id: notificationOf(owned), ...delivery } };
     },
     *event_id_conflicts(owned) {

@@ -154,18 +154,18 @@ const notificationImport = (
   };
 };
 
-/** Imports the technical contacts, the fallback notifications and the webhook token of an account, if the source has them. */
+/** Imports the attributes of an account that the source has and an update can set. */
 const importAccount = async (
   { accounts, audit }: Session,
   tenant: string,
   { isDryRun, canUpdate }: ImportOptions,
-  { technical_contacts, escalation_notifications, webhook_token }: Readonly<Record<string, unknown>>,
+  { technical_contacts, escalation_notifications, summaries, webhook_token }: Readonly<Record<string, unknown>>,
 ): Promise<ImportedAttribute[]> => {
   assertUnmasked({ webhook_token });
-  const parsed = valid(parseAccountChanges({ technical_contacts, escalation_notifications, webhook_token }));
+  const parsed = valid(parseAccountChanges({ technical_contacts, escalation_notifications, summaries, webhook_token }));
   const fallback = parsed.escalation_notifications?.map((id) => importedId(tenant, id));
   const changes = { ...parsed, ...(fallback && { escalation_notifications: fallback }) };
-  const { contacts, escalationNotifications, token } = await accounts.describe(tenant);
+  const { contacts, escalationNotifications, summaries: current, token } = await accounts.describe(tenant);
   const importAttribute = async (
     attribute: keyof AccountChanges,
     { isSet, isSame }: { isSet: boolean; isSame: boolean },
@@ -182,6 +182,10 @@ const importAccount = async (
     ...(await importAttribute('escalation_notifications', {
       isSet: escalationNotifications.length > 0,
       isSame: isDeepStrictEqual(escalationNotifications, fallback),
+    })),
+    ...(await importAttribute('summaries', {
+      isSet: current !== undefined,
+      isSame: isDeepStrictEqual(current ?? null, changes.summaries),
     })),
     ...(await importAttribute('webhook_token', {
       isSet: token !== undefined,

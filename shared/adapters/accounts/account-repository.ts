@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { lru } from 'tiny-lru';
 import * as z from 'zod/mini';
-import type { AccountChanges } from '../../contracts/account.ts';
+import { type AccountChanges, type SummarySettings, summaries } from '../../contracts/account.ts';
 import {
   effectiveLimits,
   isLimitName,
@@ -37,6 +37,8 @@ const storedAccount = z.object({
   technical_contacts: z.optional(z.array(z.string())),
   /** IDs of notifications to which escalations also go. */
   escalation_notifications: z.optional(z.array(z.string())),
+  /** When alerts are summarized, if they are. */
+  summaries: z.optional(summaries),
   /** The period of shadow mode, if there is or was one. */
   shadow: z.optional(storedShadow),
   /** Earlier periods of shadow mode, whose events may still be queued. */
@@ -73,6 +75,7 @@ export type AccountDescription = {
   contacts: string[];
   /** The IDs of the fallback notifications. */
   escalationNotifications: string[];
+  summaries: SummarySettings | undefined;
   token: string | undefined;
   secrets: string[];
   retired: { secret: string; untilMs: number }[];
@@ -212,6 +215,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
   const describe = (stored: StoredAccount): AccountDescription => ({
     contacts: stored.technical_contacts ?? [],
     escalationNotifications: stored.escalation_notifications ?? [],
+    summaries: stored.summaries,
     token: stored.webhook_token,
     secrets: stored.webhook_secrets ?? [],
     retired: stillSigning(stored).map(({ secret, until_ms: untilMs }) => ({ secret, untilMs })),
@@ -243,6 +247,9 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     escalationNotifications: async (tenant: string): Promise<string[]> =>
       describe(await cached(tenant).account).escalationNotifications,
 
+    /** Returns the settings of summaries, undefined without summaries. It caches the account for a minute. */
+    summaries: async (tenant: string): Promise<SummarySettings | undefined> => (await cached(tenant).account).summaries,
+
     /** Returns the stored account. Does not create missing credentials. */
     describe: async (tenant: string): Promise<AccountDescription> => describe(await read(tenant)),
 
@@ -258,9 +265,13 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
      * @throws UnconfirmedChangeError
      */
     async update(tenant: string, changes: AccountChanges, audit: Audit): Promise<void> {
-      // Returned only if set, so an empty list removes the attribute.
+      // Returned only if set, so an empty value removes the attribute.
       const isCleared = changes.escalation_notifications?.length === 0;
-      const wanted = { ...changes, ...(isCleared && { escalation_notifications: undefined }) };
+      const wanted = {
+        ...changes,
+        ...(isCleared && { escalation_notifications: undefined }),
+        ...(changes.summaries === null && { summaries: undefined }),
+      };
       const changed = changedAttributes(await read(tenant), wanted, Object.keys(wanted));
       if (changed.length === 0) return;
       const attributes = Object.fromEntries(Object.entries(wanted).filter(([name]) => changed.includes(name)));

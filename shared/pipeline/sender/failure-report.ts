@@ -1,6 +1,6 @@
 import { roundOf } from '../../domain/delivery-message.ts';
 import { type DeliveryRecord, isFailing, isShadow } from '../../domain/delivery-record.ts';
-import type { FailedDelivery } from '../failing-notifications.ts';
+import type { FailedDelivery } from '../failure-recorder.ts';
 import { settleNotices } from '../notices/settle-notices.ts';
 import type { DeliveryJob, SettledJob, SettledMessage } from './delivery-job.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';

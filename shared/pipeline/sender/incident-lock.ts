@@ -193,7 +193,7 @@ export const createIncidentDelivery = (
   const deliverUnderLock = async (
     jobs: IncidentJobs,
     claimed: IncidentLock,
-    target: DeliveryTarget | undefined,
+    target: Promise<DeliveryTarget | undefined>,
   ): Promise<SettledJob[]> => {
     const done: SettledJob[] = [];
     let held: HeldLock = { lock: claimed, mustRelease: true };
@@ -231,9 +231,8 @@ export const createIncidentDelivery = (
     // Earlier messages of the batch have used up the time of the invocation.
     if (first.timeLeft() < MIN_TIME_TO_SEND_MS) return rescheduleAll(jobs);
     try {
-      const found = await target;
       const claimed = await incidentLocks.claim(newLockClaim(first), clock());
-      return claimed ? await deliverUnderLock(jobs, claimed, found) : await rescheduleAll(jobs);
+      return claimed ? await deliverUnderLock(jobs, claimed, target) : await rescheduleAll(jobs);
     } catch (error) {
       return Promise.all(jobs.map((job) => settledJob(job, Promise.reject(error))));
     }

@@ -7,7 +7,7 @@ import type { Queues } from '../../adapters/queues.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Transport } from '../../domain/transport.ts';
-import type { RecordFailures } from '../failing-notifications.ts';
+import type { RecordFailures } from '../failure-recorder.ts';
 import type { DeliveryReports } from '../notices/delivery-reports.ts';
 
 /** The type, transport, repository, queues and settings of a sender. */

@@ -30,7 +30,7 @@ import { type DeliveryTarget, operatorsNotification } from '../../domain/notific
 import { testEvent } from '../../domain/test-event.ts';
 import { MIN_TIME_TO_SEND_MS, type Transport } from '../../domain/transport.ts';
 import type { ParsedEnvironment, SenderName } from '../../environment.ts';
-import { createFailureRecorder } from '../failing-notifications.ts';
+import { createFailureRecorder } from '../failure-recorder.ts';
 import { parseLarge, returnDeferred, splitBySize } from '../large-messages.ts';
 import { createDeliveryReports } from '../notices/delivery-reports.ts';
 import { createJob, type DeliveryJob, type SettledJob, type SettledMessage } from './delivery-job.ts';
@@ -97,7 +97,7 @@ export const createSender = (
       },
       environment,
     ),
-    recordFailures: createFailureRecorder(client, environment.DELIVERIES_TABLE),
+    recordFailures: createFailureRecorder(client, environment.DELIVERIES_TABLE, Date.now),
     queueUrls: environment.SENDER_QUEUES,
     retryQueueUrl: environment.RETRY_QUEUE,
     deadLetterQueueUrl: environment.DEAD_LETTER_QUEUE,
@@ -117,11 +117,11 @@ export const createSender = (
   } = createDeliverySteps(dependencies);
 
   const runTest = async (input: unknown, timeLeft: () => number): Promise<TestResult> => {
-    const { tenant, type: testedType, details, webhook_request: webhookRequest } = testRequest.parse(input);
+    const { tenant, type: testedType, details, webhook_request: webhookRequest, state } = testRequest.parse(input);
     if (testedType !== type) throw new Error(`The sender of ${type} received a test of ${testedType}.`);
     const nowMs = Date.now();
     const alert = {
-      event: testEvent(tenant, nowMs),
+      event: testEvent(tenant, nowMs, state),
       eventTimeMs: nowMs,
       deliveryId: ulid(),
       reachedRecipientHashes: [],
@@ -133,7 +133,9 @@ export const createSender = (
       throw new Error('The test did not run.');
     });
     emitMetrics({ [`test_${outcome.result}`]: 1 }, { type });
-    return { status: outcome.result === 'delivered' ? 'success' : 'failure', message: outcome.explanation };
+    return outcome.result === 'delivered'
+      ? { status: 'success', message: outcome.explanation }
+      : { status: 'failure', message: outcome.explanation, response_text: outcome.responseText };
   };
 
   const deadLetterMalformed = async (message: SQSRecord): Promise<SettledMessage> => {
@@ -146,7 +148,7 @@ export const createSender = (
   };
 
   const deliverIndependently = async (job: DeliveryJob, targets: TargetReads): Promise<SettledMessage> => {
-    const result = await attempt(job, await findTarget(job, targets));
+    const result = await attempt(job, findTarget(job, targets));
     return 'outcome' in result ? result : settle(job, result);
   };
 
@@ -275,11 +277,18 @@ const latencyMs = ({ body, settled }: MessageResult, nowMs: number): number[] =>
 
 const targetKeyOf = ({ body }: DeliveryJob) => ({ tenant: body.event.tenant_id, id: body.notification_id });
 
-/** Returns the target of a job, or undefined if it does not exist. Only notices go to the operators' notification. */
-const findTarget = async (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTarget | undefined> => {
+const readTarget = async (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTarget | undefined> => {
   const { event, notice, notification_id: id } = job.body;
   if (notice && id === operatorsNotification.id) return operatorsNotification;
   return (await targets.find(targetKeyOf(job))) ?? unstoredTarget(event.tenant_id);
+};
+
+/** Returns the target of a job, or undefined if it does not exist. Only notices go to the operators' notification. */
+const findTarget = (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTarget | undefined> => {
+  const target = readTarget(job, targets);
+  // Not every delivery is claimed and awaits its target: an unhandled rejection would end the process.
+  target.catch(() => undefined);
+  return target;
 };
 
 /** Groups the jobs that must be delivered one after the other, oldest event first. */

@@ -12,10 +12,9 @@ import { meter } from './meter.ts';
  * their units of the price list. It stores nothing, so that benchmarks measure only the caller.
  */
 
-const { destination, latencyMs, isMetered } = childOptions(
+const { destination, isMetered } = childOptions(
   z.object({
     destination: z.string(),
-    latencyMs: z.number().default(0),
     /** Whether to count the units of the price list as well. */
     isMetered: z.boolean().default(false),
   }),
@@ -198,7 +197,6 @@ serveAsChild((count) => (request, response) => {
     if (isMetered) for (const [unit, amount] of Object.entries(meter(action, input, output))) count(unit, amount);
     const [type, body] = OTHER_RESPONSES[action] ?? ['application/x-amz-json-1.0', JSON.stringify(output)];
     response.setHeader('content-type', type);
-    if (latencyMs > 0) setTimeout(() => response.end(body), latencyMs);
-    else response.end(body);
+    response.end(body);
   });
 });

@@ -13,23 +13,31 @@ export type ChildServer = {
   url: string;
   /** Returns the counts since the previous call. */
   counts: () => Promise<Counts>;
+  /** Delays the processing of all further requests. At first, none is delayed. */
+  setLatency: (latencyMs: number) => Promise<void>;
   stop: () => void;
 };
 
 const ready = z.object({ url: z.string() });
 const countsMessage = z.record(z.string(), z.number());
 
+/** A request of the parent process. The response is null if it sets the latency. */
+const command = z.union([z.literal('counts'), z.object({ latencyMs: z.number() })]);
+type Command = z.infer<typeof command>;
+
 /** Starts a server of this folder. @param options passed to it as JSON */
 export const startChild = async (file: `./${string}.ts`, options: unknown = {}): Promise<ChildServer> => {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), [JSON.stringify(options)]);
   const nextMessage = async () => (await once(child, 'message'))[0];
   const { url } = ready.parse(await nextMessage());
+  const execute = (message: Command): Promise<unknown> => {
+    child.send(message);
+    return nextMessage();
+  };
   return {
     url,
-    async counts() {
-      child.send('counts');
-      return countsMessage.parse(await nextMessage());
-    },
+    counts: async () => countsMessage.parse(await execute('counts')),
+    setLatency: async (latencyMs) => void (await execute({ latencyMs })),
     stop: () => child.kill(),
   };
 };
@@ -38,17 +46,28 @@ export const startChild = async (file: `./${string}.ts`, options: unknown = {}):
 export const childOptions = <Options>(schema: z.ZodType<Options>): Options =>
   schema.parse(JSON.parse(process.argv[2] ?? '{}'));
 
-/** Serves in this process, and sends the counts to the parent process when it requests them. */
+/** Serves in this process, and executes the commands of the parent process. */
 export const serveAsChild = (listener: (count: (name: string, amount?: number) => void) => RequestListener): void => {
   let counts: Counts = {};
+  let latencyMs = 0;
   const count = (name: string, amount = 1) => {
     counts[name] = (counts[name] ?? 0) + amount;
   };
-  const server = createServer({ keepAliveTimeout: 60_000 }, listener(count));
+  const handle = listener(count);
+  const server = createServer({ keepAliveTimeout: 60_000 }, (...call) => {
+    if (latencyMs > 0) setTimeout(handle, latencyMs, ...call);
+    else handle(...call);
+  });
   void listenOnLoopback(server).then((port) => process.send?.({ url: `http://127.0.0.1:${port}` }));
-  process.on('message', () => {
-    process.send?.(counts);
-    counts = {};
+  process.on('message', (message) => {
+    const received = command.parse(message);
+    if (received === 'counts') {
+      process.send?.(counts);
+      counts = {};
+    } else {
+      latencyMs = received.latencyMs;
+      process.send?.(null);
+    }
   });
   process.on('disconnect', () => process.exit());
 };

@@ -48,14 +48,14 @@ const heapOptions = (memoryMb: number): string[] => {
 /**
  * Starts an AWS stub and a receiver of HTTP requests, and prepares the functions of the synthesized template.
  *
- * @param options latencies of AWS and the receiver, and whether AWS also counts the units of the price list
+ * @param options whether AWS also counts the units of the price list
  */
-export const startFunctions = async ({ awsLatencyMs = 0, receiverLatencyMs = 0, isMetered = false } = {}) => {
+export const startFunctions = async ({ isMetered = false } = {}) => {
   const directory = mkdtempSync(join(tmpdir(), 'bench-'));
   const runner = join(directory, 'invoke.js');
   buildSync({ ...bundling, entryPoints: [join(import.meta.dirname, 'invoke.ts')], outfile: runner });
-  const receiver = await startChild('./receiver.ts', { delayMs: receiverLatencyMs });
-  const aws = await startChild('./aws-stub.ts', { destination: receiver.url, latencyMs: awsLatencyMs, isMetered });
+  const receiver = await startChild('./receiver.ts');
+  const aws = await startChild('./aws-stub.ts', { destination: receiver.url, isMetered });
   const endpoints = { pagerEndpoint: receiver.url, routerEndpoint: receiver.url, feedEndpoint: receiver.url };
   const { template, bundle: bundleOf, remove } = synthesize({ ...SETTINGS, ...endpoints });
   const deployed = readTemplate(template, { endpointUrl: aws.url, apiUrl: aws.url, bundle: bundleOf });

@@ -1,9 +1,6 @@
-import * as z from 'zod';
-import { childOptions, serveAsChild } from './child.ts';
+import { serveAsChild } from './child.ts';
 
-/* A receiver of webhooks in its own process. It counts requests and bytes, and responds with 200 after a delay. */
-
-const { delayMs } = childOptions(z.object({ delayMs: z.number().default(0) }));
+/* A receiver of webhooks in its own process. It counts requests and bytes, and responds with 200. */
 
 /** A body that every notification type accepts as success. */
 const SUCCESS = JSON.stringify({ result: 'success', status: 'success' });
@@ -17,7 +14,6 @@ serveAsChild((count) => (request, response) => {
       'bytes',
       parts.reduce((sum, part) => sum + part.length, 0),
     );
-    if (delayMs > 0) setTimeout(() => response.end(SUCCESS), delayMs);
-    else response.end(SUCCESS);
+    response.end(SUCCESS);
   });
 });

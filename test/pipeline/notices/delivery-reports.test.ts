@@ -1,5 +1,6 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
 import { createEscalationLimit } from '../../../shared/adapters/accounts/escalation-limit.ts';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import {
@@ -24,7 +25,7 @@ import { createDeliveryReports, type ReportDependencies } from '../../../shared/
 import { escalationCounter, MAX_ESCALATIONS_PER_DAY } from '../../../shared/pipeline/notices/unreached-notice.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { withThrottling } from '../../support/dynamodb-faults.ts';
+import { countRequests, withThrottling } from '../../support/dynamodb-faults.ts';
 import { alarmEvent } from '../../support/events.ts';
 import { webhookNotification } from '../../support/notifications.ts';
 import { reportEnvironment } from '../../support/report-environment.ts';
@@ -369,6 +370,17 @@ describe('an escalation of an account with fallback notifications', () => {
     );
   });
 
+  it('costs a sender, which has just read the account, no request if there are none of these', async () => {
+    const database = connect();
+    const requests = countRequests(database);
+    const repository = createAccountRepository(database, 'accounts', () => NOW_MS);
+    const { owner, escalate, recipients } = await setUpAccount('CRITICAL', { accounts: repository });
+    await repository.isShadowed(owner, NOW_MS);
+    await escalate();
+    expect(recipients.toSorted()).toEqual(contactsAndOperators.toSorted());
+    expect(requests).toEqual({ GetItemCommand: 1 });
+  });
+
   it('goes to none of these if the state is OK, without a read of the account', async () => {
     const escalationNotifications = vi.fn(async () => []);
     const { escalate, recipients } = await setUpAccount('OK', { accounts: { escalationNotifications } });
@@ -381,7 +393,8 @@ describe('an escalation of an account with fallback notifications', () => {
     const { owner, sms, webhook, fallback, alarm, escalate, recipients } = await setUpAccount();
     await deliveries.complete({ ...failedRecord(), ...deliveryKey(alarm, sms) });
     await stored.delete({ tenant: owner, id: webhook }, audit);
-    fallback.push(DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID, newNotificationId(), 'no ID', '#');
+    const foreign = await stored.create(`${owner}#`, SMS, audit);
+    fallback.push(DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID, newNotificationId(), foreign, 'no ID', '#');
     await escalate([sms]);
     expect(recipients.toSorted()).toEqual(contactsAndOperators.toSorted());
   });

@@ -64,6 +64,19 @@ describe('the incident pager transport', () => {
     expect(guarded.posted().url.href).toBe('https://tenant.example.com/x');
     expect(direct.post).not.toHaveBeenCalled();
   });
+
+  it.each([
+    ['https://tenant.example.com/v2/enqueue', 202, 'event_action'],
+    ['https://tenant.example.com/v2/enqueue?region=eu', 202, 'event_action'],
+    ['https://tenant.example.com/v2/enqueue/', 200, 'event_type'],
+    ['https://tenant.example.com/x/v2/enqueue', 200, 'event_type'],
+  ])('posts to %s an event that is accepted with %i and has %s', async (endpoint, status, field) => {
+    const http = recordingClient(status);
+    const details = { ...validDetails.incidentpager, service_endpoint: endpoint };
+    const outcome = await createPagerTransport(http, http, OPERATORS_ENDPOINT)(alert, details);
+    expect(JSON.parse(http.posted().body)).toHaveProperty(field, 'trigger');
+    expect(outcome).toMatchObject({ result: 'delivered' });
+  });
 });
 
 describe('the incident router transport', () => {

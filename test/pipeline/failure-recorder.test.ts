@@ -6,7 +6,7 @@ import type { FailureReason } from '../../shared/contracts/outcomes.ts';
 import { failed } from '../../shared/domain/attempt-outcome.ts';
 import { type DeliveryRecord, withAttempt, withFailure, withStatus } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { createFailureRecorder } from '../../shared/pipeline/failing-notifications.ts';
+import { createFailureRecorder } from '../../shared/pipeline/failure-recorder.ts';
 import { deliveryRecord, RECORD_TIME_MS } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { countRequests, withInterruption, withRejections } from '../support/dynamodb-faults.ts';
@@ -50,6 +50,7 @@ describe('the failed deliveries of a batch', () => {
     await createFailureRecorder(
       database,
       'deliveries',
+      () => RECORD_TIME_MS,
     )([
       { record: failing(one, 'http_status', 30), isCounted: false },
       { record: failing(one, 'timeout', 20), isCounted: true },
@@ -72,16 +73,17 @@ describe('the failed deliveries of a batch', () => {
     const retried = failing(newNotification(), 'timeout', 1);
     const ended = (['delivered', 'superseded', 'cancelled'] as const).map((status) => withStatus(retried, status, 0));
     const others = [...ended, pending(newNotification())].map((record) => ({ record, isCounted: false }));
-    await createFailureRecorder(database, 'deliveries')(others);
+    await createFailureRecorder(database, 'deliveries', () => RECORD_TIME_MS)(others);
     expect(requests).toEqual({});
   });
 
   it('are logged and counted if they cannot be written, and fail nothing', async () => {
-    const [one, other] = [newNotification(), newNotification()];
+    const [one, other] = [newNotification(), { ...newNotification(), tenant: 'another' }];
     const database = withRejections(connect(), 'UpdateItemCommand', 1);
     await createFailureRecorder(
       database,
       'deliveries',
+      () => RECORD_TIME_MS,
     )([one, other].map((of) => ({ record: failing(of, 'timeout', 1), isCounted: false })));
     expect(written).toContain('"failures_not_recorded":1');
     expect(logger.warn).toHaveBeenCalledExactlyOnceWith(
@@ -91,9 +93,20 @@ describe('the failed deliveries of a batch', () => {
     expect(await failuresOf(other)).toMatchObject({ failedCount: 1 });
   });
 
+  it('are not written for ten seconds after a failed write of their tenant, but counted', async () => {
+    const of = newNotification();
+    let nowMs = 0;
+    const database = withRejections(connect(), 'UpdateItemCommand', 1);
+    const record = createFailureRecorder(database, 'deliveries', () => nowMs);
+    for (nowMs of [0, 9_999, 10_000]) await record([{ record: failing(of, 'timeout', nowMs), isCounted: false }]);
+    expect(logger.warn).toHaveBeenCalledOnce();
+    expect(written.match(/"failures_not_recorded":1/g)).toHaveLength(2);
+    expect(await failuresOf(of)).toMatchObject({ failedCount: 1, firstFailedAtMs: RECORD_TIME_MS + 10_000 });
+  });
+
   it('are waited for one second', async () => {
     const database = withInterruption(connect(), 'UpdateItemCommand', () => new Promise<never>(() => undefined));
-    const record = createFailureRecorder(database, 'deliveries');
+    const record = createFailureRecorder(database, 'deliveries', () => RECORD_TIME_MS);
     const recorded = record([{ record: failing(newNotification(), 'timeout', 1), isCounted: false }]);
     // Timers fire in the order of their due times, however late.
     expect(await Promise.race([recorded.then(() => 'ended'), sleep(2_000)])).toBe('ended');
