@@ -59,7 +59,8 @@ export const notRedelivered = (record: DeliveryRecord): string => {
       return 'The destination has a newer alert of the same incident.';
     case 'bounced':
       return 'An email that bounced cannot be redelivered.';
-    default:
+    case 'failed':
+    case 'cancelled':
       return isShadow(record)
         ? 'The alert was not sent, because the account was in shadow mode.'
         : 'The alert was not sent, because the notification was deleted.';

@@ -65,7 +65,7 @@ export const responseText = (body: string, secrets: readonly string[]): string |
   const mask = masking(secrets);
   const source = mask(body.slice(0, MAX_SOURCE_LENGTH));
   const complete = body.length > MAX_SOURCE_LENGTH ? source.slice(0, -UNSAFE_END_LENGTH) : source;
-  // Removing invisible characters can join the parts of a secret.
-  const text = mask(plainLine(complete));
+  // Removing invisible characters can join the parts of a secret. In UTF-16, every second one is NUL.
+  const text = mask(plainLine(complete.replace(/[^\P{Cc}\s]+/gu, '')));
   return [...text].slice(0, MAX_LENGTH).join('').trim() || undefined;
 };
