@@ -36,15 +36,13 @@ const failedRequest = (error: unknown, host: string): Failure => {
 /** The parts of a request that a type sets, and the secrets in it that a failed response may repeat. */
 type TypeRequest = Pick<HttpPost, 'url' | 'headers' | 'body' | 'readBody'> & { secrets: readonly string[] };
 
-/**
- * Returns the secrets in a URL: its credentials, and its host unless tenants may see it. A user without a password is an
- * API key.
- */
+/** Returns the secrets in a URL: its credentials, and its host unless tenants may see it. */
 const secretsIn = ({ username, password, host, hostname }: URL, isHostHidden: boolean): string[] => {
-  const credentials = [username, password].map(decodeURIComponent);
-  const encoded = Buffer.from(credentials.join(':')).toString('base64');
-  const hidden = password === '' ? credentials[0] : credentials[1];
-  return [...(hidden ? [hidden, encoded] : []), ...(isHostHidden ? [host, hostname] : [])];
+  const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
+  const authorization = `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`;
+  // Without a password, the user is an API key.
+  const credentials = username === '' && password === '' ? [] : [authorization, secret || user];
+  return [...credentials, ...(isHostHidden ? [host, hostname] : [])];
 };
 
 /**

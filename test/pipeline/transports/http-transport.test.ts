@@ -142,15 +142,6 @@ describe('sendByHttp', () => {
     });
   });
 
-  it('masks a user of the URL without a password, which is an API key', async () => {
-    const post = vi.fn(async () => ({ status: 401, retryAfter: undefined, body: 'Unknown key: k3y' }));
-    const alert = { event: alarmEvent(), timeLeft: () => 30_000 };
-    const request = { url: new URL('https://k3y@hooks.example.com'), headers: {}, body: '{}', secrets: [] };
-    expect(await sendByHttp(webhookResponses, { post }, alert, request)).toMatchObject({
-      responseText: 'Unknown key: ***',
-    });
-  });
-
   it('masks the password of the URL, and the host of an operators’ endpoint', async () => {
     const post = vi.fn(async ({ url }: HttpPost) => ({ status: 500, retryAfter: undefined, body: `No: ${url.href}` }));
     const alert = { event: alarmEvent(), timeLeft: () => 30_000 };
