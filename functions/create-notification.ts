@@ -4,7 +4,7 @@ import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
-import { notificationBody, requestUrl, valid } from '../shared/api/request.ts';
+import { idempotentRequest, notificationBody, requestUrl, valid } from '../shared/api/request.ts';
 import { assertFitsResponse, locationResponse } from '../shared/api/response.ts';
 import { parseNotification } from '../shared/contracts/notification.ts';
 import { parseEnvironment } from '../shared/environment.ts';
@@ -19,18 +19,25 @@ const limitOf = createAccountRepository(client, environment.ACCOUNTS_TABLE).limi
   environment.TENANT_LIMITS,
 );
 
-/** POST /notifications: 201 with the URL of the new notification; 403 if the tenant has reached its quota. */
+/**
+ * POST /notifications: 201 with the URL of the new notification, or of that of the first request with its
+ * `Idempotency-Key`; 403 if the tenant has reached its quota; 422 if the first request had another body.
+ */
 export const handler = endpoint(
   'create-notification',
   tokenAuthentication(client, environment),
   (request) => {
     const attributes = valid(parseNotification(notificationBody(request)));
     assertFitsResponse(attributes);
-    return { attributes, collectionUrl: requestUrl(request, environment.LINK_SCHEME) };
+    return {
+      attributes,
+      collectionUrl: requestUrl(request, environment.LINK_SCHEME),
+      idempotent: idempotentRequest(request),
+    };
   },
-  async ({ attributes, collectionUrl }, caller) => {
+  async ({ attributes, collectionUrl, idempotent }, caller) => {
     const { tenant } = caller;
-    const id = await notifications.create(tenant, attributes, audits.by(caller), limitOf(tenant));
+    const id = await notifications.create(tenant, attributes, audits.by(caller), limitOf(tenant), idempotent);
     return locationResponse(201, `${collectionUrl}/${id}`);
   },
 );

@@ -9,8 +9,8 @@ import { readMeasuredUnits } from './measured-units.ts';
 import { assumptionsOf, type BillRow, type MonthlyLoad, monthlyBill } from './monthly-bill.ts';
 
 type Options = Omit<MonthlyLoad, 'shares'> & {
-  types: MonthlyLoad['shares'];
-  setting: Record<string, string>;
+  types?: MonthlyLoad['shares'];
+  setting?: Record<string, string>;
   json: boolean;
 };
 
@@ -41,7 +41,7 @@ const ONLY_WEBHOOKS: MonthlyLoad['shares'] = new Map([['webhook', 1]]);
 const dollars = (usd: number): string =>
   `$${usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 
-const show = async ({ setting, types, json, ...load }: Options): Promise<void> => {
+const show = async ({ setting = {}, types = ONLY_WEBHOOKS, json, ...load }: Options): Promise<void> => {
   const { synthesize } = await import('../local/assembly.ts');
   const { template, remove } = synthesize(setting);
   remove();
@@ -77,8 +77,8 @@ const program = new Command('npm run -s cost --')
     parseDecimal(1, 10),
     1,
   )
-  .option('--types <shares>', 'share of each type in the destinations', parseShares, ONLY_WEBHOOKS)
-  .option('-c, --setting <name=value>', 'a setting of the stack, as for cdk; can be repeated', addSetting, {})
+  .option('--types <shares>', 'share of each type in the destinations (default: webhook=1)', parseShares)
+  .option('-c, --setting <name=value>', 'a setting of the stack, as for cdk; can be repeated', addSetting)
   .option('--json', 'print one line of JSON', false)
   .action(show)
   .addHelpText(

@@ -30,7 +30,7 @@ export const localSettings = (options: {
 });
 
 /** Adds a setting of the form `name=value` (the argument of `-c`). @throws InvalidArgumentError */
-export const addSetting = (text: string, settings: Record<string, string>): Record<string, string> => {
+export const addSetting = (text: string, settings: Record<string, string> = {}): Record<string, string> => {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (name !== undefined && value !== undefined) return { ...settings, [name]: value };
   throw new InvalidArgumentError('It must have the form name=value.');

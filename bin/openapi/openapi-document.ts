@@ -1,3 +1,4 @@
+import manifest from '../../package.json' with { type: 'json' };
 import { type Endpoint, type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { roles } from '../../shared/contracts/token.ts';
 import { isPermitted } from '../../shared/domain/authorization.ts';
@@ -22,7 +23,7 @@ const description = [
   '',
   '**Paging.** Follow `next_href` of a page until it is null.',
   '',
-  '**Extensions.** Operations with `x-extension` and the tag `extension` are additions to the interface that existing clients use.',
+  '**Extensions.** Operations with `x-extension` are additions to the interface that existing clients use.',
   '',
   'All bodies are JSON in UTF-8. Lengths count Unicode code points. Times are in milliseconds since the Unix epoch.',
 ].join('\n');
@@ -37,11 +38,10 @@ const defaultServers = [
   },
 ];
 
-/** The tags of the document: one for each resource, for webhooks, and one that marks extensions of the interface. */
+/** The tags of the document: one for each resource, and one for webhooks. */
 export const tags = [
   ...resources.map(({ tag }) => tag),
   { name: 'webhooks', description: 'Requests that the service sends to `webhook` notifications.' },
-  { name: 'extension', description: 'Operations in addition to those of the interface.' },
 ];
 
 const json = (schema: string, examples: unknown) => ({
@@ -83,10 +83,7 @@ const operationOf = (name: EndpointName, endpoint: Endpoint) => {
   }));
   return {
     operationId: name,
-    tags: [
-      ...resources.filter((resource) => name in resource.operations).map(({ tag }) => tag.name),
-      ...(isExtension ? ['extension'] : []),
-    ],
+    tags: resources.filter((resource) => name in resource.operations).map(({ tag }) => tag.name),
     summary,
     description: [isExtension && 'Extension of the interface.', details, role].filter(Boolean).join(' '),
     ...(isExtension && { 'x-extension': true }),
@@ -120,7 +117,7 @@ export const openApiDocument = (baseUrl?: string) => {
     openapi: '3.1.0',
     info: {
       title: 'Monitoring Notifications',
-      version: '1.0',
+      version: manifest.version,
       summary: 'Destinations for monitoring alerts, and what happened to each alert.',
       description,
       contact: { name: 'The operators of the service that you use' },

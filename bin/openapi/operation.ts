@@ -13,6 +13,7 @@ export type Operation = {
   details?: string;
   /** Whether the operation extends the interface that was specified before this service. */
   isExtension?: true;
+  /** The parameters in the query and in headers. */
   query?: readonly Parameter[];
   /** The body of the request. `schema` is the name of its schema. */
   body?: { schema: string; description: string; examples: Examples };

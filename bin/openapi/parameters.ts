@@ -1,3 +1,4 @@
+import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../shared/api/request.ts';
 import { alarmStates } from '../../shared/contracts/alarm-event.ts';
 import { MAX_AUDIT_TEXT_LENGTH } from '../../shared/contracts/audit.ts';
 import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
@@ -5,13 +6,16 @@ import { MAX_TIME_MS } from '../../shared/contracts/redelivery.ts';
 import { limitParameterSchema } from './common-schemas.ts';
 import { EXAMPLE_TIME_MS } from './examples.ts';
 
-/** A query parameter. */
-export type Parameter = { name: string; in: 'query'; description: string; schema: object; example: unknown } & Record<
-  string,
-  unknown
->;
+/** A parameter in the query or a header. */
+export type Parameter = {
+  name: string;
+  in: 'query' | 'header';
+  description: string;
+  schema: object;
+  example: unknown;
+} & Record<string, unknown>;
 
-/** The parameters of queries, by name. `deliveryMarker` is also sent as `marker`. */
+/** The parameters of queries and headers, by name. `deliveryMarker` is also sent as `marker`. */
 export const parameters = {
   limit: {
     name: 'limit',
@@ -75,6 +79,14 @@ export const parameters = {
     description: `The reason of the change, for the audit; truncated to ${MAX_AUDIT_TEXT_LENGTH} characters`,
     schema: { type: 'string' },
     example: 'New on-call rotation',
+  },
+  idempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      'If a request with the same key and body created a notification in the last 24 hours, the response is the same and nothing is created',
+    schema: { type: 'string', minLength: 1, maxLength: MAX_IDEMPOTENCY_KEY_LENGTH },
+    example: '5f0c1d3e-8a57-4f43-9c8e-1d1d5a7a4c11',
   },
   status: {
     name: 'status',

@@ -113,7 +113,7 @@ const parseLimit = (text: string, previous: readonly LimitChange[] = []): readon
   if (!isLimitName(name)) {
     throw new InvalidArgumentError(`A change is name=value or name=default. The limits are ${limitNames.join(', ')}.`);
   }
-  if (value === '' || value === 'default') return [...previous, [name, undefined]];
+  if (value === 'default') return [...previous, [name, undefined]];
   const minimum = minimumLimit(name);
   const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
   if (Number.isSafeInteger(number) && number >= minimum) return [...previous, [name, number]];

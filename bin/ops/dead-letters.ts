@@ -26,7 +26,11 @@ export const addDeadLettersCommands = (program: Command): void => {
       .option('--tenant <tenant>', 'only those of this tenant', parseTenant)
       .option('--notification <id>', 'only those to this notification', parseWholeId)
       .option('--event <id>', 'only those of this event', parseWholeId)
-      .option('--message <id>', 'only the one with this message ID, which may be unreadable', parseWholeId);
+      .option(
+        '--message <id>',
+        'only the one with this message ID, which may be unreadable, or those of this message of the producer',
+        parseWholeId,
+      );
   addSelection(deadLetters.command('list'))
     .description('list dead letters with their reasons, never their contents')
     .addArgument(typeArgument().argOptional())
@@ -67,10 +71,13 @@ const selector = ({
   event,
   message,
 }: Selection): ((letter: DeadLetter) => boolean) | undefined => {
-  const wanted = Object.entries({ tenant, notification, event, message_id: message }).filter(([, id]) => id);
-  if (wanted.length === 0) return undefined;
+  if ((tenant ?? notification ?? event ?? message) === undefined) return undefined;
+  const isSelected = (id: string | undefined, ...ids: (string | undefined)[]) => id === undefined || ids.includes(id);
   return (letter) =>
-    wanted.every(([name, id]) => Object.entries(letter).some(([key, value]) => key === name && value === id));
+    isSelected(tenant, letter.tenant) &&
+    isSelected(notification, letter.notification) &&
+    isSelected(event, letter.event) &&
+    isSelected(message, letter.message_id, letter.producer_message_id);
 };
 
 type Listed = DeadLetter & { delivery_status: DeliveryStatus | null };

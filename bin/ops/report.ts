@@ -32,7 +32,7 @@ const parseMonth = (text: string): string => {
   const newest = monthOf(Date.now());
   const oldest = monthOf(monthsBefore(newest, MONTHS - 1));
   if (/^\d{4}-(0[1-9]|1[0-2])$/.test(text) && text >= oldest && text <= newest) return text;
-  throw new InvalidArgumentError(`A month is written ${newest}, and at the earliest ${oldest}.`);
+  throw new InvalidArgumentError(`It must be a month from ${oldest} to ${newest}.`);
 };
 
 /** Counts of deliveries, and the shares of those to be delivered that arrived in time, 0 to 1; null if there are none. */
@@ -95,9 +95,9 @@ const show = async (session: Session, month: string): Promise<void> => {
 
 const RIGHT = { align: 'right' } as const;
 
-/** Rounds down, so that 100 % means all. */
+/** Rounds down, so that 100 % means all. Floating-point numbers can be below the exact value. */
 const percent = (share: number | null | undefined): string =>
-  typeof share === 'number' ? `${(Math.floor(share * 10_000) / 100).toFixed(2)} %` : '–';
+  typeof share === 'number' ? `${(Math.floor(share * 10_000 + 1e-6) / 100).toFixed(2)} %` : '–';
 
 const milliseconds = (value: number | null): string => (value === null ? '–' : String(Math.round(value)));
 

@@ -136,6 +136,6 @@ const terminalWidth = (): number =>
 
 /** Says what tables lack to fit the terminal, and names the omitted columns. */
 const shorteningNote = (isCut: boolean, omitted: readonly string[]): string => {
-  if (omitted.length > 0) return `Not shown: ${omitted.join(', ')}. --wide shows all columns and whole IDs.\n`;
+  if (omitted.length > 0) return `Not shown without --wide: ${omitted.join(', ')}.\n`;
   return isCut ? 'Shortened to fit: --wide shows whole IDs.\n' : '';
 };

@@ -91,7 +91,9 @@ const importData = async (
   })
     .catch((error: unknown) => {
       if (error instanceof UsageError) throw error;
-      throw new OperationError(`${errorSummary(error)} If you run the command again, it continues.`);
+      throw new OperationError(
+        `${errorSummary(error).replace(/\.?$/, '.')} If you run the command again, it continues.`,
+      );
     })
     .finally(session.progress.clear);
   session.print(

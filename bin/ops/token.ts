@@ -10,9 +10,6 @@ import { colorize, isoTime, sanitize, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
 import type { Column } from './table.ts';
 
-/** The number of digits of a hash that the commands show. */
-const ID_LENGTH = 8;
-
 /** Adds `token`: the API tokens of a tenant. */
 export const addTokenCommands = (program: Command): void => {
   const token = program.command('token').description('issue, list and revoke API tokens');
@@ -37,9 +34,12 @@ export const addTokenCommands = (program: Command): void => {
   token
     .command('revoke')
     .description('revoke a token; it takes effect within the setting tokenCacheSeconds, a minute by default')
-    .argument('<id>', 'an ID from `token list` or from the API', parseId)
+    .argument('<id>', 'an ID from `token list`, as in the API', parseId)
     .requiredOption('--tenant <tenant>', 'the tenant of the token', parseTenant)
-    .addHelpText('after', examples('token revoke 1f0a92c4 --tenant acme --stack MonitoringNotifications'))
+    .addHelpText(
+      'after',
+      examples('token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme --stack MonitoringNotifications'),
+    )
     .action(revoke);
 };
 
@@ -47,11 +47,10 @@ type CreateOptions = { tenant: string; role: Role; label: string; days: number }
 
 const create = async ({ tenant, role, label, days }: CreateOptions, command: Command): Promise<void> => {
   const { tokens, audit, print } = await connectForChange(command);
-  const { token, hash, expires_at_ms } = await tokens
+  const { token, id, expires_at_ms } = await tokens
     .issue({ tenant, role, label, expiresInSeconds: days * DAY_SECONDS }, await audit(tenant))
     .catch(explainServiceError);
   const expires = isoTime(expires_at_ms);
-  const id = hash.slice(0, ID_LENGTH);
   const note = `Token ${id}: ${role} of tenant ${tenant}, expires ${toSecond(expires)}. It is not shown again.`;
   print({ id, tenant, role, label, expires, token }, token, note);
 };
@@ -65,17 +64,14 @@ const list = async ({ tenant }: { tenant: string }, command: Command): Promise<v
 
 const revoke = async (id: string, { tenant }: { tenant: string }, command: Command): Promise<void> => {
   const { tokens, audit, print } = await connectForChange(command);
-  const [found, another] = (await tokens.list(tenant)).filter((token) => token.id === id || token.hash.startsWith(id));
+  const found = (await tokens.list(tenant)).find((token) => token.id === id);
   if (!found) throw new OperationError(`Tenant ${tenant} has no token ${id}.`);
-  if (another)
-    throw new OperationError(`Several tokens of tenant ${tenant} start with ${id}: pass more digits of the hash.`);
   await tokens.revoke(tenant, found.id, await audit(tenant), { canRevokeLastAdmin: true }).catch(explainServiceError);
   print({ revoked: tokenJson(found) }, `Revoked token ${id} of tenant ${tenant} (${sanitize(found.label)}).`);
 };
 
-const tokenJson = ({ hash, role, label, created_at_ms, expires_at_ms }: TokenEntry) => ({
-  id: hash.slice(0, ID_LENGTH),
-  hash,
+const tokenJson = ({ id, role, label, created_at_ms, expires_at_ms }: TokenEntry) => ({
+  id,
   role,
   label,
   created: isoTime(created_at_ms),
@@ -91,6 +87,7 @@ export const tokenColumns: readonly Column<ReturnType<typeof tokenJson>>[] = [
   [
     'expires',
     ({ expires, expired }) => (expired ? colorize('dim', `${toSecond(expires)} (expired)`) : toSecond(expires)),
+    { omit: 2 },
   ],
   ['label', ({ label }) => sanitize(label), { cut: 'end', minWidth: 16 }],
 ];
@@ -102,10 +99,8 @@ const explainServiceError = (error: unknown): never => {
   throw new OperationError(details === message ? message : `${message} ${details}`);
 };
 
-/** Parses an ID of `token list` or of the API. */
+/** Parses the ID of a token. @throws InvalidArgumentError */
 const parseId = (text: string): string => {
-  if (/^([0-9a-f]{8,64}|tk[0-9A-Z]{26})$/.test(text)) return text;
-  throw new InvalidArgumentError(
-    'An ID is tk and a ULID, or at least the first 8 hexadecimal digits of the hash of a token.',
-  );
+  if (/^tk[0-9A-Z]{26}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be tk and a ULID, as `token list` shows it.');
 };

@@ -1,4 +1,3 @@
-import { paginateScan } from '@aws-sdk/lib-dynamodb';
 import {
   createDestinationListReader,
   MissingDestinationsError,
@@ -19,6 +18,7 @@ import { notificationIds, recordsOfEvents } from './event-deliveries.ts';
 import { pluralize } from './print.ts';
 import { inspect, visitMessages } from './queues.ts';
 import type { Session } from './session.ts';
+import { scanTable } from './table-scan.ts';
 import { createPace, realTime } from './tenant/pace.ts';
 
 /** A dead letter, and the type of its queue. */
@@ -86,25 +86,18 @@ const recordsOfEvent = async (
   return withoutDuplicates([...found, ...(await read(found.flatMap(({ siblings = [] }) => siblings)))]);
 };
 
-/** Scans table Deliveries for an event ID or a message ID, eventually consistent, which costs half. */
-const scanRecords = async ({ documents, deployment, progress }: Session, id: string): Promise<DeliveryRecord[]> => {
+/** Scans table Deliveries for an event ID or a message ID. */
+const scanRecords = async (session: Session, id: string): Promise<DeliveryRecord[]> => {
+  const { deployment, progress } = session;
+  const filter = {
+    FilterExpression: 'event_id = :id OR producer_message_id = :id',
+    ExpressionAttributeValues: { ':id': id },
+  };
   const pace = createPace(SCAN_UNITS_PER_SECOND, realTime);
   const records: DeliveryRecord[] = [];
-  let scanned = 0;
-  const pages = paginateScan(
-    { client: documents },
-    {
-      TableName: deployment.outputs.DeliveriesTable,
-      FilterExpression: 'event_id = :id OR producer_message_id = :id',
-      ExpressionAttributeValues: { ':id': id },
-      ReturnConsumedCapacity: 'TOTAL',
-    },
-  );
-  for await (const { Items = [], ScannedCount = 0, ConsumedCapacity } of pages) {
-    records.push(...Items.map(parseRecord));
-    scanned += ScannedCount;
+  for await (const { items, scanned } of scanTable(session, deployment.outputs.DeliveriesTable, filter, pace)) {
+    records.push(...items.map(parseRecord));
     progress.show(`Read ${pluralize(scanned, 'item')} of table Deliveries. --tenant reads only those of a tenant.`);
-    await pace.spend(ConsumedCapacity?.CapacityUnits ?? 0);
   }
   progress.clear();
   return records;
@@ -219,7 +212,8 @@ export const findEvents = async (
   const { letters, unread } = await findLetters(session, (letter) => {
     const isTenant = search.tenant === undefined || letter.tenant === search.tenant;
     const ids = [letter.event, letter.producer_message_id, letter.message_id];
-    return isTenant && (ids.includes(id) || deliveries.some(({ event_id }) => event_id === letter.event));
+    const isOf = (record: DeliveryRecord) => record.event_id === letter.event && tenantOf(record) === letter.tenant;
+    return isTenant && (ids.includes(id) || deliveries.some(isOf));
   });
   const ownersOf = (records: readonly DeliveryRecord[]) =>
     records.map((record) => ({ tenant: tenantOf(record), eventId: record.event_id }));

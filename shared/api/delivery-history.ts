@@ -26,6 +26,8 @@ export const parseDeliveryFilter = (query: URLSearchParams): DeliveryFilter => {
  * Creates the function that returns a page of a notification's deliveries, newest first. The marker of a page is that of the last record before it, so a record that is
  * added or expires between two requests shifts no page (docs/decisions/api.md#delivery-history).
  *
+ * `withResponses` adds the responses of the destination to the attempts.
+ *
  * @throws ServiceError 404 if the tenant has neither the notification nor a record of it
  */
 export const createDeliveryHistory =
@@ -34,7 +36,12 @@ export const createDeliveryHistory =
     notifications: Pick<NotificationRepository, 'exists'>,
     clock: Clock = Date.now,
   ) =>
-  async (key: NotificationKey, { limit, marker }: Page, filter: DeliveryFilter): Promise<Slice<ListedDelivery>> => {
+  async (
+    key: NotificationKey,
+    { limit, marker }: Page,
+    filter: DeliveryFilter,
+    withResponses: boolean,
+  ): Promise<Slice<ListedDelivery>> => {
     if (!isNotificationId(key.id)) throw notFound('The notification');
     const notification = { tenant: key.tenant, notificationId: key.id };
     const before = marker === null ? undefined : sortKeyOfMarker(marker);
@@ -50,7 +57,10 @@ export const createDeliveryHistory =
       if (!(await notifications.exists(key)) && !(await hasRecord())) throw notFound('The notification');
     }
 
-    const { values, rest } = await takeFitting(records.map(listedDelivery), limit);
+    const { values, rest } = await takeFitting(
+      records.map((record) => listedDelivery(record, withResponses)),
+      limit,
+    );
     const last = rest === undefined ? page.before : records[values.length - 1]?.sk;
     return { values, next: last === undefined ? null : historyMarker(last) };
   };

@@ -15,6 +15,9 @@ import type { NotificationKey } from '../domain/notification.ts';
 import {
   isCurrentFailure,
   isSettledFailure,
+  NOTHING_FAILED,
+  NOTHING_YET,
+  notRedelivered,
   parseRedeliveryMarker,
   type RedeliveryCursor,
   redeliveryMarker,
@@ -40,7 +43,12 @@ export type RedeliveryDependencies = {
 };
 
 /** The failures that a request covers. */
-type Range = RedeliveryCursor & { sinceMs: number; isIncluded: (message: FailedMessage) => boolean };
+type Range = RedeliveryCursor & {
+  sinceMs: number;
+  isIncluded: (message: FailedMessage) => boolean;
+  /** Why nothing is sent, if there is nothing to send. */
+  nothingToSend: string;
+};
 
 /**
  * The destination of the messages, the tenant that they count for with its daily limit, and what runs before the first
@@ -87,14 +95,26 @@ export const createRedelivery = (
     const { status, round_started_at_ms, updated_at_ms: changedAtMs } = record;
     // A failed delivery that bounced later failed at any time in its round.
     const sinceMs = status === 'bounced' ? round_started_at_ms : changedAtMs;
-    return { sinceMs, beganAtMs: changedAtMs + 1, after: null, isIncluded: ({ recordKey }) => recordKey.sk === key.sk };
+    return {
+      sinceMs,
+      beganAtMs: changedAtMs + 1,
+      after: null,
+      isIncluded: ({ recordKey }) => recordKey.sk === key.sk,
+      nothingToSend: notRedelivered(record),
+    };
   };
 
   const rangeOfTime = (sinceMs: number, marker: string | undefined): Range => {
     const nowMs = clock();
     const { beganAtMs, after } =
       marker === undefined ? { beganAtMs: nowMs, after: null } : parseRedeliveryMarker(marker);
-    return { sinceMs, beganAtMs: Math.min(beganAtMs, nowMs), after, isIncluded: () => true };
+    return {
+      sinceMs,
+      beganAtMs: Math.min(beganAtMs, nowMs),
+      after,
+      isIncluded: () => true,
+      nothingToSend: NOTHING_FAILED,
+    };
   };
 
   const rangeOf = async (key: NotificationKey, { event_id, since = 0, marker }: RedeliveryRequest): Promise<Range> =>
@@ -151,7 +171,11 @@ export const createRedelivery = (
     const { tenant, id } = key;
     const { dailyLimit } = recipient;
     let [count, bytes, after] = [0, 0, range.after];
-    const result = (next: string | null): RedeliveryResult => ({ count, next_marker: next });
+    const result = (next: string | null): RedeliveryResult => ({
+      count,
+      next_marker: next,
+      ...(count === 0 && { reason: next === null ? range.nothingToSend : NOTHING_YET }),
+    });
     const stopAt = (position: string | null): RedeliveryResult =>
       result(redeliveryMarker({ beganAtMs: range.beganAtMs, after: position }));
 

@@ -47,6 +47,18 @@ export const valid = <Value>(result: z.core.util.SafeParseResult<Value>): Value 
   throw badRequest(describeIssues(result.error));
 };
 
+/** The maximum length of an `Idempotency-Key`. */
+export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
+
+/** Returns the `Idempotency-Key` of a request with its body, or undefined without the header. @throws ServiceError 400 */
+export const idempotentRequest = (request: ApiRequest): { key: string; body: string } | undefined => {
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  if (key === '' || [...key].length > MAX_IDEMPOTENCY_KEY_LENGTH)
+    throw badRequest(`Idempotency-Key: must have 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} characters`);
+  return { key, body: bodyText(request) };
+};
+
 /** Returns a decoded path parameter, or an empty string. */
 export const pathParameter = (request: ApiRequest, name: string): string => request.pathParameters?.[name] ?? '';
 

@@ -6,6 +6,7 @@ export const errorStatus = {
   forbiddenError: 403,
   notFoundError: 404,
   requestTooLargeError: 413,
+  idempotencyKeyReused: 422,
   rateLimitReached: 429,
   internalError: 500,
   serviceUnavailable: 503,

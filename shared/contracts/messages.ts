@@ -77,7 +77,12 @@ export const testRequest = z.object({
 export type TestRequest = z.infer<typeof testRequest>;
 
 /** The result of a test operation (docs/api.md#test-operations). */
-export const testResult = z.object({ status: z.enum(['success', 'failure']), message: z.string() });
+export const testResult = z.object({
+  status: z.enum(['success', 'failure']),
+  message: z.string(),
+  /** The beginning of the response of a destination that failed. */
+  response_text: z.optional(z.string()),
+});
 
 /** The result of a test operation. */
 export type TestResult = z.infer<typeof testResult>;

@@ -7,7 +7,10 @@ export const MAX_EVENT_ID_LENGTH = 512;
 /** The largest time with 13 digits, ms since the epoch. */
 export const MAX_TIME_MS = 9_999_999_999_999;
 
-const SINCE_RULE = `must be a whole number from 0 to ${MAX_TIME_MS}: milliseconds since the epoch`;
+/** The smallest time that is no time in seconds, ms since the epoch: September 2001. */
+export const MIN_TIME_MS = 1_000_000_000_000;
+
+const SINCE_RULE = `must be 0 or a whole number from ${MIN_TIME_MS} to ${MAX_TIME_MS}: milliseconds since the epoch`;
 const MARKER_RULE = 'must be the next_marker of a response';
 
 /** The format of a marker: the time of the first request and the position to continue after, `-` instead of `#`. */
@@ -26,7 +29,12 @@ const request = z
       since: z.optional(
         z
           .number(SINCE_RULE)
-          .check(z.refine((time) => Number.isInteger(time) && time >= 0 && time <= MAX_TIME_MS, SINCE_RULE)),
+          .check(
+            z.refine(
+              (time) => time === 0 || (Number.isInteger(time) && time >= MIN_TIME_MS && time <= MAX_TIME_MS),
+              SINCE_RULE,
+            ),
+          ),
       ),
       marker: z.optional(z.string(MARKER_RULE).check(z.regex(REDELIVERY_MARKER, MARKER_RULE))),
     },
@@ -51,4 +59,6 @@ export type RedeliveryResult = {
   count: number;
   /** The `marker` of the next request; null if all deliveries have been redelivered. */
   next_marker: string | null;
+  /** Why nothing was sent; only if `count` is 0. */
+  reason?: string;
 };

@@ -18,6 +18,8 @@ export type Failure = {
   causedByOtherTenants?: boolean | undefined;
   /** True if the alert exceeds a daily limit above which alerts are summarized. False by default. */
   canBeSummarized?: boolean | undefined;
+  /** The beginning of the response, without secrets (`responseText`); never logged. */
+  responseText?: string | undefined;
   /** Message for the result of a test operation; never logged or stored. */
   explanation: string;
 };

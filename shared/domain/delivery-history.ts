@@ -1,7 +1,11 @@
 import { type DeliveryRecord, reasonOf } from './delivery-record.ts';
 
-/** Returns a delivery as tenants see it (docs/decisions/api.md#delivery-history). Times are ms since the epoch. */
-export const listedDelivery = (record: DeliveryRecord) => ({
+/**
+ * Returns a delivery as tenants see it (docs/decisions/api.md#delivery-history). Times are ms since the epoch.
+ *
+ * @param withResponses whether the attempts have the responses of the destination
+ */
+export const listedDelivery = (record: DeliveryRecord, withResponses: boolean) => ({
   event_id: record.event_id,
   entity_id: record.entity_id,
   alarm_id: record.alarm_id,
@@ -12,13 +16,16 @@ export const listedDelivery = (record: DeliveryRecord) => ({
   ...(record.newer_event_at_ms !== undefined && { newer_event_timestamp: record.newer_event_at_ms }),
   ...(record.trace_id !== undefined && { trace_id: record.trace_id }),
   ...(record.summary_id !== undefined && { summary_id: record.summary_id }),
-  attempts: record.attempts.map(({ timestamp_ms, result, status = null, reason = null, duration_ms }) => ({
-    timestamp: timestamp_ms,
-    result,
-    status_code: status,
-    reason,
-    duration_ms,
-  })),
+  attempts: record.attempts.map(
+    ({ timestamp_ms, result, status = null, reason = null, response_text, duration_ms }) => ({
+      timestamp: timestamp_ms,
+      result,
+      status_code: status,
+      reason,
+      ...(withResponses && response_text !== undefined && { response_text }),
+      duration_ms,
+    }),
+  ),
   next_attempt_at: record.status === 'pending' ? record.next_attempt_at_ms : null,
   created_at: record.created_at_ms,
   updated_at: record.updated_at_ms,

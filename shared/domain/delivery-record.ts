@@ -24,12 +24,15 @@ export type Attempt = {
   status?: number | undefined;
   /** Reason of the failure. */
   reason?: FailureReason | undefined;
+  /** The beginning of the failed response, without secrets. */
+  response_text?: string | undefined;
   duration_ms: number;
 };
 
 /**
  * The record of a delivery (table Deliveries): IDs, times and outcomes, never a destination. It is smaller than 1 KB up
- * to the sixth attempt, if `siblings` lists few notifications. All times except `ttl` are ms since the epoch.
+ * to the sixth attempt, if `siblings` lists few notifications, without the response texts of failed attempts: up to 1 KB
+ * each. All times except `ttl` are ms since the epoch.
  */
 export type DeliveryRecord = DeliveryKey & {
   status: DeliveryStatus;
@@ -248,7 +251,7 @@ const attemptOf = (outcome: AttemptOutcome, startedAtMs: number, durationMs: num
   timestamp_ms: startedAtMs,
   result: outcome.result,
   status: outcome.status,
-  ...(outcome.result !== 'delivered' && { reason: outcome.reason }),
+  ...(outcome.result !== 'delivered' && { reason: outcome.reason, response_text: outcome.responseText }),
   duration_ms: durationMs,
 });
 

@@ -82,6 +82,12 @@ export const defaultNotificationFixed = (id: string): ServiceError =>
 /** 404: the same for unknown resources and those of other tenants (docs/decisions/api.md#not-found). */
 export const notFound = (what: string): ServiceError => new ServiceError('notFoundError', `${what} was not found.`);
 
+/** 422: an earlier request with the same `Idempotency-Key` had another body. */
+export const idempotencyKeyReused = (): ServiceError =>
+  new ServiceError('idempotencyKeyReused', 'The idempotency key was used for another request.', {
+    details: 'Idempotency-Key: was used with another body in the last 24 hours',
+  });
+
 /** 413: a notification would take more than `maxBytes` in a response. */
 export const notificationTooLarge = (maxBytes: number): ServiceError =>
   new ServiceError('requestTooLargeError', 'The notification is too large.', {

@@ -1,4 +1,4 @@
-import { type DeliveryRecord, hasFailed } from './delivery-record.ts';
+import { type DeliveryRecord, hasFailed, isShadow } from './delivery-record.ts';
 
 /** The progress of a redelivery that takes several requests. */
 export type RedeliveryCursor = {
@@ -38,3 +38,31 @@ const MAX_RECORDING_MS = 5 * 60_000;
 /** Returns whether the sender that stored a message has ended, so that its record can no longer become `failed`. */
 export const isSettledFailure = ({ failedAtMs }: StoredFailure, nowMs: number): boolean =>
   nowMs - failedAtMs > MAX_RECORDING_MS;
+
+/** Why a request did nothing, although it has not read everything. */
+export const NOTHING_YET = 'Nothing was found yet. Continue with next_marker.';
+
+/** Why a request redelivers nothing since a time. */
+export const NOTHING_FAILED =
+  'No delivery failed since this time, or all were redelivered or failed more than 14 days ago.';
+
+/** Returns why the delivery of one event is not redelivered. */
+export const notRedelivered = (record: DeliveryRecord): string => {
+  if (record.notice) return 'Notices cannot be redelivered.';
+  if (hasFailed(record)) return 'The alert was just redelivered, or failed more than 14 days ago.';
+  switch (record.status) {
+    case 'pending':
+      return 'The delivery has not failed: the service continues to try.';
+    case 'delivered':
+      return 'The alert was delivered.';
+    case 'superseded':
+      return 'The destination has a newer alert of the same incident.';
+    case 'bounced':
+      return 'An email that bounced cannot be redelivered.';
+    case 'failed':
+    case 'cancelled':
+      return isShadow(record)
+        ? 'The alert was not sent, because the account was in shadow mode.'
+        : 'The alert was not sent, because the notification was deleted.';
+  }
+};

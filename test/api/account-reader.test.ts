@@ -9,18 +9,11 @@ import { audit } from '../support/audit.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { countRequests } from '../support/dynamodb-faults.ts';
 import { webhookNotification } from '../support/notifications.ts';
+import { tenantLimits } from '../support/tenant-limits.ts';
 
 const { client, connect } = useDatabase();
 
 const START = Date.UTC(2026, 0, 1, 12);
-const settings = {
-  notificationsPerTenant: 1,
-  testsPerTenantPerDay: 2,
-  redeliveriesPerTenantPerDay: 3,
-  emailsPerTenantPerDay: 4,
-  smsPerTenantPerDay: 5,
-  managedPerTenantPerDay: 6,
-};
 let tenants = 0;
 
 const setUp = (database = client) => {
@@ -30,7 +23,7 @@ const setUp = (database = client) => {
   const counters = createDailyCounters(database, 'accounts', clock);
   const tokens = createTokenRepository(database, 'tokens', clock);
   const count = (tenant: string) => readNotificationCount(database, 'notifications', tenant);
-  const read = createAccountReader({ accounts, counters, tokens, countNotifications: count }, settings, clock);
+  const read = createAccountReader({ accounts, counters, tokens, countNotifications: count }, tenantLimits, clock);
   const advance = (hours: number) => {
     now += hours * 3_600_000;
   };

@@ -36,8 +36,8 @@ const setUp = (database: DynamoDBDocumentClient = client) => {
   return {
     notification,
     list: (filter: DeliveryFilter = {}, limit = 50, marker: string | null = null) =>
-      list(key, { limit, marker }, filter),
-    listOf: (id: string, tenant = key.tenant) => list({ tenant, id }, { limit: 50, marker: null }, {}),
+      list(key, { limit, marker }, filter, false),
+    listOf: (id: string, tenant = key.tenant) => list({ tenant, id }, { limit: 50, marker: null }, {}, false),
     record: (timeMs: number | string, changes: Partial<DeliveryRecord> = {}) =>
       deliveryRecord(notification, `acme:en:al:ch:${timeMs}:CRITICAL`, changes),
     write: (records: readonly DeliveryRecord[]) => writeRecords(client, 'deliveries', records),

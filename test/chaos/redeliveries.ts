@@ -43,7 +43,11 @@ const REDRIVEN_TYPES = [
   'managed',
 ] as const satisfies NotificationTypeId[];
 
-const redeliveryResult = z.strictObject({ count: z.number(), next_marker: z.string().nullable() });
+const redeliveryResult = z.strictObject({
+  count: z.number(),
+  next_marker: z.string().nullable(),
+  reason: z.string().optional(),
+});
 const history = z.object({ values: z.array(z.object({ event_id: z.string() })) });
 
 /** The counts of the responses that clients tolerate. */

@@ -5,7 +5,8 @@ import { rejectionDetails } from '../support/rejection.ts';
 const OBJECT_RULE = 'body: must be a JSON object';
 const CHOICE_RULE = 'body: must have either event_id or since';
 const MARKER_RULE = 'marker: must be the next_marker of a response';
-const SINCE_RULE = 'since: must be a whole number from 0 to 9999999999999: milliseconds since the epoch';
+const SINCE_RULE =
+  'since: must be 0 or a whole number from 1000000000000 to 9999999999999: milliseconds since the epoch';
 const marker = (digit: string) => `1700000000000-1700000000000-${digit.repeat(64)}`;
 
 describe('a redelivery request', () => {
@@ -14,12 +15,15 @@ describe('a redelivery request', () => {
     [null, OBJECT_RULE],
     [{}, CHOICE_RULE],
     [{ event_id: null, since: null }, CHOICE_RULE],
-    [{ event_id: 'a', since: 1 }, CHOICE_RULE],
+    [{ event_id: 'a', since: 0 }, CHOICE_RULE],
     [{ event_id: '' }, 'event_id: must not be empty'],
     [{ event_id: 7 }, 'event_id: must be a string'],
     [{ event_id: 'x'.repeat(513) }, 'event_id: must be at most 512 characters'],
-    ...['1', -1, 1.5, 10_000_000_000_000].map((since): [unknown, string] => [{ since }, SINCE_RULE]),
-    ...['x', '', 7, marker('g')].map((invalid): [unknown, string] => [{ since: 1, marker: invalid }, MARKER_RULE]),
+    ...['1', -1, 1.5, 1_795_295_395, 999_999_999_999, 10_000_000_000_000].map((since): [unknown, string] => [
+      { since },
+      SINCE_RULE,
+    ]),
+    ...['x', '', 7, marker('g')].map((invalid): [unknown, string] => [{ since: 0, marker: invalid }, MARKER_RULE]),
   ])('is rejected with its field and rule: %j', (body, details) => {
     expect(rejectionDetails(parseRedelivery(body))).toBe(details);
   });
@@ -28,6 +32,7 @@ describe('a redelivery request', () => {
     { event_id: 'x'.repeat(512) },
     { since: 0, color: 'red', event_id: null },
     { since: 0, marker: '1700000000000' },
+    { since: 1_000_000_000_000 },
     { since: 9_999_999_999_999, marker: marker('a') },
   ])('is accepted: %j', (body) => {
     expect(parseRedelivery(body).success).toBe(true);

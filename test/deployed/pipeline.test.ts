@@ -23,7 +23,7 @@ describe('the deployed pipeline', () => {
     const response = await client.post('/test-notification', { type: 'webhook', details: { url: BLOCKED_URL } });
     expect([response.status, response.body]).toEqual([
       200,
-      { status: 'failure', message: expect.stringMatching(/^EGRESS_REFUSED /) },
+      { status: 'failure', message: expect.stringMatching(/is not public$/) },
     ]);
   });
 

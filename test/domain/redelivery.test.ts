@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { parseRedelivery } from '../../shared/contracts/redelivery.ts';
 import {
   isCurrentFailure,
   isSettledFailure,
+  notRedelivered,
   parseRedeliveryMarker,
   redeliveryMarker,
 } from '../../shared/domain/redelivery.ts';
@@ -48,4 +50,14 @@ describe('a stored message', () => {
       true,
     ]);
   });
+});
+
+it('each status of a delivery has its own reason why the delivery is not redelivered', () => {
+  const record = deliveryRecord({ tenant: 'acme', notificationId: 'nt1' }, 'e1');
+  const records = [
+    ...deliveryStatuses.map((status) => ({ ...record, status })),
+    { ...record, status: 'cancelled' as const, is_shadow: true },
+    { ...record, notice: 'failing' as const },
+  ];
+  expect(new Set(records.map(notRedelivered)).size).toBe(records.length);
 });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { entries } from '../support/notifications.ts';
 import { until } from '../support/until.ts';
-import { type Client, newClient, webhook } from './support/api.ts';
+import { type Client, call, newClient, webhook } from './support/api.ts';
 
 describe('creating a notification', () => {
   let client: Client;
@@ -24,6 +24,24 @@ describe('creating a notification', () => {
     expect(location).toMatch(new RegExp(`^${inject('stack').base_url}/notifications/nt[0-9A-Z]{26}$`));
     const read = await client.get(location);
     expect(read.body).toEqual({ id: location.split('/').at(-1), ...webhook });
+  });
+
+  it('returns the same response to a repeated request with an Idempotency-Key, and 422 for another body', async () => {
+    const post = (key: string, body: unknown) =>
+      call('POST', '/notifications', { token: client.token, body, headers: { 'Idempotency-Key': key } });
+    const first = await post('a1', webhook);
+    const repeated = await post('a1', webhook);
+    expect([first.status, repeated.status, repeated.text]).toEqual([201, 201, '']);
+    expect(repeated.headers.get('location')).toBe(first.headers.get('location'));
+    const reused = await post('a1', { ...webhook, label: 'Other' });
+    expect(reused.status).toBe(422);
+    expect(reused.body).toMatchObject({ type: 'idempotencyKeyReused', code: 422 });
+    for (const key of ['', 'k'.repeat(256)]) {
+      expect((await post(key, webhook)).body).toMatchObject({
+        code: 400,
+        details: 'Idempotency-Key: must have 1 to 255 characters',
+      });
+    }
   });
 
   it('returns 400 with every invalid field and its rule', async () => {

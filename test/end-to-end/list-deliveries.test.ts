@@ -110,16 +110,27 @@ describe.runIf(isLocal)('the history of an alert', () => {
     ]);
   });
 
-  it('shows why it has not arrived, and that a bad destination is not in the history', async () => {
+  it('shows why it has not arrived, and neither a bad destination nor, to observers, its response', async () => {
     const client = await newClient();
-    const sink = await openSink((response) => response.writeHead(410).end('secret response'));
+    const observer = await newClient('observer', client.tenant);
+    const sink = await openSink((response) => response.writeHead(410).end('It is gone'));
     const id = await client.create({ ...webhook, details: { url: `${sink.url}/secret-path` } });
     await sendEvents([newAlarmEvent(client.tenant, [id])]);
     await delivery(client.tenant, id, 'failed');
-    const response = await client.get(`/notifications/${id}/deliveries?status=failed`);
-    expect(response.body).toMatchObject({
-      values: [{ status: 'failed', reason: 'http_status', next_attempt_at: null }],
+    const path = `/notifications/${id}/deliveries?status=failed`;
+    const [full, observed] = [await client.get(path), await observer.get(path)];
+    expect(full.body).toMatchObject({
+      values: [
+        {
+          status: 'failed',
+          reason: 'http_status',
+          attempts: [{ response_text: 'It is gone' }],
+          next_attempt_at: null,
+        },
+      ],
     });
-    expect(response.text).not.toContain('secret');
+    expect(full.text).not.toContain('secret');
+    expect(observed.text).not.toContain('It is gone');
+    expect(observed.body).toMatchObject({ values: [{ attempts: [{ status_code: 410 }] }] });
   });
 });

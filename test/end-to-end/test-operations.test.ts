@@ -92,11 +92,15 @@ describe.runIf(isLocal)('testing a notification', () => {
   });
 
   it('returns 200 with the reason when a webhook fails', async () => {
-    const sink = await openSink((response) => response.writeHead(404).end('secret response'));
+    const sink = await openSink((response) => response.writeHead(404).end('no\nhook'));
     const notFound = await client.post('/test-notification', { type: 'webhook', details: { url: sink.url } });
     expect([notFound.status, notFound.body]).toEqual([
       200,
-      { status: 'failure', message: 'Unexpected status code "404". Expected one of: /2[0-9]{2}/' },
+      {
+        status: 'failure',
+        message: 'Unexpected status code "404". Expected one of: /2[0-9]{2}/',
+        response_text: 'no hook',
+      },
     ]);
   });
 

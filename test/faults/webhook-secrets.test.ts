@@ -61,6 +61,7 @@ it('the value of a header is only in the requests to the receiver', async () => 
   const ids = created.map((response) => response.headers.get('location')?.split('/').at(-1) ?? '');
   const [id] = ids;
   for (const each of destinations) await answered(client.post('/test-notification', each));
+  expect(texts.join()).toContain('"response_text":');
   const masked = await answered(client.get(`/notifications/${id}`));
   expect(masked.body).toMatchObject({ webhook_request: { headers: { Authorization: '***', 'X-Key': '***' } } });
 

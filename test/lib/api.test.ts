@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { propertiesOf, reference, synthesize } from '../support/stack.ts';
+import { tenantLimits } from '../support/tenant-limits.ts';
 
 const { template, functionIds } = synthesize({ apiRequestsPerSecond: '300', testRequestsPerSecond: '7' });
 
@@ -32,29 +33,15 @@ describe('the API', () => {
   });
 
   it('passes each limit of an account to the function that shows them', () => {
-    const settings = {
-      notificationsPerTenant: '1',
-      testsPerTenantPerDay: '2',
-      redeliveriesPerTenantPerDay: '3',
-      emailsPerTenantPerDay: '4',
-      smsPerTenantPerDay: '5',
-      managedPerTenantPerDay: '6',
-    };
-    const stack = synthesize(settings);
+    const settings = Object.entries(tenantLimits).map(([name, value]) => [name, String(value)]);
+    const stack = synthesize(Object.fromEntries(settings));
     const environments = propertiesOf(
       stack.template,
       'AWS::Lambda::Function',
       z.object({ Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }) }),
     );
     expect(environments.get(stack.functionIds.get('get-account') ?? '')?.Environment.Variables).toMatchObject({
-      TENANT_LIMITS: JSON.stringify({
-        notificationsPerTenant: 1,
-        testsPerTenantPerDay: 2,
-        redeliveriesPerTenantPerDay: 3,
-        emailsPerTenantPerDay: 4,
-        smsPerTenantPerDay: 5,
-        managedPerTenantPerDay: 6,
-      }),
+      TENANT_LIMITS: JSON.stringify(tenantLimits),
     });
   });
 

@@ -111,7 +111,7 @@ describe('the command line', () => {
     ['unknown', "error: unknown command 'unknown'\n"],
     ['token revoke --tenant acme', "error: missing required argument 'id'\n"],
     ['token list', "error: required option '--tenant <tenant>' not specified\n"],
-    ['token revoke 12 --tenant acme', /first 8 hexadecimal digits/],
+    ['token revoke 12 --tenant acme', /It must be tk and a ULID/],
     ['token create --tenant a --role king --label x', /Allowed choices are admin, creator, observer\.\n$/],
     [`token create --tenant ${HEARTBEAT_TENANT} --role admin --label x`, /This tenant is reserved for heartbeats\.\n$/],
     ['status --unknown', "error: unknown option '--unknown'\n"],

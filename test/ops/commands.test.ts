@@ -46,7 +46,7 @@ const reading: Record<string, string> = {
 };
 const changing: Record<string, string> = {
   'token create': '--tenant acme --role admin --label x',
-  'token revoke': '12345678 --tenant acme',
+  'token revoke': 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme',
   'account set': 'acme --contact a@example.com',
   'account rotate-signing-secret': 'acme',
   'account shadow': 'acme on',
@@ -184,7 +184,7 @@ describe('a command that fails before it changes the stack', () => {
     try {
       const path = join(directory.path, 'outputs.json');
       writeFileSync(path, JSON.stringify({ Prod: aws.outputs }));
-      const { code, out, err } = await ops(`token revoke 12345678 --tenant acme --outputs ${path}`);
+      const { code, out, err } = await ops(`token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme --outputs ${path}`);
       expect([code, out]).toEqual([1, '']);
       expect(err).toMatch(/^Target: stack Prod .*\nAWS denies the request: denied\n$/);
     } finally {

@@ -22,7 +22,6 @@ const created = z.strictObject({
 const listed = z.array(
   z.strictObject({
     id: z.string(),
-    hash: z.string(),
     role: z.string(),
     label: z.string(),
     created: z.string(),
@@ -36,7 +35,7 @@ describe('token', () => {
     const { code, out, err } = await ops(['token', 'create', '--tenant', 't1', '--role', 'admin', '--label', 'a b']);
     expect([code, out]).toEqual([0, expect.stringMatching(/^mnt_\w{49}\n$/)]);
     expect(err).toMatch(
-      /^Target: local stack .*\nToken [0-9a-f]{8}: admin of tenant t1, expires \d{4}-.*Z\. It is not shown again\.\n$/,
+      /^Target: local stack .*\nToken tk[0-9A-Z]{26}: admin of tenant t1, expires \d{4}-.*Z\. It is not shown again\.\n$/,
     );
     expect(await statusWith(out.trim())).toBe(200);
   });
@@ -84,7 +83,7 @@ describe('token', () => {
     expect([repeated.code, repeated.err.split('\n')[1]]).toEqual([1, `Tenant t5 has no token ${id}.`]);
   });
 
-  it('revokes the last admin token, and one by its ID in the API', async () => {
+  it('revokes tokens by their IDs in the API, even the last admin token', async () => {
     const { token } = await runJson(created, 'token create --tenant t8 --role admin --label admin');
     const headers = { 'x-auth-token': token };
     const other = await runJson(created, 'token create --tenant t8 --role observer --label other');
@@ -110,6 +109,7 @@ describe('token', () => {
 const account = z.strictObject({
   tenant: z.string(),
   contacts: z.array(z.string()),
+  escalation_notifications: z.array(z.string()),
   has_webhook_token: z.boolean(),
   signing_secrets: z.number(),
   retired_secrets: z.array(z.strictObject({ until: z.string(), secret: z.string().optional() })),
@@ -122,6 +122,7 @@ describe('account', () => {
     const empty = {
       tenant: 'a1',
       contacts: [],
+      escalation_notifications: [],
       has_webhook_token: false,
       signing_secrets: 0,
       retired_secrets: [],
@@ -225,6 +226,7 @@ describe('account', () => {
       'account limits a5 smsPerTenantPerDay=-1',
       /smsPerTenantPerDay must be a whole number from 0 to 9007199254740991,/,
     ],
+    ['account limits a5 smsPerTenantPerDay=', /smsPerTenantPerDay must be a whole number from 0 to /],
     ['account limits a5 notificationsPerTenant=0', /notificationsPerTenant must be a whole number from 1 to /],
     ['account shadow a5 on --at tomorrow', /It must be a time such as 2026-12-01T10:00Z\.\n$/],
     ['account set a5 --contact invalid', /It must be an email address\.\n$/],

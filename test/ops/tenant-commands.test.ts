@@ -207,7 +207,7 @@ describe('audits', () => {
   });
 
   it('has no entry of a command that was refused', async () => {
-    expect((await ops('token revoke 12345678 --tenant nobody')).code).toBe(1);
+    expect((await ops('token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant nobody')).code).toBe(1);
     expect((await ops('audits nobody')).out).toBe('There are no audit entries.\n');
   });
 });

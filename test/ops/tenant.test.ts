@@ -186,6 +186,7 @@ describe('exporting a tenant', () => {
         'replaced_notification_content',
         'notification_cleanup',
         'notification_counter',
+        'idempotency_key',
         'account',
         'daily_usage',
         'token',

@@ -8,7 +8,7 @@ import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { senderName } from '../../shared/environment.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import { newAlarmEvent } from '../support/events.ts';
-import { destinationsAt, incompressibleEntries } from '../support/notifications.ts';
+import { destinationsAt, incompressibleEntries, webhookNotification } from '../support/notifications.ts';
 import { startSink } from '../support/sink.ts';
 import { until } from '../support/until.ts';
 
@@ -92,6 +92,9 @@ export const exercise = async (
     const attributes = { label: `${type} of ${tenant}`, type, details: destinations[type], metadata: { team: 'db' } };
     notifications[type] = await operator.create(attributes);
   }
+  const idempotent = { token: operator.token, headers: { 'idempotency-key': 'k1' } };
+  const created = await world.call('POST', '/notifications', { ...idempotent, body: webhookNotification() });
+  notifications.idempotent = created.headers.get('location')?.split('/').at(-1) ?? '';
   for (const [name, status] of [
     ['gone', 410],
     ['failing', 500],

@@ -128,7 +128,7 @@ export const accountResource = {
       .object({
         technical_contacts: technicalContacts.optional(),
         escalation_notifications: escalationNotifications.optional(),
-        summaries: summaries.partial().describe('The settings of summaries; `{}` turns them off').optional(),
+        summaries: summaries.partial().optional().describe('The new summaries as a whole; `{}` turns them off'),
         webhook_token: webhookToken.optional(),
       })
       .describe('The attributes to change. The others keep their values'),

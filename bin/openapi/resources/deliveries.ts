@@ -11,11 +11,13 @@ import {
 import {
   MAX_EVENT_ID_LENGTH,
   MAX_TIME_MS,
+  MIN_TIME_MS,
   parseRedelivery,
   REDELIVERY_MARKER,
 } from '../../../shared/contracts/redelivery.ts';
 import type { ListedDelivery } from '../../../shared/domain/delivery-history.ts';
 import { badRequest, notFound, redeliveryLimitReached } from '../../../shared/domain/errors.ts';
+import { NOTHING_FAILED } from '../../../shared/domain/redelivery.ts';
 import { collectionOf, integer, text, timestamp } from '../common-schemas.ts';
 import { EXAMPLE_EVENT_ID, EXAMPLE_TIME_MS, firstPage, onlyPage } from '../examples.ts';
 import { badLimit, notJson, ok, type Resource, rejectedBody, unknownNotification } from '../operation.ts';
@@ -27,6 +29,12 @@ const attempt = z
     result: z.enum(attemptResults).describe('The result; `throttled` and `transient` attempts are repeated'),
     status_code: integer.nullable().describe('HTTP status of the response; null if there was none'),
     reason: z.enum(failureReasons).nullable().describe('Why the attempt failed; null if it was delivered'),
+    response_text: z
+      .string()
+      .optional()
+      .describe(
+        'The first 256 printable characters of a failed response, without secrets. Present if there are some, and the token has the role `admin` or `creator`',
+      ),
     duration_ms: integer.describe('Duration of the attempt in milliseconds'),
   })
   .describe('An attempt to deliver an alert');
@@ -102,9 +110,7 @@ const singleRedelivery = z
 const rangeRedelivery = z
   .object({
     since: z
-      .int()
-      .min(0)
-      .max(MAX_TIME_MS)
+      .union([z.literal(0), z.int().min(MIN_TIME_MS).max(MAX_TIME_MS)])
       .describe(
         'Redelivers all deliveries that failed at this time or later, in milliseconds since the Unix epoch; 0 means all',
       ),
@@ -118,6 +124,7 @@ const exampleAttempt = (startedAtMs: number, durationMs: number) =>
     result: 'transient',
     status_code: 503,
     reason: 'http_status',
+    response_text: 'Service Unavailable',
     duration_ms: durationMs,
   }) as const;
 
@@ -160,6 +167,7 @@ export const deliveryResource = {
           .string()
           .nullable()
           .describe('The `marker` of the next request; null if all deliveries have been redelivered'),
+        reason: z.string().optional().describe('Why nothing was sent, for people; only if `count` is 0'),
       })
       .describe('What a redelivery sent'),
   },
@@ -216,6 +224,7 @@ export const deliveryResource = {
         schema: 'RedeliveryResult',
         examples: {
           done: { summary: 'Everything was redelivered', value: { count: 1, next_marker: null } },
+          nothing: { summary: 'Nothing was sent', value: { count: 0, next_marker: null, reason: NOTHING_FAILED } },
           more: {
             summary: 'There is more to redeliver',
             value: { count: 1_000, next_marker: `${EXAMPLE_TIME_MS}-${deliveryMarker}` },

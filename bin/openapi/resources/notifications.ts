@@ -9,6 +9,7 @@ import type { NotificationTypeId } from '../../../shared/contracts/notification-
 import { MASKED_VALUE, maskedRequest } from '../../../shared/contracts/webhook-request.ts';
 import {
   defaultNotificationFixed,
+  idempotencyKeyReused,
   notificationLimitReached,
   notificationTooLarge,
 } from '../../../shared/domain/errors.ts';
@@ -67,6 +68,7 @@ export const notificationResource = {
     'create-notification': {
       summary: 'Create a notification',
       details: 'The response has no body; `Location` is the URL of the new notification.',
+      query: [parameters.idempotencyKey],
       body: {
         schema: 'NewNotification',
         description: 'The notification. `type` selects the fields in `details`',
@@ -94,6 +96,7 @@ export const notificationResource = {
         notJson,
         { when: 'The account has as many notifications as it may have', error: notificationLimitReached(1_000) },
         tooLarge,
+        { when: 'The `Idempotency-Key` was used with another body', error: idempotencyKeyReused() },
       ],
     },
     'list-notifications': {

@@ -26,7 +26,11 @@ const testRan = ok('The test ran.', 'TestResult', {
   },
   failure: {
     summary: 'The destination failed',
-    value: { status: 'failure', message: 'Unexpected status code "404". Expected one of: /2[0-9]{2}/' },
+    value: {
+      status: 'failure',
+      message: 'Unexpected status code "404". Expected one of: /2[0-9]{2}/',
+      response_text: '{"error":"channel_not_found"}',
+    },
   },
 });
 
@@ -39,6 +43,10 @@ export const testResource = {
       .object({
         status: z.enum(['success', 'failure']).describe('Whether the destination accepted the test message'),
         message: z.string().describe('What the destination did'),
+        response_text: z
+          .string()
+          .optional()
+          .describe('The first 256 printable characters of a failed response, without secrets'),
       })
       .describe('The result of a test'),
   },

@@ -89,6 +89,9 @@ const converters = (
     *notification_counters({ item }) {
       yield { kind: 'notification_counter', record: { used: item.used } };
     },
+    *idempotency_keys({ item }) {
+      yield { kind: 'idempotency_key', record: { notification_id: item.notification_id } };
+    },
     async *accounts() {
       const account = await session.accounts.describe(tenant);
       const { contacts, escalationNotifications, summaries, token, secrets, retired, limits, shadow } = account;
@@ -117,7 +120,7 @@ const converters = (
       for (const token of tokens) yield { kind: 'token', record: tokenRecord(token) };
     },
     *deliveries(owned) {
-      const delivery = listedDelivery(parseRecord(owned.item));
+      const delivery = listedDelivery(parseRecord(owned.item), true);
       yield { kind: 'delivery', record: { notification_id: notificationOf(owned), ...delivery } };
     },
     *event_id_conflicts(owned) {

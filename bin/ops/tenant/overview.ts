@@ -1,4 +1,3 @@
-import { paginateScan } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import type { Item } from '../../../shared/adapters/dynamodb/items.ts';
 import { HEARTBEAT_TENANT } from '../../../shared/contracts/alarm-event.ts';
@@ -7,6 +6,7 @@ import { DAY_MS, utcDay } from '../../../shared/domain/day.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import { isOver, type Shadow } from '../../../shared/domain/shadow.ts';
 import type { Session } from '../session.ts';
+import { scanTable } from '../table-scan.ts';
 import type { Pace } from './pace.ts';
 import { type TableName, tableOf } from './stored-items.ts';
 
@@ -116,21 +116,10 @@ export const readOverviews = async (
 ): Promise<TenantOverview[]> => {
   const overviews = createOverviews();
   for (const { table, filter, values, add } of sourcesOf(overviews, nowMs)) {
-    let scanned = 0;
-    const pages = paginateScan(
-      { client: session.documents },
-      {
-        TableName: tableOf(session, table),
-        FilterExpression: filter,
-        ExpressionAttributeValues: values,
-        ReturnConsumedCapacity: 'TOTAL',
-      },
-    );
-    for await (const { Items = [], ScannedCount = 0, ConsumedCapacity } of pages) {
-      for (const item of Items) add(String(item.pk), item);
-      scanned += ScannedCount;
+    const scan = { FilterExpression: filter, ExpressionAttributeValues: values };
+    for await (const { items, scanned } of scanTable(session, tableOf(session, table), scan, pace)) {
+      for (const item of items) add(String(item.pk), item);
       onProgress(table, scanned);
-      await pace.spend(ConsumedCapacity?.CapacityUnits ?? 0);
     }
   }
   return overviews.all();

@@ -17,6 +17,7 @@ export const itemKinds = [
   'notification_chunks',
   'notification_cleanups',
   'notification_counters',
+  'idempotency_keys',
   'accounts',
   'daily_usage',
   'tokens',
@@ -56,6 +57,7 @@ const tenantPartitions = {
     chunk: 'notification_chunks',
     cleanup: 'notification_cleanups',
     quota: 'notification_counters',
+    idempotency: 'idempotency_keys',
   },
   audits: { audit: 'audits' },
 } as const satisfies Partial<Record<TableName, Record<string, ItemKind>>>;

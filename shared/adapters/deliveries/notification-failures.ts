@@ -19,7 +19,7 @@ const RETENTION_SECONDS = 14 * 86_400;
 /** IDs are shorter than this, so a truncated marker sorts like the whole one. DynamoDB limits sort keys. */
 const MARKER_LENGTH = 64;
 
-/** The number of newest deliveries among which the last success is looked for: about 16 KB. */
+/** The number of newest deliveries among which the last success is looked for: 16 KB, or up to 200 KB if all fail. */
 const NEWEST_DELIVERIES = 20;
 
 const storedFailures = z.object({
@@ -94,10 +94,11 @@ export const createFailureWriter = (client: DynamoDBDocumentClient, table: strin
 /** Adds failures to those of a notification. */
 export type WriteFailures = ReturnType<typeof createFailureWriter>;
 
-/** Creates the reads of failures, strongly consistent. */
+/** Creates the reads of failures. */
 export const createFailureReader = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => ({
   /**
-   * Yields the failures of the tenant's notifications of the last 14 days, in groups, by ID. Reads lazily.
+   * Yields the failures of the tenant's notifications of the last 14 days, in groups, by ID, strongly consistent. Reads
+   * lazily.
    *
    * @param start the ID to start with, or null
    */
@@ -129,7 +130,7 @@ export const createFailureReader = (client: DynamoDBDocumentClient, table: strin
 
   /**
    * Returns when an alert was last delivered after `sinceMs`, in ms since the epoch, as far as the newest deliveries by
-   * event time show it.
+   * event time show it. Eventually consistent, which costs half.
    */
   async lastDeliveredAtMs(notification: NotificationOfTenant, sinceMs: number): Promise<number | undefined> {
     const { Items = [] } = await client.send(
@@ -146,7 +147,6 @@ export const createFailureReader = (client: DynamoDBDocumentClient, table: strin
           ':since': sinceMs,
         },
         ScanIndexForward: false,
-        ConsistentRead: true,
         Limit: NEWEST_DELIVERIES,
       }),
     );

@@ -16,6 +16,7 @@ const attempt = z.object({
   result: z.enum(attemptResults),
   status: z.optional(z.number()),
   reason: knownReason,
+  response_text: z.optional(z.string()),
   duration_ms: z.number(),
 });
 

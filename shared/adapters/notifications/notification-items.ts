@@ -21,6 +21,7 @@ import { zlib } from '../zlib.ts';
  *   pk `cleanup#<tenant>`       sk <ULID>                    versions whose chunks may have to be deleted
  *                                                            (`chunk-cleanup.ts`)
  *   pk `quota#<tenant>`         sk `notifications`           counter (`notification-counter.ts`)
+ *   pk `idempotency#<tenant>`   sk <hash>                    `idempotency-keys.ts`
  *
  * The content is `label`, `details` and `metadata` as JSON in UTF-8. Bytes can be split anywhere, and JSON keeps the
  * order of keys and keys such as `__proto__`. Values of the type's own fields are stored in the target only; the

@@ -14,6 +14,7 @@ import type { Item } from '../dynamodb/items.ts';
 import { FailedConditionsError, type TransactItem, transact } from '../dynamodb/transactions.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { createChunkCleanup } from './chunk-cleanup.ts';
+import { findCreated, type IdempotentRequest, idempotencyItem } from './idempotency-keys.ts';
 import { counterItem, readNotificationCount } from './notification-counter.ts';
 import { chunkKeys, notificationItems, targetKey, type Version } from './notification-items.ts';
 
@@ -25,7 +26,7 @@ const MAX_DELETE_ATTEMPTS = 10;
  */
 const MAX_CHUNK_ATTEMPTS = 14;
 /** The positions in the transaction of a create. */
-const [TARGET_INDEX, COUNTER_INDEX] = [0, 1];
+const [TARGET_INDEX, COUNTER_INDEX, REQUEST_INDEX] = [0, 1, 3];
 
 /** The condition of a write to a target. */
 type Condition = { ConditionExpression: string; ExpressionAttributeValues?: Item };
@@ -142,6 +143,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     attributes: NotificationAttributes,
     audit: Audit,
     givenLimit?: number | Promise<number>,
+    request?: IdempotentRequest,
   ): Promise<boolean> => {
     // A refused create would consume the capacity of the transaction, and conflict with others.
     const limit = givenLimit === undefined ? undefined : await readLimit(key.tenant, givenLimit);
@@ -149,8 +151,9 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     const failed = await write(key, attributes, isNew, undefined, [
       counterItem(table, key.tenant, 1, limit),
       audit({ action: 'create-notification', target_id: key.id, changed: changedAttributes({}, attributes) }),
+      ...(request ? [idempotencyItem(table, key, request, clock())] : []),
     ]);
-    if (failed.includes(TARGET_INDEX)) return false;
+    if (failed.includes(TARGET_INDEX) || failed.includes(REQUEST_INDEX)) return false;
     if (limit !== undefined && failed.includes(COUNTER_INDEX)) throw notificationLimitReached(limit);
     return true;
   };
@@ -161,19 +164,35 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
      *
      * @param audit records the change
      * @param limit the maximum number of the tenant's notifications, perhaps still being read. Default: none
-     * @returns its ID
-     * @throws ServiceError forbiddenError if the tenant is at its limit
+     * @param request identifies the request: if it is repeated within 24 hours, nothing is created
+     * @returns its ID, or that of the first request
+     * @throws ServiceError forbiddenError if the tenant is at its limit, idempotencyKeyReused if the first request had
+     * another body
      */
     async create(
       tenant: string,
       attributes: NotificationAttributes,
       audit: Audit,
       limit?: number | Promise<number>,
+      request?: IdempotentRequest,
     ): Promise<string> {
-      const id = newNotificationId();
-      if (!(await createWithId({ tenant, id }, attributes, audit, limit)))
-        throw new Error('The ID of the notification exists.');
-      return id;
+      const createNew = async (): Promise<string> => {
+        const id = newNotificationId();
+        if (await createWithId({ tenant, id }, attributes, audit, limit, request)) return id;
+        throw new Error('The ID of the notification or the idempotency key exists.');
+      };
+      if (!request) return createNew();
+      const findFirst = () => findCreated(client, table, tenant, request, clock());
+      const first = await findFirst();
+      if (first !== undefined) return first;
+      try {
+        return await createNew();
+      } catch (error) {
+        // A concurrent request with the key, or this one if its outcome was unknown, may have created the notification.
+        const created = await findFirst();
+        if (created !== undefined) return created;
+        throw error;
+      }
     },
 
     /** Creates a notification with a given ID, under the rules of `create`. @returns false if the ID exists */

@@ -12,7 +12,7 @@ export type HttpPost = {
   url: URL;
   headers: Record<string, string>;
   body: string;
-  /** True to wait for the response body. Default: false, and the promise resolves with the status and an empty body. */
+  /** True to wait for the body of a 2xx response. Default: false, and the promise resolves with its status. */
   readBody?: boolean;
   /** The maximum time from the DNS lookup to the end of the response. Default: the timeout of the client. */
   timeoutMs?: number;
@@ -33,6 +33,8 @@ export class ConnectionClosedError extends Error {
 
 /** The maximum number of bytes that are read of a response body. */
 const MAX_BODY_BYTES = 64 * 1024;
+/** How long the body of a response that is not 2xx may take. */
+const FAILED_BODY_TIMEOUT_MS = 2_000;
 /**
  * How long an idle socket is kept. It is short, because receivers close idle connections too. A frozen execution
  * environment runs no timers, so the agents are also replaced after a longer pause between requests.
@@ -64,6 +66,27 @@ const readBodyStart = (response: http.IncomingMessage): Promise<string> =>
     response.on('error', reject);
     response.on('close', () => reject(new ConnectionClosedError()));
   });
+
+/**
+ * Reads the first 64 KB of the body of a response whose status is the outcome, whatever happens to its body. It is
+ * empty if it is not complete in time, because the end of an incomplete body could be a part of a secret.
+ */
+const readFailedBody = async (
+  request: http.ClientRequest,
+  response: http.IncomingMessage,
+  timeoutMs: number,
+): Promise<string> => {
+  request.removeAllListeners('error').on('error', () => undefined);
+  const timer = setTimeout(() => response.destroy(), timeoutMs);
+  try {
+    return await readBodyStart(response);
+  } catch {
+    return '';
+  } finally {
+    clearTimeout(timer);
+    response.destroy();
+  }
+};
 
 /** Discards the rest of a response: up to 64 KB, so that its connection can be reused, or closes the connection. */
 const discardBody = (response: http.IncomingMessage): void => {
@@ -120,7 +143,7 @@ export const createHttpClient = ({
   };
 
   /**
-   * Sends a request. The `body` of the response is its first 64 KB, or empty without `readBody`.
+   * Sends a request. The `body` of the response is its first 64 KB; that of a 2xx response is empty without `readBody`.
    *
    * @throws BlockedAddressError, RequestTimeoutError, ConnectionClosedError, or the network error with its `code`
    */
@@ -141,6 +164,7 @@ export const createHttpClient = ({
         headers: { ...headers, 'content-length': Buffer.byteLength(body) },
       });
       let hasResponse = false;
+      const startedAtMs = performance.now();
       const timer = setTimeout(() => request.destroy(new RequestTimeoutError()), timeoutMs);
       request.on('close', () => {
         clearTimeout(timer);
@@ -151,7 +175,13 @@ export const createHttpClient = ({
       request.on('response', (response) => {
         hasResponse = true;
         const head = { status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] };
-        if (readBody) {
+        if (head.status < 200 || head.status > 299) {
+          clearTimeout(timer);
+          const remainingMs = Math.max(0, timeoutMs - (performance.now() - startedAtMs));
+          readFailedBody(request, response, Math.min(remainingMs, FAILED_BODY_TIMEOUT_MS)).then((text) =>
+            resolveResponse({ ...head, body: text }),
+          );
+        } else if (readBody) {
           readBodyStart(response).then((text) => {
             resolveResponse({ ...head, body: text });
             response.destroy();

@@ -135,7 +135,9 @@ export const createSender = (
       throw new Error('The test did not run.');
     });
     emitMetrics({ [`test_${outcome.result}`]: 1 }, { type });
-    return { status: outcome.result === 'delivered' ? 'success' : 'failure', message: outcome.explanation };
+    return outcome.result === 'delivered'
+      ? { status: 'success', message: outcome.explanation }
+      : { status: 'failure', message: outcome.explanation, response_text: outcome.responseText };
   };
 
   const deadLetterMalformed = async (message: SQSRecord): Promise<SettledMessage> => {
@@ -148,7 +150,7 @@ export const createSender = (
   };
 
   const deliverIndependently = async (job: DeliveryJob, targets: TargetReads): Promise<SettledMessage> => {
-    const result = await attempt(job, await findTarget(job, targets));
+    const result = await attempt(job, findTarget(job, targets));
     return 'outcome' in result ? result : settle(job, result);
   };
 
@@ -168,8 +170,12 @@ export const createSender = (
 
   const emitBatchMetrics = (results: readonly MessageResult[]): void => {
     const { delivered: _, ...outcomes } = tally(results.map(({ settled }) => settled.outcome));
-    const unprocessed = results.filter(({ settled }) => settled.outcome === 'internal_error');
-    const unrecorded = results.filter(({ settled }) => settled.outcome === 'unrecorded' && !settled.isTenantThrottled);
+    const unprocessed = results.filter(
+      ({ settled }) => settled.outcome === 'internal_error' || settled.isLockNotAdvanced,
+    );
+    const unrecorded = results.filter(
+      ({ settled }) => settled.outcome === 'unrecorded' && !settled.isTenantThrottled && !settled.isLockNotAdvanced,
+    );
     emitMetrics(
       {
         ...outcomes,
@@ -273,11 +279,18 @@ const latencyMs = ({ body, settled }: MessageResult, nowMs: number): number[] =>
 
 const targetKeyOf = ({ body }: DeliveryJob) => ({ tenant: body.event.tenant_id, id: body.notification_id });
 
-/** Returns the target of a job, or undefined if it does not exist. Only notices go to the operators' notification. */
-const findTarget = async (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTarget | undefined> => {
+const readTarget = async (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTarget | undefined> => {
   const { event, notice, notification_id: id } = job.body;
   if (notice && id === operatorsNotification.id) return operatorsNotification;
   return (await targets.find(targetKeyOf(job))) ?? unstoredTarget(event.tenant_id);
+};
+
+/** Returns the target of a job, or undefined if it does not exist. Only notices go to the operators' notification. */
+const findTarget = (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTarget | undefined> => {
+  const target = readTarget(job, targets);
+  // Not every delivery is claimed and awaits its target: an unhandled rejection would end the process.
+  target.catch(() => undefined);
+  return target;
 };
 
 /** Groups the jobs that must be delivered one after the other, oldest event first. */

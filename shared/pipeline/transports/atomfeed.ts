@@ -30,5 +30,5 @@ export const createFeedTransport =
     }
     const headers = { 'content-type': ATOM_ENTRY_TYPE, 'user-agent': 'monitoring-notifications/1' };
     const body = atomEntry(alert.event, category, alert.deliveryId, alert.eventTimeMs);
-    return sendByHttp(feedResponses, http, alert, { url: new URL(endpoint), headers, body }, 'the feed');
+    return sendByHttp(feedResponses, http, alert, { url: new URL(endpoint), headers, body, secrets: [] }, 'the feed');
   };

@@ -5,19 +5,21 @@ import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-
 import { errorCode } from '../../domain/error-code.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
 import { type HttpResponses, httpOutcome } from '../../domain/http-outcome.ts';
+import { networkErrorText } from '../../domain/network-error.ts';
+import { responseText } from '../../domain/response-text.ts';
 import { type Alert, SEND_TIMEOUT_MS, sendTimeoutMs } from '../../domain/transport.ts';
 
 /**
  * Returns the failure for a request that received no response. The explanation is the message of a test result: it
- * names the error code and the host, never an IP address that the host resolves to.
+ * names the cause and the host, never an IP address that the host resolves to.
  */
 const failedRequest = (error: unknown, host: string): Failure => {
   if (error instanceof BlockedAddressError) {
-    const explanation = `EGRESS_REFUSED ${host} is, or resolves to, an address that is not public`;
+    const explanation = `${host} is, or resolves to, an address that is not public`;
     return failed(error.literal ? 'permanent' : 'transient', 'blocked_address', explanation);
   }
   if (error instanceof RequestTimeoutError) {
-    return failed('transient', 'timeout', `ETIMEDOUT ${host} did not answer within ${SEND_TIMEOUT_MS / 1000} s`);
+    return failed('transient', 'timeout', `${host} did not respond within ${SEND_TIMEOUT_MS / 1000} s`);
   }
   if (error instanceof CircuitOpenError) {
     const explanation = `The circuit of ${host} is open`;
@@ -28,29 +30,44 @@ const failedRequest = (error: unknown, host: string): Failure => {
     });
   }
   const code = errorCode(error);
-  return failed('transient', 'network_error', `${code ?? 'ERROR'} while sending to ${host}`, { code });
+  return failed('transient', 'network_error', `Sending to ${host} failed: ${networkErrorText(code)}`, { code });
+};
+
+/** The parts of a request that a type sets, and the secrets in it that a failed response may repeat. */
+type TypeRequest = Pick<HttpPost, 'url' | 'headers' | 'body' | 'readBody'> & { secrets: readonly string[] };
+
+/** Returns the secrets in a URL: its credentials, and its host unless tenants may see it. */
+const secretsIn = ({ username, password, host, hostname }: URL, isHostHidden: boolean): string[] => {
+  const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
+  const authorization = `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`;
+  // Without a password, the user is an API key.
+  const credentials = username === '' && password === '' ? [] : [authorization, secret || user];
+  return [...credentials, ...(isHostHidden ? [host, hostname] : [])];
 };
 
 /**
- * Sends an alert with one request and the headers of its trace, and maps the response to an outcome. Never throws. A test, which has no notification
- * ID, and a heartbeat have no circuit: they must neither be affected by failing alerts nor postpone alerts.
+ * Sends an alert with one request and the headers of its trace, and maps the response to an outcome. Never throws. A
+ * test, which has no notification ID, and a heartbeat have no circuit: they must neither be affected by failing alerts nor postpone alerts.
  *
- * @param host the destination's name in explanations; tenants must not see the operators' endpoints
+ * @param hiddenHost the destination's name in explanations; tenants must not see the operators' endpoints
  */
 export const sendByHttp = async (
   responses: HttpResponses,
   http: HttpClient,
   alert: Pick<Alert, 'event' | 'trace' | 'notificationId' | 'mayHaveArrived' | 'timeLeft'>,
-  request: Pick<HttpPost, 'url' | 'headers' | 'body' | 'readBody'>,
-  host: string = request.url.host,
+  { secrets, ...request }: TypeRequest,
+  hiddenHost?: string,
 ): Promise<AttemptOutcome> => {
   const { event, trace, notificationId, timeLeft } = alert;
   const headers = { ...request.headers, ...trace?.headers };
   const circuitTenant = notificationId === undefined || isHeartbeat(event) ? undefined : event.tenant_id;
   try {
     const response = await http.post({ ...request, headers, timeoutMs: sendTimeoutMs(timeLeft), circuitTenant });
-    return httpOutcome(responses, response, Date.now(), alert);
+    const outcome = httpOutcome(responses, response, Date.now(), alert);
+    if (outcome.result === 'delivered') return outcome;
+    const hidden = [...secrets, ...secretsIn(request.url, hiddenHost !== undefined)];
+    return { ...outcome, responseText: responseText(response.body, hidden) };
   } catch (error) {
-    return failedRequest(error, host);
+    return failedRequest(error, hiddenHost ?? request.url.host);
   }
 };

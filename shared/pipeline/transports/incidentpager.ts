@@ -41,7 +41,7 @@ export const createPagerTransport =
     const url = new URL(tenantEndpoint ?? endpoint);
     const { responses, content } = requestOf(alert, serviceKey, url);
     const headers = { 'content-type': 'application/json', 'user-agent': 'monitoring-notifications/1' };
-    const request = { url, headers, body: JSON.stringify(content) };
+    const request = { url, headers, body: JSON.stringify(content), secrets: [serviceKey] };
     return tenantEndpoint === undefined
       ? sendByHttp(responses, direct, alert, request, 'the incident pager')
       : sendByHttp(responses, guarded, alert, request);

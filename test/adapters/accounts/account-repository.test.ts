@@ -6,6 +6,7 @@ import { limitNames } from '../../../shared/contracts/tenant-limits.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withConflicts, withLostResponse, withRejections } from '../../support/dynamodb-faults.ts';
+import { tenantLimits } from '../../support/tenant-limits.ts';
 
 const { client, connect } = useDatabase();
 
@@ -19,6 +20,16 @@ const setUp = (database = client) => {
     now += seconds * 1_000;
   };
   return { advance, accounts: createAccountRepository(database, 'accounts', () => now) };
+};
+
+/** An audit, and the attributes that its entries name. */
+const recordChanges = () => {
+  const recorded: unknown[] = [];
+  const recording: Audit = (change) => {
+    recorded.push(change.changed);
+    return audit(change);
+  };
+  return { recorded, recording };
 };
 
 describe('the webhook credentials of a tenant', () => {
@@ -53,25 +64,16 @@ describe('the webhook credentials of a tenant', () => {
 });
 
 describe('the limits of a tenant', () => {
-  const settings = {
-    notificationsPerTenant: 1,
-    testsPerTenantPerDay: 2,
-    redeliveriesPerTenantPerDay: 3,
-    emailsPerTenantPerDay: 4,
-    smsPerTenantPerDay: 5,
-    managedPerTenantPerDay: 6,
-  };
-
   it.each(limitNames)('have the override of %s until the setting is restored', async (name) => {
     const [tenant, other] = [newTenant(), newTenant()];
-    const limit = (of: string) => setUp().accounts.limit(name, settings)(of);
+    const limit = (of: string) => setUp().accounts.limit(name, tenantLimits)(of);
     const { accounts } = setUp();
-    expect(await limit(tenant)).toBe(settings[name]);
+    expect(await limit(tenant)).toBe(tenantLimits[name]);
     await accounts.changeLimits(tenant, { [name]: 100 }, audit);
     expect(await accounts.describe(tenant)).toMatchObject({ limits: { [name]: 100 } });
-    expect([await limit(tenant), await limit(other)]).toEqual([100, settings[name]]);
+    expect([await limit(tenant), await limit(other)]).toEqual([100, tenantLimits[name]]);
     await accounts.changeLimits(tenant, { [name]: undefined }, audit);
-    expect(await limit(tenant)).toBe(settings[name]);
+    expect(await limit(tenant)).toBe(tenantLimits[name]);
   });
 
   it('keep what concurrent changes of other limits set', async () => {
@@ -87,7 +89,7 @@ describe('the limits of a tenant', () => {
     const database = connect();
     const counts = countRequests(database);
     const { accounts, advance } = setUp(database);
-    const limitOf = accounts.limit('smsPerTenantPerDay', settings);
+    const limitOf = accounts.limit('smsPerTenantPerDay', tenantLimits);
     await Promise.all([limitOf(tenant), accounts.webhookCredentials(tenant)]);
     await setUp().accounts.changeLimits(tenant, { smsPerTenantPerDay: 7 }, audit);
     advance(59);
@@ -99,7 +101,7 @@ describe('the limits of a tenant', () => {
 
   it('are read again after a read that failed', async () => {
     const failing = withRejections(connect(), 'GetItemCommand', 1);
-    const limitOf = setUp(failing).accounts.limit('smsPerTenantPerDay', settings);
+    const limitOf = setUp(failing).accounts.limit('smsPerTenantPerDay', tenantLimits);
     await expect(limitOf(newTenant())).rejects.toThrow();
     expect(await limitOf(newTenant())).toBe(5);
   });
@@ -119,6 +121,21 @@ describe('the shadow mode of a tenant', () => {
     expect(await shadowedAt([from_ms - 1, from_ms, from_ms + 4, from_ms + 5])).toEqual([false, true, true, false]);
     await setUp().accounts.setShadow(tenant, undefined, audit);
     expect(await shadowedAt([from_ms])).toEqual([false]);
+  });
+
+  it('still applies to the events of a period that is over, after it started again and was removed', async () => {
+    const tenant = newTenant();
+    const { accounts, advance } = setUp();
+    await accounts.setShadow(tenant, { from_ms: START, until_ms: START + 5_000 }, audit);
+    advance(9);
+    for (const again of [{ from_ms: START + 60_000 }, undefined]) {
+      await accounts.setShadow(tenant, again, audit);
+      expect(await setUp().accounts.isShadowed(tenant, START + 4_999)).toBe(true);
+      expect(await setUp().accounts.isShadowed(tenant, START + 5_000)).toBe(false);
+    }
+    advance(31 * 86_400);
+    await accounts.setShadow(tenant, undefined, audit);
+    expect(await setUp().accounts.isShadowed(tenant, START)).toBe(false);
   });
 
   it('is described until it is over', async () => {
@@ -188,11 +205,7 @@ describe('a change to an account', () => {
   it('writes and records only attributes that differ', async () => {
     const tenant = newTenant();
     const { accounts } = setUp();
-    const recorded: unknown[] = [];
-    const recording: Audit = (change) => {
-      recorded.push(change.changed);
-      return audit(change);
-    };
+    const { recorded, recording } = recordChanges();
     await accounts.update(tenant, both, recording);
     for (const changes of [{}, both, { ...both, webhook_token: 'other-token' }]) {
       await accounts.update(tenant, changes, recording);
@@ -204,11 +217,7 @@ describe('a change to an account', () => {
   it('removes the fallback notifications with an empty list, and records that once', async () => {
     const tenant = newTenant();
     const { accounts } = setUp();
-    const recorded: unknown[] = [];
-    const recording: Audit = (change) => {
-      recorded.push(change.changed);
-      return audit(change);
-    };
+    const { recorded, recording } = recordChanges();
     for (const escalation_notifications of [[], ['a', 'b'], ['a', 'b'], [], []]) {
       await accounts.update(tenant, { escalation_notifications }, recording);
     }

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import tls from 'node:tls';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
@@ -57,12 +58,28 @@ describe('the HTTP client', () => {
     });
   });
 
-  it('returns the body only with readBody', async () => {
+  it('returns the body of a 2xx response only with readBody', async () => {
     const { url } = await startHttp(respondWith(200, {}, '{"result":"success"}'));
     expect(await client().post({ url: url(), ...message })).toMatchObject({ body: '' });
     expect(await client().post({ url: url(), ...message, readBody: true })).toMatchObject({
       body: '{"result":"success"}',
     });
+  });
+
+  it.each([301, 404, 500])('returns the body of a response with the status %i', async (status) => {
+    const { url } = await startHttp(respondWith(status, {}, 'why'));
+    expect(await client().post({ url: url(), ...message })).toMatchObject({ status, body: 'why' });
+  });
+
+  it.each([
+    ['never ends', () => undefined],
+    ['is reset', (socket: Socket) => socket.resetAndDestroy()],
+  ])('returns the status of a failed response whose body %s', async (_, end) => {
+    const { url } = await startTcp((socket) =>
+      socket.write('HTTP/1.1 503 No\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nstart\r\n', () => end(socket)),
+    );
+    const request = { url: url(), ...message, timeoutMs: 1_000 };
+    expect(await client().post(request)).toEqual({ status: 503, retryAfter: undefined, body: '' });
   });
 
   it('ignores interim responses', async () => {

@@ -29,13 +29,18 @@ const send = (
     resolve: async () => [{ address: ADDRESS, family: 4 }],
   });
   const alert = { event: alarmEvent(), timeLeft: () => timeoutMs + TIME_TO_RECORD_MS };
-  return sendByHttp(webhookResponses, http, alert, { url: new URL(url), headers: {}, body: '{}' });
+  return sendByHttp(webhookResponses, http, alert, { url: new URL(url), headers: {}, body: '{}', secrets: ['secret'] });
 };
 
 it('adds the headers of the trace to those of the type', async () => {
   const post = vi.fn(async (_request: HttpPost) => ({ status: 200, retryAfter: undefined, body: '' }));
   const alert = { event: alarmEvent(), timeLeft: () => 30_000 };
-  const request = { url: new URL('https://hooks.example.com'), headers: { 'user-agent': 'test' }, body: '{}' };
+  const request = {
+    url: new URL('https://hooks.example.com'),
+    headers: { 'user-agent': 'test' },
+    body: '{}',
+    secrets: [],
+  };
   const trace = { id: TRACE_ID, headers: traceFields };
   await sendByHttp(webhookResponses, { post }, { ...alert, trace }, request);
   await sendByHttp(webhookResponses, { post }, { ...alert, trace: { id: TRACE_ID } }, request);
@@ -53,7 +58,7 @@ const failures: [condition: string, run: () => Promise<AttemptOutcome>, expected
       result: 'transient',
       reason: 'network_error',
       code: 'ECONNREFUSED',
-      explanation: expect.stringMatching(/^ECONNREFUSED while sending to hooks/),
+      explanation: expect.stringMatching(/^Sending to hooks.* failed: connection refused$/),
     },
   ],
   [
@@ -63,7 +68,7 @@ const failures: [condition: string, run: () => Promise<AttemptOutcome>, expected
       result: 'transient',
       reason: 'network_error',
       code: 'ECONNRESET',
-      explanation: expect.stringMatching(/^ECONNRESET while sending to hooks/),
+      explanation: expect.stringMatching(/^Sending to hooks.* failed: the connection was reset$/),
     },
   ],
   [
@@ -72,13 +77,17 @@ const failures: [condition: string, run: () => Promise<AttemptOutcome>, expected
     {
       result: 'transient',
       reason: 'timeout',
-      explanation: expect.stringMatching(/^ETIMEDOUT hooks.* did not answer/),
+      explanation: expect.stringMatching(/^hooks.* did not respond within 15 s$/),
     },
   ],
   [
     'the host resolves to a private address',
     async () => send(80, { allowed: [] }),
-    { result: 'transient', reason: 'blocked_address', explanation: expect.stringMatching(/^EGRESS_REFUSED hooks/) },
+    {
+      result: 'transient',
+      reason: 'blocked_address',
+      explanation: expect.stringMatching(/^hooks.* an address that is not public$/),
+    },
   ],
   [
     'the response is not HTTP',
@@ -86,21 +95,26 @@ const failures: [condition: string, run: () => Promise<AttemptOutcome>, expected
     {
       result: 'transient',
       reason: 'network_error',
-      explanation: expect.stringMatching(/^HPE_\w+ while sending to hooks/),
+      explanation: expect.stringMatching(/ failed: the response is not valid HTTP$/),
     },
   ],
   [
     'the server does not support TLS',
     async () => send((await startHttp(respondWith(200))).port, { scheme: 'https' }),
-    { result: 'transient', reason: 'network_error', explanation: expect.stringMatching(/^\w+ while sending to hooks/) },
+    {
+      result: 'transient',
+      reason: 'network_error',
+      explanation: expect.stringMatching(/ failed: the TLS handshake failed$/),
+    },
   ],
   [
     'the status is 500',
-    async () => send((await startHttp(respondWith(500, {}, 'secret response'))).port),
+    async () => send((await startHttp(respondWith(500, {}, 'The secret is wrong'))).port),
     {
       result: 'transient',
       reason: 'http_status',
       explanation: 'Unexpected status code "500". Expected one of: /2[0-9]{2}/',
+      responseText: 'The *** is wrong',
     },
   ],
 ];
@@ -115,7 +129,7 @@ describe('sendByHttp', () => {
     expect(await run()).toMatchObject({ cause: 'destination', ...expected });
   });
 
-  it.each(failures)('does not reveal the resolved address, the URL or the response if %s', async (_, run) => {
+  it.each(failures)('does not reveal the resolved address, the URL or a secret if %s', async (_, run) => {
     expect(JSON.stringify(await run())).not.toMatch(/127\.0\.0|secret/);
   });
 
@@ -124,8 +138,24 @@ describe('sendByHttp', () => {
     expect(await send(80, { allowed: [], url })).toMatchObject({
       result: 'permanent',
       reason: 'blocked_address',
-      explanation: 'EGRESS_REFUSED 169.254.169.254 is, or resolves to, an address that is not public',
+      explanation: '169.254.169.254 is, or resolves to, an address that is not public',
     });
+  });
+
+  it('masks the password of the URL, and the host of an operators’ endpoint', async () => {
+    const post = vi.fn(async ({ url }: HttpPost) => ({ status: 500, retryAfter: undefined, body: `No: ${url.href}` }));
+    const alert = { event: alarmEvent(), timeLeft: () => 30_000 };
+    const request = {
+      url: new URL('https://me:pass%20word@hooks.example.com:8443/'),
+      headers: {},
+      body: '{}',
+      secrets: [],
+    };
+    const texts = [undefined, 'the feed'].map(async (hiddenHost) => {
+      const outcome = await sendByHttp(webhookResponses, { post }, alert, request, hiddenHost);
+      return outcome.result === 'delivered' ? undefined : outcome.responseText;
+    });
+    expect(await Promise.all(texts)).toEqual(['No: https://me:***@hooks.example.com:8443/', 'No: https://me:***@***/']);
   });
 
   it('returns the Retry-After of the destination', async () => {
@@ -143,6 +173,7 @@ describe('sendByHttp', () => {
       url: new URL('https://a.example.com/'),
       headers: {},
       body: '{}',
+      secrets: [],
     });
     expect(post.mock.calls[0]?.[0].circuitTenant).toBe(circuitTenant);
   });

@@ -1,0 +1,118 @@
+import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { describe, expect, it } from 'vitest';
+import type { Audit } from '../../../shared/adapters/audits/audit-log.ts';
+import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
+import { audit } from '../../support/audit.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
+import { countRequests } from '../../support/dynamodb-faults.ts';
+import { webhookNotification } from '../../support/notifications.ts';
+
+const { client, connect } = useDatabase();
+const DAY_MS = 86_400_000;
+
+let tenants = 0;
+
+const setUp = (database = client) => {
+  const tenant = `tenant${tenants++}`;
+  let nowMs = Date.UTC(2026, 0, 1);
+  const notifications = createNotificationRepository(database, 'notifications', () => nowMs);
+  let entries = 0;
+  const counted: Audit = (change) => {
+    entries++;
+    return audit(change);
+  };
+  return {
+    tenant,
+    notifications,
+    entries: () => entries,
+    advance: (ms: number) => {
+      nowMs += ms;
+    },
+    create: (key: string | undefined, body = '{}', limit = 1_000, owner = tenant) =>
+      notifications.create(owner, webhookNotification(), counted, limit, key === undefined ? undefined : { key, body }),
+    count: async (owner = tenant) => {
+      const input = {
+        TableName: 'notifications',
+        KeyConditionExpression: 'pk = :pk',
+        ExpressionAttributeValues: { ':pk': `notification#${owner}` },
+      };
+      return (await client.send(new QueryCommand(input))).Count;
+    },
+  };
+};
+
+const reused = { type: 'idempotencyKeyReused' };
+
+describe('a notification that is created with an idempotency key', () => {
+  it('is created once, also if requests with the key are concurrent', async () => {
+    const { create, count } = setUp();
+    const ids = await Promise.all(Array.from({ length: 8 }, () => create('k')));
+    expect(new Set([...ids, await create('k')]).size).toBe(1);
+    expect(await count()).toBe(1);
+  });
+
+  it('is returned although the tenant is at its limit, and leaves one audit entry', async () => {
+    const { create, entries } = setUp();
+    const id = await create('k', '{}', 1);
+    expect(await create('k', '{}', 1)).toBe(id);
+    await expect(create('other', '{}', 1)).rejects.toMatchObject({ type: 'forbiddenError' });
+    expect(entries()).toBe(1);
+  });
+
+  it('is returned to both of two requests that are concurrent at the limit', async () => {
+    const { create } = setUp();
+    const ids = await Promise.all([create('k', '{}', 1), create('k', '{}', 1)]);
+    expect(new Set(ids).size).toBe(1);
+  });
+
+  it('is never returned for another body, key or tenant', async () => {
+    const { create, tenant, count } = setUp();
+    const first = await create('k', 'a');
+    await expect(create('k', 'b')).rejects.toMatchObject(reused);
+    const ids = [first, await create('K', 'a'), await create('k', 'b', 1_000, `${tenant}#k`)];
+    expect(new Set(ids).size).toBe(3);
+    expect(await count()).toBe(2);
+    const results = await Promise.allSettled([create('x', 'a'), create('x', 'b')]);
+    expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    expect(results).toContainEqual({ status: 'rejected', reason: expect.objectContaining(reused) });
+  });
+
+  it('is returned for 24 hours; then the key is free, even if its item is not deleted', async () => {
+    const { create, advance } = setUp();
+    const first = await create('k', 'a');
+    advance(DAY_MS - 1_000);
+    expect(await create('k', 'a')).toBe(first);
+    advance(1_000);
+    const second = await create('k', 'b');
+    expect(second).not.toBe(first);
+    expect(await create('k', 'b')).toBe(second);
+  });
+
+  it('is still returned after it was deleted', async () => {
+    const { create, notifications, tenant, count } = setUp();
+    const id = await create('k');
+    await notifications.delete({ tenant, id }, audit);
+    expect(await create('k')).toBe(id);
+    expect(await count()).toBe(0);
+  });
+
+  it('stores neither the key nor the body', async () => {
+    const { create, tenant } = setUp();
+    await create('marker-key', 'marker-body');
+    const input = {
+      TableName: 'notifications',
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': `idempotency#${tenant}` },
+    };
+    const { Items } = await client.send(new QueryCommand(input));
+    expect(Items).toHaveLength(1);
+    expect(JSON.stringify(Items)).not.toContain('marker');
+  });
+});
+
+it('a notification that is created without an idempotency key needs no additional request', async () => {
+  const database = connect();
+  const requests = countRequests(database);
+  await setUp(database).create(undefined);
+  expect(requests).toMatchObject({ GetItemCommand: 1, TransactWriteItemsCommand: 1 });
+});

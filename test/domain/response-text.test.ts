@@ -1,0 +1,76 @@
+import fc from 'fast-check';
+import { escape as escapeHtml } from 'html-escaper';
+import { describe, expect, it } from 'vitest';
+import { responseText } from '../../shared/domain/response-text.ts';
+
+const SECRET = 'tok/en+ "1" & <2> \'3\'';
+const BASIC = `Basic ${Buffer.from('me:pass word').toString('base64')}`;
+
+describe('the text of a failed response', () => {
+  it.each([
+    ['', undefined],
+    [' \r\n\u0000\u200b ', undefined],
+    ['{\n  "error": "invalid_auth"\n}', '{ "error": "invalid_auth" }'],
+    ['\u202eno\u0007 such\tchannel', 'no such channel'],
+    ['😀'.repeat(300), '😀'.repeat(256)],
+  ])('of the body %j is its first 256 printable characters on one line', (body, text) => {
+    expect(responseText(body, [])).toBe(text);
+  });
+
+  it.each([
+    ['as it is', SECRET],
+    ['in another case', SECRET.toUpperCase()],
+    ['in JSON', JSON.stringify(SECRET).slice(1, -1)],
+    ['in JSON with escaped slashes', JSON.stringify(SECRET).slice(1, -1).replaceAll('/', '\\/')],
+    ['in a URL', encodeURIComponent(SECRET)],
+    ['in a form', encodeURIComponent(SECRET).replaceAll('%20', '+')],
+    ['in JSON of Go', String.raw`tok/en+ \"1\" \u0026 \u003c2\u003e '3'`],
+    ['in JSON of .NET', String.raw`tok/en\u002B \u00221\u0022 \u0026 \u003C2\u003E \u00273\u0027`],
+    ['in HTML', escapeHtml(SECRET)],
+    ['in HTML of Go', 'tok/en+ &#34;1&#34; &amp; &lt;2&gt; &#39;3&#39;'],
+    ['in HTML of Python', 'tok/en+ &quot;1&quot; &amp; &lt;2&gt; &#x27;3&#x27;'],
+    ['in HTML of PHP', 'tok/en+ &quot;1&quot; &amp; &lt;2&gt; &#039;3&#039;'],
+    ['in UTF-16', Buffer.from(SECRET, 'utf16le').toString()],
+    ['with invisible characters', [...SECRET].join('\u200b')],
+  ])('masks a secret %s', (_, repeated) => {
+    expect(responseText(`Wrong: ${repeated}!`, [SECRET])).toBe('Wrong: ***!');
+  });
+
+  it.each([
+    ['Bearer abcdef', 'abcdef'],
+    [BASIC, BASIC.slice('Basic '.length)],
+    [BASIC, 'me:pass word'],
+    [BASIC, 'pass word'],
+    [`Basic ${Buffer.from('abcdef:').toString('base64')}`, 'abcdef'],
+    ['whsec_c2VjcmV0', 'c2VjcmV0'],
+    [BASIC, BASIC.slice('Basic '.length).replaceAll('=', '')],
+    ['theme=dark; session=abcdef12', 'abcdef12'],
+    ['HMAC id=key1, signature="abcdef12"', 'abcdef12'],
+  ])('masks the credentials of %s: %s', (secret, repeated) => {
+    expect(responseText(`Wrong: ${repeated}!`, [secret])).toBe('Wrong: ***!');
+  });
+
+  it('contains no part of a secret at the end of a cut body', () => {
+    const secret = 's'.repeat(1_024);
+    for (const length of [16_384 - 300, 16_384 - 1_000]) {
+      const body = `${'\u200b'.repeat(length)}${secret.slice(0, 500)}${'\u200b'.repeat(5_000)}`;
+      expect(responseText(body, [secret])).toBeUndefined();
+    }
+  });
+
+  it('contains a secret of a body of any length neither whole nor cut by its own length', () => {
+    const secret = 'x7Qp-'.repeat(10);
+    fc.assert(
+      fc.property(fc.string({ maxLength: 600 }), fc.nat({ max: 20_000 }), (text, offset) => {
+        const found = responseText(`${' '.repeat(offset)}${text}${secret}${text}`, [secret]) ?? '';
+        expect(found).not.toContain('x7Qp-x7Qp');
+        expect([...found].length).toBeLessThanOrEqual(256);
+      }),
+    );
+  });
+
+  it('takes time linear in the body: 20 secrets of 800 characters in 64 KB', () => {
+    const secrets = Array.from({ length: 20 }, (_, index) => `${'a'.repeat(799)}${index}`);
+    expect(responseText('a'.repeat(65_536), secrets)).toMatch(/^a{256}$/);
+  });
+});
