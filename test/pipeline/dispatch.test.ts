@@ -557,6 +557,16 @@ describe('the number of received events', () => {
     expect(printedMetrics()).toMatchObject({ events_received: 2 });
   });
 
+  it('counts a large event once, when it is deferred', async () => {
+    const { dispatch } = setUp({}, { sendMs: 10_000 });
+    const large = (count: string) =>
+      received(eventMessage(['large'], { messageId: 'large', paddingBytes: 100_000 }), count);
+    await dispatch({ Records: [received(eventMessage(['small']), '2'), large('1')] });
+    expect(printedMetrics()).toMatchObject({ deferred: 1, events_received: 1 });
+    await dispatch({ Records: [large('2')] });
+    expect(metricLines().filter((line) => 'events_received' in line)).toHaveLength(1);
+  });
+
   it('counts neither events that return, nor continuations, nor invalid events', async () => {
     const first = setUp({ errorOf: (id) => (id === 'nt1' ? new Error('no response') : undefined) });
     await first.dispatch({ Records: [received(eventMessage(notificationIds(3)), '2')] });

@@ -168,8 +168,12 @@ export const createSender = (
 
   const emitBatchMetrics = (results: readonly MessageResult[]): void => {
     const { delivered: _, ...outcomes } = tally(results.map(({ settled }) => settled.outcome));
-    const unprocessed = results.filter(({ settled }) => settled.outcome === 'internal_error');
-    const unrecorded = results.filter(({ settled }) => settled.outcome === 'unrecorded' && !settled.isTenantThrottled);
+    const unprocessed = results.filter(
+      ({ settled }) => settled.outcome === 'internal_error' || settled.isLockNotAdvanced,
+    );
+    const unrecorded = results.filter(
+      ({ settled }) => settled.outcome === 'unrecorded' && !settled.isTenantThrottled && !settled.isLockNotAdvanced,
+    );
     emitMetrics(
       {
         ...outcomes,
