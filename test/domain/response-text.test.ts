@@ -41,6 +41,8 @@ describe('the text of a failed response', () => {
     [BASIC, BASIC.slice('Basic '.length)],
     [BASIC, 'me:pass word'],
     [BASIC, 'pass word'],
+    [`Basic ${Buffer.from('abcdef:').toString('base64')}`, 'abcdef'],
+    ['whsec_c2VjcmV0', 'c2VjcmV0'],
     [BASIC, BASIC.slice('Basic '.length).replaceAll('=', '')],
     ['theme=dark; session=abcdef12', 'abcdef12'],
     ['HMAC id=key1, signature="abcdef12"', 'abcdef12'],
