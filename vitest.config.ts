@@ -92,8 +92,7 @@ const everyRelease = [
     ...waiting,
   }),
   // Outages over hours of simulated time. A step ends when the stack is idle, so nothing else runs at the same time.
-  // In one of eight runs an alarm fired a second time, and the cause is not known yet.
-  project({ name: 'drills', include: drills, retry: 1, sequence: { groupOrder: 3 } }),
+  project({ name: 'drills', include: drills, sequence: { groupOrder: 3 } }),
   project({
     name: 'browser',
     include: ['test/browser/**/*.test.ts'],

@@ -28,6 +28,6 @@ export const handler = endpoint(
   async ({ webhook_request, ...destination }, caller) => {
     const target = { ...destination, webhookRequest: serializeRequest(webhook_request) };
     const record = () => audits.record(caller, { action: 'test-new-notification' });
-    return ok(await runTest(caller.tenant, target, record));
+    return ok(await runTest(caller.tenant, Promise.resolve(target), record));
   },
 );

@@ -28,9 +28,12 @@ export const handler = endpoint(
   (request) => ({ id: pathParameter(request, 'notificationId'), state: parseTestState(query(request)) }),
   async ({ id, state }, caller) => {
     const { tenant } = caller;
-    const destination = await notifications.targets([{ tenant, id }]).find({ tenant, id });
-    if (!destination) throw notFound('The notification');
+    const readDestination = async () => {
+      const target = await notifications.targets([{ tenant, id }]).find({ tenant, id });
+      if (!target) throw notFound('The notification');
+      return { ...target, state };
+    };
     const record = () => audits.record(caller, { action: 'test-notification', target_id: id });
-    return ok(await runTest(tenant, { ...destination, state }, record));
+    return ok(await runTest(tenant, readDestination(), record));
   },
 );

@@ -5,7 +5,7 @@ import { serializeBody } from '../../shared/contracts/message-body.ts';
 import type { DeliveryStatus } from '../../shared/contracts/outcomes.ts';
 import { inBatches } from '../../shared/domain/in-batches.ts';
 import { testEvent } from '../../shared/domain/test-event.ts';
-import { OperationError } from './errors.ts';
+import { errorSummary, OperationError } from './errors.ts';
 import { recordsOfEvents } from './event-deliveries.ts';
 import type { Session } from './session.ts';
 
@@ -27,8 +27,9 @@ export type LoadResult = {
   /** How long sending took. */
   seconds: number;
   sent: number;
-  /** Events that SQS did not accept. */
+  /** Events that SQS did not accept, and why. */
   not_accepted: number;
+  errors: string[];
   /** The number of deliveries by status; `pending` also counts those that have no record yet. */
   deliveries: Partial<Record<DeliveryStatus, number>>;
   latency_ms: { p50: number; p99: number; max: number } | null;
@@ -55,15 +56,21 @@ const loadEvent = ({ tenant, id }: Load, number: number, nowMs: number): AlarmEv
   };
 };
 
-/** Sends up to ten events. @returns the IDs of those that SQS accepted, with the time before the request */
+/**
+ * Sends up to ten events.
+ *
+ * @param onError called with why SQS did not accept some
+ * @returns the IDs of those that it accepted, with the time before the request
+ */
 const sendBatch = async (
   { sqs, deployment }: Session,
   load: Load,
   numbers: readonly number[],
+  onError: (error: string) => void,
 ): Promise<[eventId: string, sentAtMs: number][]> => {
   const sentAtMs = Date.now();
   const events = numbers.map((number) => loadEvent(load, number, sentAtMs));
-  const { Successful = [] } = await sqs.send(
+  const { Successful = [], Failed = [] } = await sqs.send(
     new SendMessageBatchCommand({
       QueueUrl: deployment.outputs.QueueUrls['alarm-events'].queue,
       Entries: events.map((event, index) => ({
@@ -73,28 +80,42 @@ const sendBatch = async (
       })),
     }),
   );
+  for (const { Code, Message } of Failed) onError([Code, Message].filter(Boolean).join(': '));
   return Successful.flatMap(({ Id }): [string, number][] => {
     const event = events[Number(Id)];
     return event ? [[event.event_id, sentAtMs]] : [];
   });
 };
 
-/** Sends at a steady rate without waiting for responses. @returns the times of accepted events by ID, and the duration */
+/**
+ * Sends at a steady rate without waiting for responses.
+ *
+ * @returns the times of accepted events by ID, the duration, and why SQS did not accept others
+ */
 const sendAll = async (session: Session, load: Load, onProgress: (text: string) => void) => {
   const total = load.perSecond * load.seconds;
   const startMs = performance.now();
   const requests: ReturnType<typeof sendBatch>[] = [];
+  const errors = new Set<string>();
+  const onError = (error: string) => errors.add(error);
   const elapsedSeconds = (): number => (performance.now() - startMs) / 1_000;
   for (let sent = 0; sent < total; await sleep(50)) {
     const due = Math.min(total, Math.floor(elapsedSeconds() * load.perSecond) + 1);
     const numbers = Array.from({ length: due - sent }, (_, index) => sent + index);
     for (const batch of inBatches(numbers, MAX_ENTRIES)) {
-      requests.push(sendBatch(session, load, batch).catch(() => []));
+      const request = sendBatch(session, load, batch, onError);
+      requests.push(
+        request.catch((error: unknown) => {
+          onError(errorSummary(error));
+          return [];
+        }),
+      );
     }
     sent = due;
     onProgress(`Sent ${sent} of ${total} events.`);
   }
-  return { sentAtMs: new Map((await Promise.all(requests)).flat()), seconds: elapsedSeconds() };
+  const sentAtMs = new Map((await Promise.all(requests)).flat());
+  return { sentAtMs, seconds: elapsedSeconds(), errors: [...errors] };
 };
 
 /** Returns a percentile by nearest rank of sorted values. */
@@ -113,7 +134,7 @@ export const runLoad = async (
   onProgress: (text: string) => void,
 ): Promise<LoadResult> => {
   await assertTestNotification(session, load);
-  const { sentAtMs, seconds } = await sendAll(session, load, onProgress);
+  const { sentAtMs, seconds, errors } = await sendAll(session, load, onProgress);
   const pending = new Set(sentAtMs.keys());
   const deliveries: LoadResult['deliveries'] = {};
   const latencies: number[] = [];
@@ -133,6 +154,7 @@ export const runLoad = async (
     seconds,
     sent: load.perSecond * load.seconds,
     not_accepted: load.perSecond * load.seconds - sentAtMs.size,
+    errors,
     deliveries,
     latency_ms:
       sorted.length === 0

@@ -83,12 +83,13 @@ const load = async (id: string, { tenant, rate, seconds }: LoadOptions, command:
   const result = await runLoad(session, { tenant, id, perSecond: rate, seconds }, session.progress.show).finally(
     session.progress.clear,
   );
-  const { sent, not_accepted, deliveries, latency_ms: latency } = result;
+  const { sent, not_accepted, errors, deliveries, latency_ms: latency } = result;
   const counts = Object.entries(deliveries).map(([status, count]) => `${count} ${status}`);
   session.print(
     result,
     [
       `${pluralize(sent, 'event')} in ${result.seconds.toFixed(1)} s, ${not_accepted} not accepted by SQS: ${counts.join(', ') || 'none delivered'}.`,
+      ...errors.map((error) => `SQS: ${error}`),
       ...(latency ? [`Latency: p50 ${latency.p50} ms, p99 ${latency.p99} ms, maximum ${latency.max} ms.`] : []),
     ].join('\n'),
   );

@@ -90,9 +90,9 @@ const show = async (session: Session, month: string): Promise<void> => {
 
 const RIGHT = { align: 'right' } as const;
 
-/** Rounds down, so that 100 % means all. */
+/** Rounds down, so that 100 % means all. Floating-point numbers can be below the exact value. */
 const percent = (share: number | null | undefined): string =>
-  typeof share === 'number' ? `${(Math.floor(share * 10_000) / 100).toFixed(2)} %` : '–';
+  typeof share === 'number' ? `${(Math.floor(share * 10_000 + 1e-6) / 100).toFixed(2)} %` : '–';
 
 const milliseconds = (value: number | null): string => (value === null ? '–' : String(Math.round(value)));
 

@@ -212,7 +212,8 @@ export const findEvents = async (
   const { letters, unread } = await findLetters(session, (letter) => {
     const isTenant = search.tenant === undefined || letter.tenant === search.tenant;
     const ids = [letter.event, letter.producer_message_id, letter.message_id];
-    return isTenant && (ids.includes(id) || deliveries.some(({ event_id }) => event_id === letter.event));
+    const isOf = (record: DeliveryRecord) => record.event_id === letter.event && tenantOf(record) === letter.tenant;
+    return isTenant && (ids.includes(id) || deliveries.some(isOf));
   });
   const ownersOf = (records: readonly DeliveryRecord[]) =>
     records.map((record) => ({ tenant: tenantOf(record), eventId: record.event_id }));

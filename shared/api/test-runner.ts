@@ -32,9 +32,13 @@ export const parseTestState = (query: URLSearchParams): AlarmState | undefined =
   throw badRequest(`state: must be one of ${alarmStates.join(', ')}`);
 };
 
+/** What a test message is sent to, and its state. */
+export type TestDestination = Omit<DeliveryTarget, 'id'> & Pick<TestRequest, 'state'>;
+
 /**
- * Creates the function that sends a test message through the sender of its type, like a real alert. It enforces the tenant's daily limit
- * (docs/decisions/api.md#test-operations). `record` writes the audit entry of the test.
+ * Creates the function that sends a test message through the sender of its type, like a real alert. It enforces the
+ * tenant's daily limit, which it reads while the destination is read (docs/decisions/api.md#test-operations). `record`
+ * writes the audit entry of the test.
  *
  * @throws ServiceError 429 if the limit is reached; 503 if the test cannot be counted or the sender fails
  */
@@ -46,12 +50,8 @@ export const createTestRunner =
     lambda: LambdaClient = createInvokeClient(),
     clock: Clock = Date.now,
   ) =>
-  async (
-    tenant: string,
-    destination: Omit<DeliveryTarget, 'id'> & Pick<TestRequest, 'state'>,
-    record: () => Promise<void>,
-  ): Promise<TestResult> => {
-    const limit = await limitOf(tenant);
+  async (tenant: string, reading: Promise<TestDestination>, record: () => Promise<void>): Promise<TestResult> => {
+    const [limit, destination] = await Promise.all([limitOf(tenant), reading]);
     const isWithinLimit = await counters.count('tests', tenant, 1, limit).catch((error: unknown) => {
       throw unavailable(error);
     });

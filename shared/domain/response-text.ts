@@ -13,13 +13,14 @@ const MIN_PART_LENGTH = 4;
 const MIN_WORD_LENGTH = 8;
 
 /**
- * Returns a secret and its parts: the credentials after an authentication scheme, decoded for Basic (RFC 7617), and the
- * words of values such as cookies.
+ * Returns a secret and its parts: the credentials after an authentication scheme, decoded for Basic (RFC 7617), the key
+ * of a signing secret, and the words of values such as cookies.
  */
 const partsOf = (secret: string): string[] => {
   const [, scheme = '', credentials = ''] = /^(\S+) +(\S.*)$/.exec(secret) ?? [];
   const decoded = /^basic$/i.test(scheme) ? Buffer.from(credentials, 'base64').toString() : '';
-  const parts = [credentials, decoded, decoded.slice(decoded.indexOf(':') + 1)];
+  const [user = ''] = decoded.split(':', 1);
+  const parts = [credentials, decoded, user, decoded.slice(user.length + 1), secret.replace(/^whsec_/, '')];
   const words = secret.split(/[\s,;:="']+/).filter(({ length }) => length >= MIN_WORD_LENGTH);
   return [secret, ...parts.filter(({ length }) => length >= MIN_PART_LENGTH), ...words];
 };
@@ -65,7 +66,7 @@ export const responseText = (body: string, secrets: readonly string[]): string |
   const mask = masking(secrets);
   const source = mask(body.slice(0, MAX_SOURCE_LENGTH));
   const complete = body.length > MAX_SOURCE_LENGTH ? source.slice(0, -UNSAFE_END_LENGTH) : source;
-  // Removing invisible characters can join the parts of a secret.
-  const text = mask(plainLine(complete));
+  // Removing invisible characters can join the parts of a secret. In UTF-16, every second one is NUL.
+  const text = mask(plainLine(complete.replace(/[^\P{Cc}\s]+/gu, '')));
   return [...text].slice(0, MAX_LENGTH).join('').trim() || undefined;
 };

@@ -30,6 +30,7 @@ describe('the text of a failed response', () => {
     ['in HTML of Go', 'tok/en+ &#34;1&#34; &amp; &lt;2&gt; &#39;3&#39;'],
     ['in HTML of Python', 'tok/en+ &quot;1&quot; &amp; &lt;2&gt; &#x27;3&#x27;'],
     ['in HTML of PHP', 'tok/en+ &quot;1&quot; &amp; &lt;2&gt; &#039;3&#039;'],
+    ['in UTF-16', Buffer.from(SECRET, 'utf16le').toString()],
     ['with invisible characters', [...SECRET].join('\u200b')],
   ])('masks a secret %s', (_, repeated) => {
     expect(responseText(`Wrong: ${repeated}!`, [SECRET])).toBe('Wrong: ***!');
@@ -40,6 +41,8 @@ describe('the text of a failed response', () => {
     [BASIC, BASIC.slice('Basic '.length)],
     [BASIC, 'me:pass word'],
     [BASIC, 'pass word'],
+    [`Basic ${Buffer.from('abcdef:').toString('base64')}`, 'abcdef'],
+    ['whsec_c2VjcmV0', 'c2VjcmV0'],
     [BASIC, BASIC.slice('Basic '.length).replaceAll('=', '')],
     ['theme=dark; session=abcdef12', 'abcdef12'],
     ['HMAC id=key1, signature="abcdef12"', 'abcdef12'],

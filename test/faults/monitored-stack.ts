@@ -77,7 +77,11 @@ export const startMonitoredStack = async (settings: Record<string, string> = {},
 
   let evaluatedMinute = Math.floor(now() / MINUTE_MS);
 
-  /** Advances the clock with traffic at each step. Evaluates the alarms at the end of each minute. */
+  /**
+   * Advances the clock with traffic at each step. Evaluates the alarms at the end of each minute. Steps end at whole
+   * multiples of `stepMs`: if the real time that a step takes added up, a minute would pass without a step, and a failure
+   * that continues would have no data points in it.
+   */
   const advanceMinutes = async (
     minutes: number,
     traffic: Traffic = () => undefined,
@@ -86,7 +90,7 @@ export const startMonitoredStack = async (settings: Record<string, string> = {},
     for (let passedMs = 0; passedMs < minutes * MINUTE_MS; passedMs += stepMs) {
       await traffic(passedMs / 1000);
       await idle();
-      await harness.stack.advance(stepMs);
+      await harness.stack.advance(stepMs - (now() % stepMs));
       await idle();
       const minute = Math.floor(now() / MINUTE_MS);
       if (minute > evaluatedMinute) watch.endMinute(queues.values());

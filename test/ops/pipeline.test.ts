@@ -567,6 +567,15 @@ describe('event trace', () => {
     });
   });
 
+  it('shows no dead letter of another tenant’s event with the same ID, by message ID', async () => {
+    const { out } = await ops(['event', 'example', '--notification', accepting]);
+    const { message_id: id } = await send(JSON.stringify({ ...JSON.parse(out), event_id: 'same-id' }));
+    await until(async () => (await deliveriesTo(accepting)).some((each) => each.event === 'same-id'));
+    await sendRaw(JSON.stringify({ event_id: 'same-id', tenant_id: 'globex' }));
+    await until(async () => (await traced('same-id')).length === 2);
+    expect(await traced(id)).toMatchObject([{ tenant: 'acme', dead_letters: [] }]);
+  });
+
   it('shows the escalation of an event that reached nobody', async () => {
     const { out } = await ops(['event', 'example', '--notification', rejecting]);
     const { event_id: id } = await send(JSON.stringify({ ...JSON.parse(out), alarm: { id: 'alEscalated' } }));

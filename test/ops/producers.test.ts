@@ -164,7 +164,14 @@ describe('event load', () => {
     const { code, out } = await ops(`--json event load ${id} --tenant acme --rate 2 --seconds 1`);
     expect([code, JSON.parse(out)]).toEqual([
       1,
-      { sent: 2, not_accepted: 0, deliveries: { failed: 2 }, latency_ms: null, seconds: expect.any(Number) },
+      {
+        sent: 2,
+        not_accepted: 0,
+        errors: [],
+        deliveries: { failed: 2 },
+        latency_ms: null,
+        seconds: expect.any(Number),
+      },
     ]);
   });
 

@@ -6,6 +6,7 @@ import { deliveryColumns } from '../../bin/ops/deliveries.ts';
 import { otherQueueNames, queueNames } from '../../bin/ops/deployment.ts';
 import { timelineColumns } from '../../bin/ops/event-trace.ts';
 import { failureColumns } from '../../bin/ops/failures.ts';
+import { reportColumns } from '../../bin/ops/report.ts';
 import { shortenedIdMatcher, shortenId, truncateText } from '../../bin/ops/shorten.ts';
 import { alarmColumns, outcomeColumns, queueColumns } from '../../bin/ops/status.ts';
 import { type Column, type FormattedTable, formatTable } from '../../bin/ops/table.ts';
@@ -79,6 +80,23 @@ const crashed = deadLetters.map((letter, index) => ({
 const queues = new Map([['retries', { label: `${widest(notificationTypeIds)} retries` }]]);
 
 /** Every table of the command line with the widest realistic data. */
+const day = {
+  date: '2026-11-22',
+  deliveries_planned: 12_345_678,
+  deliveries_delivered: 12_345_678,
+  deliveries_failed: 12_345_678,
+  deliveries_superseded: 12_345_678,
+  deliveries_cancelled: 12_345_678,
+  deliveries_repeated: 12_345_678,
+  shares: [
+    { within_seconds: 10, share: 0.57 },
+    { within_seconds: 60, share: 0.99999 },
+    { within_seconds: 300, share: 1 },
+  ],
+  p50_ms: 123_456,
+  p99_ms: 1_234_567,
+};
+
 const tables: [name: string, format: (maxWidth: number) => FormattedTable][] = [
   ['deliveries', (width) => formatTable(deliveries, deliveryColumns(deliveries), width)],
   [
@@ -156,6 +174,7 @@ const tables: [name: string, format: (maxWidth: number) => FormattedTable][] = [
         width,
       ),
   ],
+  ['days of a report', (width) => formatTable([day], reportColumns, width)],
   [
     'alarms',
     (width) =>
@@ -179,6 +198,11 @@ const tables: [name: string, format: (maxWidth: number) => FormattedTable][] = [
       ),
   ],
 ];
+
+it('rounds shares of a report down, except for inexact floating-point numbers', () => {
+  const { text } = formatTable([day], reportColumns, Number.POSITIVE_INFINITY);
+  expect(text).toMatch(/ 57\.00 % +99\.99 % +100\.00 % /);
+});
 
 const widths = (text: string) => text.split('\n').map((line) => stringWidth(line));
 

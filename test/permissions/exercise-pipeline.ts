@@ -130,10 +130,11 @@ export const exercisePipeline = async (
     world.lines.some((line) => line.includes(`type=${type}`) && line.includes('conflict=1')),
   );
 
-  // Sends the event to the senders of all types again. Each has a record of its own delivery, and forwards the others.
+  // Sends an event to the sender of each type, which forwards the deliveries of the others.
   for (const type of notificationTypeIds) {
+    const misdirected = newAlarmEvent(client.tenant, ids);
     for (const id of ids) {
-      const MessageBody = deliveryMessage(id, event);
+      const MessageBody = deliveryMessage(id, misdirected);
       await world.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(type), MessageBody }));
     }
   }

@@ -129,7 +129,7 @@ const setUp = (responses: Record<Contact, Response> = { [A]: 'accept', [B]: 'acc
   const deliver = async (database: Database = connect(), body: unknown = firstBody) => {
     timeLeftMs = 20_000;
     const { job, steps } = newJob(database, body, ++receives);
-    const result = await steps.attempt(job, { id, type: 'technicalContactsEmail', details: {} });
+    const result = await steps.attempt(job, Promise.resolve({ id, type: 'technicalContactsEmail', details: {} }));
     const settled = 'outcome' in result ? result : await steps.settle(job, result);
     await steps.reportFailures([{ job, settled }]);
     return settled.outcome;

@@ -262,6 +262,13 @@ describe('dispatch', () => {
     expect(continuations).toEqual([]);
   });
 
+  it('logs the message ID of an event with unknown notifications, which finds the escalation', async () => {
+    const { dispatch } = setUp({ isUnknown: () => true });
+    await dispatch({ Records: [eventMessage(['nt0'], { messageId: 'message' })] });
+    const ids = expect.objectContaining({ message_id: 'message', event_id: expect.any(String), unknown: 1 });
+    expect(logger.warn).toHaveBeenCalledExactlyOnceWith('unknown notifications', ids);
+  });
+
   it('escalates an event once its last notification is found not to exist, after reads that failed', async () => {
     const passes = [['nt1', 'nt2'], ['nt2'], []].map((failing) =>
       setUp({
@@ -555,6 +562,16 @@ describe('the number of received events', () => {
     const { dispatch } = setUp({ errorOf: (id) => (id === 'nt0' ? new Error('no table') : undefined) });
     await dispatch({ Records: [received(eventMessage(['nt0'])), received(eventMessage(['nt1']))] });
     expect(printedMetrics()).toMatchObject({ events_received: 2 });
+  });
+
+  it('counts a large event once, when it is deferred', async () => {
+    const { dispatch } = setUp({}, { sendMs: 10_000 });
+    const large = (count: string) =>
+      received(eventMessage(['large'], { messageId: 'large', paddingBytes: 100_000 }), count);
+    await dispatch({ Records: [received(eventMessage(['small']), '2'), large('1')] });
+    expect(printedMetrics()).toMatchObject({ deferred: 1, events_received: 1 });
+    await dispatch({ Records: [large('2')] });
+    expect(metricLines().filter((line) => 'events_received' in line)).toHaveLength(1);
   });
 
   it('counts neither events that return, nor continuations, nor invalid events', async () => {

@@ -311,7 +311,7 @@ describe('delivery of the events of one incident', () => {
     expect(failureOf(waiting, 1)).toEqual(record);
   });
 
-  it('keeps the lock and returns the message if the lock cannot be advanced after a delivery', async () => {
+  it('keeps the lock, returns the message and counts the delivery if the lock cannot be advanced after it', async () => {
     const { job, run, runWith, transport, visibilityTimeouts, outcomes } = setUp();
     let timeLeftMs = 30_000;
     const changes: Partial<SenderDependencies> = {
@@ -326,9 +326,9 @@ describe('delivery of the events of one incident', () => {
         },
       },
     };
-    expect(outcomes(await runWith(changes, { ...job(NOW_MS), timeLeft: () => timeLeftMs }))).toEqual([
-      'internal_error',
-    ]);
+    const [result] = await runWith(changes, { ...job(NOW_MS), timeLeft: () => timeLeftMs });
+    expect(result?.settled).toMatchObject({ outcome: 'delivered', isReturned: true, isLockNotAdvanced: true });
+    expect(logger.error).toHaveBeenCalledExactlyOnceWith('internal error', expect.anything());
     expect(visibilityTimeouts).toEqual([2]);
     expect(outcomes(await run(job(NOW_MS - 1)))).toEqual(['busy']);
     expect(transport).toHaveBeenCalledTimes(1);

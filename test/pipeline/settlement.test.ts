@@ -8,6 +8,7 @@ import type { NotificationTypeId } from '../../shared/contracts/notification-typ
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { claimedRecord, reasonOf, withAttempt, withNextAttempt } from '../../shared/domain/delivery-record.ts';
+import type { DeliveryTarget } from '../../shared/domain/notification.ts';
 import { newNotificationId, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { createJob, type SettledMessage } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
@@ -24,6 +25,8 @@ const failedMessages = createFailedMessages(client, 'deliveries');
 const NOW_MS = Date.UTC(2026, 0, 1);
 const notice: NoticeContent = { kind: 'failing', subject: 's', paragraphs: [], facts: [] };
 const rejected = failed('permanent', 'rejected', '');
+/** The record of a delivery whose claim was released without an attempt. */
+const unclaimed = { status: 'pending', attempt_count: 0, next_attempt_at_ms: NOW_MS, lease_until_ms: 0 };
 
 beforeEach(() => {
   vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
@@ -73,7 +76,8 @@ const setUp = (
     batch: { unsettled: 1 },
     timeLeft: () => 20_000,
   });
-  const process = () => makeAttempt(job, { id, type, details: {} });
+  const process = (target: Promise<DeliveryTarget | undefined> = Promise.resolve({ id, type, details: {} })) =>
+    makeAttempt(job, target);
   const attempt = async () => {
     const result = await process();
     if ('outcome' in result) throw new Error('There was no attempt.');
@@ -150,11 +154,36 @@ describe('in shadow mode', () => {
     expect(await setUp('managed', sent, { changes, accounts }).deliver()).toMatchObject({ outcome: 'delivered' });
   });
 
-  it('the record does not change if the account cannot be read', async () => {
+  it('nothing is sent if the account cannot be read, and the delivery can be claimed again', async () => {
     const failing = { ...accounts, isShadowed: () => Promise.reject(new Error('no response')) };
-    const { process, record } = setUp('webhook', rejected, { accounts: failing });
+    const { process, transport, record } = setUp('webhook', rejected, { accounts: failing });
     await expect(process()).rejects.toThrow('no response');
-    expect(await record()).toBeUndefined();
+    expect(transport).not.toHaveBeenCalled();
+    expect(await record()).toMatchObject(unclaimed);
+  });
+});
+
+describe('a delivery that is claimed while its target is read', () => {
+  it('can be claimed again if the target cannot be read', async () => {
+    const { process, transport, record } = setUp('webhook', rejected);
+    await expect(process(Promise.reject(new Error('no response')))).rejects.toThrow('no response');
+    expect(transport).not.toHaveBeenCalled();
+    expect(await record()).toMatchObject(unclaimed);
+  });
+
+  it('is forwarded to the sender of its new type, which can claim it', async () => {
+    const { job, process, transport, record, delayed } = setUp('webhook', rejected);
+    const { notification_id: id } = job.body;
+    expect(await process(Promise.resolve({ id, type: 'email', details: {} }))).toEqual({ outcome: 'forwarded' });
+    expect(transport).not.toHaveBeenCalled();
+    expect(delayed).toEqual([{ url: senderQueueUrls.email, waitMs: 0 }]);
+    expect(await record()).toMatchObject(unclaimed);
+  });
+
+  it('is cancelled if its notification was deleted', async () => {
+    const { process, record } = setUp('webhook', rejected);
+    expect(await process(Promise.resolve(undefined))).toEqual({ outcome: 'cancelled' });
+    expect(await record()).toMatchObject({ status: 'cancelled', lease_until_ms: 0 });
   });
 });
 

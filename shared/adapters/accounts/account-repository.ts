@@ -23,6 +23,8 @@ import { FailedConditionsError, retryConflicts, type TransactItem, transact } fr
  */
 export type WebhookCredentials = { token: string; secrets: string[] };
 
+const storedShadow = z.object({ from_ms: z.number(), until_ms: z.optional(z.number()) });
+
 /** The item of an account. */
 const storedAccount = z.object({
   /** Sent with every webhook request. */
@@ -38,7 +40,9 @@ const storedAccount = z.object({
   /** When alerts are summarized, if they are. */
   summaries: z.optional(summaries),
   /** The period of shadow mode, if there is or was one. */
-  shadow: z.optional(z.object({ from_ms: z.number(), until_ms: z.optional(z.number()) })),
+  shadow: z.optional(storedShadow),
+  /** Earlier periods of shadow mode, whose events may still be queued. */
+  ended_shadows: z.optional(z.array(storedShadow)),
 });
 
 /** The limits that differ from the settings of the deployment, each an attribute of the item. */
@@ -54,6 +58,9 @@ const accountKey = (tenant: string) => ({ pk: `account#${tenant}` });
 
 /** How long functions cache an account: a change of credentials or limits takes effect within this time. */
 const CACHE_MS = 60_000;
+
+/** How long an ended period of shadow mode is kept: longer than a message on a queue (4 days) and a dead letter (14). */
+const ENDED_SHADOW_MS = 30 * 86_400_000;
 
 /** How long a replaced secret keeps signing, so that receivers can switch to the new one. */
 const RETIREMENT_MS = 86_400_000;
@@ -292,17 +299,27 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
      * account is cached for a minute.
      */
     async isShadowed(tenant: string, acceptedAtMs: number): Promise<boolean> {
-      const { shadow } = await cached(tenant).account;
-      return shadow !== undefined && covers(shadow, acceptedAtMs);
+      const { shadow, ended_shadows: ended = [] } = await cached(tenant).account;
+      return [...ended, ...(shadow ? [shadow] : [])].some((period) => covers(period, acceptedAtMs));
     },
 
     /** Returns whether shadow mode is on or planned. Not cached. */
     hasShadowMode: async (tenant: string): Promise<boolean> => shadowOf(await read(tenant)) !== undefined,
 
-    /** Sets the period of shadow mode; undefined removes it. @throws UnconfirmedChangeError */
+    /**
+     * Sets the period of shadow mode; undefined removes it. A period that is over stays in force for its events, which may
+     * be queued or dead-lettered.
+     *
+     * @throws UnconfirmedChangeError
+     */
     async setShadow(tenant: string, shadow: Shadow | undefined, audit: Audit): Promise<void> {
+      const { shadow: stored, ended_shadows: earlier = [] } = await read(tenant);
+      const isNeeded = (period: Shadow): boolean => !isOver(period, clock() - ENDED_SHADOW_MS);
+      const replaced = stored && isOver(stored, clock()) ? [stored] : [];
+      const ended = [...earlier, ...replaced].filter(isNeeded);
       const entry = audit({ action: 'update-account', target_id: tenant, changed: ['shadow'] });
-      await transact(client, [setAttributes(tenant, { shadow }), entry]);
+      const changes = { shadow, ended_shadows: ended.length > 0 ? ended : undefined };
+      await transact(client, [setAttributes(tenant, changes), entry]);
     },
 
     /**

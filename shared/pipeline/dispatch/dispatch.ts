@@ -95,9 +95,11 @@ const parseMessage = (
 const isHeartbeatOf = ({ planned }: Pick<MessageResult, 'planned'>): boolean =>
   planned !== undefined && isHeartbeat(planned.event);
 
+const isFirstReceive = ({ attributes }: SQSRecord): boolean => attributes.ApproximateReceiveCount === '1';
+
 /** Returns whether dispatch receives an alarm event for the first time. */
 const isNewEvent = ({ planned, message }: MessageResult): boolean =>
-  planned !== undefined && !planned.isContinuation && message.attributes.ApproximateReceiveCount === '1';
+  planned !== undefined && !planned.isContinuation && isFirstReceive(message);
 
 const isInvalid = (parsed: EventMessage | InvalidMessage): parsed is InvalidMessage => 'invalid' in parsed;
 
@@ -226,18 +228,20 @@ export const createDispatch = (
   const emitPassMetrics = (
     progress: readonly Progress[],
     results: readonly MessageResult[],
-    deferredCount: number,
+    deferred: readonly SQSRecord[],
   ): void => {
     const unprocessed = results.filter(({ isInternalError }) => isInternalError);
     const throttled = progress.filter(({ failed, hasInternalError }) => failed.length > 0 && !hasInternalError);
     const deadLettered = (wanted: InvalidEvent['cause']) =>
       results.filter(({ deadLetterCause }) => deadLetterCause === wanted).length;
     const nowMs = clock();
+    // A message that is deferred is not parsed yet, and never first received again.
+    const receivedCount = results.filter(isNewEvent).length + deferred.filter(isFirstReceive).length;
     // Only dispatch emits these, so they need no dimension.
     count({
       deliveries_planned: progress.reduce((total, { sent }) => total + sent, 0),
       unknown_notifications: progress.reduce((total, { unknown }) => total + unknown, 0),
-      [EVENTS_RECEIVED]: environment.COUNT_EVENTS ? results.filter(isNewEvent).length : 0,
+      [EVENTS_RECEIVED]: environment.COUNT_EVENTS ? receivedCount : 0,
       ...reportFindings(results),
     });
     emitMetrics(
@@ -245,7 +249,7 @@ export const createDispatch = (
         [PRODUCER_ERRORS]: deadLettered('producer'),
         dead_lettered_service: deadLettered('service'),
         throttled_keys: throttled.length,
-        deferred: deferredCount,
+        deferred: deferred.length,
         internal_errors: unprocessed.length,
         oldest_unprocessed_seconds: oldestAgeSeconds(
           unprocessed.map(({ sentAtMs }) => sentAtMs),
@@ -280,7 +284,7 @@ export const createDispatch = (
     ]);
     const progress = [...first.progress, ...second.progress].filter((each) => !isHeartbeatOf(each));
     const results = [...first.results, ...second.results].filter((each) => !isHeartbeatOf(each));
-    emitPassMetrics(progress, results, deferred.length);
+    emitPassMetrics(progress, results, deferred);
     const timeLeft = () => context?.getRemainingTimeInMillis() ?? PASS_MS;
     await Promise.all(progress.filter(isPlanUnknown).map((event) => escalateUnknownPlan(event, timeLeft)));
     const returned = results.flatMap(({ message, isReturned }) => (isReturned ? [message] : []));

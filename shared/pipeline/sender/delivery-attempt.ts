@@ -28,6 +28,9 @@ import type { SenderDependencies } from './sender-dependencies.ts';
 /** An attempt that is not yet settled. `record` includes the attempt but is not yet written, and its claim is held. */
 export type UnsettledAttempt = { record: DeliveryRecord; attemptOutcome: AttemptOutcome };
 
+/** The target of a delivery, and whether the tenant is in shadow mode. */
+type Reads = readonly [target: DeliveryTarget | undefined, isWithheld: boolean];
+
 /** The last 12 digits of a UUID are random: enough for the claims of one record, which is charged by size. */
 const CLAIM_ID_LENGTH = 12;
 
@@ -44,12 +47,16 @@ export const createAttempt = (
   const { type, transport, accounts, deliveries, queues, queueUrls, clock } = dependencies;
   const deadLetter = createDeadLetter(dependencies);
 
+  /** Releases the claim of a delivery that was not sent. */
+  const release = ({ writes }: DeliveryJob, record: DeliveryRecord): Promise<DeliveryRecord> =>
+    writes.update(record, withNextAttempt(record, record.next_attempt_at_ms));
+
   const callTransport = async (
     job: DeliveryJob,
     record: DeliveryRecord,
     { details, webhookRequest }: DeliveryTarget,
   ): Promise<AttemptOutcome> => {
-    const { body, deliveryId, time, timeLeft, writes } = job;
+    const { body, deliveryId, time, timeLeft } = job;
     try {
       const { event, notice, trace, notification_id: notificationId } = body;
       const alert = {
@@ -66,7 +73,7 @@ export const createAttempt = (
       return await transport(alert, details, webhookRequest);
     } catch (error) {
       // An internal error: nothing was sent. If this write fails too, the lease expires.
-      await writes.update(record, withNextAttempt(record, record.next_attempt_at_ms)).catch(() => undefined);
+      await release(job, record).catch(() => undefined);
       throw error;
     }
   };
@@ -103,10 +110,18 @@ export const createAttempt = (
   const attemptClaimedDelivery = async (
     job: DeliveryJob,
     record: DeliveryRecord,
-    target: DeliveryTarget | undefined,
+    reads: Promise<Reads>,
     newer: EventTime | undefined,
-    isWithheld: boolean,
   ): Promise<SettledMessage | UnsettledAttempt> => {
+    const [target, isWithheld] = await reads.catch(async (error: unknown) => {
+      await release(job, record).catch(() => undefined);
+      throw error;
+    });
+    if (target && target.type !== type) {
+      await release(job, record);
+      await queues.sendDelayed(queueUrls[target.type], copyOfMessage(job), 0);
+      return { outcome: 'forwarded' };
+    }
     if (!target) return cancel(job, record);
     if (newer) return supersede(job, record, newer);
     if (isWithheld) return withhold(job, record);
@@ -116,7 +131,7 @@ export const createAttempt = (
     if (record.attempt_count >= MAX_ATTEMPTS)
       return deadLetter(job, record, { reason: 'attempts_exhausted', cause: roundExpiryCause(record) });
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS) {
-      await job.writes.update(record, withNextAttempt(record, record.next_attempt_at_ms));
+      await release(job, record);
       throw new NoTimeLeftError();
     }
     const startedAtMs = clock();
@@ -131,28 +146,26 @@ export const createAttempt = (
   };
 
   /**
-   * Claims the delivery of a message and makes one attempt. If the notification's type has changed, forwards the message
-   * to the queue of the new type instead.
+   * Claims the delivery of a message, while its target is being read, and makes one attempt. If the notification's type
+   * has changed, releases the claim and forwards the message to the queue of the new type instead.
    *
-   * @param target the notification's target, or undefined if the notification was deleted
+   * @param target the notification's target, or undefined if the notification was deleted. Its rejection is handled only
+   * if the delivery is claimed
    * @param newer the times of the newest delivered event of the incident, if it is newer than this one
    * @returns the attempt, which the caller must settle, or the result of the message if there was no attempt to settle
    * @throws the error of a dependency, which does not count as an attempt
    */
   return async (
     job: DeliveryJob,
-    target: DeliveryTarget | undefined,
+    target: Promise<DeliveryTarget | undefined>,
     newer?: EventTime,
   ): Promise<SettledMessage | UnsettledAttempt> => {
-    if (target && target.type !== type) {
-      await queues.sendDelayed(queueUrls[target.type], copyOfMessage(job), 0);
-      return { outcome: 'forwarded' };
-    }
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
 
     // It leaves no record, so that a notice of the same day can follow.
     if (await isOutdated(job)) return { outcome: 'cancelled' };
-    const isWithheld = await isInShadowMode(job);
+    const reads = Promise.all([target, isInShadowMode(job)]);
+    reads.catch(() => undefined);
     const first = claimedRecord(
       job.body,
       randomUUID().slice(-CLAIM_ID_LENGTH),
@@ -175,7 +188,7 @@ export const createAttempt = (
       case 'not_due':
         return reschedule(job, claim.record.next_attempt_at_ms - clock());
       case 'claimed':
-        return attemptClaimedDelivery(job, claim.record, target, newer, isWithheld);
+        return attemptClaimedDelivery(job, claim.record, reads, newer);
     }
   };
 };

@@ -62,6 +62,8 @@ export type SettledMessage = Settlement & {
    * True if the delivery is unrecorded because DynamoDB throttles the tenant's partition key, which is not an outage.
    */
   isTenantThrottled?: boolean;
+  /** True if the incident lock could not be advanced after the outcome, which is an internal error. */
+  isLockNotAdvanced?: true;
   /**
    * True if the incident lock must advance to the event: a duplicate of a message that was delivered, or an alert in
    * shadow mode, which another system delivers.

@@ -11,7 +11,7 @@ import type { SenderDependencies } from './sender-dependencies.ts';
  * reports missing heartbeats (docs/decisions/monitoring.md#heartbeat). Never rejects.
  */
 export const createHeartbeatDelivery = ({ clock }: Pick<SenderDependencies, 'clock'>, attempt: Attempt) => {
-  const attemptOnce = async (job: DeliveryJob, target: DeliveryTarget | undefined): Promise<void> => {
+  const attemptOnce = async (job: DeliveryJob, target: Promise<DeliveryTarget | undefined>): Promise<void> => {
     const result = await attempt(job, target);
     // A duplicate of a message.
     if ('outcome' in result) return;
@@ -27,7 +27,7 @@ export const createHeartbeatDelivery = ({ clock }: Pick<SenderDependencies, 'clo
   return async (job: DeliveryJob, findTarget: () => Promise<DeliveryTarget | undefined>): Promise<void> => {
     try {
       if (isLateHeartbeat(job.body.accepted_at_ms, clock())) logger.error('heartbeat too late', idsOf(job));
-      else await attemptOnce(job, await findTarget());
+      else await attemptOnce(job, findTarget());
     } catch (error) {
       logger.error('heartbeat not delivered', { ...idsOf(job), ...errorTrace(error) });
     } finally {

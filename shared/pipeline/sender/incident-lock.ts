@@ -8,7 +8,7 @@ import { claimedLock, type IncidentLock, lockRetryDelayMs, newestEventTime } fro
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import type { Attempt, UnsettledAttempt } from './delivery-attempt.ts';
-import type { DeliveryJob, SettledJob, SettledMessage } from './delivery-job.ts';
+import { type DeliveryJob, idsOf, type SettledJob, type SettledMessage } from './delivery-job.ts';
 import { persist } from './persist.ts';
 import { queueUrlOf } from './read-message.ts';
 import type { Requeue } from './requeue.ts';
@@ -80,7 +80,7 @@ const isCircuitOpen = (result: AttemptResult): result is UnsettledAttempt =>
  */
 export const createIncidentDelivery = (
   dependencies: SenderDependencies,
-  { settledJob }: Pick<Requeue, 'settledJob'>,
+  { settledJob, settledOrReturned }: Pick<Requeue, 'settledJob' | 'settledOrReturned'>,
   attempt: Attempt,
   settle: SettleAttempt,
 ) => {
@@ -177,22 +177,23 @@ export const createIncidentDelivery = (
       .catch((error: unknown) => logger.warn('incident lock not released', errorTrace(error)));
   };
 
-  /** @throws LockNotAdvancedError after settling, so that the message is received again */
+  /** If the lock could not be advanced, returns the message after settling, so that it is received again. */
   const settleAfterAdvance = async (
     job: DeliveryJob,
     result: AttemptResult,
     lockError: LockNotAdvancedError | undefined,
   ): Promise<SettledMessage> => {
     const settled = 'outcome' in result ? result : await settle(job, result);
-    if (lockError) throw lockError;
-    return settled;
+    if (!lockError) return settled;
+    await settledOrReturned(job.message, Promise.reject(lockError), idsOf(job));
+    return { ...settled, isReturned: true, isLockNotAdvanced: true };
   };
 
   /** Delivers the jobs one after the other while the lock is held, advancing it with each delivery, and releases it. */
   const deliverUnderLock = async (
     jobs: IncidentJobs,
     claimed: IncidentLock,
-    target: DeliveryTarget | undefined,
+    target: Promise<DeliveryTarget | undefined>,
   ): Promise<SettledJob[]> => {
     const done: SettledJob[] = [];
     let held: HeldLock = { lock: claimed, mustRelease: true };
@@ -230,9 +231,8 @@ export const createIncidentDelivery = (
     // Earlier messages of the batch have used up the time of the invocation.
     if (first.timeLeft() < MIN_TIME_TO_SEND_MS) return rescheduleAll(jobs);
     try {
-      const found = await target;
       const claimed = await incidentLocks.claim(newLockClaim(first), clock());
-      return claimed ? await deliverUnderLock(jobs, claimed, found) : await rescheduleAll(jobs);
+      return claimed ? await deliverUnderLock(jobs, claimed, target) : await rescheduleAll(jobs);
     } catch (error) {
       return Promise.all(jobs.map((job) => settledJob(job, Promise.reject(error))));
     }

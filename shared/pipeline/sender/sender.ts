@@ -149,7 +149,7 @@ export const createSender = (
   };
 
   const deliverIndependently = async (job: DeliveryJob, targets: TargetReads): Promise<SettledMessage> => {
-    const result = await attempt(job, await findTarget(job, targets));
+    const result = await attempt(job, findTarget(job, targets));
     return 'outcome' in result ? result : settle(job, result);
   };
 
@@ -181,8 +181,12 @@ export const createSender = (
 
   const emitBatchMetrics = (results: readonly MessageResult[]): void => {
     const { delivered: _, ...outcomes } = tally(results.map(({ settled }) => settled.outcome));
-    const unprocessed = results.filter(({ settled }) => settled.outcome === 'internal_error');
-    const unrecorded = results.filter(({ settled }) => settled.outcome === 'unrecorded' && !settled.isTenantThrottled);
+    const unprocessed = results.filter(
+      ({ settled }) => settled.outcome === 'internal_error' || settled.isLockNotAdvanced,
+    );
+    const unrecorded = results.filter(
+      ({ settled }) => settled.outcome === 'unrecorded' && !settled.isTenantThrottled && !settled.isLockNotAdvanced,
+    );
     emitMetrics(
       {
         ...outcomes,
@@ -285,11 +289,18 @@ const latencyMs = ({ body, settled }: MessageResult, nowMs: number): number[] =>
 
 const targetKeyOf = ({ body }: DeliveryJob) => ({ tenant: body.event.tenant_id, id: body.notification_id });
 
-/** Returns the target of a job, or undefined if it does not exist. Only notices go to the operators' notification. */
-const findTarget = async (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTarget | undefined> => {
+const readTarget = async (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTarget | undefined> => {
   const { event, notice, notification_id: id } = job.body;
   if (notice && id === operatorsNotification.id) return operatorsNotification;
   return (await targets.find(targetKeyOf(job))) ?? unstoredTarget(event.tenant_id);
+};
+
+/** Returns the target of a job, or undefined if it does not exist. Only notices go to the operators' notification. */
+const findTarget = (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTarget | undefined> => {
+  const target = readTarget(job, targets);
+  // Not every delivery is claimed and awaits its target: an unhandled rejection would end the process.
+  target.catch(() => undefined);
+  return target;
 };
 
 /** Groups the jobs that must be delivered one after the other, oldest event first. */

@@ -38,9 +38,11 @@ type TypeRequest = Pick<HttpPost, 'url' | 'headers' | 'body' | 'readBody'> & { s
 
 /** Returns the secrets in a URL: its credentials, and its host unless tenants may see it. */
 const secretsIn = ({ username, password, host, hostname }: URL, isHostHidden: boolean): string[] => {
-  const credentials = [username, password].map(decodeURIComponent);
-  const encoded = Buffer.from(credentials.join(':')).toString('base64');
-  return [...(password === '' ? [] : [credentials[1] ?? '', encoded]), ...(isHostHidden ? [host, hostname] : [])];
+  const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
+  const authorization = `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`;
+  // Without a password, the user is an API key.
+  const credentials = username === '' && password === '' ? [] : [authorization, secret || user];
+  return [...credentials, ...(isHostHidden ? [host, hostname] : [])];
 };
 
 /**

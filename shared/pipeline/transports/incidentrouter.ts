@@ -33,6 +33,12 @@ export const createRouterTransport =
     const url = new URL(`${endpoint.replace(/\/$/, '')}/${path}`);
     const body = JSON.stringify(routerEvent(event, eventTimeMs));
     const headers = webhookHeaders(credentials, deliveryId, Date.now(), body);
-    const request = { url, headers, body, readBody: true, secrets: [apiKey, credentials.token] };
+    const request = {
+      url,
+      headers,
+      body,
+      readBody: true,
+      secrets: [apiKey, credentials.token, ...credentials.secrets],
+    };
     return sendByHttp(routerResponses, http, alert, request, 'the incident router');
   };

@@ -85,6 +85,6 @@ export const createWebhookTransport =
     if (body === undefined) return bodyTooLarge;
     const headers = { ...request.headers, ...webhookHeaders(credentials, deliveryId, Date.now(), body) };
     const destination = new URL(isHeartbeat(event) ? heartbeatUrl : url);
-    const secrets = [credentials.token, ...Object.values(request.headers ?? {})];
+    const secrets = [credentials.token, ...credentials.secrets, ...Object.values(request.headers ?? {})];
     return sendByHttp(webhookResponses, http, alert, { url: destination, headers, body, secrets });
   };

@@ -123,6 +123,21 @@ describe('the shadow mode of a tenant', () => {
     expect(await shadowedAt([from_ms])).toEqual([false]);
   });
 
+  it('still applies to the events of a period that is over, after it started again and was removed', async () => {
+    const tenant = newTenant();
+    const { accounts, advance } = setUp();
+    await accounts.setShadow(tenant, { from_ms: START, until_ms: START + 5_000 }, audit);
+    advance(9);
+    for (const again of [{ from_ms: START + 60_000 }, undefined]) {
+      await accounts.setShadow(tenant, again, audit);
+      expect(await setUp().accounts.isShadowed(tenant, START + 4_999)).toBe(true);
+      expect(await setUp().accounts.isShadowed(tenant, START + 5_000)).toBe(false);
+    }
+    advance(31 * 86_400);
+    await accounts.setShadow(tenant, undefined, audit);
+    expect(await setUp().accounts.isShadowed(tenant, START)).toBe(false);
+  });
+
   it('is described until it is over', async () => {
     const tenant = newTenant();
     const { accounts, advance } = setUp();

@@ -45,6 +45,25 @@ it.each<[string, (http: HttpClient) => Transport, Record<string, string>]>([
   expect(http.posted().headers).toMatchObject(traceFields);
 });
 
+it.each<[string, (http: HttpClient) => Transport, Record<string, string>, string[]]>([
+  ['webhook', (http) => createWebhookTransport(accounts, http), validDetails.webhook, ['token-of-acme', ...secrets]],
+  [
+    'router',
+    (http) => createRouterTransport(accounts, http, 'https://router.example.com'),
+    validDetails.incidentrouter,
+    [...Object.values(validDetails.incidentrouter), 'token-of-acme', ...secrets],
+  ],
+  [
+    'pager',
+    (http) => createPagerTransport(http, http, 'https://pager.example.com'),
+    validDetails.incidentpager,
+    Object.values(validDetails.incidentpager),
+  ],
+])('the text of a failed response of a %s has no secret that it repeats', async (_, create, details, repeated) => {
+  const outcome = await create(recordingClient(500, repeated.join(' ')))(alert, details);
+  expect(outcome).toMatchObject({ responseText: repeated.map(() => '***').join(' ') });
+});
+
 describe('the incident pager transport', () => {
   const OPERATORS_ENDPOINT = 'https://pager.example.com/events';
 
