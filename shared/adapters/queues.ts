@@ -141,14 +141,21 @@ const limitConcurrency = pLimit(MAX_CONCURRENT_BATCHES);
 type EntryOptions = { DelaySeconds?: number; MessageAttributes?: MessageAttributes };
 
 /** Creates the SQS operations of the pipeline. */
-export const createQueues = (client: SQSClient = new SQSClient(awsConfig()), clock: Clock = Date.now) => {
+export const createQueues = (client?: SQSClient, clock: Clock = Date.now) => {
+  let created = client;
+  /** A sender that delivers sends no message, so the client is created when it is used. */
+  const sqs = (): SQSClient => {
+    created ??= new SQSClient(awsConfig());
+    return created;
+  };
+
   const sendBatch = async <Message extends OutgoingMessage>(
     url: string,
     batch: Message[],
     optionsOf: (message: Message) => EntryOptions,
   ): Promise<Message[]> => {
     try {
-      const { Failed = [] } = await client.send(
+      const { Failed = [] } = await sqs().send(
         new SendMessageBatchCommand({
           QueueUrl: url,
           Entries: batch.map((message, index) => ({
@@ -203,7 +210,7 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig()), clo
         ...(seconds > MAX_DELAY_SECONDS && numberAttribute(NEXT_ATTEMPT_AT_MS, Math.ceil(clock() + waitMs))),
         ...(wait && lockWaitAttributes(wait)),
       };
-      await client.send(
+      await sqs().send(
         new SendMessageCommand({
           QueueUrl: url,
           MessageBody: body,
@@ -235,7 +242,7 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig()), clo
       // Attributes count toward the size limit, so the largest bodies are sent without them.
       const bytes = Buffer.byteLength(body) + Buffer.byteLength(messageGroupId ?? '') + attributeBytes(attributes);
       const fits = bytes <= MAX_BYTES;
-      await client.send(
+      await sqs().send(
         new SendMessageCommand({
           QueueUrl: url,
           MessageBody: body,
@@ -250,7 +257,7 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig()), clo
      * failure.
      */
     async changeVisibility(url: string, { receiptHandle }: SQSRecord, timeoutMs: number): Promise<void> {
-      await client.send(
+      await sqs().send(
         new ChangeMessageVisibilityCommand({
           QueueUrl: url,
           ReceiptHandle: receiptHandle,

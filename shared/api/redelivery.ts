@@ -216,9 +216,8 @@ export const createRedelivery = (
     timeLeft: () => number,
     record: () => Promise<void>,
   ): Promise<RedeliveryResult> => {
-    const target = await notifications.targets([key]).find(key);
+    const [target, dailyLimit] = await Promise.all([notifications.targets([key]).find(key), limitOf(key.tenant)]);
     if (!target) throw notFound('The notification');
-    const dailyLimit = await limitOf(key.tenant);
     let recorded: Promise<void> | undefined;
     const recipient = {
       tenant: key.tenant,

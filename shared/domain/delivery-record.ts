@@ -62,6 +62,8 @@ export type DeliveryRecord = DeliveryKey & {
   /** Start of the first attempt in this round; 0 if there was none. */
   first_attempt_at_ms: number;
   next_attempt_at_ms: number;
+  /** When the tenant last requested that the next attempt is made now. */
+  retry_requested_at_ms?: number | undefined;
   /** Cause of the last failure in this round, including attempts that do not count. */
   last_cause?: FailureCause | undefined;
   /**
@@ -239,6 +241,17 @@ export const evaluateClaim = (existing: DeliveryRecord, initial: DeliveryRecord,
     ? { kind: 'claimed', record: withNewRound(claimed, existing.round + 1, nowMs) }
     : { kind: 'claimed', record: claimed };
 };
+
+/** How often a tenant can request the next attempt of a delivery. */
+export const RETRY_REQUEST_INTERVAL_MS = 3_600_000;
+
+/** Returns whether the delivery waits for its next attempt, so that no worker has claimed it. */
+export const isWaiting = ({ status, lease_until_ms, next_attempt_at_ms }: DeliveryRecord, nowMs: number): boolean =>
+  status === 'pending' && lease_until_ms === 0 && next_attempt_at_ms > nowMs;
+
+/** Returns whether the tenant has requested the next attempt within the last hour. */
+export const wasRetryRequested = ({ retry_requested_at_ms: requestedAtMs }: DeliveryRecord, nowMs: number): boolean =>
+  requestedAtMs !== undefined && nowMs - requestedAtMs < RETRY_REQUEST_INTERVAL_MS;
 
 /**
  * Returns whether the destination may have accepted the alert although no attempt is recorded as delivered: a request

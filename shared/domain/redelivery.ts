@@ -42,6 +42,12 @@ export const isSettledFailure = ({ failedAtMs }: StoredFailure, nowMs: number): 
 /** Why a request did nothing, although it has not read everything. */
 export const NOTHING_YET = 'Nothing was found yet. Continue with next_marker.';
 
+/** Why a request retries nothing now. */
+export const NOTHING_WAITS = 'No delivery waits for a retry.';
+
+/** Why a request retries none of the deliveries that wait. */
+export const ALL_REQUESTED = 'A retry of each waiting delivery was requested within the last hour.';
+
 /** Why a request redelivers nothing since a time. */
 export const NOTHING_FAILED =
   'No delivery failed since this time, or all were redelivered or failed more than 14 days ago.';

@@ -58,6 +58,8 @@ const setUp = (
     listPage: unused,
     listNewest: unused,
     readAll: unused,
+    requestRetry: unused,
+    readDue: unused,
   };
   const reported: string[] = [];
   const recorded: FailedDelivery[] = [];

@@ -114,6 +114,7 @@ export const createSender = (
     attempt,
     settle,
     deliverHeartbeat,
+    checkEarly,
     deliverInOrder,
     reportFailures,
   } = createDeliverySteps(dependencies);
@@ -168,6 +169,18 @@ export const createSender = (
     return (await Promise.all(settled)).flat();
   };
 
+  const deliverDue = (jobs: DeliveryJob[]): Promise<SettledJob[]> =>
+    deliverAll(jobs, notifications.targets(jobs.map(targetKeyOf)));
+
+  /** Delivers early messages whose delivery has become due, and reschedules the others. */
+  const processEarly = async (jobs: readonly DeliveryJob[]): Promise<SettledJob[]> => {
+    if (jobs.length === 0) return [];
+    const { due, notDue } = await checkEarly(jobs);
+    const wait = ({ message }: DeliveryJob) => dueTimeMs(message) - dependencies.clock();
+    const rescheduled = notDue.map((job) => settledJob(job, reschedule(job, wait(job))));
+    return (await Promise.all([deliverDue(due), ...rescheduled])).flat();
+  };
+
   const emitBatchMetrics = (results: readonly MessageResult[]): void => {
     const { delivered: _, ...outcomes } = tally(results.map(({ settled }) => settled.outcome));
     const unprocessed = results.filter(
@@ -209,13 +222,12 @@ export const createSender = (
     });
     const malformed = parsed.flatMap(({ message, body }) => (body ? [] : [message]));
     const nowMs = dependencies.clock();
-    // SQS delays a message by at most 15 min: one that is due later is rescheduled without a read or write of the
-    // table.
+    // SQS delays a message by at most 15 min: one that is due later is rescheduled, after a read instead of a claim.
     const due = jobs.filter(({ message }) => dueTimeMs(message) <= nowMs);
-    const notDue = jobs.filter(({ message }) => dueTimeMs(message) > nowMs);
-    const [delivered, rescheduled, deadLettered] = await Promise.all([
-      deliverAll(due, notifications.targets(due.map(targetKeyOf))),
-      Promise.all(notDue.map((job) => settledJob(job, reschedule(job, dueTimeMs(job.message) - nowMs)))),
+    const early = jobs.filter(({ message }) => dueTimeMs(message) > nowMs);
+    const [delivered, deliveredEarly, deadLettered] = await Promise.all([
+      deliverDue(due),
+      processEarly(early),
       Promise.all(
         malformed.map(async (message) => ({
           message,
@@ -224,12 +236,12 @@ export const createSender = (
         })),
       ),
     ]);
-    const settled = [...delivered, ...rescheduled].map(({ job, settled: result }) => ({
+    const settled = [...delivered, ...deliveredEarly].map(({ job, settled: result }) => ({
       message: job.message,
       body: job.body,
       settled: result,
     }));
-    return { delivered, results: [...settled, ...deadLettered] };
+    return { delivered: [...delivered, ...deliveredEarly], results: [...settled, ...deadLettered] };
   };
 
   /** Large messages follow the others, whose sends proceed meanwhile: these may wait for slow destinations. */

@@ -158,6 +158,13 @@ describe('sendByHttp', () => {
     expect(await Promise.all(texts)).toEqual(['No: https://me:***@hooks.example.com:8443/', 'No: https://me:***@***/']);
   });
 
+  it('masks the user of a URL without a password, which is an API key', async () => {
+    const post = async () => ({ status: 500, retryAfter: undefined, body: `No: key1 ${btoa('key1:')}` });
+    const alert = { event: alarmEvent(), timeLeft: () => 30_000 };
+    const request = { url: new URL('https://key1@hooks.example.com/'), headers: {}, body: '{}', secrets: [] };
+    expect(await sendByHttp(webhookResponses, { post }, alert, request)).toMatchObject({ responseText: 'No: *** ***' });
+  });
+
   it('returns the Retry-After of the destination', async () => {
     const { port } = await startHttp(respondWith(503, { 'retry-after': '120' }));
     expect(await send(port)).toMatchObject({ result: 'throttled', reason: 'throttled', retryAfterMs: 120_000 });
