@@ -15,6 +15,7 @@ import { itemKinds } from '../../bin/ops/tenant/stored-items.ts';
 import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
 import { createAuditReader } from '../../shared/adapters/audits/audit-reader.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
+import { createSummarizedAlerts } from '../../shared/adapters/deliveries/summarized-alerts.ts';
 import { readNotificationCount } from '../../shared/adapters/notifications/notification-counter.ts';
 import { unexpiredTokens } from '../../shared/api/token-records.ts';
 import { MAX_TIME_MS } from '../../shared/contracts/redelivery.ts';
@@ -22,6 +23,7 @@ import { auditPartition } from '../../shared/domain/audit.ts';
 import { deliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { summarizedAlert } from '../../shared/domain/summary.ts';
 import { type FaultyStack, startFaultyStack } from '../faults/support.ts';
 import { alarmEvent } from '../support/events.ts';
 import { exercise, settle } from '../upgrade/exercise.ts';
@@ -123,6 +125,10 @@ beforeAll(async () => {
     body: `{"event":{"check":{"id":${DIGITS[0]}}}}`,
     round: 2,
   });
+  const summary = { tenant_id: TENANT, event_id: 'summary' };
+  const summarized = createSummarizedAlerts(session.documents, session.deployment.outputs.DeliveriesTable);
+  await summarized.put(summary, summarizedAlert(alarmEvent({ tenant_id: TENANT }), Date.now()), Date.now());
+  await summarized.addFirst(summary, 'first', 1, Date.now());
   // Messages without a readable `tenant_id`: the report of a bounce, and one that is not JSON.
   const event = alarmEvent({ tenant_id: TENANT });
   const tags = Object.entries(emailTags(event, newNotificationId())).map(([name, value]) => [name, [value]]);
@@ -195,6 +201,7 @@ describe('exporting a tenant', () => {
         'incident',
         'failed_alert',
         'destination_list',
+        'summarized_alert',
         'failures',
         'audit',
         'dead_letter',
