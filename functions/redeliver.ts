@@ -11,16 +11,20 @@ import { endpoint } from '../shared/api/endpoint.ts';
 import { createRedelivery } from '../shared/api/redelivery.ts';
 import { jsonBody, pathParameter, valid } from '../shared/api/request.ts';
 import { accepted } from '../shared/api/response.ts';
+import { createRetryNow } from '../shared/api/retry-now.ts';
 import { parseRedelivery } from '../shared/contracts/redelivery.ts';
 import { parseEnvironment } from '../shared/environment.ts';
 
 const environment = parseEnvironment('redeliver');
 const client = createDocumentClient();
 const audits = createAuditLog(client, environment);
+const notifications = createTargetReader(client, environment.NOTIFICATIONS_TABLE);
+const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE);
+const retryNow = createRetryNow({ notifications, deliveries });
 const redeliver = createRedelivery(
   {
-    notifications: createTargetReader(client, environment.NOTIFICATIONS_TABLE),
-    deliveries: createDeliveryRepository(client, environment.DELIVERIES_TABLE),
+    notifications,
+    deliveries,
     failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
     queues: createQueues(),
     counters: createDailyCounters(client, environment.ACCOUNTS_TABLE),
@@ -32,7 +36,10 @@ const redeliver = createRedelivery(
   environment,
 );
 
-/** POST /notifications/{notificationId}/redeliver: 202 with the number of deliveries that start a new round. */
+/**
+ * POST /notifications/{notificationId}/redeliver: 202 with the number of deliveries that start a new round, or of
+ * waiting ones that become due.
+ */
 export const handler = endpoint(
   'redeliver',
   tokenAuthentication(client, environment),
@@ -42,6 +49,11 @@ export const handler = endpoint(
   }),
   async ({ id, redelivery }, caller, timeLeft) => {
     const record = () => audits.record(caller, { action: 'redeliver', target_id: id });
-    return accepted(await redeliver({ tenant: caller.tenant, id }, redelivery, timeLeft, record));
+    const key = { tenant: caller.tenant, id };
+    return accepted(
+      redelivery.status === undefined
+        ? await redeliver(key, redelivery, timeLeft, record)
+        : await retryNow(key, redelivery.marker, timeLeft, record),
+    );
   },
 );

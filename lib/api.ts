@@ -118,7 +118,7 @@ export class Api extends Construct {
       'list-failures': caller.and(notifications.access('BatchGetItem')).and(deliveries.access('Query')).and(links),
       redeliver: caller
         .and(notifications.access('BatchGetItem'))
-        .and(deliveries.access('Query', 'BatchGetItem', 'BatchWriteItem'))
+        .and(deliveries.access('Query', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem'))
         .and(accounts.access('UpdateItem'))
         .and(audited)
         .and(limits)

@@ -80,7 +80,7 @@ const sendBatch = async (
       })),
     }),
   );
-  for (const { Code, Message = '' } of Failed) onError(`${Code}: ${Message}`);
+  for (const { Code, Message } of Failed) onError([Code, Message].filter(Boolean).join(': '));
   return Successful.flatMap(({ Id }): [string, number][] => {
     const event = events[Number(Id)];
     return event ? [[event.event_id, sentAtMs]] : [];

@@ -36,18 +36,21 @@ const request = z
             ),
           ),
       ),
+      status: z.optional(z.literal('pending', 'must be pending')),
       marker: z.optional(z.string(MARKER_RULE).check(z.regex(REDELIVERY_MARKER, MARKER_RULE))),
     },
     'must be a JSON object',
   )
   .check(
     z.refine(
-      ({ event_id, since }) => (event_id === undefined) !== (since === undefined),
-      'must have either event_id or since',
+      ({ event_id, since, status }) => [event_id, since, status].filter((value) => value !== undefined).length === 1,
+      'must have exactly one of event_id, since and status',
     ),
   );
 
-/** The body of a redelivery request: exactly one of `event_id` and `since` (ms since the epoch) is present. */
+/**
+ * The body of a redelivery request: exactly one of `event_id`, `since` (ms since the epoch) and `status` is present.
+ */
 export type RedeliveryRequest = z.infer<typeof request>;
 
 /** Parses the body of a redelivery request. The error lists every invalid field. */
@@ -55,7 +58,10 @@ export const parseRedelivery = (body: unknown) => request.safeParse(withoutNulls
 
 /** The response body of a redelivery. */
 export type RedeliveryResult = {
-  /** Number of deliveries that were sent again. Each starts a new round of attempts. */
+  /**
+   * Number of deliveries that were sent again, each for a new round of attempts, or with `status`, of those that become
+   * due.
+   */
   count: number;
   /** The `marker` of the next request; null if all deliveries have been redelivered. */
   next_marker: string | null;

@@ -62,6 +62,8 @@ export type DeliveryRecord = DeliveryKey & {
   /** Start of the first attempt in this round; 0 if there was none. */
   first_attempt_at_ms: number;
   next_attempt_at_ms: number;
+  /** When the tenant last requested that the next attempt is made now. */
+  retry_requested_at_ms?: number | undefined;
   /** Cause of the last failure in this round, including attempts that do not count. */
   last_cause?: FailureCause | undefined;
   /**
@@ -85,6 +87,10 @@ export type DeliveryRecord = DeliveryKey & {
   siblings?: readonly string[] | undefined;
   /** Present if the delivery is a notice of the service. */
   notice?: NoticeKind | undefined;
+  /** The event ID of the summary that lists the alert; present if it is summarized. */
+  summary_id?: string | undefined;
+  /** In a summary: the number of alerts that it listed when it was last sent. */
+  summarized_count?: number | undefined;
   /** Salted hashes of the recipients whose email SES has accepted so far. */
   reached_recipient_hashes?: string[] | undefined;
   /** Salted hashes of the recipients whose email bounced. Only `addBounce` writes it, whatever the status. */
@@ -236,6 +242,17 @@ export const evaluateClaim = (existing: DeliveryRecord, initial: DeliveryRecord,
     : { kind: 'claimed', record: claimed };
 };
 
+/** How often a tenant can request the next attempt of a delivery. */
+export const RETRY_REQUEST_INTERVAL_MS = 3_600_000;
+
+/** Returns whether the delivery waits for its next attempt, so that no worker has claimed it. */
+export const isWaiting = ({ status, lease_until_ms, next_attempt_at_ms }: DeliveryRecord, nowMs: number): boolean =>
+  status === 'pending' && lease_until_ms === 0 && next_attempt_at_ms > nowMs;
+
+/** Returns whether the tenant has requested the next attempt within the last hour. */
+export const wasRetryRequested = ({ retry_requested_at_ms: requestedAtMs }: DeliveryRecord, nowMs: number): boolean =>
+  requestedAtMs !== undefined && nowMs - requestedAtMs < RETRY_REQUEST_INTERVAL_MS;
+
 /**
  * Returns whether the destination may have accepted the alert although no attempt is recorded as delivered: a request
  * without a response, or with a server error, can have been processed.
@@ -293,6 +310,12 @@ export const withShadow = (record: DeliveryRecord, nowMs: number): DeliveryRecor
   is_shadow: true,
 });
 
+/** Returns the record of an alert that a summary lists. Failures of its attempts do not matter any more. */
+export const withSummary = (record: DeliveryRecord, summaryId: string, nowMs: number): DeliveryRecord => ({
+  ...withStatus(record, 'summarized', nowMs),
+  summary_id: summaryId,
+});
+
 /** Returns whether the delivery ended in shadow mode: another system delivers the alert. */
 export const isShadow = ({ status, is_shadow }: DeliveryRecord): boolean =>
   status === 'cancelled' && is_shadow === true;
@@ -328,10 +351,10 @@ const haveAllBounced = ({
 
 /**
  * Returns whether the delivery must become `bounced`: it has ended, and every recipient that accepted has bounced. A
- * pending delivery may still reach others.
+ * pending delivery, and a summary of the alert, may still reach others.
  */
 export const mustBecomeBounced = (record: DeliveryRecord): boolean =>
-  record.status !== 'pending' && record.status !== 'bounced' && haveAllBounced(record);
+  !['pending', 'bounced', 'summarized'].includes(record.status) && haveAllBounced(record);
 
 /** Returns the record of a delivery whose emails bounced, with the reason of the last bounce. */
 export const withBounce = (record: DeliveryRecord, nowMs: number): DeliveryRecord => ({
@@ -387,11 +410,12 @@ export const isFailing = (
 /**
  * Returns whether the alert has not reached the destination and is not about to. A delivery that reached one of several
  * recipients counts as reached, unless the emails to all that it reached have bounced. So does one that ended in shadow
- * mode.
+ * mode. A summarized alert may still arrive; its summary is a delivery of its own.
  */
 export const isUnreached = (record: DeliveryRecord, scale: number): boolean => {
   if (record.status === 'bounced' || mustBecomeBounced(record)) return true;
   if (record.reached_recipient_hashes?.length && !haveAllBounced(record)) return false;
+  if (record.status === 'summarized') return false;
   const isCancelled = record.status === 'cancelled' && !isShadow(record);
   return record.status === 'failed' || isCancelled || isFailing(record, scale);
 };

@@ -42,19 +42,27 @@ export const isSettledFailure = ({ failedAtMs }: StoredFailure, nowMs: number): 
 /** Why a request did nothing, although it has not read everything. */
 export const NOTHING_YET = 'Nothing was found yet. Continue with next_marker.';
 
+/** Why a request retries nothing now. */
+export const NOTHING_WAITS = 'No delivery waits for a retry.';
+
+/** Why a request retries none of the deliveries that wait. */
+export const ALL_REQUESTED = 'A retry of each waiting delivery was requested within the last hour.';
+
 /** Why a request redelivers nothing since a time. */
 export const NOTHING_FAILED =
   'No delivery failed since this time, or all were redelivered or failed more than 14 days ago.';
 
 /** Returns why the delivery of one event is not redelivered. */
 export const notRedelivered = (record: DeliveryRecord): string => {
-  if (record.notice) return 'Notices cannot be redelivered.';
+  if (record.notice && record.notice !== 'summary') return 'Notices cannot be redelivered.';
   if (hasFailed(record)) return 'The alert was just redelivered, or failed more than 14 days ago.';
   switch (record.status) {
     case 'pending':
       return 'The delivery has not failed: the service continues to try.';
     case 'delivered':
       return 'The alert was delivered.';
+    case 'summarized':
+      return 'A summary lists the alert: redeliver the summary, if it failed.';
     case 'superseded':
       return 'The destination has a newer alert of the same incident.';
     case 'bounced':

@@ -253,7 +253,15 @@ describe('the schema of a request body', () => {
       'redeliver',
       parseRedelivery,
       [
-        ...[{}, { event_id: 'a', since: 0 }, { since: 0, marker: 'x' }, { since: 0, marker: '1700000000000' }],
+        ...[
+          {},
+          { event_id: 'a', since: 0 },
+          { status: 'pending' },
+          { status: 'failed' },
+          { status: 'pending', since: 0 },
+          { since: 0, marker: 'x' },
+          { since: 0, marker: '1700000000000' },
+        ],
         ...[-1, 0, 1, 1.5, 999_999_999_999, 1_000_000_000_000, 10_000_000_000_000].map((since) => ({ since })),
         ...[0, 1, 512, 513].map((length) => ({ event_id: 'a'.repeat(length) })),
       ],

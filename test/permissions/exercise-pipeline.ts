@@ -16,6 +16,7 @@ import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { senderName } from '../../shared/environment.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import type { Client } from '../support/api.ts';
+import { deliveryRecord, writeRecords } from '../support/delivery-records.ts';
 import { deliveryMessage, newAlarmEvent } from '../support/events.ts';
 import { destinationsAt } from '../support/notifications.ts';
 import type { Received } from '../support/sink.ts';
@@ -298,5 +299,21 @@ export const exercisePipeline = async (
     };
     await world.advanceUntil(until(redelivered));
   }
+  const waiting = deliveryRecord({ tenant: client.tenant, notificationId: ids[0] ?? '' }, 'waits', {
+    status: 'pending',
+    next_attempt_at_ms: FAR_FUTURE_MS,
+  });
+  await writeRecords(world.documents, world.table('Deliveries'), [waiting]);
+  await client.post(`/notifications/${ids[0]}/redeliver`, { status: 'pending' });
   await client.get('/failures');
+
+  // Senders use new settings within a minute, and read the alerts of a summary a minute after its window.
+  await client.put('/account', { summaries: { email_after: 1, sms_after: 1, window_minutes: 1 } });
+  const summarizing = notificationTypeIds.filter((type) => notificationTypes[type].summarizedAfter !== null);
+  await world.advanceUntil(
+    until(async () => {
+      await world.sendEvents([newAlarmEvent(client.tenant, ids), newAlarmEvent(client.tenant, ids)]);
+      return summarizing.every((type) => hasCalled(senderName(type), 'dynamodb:Query', '/Storage-Deliveries'));
+    }, 2_000),
+  );
 };

@@ -262,6 +262,13 @@ describe('dispatch', () => {
     expect(continuations).toEqual([]);
   });
 
+  it('logs the message ID of an event with unknown notifications, which finds the escalation', async () => {
+    const { dispatch } = setUp({ isUnknown: () => true });
+    await dispatch({ Records: [eventMessage(['nt0'], { messageId: 'message' })] });
+    const ids = expect.objectContaining({ message_id: 'message', event_id: expect.any(String), unknown: 1 });
+    expect(logger.warn).toHaveBeenCalledExactlyOnceWith('unknown notifications', ids);
+  });
+
   it('escalates an event once its last notification is found not to exist, after reads that failed', async () => {
     const passes = [['nt1', 'nt2'], ['nt2'], []].map((failing) =>
       setUp({

@@ -58,6 +58,8 @@ const setUp = (
     listPage: unused,
     listNewest: unused,
     readAll: unused,
+    requestRetry: unused,
+    readDue: unused,
   };
   const reported: string[] = [];
   const recorded: FailedDelivery[] = [];
@@ -65,6 +67,9 @@ const setUp = (
     reports: {
       reportFailure: async () => {
         reported.push('failure');
+      },
+      reportLimit: async () => {
+        reported.push('limit');
       },
       reportShadow: async () => {
         reported.push('shadow');

@@ -61,6 +61,10 @@ const listedDelivery = z
       .regex(/^[\da-f]{32}$/)
       .optional()
       .describe('ID of the trace of the alert (W3C Trace Context); only if its event has one'),
+    summary_id: z
+      .string()
+      .optional()
+      .describe('Event ID of the delivery that lists the alert; only with the status `summarized`'),
     attempts: z.array(attempt).describe('The last nine attempts, oldest first'),
     next_attempt_at: integer
       .nullable()
@@ -113,6 +117,12 @@ const rangeRedelivery = z
     marker: z.string().regex(REDELIVERY_MARKER).optional().describe('The `next_marker` of the previous response'),
   })
   .describe('Redelivers all failures since a time');
+const retryRequest = z
+  .object({
+    status: z.literal('pending').describe('The status of the deliveries that are retried'),
+    marker: z.string().regex(REDELIVERY_MARKER).optional().describe('The `next_marker` of the previous response'),
+  })
+  .describe('Makes the next attempts of all waiting deliveries due now');
 
 const exampleAttempt = (startedAtMs: number, durationMs: number) =>
   ({
@@ -152,13 +162,14 @@ export const deliveryResource = {
     Failures: failures,
     FailingNotifications: collectionOf(failures, 'failing notifications'),
     Redelivery: z
-      .xor([singleRedelivery, rangeRedelivery])
-      .describe('What to redeliver: exactly one of `event_id` and `since`'),
+      .xor([singleRedelivery, rangeRedelivery, retryRequest])
+      .describe('What to redeliver: exactly one of `event_id`, `since` and `status`'),
     SingleRedelivery: singleRedelivery,
     RangeRedelivery: rangeRedelivery,
+    RetryRequest: retryRequest,
     RedeliveryResult: z
       .object({
-        count: integer.describe('Number of deliveries that were sent again'),
+        count: integer.describe('Number of deliveries that were sent again or become due'),
         next_marker: z
           .string()
           .nullable()
@@ -198,9 +209,9 @@ export const deliveryResource = {
       errors: [badLimit],
     },
     redeliver: {
-      summary: 'Redeliver failed deliveries of a notification',
+      summary: 'Redeliver failed deliveries of a notification, or retry pending ones now',
       details:
-        'Each failed delivery starts one new round of attempts, oldest failure first, up to 1,000 deliveries or 20 MB per request. Failures are kept for 14 days.',
+        'Each failed delivery starts one new round of attempts, oldest failure first, up to 1,000 deliveries or 20 MB per request. Failures are kept for 14 days. With `status`, the next attempts of deliveries that wait for a retry become due now instead of later, at most once per delivery and hour: they are made within 15 minutes.',
       isExtension: true,
       body: {
         schema: 'Redelivery',
@@ -208,6 +219,7 @@ export const deliveryResource = {
         examples: {
           event: { summary: 'One delivery', value: { event_id: EXAMPLE_EVENT_ID } },
           since: { summary: 'All failures since a time', value: { since: EXAMPLE_TIME_MS } },
+          pending: { summary: 'The next attempts of all that wait for a retry', value: { status: 'pending' } },
           continued: {
             summary: 'The next part of a long redelivery',
             value: { since: EXAMPLE_TIME_MS, marker: `${EXAMPLE_TIME_MS}-${deliveryMarker}` },
@@ -216,7 +228,7 @@ export const deliveryResource = {
       },
       success: {
         status: 202,
-        description: 'The deliveries start a new round.',
+        description: 'The deliveries start a new round, or become due.',
         schema: 'RedeliveryResult',
         examples: {
           done: { summary: 'Everything was redelivered', value: { count: 1, next_marker: null } },

@@ -14,12 +14,13 @@ import {
   type DeliveryRecord,
   evaluateClaim,
   mustBecomeBounced,
+  RETRY_REQUEST_INTERVAL_MS,
   shortenedId,
   withBounce,
 } from '../../domain/delivery-record.ts';
 import { createGatherer } from '../../domain/gather.ts';
 import { isDependencyFailure } from '../aws-client.ts';
-import { batchGet, batchWrite, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
+import { batchGet, batchWrite, MAX_BATCH_WRITES, readEach } from '../dynamodb/batches.ts';
 import { createConditionalUpdate, orExisting, RETURN_EXISTING, type Written } from '../dynamodb/conditional-writes.ts';
 import { UnprocessedItemsError } from '../dynamodb/errors.ts';
 import { heldBy } from './claim-condition.ts';
@@ -239,6 +240,45 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     async update(held: DeliveryRecord, next: DeliveryRecord): Promise<DeliveryRecord | undefined> {
       const { stored, existing } = await change(next, heldBy(held));
       return stored ?? (canBounce && existing?.claim_id === held.claim_id ? existing : undefined);
+    },
+
+    /**
+     * Makes the next attempt of a waiting delivery due now, unless the delivery has changed since it was read, or that
+     * was requested within the last hour.
+     *
+     * @returns whether this request, or a concurrent one, did so
+     */
+    async requestRetry(record: DeliveryRecord, nowMs: number): Promise<boolean> {
+      const { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues } = unchanged(record);
+      const { isWritten, existing } = await update(record, {
+        UpdateExpression: 'SET next_attempt_at_ms = :now, retry_requested_at_ms = :now',
+        ConditionExpression: `${ConditionExpression} AND next_attempt_at_ms > :now AND (attribute_not_exists(retry_requested_at_ms) OR retry_requested_at_ms <= :before)`,
+        ExpressionAttributeNames,
+        ExpressionAttributeValues: {
+          ...ExpressionAttributeValues,
+          ':now': nowMs,
+          ':before': nowMs - RETRY_REQUEST_INTERVAL_MS,
+        },
+      });
+      // The SDK repeats a write whose first response was lost.
+      return isWritten || existing?.retry_requested_at_ms === nowMs;
+    },
+
+    /**
+     * Starts to read which deliveries wait, unclaimed, for an attempt that is due. Each key resolves independently.
+     *
+     * @returns a function that resolves for one of the keys; it rejects like `readEach`
+     */
+    readDue(keys: readonly DeliveryKey[], nowMs: number): (key: DeliveryKey) => Promise<boolean> {
+      const find = readEach(client, table, keys, {
+        ProjectionExpression: 'pk, sk, #status, next_attempt_at_ms, lease_until_ms',
+        ExpressionAttributeNames: { '#status': 'status' },
+      });
+      return async (key) => {
+        const item = await find(key);
+        const isPending = item?.status === 'pending' && Number(item.lease_until_ms) <= nowMs;
+        return isPending && Number(item.next_attempt_at_ms) <= nowMs;
+      };
     },
 
     /**

@@ -132,8 +132,11 @@ export const createFanOut = (
     }
   };
 
+  /** The message ID leads from an event ID to the escalation, which is all that is stored if none exists. */
   const logUnknown = (planned: PlannedEvent, unknown: number): void => {
-    if (unknown > 0) logger.warn('unknown notifications', { ...idsOfEvent(planned), unknown });
+    if (unknown === 0) return;
+    const message_id = planned.origin.producer_message_id;
+    logger.warn('unknown notifications', { message_id, ...idsOfEvent(planned), unknown });
   };
 
   /** @returns true for an internal error, false if DynamoDB throttles the tenant's partition key */

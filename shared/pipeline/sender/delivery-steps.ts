@@ -1,4 +1,5 @@
 import { createAttempt } from './delivery-attempt.ts';
+import { createEarlyMessageCheck } from './early-messages.ts';
 import { createFailureReport } from './failure-report.ts';
 import { createHeartbeatDelivery } from './heartbeat.ts';
 import { createIncidentDelivery } from './incident-lock.ts';
@@ -13,6 +14,7 @@ export const createDeliverySteps = (dependencies: SenderDependencies) => {
   const settle = createSettlement(dependencies);
   return {
     ...requeue,
+    checkEarly: createEarlyMessageCheck(dependencies),
     attempt,
     settle,
     deliverHeartbeat: createHeartbeatDelivery(dependencies, attempt),

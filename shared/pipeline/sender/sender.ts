@@ -6,6 +6,7 @@ import { createDeliveryRepository } from '../../adapters/deliveries/delivery-rep
 import { createDestinationListReader } from '../../adapters/deliveries/destination-list.ts';
 import { createFailedMessages } from '../../adapters/deliveries/failed-messages.ts';
 import { createIncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
+import { createSummarizedAlerts } from '../../adapters/deliveries/summarized-alerts.ts';
 import { createThrottlingWatch } from '../../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { count, emitMetrics, oldestAgeSeconds, tally } from '../../adapters/metrics.ts';
@@ -84,6 +85,7 @@ export const createSender = (
     deliveries,
     incidentLocks: createIncidentLocks(client, environment.DELIVERIES_TABLE),
     failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
+    summarizedAlerts: createSummarizedAlerts(client, environment.DELIVERIES_TABLE),
     queues,
     reports: createDeliveryReports(
       {
@@ -112,6 +114,7 @@ export const createSender = (
     attempt,
     settle,
     deliverHeartbeat,
+    checkEarly,
     deliverInOrder,
     reportFailures,
   } = createDeliverySteps(dependencies);
@@ -166,6 +169,18 @@ export const createSender = (
     return (await Promise.all(settled)).flat();
   };
 
+  const deliverDue = (jobs: DeliveryJob[]): Promise<SettledJob[]> =>
+    deliverAll(jobs, notifications.targets(jobs.map(targetKeyOf)));
+
+  /** Delivers early messages whose delivery has become due, and reschedules the others. */
+  const processEarly = async (jobs: readonly DeliveryJob[]): Promise<SettledJob[]> => {
+    if (jobs.length === 0) return [];
+    const { due, notDue } = await checkEarly(jobs);
+    const wait = ({ message }: DeliveryJob) => dueTimeMs(message) - dependencies.clock();
+    const rescheduled = notDue.map((job) => settledJob(job, reschedule(job, wait(job))));
+    return (await Promise.all([deliverDue(due), ...rescheduled])).flat();
+  };
+
   const emitBatchMetrics = (results: readonly MessageResult[]): void => {
     const { delivered: _, ...outcomes } = tally(results.map(({ settled }) => settled.outcome));
     const unprocessed = results.filter(
@@ -207,13 +222,12 @@ export const createSender = (
     });
     const malformed = parsed.flatMap(({ message, body }) => (body ? [] : [message]));
     const nowMs = dependencies.clock();
-    // SQS delays a message by at most 15 min: one that is due later is rescheduled without a read or write of the
-    // table.
+    // SQS delays a message by at most 15 min: one that is due later is rescheduled, after a read instead of a claim.
     const due = jobs.filter(({ message }) => dueTimeMs(message) <= nowMs);
-    const notDue = jobs.filter(({ message }) => dueTimeMs(message) > nowMs);
-    const [delivered, rescheduled, deadLettered] = await Promise.all([
-      deliverAll(due, notifications.targets(due.map(targetKeyOf))),
-      Promise.all(notDue.map((job) => settledJob(job, reschedule(job, dueTimeMs(job.message) - nowMs)))),
+    const early = jobs.filter(({ message }) => dueTimeMs(message) > nowMs);
+    const [delivered, deliveredEarly, deadLettered] = await Promise.all([
+      deliverDue(due),
+      processEarly(early),
       Promise.all(
         malformed.map(async (message) => ({
           message,
@@ -222,12 +236,12 @@ export const createSender = (
         })),
       ),
     ]);
-    const settled = [...delivered, ...rescheduled].map(({ job, settled: result }) => ({
+    const settled = [...delivered, ...deliveredEarly].map(({ job, settled: result }) => ({
       message: job.message,
       body: job.body,
       settled: result,
     }));
-    return { delivered, results: [...settled, ...deadLettered] };
+    return { delivered: [...delivered, ...deliveredEarly], results: [...settled, ...deadLettered] };
   };
 
   /** Large messages follow the others, whose sends proceed meanwhile: these may wait for slow destinations. */

@@ -1,0 +1,123 @@
+import { expect, it, vi } from 'vitest';
+import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { logger } from '../../shared/adapters/logger.ts';
+import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
+import { createRetryNow } from '../../shared/api/retry-now.ts';
+import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
+import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { audit } from '../support/audit.ts';
+import { deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/delivery-records.ts';
+import { useDatabase } from '../support/dynamodb.ts';
+import { withLostResponse } from '../support/dynamodb-faults.ts';
+import { webhookNotification } from '../support/notifications.ts';
+
+const { client, connect } = useDatabase();
+const NOW = RECORD_TIME_MS + 60_000;
+const HOUR_MS = 3_600_000;
+const notifications = createNotificationRepository(client, 'notifications');
+const stored = createDeliveryRepository(client, 'deliveries');
+
+let tenants = 0;
+
+const setUp = async (deliveries: Parameters<typeof createRetryNow>[0]['deliveries'] = stored) => {
+  const tenant = `tenant${tenants++}`;
+  const id = await notifications.create(tenant, webhookNotification(), audit);
+  const notification = { tenant, notificationId: id };
+  const record = vi.fn(async (): Promise<void> => undefined);
+  let nowMs = NOW;
+  let events = 0;
+  const retryNow = createRetryNow({ notifications, deliveries }, () => nowMs);
+  return {
+    record,
+    advance: (ms: number) => {
+      nowMs += ms;
+    },
+    /** Stores a delivery that waits for four hours by default. */
+    wait: async (changes: Partial<DeliveryRecord> = {}) => {
+      const waiting = deliveryRecord(notification, `e${events++}:${RECORD_TIME_MS + events}:CRITICAL`, {
+        status: 'pending',
+        next_attempt_at_ms: NOW + 4 * HOUR_MS,
+        ...changes,
+      });
+      await writeRecords(client, 'deliveries', [waiting]);
+      return async () => (await stored.read(waiting))?.next_attempt_at_ms;
+    },
+    retry: (marker?: string, timeLeft = () => 30_000, key = { tenant, id }) => retryNow(key, marker, timeLeft, record),
+  };
+};
+
+it('a retry now makes each waiting delivery due, once per hour, with one audit entry', async () => {
+  const { wait, retry, advance, record } = await setUp();
+  const dueTimes = await Promise.all(Array.from({ length: 9 }, () => wait()));
+  expect(await retry()).toEqual({ count: 9, next_marker: null });
+  expect(new Set(await Promise.all(dueTimes.map((dueTime) => dueTime())))).toEqual(new Set([NOW]));
+  expect(record).toHaveBeenCalledTimes(1);
+  await wait({ retry_requested_at_ms: NOW });
+  advance(HOUR_MS - 1);
+  const reason = 'A retry of each waiting delivery was requested within the last hour.';
+  expect(await retry()).toEqual({ count: 0, next_marker: null, reason });
+  advance(1);
+  expect(await retry()).toEqual({ count: 1, next_marker: null });
+});
+
+it.each<[string, Partial<DeliveryRecord>]>([
+  ['is claimed', { lease_until_ms: NOW + 35_000 }],
+  ['is due', { next_attempt_at_ms: NOW }],
+  ['has failed', { status: 'failed' }],
+])('a retry now does not change a delivery that %s, and leaves no audit entry', async (_, changes) => {
+  const { wait, retry, record } = await setUp();
+  const dueTime = await wait(changes);
+  const before = await dueTime();
+  expect(await retry()).toEqual({ count: 0, next_marker: null, reason: 'No delivery waits for a retry.' });
+  expect(await dueTime()).toBe(before);
+  expect(record).not.toHaveBeenCalled();
+});
+
+it('a retry now does not change a delivery that is claimed after it was read', async () => {
+  const { wait, retry } = await setUp({
+    ...stored,
+    requestRetry: async (found, nowMs) => {
+      await writeRecords(client, 'deliveries', [{ ...found, claim_id: 'other', lease_until_ms: nowMs + 35_000 }]);
+      return stored.requestRetry(found, nowMs);
+    },
+  });
+  const dueTime = await wait();
+  expect(await retry()).toMatchObject({ count: 0 });
+  expect(await dueTime()).toBe(NOW + 4 * HOUR_MS);
+});
+
+it('a retry now counts a write that the SDK repeated because its response was lost', async () => {
+  const { wait, retry } = await setUp(
+    createDeliveryRepository(withLostResponse(connect(), 'UpdateItemCommand'), 'deliveries'),
+  );
+  await wait();
+  expect(await retry()).toEqual({ count: 1, next_marker: null });
+});
+
+it('a retry now that runs out of time or fails continues with its marker', async () => {
+  vi.spyOn(logger, 'error').mockImplementation(() => undefined);
+  let failing = '';
+  const { wait, retry } = await setUp({
+    ...stored,
+    requestRetry: async (found, nowMs) => {
+      if (found.event_id.startsWith(failing)) throw new Error('no write');
+      return stored.requestRetry(found, nowMs);
+    },
+  });
+  for (let index = 0; index < 10; index++) await wait();
+  const times = [30_000, 30_000, 9_999];
+  failing = 'none';
+  const first = await retry(undefined, () => times.shift() ?? 0);
+  expect(first).toEqual({ count: 4, next_marker: expect.any(String) });
+  failing = 'e1:';
+  const second = await retry(first.next_marker ?? '');
+  expect(second).toEqual({ count: 5, next_marker: expect.any(String) });
+  failing = 'none';
+  expect(await retry(second.next_marker ?? '')).toEqual({ count: 1, next_marker: null });
+});
+
+it('a retry now of an unknown notification is 404', async () => {
+  const { retry } = await setUp();
+  const unknown = { tenant: 'acme', id: newNotificationId() };
+  await expect(retry(undefined, undefined, unknown)).rejects.toMatchObject({ type: 'notFoundError' });
+});
