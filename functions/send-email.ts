@@ -11,18 +11,12 @@ const environment = parseEnvironment('send-email');
 const client = createDocumentClient();
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
-const dailyLimit = createDailyLimit(
-  counters,
-  'email',
-  accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMITS),
-);
-const noticeLimit = createDailyLimit(counters, 'email_notices', async () => MAX_NOTICE_MESSAGES_PER_DAY.email);
+const limitOf = accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMITS);
+const limits = {
+  alerts: createDailyLimit(counters, 'email', limitOf, { canBeSummarized: true }),
+  notices: createDailyLimit(counters, 'email_notices', async () => MAX_NOTICE_MESSAGES_PER_DAY.email),
+  summaries: createDailyLimit(counters, 'email_summaries', limitOf),
+};
 
 /** Sends alerts to `email` notifications. */
-export const handler = createSender(
-  'email',
-  client,
-  accounts,
-  environment,
-  createEmailTransport(environment, dailyLimit, noticeLimit),
-);
+export const handler = createSender('email', client, accounts, environment, createEmailTransport(environment, limits));

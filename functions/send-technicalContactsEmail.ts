@@ -11,12 +11,12 @@ const environment = parseEnvironment('send-technicalContactsEmail');
 const client = createDocumentClient();
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
-const dailyLimit = createDailyLimit(
-  counters,
-  'email',
-  accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMITS),
-);
-const noticeLimit = createDailyLimit(counters, 'email_notices', async () => MAX_NOTICE_MESSAGES_PER_DAY.email);
+const limitOf = accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMITS);
+const limits = {
+  alerts: createDailyLimit(counters, 'email', limitOf, { canBeSummarized: true }),
+  notices: createDailyLimit(counters, 'email_notices', async () => MAX_NOTICE_MESSAGES_PER_DAY.email),
+  summaries: createDailyLimit(counters, 'email_summaries', limitOf),
+};
 
 /** Sends alerts to the technical contacts of accounts. */
 export const handler = createSender(
@@ -24,5 +24,5 @@ export const handler = createSender(
   client,
   accounts,
   environment,
-  createTechnicalContactsTransport(environment, dailyLimit, noticeLimit, accounts),
+  createTechnicalContactsTransport(environment, limits, accounts),
 );

@@ -164,15 +164,17 @@ export class Delivery extends Construct {
     const common = deliveries.access('PutItem', 'BatchWriteItem');
     // Records of types that can bounce change by UpdateItem, never in batches (docs/decisions/formats.md#bounces).
     const bounceable = deliveries.access('PutItem');
+    // Alerts of a summary (docs/decisions/deliveries.md#summaries).
+    const summarized = deliveries.access('Query');
     const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
     const limits = tenantLimitsOf(settings);
     return {
-      email: bounceable.and(email.sendAccess()).and(limits),
-      technicalContactsEmail: bounceable.and(email.sendAccess()).and(limits),
+      email: bounceable.and(summarized).and(email.sendAccess()).and(limits),
+      technicalContactsEmail: bounceable.and(summarized).and(email.sendAccess()).and(limits),
       webhook: common
         .and(egressAllow)
         .and(new ResourceAccess(settings.heartbeatUrl === undefined ? {} : { HEARTBEAT_URL: settings.heartbeatUrl })),
-      sms: common.and(this.#smsAccess(settings)).and(limits),
+      sms: common.and(summarized).and(this.#smsAccess(settings)).and(limits),
       incidentpager: common.and(egressAllow).and(new ResourceAccess({ PAGER_ENDPOINT: settings.pagerEndpoint })),
       incidentrouter: common.and(new ResourceAccess({ ROUTER_ENDPOINT: settings.routerEndpoint })),
       atomfeed: common.and(

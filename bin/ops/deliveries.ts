@@ -91,6 +91,7 @@ export const STATUS_COLORS: Record<DeliveryStatus, Color> = {
   delivered: 'green',
   bounced: 'red',
   superseded: 'dim',
+  summarized: 'dim',
   cancelled: 'dim',
 };
 

@@ -49,19 +49,24 @@ const countWithin = (days: readonly DailyStatistics[], seconds: number): number 
   days.reduce((sum, day) => sum + ((day.SampleCount ?? 0) * (day[`PR(:${seconds * 1000})`] ?? 0)) / 100, 0);
 
 /**
- * Returns the counts of several days, and the share of the deliveries planned on these days, less superseded, cancelled
- * and repeated ones. The deliveries of a day that arrive on the next can make its share larger than 1: then it is 1.
+ * Returns the counts of several days, and the share of the deliveries planned on these days, less superseded,
+ * cancelled, summarized and repeated ones. The deliveries of a day that arrive on the next can make its share larger than 1: then it is 1.
  */
 const summarize = (days: readonly DailyStatistics[]): Shares => {
   const counts = Object.fromEntries(deliveryTotals.map((name) => [name, countOf(days, name)]));
   const of = (name: DeliveryTotal): number => counts[name] ?? 0;
   const due =
-    of('deliveries_planned') - of('deliveries_superseded') - of('deliveries_cancelled') - of('deliveries_repeated');
+    of('deliveries_planned') -
+    of('deliveries_superseded') -
+    of('deliveries_cancelled') -
+    of('deliveries_summarized') -
+    of('deliveries_repeated');
   return {
     deliveries_planned: of('deliveries_planned'),
     deliveries_delivered: of('deliveries_delivered'),
     deliveries_failed: of('deliveries_failed'),
     deliveries_superseded: of('deliveries_superseded'),
+    deliveries_summarized: of('deliveries_summarized'),
     deliveries_cancelled: of('deliveries_cancelled'),
     deliveries_repeated: of('deliveries_repeated'),
     shares: reportedSeconds.map((seconds) => ({
@@ -108,6 +113,7 @@ export const reportColumns: readonly Column<DayReport>[] = [
   ['delivered', ({ deliveries_delivered: delivered }) => delivered],
   ['failed', ({ deliveries_failed: failed }) => failed, { omit: 5 }],
   ['superseded', ({ deliveries_superseded: superseded }) => superseded, { omit: 3 }],
+  ['summarized', ({ deliveries_summarized: summarized }) => summarized, { omit: 3 }],
   ['cancelled', ({ deliveries_cancelled: cancelled }) => cancelled, { omit: 2 }],
   ['repeated', ({ deliveries_repeated: repeated }) => repeated, { omit: 1 }],
 ];

@@ -6,6 +6,7 @@ import { effectiveLimits, type TenantLimits } from '../contracts/tenant-limits.t
 import { MAX_TOKENS } from '../contracts/token.ts';
 import { type Caller, isPermitted } from '../domain/authorization.ts';
 import type { Clock } from '../domain/clock.ts';
+import { MAX_SMS_SUMMARIES_PER_DAY } from '../domain/summary.ts';
 import { unexpiredTokens } from './token-records.ts';
 
 type Dependencies = {
@@ -16,7 +17,7 @@ type Dependencies = {
   countNotifications: (tenant: string) => Promise<number>;
 };
 
-const dailyCounters = ['tests', 'redeliveries', 'email', 'sms', 'managed'] as const;
+const dailyCounters = ['tests', 'redeliveries', 'email', 'sms', 'managed', 'email_summaries', 'sms_summaries'] as const;
 
 const limitsOf = (limits: TenantLimits): AccountLimits => ({
   notifications: limits.notificationsPerTenant,
@@ -25,6 +26,8 @@ const limitsOf = (limits: TenantLimits): AccountLimits => ({
   emails_per_day: limits.emailsPerTenantPerDay,
   sms_per_day: limits.smsPerTenantPerDay,
   managed_per_day: limits.managedPerTenantPerDay,
+  email_summaries_per_day: limits.emailsPerTenantPerDay,
+  sms_summaries_per_day: MAX_SMS_SUMMARIES_PER_DAY,
   tokens: MAX_TOKENS,
 });
 
@@ -58,6 +61,8 @@ export const createAccountReader = (
       emails_per_day: used('email'),
       sms_per_day: used('sms'),
       managed_per_day: used('managed'),
+      email_summaries_per_day: used('email_summaries'),
+      sms_summaries_per_day: used('sms_summaries'),
       tokens: unexpiredTokens(listedTokens, clock()).length,
       day_ends_at: dayEndsAtMs,
     };

@@ -103,6 +103,8 @@ export type AccountLimits = {
   emails_per_day: number;
   sms_per_day: number;
   managed_per_day: number;
+  email_summaries_per_day: number;
+  sms_summaries_per_day: number;
   tokens: number;
 };
 

@@ -19,6 +19,8 @@ type NotificationType = {
   readonly canBounce: boolean;
   /** Whether it sends to URLs from notifications or settings. The other types send through AWS services only. */
   readonly sendsByHttp: boolean;
+  /** The setting after how many alerts of a window the others are summarized; null if they never are. */
+  readonly summarizedAfter: 'email_after' | 'sms_after' | null;
 };
 
 /** Creates the schema at each call, because few cold starts need one. */
@@ -68,6 +70,7 @@ export const notificationTypes = {
     hasIncidents: false,
     canBounce: true,
     sendsByHttp: false,
+    summarizedAfter: 'email_after',
     fields: {
       address: {
         description: 'Email address to send notifications to',
@@ -81,6 +84,7 @@ export const notificationTypes = {
     hasIncidents: false,
     canBounce: false,
     sendsByHttp: true,
+    summarizedAfter: null,
     fields: {
       url: {
         description: 'An HTTP or HTTPS URL to POST the alert to',
@@ -94,6 +98,7 @@ export const notificationTypes = {
     hasIncidents: true,
     canBounce: false,
     sendsByHttp: true,
+    summarizedAfter: null,
     fields: {
       service_key: {
         description: 'The service key of the incident pager integration',
@@ -113,6 +118,7 @@ export const notificationTypes = {
     hasIncidents: false,
     canBounce: false,
     sendsByHttp: false,
+    summarizedAfter: 'sms_after',
     fields: {
       phone_number: {
         description: 'Phone number in E.164 format: +, country code, number',
@@ -126,6 +132,7 @@ export const notificationTypes = {
     hasIncidents: true,
     canBounce: false,
     sendsByHttp: true,
+    summarizedAfter: null,
     fields: {
       api_key: {
         description: 'The API key of the incident router account',
@@ -145,6 +152,7 @@ export const notificationTypes = {
     hasIncidents: false,
     canBounce: false,
     sendsByHttp: true,
+    summarizedAfter: null,
     fields: {
       category: {
         description: 'The category of the entries, which is prefixed with monitoring.alerts.',
@@ -154,8 +162,14 @@ export const notificationTypes = {
       },
     },
   },
-  technicalContactsEmail: { hasIncidents: false, canBounce: true, sendsByHttp: false, fields: null },
-  managed: { hasIncidents: false, canBounce: false, sendsByHttp: false, fields: null },
+  technicalContactsEmail: {
+    hasIncidents: false,
+    canBounce: true,
+    sendsByHttp: false,
+    summarizedAfter: 'email_after',
+    fields: null,
+  },
+  managed: { hasIncidents: false, canBounce: false, sendsByHttp: false, summarizedAfter: null, fields: null },
 } as const satisfies Record<string, NotificationType>;
 
 /** The ID of a notification type, for example `webhook`. */

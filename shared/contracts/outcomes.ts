@@ -18,6 +18,7 @@ export const failureReasons = [
   'malformed',
   'too_large',
   'bounced',
+  'type_without_summaries',
 ] as const;
 
 /** The reason of a failure. */
@@ -34,9 +35,17 @@ export type DeliveryReason = (typeof deliveryReasons)[number];
 
 /**
  * The statuses of a delivery. A failed delivery becomes pending again when the message of its next round arrives. A
- * bounced delivery was delivered until SES reported the bounce.
+ * bounced delivery was delivered until SES reported the bounce. A summarized alert is listed in a summary.
  */
-export const deliveryStatuses = ['pending', 'delivered', 'failed', 'superseded', 'cancelled', 'bounced'] as const;
+export const deliveryStatuses = [
+  'pending',
+  'delivered',
+  'failed',
+  'superseded',
+  'cancelled',
+  'bounced',
+  'summarized',
+] as const;
 
 /** The status of a delivery. */
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
@@ -63,6 +72,7 @@ export const messageOutcomes = [
   'dead_lettered',
   'superseded',
   'cancelled',
+  'summarized',
   'forwarded',
   'duplicate',
   'conflict',

@@ -16,6 +16,8 @@ export type Failure = {
   countsAsAttempt?: boolean | undefined;
   /** True if nothing was sent because of other tenants: the destination is not known to fail. False by default. */
   causedByOtherTenants?: boolean | undefined;
+  /** True if the alert exceeds a daily limit above which alerts are summarized. False by default. */
+  canBeSummarized?: boolean | undefined;
   /** The beginning of the response, without secrets (`responseText`); never logged. */
   responseText?: string | undefined;
   /** Message for the result of a test operation; never logged or stored. */
@@ -34,6 +36,9 @@ export const failed = (
   reason: FailureReason,
   explanation: string,
   rest: Partial<
-    Pick<Failure, 'cause' | 'status' | 'code' | 'retryAfterMs' | 'countsAsAttempt' | 'causedByOtherTenants'>
+    Pick<
+      Failure,
+      'cause' | 'status' | 'code' | 'retryAfterMs' | 'countsAsAttempt' | 'causedByOtherTenants' | 'canBeSummarized'
+    >
   > = {},
 ): Failure => ({ result, reason, cause: 'destination', explanation, ...rest });

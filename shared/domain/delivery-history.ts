@@ -15,6 +15,7 @@ export const listedDelivery = (record: DeliveryRecord, withResponses: boolean) =
   ...(record.event_at_ms !== undefined && { event_timestamp: record.event_at_ms }),
   ...(record.newer_event_at_ms !== undefined && { newer_event_timestamp: record.newer_event_at_ms }),
   ...(record.trace_id !== undefined && { trace_id: record.trace_id }),
+  ...(record.summary_id !== undefined && { summary_id: record.summary_id }),
   attempts: record.attempts.map(
     ({ timestamp_ms, result, status = null, reason = null, response_text, duration_ms }) => ({
       timestamp: timestamp_ms,

@@ -39,6 +39,9 @@ export const sortableTime = (timeMs: number): string => String(timeMs).padStart(
 export const eventHash = ({ tenant_id, event_id }: Pick<AlarmEvent, 'tenant_id' | 'event_id'>): string =>
   sha256(tenant_id, event_id);
 
+/** Returns the partition key of alerts of a summary. @param hash a hash of its ID, which contains no `#` */
+export const summaryPartition = (tenant: string, hash: string): string => `summary#${hash}#${tenant}`;
+
 /** Returns the partition key of the list of an event's destinations. */
 export const destinationsPartition = (tenant: string, hash: string): string => `destinations#${hash}#${tenant}`;
 

@@ -61,6 +61,7 @@ export const deliveryTotals = [
   'deliveries_failed',
   'deliveries_superseded',
   'deliveries_cancelled',
+  'deliveries_summarized',
   /** Deliveries that were planned again, because an event arrived twice. */
   'deliveries_repeated',
 ] as const;
@@ -106,6 +107,7 @@ export const notSentReasons: readonly FailureReason[] = [
   'tenant_limit_exceeded',
   'country_not_allowed',
   'no_contacts',
+  'type_without_summaries',
   'no_feed_configured',
   'circuit_open',
   'attempts_exhausted',
@@ -134,6 +136,7 @@ const totalOfOutcome: Partial<Record<MessageOutcome, DeliveryTotal>> = {
   dead_lettered: 'deliveries_failed',
   superseded: 'deliveries_superseded',
   cancelled: 'deliveries_cancelled',
+  summarized: 'deliveries_summarized',
 };
 
 /**

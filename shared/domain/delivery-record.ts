@@ -87,6 +87,10 @@ export type DeliveryRecord = DeliveryKey & {
   siblings?: readonly string[] | undefined;
   /** Present if the delivery is a notice of the service. */
   notice?: NoticeKind | undefined;
+  /** The event ID of the summary that lists the alert; present if it is summarized. */
+  summary_id?: string | undefined;
+  /** In a summary: the number of alerts that it listed when it was last sent. */
+  summarized_count?: number | undefined;
   /** Salted hashes of the recipients whose email SES has accepted so far. */
   reached_recipient_hashes?: string[] | undefined;
   /** Salted hashes of the recipients whose email bounced. Only `addBounce` writes it, whatever the status. */
@@ -306,6 +310,12 @@ export const withShadow = (record: DeliveryRecord, nowMs: number): DeliveryRecor
   is_shadow: true,
 });
 
+/** Returns the record of an alert that a summary lists. Failures of its attempts do not matter any more. */
+export const withSummary = (record: DeliveryRecord, summaryId: string, nowMs: number): DeliveryRecord => ({
+  ...withStatus(record, 'summarized', nowMs),
+  summary_id: summaryId,
+});
+
 /** Returns whether the delivery ended in shadow mode: another system delivers the alert. */
 export const isShadow = ({ status, is_shadow }: DeliveryRecord): boolean =>
   status === 'cancelled' && is_shadow === true;
@@ -341,10 +351,10 @@ const haveAllBounced = ({
 
 /**
  * Returns whether the delivery must become `bounced`: it has ended, and every recipient that accepted has bounced. A
- * pending delivery may still reach others.
+ * pending delivery, and a summary of the alert, may still reach others.
  */
 export const mustBecomeBounced = (record: DeliveryRecord): boolean =>
-  record.status !== 'pending' && record.status !== 'bounced' && haveAllBounced(record);
+  !['pending', 'bounced', 'summarized'].includes(record.status) && haveAllBounced(record);
 
 /** Returns the record of a delivery whose emails bounced, with the reason of the last bounce. */
 export const withBounce = (record: DeliveryRecord, nowMs: number): DeliveryRecord => ({
@@ -400,11 +410,12 @@ export const isFailing = (
 /**
  * Returns whether the alert has not reached the destination and is not about to. A delivery that reached one of several
  * recipients counts as reached, unless the emails to all that it reached have bounced. So does one that ended in shadow
- * mode.
+ * mode. A summarized alert may still arrive; its summary is a delivery of its own.
  */
 export const isUnreached = (record: DeliveryRecord, scale: number): boolean => {
   if (record.status === 'bounced' || mustBecomeBounced(record)) return true;
   if (record.reached_recipient_hashes?.length && !haveAllBounced(record)) return false;
+  if (record.status === 'summarized') return false;
   const isCancelled = record.status === 'cancelled' && !isShadow(record);
   return record.status === 'failed' || isCancelled || isFailing(record, scale);
 };

@@ -8,6 +8,7 @@ const reasonTexts: Record<FailureReason, string> = {
   blocked_address: 'the address is not public',
   rejected: 'the message was rejected',
   throttled: 'the destination or AWS limits the rate of messages',
+  type_without_summaries: 'the notification has got a type that has no summaries',
   tenant_limit_exceeded: 'the daily limit of the account is reached',
   aws_quota_exceeded: 'the daily quota of the service is reached',
   country_not_allowed: 'the service sends no SMS to this country',

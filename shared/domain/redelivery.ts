@@ -54,13 +54,15 @@ export const NOTHING_FAILED =
 
 /** Returns why the delivery of one event is not redelivered. */
 export const notRedelivered = (record: DeliveryRecord): string => {
-  if (record.notice) return 'Notices cannot be redelivered.';
+  if (record.notice && record.notice !== 'summary') return 'Notices cannot be redelivered.';
   if (hasFailed(record)) return 'The alert was just redelivered, or failed more than 14 days ago.';
   switch (record.status) {
     case 'pending':
       return 'The delivery has not failed: the service continues to try.';
     case 'delivered':
       return 'The alert was delivered.';
+    case 'summarized':
+      return 'A summary lists the alert: redeliver the summary, if it failed.';
     case 'superseded':
       return 'The destination has a newer alert of the same incident.';
     case 'bounced':

@@ -3,6 +3,7 @@ import type { NoticeContent } from '../contracts/notice.ts';
 import type { StringMap } from '../contracts/text.ts';
 import type { Trace } from '../contracts/trace.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
+import type { Summary } from './summary.ts';
 
 /** An alert to deliver. */
 export type Alert = {
@@ -13,6 +14,8 @@ export type Alert = {
   deliveryId: string;
   /** Present if the alert is a notice of the service. */
   notice?: NoticeContent | undefined;
+  /** Present in a summary: what it lists. `notice` has its period. */
+  summary?: Summary | undefined;
   trace?: Trace | undefined;
   /** Absent in a test, which has no record. */
   notificationId?: string;

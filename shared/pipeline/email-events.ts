@@ -124,7 +124,7 @@ export const createEmailEventRecorder = (
     timeLeft: () => number,
   ): Promise<void> => {
     const { tenant, notificationId } = parseDeliveryPartition(record.pk);
-    if (record.notice) return;
+    if (record.notice && record.notice !== 'summary') return;
     const alarm = eventOfRecord(tenant, record);
     const report = reportOf(event);
     // Without a bounce, the last change of the record may be days old, but the notice belongs to the day of the report.

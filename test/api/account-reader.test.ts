@@ -48,9 +48,13 @@ describe('reading an account', () => {
       emails_per_day: 4,
       sms_per_day: 5,
       managed_per_day: 6,
+      email_summaries_per_day: 4,
+      sms_summaries_per_day: 100,
       tokens: 100,
     });
     expect(usage).toEqual({
+      email_summaries_per_day: 0,
+      sms_summaries_per_day: 0,
       notifications: 1,
       tests_per_day: 1,
       redeliveries_per_day: 2,

@@ -340,9 +340,12 @@ describe('a filter', () => {
   });
 
   it.each([
-    ['status=dead', 'status: must be one of pending, delivered, failed, superseded, cancelled, bounced'],
-    ['status=', 'status: must be one of pending, delivered, failed, superseded, cancelled, bounced'],
-    ['status=__proto__', 'status: must be one of pending, delivered, failed, superseded, cancelled, bounced'],
+    ['status=dead', 'status: must be one of pending, delivered, failed, superseded, cancelled, bounced, summarized'],
+    ['status=', 'status: must be one of pending, delivered, failed, superseded, cancelled, bounced, summarized'],
+    [
+      'status=__proto__',
+      'status: must be one of pending, delivered, failed, superseded, cancelled, bounced, summarized',
+    ],
     ['alarm_id=', 'alarm_id: must not be empty'],
   ])('is rejected with its field and rule: %s', (text, details) => {
     expect(() => parse(text)).toThrow(expect.objectContaining({ type: 'badRequest', details }));

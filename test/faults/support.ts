@@ -139,6 +139,17 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
       return found.length === count ? found : undefined;
     });
 
+  /** Resolves once `count` alerts of the notification are delivered or summarized, and all summaries have ended. */
+  const completedAlerts = (tenant: string, notificationId: string, count: number) =>
+    until(async () => {
+      const found = await pipeline.deliveries(tenant, notificationId);
+      const isComplete = found.every(({ event_id, status }) =>
+        // A summary without alerts is cancelled: each alert is in another one, or was sent.
+        (event_id.endsWith(':summary') ? ['delivered', 'cancelled'] : ['delivered', 'summarized']).includes(status),
+      );
+      return isComplete && found.length >= count ? found : undefined;
+    });
+
   /** Moves the dead letters of a type to its queue, as operators do. */
   const redrive = async (type: NotificationTypeId): Promise<void> => {
     const to = stack.queues.get(`Delivery-${type}`)?.settings.url;
@@ -160,6 +171,7 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
     /** Resolves once `count` deliveries of the notification are no longer pending. */
     endedDeliveries: deliveriesExcept(['pending']),
     /** Resolves once `count` deliveries of the notification are neither pending nor failed. */
+    completedAlerts,
     completedDeliveries: deliveriesExcept(['pending', 'failed']),
     redrive,
     ...api,

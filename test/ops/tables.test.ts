@@ -86,6 +86,7 @@ const day = {
   deliveries_delivered: 12_345_678,
   deliveries_failed: 12_345_678,
   deliveries_superseded: 12_345_678,
+  deliveries_summarized: 12_345_678,
   deliveries_cancelled: 12_345_678,
   deliveries_repeated: 12_345_678,
   shares: [

@@ -306,4 +306,14 @@ export const exercisePipeline = async (
   await writeRecords(world.documents, world.table('Deliveries'), [waiting]);
   await client.post(`/notifications/${ids[0]}/redeliver`, { status: 'pending' });
   await client.get('/failures');
+
+  // Senders use new settings within a minute, and read the alerts of a summary a minute after its window.
+  await client.put('/account', { summaries: { email_after: 1, sms_after: 1, window_minutes: 1 } });
+  const summarizing = notificationTypeIds.filter((type) => notificationTypes[type].summarizedAfter !== null);
+  await world.advanceUntil(
+    until(async () => {
+      await world.sendEvents([newAlarmEvent(client.tenant, ids), newAlarmEvent(client.tenant, ids)]);
+      return summarizing.every((type) => hasCalled(senderName(type), 'dynamodb:Query', '/Storage-Deliveries'));
+    }, 2_000),
+  );
 };

@@ -68,6 +68,9 @@ const setUp = (
       reportFailure: async () => {
         reported.push('failure');
       },
+      reportLimit: async () => {
+        reported.push('limit');
+      },
       reportShadow: async () => {
         reported.push('shadow');
       },

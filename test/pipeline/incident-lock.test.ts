@@ -370,7 +370,9 @@ describe('delivery of the events of one incident', () => {
 
   it('supersedes an event that is older than one in shadow mode, which another system has sent', async () => {
     const { job, run, runWith, transport, outcomes, records } = setUp();
-    const inShadow = { accounts: { isShadowed: async () => true, hasShadowMode: async () => true } };
+    const inShadow = {
+      accounts: { isShadowed: async () => true, hasShadowMode: async () => true, summaries: async () => undefined },
+    };
     expect(outcomes(await runWith(inShadow, job(NOW_MS)))).toEqual(['cancelled']);
     expect(outcomes(await run(job(NOW_MS - 1)))).toEqual(['superseded']);
     expect(outcomes(await run(job(NOW_MS + 1)))).toEqual(['delivered']);

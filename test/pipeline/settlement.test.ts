@@ -123,7 +123,7 @@ describe('a delivery that fails permanently', () => {
 });
 
 describe('in shadow mode', () => {
-  const accounts = { isShadowed: async () => true, hasShadowMode: async () => true };
+  const accounts = { isShadowed: async () => true, hasShadowMode: async () => true, summaries: async () => undefined };
 
   it.each([
     ['an alert', {}],

@@ -2,6 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
+import { createSummarizedAlerts } from '../../shared/adapters/deliveries/summarized-alerts.ts';
 import { notificationTypes } from '../../shared/contracts/notification-types.ts';
 import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { queueUrl, senderQueueUrls } from './queue-urls.ts';
@@ -15,14 +16,16 @@ export const senderDependencies = (
 ): SenderDependencies => ({
   deliveries: createDeliveryRepository(database, 'deliveries', { canBounce: notificationTypes[given.type].canBounce }),
   incidentLocks: createIncidentLocks(database, 'deliveries'),
+  summarizedAlerts: createSummarizedAlerts(database, 'deliveries'),
   failedMessages: createFailedMessages(database, 'deliveries'),
   queueUrls: senderQueueUrls,
   retryQueueUrl: queueUrl(`${given.type}-Retries`),
   deadLetterQueueUrl: queueUrl('DeadLetters'),
   retryDelayScale: 1,
-  accounts: { isShadowed: async () => false, hasShadowMode: async () => false },
+  accounts: { isShadowed: async () => false, hasShadowMode: async () => false, summaries: async () => undefined },
   reports: {
     reportFailure: async () => undefined,
+    reportLimit: async () => undefined,
     reportShadow: async () => undefined,
     repeatShadow: async () => undefined,
     escalateUnreached: async () => undefined,

@@ -47,6 +47,8 @@ const limitsOf = (meaning: string) => ({
   emails_per_day: integer.describe(`Attempts to email an alert in a UTC day, for each recipient: ${meaning}`),
   sms_per_day: integer.describe(`Attempts to send an alert by SMS in a UTC day: ${meaning}`),
   managed_per_day: integer.describe(`Attempts to send an alert to the operators in a UTC day: ${meaning}`),
+  email_summaries_per_day: integer.describe(`Attempts to email a summary in a UTC day, for each recipient: ${meaning}`),
+  sms_summaries_per_day: integer.describe(`Attempts to send a summary by SMS in a UTC day: ${meaning}`),
   tokens: integer.describe(`Unexpired API tokens: ${meaning}`),
 });
 
@@ -90,6 +92,8 @@ const exampleAccount: AccountRecord = {
     emails_per_day: 10_000,
     sms_per_day: 1_000,
     managed_per_day: 100,
+    email_summaries_per_day: 10_000,
+    sms_summaries_per_day: 100,
     tokens: 100,
   },
   usage: {
@@ -99,6 +103,8 @@ const exampleAccount: AccountRecord = {
     emails_per_day: 12,
     sms_per_day: 0,
     managed_per_day: 0,
+    email_summaries_per_day: 0,
+    sms_summaries_per_day: 0,
     tokens: 3,
     day_ends_at: 1_795_305_600_000,
   },

@@ -61,6 +61,10 @@ const listedDelivery = z
       .regex(/^[\da-f]{32}$/)
       .optional()
       .describe('ID of the trace of the alert (W3C Trace Context); only if its event has one'),
+    summary_id: z
+      .string()
+      .optional()
+      .describe('Event ID of the delivery that lists the alert; only with the status `summarized`'),
     attempts: z.array(attempt).describe('The last nine attempts, oldest first'),
     next_attempt_at: integer
       .nullable()

@@ -138,6 +138,11 @@ const converters = (
     *destination_lists({ item }) {
       yield { kind: 'destination_list', record: { notification_ids: item.notification_ids } };
     },
+    *summarized_alerts({ item }) {
+      if (item.sk === 'first') return;
+      const { name, state, at_ms: timestamp } = item;
+      yield { kind: 'summarized_alert', record: { name, state, timestamp } };
+    },
     *failures({ item }) {
       const { notificationId, ...failures } = parseFailures(item);
       yield { kind: 'failures', record: { notification_id: notificationId, ...failureFields(failures) } };

@@ -28,6 +28,7 @@ export const itemKinds = [
   'failed_alerts',
   'destination_lists',
   'failures',
+  'summarized_alerts',
   'audits',
 ] as const;
 
@@ -88,6 +89,7 @@ const ownerOf = (table: ScannedTable, item: Item): { tenant: unknown; kind: Item
   const { tenant } = parseDeliveryPartition(pk);
   if (prefix === 'failed') return { tenant, kind: 'failed_alerts' };
   if (prefix === 'destinations') return { tenant, kind: 'destination_lists' };
+  if (prefix === 'summary') return { tenant, kind: 'summarized_alerts' };
   if (prefix === 'failures') return { tenant, kind: 'failures' };
   if (prefix !== 'delivery') return undefined;
   if (sk.startsWith('incident#')) return { tenant, kind: 'incident_locks' };

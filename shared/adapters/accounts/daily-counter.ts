@@ -14,6 +14,8 @@ export type DailyCounter =
   | 'sms_notices'
   | 'email_notices'
   | 'managed_notices'
+  | 'sms_summaries'
+  | 'email_summaries'
   | 'redeliveries';
 
 const storedCounter = z.object({ pk: z.string(), used: z._default(z.number(), 0) });

@@ -60,6 +60,8 @@ const storedRecord = z.object({
   is_shadow: z.optional(z.boolean()),
   siblings: z.optional(z.array(z.string())),
   notice: z.optional(z.enum(noticeKinds)),
+  summary_id: z.optional(z.string()),
+  summarized_count: z.optional(z.number()),
   reached_recipient_hashes: z.optional(z.array(z.string())),
   ...bounceAttributes,
   ttl: z.number(),

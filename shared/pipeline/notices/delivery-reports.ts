@@ -8,18 +8,20 @@ import type { NotificationRepository } from '../../adapters/notifications/notifi
 import type { Queues } from '../../adapters/queues.ts';
 import type { AlarmEvent } from '../../contracts/alarm-event.ts';
 import type { NotificationRecord } from '../../contracts/notification.ts';
+import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { type DeliveryRecord, isUnreached, originOf } from '../../domain/delivery-record.ts';
 import { createGatherer } from '../../domain/gather.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { createEscalation, type EscalationEnvironment } from './escalation.ts';
+import { limitNotice } from './limit-notice.ts';
 import { createNoticeQueue } from './notice-queue.ts';
 import { type EmailReport, failingNotice, notificationNoticeId, undeliveredNotice } from './notification-notice.ts';
 import { withTimeout } from './settle-notices.ts';
 import { nextShadowNoticeMs, shadowNotice, shadowNoticeId } from './shadow-notice.ts';
 import { createUnreachedCheck } from './unreached-check.ts';
-import { unreachedNotice, unreachedNoticeId } from './unreached-notice.ts';
+import { summaryProblem, unreachedNotice, unreachedNoticeId } from './unreached-notice.ts';
 
 /** The maximum time to read labels. Notifications may be large, and slow reads must not prevent the notice. */
 const MAX_READ_MS = 1_000;
@@ -108,7 +110,8 @@ export const createDeliveryReports = (
     siblings: readonly string[] | undefined,
   ): Promise<void> => {
     const { tenant, notificationId } = parseDeliveryPartition(record.pk);
-    const ids = siblings ?? (await readDestinationList(record));
+    const isSummary = record.notice === 'summary';
+    const ids = siblings ?? (isSummary ? [] : await readDestinationList(record));
     const others = await findUnreached(
       tenant,
       record.sk,
@@ -127,7 +130,7 @@ export const createDeliveryReports = (
         ...destination,
         notification: labels.get(destination.notificationId),
       }));
-      return unreachedNotice(alert, destinations, 1 + others.count);
+      return unreachedNotice(alert, destinations, 1 + others.count, isSummary ? summaryProblem(record) : undefined);
     });
   };
 
@@ -149,6 +152,12 @@ export const createDeliveryReports = (
       const notice = isUndelivered
         ? undeliveredNotice(tenant, apiUrl, delivery, event)
         : failingNotice(tenant, apiUrl, delivery, event, emailReport);
+      await notices.queue(notice, originOf(record), { toOperators: false });
+    },
+
+    /** Notifies the technical contacts that alerts exceed a daily limit, once per limit and UTC day. */
+    async reportLimit(event: AlarmEvent, record: DeliveryRecord, type: NotificationTypeId): Promise<void> {
+      const notice = limitNotice(event, type, record.updated_at_ms);
       await notices.queue(notice, originOf(record), { toOperators: false });
     },
 

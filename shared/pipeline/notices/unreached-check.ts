@@ -2,8 +2,8 @@ import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repo
 import { MAX_BATCH_KEYS } from '../../adapters/dynamodb/batches.ts';
 import type { NotificationRepository, TargetReads } from '../../adapters/notifications/notification-repository.ts';
 import { UnreadableNotificationError } from '../../adapters/notifications/unreadable-notification.ts';
-import { deliveryPartition, parseDeliveryPartition } from '../../domain/delivery-key.ts';
-import { isUnreached } from '../../domain/delivery-record.ts';
+import { deliveryKey, deliveryPartition, parseDeliveryPartition } from '../../domain/delivery-key.ts';
+import { type DeliveryRecord, isUnreached } from '../../domain/delivery-record.ts';
 import { inBatches } from '../../domain/in-batches.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import type { UnreachedDelivery } from './notice-content.ts';
@@ -43,6 +43,14 @@ const hasNoRecord = ({ record }: Destination): number => (record ? 0 : 1);
  * @param scale factor for the delays between attempts
  */
 export const createUnreachedCheck = ({ notifications, deliveries, random }: CheckDependencies, scale: number) => {
+  /** Returns the record of the summary that lists an alert, if it has one: until it is final, the alert may arrive. */
+  const summaryOrRecord = async (record: DeliveryRecord): Promise<DeliveryRecord> => {
+    if (record.status !== 'summarized' || record.summary_id === undefined) return record;
+    const { tenant, notificationId } = parseDeliveryPartition(record.pk);
+    const key = deliveryKey({ tenant_id: tenant, event_id: record.summary_id }, notificationId);
+    return (await deliveries.readAll([key]))[0] ?? record;
+  };
+
   /**
    * Returns the destinations, or undefined if the alert has arrived at one of them or may still arrive soon. A
    * notification without a record has not been attempted yet, unless it was deleted. One that cannot be read has not
@@ -54,9 +62,8 @@ export const createUnreachedCheck = ({ notifications, deliveries, random }: Chec
     ids: readonly string[],
   ): Promise<Destination[] | undefined> => {
     const keys = ids.map((notificationId) => ({ pk: deliveryPartition({ tenant, notificationId }), sk }));
-    const records = new Map(
-      (await deliveries.readAll(keys)).map((record) => [parseDeliveryPartition(record.pk).notificationId, record]),
-    );
+    const found = await Promise.all((await deliveries.readAll(keys)).map(summaryOrRecord));
+    const records = new Map(found.map((record) => [parseDeliveryPartition(record.pk).notificationId, record]));
     if (![...records.values()].every((record) => isUnreached(record, scale))) return undefined;
     const unattempted = ids.filter((id) => !records.has(id));
     const targets = notifications.targets(unattempted.map((id) => ({ tenant, id })));

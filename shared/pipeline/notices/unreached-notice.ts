@@ -3,7 +3,7 @@ import type { AlarmEvent, AlarmState } from '../../contracts/alarm-event.ts';
 import { headline, nameOf, plainNameOf, statusText, truncate } from '../../domain/alert-text.ts';
 import { DAY_MS } from '../../domain/day.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
-import { shortenedId } from '../../domain/delivery-record.ts';
+import { type DeliveryRecord, shortenedId } from '../../domain/delivery-record.ts';
 import { changedAtMs, readEventTime } from '../../domain/event-time.ts';
 import { incidentKey } from '../../domain/incident.ts';
 import {
@@ -96,29 +96,39 @@ const subjectOf = (event: AlarmEvent, problem: string): string =>
 /** The number of destinations that an escalation lists. */
 export const MAX_LISTED_DESTINATIONS = 26;
 
+/** Returns what is wrong with a summary that failed. */
+export const summaryProblem = ({ summarized_count: count }: DeliveryRecord): string =>
+  `a summary of ${count === undefined ? '' : `${count} `}alerts could not be delivered`;
+
 /**
  * Returns the escalation of an alert that none of its destinations received.
  *
  * @param destinations at least the ones to list, up to `MAX_LISTED_DESTINATIONS`
  * @param count the number of all destinations
+ * @param summaryProblem what is wrong, if it is a summary
  */
 export const unreachedNotice = (
   alert: UnreachedAlert,
   destinations: readonly UnreachedDelivery[],
   count = destinations.length,
+  summaryProblem?: string,
 ): Notice => {
   const { event, acceptedAtMs } = alert;
   const listed = destinations.slice(0, MAX_LISTED_DESTINATIONS);
   const more = count - listed.length;
-  const problem =
+  const destinationProblem =
     count === 1 ? 'its only destination could not be reached' : `none of its ${count} destinations could be reached`;
+  const problem = summaryProblem ?? destinationProblem;
+  const nobody = summaryProblem
+    ? 'The history of the notification lists these alerts with the status summarized.'
+    : 'This alert has reached nobody.';
   return {
     event: unreachedEvent(alert, problem),
     acceptedAtMs,
     content: contentOf(
       'unreached',
       subjectOf(event, problem),
-      ['This alert has reached nobody. Check the alarm itself, then the destinations below.', ONCE_AN_HOUR],
+      [`${nobody} Check the alarm itself, then the destinations below.`, ONCE_AN_HOUR],
       [
         ...eventFacts(event),
         ...listed.map(destinationFact),

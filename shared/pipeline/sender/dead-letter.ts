@@ -24,13 +24,14 @@ export const createDeadLetter =
     // If a later step fails, the record must already include this attempt and the recipients it reached. Its message is
     // then received again, which must not count as overdue since the attempt: that would start a new round.
     await persist(job, () => writes.update(record, { ...record, next_attempt_at_ms: clock() }));
-    if (failure.reason === 'no_contacts' && body.notice) {
+    const isNotice = body.notice !== undefined && body.notice.kind !== 'summary';
+    if (failure.reason === 'no_contacts' && isNotice) {
       await writes.end(record, withStatus(record, 'cancelled', clock()));
       return { outcome: 'cancelled' };
     }
     const [round, failedAtMs] = [record.round + 1, clock()];
     const letter = { body: bodyForRound(body, round), messageGroupId: body.event.tenant_id };
-    if (!body.notice) {
+    if (!isNotice) {
       await persist(job, () => failedMessages.put({ recordKey: record, failedAtMs, body: letter.body, round }));
     }
     await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });

@@ -18,12 +18,14 @@ import {
 import { changedAtMs, type EventTime } from '../../domain/event-time.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
+import type { Summary } from '../../domain/summary.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { createDeadLetter } from './dead-letter.ts';
 import { type DeliveryJob, idsOf, type SettledMessage } from './delivery-job.ts';
 import { logOlderTimestamp } from './failure-log.ts';
 import { copyOfMessage, type Requeue } from './requeue.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
+import { createSummarizer } from './summarize.ts';
 
 /** An attempt that is not yet settled. `record` includes the attempt but is not yet written, and its claim is held. */
 export type UnsettledAttempt = { record: DeliveryRecord; attemptOutcome: AttemptOutcome };
@@ -44,17 +46,25 @@ export const createAttempt = (
   dependencies: SenderDependencies,
   { reschedule, returnBusyMessage }: Pick<Requeue, 'reschedule' | 'returnBusyMessage'>,
 ) => {
-  const { type, transport, accounts, deliveries, queues, queueUrls, clock } = dependencies;
+  const { type, transport, accounts, deliveries, summarizedAlerts, queues, queueUrls, clock } = dependencies;
   const deadLetter = createDeadLetter(dependencies);
+  const summarizer = createSummarizer(dependencies);
 
   /** Releases the claim of a delivery that was not sent. */
   const release = ({ writes }: DeliveryJob, record: DeliveryRecord): Promise<DeliveryRecord> =>
     writes.update(record, withNextAttempt(record, record.next_attempt_at_ms));
 
+  /** Releases the claim after an internal error: nothing was sent. If this write fails too, the lease expires. */
+  const releaseAfter = async (job: DeliveryJob, record: DeliveryRecord, error: unknown): Promise<never> => {
+    await release(job, record).catch(() => undefined);
+    throw error;
+  };
+
   const callTransport = async (
     job: DeliveryJob,
     record: DeliveryRecord,
     { details, webhookRequest }: DeliveryTarget,
+    summary: Summary | undefined,
   ): Promise<AttemptOutcome> => {
     const { body, deliveryId, time, timeLeft } = job;
     try {
@@ -62,6 +72,7 @@ export const createAttempt = (
       const alert = {
         event,
         notice,
+        summary,
         trace,
         eventTimeMs: changedAtMs(time),
         notificationId,
@@ -72,9 +83,7 @@ export const createAttempt = (
       };
       return await transport(alert, details, webhookRequest);
     } catch (error) {
-      // An internal error: nothing was sent. If this write fails too, the lease expires.
-      await release(job, record).catch(() => undefined);
-      throw error;
+      return releaseAfter(job, record, error);
     }
   };
 
@@ -84,9 +93,14 @@ export const createAttempt = (
     return { outcome: 'cancelled' };
   };
 
-  /** Returns whether the tenant's alerts are recorded and not sent. Messages to the operators' notification are sent. */
-  const isInShadowMode = async ({ body: { event, notification_id: id, accepted_at_ms } }: DeliveryJob) =>
-    id !== operatorsNotification.id && (await accounts.isShadowed(event.tenant_id, accepted_at_ms));
+  /**
+   * Returns whether the tenant's alerts are recorded and not sent. Messages to the operators' notification are sent, and
+   * summaries, because their alerts were not withheld.
+   */
+  const isInShadowMode = async ({ body: { event, notice, notification_id: id, accepted_at_ms } }: DeliveryJob) =>
+    notice?.kind !== 'summary' &&
+    id !== operatorsNotification.id &&
+    (await accounts.isShadowed(event.tenant_id, accepted_at_ms));
 
   /** Returns whether a notice that a tenant is in shadow mode is outdated. */
   const isOutdated = async ({ body: { event, notice } }: DeliveryJob): Promise<boolean> =>
@@ -134,9 +148,24 @@ export const createAttempt = (
       await release(job, record);
       throw new NoTimeLeftError();
     }
+    const released = (error: unknown) => releaseAfter(job, record, error);
+    const summarized = await summarizer.unlessFirst({ job, record, target }).catch(released);
+    if (summarized) return summarized;
+    const isSummary = job.body.notice?.kind === 'summary';
+    if (isSummary && notificationTypes[type].summarizedAfter === null)
+      return deadLetter(job, record, { reason: 'type_without_summaries', cause: 'destination' });
+    const summary = isSummary ? await summarizedAlerts.read(job.body.event).catch(released) : undefined;
+    // A worker that queued the summary crashed before it stored an alert, which another summary then lists.
+    if (summary?.count === 0) return cancel(job, record);
     const startedAtMs = clock();
-    const attemptOutcome = await callTransport(job, record, target);
-    return { record: withAttempt(record, attemptOutcome, startedAtMs, clock() - startedAtMs), attemptOutcome };
+    const attemptOutcome = await callTransport(job, record, target, summary);
+    const { reachedRecipientHashes: reached = record.reached_recipient_hashes } = attemptOutcome;
+    if (attemptOutcome.result === 'permanent' && attemptOutcome.canBeSummarized) {
+      const alert = { job, record: { ...record, reached_recipient_hashes: reached }, target };
+      return { ...(await summarizer.aboveLimit(alert).catch(released)), attemptOutcome };
+    }
+    const attempted = { ...record, summarized_count: summary?.count };
+    return { record: withAttempt(attempted, attemptOutcome, startedAtMs, clock() - startedAtMs), attemptOutcome };
   };
 
   const reportConflict = async (job: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {

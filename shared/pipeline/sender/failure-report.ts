@@ -28,6 +28,9 @@ const mayBeUnreported = ({ message, body }: DeliveryJob, found: DeliveryRecord, 
   return found.status === 'cancelled' || found.status === 'bounced' || isFailing(found, scale);
 };
 
+/** Returns whether a message is a summary, whose failure is reported like that of an alert. */
+const isSummary = ({ notice }: DeliveryJob['body']): boolean => notice?.kind === 'summary';
+
 /**
  * Returns the record of a delivery to report, as it was written or found: it is failing, was dead-lettered, was
  * cancelled, or bounced before the sender had recorded it.
@@ -36,7 +39,9 @@ const mayBeUnreported = ({ message, body }: DeliveryJob, found: DeliveryRecord, 
  */
 export const failureOf = (job: DeliveryJob, scale: number): DeliveryRecord | undefined => {
   const { claimed, written } = job.writes.result();
-  if (!written || job.body.notice) return undefined;
+  if (!written || (job.body.notice && !isSummary(job.body))) return undefined;
+  // The tenant has deleted the notification, or the summary lists nothing.
+  if (isSummary(job.body) && written.status === 'cancelled') return undefined;
   const isReported = claimed ? isNewFailure(claimed, written, scale) : mayBeUnreported(job, written, scale);
   return isReported ? written : undefined;
 };
@@ -55,7 +60,8 @@ const isShadowReminder = ({ body: { notice }, message }: DeliveryJob, { outcome 
 
 /**
  * Creates the reports of the deliveries of a batch that fail, after all messages of the batch are settled: a report costs
- * no attempt and delays no alert. A notice causes no further notice, except that of shadow mode that of the next day.
+ * no attempt and delays no alert. A notice causes no further notice, except that of shadow mode that of the next day. A
+ * summary causes the same as an alert.
  * Never rejects.
  */
 export const createFailureReport = ({
@@ -70,6 +76,10 @@ export const createFailureReport = ({
     const ids = { type, tenant_id: event.tenant_id, event_id: event.event_id, notification_id };
     if (isShadowReminder(job, settled)) {
       return settleNotices([reports.repeatShadow(event.tenant_id, body.accepted_at_ms)], ids, timeLeft);
+    }
+    const { written } = job.writes.result();
+    if (settled.outcome === 'summarized' && settled.attemptOutcome && written) {
+      return settleNotices([reports.reportLimit(event, written, type)], ids, timeLeft);
     }
     const failure = failureOf(job, retryDelayScale);
     if (!failure) return;

@@ -2,6 +2,7 @@ import type { AccountRepository } from '../../adapters/accounts/account-reposito
 import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
 import type { FailedMessages } from '../../adapters/deliveries/failed-messages.ts';
 import type { IncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
+import type { SummarizedAlerts } from '../../adapters/deliveries/summarized-alerts.ts';
 import type { IsTenantThrottled } from '../../adapters/dynamodb/key-throttling.ts';
 import type { Queues } from '../../adapters/queues.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
@@ -14,10 +15,11 @@ import type { DeliveryReports } from '../notices/delivery-reports.ts';
 export type SenderDependencies = {
   type: NotificationTypeId;
   transport: Transport;
-  accounts: Pick<AccountRepository, 'isShadowed' | 'hasShadowMode'>;
+  accounts: Pick<AccountRepository, 'isShadowed' | 'hasShadowMode' | 'summaries'>;
   deliveries: DeliveryRepository;
   incidentLocks: IncidentLocks;
   failedMessages: FailedMessages;
+  summarizedAlerts: SummarizedAlerts;
   queues: Queues;
   /** The URL of each type's queue for first attempts. */
   queueUrls: Record<NotificationTypeId, string>;

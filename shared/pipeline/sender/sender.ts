@@ -6,6 +6,7 @@ import { createDeliveryRepository } from '../../adapters/deliveries/delivery-rep
 import { createDestinationListReader } from '../../adapters/deliveries/destination-list.ts';
 import { createFailedMessages } from '../../adapters/deliveries/failed-messages.ts';
 import { createIncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
+import { createSummarizedAlerts } from '../../adapters/deliveries/summarized-alerts.ts';
 import { createThrottlingWatch } from '../../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { count, emitMetrics, oldestAgeSeconds, tally } from '../../adapters/metrics.ts';
@@ -84,6 +85,7 @@ export const createSender = (
     deliveries,
     incidentLocks: createIncidentLocks(client, environment.DELIVERIES_TABLE),
     failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
+    summarizedAlerts: createSummarizedAlerts(client, environment.DELIVERIES_TABLE),
     queues,
     reports: createDeliveryReports(
       {

@@ -6,7 +6,8 @@ import { facts, headline, noticeSubject, subjectLine } from '../../domain/alert-
 /** An email about an alarm event, as plain text and as HTML. */
 export type EmailMessage = { subject: string; text: string; html: string };
 
-const stateColors = { OK: '#2e7d32', WARNING: '#b26a00', CRITICAL: '#c62828' } as const;
+/** The color of each state in HTML. */
+export const stateColors = { OK: '#2e7d32', WARNING: '#b26a00', CRITICAL: '#c62828' } as const;
 
 /**
  * Returns the email for an event or a notice, with all values escaped in the HTML. Only the body keeps format

@@ -6,9 +6,10 @@ import { recipientHash } from '../../domain/delivery-key.ts';
 import { emailTags } from '../../domain/email-event.ts';
 import { type Alert, sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
-import type { DailyLimit } from '../daily-limit.ts';
+import { limitOfAlert, type MessageLimits } from '../daily-limit.ts';
 import { logAccepted } from './accepted-log.ts';
 import { type EmailMessage, emailMessage } from './email-message.ts';
+import { summaryEmail } from './summary-message.ts';
 
 /** The environment variables of the senders that use SES, parsed. */
 export type EmailEnvironment = Pick<
@@ -21,20 +22,20 @@ type SendToRecipient = (alert: Alert, recipient: string, message: EmailMessage) 
 
 const accepted: AttemptOutcome = { result: 'delivered', explanation: 'Success: Email accepted for delivery' };
 
+const messageOf = ({ event, notice, summary }: Alert): EmailMessage =>
+  notice && summary ? summaryEmail(summary, notice) : emailMessage(event, notice);
+
 const isFailure = (outcome: AttemptOutcome): outcome is Failure => outcome.result !== 'delivered';
 
 /** Returns the tags that identify the delivery in bounces. The email of a test has none. */
 const tagsOf = ({ event, notificationId }: Alert): Record<string, string> =>
   notificationId === undefined ? {} : emailTags(event, notificationId);
 
-const createSendToRecipient = (
-  environment: EmailEnvironment,
-  limitOf: (alert: Alert) => DailyLimit,
-): SendToRecipient => {
+const createSendToRecipient = (environment: EmailEnvironment, limits: MessageLimits): SendToRecipient => {
   const { EMAIL_FROM, EMAIL_REPLY_TO, CONFIGURATION_SET } = environment;
   const { sendEmail } = createSesClient();
   return async (alert, recipient, message) => {
-    const limitExceeded = await limitOf(alert)(alert.event.tenant_id);
+    const limitExceeded = await limitOfAlert(limits, alert)(alert.event.tenant_id);
     if (limitExceeded) return limitExceeded;
     try {
       await sendEmail(
@@ -56,20 +57,12 @@ const createSendToRecipient = (
   };
 };
 
-/**
- * Creates the transport of `email` notifications. Delivered means accepted by SES.
- *
- * @param noticeLimit the daily limit of notices, so that neither alerts nor notices can use up the limit of the other
- */
-export const createEmailTransport = (
-  environment: EmailEnvironment,
-  dailyLimit: DailyLimit,
-  noticeLimit: DailyLimit,
-): Transport => {
-  const sendToRecipient = createSendToRecipient(environment, ({ notice }) => (notice ? noticeLimit : dailyLimit));
+/** Creates the transport of `email` notifications. Delivered means accepted by SES. */
+export const createEmailTransport = (environment: EmailEnvironment, limits: MessageLimits): Transport => {
+  const sendToRecipient = createSendToRecipient(environment, limits);
   return async (alert, { address = '' }) => {
-    const { event, notice, deliveryId, reachedRecipientHashes } = alert;
-    const outcome = await sendToRecipient(alert, address, emailMessage(event, notice));
+    const { deliveryId, reachedRecipientHashes } = alert;
+    const outcome = await sendToRecipient(alert, address, messageOf(alert));
     if (isFailure(outcome)) return outcome;
     const reached = new Set([...reachedRecipientHashes, recipientHash(deliveryId, address)]);
     return { ...outcome, reachedRecipientHashes: [...reached] };
@@ -90,16 +83,13 @@ const notCounted = (): Failure =>
 /**
  * Creates the transport to the account's technical contacts, which sends each of them a separate email. A retry goes
  * only to the contacts that were not reached.
- *
- * @param noticeLimit the daily limit of notices, so that neither alerts nor notices can use up the limit of the other
  */
 export const createTechnicalContactsTransport = (
   environment: EmailEnvironment,
-  dailyLimit: DailyLimit,
-  noticeLimit: DailyLimit,
+  limits: MessageLimits,
   accounts: Pick<AccountRepository, 'technicalContacts'>,
 ): Transport => {
-  const sendToRecipient = createSendToRecipient(environment, ({ notice }) => (notice ? noticeLimit : dailyLimit));
+  const sendToRecipient = createSendToRecipient(environment, limits);
   return async (alert) => {
     const { event, deliveryId, reachedRecipientHashes } = alert;
     const contacts = await accounts.technicalContacts(event.tenant_id);
@@ -107,7 +97,7 @@ export const createTechnicalContactsTransport = (
     const unreached = contacts
       .map((contact) => ({ contact, hash: recipientHash(deliveryId, contact) }))
       .filter(({ hash }) => !reachedRecipientHashes.includes(hash));
-    const message = emailMessage(event, alert.notice);
+    const message = messageOf(alert);
     const results = await Promise.all(
       unreached.map(async ({ contact, hash }) => ({
         hash,

@@ -7,21 +7,31 @@ const PART_BITS = 140 * 8;
 /** Characters beyond this limit are removed first, so that they do not affect the choice of encoding. */
 const MAX_CHARACTERS = 160;
 
-/**
- * Returns the text of an SMS without format characters, truncated to one part. Common characters outside GSM-7, such as
- * curly quotes, are replaced, because a single one would switch the message to UCS-2, with less than half the capacity.
- */
-export const smsMessage = (event: AlarmEvent): string => {
-  const status = plainLine(statusText(event) ?? '');
-  const fullText = status === '' ? subjectLine(event) : `${subjectLine(event)}: ${status}`;
+/** Truncates a text to one part. */
+const toPart = (fullText: string): { text: string; isWhole: boolean } => {
   const start = [...fullText].slice(0, MAX_CHARACTERS).join('');
   const { encodedChars } = new SegmentedMessage(start, 'auto', true);
   let remainingBits = PART_BITS;
   let text = '';
   for (const character of encodedChars) {
     remainingBits -= character.sizeInBits();
-    if (remainingBits < 0) break;
+    if (remainingBits < 0) return { text, isWhole: false };
     text += character.raw;
   }
-  return text;
+  return { text, isWhole: start === fullText };
+};
+
+/**
+ * Truncates a text to one part. Common characters outside GSM-7, such as curly
+ * quotes, are replaced, because a single one would switch the message to UCS-2, with less than half the capacity.
+ */
+export const smsPart = (text: string): string => toPart(text).text;
+
+/** Returns whether a text fits into one part. */
+export const fitsSms = (text: string): boolean => toPart(text).isWhole;
+
+/** Returns the text of an SMS about an event, in one part (`smsPart`). */
+export const smsMessage = (event: AlarmEvent): string => {
+  const status = plainLine(statusText(event) ?? '');
+  return smsPart(status === '' ? subjectLine(event) : `${subjectLine(event)}: ${status}`);
 };

@@ -3,9 +3,10 @@ import { failed } from '../../domain/attempt-outcome.ts';
 import { awsFailure } from '../../domain/aws-outcome.ts';
 import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
-import type { DailyLimit } from '../daily-limit.ts';
+import { limitOfAlert, type MessageLimits } from '../daily-limit.ts';
 import { logAccepted } from './accepted-log.ts';
 import { smsMessage } from './sms-message.ts';
+import { summarySms } from './summary-message.ts';
 
 /** The environment variables of the SMS sender, parsed. The account's SNS settings apply to those that are absent. */
 export type SmsEnvironment = Pick<
@@ -13,16 +14,8 @@ export type SmsEnvironment = Pick<
   'SMS_COUNTRIES' | 'SMS_SENDER_ID' | 'SMS_ORIGINATION_NUMBER' | 'SMS_MAX_PRICE_USD'
 >;
 
-/**
- * Creates the transport of `sms` notifications. Delivered means accepted by SNS.
- *
- * @param noticeLimit the daily limit of notices, so that neither alerts nor notices can use up the limit of the other
- */
-export const createSmsTransport = (
-  environment: SmsEnvironment,
-  dailyLimit: DailyLimit,
-  noticeLimit: DailyLimit,
-): Transport => {
+/** Creates the transport of `sms` notifications. Delivered means accepted by SNS. */
+export const createSmsTransport = (environment: SmsEnvironment, limits: MessageLimits): Transport => {
   const { publishSms } = createSnsClient();
   const { SMS_COUNTRIES: allowedPrefixes } = environment;
   const settings = {
@@ -33,14 +26,19 @@ export const createSmsTransport = (
   const isAllowed = (phoneNumber: string) =>
     allowedPrefixes.length === 0 || allowedPrefixes.some((prefix) => phoneNumber.startsWith(prefix));
   return async (alert, { phone_number: phoneNumber = '' }) => {
-    const { event, notice, timeLeft } = alert;
+    const { event, summary, timeLeft } = alert;
     if (!isAllowed(phoneNumber)) {
       return failed('permanent', 'country_not_allowed', 'Texts to this country are not allowed');
     }
-    const limitExceeded = await (notice ? noticeLimit : dailyLimit)(event.tenant_id);
+    const limitExceeded = await limitOfAlert(limits, alert)(event.tenant_id);
     if (limitExceeded) return limitExceeded;
     try {
-      await publishSms(phoneNumber, smsMessage(event), settings, sendTimeoutMs(timeLeft));
+      await publishSms(
+        phoneNumber,
+        summary ? summarySms(summary) : smsMessage(event),
+        settings,
+        sendTimeoutMs(timeLeft),
+      );
       logAccepted('sms accepted', alert);
       return { result: 'delivered', explanation: 'Success: Text message accepted for delivery' };
     } catch (error) {

@@ -26,11 +26,9 @@ describe('the tags of an email', () => {
     vi.stubEnv('AWS_REGION', 'local-1');
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'local');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
-    const transport = createEmailTransport(
-      environment,
-      async () => undefined,
-      async () => undefined,
-    );
+    const unlimited = async () => undefined;
+    const limits = { alerts: unlimited, notices: unlimited, summaries: unlimited };
+    const transport = createEmailTransport(environment, limits);
     const alert = {
       event: alarmEvent(),
       eventTimeMs: EVENT_TIME_MS,

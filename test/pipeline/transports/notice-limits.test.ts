@@ -7,7 +7,11 @@ import { createSmsTransport } from '../../../shared/pipeline/transports/sms.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
 
 const reached = (explanation: string) => async () => failed('permanent', 'tenant_limit_exceeded', explanation);
-const limits = [reached('limit of alerts'), reached('limit of notices')] as const;
+const limits = {
+  alerts: reached('limit of alerts'),
+  notices: reached('limit of notices'),
+  summaries: reached('limit of summaries'),
+};
 
 const email = { EMAIL_FROM: 'a@example.com', EMAIL_REPLY_TO: undefined, CONFIGURATION_SET: 'set' };
 const sms = {
@@ -28,11 +32,20 @@ const alert = {
 };
 
 it.each([
-  ['an email', createEmailTransport(email, ...limits)],
-  ['an email to the contacts', createTechnicalContactsTransport(email, ...limits, contacts)],
-  ['an SMS', createSmsTransport(sms, ...limits)],
-  ['a message to the operators', createManagedTransport('arn', ...limits)],
+  ['an email', createEmailTransport(email, limits)],
+  ['an email to the contacts', createTechnicalContactsTransport(email, limits, contacts)],
+  ['an SMS', createSmsTransport(sms, limits)],
+  ['a message to the operators', createManagedTransport('arn', limits.alerts, limits.notices)],
 ])('a notice as %s has another daily limit than alerts', async (_, transport) => {
   expect(await transport(alert, {})).toMatchObject({ explanation: 'limit of alerts' });
   expect(await transport({ ...alert, notice }, {})).toMatchObject({ explanation: 'limit of notices' });
+});
+
+it.each([
+  ['an email', createEmailTransport(email, limits)],
+  ['an email to the contacts', createTechnicalContactsTransport(email, limits, contacts)],
+  ['an SMS', createSmsTransport(sms, limits)],
+])('a summary as %s has a daily limit of its own', async (_, transport) => {
+  const summary = { ...notice, kind: 'summary' as const };
+  expect(await transport({ ...alert, notice: summary }, {})).toMatchObject({ explanation: 'limit of summaries' });
 });

@@ -1,0 +1,174 @@
+import type { SummarySettings } from '../contracts/account.ts';
+import type { AlarmEvent, AlarmState } from '../contracts/alarm-event.ts';
+import { nameOf, truncate } from './alert-text.ts';
+import { eventHash, type NotificationOfTenant, sortableTime } from './delivery-key.ts';
+import type { Notice } from './delivery-message.ts';
+import { changedAtMs, readEventTime } from './event-time.ts';
+import { incidentKey } from './incident.ts';
+
+const MINUTE_MS = 60_000;
+
+/** The window in minutes of alerts above a daily limit. */
+export const LIMIT_WINDOW_MINUTES = 60;
+
+/** The maximum number of summaries per tenant and UTC day by SMS. */
+export const MAX_SMS_SUMMARIES_PER_DAY = 100;
+
+/**
+ * Alerts of a window are listed within this time of its end, by whatever sender: longer than a function runs, with half
+ * a minute for different clocks (docs/decisions/deliveries.md#summaries).
+ */
+const SETTLING_MS = MINUTE_MS;
+
+/** A period whose alerts to a notification are counted, and listed in one summary. Times are ms since the epoch. */
+export type SummaryWindow = { startMs: number; endMs: number };
+
+/** Returns the window that contains a time: windows start at multiples of their length. */
+export const windowAt = (timeMs: number, minutes: number): SummaryWindow => {
+  const lengthMs = minutes * MINUTE_MS;
+  const startMs = timeMs - (timeMs % lengthMs);
+  return { startMs, endMs: startMs + lengthMs };
+};
+
+/** Returns when the summary of a window is due, ms since the epoch. */
+export const summaryDueAtMs = ({ endMs }: SummaryWindow): number => endMs + SETTLING_MS;
+
+/** Returns the event ID of a summary: one per notification and window. */
+export const summaryId = (
+  { tenant, notificationId }: NotificationOfTenant,
+  { startMs, endMs }: SummaryWindow,
+): string => `${tenant}:${notificationId}-${(endMs - startMs) / MINUTE_MS}m:${startMs}:summary`;
+
+/** The alarm ID of summaries. */
+const SUMMARY_ALARM_ID = 'summary';
+
+/** Returns the event of a summary. Its state is that of other notices: the states of its alarms are in its text. */
+const summaryEvent = (notification: NotificationOfTenant, eventId: string): AlarmEvent => ({
+  event_id: eventId,
+  tenant_id: notification.tenant,
+  details: { state: 'WARNING', status: 'Summary of alerts' },
+  entity: { id: notification.notificationId },
+  alarm: { id: SUMMARY_ALARM_ID },
+});
+
+/** Returns a time as `2026-11-22 00:20 UTC`. */
+const minuteOf = (timeMs: number): string => `${new Date(timeMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+
+/** Returns the message that sends a summary. Its text lists the alerts only when it is sent. @param why one sentence */
+export const summaryNotice = (notification: NotificationOfTenant, window: SummaryWindow, why: string): Notice => ({
+  event: summaryEvent(notification, summaryId(notification, window)),
+  content: {
+    kind: 'summary',
+    subject: `Alerts from ${minuteOf(window.startMs)} to ${minuteOf(window.endMs)}`,
+    paragraphs: [why],
+    facts: [],
+  },
+});
+
+/** Returns why alerts are summarized that follow the first ones of a window. */
+export const afterFirstAlerts = (after: number): string =>
+  `The first ${after} alerts of this period were sent at once. This message lists the others.`;
+
+/** Why alerts are summarized that exceed a daily limit. */
+export const AFTER_DAILY_LIMIT =
+  'The daily limit of the account is reached, so its alerts are summarized every hour until midnight UTC.';
+
+/** Returns after how many alerts of a window the others are summarized, 0 if alerts of the type are not. */
+export const summarizedAfter = (
+  settingName: 'email_after' | 'sms_after' | null,
+  settings: SummarySettings | undefined,
+): number => (settingName && settings?.[settingName]) || 0;
+
+/** Maximum length of the name of an alarm, in code points, so that an item has less than 1 KB. */
+const MAX_NAME_LENGTH = 120;
+
+/** An alert that is listed in a summary. */
+export type SummarizedAlert = {
+  /** Identifies the alarm. */
+  incident: string;
+  /** Entity and alarm. */
+  name: string;
+  state: AlarmState;
+  /** When the alarm's state changed, ms since the epoch. */
+  atMs: number;
+  /** Sorts the alerts of an alarm by time, unique per delivery and the same at each attempt. */
+  sortKey: string;
+};
+
+/** In hex digits: enough to distinguish the alarms of a tenant. */
+const INCIDENT_LENGTH = 16;
+
+/** Returns an alert as its summary lists it. @param acceptedAtMs that of the record, which duplicates do not change */
+export const summarizedAlert = (event: AlarmEvent, acceptedAtMs: number): SummarizedAlert => {
+  const atMs = changedAtMs(readEventTime(event, acceptedAtMs).time);
+  const name = `${nameOf(event.entity) ?? '?'}: ${nameOf(event.alarm) ?? '?'}`;
+  return {
+    incident: incidentKey(event).slice(0, INCIDENT_LENGTH),
+    name: truncate(name, MAX_NAME_LENGTH),
+    state: event.details.state,
+    atMs,
+    sortKey: `${sortableTime(atMs)}#${eventHash(event)}`,
+  };
+};
+
+/** An alarm in a summary. */
+export type SummarizedAlarm = {
+  name: string;
+  /** The newest state. */
+  state: AlarmState;
+  /** When the alarm got the newest state, as far as alerts of the summary show it, ms since the epoch. */
+  sinceMs: number;
+  /** The number of alerts of the alarm. */
+  changes: number;
+};
+
+/** What a summary says. */
+export type Summary = {
+  /** The number of alerts, including those that were not evaluated. */
+  count: number;
+  /** The number of older alerts that were not evaluated. */
+  unevaluated: number;
+  /** The alarms: most severe first, then the one that has been so for longest. */
+  alarms: SummarizedAlarm[];
+};
+
+/** The states, most severe first. */
+export const statesBySeverity = ['CRITICAL', 'WARNING', 'OK'] as const satisfies AlarmState[];
+
+/**
+ * Returns the summary of alerts.
+ *
+ * @param alerts those of an alarm newest first
+ */
+export const summaryOf = (alerts: Iterable<SummarizedAlert>, unevaluated: number): Summary => {
+  const byIncident = new Map<string, SummarizedAlarm & { isSinceKnown: boolean }>();
+  let count = unevaluated;
+  for (const { incident, name, state, atMs } of alerts) {
+    count++;
+    const found = byIncident.get(incident);
+    if (!found) {
+      byIncident.set(incident, { name, state, sinceMs: atMs, changes: 1, isSinceKnown: false });
+      continue;
+    }
+    found.changes++;
+    found.isSinceKnown ||= state !== found.state;
+    if (!found.isSinceKnown) found.sinceMs = atMs;
+  }
+  const severity = ({ state }: SummarizedAlarm) => statesBySeverity.indexOf(state);
+  const alarms = [...byIncident.values()]
+    .map(({ isSinceKnown: _, ...alarm }) => alarm)
+    .sort((one, other) => severity(one) - severity(other) || one.sinceMs - other.sinceMs);
+  return { count, unevaluated, alarms };
+};
+
+/** Returns the number of alarms in a state. */
+export const countOf = ({ alarms }: Summary, state: AlarmState): number =>
+  alarms.filter((alarm) => alarm.state === state).length;
+
+/** Returns the number of alarms in each state that some have: `5 CRITICAL, 2 WARNING, 10 OK`. */
+export const stateCounts = (summary: Summary): string =>
+  statesBySeverity
+    .map((state) => [countOf(summary, state), state] as const)
+    .filter(([count]) => count > 0)
+    .map(([count, state]) => `${count} ${state}`)
+    .join(', ');

@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest';
+import { createSummarizedAlerts } from '../../../shared/adapters/deliveries/summarized-alerts.ts';
+import { summarizedAlert } from '../../../shared/domain/summary.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
+
+const { client } = useDatabase();
+const alerts = createSummarizedAlerts(client, 'deliveries');
+
+let summaries = 0;
+const newSummary = () => ({ tenant_id: 'acme#x', event_id: `acme#x:nt-5m:${EVENT_TIME_MS}:summary${summaries++}` });
+
+const alertOf = (alarm: number, sequence: number) =>
+  summarizedAlert(
+    alarmEvent({
+      event_id: `acme#x:e:${alarm}:c:${EVENT_TIME_MS + sequence}:CRITICAL`,
+      details: { state: sequence % 2 === 0 ? 'CRITICAL' : 'OK', timestamp: EVENT_TIME_MS + sequence },
+      alarm: { id: `al${alarm}` },
+    }),
+    EVENT_TIME_MS + sequence,
+  );
+
+it('the first alerts of a window are counted once each, however often they are added', async () => {
+  const summary = newSummary();
+  const add = (id: string) => alerts.addFirst(summary, id, 2, EVENT_TIME_MS);
+  expect([await add('a'), await add('a'), await add('b'), await add('c'), await add('a')]).toEqual([
+    true,
+    true,
+    true,
+    false,
+    true,
+  ]);
+  expect(await alerts.addFirst(newSummary(), 'c', 2, EVENT_TIME_MS)).toBe(true);
+});
+
+it('a summary lists each of its alerts once, with the newest state of each alarm', async () => {
+  const [summary, other] = [newSummary(), newSummary()];
+  const stored = Array.from({ length: 60 }, (_, index) => alertOf(index % 15, index));
+  await Promise.all([...stored, ...stored].map((alert) => alerts.put(summary, alert, EVENT_TIME_MS)));
+  await alerts.put(other, alertOf(1, 1), EVENT_TIME_MS);
+  const { count, alarms } = await alerts.read(summary);
+  expect([count, alarms.length]).toEqual([60, 15]);
+  expect(alarms.every(({ sinceMs, changes }) => sinceMs >= EVENT_TIME_MS + 45 && changes === 4)).toBe(true);
+  expect(await alerts.read(newSummary())).toEqual({ count: 0, unevaluated: 0, alarms: [] });
+});
+
+it('a summary counts the older alerts of an alarm that it does not evaluate', { timeout: 60_000 }, async () => {
+  const summary = newSummary();
+  for (let start = 0; start < 2_600; start += 100) {
+    await Promise.all(
+      Array.from({ length: 100 }, (_, index) => alerts.put(summary, alertOf(1, start + index), EVENT_TIME_MS)),
+    );
+  }
+  const { count, unevaluated, alarms } = await alerts.read(summary);
+  expect([count, unevaluated]).toEqual([2_600, 100]);
+  expect(alarms).toEqual([expect.objectContaining({ state: 'OK', sinceMs: EVENT_TIME_MS + 2_599, changes: 2_500 })]);
+});

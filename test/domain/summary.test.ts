@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type SummarizedAlert,
+  stateCounts,
+  summarizedAlert,
+  summaryDueAtMs,
+  summaryId,
+  summaryOf,
+  windowAt,
+} from '../../shared/domain/summary.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
+
+const alert = (incident: string, state: SummarizedAlert['state'], atMs: number): SummarizedAlert => ({
+  incident,
+  name: `name of ${incident}`,
+  state,
+  atMs,
+  sortKey: `${atMs}`,
+});
+
+describe('a window', () => {
+  it('starts at a multiple of its length, and its summary is due a minute after its end', () => {
+    const window = windowAt(Date.UTC(2026, 0, 1, 12, 7, 59, 999), 5);
+    expect(window).toEqual({ startMs: Date.UTC(2026, 0, 1, 12, 5), endMs: Date.UTC(2026, 0, 1, 12, 10) });
+    expect(windowAt(window.endMs, 5).startMs).toBe(window.endMs);
+    expect(summaryDueAtMs(window)).toBe(window.endMs + 60_000);
+  });
+
+  it('has one summary for each notification and length', () => {
+    const notification = { tenant: 'acme', notificationId: 'nt1' };
+    expect(summaryId(notification, { startMs: 1_700_000_100_000, endMs: 1_700_000_400_000 })).toBe(
+      'acme:nt1-5m:1700000100000:summary',
+    );
+  });
+});
+
+describe('a summary', () => {
+  it('has one line for each alarm with its newest state, since when, and the number of changes', () => {
+    const alerts = [
+      alert('a', 'CRITICAL', 5),
+      alert('a', 'CRITICAL', 4),
+      alert('a', 'OK', 3),
+      alert('a', 'CRITICAL', 2),
+    ];
+    expect(summaryOf(alerts, 0)).toEqual({
+      count: 4,
+      unevaluated: 0,
+      alarms: [{ name: 'name of a', state: 'CRITICAL', sinceMs: 4, changes: 4 }],
+    });
+  });
+
+  it('lists the most severe alarms first, of these the oldest, and counts what was not evaluated', () => {
+    const alerts = [
+      alert('ok', 'OK', 1),
+      alert('w', 'WARNING', 2),
+      alert('c2', 'CRITICAL', 4),
+      alert('c1', 'CRITICAL', 3),
+    ];
+    const summary = summaryOf(alerts, 7);
+    expect(summary.alarms.map(({ name }) => name.replace('name of ', ''))).toEqual(['c1', 'c2', 'w', 'ok']);
+    expect(summary.count).toBe(11);
+    expect(stateCounts(summary)).toBe('2 CRITICAL, 1 WARNING, 1 OK');
+  });
+
+  it('identifies an alert by its event, so that a repeated one is listed once', () => {
+    const listed = summarizedAlert(alarmEvent(), EVENT_TIME_MS);
+    expect(listed).toMatchObject({ name: 'web-1: Disk space', state: 'CRITICAL', atMs: EVENT_TIME_MS });
+    expect(listed).toEqual(summarizedAlert(alarmEvent(), EVENT_TIME_MS + 1));
+  });
+
+  it('shortens names', () => {
+    const { name } = summarizedAlert(alarmEvent({ entity: { id: 'e', label: 'x'.repeat(9_999) } }), 0);
+    expect([...name]).toHaveLength(120);
+  });
+});
