@@ -36,6 +36,7 @@ const invalid = fc.oneof(
       event_id: invalidValue,
       since: invalidValue,
       marker: invalidValue,
+      status: fc.oneof(fc.constant('pending'), invalidValue),
     },
     { requiredKeys: [] },
   ),

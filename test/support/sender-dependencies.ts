@@ -19,6 +19,7 @@ export const senderDependencies = (
   summarizedAlerts: createSummarizedAlerts(database, 'deliveries'),
   failedMessages: createFailedMessages(database, 'deliveries'),
   queueUrls: senderQueueUrls,
+  delayedQueueUrls: senderQueueUrls,
   retryQueueUrl: queueUrl(`${given.type}-Retries`),
   deadLetterQueueUrl: queueUrl('DeadLetters'),
   retryDelayScale: 1,

@@ -83,6 +83,7 @@ const failures = dataOf(await api.GET('/failures', { params: { query: { limit: 1
 const redelivered = dataOf(
   await api.POST('/notifications/{notificationId}/redeliver', { params: { path }, body: { since: 0 } }),
 );
+dataOf(await api.POST('/notifications/{notificationId}/redeliver', { params: { path }, body: { status: 'pending' } }));
 assertSuccess(await api.PUT('/account', { body: { technical_contacts: ['typed@example.com'] } }));
 const account = dataOf(await api.GET('/account'));
 const rotated = dataOf(await api.POST('/account/rotate-signing-secret'));

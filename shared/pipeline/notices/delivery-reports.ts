@@ -45,6 +45,8 @@ export type ReportDependencies = {
   readDestinationList: ReadDestinationList;
   accounts: Pick<AccountRepository, 'escalationNotifications'>;
   clock: Clock;
+  /** The queues of notices that are due later. Default: those of the others. */
+  delayedQueueUrls?: ReportEnvironment['SENDER_QUEUES'];
   /** Returns a number from 0 up to 1, exclusive. */
   random?: () => number;
 };
@@ -63,12 +65,14 @@ export const createDeliveryReports = (
     readDestinationList,
     accounts,
     clock,
+    delayedQueueUrls,
     random = Math.random,
   }: ReportDependencies,
   environment: ReportEnvironment,
 ) => {
   const { API_URL: apiUrl, RETRY_DELAY_SCALE: scale } = environment;
   const notices = createNoticeQueue(queues, environment.SENDER_QUEUES, clock);
+  const delayedNotices = createNoticeQueue(queues, delayedQueueUrls ?? environment.SENDER_QUEUES, clock);
   const escalation = createEscalation({ client, notices, accounts, notifications }, environment);
   const findUnreached = createUnreachedCheck({ notifications, deliveries, random }, scale);
 
@@ -172,7 +176,7 @@ export const createDeliveryReports = (
     /** Queues the notice of shadow mode for the next UTC day. @param sentMs a time on the day of the last one */
     async repeatShadow(tenant: string, sentMs: number): Promise<void> {
       const dueAtMs = nextShadowNoticeMs(sentMs);
-      await notices.queue(shadowNotice(tenant, dueAtMs), {}, { toContacts: false, toOperators: true, dueAtMs });
+      await delayedNotices.queue(shadowNotice(tenant, dueAtMs), {}, { toContacts: false, toOperators: true, dueAtMs });
     },
 
     /**

@@ -23,6 +23,8 @@ export type SenderDependencies = {
   queues: Queues;
   /** The URL of each type's queue for first attempts. */
   queueUrls: Record<NotificationTypeId, string>;
+  /** The same, but the retry queue of the own type: the queues of notices that are due later. */
+  delayedQueueUrls: Record<NotificationTypeId, string>;
   /** The URL of this type's retry queue. */
   retryQueueUrl: string;
   deadLetterQueueUrl: string;

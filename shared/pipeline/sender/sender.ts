@@ -78,6 +78,8 @@ export const createSender = (
   const { hasIncidents, canBounce } = notificationTypes[type];
   const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE, { canBounce });
   const queues = createQueues();
+  // On the queue of the type, a notice that is due later would raise the age of the oldest message.
+  const delayedQueueUrls = { ...environment.SENDER_QUEUES, [type]: environment.RETRY_QUEUE };
   const dependencies: SenderDependencies = {
     type,
     transport,
@@ -95,12 +97,14 @@ export const createSender = (
         deliveries,
         readDestinationList: createDestinationListReader(client, environment.DELIVERIES_TABLE),
         accounts,
+        delayedQueueUrls,
         clock: Date.now,
       },
       environment,
     ),
     recordFailures: createFailureRecorder(client, environment.DELIVERIES_TABLE, Date.now),
     queueUrls: environment.SENDER_QUEUES,
+    delayedQueueUrls,
     retryQueueUrl: environment.RETRY_QUEUE,
     deadLetterQueueUrl: environment.DEAD_LETTER_QUEUE,
     retryDelayScale: environment.RETRY_DELAY_SCALE,

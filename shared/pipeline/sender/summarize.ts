@@ -37,10 +37,10 @@ export const createSummarizer = ({
   accounts,
   summarizedAlerts,
   queues,
-  queueUrls,
+  delayedQueueUrls,
   clock,
 }: SenderDependencies) => {
-  const notices = createNoticeQueue(queues, queueUrls, clock);
+  const notices = createNoticeQueue(queues, delayedQueueUrls, clock);
   const fullWindows = lru<true>(CACHE_SIZE);
   const { summarizedAfter: setting } = notificationTypes[type];
 

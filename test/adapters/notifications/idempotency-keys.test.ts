@@ -4,7 +4,7 @@ import type { Audit } from '../../../shared/adapters/audits/audit-log.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests } from '../../support/dynamodb-faults.ts';
+import { countRequests, withLostResponse } from '../../support/dynamodb-faults.ts';
 import { webhookNotification } from '../../support/notifications.ts';
 
 const { client, connect } = useDatabase();
@@ -86,6 +86,15 @@ describe('a notification that is created with an idempotency key', () => {
     const second = await create('k', 'b');
     expect(second).not.toBe(first);
     expect(await create('k', 'b')).toBe(second);
+  });
+
+  it('is returned although all responses to its transaction were lost', async () => {
+    const database = connect({ maxAttempts: 1 });
+    for (const number of [1, 2]) withLostResponse(database, 'TransactWriteItemsCommand', { number });
+    const { create, count } = setUp(database);
+    const id = await create('k');
+    expect(await create('k')).toBe(id);
+    expect(await count()).toBe(1);
   });
 
   it('is still returned after it was deleted', async () => {
