@@ -150,7 +150,7 @@ describe('a retry that waits longer than SQS can delay a message', () => {
 
   const MAX_SQS_DELAY_MS = 15 * 60_000;
 
-  it('is received every 15 minutes without a DynamoDB call, and is delivered when it is due', async () => {
+  it('is received every 15 minutes with one DynamoDB read, and is delivered when it is due', async () => {
     const sink = await openSink((response, _request, index) => {
       response.writeHead(index === 0 ? 429 : 200, { 'retry-after': '3000' }).end();
     });
@@ -177,7 +177,10 @@ describe('a retry that waits longer than SQS can delay a message', () => {
     };
     await waitUntilDelayed();
     const databaseCalls = () =>
-      [...harness.stack.endpoint.calls].filter(([name]) => name.includes('send-webhook dynamodb')).toSorted();
+      [...harness.stack.endpoint.calls].reduce(
+        (sum, [name, count]) => sum + (name.includes('send-webhook dynamodb') ? count : 0),
+        0,
+      );
     const before = databaseCalls();
     // The first attempt also queued notices, because the next attempt is not due within minutes.
     const sentBefore = sentCount();
@@ -188,7 +191,7 @@ describe('a retry that waits longer than SQS can delay a message', () => {
       await waitUntilDelayed();
     }
     expect(sentCount() - sentBefore).toBe(3);
-    expect(databaseCalls()).toEqual(before);
+    expect(databaseCalls() - before).toBe(3);
     expect(sink.received).toHaveLength(1);
     await receiveOnce();
     await sink.wait(2);
