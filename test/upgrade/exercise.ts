@@ -163,6 +163,17 @@ export const exercise = async (
   await operator.post(`/notifications/${email}/test`);
   await settle(world);
 
+  // One alert of the window is sent at once, the other is summarized. Senders cache accounts for a minute.
+  await operator.put('/account', { summaries: { email_after: 1, window_minutes: 60 } });
+  await stack.advance(61_000);
+  await Promise.all([send('before summary', [email]), send('summarized', [email])]);
+  await world.advanceUntil(
+    until(async () => (await world.deliveries(tenant, email)).some(({ status }) => status === 'summarized')),
+  );
+  await settle(world);
+  await operator.put('/account', { summaries: {}, escalation_notifications: [sms] });
+  await stack.advance(61_000);
+
   const large = { label: 'large', type: 'webhook', details: { ...largeDetails, url: `${sink.url}/200` } };
   notifications.large = await operator.create(large);
   await operator.put(`/notifications/${notifications.large}`, { label: 'larger' });

@@ -73,11 +73,13 @@ describe('the HTTP client', () => {
 
   it.each([
     ['never ends', () => undefined],
-    ['is reset', (socket: Socket) => socket.resetAndDestroy()],
+    ['ends early', (socket: Socket) => socket.end()],
   ])('returns the status of a failed response whose body %s', async (_, end) => {
-    const { url } = await startTcp((socket) =>
-      socket.write('HTTP/1.1 503 No\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nstart\r\n', () => end(socket)),
-    );
+    const { url } = await startTcp((socket) => {
+      socket.once('data', () =>
+        socket.write('HTTP/1.1 503 No\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nstart\r\n', () => end(socket)),
+      );
+    });
     const request = { url: url(), ...message, timeoutMs: 1_000 };
     expect(await client().post(request)).toEqual({ status: 503, retryAfter: undefined, body: '' });
   });
