@@ -16,8 +16,14 @@ export type NoticeMessage = {
 /** Alerts have a headline such as `[CRITICAL] web-1: Disk space`, notices a sentence. */
 const isHeadline = (text: string): boolean => /^\[(OK|WARNING|CRITICAL)\] /.test(text);
 
+/** Returns whether a message is a summary: it is accounted for in the table, because its text does not list all alerts. */
+export const isSummary = (message: InboxMessage): boolean =>
+  (message.kind === 'email' && /^[\d,]+ alerts?: /.test(message.subject)) ||
+  (message.kind === 'sms' && /^[\d,]+ alerts?: /.test(message.text));
+
 /** Returns the notice in an inbox message, or undefined if the message is an alert. */
 export const noticeIn = (message: InboxMessage): NoticeMessage | undefined => {
+  if (isSummary(message)) return undefined;
   if (message.kind === 'email') {
     const { subject, text, to } = message;
     const notice = { notificationId: DEFAULT_NOTIFICATION_ID, recipient: to[0] ?? '', subject, text };
@@ -37,7 +43,7 @@ export const noticeIn = (message: InboxMessage): NoticeMessage | undefined => {
 
 /** Returns a receipt for each recipient of an alert in the inbox. Notices contain the headline of an alert, too. */
 export const receiptsInInbox = (message: InboxMessage): Receipt[] => {
-  if (noticeIn(message)) return [];
+  if (noticeIn(message) || isSummary(message)) return [];
   const text = 'text' in message ? message.text : '';
   const number = /#(\d+)#/.exec(text)?.[1] ?? '';
   const atMs = Date.parse(message.sent_at);

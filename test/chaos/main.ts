@@ -15,6 +15,7 @@ const add = (left: ChaosCounts, right: ChaosCounts): ChaosCounts => ({
   delivered: left.delivered + right.delivered,
   superseded: left.superseded + right.superseded,
   cancelled: left.cancelled + right.cancelled,
+  summarized: left.summarized + right.summarized,
   unrecorded: left.unrecorded + right.unrecorded,
   deadLettered: left.deadLettered + right.deadLettered,
   lost: left.lost + right.lost,

@@ -128,7 +128,10 @@ export const countNotices = (
   targets: readonly ChaosTarget[],
   observations: ChaosObservations,
 ): ChaosRow[] => {
-  const records = [...observations.records.values()].filter(({ notice }) => notice !== undefined);
+  // Summaries are accounted for with the alerts that they list.
+  const records = [...observations.records.values()].filter(
+    ({ notice }) => notice !== undefined && notice !== 'summary',
+  );
   const arrivals = arrivalsByKey(inbox, planned, targets);
   const keys = new Set(records.map(keyOfRecord));
   for (const key of arrivals.keys()) if (!keys.has(key)) throw new Error(`The notice ${key} has no record.`);

@@ -4,7 +4,7 @@ import type { LocalStack } from '../../bin/local/stack.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { parseRecord } from '../../shared/adapters/deliveries/stored-record.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
+import { eventHash, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { isCurrentFailure } from '../../shared/domain/redelivery.ts';
 import type { connectApi } from '../support/api.ts';
@@ -14,6 +14,8 @@ import type { ChaosTarget } from './targets.ts';
 export type StoredState = {
   /** Delivery records by `<pk> <sk>`. */
   records: ReadonlyMap<string, DeliveryRecord>;
+  /** The alerts that are listed in summaries, by `listedKey`. */
+  listed: ReadonlySet<string>;
   /**
    * Returns whether the message that starts the next round of a failed delivery is in the dead-letter queue of its type
    * or in the stored messages of its tenant.
@@ -34,17 +36,29 @@ const END_MS = 9_999_999_999_999;
 
 const keyOf = ({ pk, sk }: { pk: string; sk: string }): string => `${pk} ${sk}`;
 
-const readRecords = async ({ documents, table }: Api): Promise<Map<string, DeliveryRecord>> => {
+/** Identifies an alert in the partitions of a summary. */
+export const listedKey = (summary: { tenant_id: string; event_id: string }, alert: { event_id: string }): string =>
+  `${eventHash(summary)} ${eventHash({ ...alert, tenant_id: summary.tenant_id })}`;
+
+const readRecords = async ({
+  documents,
+  table,
+}: Api): Promise<Pick<StoredState, 'listed'> & { records: Map<string, DeliveryRecord> }> => {
   const records = new Map<string, DeliveryRecord>();
+  const listed = new Set<string>();
   const pages = paginateScan({ client: documents }, { TableName: table('Deliveries'), ConsistentRead: true });
   for await (const { Items = [] } of pages) {
     // The table also contains incident locks and failed messages.
-    for (const item of Items.filter(({ content_hash }) => content_hash !== undefined)) {
+    for (const item of Items) {
+      const [, summary = '', alert = ''] =
+        /^summary#(\w+)-\d+#.* \d+#(\w+)$/.exec(keyOf({ pk: String(item.pk), sk: String(item.sk) })) ?? [];
+      if (summary) listed.add(`${summary} ${alert}`);
+      if (item.content_hash === undefined) continue;
       const record = parseRecord(item);
       records.set(keyOf(record), record);
     }
   }
-  return records;
+  return { records, listed };
 };
 
 /** Returns the keys of the records whose current failure the tenants can redeliver. */
@@ -90,11 +104,12 @@ export const readStoredState = async (
   api: Api,
   targets: readonly ChaosTarget[],
 ): Promise<StoredState> => {
-  const records = await readRecords(api);
+  const { records, listed } = await readRecords(api);
   const redeliverable = await readRedeliverable(api, targets, records);
   const deadLetters = readDeadLetters(stack);
   return {
     records,
+    listed,
     isDeadLettered: (type, record) => {
       const { notificationId } = parseDeliveryPartition(record.pk);
       const letter = letterKey(type, notificationId, record.event_id, record.round + 1);

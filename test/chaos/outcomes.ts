@@ -1,9 +1,9 @@
 import { type NotificationTypeId, notificationTypes } from '../../shared/contracts/notification-types.ts';
-import { deliveryId, deliveryKey } from '../../shared/domain/delivery-key.ts';
+import { deliveryId, deliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import type { Receipt } from './destinations.ts';
 import { duplicateCause, type RecordedAttempt } from './duplicates.ts';
-import type { StoredState } from './observations.ts';
+import { listedKey, type StoredState } from './observations.ts';
 import type { PlannedDelivery } from './plan.ts';
 
 /** The outcomes of all deliveries of a type, or of all notices of a kind. */
@@ -13,6 +13,8 @@ export type ChaosRow = {
   delivered: number;
   superseded: number;
   cancelled: number;
+  /** Listed in a summary that was delivered, cancelled, or failed and is dead-lettered. */
+  summarized: number;
   /**
    * Delivered, but the record could not be written before the function timed out
    * (docs/decisions/deliveries.md#claims-and-leases).
@@ -77,6 +79,7 @@ const newRow = (name: string): ChaosRow => ({
   delivered: 0,
   superseded: 0,
   cancelled: 0,
+  summarized: 0,
   unrecorded: 0,
   deadLettered: 0,
   lost: 0,
@@ -88,13 +91,29 @@ const newRow = (name: string): ChaosRow => ({
   evidence: [],
 });
 
+/** Returns whether an alert is stored for a summary whose own delivery has ended. */
+const isListed = (
+  type: NotificationTypeId,
+  record: DeliveryRecord,
+  { records, listed, isDeadLettered }: ChaosObservations,
+): boolean => {
+  const { tenant, notificationId } = parseDeliveryPartition(record.pk);
+  const summary = { tenant_id: tenant, event_id: record.summary_id ?? '' };
+  const { pk, sk } = deliveryKey(summary, notificationId);
+  const ended = records.get(`${pk} ${sk}`);
+  if (!ended || !listed.has(listedKey(summary, record))) return false;
+  return ended.status === 'delivered' || ended.status === 'cancelled' || isDeadLettered(type, ended);
+};
+
 /** Returns the column that counts a delivery, apart from duplicates. */
 const outcomeOf = (
   { type, record, isDeleted }: ObservedDelivery,
   isUnrecorded: boolean,
-  { isDeadLettered }: ChaosObservations,
+  observations: ChaosObservations,
 ): keyof ChaosCounts => {
+  const { isDeadLettered } = observations;
   const status = record?.status;
+  if (record && status === 'summarized' && isListed(type, record, observations)) return status;
   if (status === 'delivered' || status === 'superseded' || status === 'cancelled') return status;
   if (record && status === 'failed' && isDeadLettered(type, record)) return 'deadLettered';
   if (isDeleted) return 'cancelled';
@@ -133,7 +152,9 @@ const addDuplicates = (
   const { type, record, acceptedAtMs } = delivery;
   const attempts = attemptsOf(record, observations);
   const killsMs = observations.kills.flatMap(({ name, atMs }) => (name.includes(`send-${type}`) ? [atMs] : []));
-  const times = acceptedAtMs.toSorted((left, right) => left - right);
+  // An alert that was sent must not be listed, too.
+  const listedAtMs = record?.status === 'summarized' ? [observations.toRealTimeMs(record.updated_at_ms)] : [];
+  const times = [...acceptedAtMs, ...listedAtMs].toSorted((left, right) => left - right);
   for (const [index, secondAtMs] of times.slice(1).entries()) {
     const accepted = { firstAtMs: times[index] ?? secondAtMs, secondAtMs };
     const cause = isUnrecorded ? 'kill' : duplicateCause(accepted, attempts, killsMs);

@@ -40,8 +40,12 @@ const uniqueDestination = (
   }
 };
 
+/** The summaries of every second tenant: few alerts go out at once, and windows are short. */
+const SUMMARIES = { email_after: 2, sms_after: 1, window_minutes: 1 };
+
 /**
- * Creates tenants with a notification of each type, and an SMS as fallback notification.
+ * Creates tenants with a notification of each type, and an SMS as fallback notification. Every second tenant has
+ * summaries.
  *
  * @returns the notifications by tenant, and the fallback notifications
  */
@@ -60,7 +64,11 @@ export const createTargets = async (
     fallbacks.push({ id: fallback, tenant, type: 'sms', key, owner });
     await createAccountRepository(documents, table('Accounts')).update(
       tenant,
-      { technical_contacts: [contactAddress(index)], escalation_notifications: [fallback] },
+      {
+        technical_contacts: [contactAddress(index)],
+        escalation_notifications: [fallback],
+        ...(index % 2 === 1 && { summaries: SUMMARIES }),
+      },
       auditIn(table('Audits')),
     );
     const ofTenant = await Promise.all(
