@@ -16,10 +16,18 @@ export type NoticeMessage = {
 /** Alerts have a headline such as `[CRITICAL] web-1: Disk space`, notices a sentence. */
 const isHeadline = (text: string): boolean => /^\[(OK|WARNING|CRITICAL)\] /.test(text);
 
-/** Returns whether a message is a summary: it is accounted for in the table, because its text does not list all alerts. */
-export const isSummary = (message: InboxMessage): boolean =>
-  (message.kind === 'email' && /^[\d,]+ alerts?: /.test(message.subject)) ||
-  (message.kind === 'sms' && /^[\d,]+ alerts?: /.test(message.text));
+const SUMMARY = /^[\d,]+ alerts?: /;
+const SUMMARY_ESCALATION = /a summary of (\d+ )?alerts could not be delivered/;
+
+/**
+ * Returns whether a message is a summary, which is accounted for in the table because its text does not list all alerts,
+ * or its escalation, which names no alert.
+ */
+export const isSummary = (message: InboxMessage): boolean => {
+  if (!('text' in message)) return false;
+  const subject = message.kind === 'email' ? message.subject : message.text;
+  return SUMMARY.test(subject) || SUMMARY_ESCALATION.test(message.text);
+};
 
 /** Returns the notice in an inbox message, or undefined if the message is an alert. */
 export const noticeIn = (message: InboxMessage): NoticeMessage | undefined => {
