@@ -1,7 +1,7 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { MAX_SMS_SUMMARIES_PER_DAY } from '../shared/domain/summary.ts';
+import { smsSummariesPerDay } from '../shared/domain/summary.ts';
 import { parseEnvironment } from '../shared/environment.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
 import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/pipeline/notices/notice-content.ts';
@@ -16,7 +16,7 @@ const limitOf = accounts.limit('smsPerTenantPerDay', environment.TENANT_LIMITS);
 const limits = {
   alerts: createDailyLimit(counters, 'sms', limitOf, { canBeSummarized: true }),
   notices: createDailyLimit(counters, 'sms_notices', async () => MAX_NOTICE_MESSAGES_PER_DAY.sms),
-  summaries: createDailyLimit(counters, 'sms_summaries', async () => MAX_SMS_SUMMARIES_PER_DAY),
+  summaries: createDailyLimit(counters, 'sms_summaries', async (tenant) => smsSummariesPerDay(await limitOf(tenant))),
 };
 
 /** Sends alerts to `sms` notifications. */

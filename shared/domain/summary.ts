@@ -1,6 +1,6 @@
 import type { SummarySettings } from '../contracts/account.ts';
 import type { AlarmEvent, AlarmState } from '../contracts/alarm-event.ts';
-import { nameOf, truncate } from './alert-text.ts';
+import { plainNameOf, truncate } from './alert-text.ts';
 import { eventHash, type NotificationOfTenant, sortableTime } from './delivery-key.ts';
 import type { Notice } from './delivery-message.ts';
 import { changedAtMs, readEventTime } from './event-time.ts';
@@ -12,7 +12,10 @@ const MINUTE_MS = 60_000;
 export const LIMIT_WINDOW_MINUTES = 60;
 
 /** The maximum number of summaries per tenant and UTC day by SMS. */
-export const MAX_SMS_SUMMARIES_PER_DAY = 100;
+const MAX_SMS_SUMMARIES_PER_DAY = 100;
+
+/** Returns the daily limit of summaries by SMS, none if a limit of 0 forbids SMS. @param smsPerDay that of alerts */
+export const smsSummariesPerDay = (smsPerDay: number): number => (smsPerDay === 0 ? 0 : MAX_SMS_SUMMARIES_PER_DAY);
 
 /**
  * Alerts of a window are listed within this time of its end, by whatever sender: longer than a function runs, with half
@@ -91,7 +94,10 @@ export type SummarizedAlert = {
   state: AlarmState;
   /** When the alarm's state changed, ms since the epoch. */
   atMs: number;
-  /** Sorts the alerts of an alarm by time, unique per delivery and the same at each attempt. */
+  /**
+   * Sorts the alerts of an alarm by time, those of one time by when SQS accepted them. Unique per delivery and the same
+   * at each attempt.
+   */
   sortKey: string;
 };
 
@@ -101,13 +107,13 @@ const INCIDENT_LENGTH = 16;
 /** Returns an alert as its summary lists it. @param acceptedAtMs that of the record, which duplicates do not change */
 export const summarizedAlert = (event: AlarmEvent, acceptedAtMs: number): SummarizedAlert => {
   const atMs = changedAtMs(readEventTime(event, acceptedAtMs).time);
-  const name = `${nameOf(event.entity) ?? '?'}: ${nameOf(event.alarm) ?? '?'}`;
+  const name = `${plainNameOf(event.entity) ?? '?'}: ${plainNameOf(event.alarm) ?? '?'}`;
   return {
     incident: incidentKey(event).slice(0, INCIDENT_LENGTH),
     name: truncate(name, MAX_NAME_LENGTH),
     state: event.details.state,
     atMs,
-    sortKey: `${sortableTime(atMs)}#${eventHash(event)}`,
+    sortKey: `${sortableTime(atMs)}-${sortableTime(acceptedAtMs)}#${eventHash(event)}`,
   };
 };
 
@@ -122,13 +128,18 @@ export type SummarizedAlarm = {
   changes: number;
 };
 
-/** What a summary says. */
+/** The maximum number of alarms that a message lists for each state: an email has up to 110 KB, or 160 KB if HTML escapes its names. */
+export const MAX_LISTED_ALARMS = 60;
+
+/** What a summary says. It is small, because a sender may hold a hundred of them. */
 export type Summary = {
   /** The number of alerts, including those that were not evaluated. */
   count: number;
   /** The number of older alerts that were not evaluated. */
   unevaluated: number;
-  /** The alarms: most severe first, then the one that has been so for longest. */
+  /** The number of alarms in each state. */
+  alarmCounts: Record<AlarmState, number>;
+  /** The alarms to list: most severe first, then the one that has been so for longest. */
   alarms: SummarizedAlarm[];
 };
 
@@ -154,21 +165,23 @@ export const summaryOf = (alerts: Iterable<SummarizedAlert>, unevaluated: number
     found.isSinceKnown ||= state !== found.state;
     if (!found.isSinceKnown) found.sinceMs = atMs;
   }
-  const severity = ({ state }: SummarizedAlarm) => statesBySeverity.indexOf(state);
-  const alarms = [...byIncident.values()]
+  const all = [...byIncident.values()]
     .map(({ isSinceKnown: _, ...alarm }) => alarm)
-    .sort((one, other) => severity(one) - severity(other) || one.sinceMs - other.sinceMs);
-  return { count, unevaluated, alarms };
+    .sort((one, other) => one.sinceMs - other.sinceMs);
+  const inState = (wanted: AlarmState) => all.filter(({ state }) => state === wanted);
+  const [CRITICAL, WARNING, OK] = [inState('CRITICAL'), inState('WARNING'), inState('OK')];
+  return {
+    count,
+    unevaluated,
+    alarmCounts: { CRITICAL: CRITICAL.length, WARNING: WARNING.length, OK: OK.length },
+    alarms: [CRITICAL, WARNING, OK].flatMap((alarms) => alarms.slice(0, MAX_LISTED_ALARMS)),
+  };
 };
 
-/** Returns the number of alarms in a state. */
-export const countOf = ({ alarms }: Summary, state: AlarmState): number =>
-  alarms.filter((alarm) => alarm.state === state).length;
-
 /** Returns the number of alarms in each state that some have: `5 CRITICAL, 2 WARNING, 10 OK`. */
-export const stateCounts = (summary: Summary): string =>
+export const stateCounts = ({ alarmCounts }: Summary): string =>
   statesBySeverity
-    .map((state) => [countOf(summary, state), state] as const)
+    .map((state) => [alarmCounts[state], state] as const)
     .filter(([count]) => count > 0)
     .map(([count, state]) => `${count} ${state}`)
     .join(', ');

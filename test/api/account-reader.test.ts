@@ -74,6 +74,12 @@ describe('reading an account', () => {
     });
   });
 
+  it('has no summaries by SMS if SMS are forbidden', async () => {
+    const { tenant, accounts, read } = setUp();
+    await accounts.changeLimits(tenant, { smsPerTenantPerDay: 0 }, audit);
+    expect((await read({ tenant, role: 'observer' })).limits).toMatchObject({ sms_summaries_per_day: 0 });
+  });
+
   it('creates no credentials for a role other than admin, and writes nothing', async () => {
     const database = connect();
     const requests = countRequests(database);

@@ -17,7 +17,7 @@ export type NoticeMessage = {
 const isHeadline = (text: string): boolean => /^\[(OK|WARNING|CRITICAL)\] /.test(text);
 
 const SUMMARY = /^[\d,]+ alerts?: /;
-const SUMMARY_ESCALATION = /a summary of (\d+ )?alerts could not be delivered/;
+const SUMMARY_ESCALATION = /a summary of (\d+ )?alerts? could not be delivered/;
 
 /**
  * Returns whether a message is a summary, which is accounted for in the table because its text does not list all alerts,

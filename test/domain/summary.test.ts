@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { AlarmState } from '../../shared/contracts/alarm-event.ts';
 import {
+  MAX_LISTED_ALARMS,
   type SummarizedAlert,
   stateCounts,
   summarizedAlert,
@@ -45,6 +47,7 @@ describe('a summary', () => {
     expect(summaryOf(alerts, 0)).toEqual({
       count: 4,
       unevaluated: 0,
+      alarmCounts: { CRITICAL: 1, WARNING: 0, OK: 0 },
       alarms: [{ name: 'name of a', state: 'CRITICAL', sinceMs: 4, changes: 4 }],
     });
   });
@@ -62,10 +65,32 @@ describe('a summary', () => {
     expect(stateCounts(summary)).toBe('2 CRITICAL, 1 WARNING, 1 OK');
   });
 
-  it('identifies an alert by its event, so that a repeated one is listed once', () => {
+  it('keeps only the alarms that a message lists, and counts the others', () => {
+    const { alarms, alarmCounts } = summaryOf(
+      Array.from({ length: 1_000 }, (_, index) => alert(String(index), index % 2 === 0 ? 'OK' : 'WARNING', index)),
+      0,
+    );
+    expect(alarmCounts).toEqual({ CRITICAL: 0, WARNING: 500, OK: 500 });
+    expect(alarms).toHaveLength(2 * MAX_LISTED_ALARMS);
+  });
+
+  it('has the name, the state and the time of an alert', () => {
     const listed = summarizedAlert(alarmEvent(), EVENT_TIME_MS);
     expect(listed).toMatchObject({ name: 'web-1: Disk space', state: 'CRITICAL', atMs: EVENT_TIME_MS });
-    expect(listed).toEqual(summarizedAlert(alarmEvent(), EVENT_TIME_MS + 1));
+  });
+
+  it('has the state that was accepted last of alerts with the same time', () => {
+    for (const n of Array(20).keys()) {
+      const sortKeyOf = (state: AlarmState, acceptedAtMs: number) =>
+        summarizedAlert(alarmEvent({ event_id: `${n}:${EVENT_TIME_MS}:${state}` }), acceptedAtMs).sortKey;
+      expect(sortKeyOf('OK', EVENT_TIME_MS + 2) > sortKeyOf('CRITICAL', EVENT_TIME_MS + 1)).toBe(true);
+    }
+  });
+
+  it('has visible names that cannot rearrange the text around them', () => {
+    const entity = { id: 'web-1', label: '\u200b' };
+    const { name } = summarizedAlert(alarmEvent({ entity, alarm: { id: 'al', label: 'Disk\u202e' } }), 0);
+    expect(name).toBe('web-1: Disk');
   });
 
   it('shortens names', () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createFailedMessages, type FailedMessage } from '../../shared/adapters/deliveries/failed-messages.ts';
+import { createSummarizedAlerts } from '../../shared/adapters/deliveries/summarized-alerts.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import type { DeadLetterReason, Queues } from '../../shared/adapters/queues.ts';
 import type { Delivery } from '../../shared/contracts/messages.ts';
@@ -10,6 +11,8 @@ import type { Clock } from '../../shared/domain/clock.ts';
 import { claimedRecord, reasonOf, withAttempt, withNextAttempt } from '../../shared/domain/delivery-record.ts';
 import type { DeliveryTarget } from '../../shared/domain/notification.ts';
 import { newNotificationId, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
+import type { Summary } from '../../shared/domain/summary.ts';
+import { summaryProblem } from '../../shared/pipeline/notices/unreached-notice.ts';
 import { createJob, type SettledMessage } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
 import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
@@ -184,6 +187,53 @@ describe('a delivery that is claimed while its target is read', () => {
     const { process, record } = setUp('webhook', rejected);
     expect(await process(Promise.resolve(undefined))).toEqual({ outcome: 'cancelled' });
     expect(await record()).toMatchObject({ status: 'cancelled', lease_until_ms: 0 });
+  });
+});
+
+describe('a summary', () => {
+  const summaryNotice: NoticeContent = { ...notice, kind: 'summary' };
+  const summaryWith = (count: number): Summary => ({
+    count,
+    unevaluated: 0,
+    alarmCounts: { CRITICAL: count, WARNING: 0, OK: 0 },
+    alarms: [],
+  });
+  const setUpSummary = (summary: Summary | undefined) => {
+    const summarizedAlerts = { ...createSummarizedAlerts(client, 'deliveries'), read: async () => summary };
+    return setUp(
+      'email',
+      { result: 'delivered', explanation: '' },
+      { changes: { notice: summaryNotice }, summarizedAlerts },
+    );
+  };
+
+  it('that the new type of its notification cannot send has the number of its alerts, for the escalation', async () => {
+    const { job, process, record } = setUpSummary(summaryWith(312));
+    const target = { id: job.body.notification_id, type: 'managed' as const, details: {} };
+    expect(await process(Promise.resolve(target))).toEqual({ outcome: 'forwarded' });
+    const stored = await record();
+    expect(stored && summaryProblem(stored)).toBe('a summary of 312 alerts could not be delivered');
+  });
+
+  it('without alerts is cancelled, also if the type of its notification has changed', async () => {
+    const { job, process, delayed } = setUpSummary(summaryWith(0));
+    const target = { id: job.body.notification_id, type: 'managed' as const, details: {} };
+    expect(await process(Promise.resolve(target))).toEqual({ outcome: 'cancelled' });
+    expect(delayed).toEqual([]);
+  });
+
+  it('that there is no time to read waits for another invocation', async () => {
+    const { process, record, delayed, transport } = setUpSummary(undefined);
+    expect(await process()).toEqual({ outcome: 'not_due' });
+    expect(delayed).toEqual([{ url: queueUrl('email-Retries'), waitMs: 0 }]);
+    expect(await record()).toMatchObject(unclaimed);
+    expect(transport).not.toHaveBeenCalled();
+  });
+
+  it('of one alert says so', () => {
+    const body = { notification_id: 'n', event: alarmEvent(), accepted_at_ms: NOW_MS, content_hash: 'h' };
+    const record = { ...claimedRecord(body, 'c', NOW_MS), summarized_count: 1 };
+    expect(summaryProblem(record)).toBe('a summary of 1 alert could not be delivered');
   });
 });
 

@@ -5,6 +5,7 @@ import {
   type QueryCommandInput,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
+import pLimit from 'p-limit';
 import * as z from 'zod/mini';
 import { alarmStates } from '../../contracts/alarm-event.ts';
 import { eventHash, summaryPartition } from '../../domain/delivery-key.ts';
@@ -17,7 +18,7 @@ import type { Item } from '../dynamodb/items.ts';
  * The alerts of a summary, and the first ones of its window, which were sent at once (table Deliveries,
  * docs/decisions/deliveries.md#summaries):
  *
- *   pk `summary#<hash of the summary's ID>-<shard>#<tenant>`  sk <time of the event>#<hash of its ID>
+ *   pk `summary#<hash of the summary's ID>-<shard>#<tenant>`  sk <time of the event>-<when SQS accepted it>#<hash of its ID>
  *   pk `summary#<hash of the summary's ID>#<tenant>`          sk `first`
  */
 
@@ -65,13 +66,21 @@ export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: st
       }),
     );
 
+  /** One summary at a time: ten of 20,000 alerts each need more memory than a sender has, and a batch may have a hundred. */
+  const limitReads = pLimit(1);
+
   /** Returns the newest alerts of a partition, and the number of the others. */
   const readShard = async (pk: string): Promise<{ alerts: SummarizedAlert[]; others: number }> => {
     const alerts: SummarizedAlert[] = [];
     let next: Item | undefined;
     do {
       const Limit = MAX_EVALUATED - alerts.length;
-      const page = await query(pk, { Limit, ExclusiveStartKey: next });
+      const page = await query(pk, {
+        Limit,
+        ExclusiveStartKey: next,
+        ProjectionExpression: 'sk, incident, #name, #state, at_ms',
+        ExpressionAttributeNames: { '#name': 'name', '#state': 'state' },
+      });
       alerts.push(...(page.Items ?? []).map(parseAlert));
       next = page.LastEvaluatedKey;
     } while (next && alerts.length < MAX_EVALUATED);
@@ -82,6 +91,17 @@ export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: st
       next = counted.LastEvaluatedKey;
     }
     return { alerts, others };
+  };
+
+  const readSummary = async (summary: SummaryKey): Promise<Summary> => {
+    const shards = await Promise.all(
+      Array.from({ length: SHARDS }, (_, shard) => readShard(partitionOf(summary, shard))),
+    );
+    const others = shards.reduce((sum, shard) => sum + shard.others, 0);
+    return summaryOf(
+      shards.flatMap(({ alerts }) => alerts),
+      others,
+    );
   };
 
   return {
@@ -120,17 +140,14 @@ export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: st
       await client.send(new PutCommand({ TableName: table, Item }));
     },
 
-    /** Returns the summary of its stored alerts, strongly consistent. */
-    async read(summary: SummaryKey): Promise<Summary> {
-      const shards = await Promise.all(
-        Array.from({ length: SHARDS }, (_, shard) => readShard(partitionOf(summary, shard))),
-      );
-      const others = shards.reduce((sum, shard) => sum + shard.others, 0);
-      return summaryOf(
-        shards.flatMap(({ alerts }) => alerts),
-        others,
-      );
-    },
+    /**
+     * Returns the summary of its stored alerts, strongly consistent.
+     *
+     * @param hasTime returns whether there is time to read it, after others
+     * @returns undefined without time
+     */
+    read: (summary: SummaryKey, hasTime: () => boolean = () => true): Promise<Summary | undefined> =>
+      limitReads(() => (hasTime() ? readSummary(summary) : undefined)),
   };
 };
 

@@ -98,7 +98,7 @@ export const MAX_LISTED_DESTINATIONS = 26;
 
 /** Returns what is wrong with a summary that failed. */
 export const summaryProblem = ({ summarized_count: count }: DeliveryRecord): string =>
-  `a summary of ${count === undefined ? '' : `${count} `}alerts could not be delivered`;
+  `a summary of ${count === undefined ? '' : `${count} `}${count === 1 ? 'alert' : 'alerts'} could not be delivered`;
 
 /**
  * Returns the escalation of an alert that none of its destinations received.

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { logger } from '../../adapters/logger.ts';
-import { notificationTypes } from '../../contracts/notification-types.ts';
+import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
 import type { AttemptOutcome } from '../../domain/attempt-outcome.ts';
 import {
   claimedRecord,
@@ -36,6 +36,8 @@ type Reads = readonly [target: DeliveryTarget | undefined, isWithheld: boolean];
 /** The last 12 digits of a UUID are random: enough for the claims of one record, which is charged by size. */
 const CLAIM_ID_LENGTH = 12;
 
+const hasSummaries = (type: NotificationTypeId): boolean => notificationTypes[type].summarizedAfter !== null;
+
 /** Earlier calls left too little time for the send. This is an internal error. */
 class NoTimeLeftError extends Error {
   override readonly name = 'NoTimeLeftError';
@@ -59,6 +61,9 @@ export const createAttempt = (
     await release(job, record).catch(() => undefined);
     throw error;
   };
+
+  const readSummary = ({ body, timeLeft }: DeliveryJob): Promise<Summary | undefined> =>
+    summarizedAlerts.read(body.event, () => timeLeft() >= MIN_TIME_TO_SEND_MS);
 
   const callTransport = async (
     job: DeliveryJob,
@@ -131,8 +136,14 @@ export const createAttempt = (
       await release(job, record).catch(() => undefined);
       throw error;
     });
+    const released = (error: unknown) => releaseAfter(job, record, error);
+    const isSummary = job.body.notice?.kind === 'summary';
     if (target && target.type !== type) {
-      await release(job, record);
+      // A type without summaries cannot read their alerts, and the escalation says how many there are.
+      const mustCount = isSummary && hasSummaries(type) && !hasSummaries(target.type);
+      const counted = mustCount ? await readSummary(job).catch(released) : undefined;
+      if (counted?.count === 0) return cancel(job, record);
+      await release(job, { ...record, summarized_count: counted?.count ?? record.summarized_count });
       await queues.sendDelayed(queueUrls[target.type], copyOfMessage(job), 0);
       return { outcome: 'forwarded' };
     }
@@ -148,13 +159,15 @@ export const createAttempt = (
       await release(job, record);
       throw new NoTimeLeftError();
     }
-    const released = (error: unknown) => releaseAfter(job, record, error);
     const summarized = await summarizer.unlessFirst({ job, record, target }).catch(released);
     if (summarized) return summarized;
-    const isSummary = job.body.notice?.kind === 'summary';
-    if (isSummary && notificationTypes[type].summarizedAfter === null)
+    if (isSummary && !hasSummaries(type))
       return deadLetter(job, record, { reason: 'type_without_summaries', cause: 'destination' });
-    const summary = isSummary ? await summarizedAlerts.read(job.body.event).catch(released) : undefined;
+    const summary = isSummary ? await readSummary(job).catch(released) : undefined;
+    if (isSummary && !summary) {
+      await release(job, record);
+      return reschedule(job, 0);
+    }
     // A worker that queued the summary crashed before it stored an alert, which another summary then lists.
     if (summary?.count === 0) return cancel(job, record);
     const startedAtMs = clock();

@@ -107,7 +107,12 @@ export const createTechnicalContactsTransport = (
     const newlyReached = results.flatMap(({ hash, outcome }) => (isFailure(outcome) ? [] : [hash]));
     const failures = results.map(({ outcome }) => outcome).filter(isFailure);
     // A retryable failure takes precedence: a permanent failure of one contact must not prevent the retry for another.
-    const combined = failures.find(({ result }) => result !== 'permanent') ?? failures[0] ?? accepted;
+    // A summary reaches the contacts above the daily limit.
+    const combined =
+      failures.find(({ result }) => result !== 'permanent') ??
+      failures.find(({ canBeSummarized }) => canBeSummarized) ??
+      failures[0] ??
+      accepted;
     return { ...combined, reachedRecipientHashes: [...reachedRecipientHashes, ...newlyReached] };
   };
 };

@@ -2,12 +2,9 @@ import { escape as escapeHtml } from 'html-escaper';
 import type { AlarmState } from '../../contracts/alarm-event.ts';
 import type { NoticeContent } from '../../contracts/notice.ts';
 import { plainLine } from '../../domain/alert-text.ts';
-import { countOf, type SummarizedAlarm, type Summary, stateCounts, statesBySeverity } from '../../domain/summary.ts';
+import { type SummarizedAlarm, type Summary, stateCounts, statesBySeverity } from '../../domain/summary.ts';
 import { type EmailMessage, stateColors } from './email-message.ts';
 import { fitsSms, smsPart } from './sms-message.ts';
-
-/** The maximum number of alarms that are listed for each state, so that an email has less than 100 KB. */
-const MAX_LISTED = 60;
 
 const formatCount = (count: number): string => count.toLocaleString('en-US');
 
@@ -31,8 +28,8 @@ const details = ({ sinceMs, changes }: SummarizedAlarm): string =>
 const sectionsOf = (summary: Summary) =>
   statesBySeverity
     .map((state) => {
-      const listed = summary.alarms.filter((alarm) => alarm.state === state).slice(0, MAX_LISTED);
-      return { state, listed, more: countOf(summary, state) - listed.length };
+      const listed = summary.alarms.filter((alarm) => alarm.state === state);
+      return { state, listed, more: summary.alarmCounts[state] - listed.length };
     })
     .filter(({ listed }) => listed.length > 0);
 
@@ -83,11 +80,11 @@ export const summaryEmail = (summary: Summary, { subject, paragraphs }: NoticeCo
 
 /** Returns the SMS of a summary: alarms per state, then the names that fit into one part. */
 export const summarySms = (summary: Summary): string => {
-  let text = headingOf(summary);
-  for (const [index, { name }] of summary.alarms.slice(0, MAX_LISTED).entries()) {
-    const longer = `${text}${index === 0 ? '. ' : ', '}${plainLine(name)}`;
-    if (!fitsSms(longer)) break;
-    text = longer;
+  const heading = headingOf(summary);
+  let text = heading;
+  for (const { name } of summary.alarms) {
+    const longer = `${text}${text === heading ? '. ' : ', '}${plainLine(name)}`;
+    if (fitsSms(longer)) text = longer;
   }
   return smsPart(text);
 };

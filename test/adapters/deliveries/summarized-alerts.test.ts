@@ -2,9 +2,10 @@ import { expect, it } from 'vitest';
 import { createSummarizedAlerts } from '../../../shared/adapters/deliveries/summarized-alerts.ts';
 import { summarizedAlert } from '../../../shared/domain/summary.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
+import { countRequests } from '../../support/dynamodb-faults.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
 
-const { client } = useDatabase();
+const { client, connect } = useDatabase();
 const alerts = createSummarizedAlerts(client, 'deliveries');
 
 let summaries = 0;
@@ -38,10 +39,21 @@ it('a summary lists each of its alerts once, with the newest state of each alarm
   const stored = Array.from({ length: 60 }, (_, index) => alertOf(index % 15, index));
   await Promise.all([...stored, ...stored].map((alert) => alerts.put(summary, alert, EVENT_TIME_MS)));
   await alerts.put(other, alertOf(1, 1), EVENT_TIME_MS);
-  const { count, alarms } = await alerts.read(summary);
+  const { count, alarms } = (await alerts.read(summary)) ?? expect.fail();
   expect([count, alarms.length]).toEqual([60, 15]);
   expect(alarms.every(({ sinceMs, changes }) => sinceMs >= EVENT_TIME_MS + 45 && changes === 4)).toBe(true);
-  expect(await alerts.read(newSummary())).toEqual({ count: 0, unevaluated: 0, alarms: [] });
+  expect(await alerts.read(newSummary())).toMatchObject({ count: 0, unevaluated: 0, alarms: [] });
+});
+
+it('summaries are read one after the other while there is time', async () => {
+  const database = connect();
+  const requests = countRequests(database);
+  const { read } = createSummarizedAlerts(database, 'deliveries');
+  const requestsBefore: number[] = [];
+  const hasTime = () => requestsBefore.push(requests.QueryCommand ?? 0) < 3;
+  const results = await Promise.all([1, 2, 3].map(() => read(newSummary(), hasTime)));
+  expect(requestsBefore).toEqual([0, 8, 16]);
+  expect(results).toEqual([expect.anything(), expect.anything(), undefined]);
 });
 
 it('a summary counts the older alerts of an alarm that it does not evaluate', { timeout: 60_000 }, async () => {
@@ -51,7 +63,7 @@ it('a summary counts the older alerts of an alarm that it does not evaluate', { 
       Array.from({ length: 100 }, (_, index) => alerts.put(summary, alertOf(1, start + index), EVENT_TIME_MS)),
     );
   }
-  const { count, unevaluated, alarms } = await alerts.read(summary);
+  const { count, unevaluated, alarms } = (await alerts.read(summary)) ?? expect.fail();
   expect([count, unevaluated]).toEqual([2_600, 100]);
   expect(alarms).toEqual([expect.objectContaining({ state: 'OK', sinceMs: EVENT_TIME_MS + 2_599, changes: 2_500 })]);
 });

@@ -116,7 +116,7 @@ describe('alerts of a tenant that summarizes', () => {
     const escalation = await harness.advanceUntil(
       harness.sent(1, (message) => message.kind === 'managed' && message.text.includes(tenant.client.tenant)),
     );
-    expect(JSON.stringify(escalation)).toContain('a summary of alerts could not be delivered');
+    expect(JSON.stringify(escalation)).toContain('a summary of 1 alert could not be delivered');
   });
 
   it('can be redelivered with the summary if it fails', async () => {

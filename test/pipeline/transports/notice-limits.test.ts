@@ -49,3 +49,17 @@ it.each([
   const summary = { ...notice, kind: 'summary' as const };
   expect(await transport({ ...alert, notice: summary }, {})).toMatchObject({ explanation: 'limit of summaries' });
 });
+
+it('an alert to contacts of whom one is above the daily limit is summarized, although another fails permanently', async () => {
+  const failures = [
+    failed('permanent', 'rejected', ''),
+    failed('permanent', 'tenant_limit_exceeded', '', { canBeSummarized: true }),
+  ];
+  const twoContacts = { technicalContacts: async () => ['a@example.com', 'b@example.com'] };
+  const transport = createTechnicalContactsTransport(
+    email,
+    { ...limits, alerts: async () => failures.shift() },
+    twoContacts,
+  );
+  expect(await transport(alert, {})).toMatchObject({ canBeSummarized: true });
+});
