@@ -128,7 +128,10 @@ export type SummarizedAlarm = {
   changes: number;
 };
 
-/** The maximum number of alarms that a message lists for each state: an email has up to 110 KB, or 160 KB if HTML escapes its names. */
+/**
+ * The maximum number of alarms that a message lists for each state: an email has up to 110 KB, or 160 KB if HTML escapes
+ * its names.
+ */
 export const MAX_LISTED_ALARMS = 60;
 
 /** What a summary says. It is small, because a sender may hold a hundred of them. */

@@ -23,6 +23,7 @@ import { pick, type Random, seededRandom, shuffle } from './random.ts';
 import { createRedeliveries, type RedeliveryCounts } from './redeliveries.ts';
 import { type Repetition, repeat } from './repeat.ts';
 import { createStackClock } from './stack-clock.ts';
+import { countSummaries, type SummaryCounts } from './summaries.ts';
 import { type ChaosTarget, createTargets } from './targets.ts';
 
 /** The size of a run, and the seed of its random numbers. */
@@ -30,7 +31,8 @@ export type ChaosOptions = { events: number; tenants: number; seed: number };
 
 /** What happened to the deliveries and notices of a run, and the number of faults. */
 export type ChaosResult = AwsFaultCounts &
-  RedeliveryCounts & {
+  RedeliveryCounts &
+  SummaryCounts & {
     /** The outcomes of deliveries, by type. */
     rows: ChaosRow[];
     /** The outcomes of notices, by kind. */
@@ -197,6 +199,7 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
       ...redeliveries.counts,
       deadLetteredBeforeRecovery: sumOf(rowsBeforeRecovery, 'deadLettered'),
       lostBeforeRecovery: sumOf(rowsBeforeRecovery, 'lost'),
+      ...countSummaries(stack.inbox.list(), targets, observations),
       missingNotices: countMissingNotices(targets, observations, chaosLog.unqueuedNotices),
       incidentsLeftOpen: countIncidentsLeftOpen(planned, observations.receipts),
       seconds: Math.round((Date.now() - startMs) / 1000),

@@ -16,17 +16,23 @@ export type NoticeMessage = {
 /** Alerts have a headline such as `[CRITICAL] web-1: Disk space`, notices a sentence. */
 const isHeadline = (text: string): boolean => /^\[(OK|WARNING|CRITICAL)\] /.test(text);
 
-const SUMMARY = /^[\d,]+ alerts?: /;
+const SUMMARY = /^([\d,]+) alerts?: /;
 const SUMMARY_ESCALATION = /a summary of (\d+ )?alerts? could not be delivered/;
+
+/** Returns the number of alerts in a summary, or undefined if the message is none. */
+export const summaryCountIn = (message: InboxMessage): number | undefined => {
+  if (message.kind !== 'email' && message.kind !== 'sms') return undefined;
+  const [, count] = SUMMARY.exec(message.kind === 'email' ? message.subject : message.text) ?? [];
+  return count === undefined ? undefined : Number(count.replaceAll(',', ''));
+};
 
 /**
  * Returns whether a message is a summary, which is accounted for in the table because its text does not list all alerts,
  * or its escalation, which names no alert.
  */
 export const isSummary = (message: InboxMessage): boolean => {
-  if (!('text' in message)) return false;
-  const subject = message.kind === 'email' ? message.subject : message.text;
-  return SUMMARY.test(subject) || SUMMARY_ESCALATION.test(message.text);
+  if (summaryCountIn(message) !== undefined) return true;
+  return 'text' in message && SUMMARY_ESCALATION.test(message.text);
 };
 
 /** Returns the notice in an inbox message, or undefined if the message is an alert. */

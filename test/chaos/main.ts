@@ -60,6 +60,7 @@ const report = ({ rows, notices, ...totals }: ChaosResult): boolean => {
     [...rows, ...notices].every(({ lost, duplicated }) => lost === 0 && duplicated === 0) &&
     totals.lostBeforeRecovery === 0 &&
     totals.missingNotices === 0 &&
+    totals.missingSummaries === 0 &&
     totals.incidentsLeftOpen === 0 &&
     totals.invalid <= totals.invalidDeadLettered
   );

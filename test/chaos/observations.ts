@@ -51,7 +51,7 @@ const readRecords = async ({
     // The table also contains incident locks and failed messages.
     for (const item of Items) {
       const [, summary = '', alert = ''] =
-        /^summary#(\w+)-\d+#.* \d+#(\w+)$/.exec(keyOf({ pk: String(item.pk), sk: String(item.sk) })) ?? [];
+        /^summary#(\w+)-\d+#.* [\d-]+#(\w+)$/.exec(keyOf({ pk: String(item.pk), sk: String(item.sk) })) ?? [];
       if (summary) listed.add(`${summary} ${alert}`);
       if (item.content_hash === undefined) continue;
       const record = parseRecord(item);

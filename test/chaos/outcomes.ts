@@ -91,18 +91,20 @@ const newRow = (name: string): ChaosRow => ({
   evidence: [],
 });
 
-/** Returns whether an alert is stored for a summary whose own delivery has ended. */
-const isListed = (
+/** Returns the summaries of its notification that list an alert and have been delivered, cancelled or dead-lettered. */
+const summariesListing = (
   type: NotificationTypeId,
   record: DeliveryRecord,
   { records, listed, isDeadLettered }: ChaosObservations,
-): boolean => {
-  const { tenant, notificationId } = parseDeliveryPartition(record.pk);
-  const summary = { tenant_id: tenant, event_id: record.summary_id ?? '' };
-  const { pk, sk } = deliveryKey(summary, notificationId);
-  const ended = records.get(`${pk} ${sk}`);
-  if (!ended || !listed.has(listedKey(summary, record))) return false;
-  return ended.status === 'delivered' || ended.status === 'cancelled' || isDeadLettered(type, ended);
+): DeliveryRecord[] => {
+  const { tenant: tenant_id } = parseDeliveryPartition(record.pk);
+  return [...records.values()].filter(
+    (summary) =>
+      summary.pk === record.pk &&
+      summary.notice === 'summary' &&
+      listed.has(listedKey({ tenant_id, event_id: summary.event_id }, record)) &&
+      (summary.status === 'delivered' || summary.status === 'cancelled' || isDeadLettered(type, summary)),
+  );
 };
 
 /** Returns the column that counts a delivery, apart from duplicates. */
@@ -113,7 +115,12 @@ const outcomeOf = (
 ): keyof ChaosCounts => {
   const { isDeadLettered } = observations;
   const status = record?.status;
-  if (record && status === 'summarized' && isListed(type, record, observations)) return status;
+  if (record && status === 'summarized') {
+    const isListed = summariesListing(type, record, observations).some(
+      ({ event_id }) => event_id === record.summary_id,
+    );
+    return isListed ? status : 'lost';
+  }
   if (status === 'delivered' || status === 'superseded' || status === 'cancelled') return status;
   if (record && status === 'failed' && isDeadLettered(type, record)) return 'deadLettered';
   if (isDeleted) return 'cancelled';
@@ -143,6 +150,25 @@ const evidenceOf = (
     attempts: attemptsOf(record, observations),
   });
 
+/** How long after its last write a killed worker may have listed an alert again. */
+const MAX_LISTING_DELAY_MS = 15_000;
+
+/** Counts how often an alert was listed in a summary although it was sent, or is listed in another one. */
+const addRepeatedListings = (row: ChaosRow, delivery: ObservedDelivery, observations: ChaosObservations): void => {
+  const { type, record, acceptedAtMs } = delivery;
+  if (!record || !notificationTypes[type].summarizedAfter) return;
+  const listings = summariesListing(type, record, observations).length;
+  const repeated = acceptedAtMs.length > 0 ? listings : listings - 1;
+  if (repeated <= 0) return;
+  const [fromMs, toMs] = [record.created_at_ms, record.updated_at_ms].map(observations.toRealTimeMs);
+  const isKilled = observations.kills.some(
+    ({ name, atMs }) =>
+      name.includes(`send-${type}`) && atMs >= (fromMs ?? 0) && atMs <= (toMs ?? 0) + MAX_LISTING_DELAY_MS,
+  );
+  row[isKilled ? 'duplicatedByKill' : 'duplicated'] += repeated;
+  if (!isKilled) row.evidence.push(evidenceOf('listed again', delivery, observations));
+};
+
 const addDuplicates = (
   row: ChaosRow,
   delivery: ObservedDelivery,
@@ -152,9 +178,7 @@ const addDuplicates = (
   const { type, record, acceptedAtMs } = delivery;
   const attempts = attemptsOf(record, observations);
   const killsMs = observations.kills.flatMap(({ name, atMs }) => (name.includes(`send-${type}`) ? [atMs] : []));
-  // An alert that was sent must not be listed, too.
-  const listedAtMs = record?.status === 'summarized' ? [observations.toRealTimeMs(record.updated_at_ms)] : [];
-  const times = [...acceptedAtMs, ...listedAtMs].toSorted((left, right) => left - right);
+  const times = acceptedAtMs.toSorted((left, right) => left - right);
   for (const [index, secondAtMs] of times.slice(1).entries()) {
     const accepted = { firstAtMs: times[index] ?? secondAtMs, secondAtMs };
     const cause = isUnrecorded ? 'kill' : duplicateCause(accepted, attempts, killsMs);
@@ -177,6 +201,7 @@ export const countOutcomes = (
     row[outcome]++;
     if (outcome === 'lost') row.evidence.push(evidenceOf('lost', delivery, observations));
     addDuplicates(row, delivery, isUnrecorded, observations);
+    addRepeatedListings(row, delivery, observations);
     if (!delivery.record || delivery.record.round === 1) continue;
     row.redelivered++;
     if (outcome === 'delivered' || outcome === 'unrecorded') row.deliveredAfterRedelivery++;

@@ -66,7 +66,9 @@ export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: st
       }),
     );
 
-  /** One summary at a time: ten of 20,000 alerts each need more memory than a sender has, and a batch may have a hundred. */
+  /**
+   * One summary at a time: ten of 20,000 alerts each need more memory than a sender has, and a batch may have a hundred.
+   */
   const limitReads = pLimit(1);
 
   /** Returns the newest alerts of a partition, and the number of the others. */
