@@ -3,16 +3,14 @@ import { notificationTypes } from '../../contracts/notification-types.ts';
 import { type DeliveryRecord, originOf, withSummary } from '../../domain/delivery-record.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import {
-  AFTER_DAILY_LIMIT,
-  afterFirstAlerts,
-  LIMIT_WINDOW_MINUTES,
+  accountWindow,
+  limitWindow,
   type SummaryWindow,
   summarizedAfter,
   summarizedAlert,
   summaryDueAtMs,
   summaryId,
   summaryNotice,
-  windowAt,
 } from '../../domain/summary.ts';
 import { createNoticeQueue } from '../notices/notice-queue.ts';
 import type { DeliveryJob, SettledMessage } from './delivery-job.ts';
@@ -21,9 +19,6 @@ import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** The maximum number of windows in the cache of an execution environment. */
 const CACHE_SIZE = 1_000;
-
-/** In hex digits: enough to distinguish the first alerts of a window. */
-const DELIVERY_ID_LENGTH = 12;
 
 /** The delivery of a claimed alert to an existing notification. */
 type ClaimedAlert = { job: DeliveryJob; record: DeliveryRecord; target: DeliveryTarget };
@@ -48,13 +43,9 @@ export const createSummarizer = ({
    * Lists an alert in the summary of a window. The order prevents loss if the worker crashes: queue the summary, store
    * the alert, update the record.
    */
-  const summarize = async (
-    { job, record, target }: ClaimedAlert,
-    window: SummaryWindow,
-    why: string,
-  ): Promise<SettledMessage> => {
+  const summarize = async ({ job, record, target }: ClaimedAlert, window: SummaryWindow): Promise<SettledMessage> => {
     const { event, accepted_at_ms } = job.body;
-    const notice = summaryNotice({ tenant: event.tenant_id, notificationId: target.id }, window, why);
+    const notice = summaryNotice({ tenant: event.tenant_id, notificationId: target.id }, window);
     await notices.queue(notice, originOf(record), {
       toContacts: false,
       toOperators: false,
@@ -81,18 +72,19 @@ export const createSummarizer = ({
       const settings = await accounts.summaries(tenant);
       const after = summarizedAfter(setting, settings);
       if (!settings || after === 0) return undefined;
-      const window = windowAt(clock(), settings.window_minutes);
+      const window = accountWindow(clock(), settings.window_minutes);
       const event_id = summaryId({ tenant, notificationId: target.id }, window);
-      if (!fullWindows.get(event_id)) {
-        const id = job.deliveryId.slice(0, DELIVERY_ID_LENGTH);
-        if (await summarizedAlerts.addFirst({ tenant_id: tenant, event_id }, id, after, clock())) return undefined;
-        fullWindows.set(event_id, true);
+      // A larger number has room again.
+      const full = `${event_id} ${after}`;
+      if (!fullWindows.get(full)) {
+        const summary = { tenant_id: tenant, event_id };
+        if (await summarizedAlerts.addFirst(summary, job.deliveryId, after, clock())) return undefined;
+        fullWindows.set(full, true);
       }
-      return summarize(alert, window, afterFirstAlerts(after));
+      return summarize(alert, window);
     },
 
     /** Lists an alert above the daily limit in the summary of the hour. */
-    aboveLimit: (alert: ClaimedAlert): Promise<SettledMessage> =>
-      summarize(alert, windowAt(clock(), LIMIT_WINDOW_MINUTES), AFTER_DAILY_LIMIT),
+    aboveLimit: (alert: ClaimedAlert): Promise<SettledMessage> => summarize(alert, limitWindow(clock())),
   };
 };
