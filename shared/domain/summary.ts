@@ -15,8 +15,8 @@ const MAX_SMS_SUMMARIES_PER_DAY = 100;
 export const smsSummariesPerDay = (smsPerDay: number): number => (smsPerDay === 0 ? 0 : MAX_SMS_SUMMARIES_PER_DAY);
 
 /**
- * Alerts of a window are listed within this time of its end, by whatever sender: longer than a function runs, with half
- * a minute for different clocks (docs/decisions/deliveries.md#summaries).
+ * Alerts of a window are listed within this time of its end, by whatever sender: longer than a function runs, and half a
+ * minute until Lambda starts it (docs/decisions/deliveries.md#summaries).
  */
 const SETTLING_MS = MINUTE_MS;
 

@@ -15,6 +15,7 @@ import {
 import { createNoticeQueue } from '../notices/notice-queue.ts';
 import type { DeliveryJob, SettledMessage } from './delivery-job.ts';
 import { persist } from './persist.ts';
+import { isReceivedAgain, sqsTimeMs } from './read-message.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** The maximum number of windows in the cache of an execution environment. */
@@ -26,24 +27,27 @@ type ClaimedAlert = { job: DeliveryJob; record: DeliveryRecord; target: Delivery
 /**
  * Creates the summarizing of alerts (docs/decisions/deliveries.md#summaries): an alert is sent at once, or listed in the
  * summary of its window.
+ *
+ * @param sendAgain releases the claim of an alert and sends its message again
  */
-export const createSummarizer = ({
-  type,
-  accounts,
-  summarizedAlerts,
-  queues,
-  delayedQueueUrls,
-  clock,
-}: SenderDependencies) => {
+export const createSummarizer = (
+  { type, accounts, summarizedAlerts, queues, delayedQueueUrls, clock }: SenderDependencies,
+  sendAgain: (job: DeliveryJob, record: DeliveryRecord) => Promise<SettledMessage>,
+) => {
   const notices = createNoticeQueue(queues, delayedQueueUrls, clock);
   const fullWindows = lru<true>(CACHE_SIZE);
   const { summarizedAfter: setting } = notificationTypes[type];
+
+  /** Returns the time that determines the window of an alert: if the own clock is slow, the time of SQS. */
+  const windowTimeMs = ({ message }: DeliveryJob): number => Math.max(clock(), sqsTimeMs(message));
 
   /**
    * Lists an alert in the summary of a window. The order prevents loss if the worker crashes: queue the summary, store
    * the alert, update the record.
    */
   const summarize = async ({ job, record, target }: ClaimedAlert, window: SummaryWindow): Promise<SettledMessage> => {
+    // The times of the message may be long ago, and if the own clock is slow, the summary of the window may be sent.
+    if (isReceivedAgain(job.message)) return sendAgain(job, record);
     const { event, accepted_at_ms } = job.body;
     const notice = summaryNotice({ tenant: event.tenant_id, notificationId: target.id }, window);
     await notices.queue(notice, originOf(record), {
@@ -72,7 +76,7 @@ export const createSummarizer = ({
       const settings = await accounts.summaries(tenant);
       const after = summarizedAfter(setting, settings);
       if (!settings || after === 0) return undefined;
-      const window = accountWindow(clock(), settings.window_minutes);
+      const window = accountWindow(windowTimeMs(job), settings.window_minutes);
       const event_id = summaryId({ tenant, notificationId: target.id }, window);
       // A larger number has room again.
       const full = `${event_id} ${after}`;
@@ -85,6 +89,7 @@ export const createSummarizer = ({
     },
 
     /** Lists an alert above the daily limit in the summary of the hour. */
-    aboveLimit: (alert: ClaimedAlert): Promise<SettledMessage> => summarize(alert, limitWindow(clock())),
+    aboveLimit: (alert: ClaimedAlert): Promise<SettledMessage> =>
+      summarize(alert, limitWindow(windowTimeMs(alert.job))),
   };
 };
