@@ -181,8 +181,8 @@ export const measureStorm = async (events: number, seconds: number, windowMinute
         .filter(([name]) => name.includes('DeadLetters'))
         .reduce((count, [, { messages }]) => count + messages.length, 0),
       failedInvocations,
-      busyP99: busy.percentile(99) / 1e6,
-      busyMax: busy.max / 1e6,
+      busyP99: Math.round(busy.percentile(99) / 1e6),
+      busyMax: Math.round(busy.max / 1e6),
     };
   } finally {
     sink.close();
