@@ -92,8 +92,9 @@ export const summarizedAfter = (
   settings: SummarySettings | undefined,
 ): number => (settingName && settings?.[settingName]) || 0;
 
-/** Maximum length of the name of an alarm, in code points, so that an item has less than 1 KB. */
+/** Maximum lengths of the name of an alarm, with and without its entity, in code points: an item has less than 1 KB. */
 const MAX_NAME_LENGTH = 120;
+const MAX_ALARM_LENGTH = 60;
 
 /** An alert that is listed in a summary. */
 export type SummarizedAlert = {
@@ -117,10 +118,11 @@ const INCIDENT_LENGTH = 16;
 /** Returns an alert as its summary lists it. @param acceptedAtMs that of the record, which duplicates do not change */
 export const summarizedAlert = (event: AlarmEvent, acceptedAtMs: number): SummarizedAlert => {
   const atMs = changedAtMs(readEventTime(event, acceptedAtMs).time);
-  const name = `${plainNameOf(event.entity) ?? '?'}: ${plainNameOf(event.alarm) ?? '?'}`;
+  const alarm = `: ${truncate(plainNameOf(event.alarm) ?? '?', MAX_ALARM_LENGTH)}`;
+  const entity = truncate(plainNameOf(event.entity) ?? '?', MAX_NAME_LENGTH - [...alarm].length);
   return {
     incident: incidentKey(event).slice(0, INCIDENT_LENGTH),
-    name: truncate(name, MAX_NAME_LENGTH),
+    name: entity + alarm,
     state: event.details.state,
     atMs,
     sortKey: `${sortableTime(atMs)}-${sortableTime(acceptedAtMs)}#${eventHash(event)}`,
