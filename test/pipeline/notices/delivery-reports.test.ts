@@ -399,6 +399,22 @@ describe('an escalation of an account with fallback notifications', () => {
     expect(recipients.toSorted()).toEqual(contactsAndOperators.toSorted());
   });
 
+  it('skips those of the types whose recipients get it anyway: technical contacts, and operators if they get escalations', async () => {
+    const { owner, sms, webhook, fallback, alarm, escalate, recipients } = await setUpAccount();
+    const contacts = await stored.create(owner, { type: 'technicalContactsEmail', label: 'C', details: {} }, audit);
+    const managed = await stored.create(owner, { type: 'managed', label: 'M', details: {} }, audit);
+    fallback.push(contacts, managed);
+    await escalate();
+    expect(recipients.toSorted()).toEqual([...contactsAndOperators, sms, webhook].toSorted());
+    const toContacts = setUp(
+      undefined,
+      { ESCALATE_UNREACHED: 'contacts' },
+      { accounts: { escalationNotifications: async () => fallback } },
+    );
+    await toContacts.reports.escalateUnreached(alarm, failedRecord(), []);
+    expect(toContacts.recipients.toSorted()).toEqual([DEFAULT_NOTIFICATION_ID, sms, webhook, managed].toSorted());
+  });
+
   it('skips the destination whose failure is reported', async () => {
     const { sms, webhook, alarm, failed, escalate, recipients } = await setUpAccount();
     await escalate([], { ...failed, ...deliveryKey(alarm, sms) });
