@@ -1,6 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import pLimit from 'p-limit';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
+import type { AwaitedSummaries } from '../../adapters/deliveries/awaited-summaries.ts';
 import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
 import type { ReadDestinationList } from '../../adapters/deliveries/destination-list.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
@@ -21,7 +22,7 @@ import { type EmailReport, failingNotice, notificationNoticeId, undeliveredNotic
 import { withTimeout } from './settle-notices.ts';
 import { nextShadowNoticeMs, shadowNotice, shadowNoticeId } from './shadow-notice.ts';
 import { createUnreachedCheck } from './unreached-check.ts';
-import { summaryProblem, unreachedNotice, unreachedNoticeId } from './unreached-notice.ts';
+import { unreachedNotice, unreachedNoticeId } from './unreached-notice.ts';
 
 /** The maximum time to read labels. Notifications may be large, and slow reads must not prevent the notice. */
 const MAX_READ_MS = 1_000;
@@ -43,6 +44,7 @@ export type ReportDependencies = {
   notifications: Pick<NotificationRepository, 'listByIds' | 'targets'>;
   deliveries: Pick<DeliveryRepository, 'readAll'>;
   readDestinationList: ReadDestinationList;
+  awaitedSummaries: AwaitedSummaries;
   accounts: Pick<AccountRepository, 'escalationNotifications'>;
   clock: Clock;
   /** The queues of notices that are due later. Default: those of the others. */
@@ -63,6 +65,7 @@ export const createDeliveryReports = (
     notifications,
     deliveries,
     readDestinationList,
+    awaitedSummaries,
     accounts,
     clock,
     delayedQueueUrls,
@@ -74,7 +77,7 @@ export const createDeliveryReports = (
   const notices = createNoticeQueue(queues, environment.SENDER_QUEUES, clock);
   const delayedNotices = createNoticeQueue(queues, delayedQueueUrls ?? environment.SENDER_QUEUES, clock);
   const escalation = createEscalation({ client, notices, accounts, notifications }, environment);
-  const findUnreached = createUnreachedCheck({ notifications, deliveries, random }, scale);
+  const findUnreached = createUnreachedCheck({ notifications, deliveries, awaitedSummaries, clock, random }, scale);
 
   /** One read at a time: a notification may have several MB, and a batch may have 100 failing deliveries. */
   const limitReads = pLimit(1);
@@ -115,6 +118,8 @@ export const createDeliveryReports = (
   ): Promise<void> => {
     const { tenant, notificationId } = parseDeliveryPartition(record.pk);
     const isSummary = record.notice === 'summary';
+    // Deleting a notification escalates a summary only if an alert of it has failed everywhere else.
+    if (isSummary && record.status === 'cancelled' && !(await awaitedSummaries.has(event))) return;
     const ids = siblings ?? (isSummary ? [] : await readDestinationList(record));
     const others = await findUnreached(
       tenant,
@@ -134,7 +139,7 @@ export const createDeliveryReports = (
         ...destination,
         notification: labels.get(destination.notificationId),
       }));
-      return unreachedNotice(alert, destinations, 1 + others.count, isSummary ? summaryProblem(record) : undefined);
+      return unreachedNotice(alert, destinations, 1 + others.count, isSummary ? record : undefined);
     });
   };
 

@@ -2,6 +2,7 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
 import { createEscalationLimit } from '../../../shared/adapters/accounts/escalation-limit.ts';
+import { createAwaitedSummaries } from '../../../shared/adapters/deliveries/awaited-summaries.ts';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import {
   createDestinationListReader,
@@ -15,12 +16,18 @@ import type { AlarmState } from '../../../shared/contracts/alarm-event.ts';
 import { delivery } from '../../../shared/contracts/messages.ts';
 import type { NotificationRecord } from '../../../shared/contracts/notification.ts';
 import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
-import { claimedRecord, type DeliveryRecord, withFailure } from '../../../shared/domain/delivery-record.ts';
+import {
+  claimedRecord,
+  type DeliveryRecord,
+  withFailure,
+  withSummary,
+} from '../../../shared/domain/delivery-record.ts';
 import {
   DEFAULT_NOTIFICATION_ID,
   newNotificationId,
   OPERATORS_NOTIFICATION_ID,
 } from '../../../shared/domain/notification-id.ts';
+import { afterFirstAlerts, summaryNotice, windowAt } from '../../../shared/domain/summary.ts';
 import { createDeliveryReports, type ReportDependencies } from '../../../shared/pipeline/notices/delivery-reports.ts';
 import { escalationCounter, MAX_ESCALATIONS_PER_DAY } from '../../../shared/pipeline/notices/unreached-notice.ts';
 import { audit } from '../../support/audit.ts';
@@ -43,6 +50,7 @@ const tenant = event.tenant_id;
 const stored = createNotificationRepository(client, 'notifications');
 const deliveries = createDeliveryRepository(client, 'deliveries');
 const writeDestinationList = createDestinationListWriter(client, 'deliveries');
+const awaitedSummaries = createAwaitedSummaries(client, 'deliveries');
 const readDestinationList = createDestinationListReader(client, 'deliveries');
 
 /** The account has no fallback notifications. */
@@ -66,7 +74,17 @@ const setUp = (
   };
   const notifications = { ...stored, listByIds };
   const reports = createDeliveryReports(
-    { client, queues, notifications, deliveries, readDestinationList, accounts, clock: () => NOW_MS, ...changes },
+    {
+      client,
+      queues,
+      notifications,
+      deliveries,
+      readDestinationList,
+      awaitedSummaries,
+      accounts,
+      clock: () => NOW_MS,
+      ...changes,
+    },
     { ...reportEnvironment, ...settings },
   );
   return { reports, queued, recipients };
@@ -205,6 +223,126 @@ describe('an escalation', () => {
       await expect(escalation).rejects.toThrow(UnprocessedKeyError);
       expect(queued).toEqual([]);
     });
+  });
+});
+
+describe('an escalation of an event that a summary lists for another notification', () => {
+  /** Creates an alert that failed, and was summarized for another notification, and the record of the summary. */
+  const setUpAlert = async (changes: Partial<DeliveryRecord> = {}) => {
+    const id = newNotificationId();
+    const alarm = alarmEvent({ event_id: newNotificationId(), alarm: { id: newNotificationId() } });
+    const { event: summaryEvent } = summaryNotice(
+      { tenant, notificationId: id },
+      windowAt(NOW_MS, 5),
+      afterFirstAlerts(1),
+    );
+    const write = async (written: DeliveryRecord) => deliveries.complete(written, { awaited: () => 0 });
+    const failed = { ...failedRecord(), ...deliveryKey(alarm, newNotificationId()) };
+    await write({
+      ...withSummary(failed, summaryEvent.event_id, NOW_MS),
+      ...deliveryKey(alarm, id),
+      ...changes,
+    });
+    const summary = (status: DeliveryRecord['status'], others: Partial<DeliveryRecord> = {}): DeliveryRecord => ({
+      ...failedRecord(id, { event_id: summaryEvent.event_id, notice: 'summary', summarized_count: 2 }),
+      ...deliveryKey(summaryEvent, id),
+      status,
+      ...others,
+    });
+    const escalate = async ({ reports } = setUp(), others: string[] = []) =>
+      reports.escalateUnreached(alarm, failed, [id, ...others]);
+    const escalated = async () => {
+      const started = setUp();
+      await escalate(started);
+      return started.queued.length > 0;
+    };
+    /** Returns the subject of the escalation of the summary. */
+    const escalatedSummary = async (record: DeliveryRecord, { reports, queued } = setUp()) => {
+      await write(record);
+      await reports.escalateUnreached(
+        { ...summaryEvent, details: { ...summaryEvent.details, state: record.state } },
+        record,
+        undefined,
+      );
+      return queued[0]?.subject;
+    };
+    return { id, write, summary, escalate, escalated, escalatedSummary };
+  };
+
+  it.each([
+    ['pending', {}, false],
+    ['delivered', { reached_recipient_hashes: ['a'] }, false],
+    ['failed', { reached_recipient_hashes: ['a'] }, false],
+    ['failed', {}, true],
+    ['bounced', { reached_recipient_hashes: ['a'] }, true],
+    ['cancelled', {}, true],
+    ['pending', { last_cause: 'destination', next_attempt_at_ms: NOW_MS + 600_000 }, true],
+  ] satisfies [DeliveryRecord['status'], Partial<DeliveryRecord>, boolean][])(
+    'counts the alert as the summary, which is %s with %j: %s',
+    async (status, changes, expected) => {
+      const { write, summary, escalated } = await setUpAlert();
+      expect(await escalated()).toBe(false);
+      await write(summary(status, changes));
+      expect(await escalated()).toBe(expected);
+    },
+  );
+
+  it('is not queued if the alert reached a contact before the others were above the daily limit', async () => {
+    const { write, summary, escalated } = await setUpAlert({ reached_recipient_hashes: ['a'] });
+    await write(summary('failed'));
+    expect(await escalated()).toBe(false);
+  });
+
+  it('follows that the summary is cancelled, if the alert had failed everywhere else, and else not', async () => {
+    const { summary, escalated, escalatedSummary } = await setUpAlert();
+    expect(await escalatedSummary(summary('cancelled'))).toBeUndefined();
+    expect(await escalated()).toBe(true);
+    const awaited = await setUpAlert();
+    await awaited.escalate();
+    const cancelled = awaited.summary('cancelled');
+    expect(await awaited.escalatedSummary(cancelled)).toBe(
+      `CRITICAL on ${awaited.id}: a summary of 2 alerts could not be delivered`,
+    );
+  });
+
+  it('is not lost if the summary is cancelled before it is stored as awaited', async () => {
+    const { write, summary, escalate } = await setUpAlert();
+    const started = setUp(
+      undefined,
+      {},
+      {
+        awaitedSummaries: {
+          ...awaitedSummaries,
+          add: async (...args) => {
+            await write(summary('cancelled'));
+            await awaitedSummaries.add(...args);
+          },
+        },
+      },
+    );
+    await escalate(started);
+    expect(started.queued).toHaveLength(2);
+  });
+
+  it('does not follow if the alert may still arrive at a third destination', async () => {
+    const { summary, escalate, escalatedSummary } = await setUpAlert();
+    await escalate(setUp(), [await stored.create(tenant, webhookNotification(), audit)]);
+    expect(await escalatedSummary(summary('cancelled'))).toBeUndefined();
+  });
+
+  it('is sent for each summary that fails: of each notification, and in each state of its alarms', async () => {
+    const started = setUp();
+    const [one, other] = [await setUpAlert(), await setUpAlert()];
+    await one.escalatedSummary(one.summary('failed', { state: 'WARNING' }), started);
+    await one.escalatedSummary(one.summary('failed', { state: 'CRITICAL' }), started);
+    await one.escalatedSummary(one.summary('failed', { state: 'CRITICAL' }), started);
+    await other.escalatedSummary(other.summary('bounced', { state: 'WARNING' }), started);
+    const subjects = started.queued.filter(({ url }) => url === 'contacts').map(({ subject }) => subject);
+    expect(subjects).toEqual([
+      `WARNING on ${one.id}: a summary of 2 alerts could not be delivered`,
+      `CRITICAL on ${one.id}: a summary of 2 alerts could not be delivered`,
+      `WARNING on ${other.id}: a summary of 2 alerts could not be delivered`,
+    ]);
   });
 });
 
