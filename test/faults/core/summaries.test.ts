@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
+import { webhook } from '../../support/api.ts';
 import { auditIn } from '../../support/audit.ts';
 import { newAlarmEvent } from '../../support/events.ts';
+import { openSink } from '../../support/test-sink.ts';
 import { until } from '../../support/until.ts';
 import { type CrashPoint, throttled, useFaultyStack } from '../support.ts';
 
@@ -116,7 +118,32 @@ describe('alerts of a tenant that summarizes', () => {
     const escalation = await harness.advanceUntil(
       harness.sent(1, (message) => message.kind === 'managed' && message.text.includes(tenant.client.tenant)),
     );
-    expect(JSON.stringify(escalation)).toContain('a summary of 1 alert could not be delivered');
+    expect(JSON.stringify(escalation)).toContain(
+      `CRITICAL on ${tenant.id}: a summary of 1 alert could not be delivered`,
+    );
+  });
+
+  it('are escalated with the summary if the notification is deleted and an alert has failed everywhere else', async () => {
+    const tenant = await newTenant();
+    const sink = await openSink((response) => response.writeHead(410).end());
+    const other = await tenant.client.create({ ...webhook, details: { url: sink.url } });
+    await tenant.startWindow();
+    const first = tenant.eventsOf(2);
+    const both = newAlarmEvent(tenant.client.tenant, [tenant.id, other]);
+    await harness.sendEvents(first);
+    await harness.endedDeliveries(tenant.client.tenant, tenant.id, 2);
+    await harness.sendEvents([both]);
+    await harness.endedDeliveries(tenant.client.tenant, tenant.id, 3);
+    await harness.delivery(tenant.client.tenant, other, 'failed');
+    await tenant.client.delete(`/notifications/${tenant.id}`);
+    const escalations = harness.sent(
+      1,
+      (message) => message.kind === 'managed' && message.text.includes(tenant.client.tenant),
+    );
+    const subject = `CRITICAL on ${tenant.id}: a summary of 1 alert could not be delivered`;
+    expect(await harness.advanceUntil(escalations)).toEqual([
+      expect.objectContaining({ subject: `${tenant.client.tenant} ${subject}` }),
+    ]);
   });
 
   it('can be redelivered with the summary if it fails', async () => {
