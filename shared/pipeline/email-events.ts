@@ -2,7 +2,6 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { createAccountRepository } from '../adapters/accounts/account-repository.ts';
-import { createAwaitedSummaries } from '../adapters/deliveries/awaited-summaries.ts';
 import { type BounceResult, createBounceRecorder } from '../adapters/deliveries/bounce-recorder.ts';
 import { createDeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import { createDestinationListReader } from '../adapters/deliveries/destination-list.ts';
@@ -96,10 +95,9 @@ export const createEmailEventRecorder = (
     ...createTargetReader(client, environment.NOTIFICATIONS_TABLE),
   };
   const readDestinationList = createDestinationListReader(client, environment.DELIVERIES_TABLE);
-  const awaitedSummaries = createAwaitedSummaries(client, environment.DELIVERIES_TABLE);
   const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE, clock);
   const reports = createDeliveryReports(
-    { client, queues, notifications, deliveries, readDestinationList, awaitedSummaries, accounts, clock },
+    { client, queues, notifications, deliveries, readDestinationList, accounts, clock },
     environment,
   );
 

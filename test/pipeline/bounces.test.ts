@@ -54,9 +54,6 @@ const accounts = { escalationNotifications: async () => [] };
 /** The event has no other destinations. */
 const readDestinationList = async () => [];
 
-/** The event has no summaries. */
-const awaitedSummaries = { add: async () => undefined, has: async () => false };
-
 /** Sets up the sender and the recorder of email events for one alert, and the clock that they share. */
 const setUp = (responses: Record<Contact, Response> = { [A]: 'accept', [B]: 'accept' }) => {
   let nowMs = START_MS;
@@ -111,7 +108,7 @@ const setUp = (responses: Record<Contact, Response> = { [A]: 'accept', [B]: 'acc
       },
       queues,
       reports: createDeliveryReports(
-        { client: database, queues, notifications, deliveries, readDestinationList, awaitedSummaries, accounts, clock },
+        { client: database, queues, notifications, deliveries, readDestinationList, accounts, clock },
         reportEnvironment,
       ),
       clock,

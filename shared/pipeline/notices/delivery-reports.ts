@@ -1,7 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import pLimit from 'p-limit';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
-import type { AwaitedSummaries } from '../../adapters/deliveries/awaited-summaries.ts';
 import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
 import type { ReadDestinationList } from '../../adapters/deliveries/destination-list.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
@@ -14,15 +13,22 @@ import type { Clock } from '../../domain/clock.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { type DeliveryRecord, isUnreached, originOf } from '../../domain/delivery-record.ts';
 import { createGatherer } from '../../domain/gather.ts';
+import { incidentKey } from '../../domain/incident.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { createEscalation, type EscalationEnvironment } from './escalation.ts';
 import { limitNotice } from './limit-notice.ts';
 import { createNoticeQueue } from './notice-queue.ts';
-import { type EmailReport, failingNotice, notificationNoticeId, undeliveredNotice } from './notification-notice.ts';
+import {
+  type EmailReport,
+  eventOfRecord,
+  failingNotice,
+  notificationNoticeId,
+  undeliveredNotice,
+} from './notification-notice.ts';
 import { withTimeout } from './settle-notices.ts';
 import { nextShadowNoticeMs, shadowNotice, shadowNoticeId } from './shadow-notice.ts';
 import { createUnreachedCheck } from './unreached-check.ts';
-import { unreachedNotice, unreachedNoticeId } from './unreached-notice.ts';
+import { summaryProblem, unreachedNotice, unreachedNoticeId } from './unreached-notice.ts';
 
 /** The maximum time to read labels. Notifications may be large, and slow reads must not prevent the notice. */
 const MAX_READ_MS = 1_000;
@@ -42,9 +48,8 @@ export type ReportDependencies = {
   client: DynamoDBDocumentClient;
   queues: Pick<Queues, 'sendDelayed'>;
   notifications: Pick<NotificationRepository, 'listByIds' | 'targets'>;
-  deliveries: Pick<DeliveryRepository, 'readAll'>;
+  deliveries: Pick<DeliveryRepository, 'readAll' | 'listPage'>;
   readDestinationList: ReadDestinationList;
-  awaitedSummaries: AwaitedSummaries;
   accounts: Pick<AccountRepository, 'escalationNotifications'>;
   clock: Clock;
   /** The queues of notices that are due later. Default: those of the others. */
@@ -65,7 +70,6 @@ export const createDeliveryReports = (
     notifications,
     deliveries,
     readDestinationList,
-    awaitedSummaries,
     accounts,
     clock,
     delayedQueueUrls,
@@ -77,7 +81,7 @@ export const createDeliveryReports = (
   const notices = createNoticeQueue(queues, environment.SENDER_QUEUES, clock);
   const delayedNotices = createNoticeQueue(queues, delayedQueueUrls ?? environment.SENDER_QUEUES, clock);
   const escalation = createEscalation({ client, notices, accounts, notifications }, environment);
-  const findUnreached = createUnreachedCheck({ notifications, deliveries, awaitedSummaries, clock, random }, scale);
+  const findUnreached = createUnreachedCheck({ notifications, deliveries, random }, scale);
 
   /** One read at a time: a notification may have several MB, and a batch may have 100 failing deliveries. */
   const limitReads = pLimit(1);
@@ -118,8 +122,6 @@ export const createDeliveryReports = (
   ): Promise<void> => {
     const { tenant, notificationId } = parseDeliveryPartition(record.pk);
     const isSummary = record.notice === 'summary';
-    // Deleting a notification escalates a summary only if an alert of it has failed everywhere else.
-    if (isSummary && record.status === 'cancelled' && !(await awaitedSummaries.has(event))) return;
     const ids = siblings ?? (isSummary ? [] : await readDestinationList(record));
     const others = await findUnreached(
       tenant,
@@ -127,6 +129,9 @@ export const createDeliveryReports = (
       ids.filter((id) => id !== notificationId),
     );
     if (!others) return;
+    // Deleting a notification does not escalate the alerts of its summary that have failed nowhere else.
+    const hasFailed = others.listed.some((other) => other.record && other.record.status !== 'cancelled');
+    if (record.summary_id !== undefined && !hasFailed) return;
     const listed = [{ notificationId, record }, ...others.listed];
     const atMs = record.updated_at_ms;
     const alert = { event, acceptedAtMs: record.accepted_at_ms ?? atMs, atMs };
@@ -139,8 +144,39 @@ export const createDeliveryReports = (
         ...destination,
         notification: labels.get(destination.notificationId),
       }));
-      return unreachedNotice(alert, destinations, 1 + others.count, isSummary ? record : undefined);
+      return unreachedNotice(alert, destinations, 1 + others.count, isSummary ? summaryProblem(record) : undefined);
     });
+  };
+
+  const escalate = async (
+    event: AlarmEvent,
+    record: DeliveryRecord,
+    siblings: readonly string[] | undefined,
+  ): Promise<void> => {
+    const atMs = record.updated_at_ms;
+    if (!isUnreached(record, scale) || !escalation.isDue(event, atMs)) return;
+    const key = `${record.sk} ${unreachedNoticeId(event, atMs)}`;
+    await gatherEscalations(key, () => escalateIfUnreached(event, record, siblings)).result;
+  };
+
+  /**
+   * Escalates the alerts of a cancelled summary like alerts whose own delivery was cancelled: the newest of each alarm,
+   * among the newest records of the notification, up to 1 MB.
+   */
+  const escalateAlertsOf = async ({ pk, event_id, updated_at_ms }: DeliveryRecord): Promise<void> => {
+    const notification = parseDeliveryPartition(pk);
+    const page = await deliveries.listPage(notification, { limit: 1, filter: { status: 'summarized' } });
+    const listed = page.records
+      .filter(({ summary_id }) => summary_id === event_id)
+      .map((record) => ({ event: eventOfRecord(notification.tenant, record), record }));
+    const byAlarm = Map.groupBy(listed, ({ event }) => incidentKey(event));
+    await Promise.all(
+      [...byAlarm.values()].map(async ([newest]) => {
+        if (!newest) return;
+        const { event, record } = newest;
+        await escalate(event, { ...record, status: 'cancelled', updated_at_ms }, record.siblings);
+      }),
+    );
   };
 
   return {
@@ -197,10 +233,8 @@ export const createDeliveryReports = (
       record: DeliveryRecord,
       siblings: readonly string[] | undefined,
     ): Promise<void> {
-      const atMs = record.updated_at_ms;
-      if (!isUnreached(record, scale) || !escalation.isDue(event, atMs)) return;
-      const escalate = () => escalateIfUnreached(event, record, siblings);
-      await gatherEscalations(`${record.sk} ${unreachedNoticeId(event, atMs)}`, escalate).result;
+      const isCancelledSummary = record.notice === 'summary' && record.status === 'cancelled';
+      await (isCancelledSummary ? escalateAlertsOf(record) : escalate(event, record, siblings));
     },
   };
 };

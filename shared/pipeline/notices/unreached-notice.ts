@@ -100,31 +100,28 @@ export const MAX_LISTED_DESTINATIONS = 26;
 export const summaryProblem = ({ summarized_count: count }: DeliveryRecord): string =>
   `a summary of ${count === undefined ? '' : `${count} `}${count === 1 ? 'alert' : 'alerts'} could not be delivered`;
 
-const summaryAdvice = ({ status }: DeliveryRecord): string =>
-  status === 'cancelled'
-    ? 'The notification was deleted, and some of these alerts have reached nobody else.'
-    : 'The history of the notification lists these alerts with the status summarized.';
-
 /**
  * Returns the escalation of an alert that none of its destinations received.
  *
  * @param destinations at least the ones to list, up to `MAX_LISTED_DESTINATIONS`
  * @param count the number of all destinations
- * @param summary the record, if it is a summary
+ * @param summaryProblem what is wrong, if it is a summary
  */
 export const unreachedNotice = (
   alert: UnreachedAlert,
   destinations: readonly UnreachedDelivery[],
   count = destinations.length,
-  summary?: DeliveryRecord,
+  summaryProblem?: string,
 ): Notice => {
   const { event, acceptedAtMs } = alert;
   const listed = destinations.slice(0, MAX_LISTED_DESTINATIONS);
   const more = count - listed.length;
   const destinationProblem =
     count === 1 ? 'its only destination could not be reached' : `none of its ${count} destinations could be reached`;
-  const problem = summary ? summaryProblem(summary) : destinationProblem;
-  const nobody = summary ? summaryAdvice(summary) : 'This alert has reached nobody.';
+  const problem = summaryProblem ?? destinationProblem;
+  const nobody = summaryProblem
+    ? 'The history of the notification lists these alerts with the status summarized.'
+    : 'This alert has reached nobody.';
   return {
     event: unreachedEvent(alert, problem),
     acceptedAtMs,

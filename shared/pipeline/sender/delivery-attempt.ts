@@ -138,16 +138,16 @@ export const createAttempt = (
     });
     const released = (error: unknown) => releaseAfter(job, record, error);
     const isSummary = job.body.notice?.kind === 'summary';
-    if (target?.type !== type) {
-      // It is not sent, but its escalation describes it. A type without summaries cannot read their alerts.
-      const isUnsent = isSummary && hasSummaries(type) && !(target && hasSummaries(target.type));
+    if (target && target.type !== type) {
+      // A type without summaries cannot read their alerts, and the escalation says how many there are in which state.
+      const isUnsent = isSummary && hasSummaries(type) && !hasSummaries(target.type);
       const unsent = isUnsent ? await readSummary(job).catch(released) : undefined;
-      const described = unsent ? withSummaryOf(record, unsent) : record;
-      if (!target || unsent?.count === 0) return cancel(job, described);
-      await release(job, described);
+      if (unsent?.count === 0) return cancel(job, record);
+      await release(job, unsent ? withSummaryOf(record, unsent) : record);
       await queues.sendDelayed(queueUrls[target.type], copyOfMessage(job), 0);
       return { outcome: 'forwarded' };
     }
+    if (!target) return cancel(job, record);
     if (newer) return supersede(job, record, newer);
     if (isWithheld) return withhold(job, record);
     if (isRoundExpired(record, clock()))

@@ -2,7 +2,6 @@ import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { ulid } from 'ulid';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { createDocumentClient } from '../../adapters/aws-client.ts';
-import { createAwaitedSummaries } from '../../adapters/deliveries/awaited-summaries.ts';
 import { createDeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
 import { createDestinationListReader } from '../../adapters/deliveries/destination-list.ts';
 import { createFailedMessages } from '../../adapters/deliveries/failed-messages.ts';
@@ -97,7 +96,6 @@ export const createSender = (
         notifications,
         deliveries,
         readDestinationList: createDestinationListReader(client, environment.DELIVERIES_TABLE),
-        awaitedSummaries: createAwaitedSummaries(client, environment.DELIVERIES_TABLE),
         accounts,
         delayedQueueUrls,
         clock: Date.now,
