@@ -5,7 +5,6 @@ import type { Cancel, Clock } from './clock.ts';
 /** A schedule of the template. */
 export type ScheduleSettings = {
   name: string;
-  arn: string;
   isEnabled: boolean;
   periodMs: number;
   /** The signing name of the service that it calls, such as `sqs`. */
@@ -29,12 +28,10 @@ export type SchedulesOptions = {
 const scheduledTime = (timeMs: number): string => new Date(timeMs).toISOString().replace(/\.\d{3}/, '');
 
 /** Replaces the context attributes (https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html). */
-const withContext = ({ input, arn }: ScheduleSettings, dueMs: number): string =>
+const withContext = ({ input }: ScheduleSettings, dueMs: number): string =>
   input
-    .replaceAll('<aws.scheduler.schedule-arn>', arn)
     .replaceAll('<aws.scheduler.scheduled-time>', scheduledTime(dueMs))
-    .replaceAll('<aws.scheduler.execution-id>', randomBytes(8).toString('hex'))
-    .replaceAll('<aws.scheduler.attempt-number>', '1');
+    .replaceAll('<aws.scheduler.execution-id>', randomBytes(8).toString('hex'));
 
 /** The schedules of EventBridge Scheduler. Each makes its first call at once, and further ones until it is disabled. */
 export class Schedules {

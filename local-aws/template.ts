@@ -116,7 +116,6 @@ export const readTemplate = (template: unknown, { endpointUrl, apiUrl, bundle }:
     })),
     schedules: readEach(resources, resourceTypes.schedule, (id, { ScheduleExpression, State, Target }) => ({
       name: required(references.ref(id)),
-      arn: required(references.attribute(id, 'Arn')),
       isEnabled: State === 'ENABLED',
       periodMs: ScheduleExpression,
       ...calledApi(text(Target.Arn)),

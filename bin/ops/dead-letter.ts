@@ -1,5 +1,6 @@
 import type { Message } from '@aws-sdk/client-sqs';
 import { z } from 'zod';
+import { jsonOrUndefined } from '../../shared/contracts/json.ts';
 import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { deliveryKeyFromTags } from '../../shared/domain/email-event.ts';
 import { isoTime } from './print.ts';
@@ -58,7 +59,7 @@ type Ids = {
 };
 
 const readIds = (body: string, messageId: string): Ids => {
-  const value = parseOrUndefined(body);
+  const value = jsonOrUndefined(body);
   const event = eventIds.safeParse(value).data;
   // An alarm event can have any other field, also one named `event`. Messages between functions have no tenant here.
   if (event?.tenant_id !== undefined) {
@@ -78,12 +79,4 @@ const readIds = (body: string, messageId: string): Ids => {
     return { tenant, notification };
   }
   return { event: event?.event_id };
-};
-
-const parseOrUndefined = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };

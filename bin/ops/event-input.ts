@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { text as readAll } from 'node:stream/consumers';
-import { isJsonObject, parseJson } from '../../shared/contracts/json.ts';
+import { isJsonObject, jsonOrUndefined } from '../../shared/contracts/json.ts';
 import { errorSummary, OperationError } from './errors.ts';
 
 /** An event as JSON, and where it comes from. */
@@ -47,21 +47,13 @@ export const readText = async (file: string): Promise<string> => {
 
 /** Returns the events of a text. A text that is neither JSON nor NDJSON is one event, which is not valid. */
 export const splitEvents = (file: string, text: string): EventInput[] => {
-  const parsed = parseOrUndefined(text);
+  const parsed = jsonOrUndefined(text);
   if (Array.isArray(parsed)) return parsed.map((event, index) => ({ file, index, text: JSON.stringify(event) }));
   if (parsed !== undefined) return [{ file, text }];
   const lines = text
     .split('\n')
     .map((line, index) => ({ file, line: index + 1, text: line }))
     .filter((line) => line.text.trim() !== '');
-  const isLineDelimited = lines.length > 1 && lines.some((line) => isJsonObject(parseOrUndefined(line.text)));
+  const isLineDelimited = lines.length > 1 && lines.some((line) => isJsonObject(jsonOrUndefined(line.text)));
   return isLineDelimited || lines.length === 0 ? lines : [{ file, text }];
-};
-
-const parseOrUndefined = (text: string): unknown => {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 };

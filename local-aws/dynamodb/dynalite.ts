@@ -27,17 +27,11 @@ const OTHERS = [
   'BatchGetItem',
   'BatchWriteItem',
   'CreateTable',
-  'DeleteTable',
   'DescribeTable',
-  'DescribeTimeToLive',
   'GetItem',
   'ListTables',
-  'ListTagsOfResource',
   'Query',
   'Scan',
-  'TagResource',
-  'UntagResource',
-  'UpdateTable',
 ] as const;
 
 const load = createRequire(import.meta.url);

@@ -63,17 +63,9 @@ const describeTable = async ({ call, inner, items }: CallContext): Promise<AwsRe
   return response;
 };
 
-const deleteTable = async ({ call, inner, items }: CallContext): Promise<AwsResponse> => {
-  const response = await inner(call);
-  const request = parsed(requests.DeleteTable, call.body);
-  if (response.status === 200 && request) items.removeTable(request.TableName);
-  return response;
-};
-
 const HANDLERS = new Map<string, (context: CallContext) => Promise<AwsResponse>>([
   ['CreateTable', createTable],
   ['DescribeTable', describeTable],
-  ['DeleteTable', deleteTable],
   ['GetItem', getItem],
   ['PutItem', putItem],
   ['UpdateItem', updateItem],

@@ -25,8 +25,7 @@ export const query = async (context: CallContext): Promise<AwsResponse> => {
   if (!response) return result;
   const { ConsumedCapacity, ...body } = response;
   throttling.consume(access, ConsumedCapacity?.CapacityUnits ?? 0);
-  if (request.ReturnConsumedCapacity === 'TOTAL') return success(response);
-  return request.ReturnConsumedCapacity === 'INDEXES' ? inner(call) : success(body);
+  return success(request.ReturnConsumedCapacity === 'TOTAL' ? response : body);
 };
 
 /** Scans a table. Only rules throttle a scan, because it covers many partition keys. */

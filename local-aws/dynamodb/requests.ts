@@ -41,7 +41,6 @@ export type QueryRequest = z.infer<typeof query>;
 /** The parameters of each request that determine its consumed capacity. dynalite rejects requests that do not parse. */
 export const requests = {
   CreateTable: tableKeys,
-  DeleteTable: table,
   GetItem: keyed.extend({ ConsistentRead: z.boolean().optional() }),
   PutItem: table.extend({ Item: attributesSchema }),
   UpdateItem: keyed,

@@ -14,10 +14,6 @@ export class StoredItems {
     this.#tables.set(table, { key, bytes: new Map() });
   }
 
-  removeTable(table: string): void {
-    this.#tables.delete(table);
-  }
-
   keyOf(table: string): TableKey | undefined {
     return this.#tables.get(table)?.key;
   }

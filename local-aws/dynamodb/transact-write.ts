@@ -2,7 +2,6 @@ import type { Store } from 'dynalite/db/index.js';
 import type { AwsResponse } from '../aws-service.ts';
 import type { AppliedItems } from './access-rule.ts';
 import { NONE, reasonOf, transactionCanceled } from './cancellation.ts';
-import { consumedCapacity } from './consumed-capacity.ts';
 import type { CallContext } from './context.ts';
 import { itemBytes } from './item-size.ts';
 import { exception, success } from './protocol.ts';
@@ -20,7 +19,7 @@ export const transactWrite = async (context: CallContext): Promise<AwsResponse> 
   const use = tokens.begin(token, fingerprint);
   if (use.is === 'mismatch') return exception('IdempotentParameterMismatchException', '');
   if (use.is === 'in progress') return exception('TransactionInProgressException', 'Transaction is in progress');
-  if (use.is === 'applied') return repeat(context, request, use.result);
+  if (use.is === 'applied') return repeat(context, use.result);
   let applied: AppliedItems | undefined;
   try {
     const result = await write(context, request);
@@ -32,13 +31,11 @@ export const transactWrite = async (context: CallContext): Promise<AwsResponse> 
 };
 
 /** Responds to a repeated request, which consumes the units of reading the items. */
-const repeat = ({ throttling }: CallContext, request: TransactionRequest, applied: AppliedItems): AwsResponse => {
-  const consumed = applied.map(({ access, bytes }) => {
-    const units = transactionUnits('read', bytes);
-    throttling.consume({ ...access, operation: 'read' }, units);
-    return { table: access.table, units };
-  });
-  return success(consumedCapacity(request.returnConsumedCapacity, 'Read', consumed));
+const repeat = ({ throttling }: CallContext, applied: AppliedItems): AwsResponse => {
+  for (const { access, bytes } of applied) {
+    throttling.consume({ ...access, operation: 'read' }, transactionUnits('read', bytes));
+  }
+  return success({});
 };
 
 type Result = { response: AwsResponse; applied?: AppliedItems };
@@ -52,7 +49,7 @@ const write = async (context: CallContext, request: TransactionRequest): Promise
   const staged: StagedItem[] = [];
   try {
     for (const item of admitted) staged.push(await stage(store, item));
-    return await complete(context, request, staged);
+    return await complete(context, staged);
   } finally {
     for (const { staging } of staged) staging?.release();
     unlock();
@@ -76,11 +73,7 @@ const stage = async (store: Store, item: AdmittedItem): Promise<StagedItem> => {
 };
 
 /** Applies all changes, or none if an item cancels the transaction. */
-const complete = async (
-  { store, items, throttling }: CallContext,
-  { returnConsumedCapacity }: TransactionRequest,
-  staged: readonly StagedItem[],
-): Promise<Result> => {
+const complete = async ({ store, items, throttling }: CallContext, staged: readonly StagedItem[]): Promise<Result> => {
   // AWS does not document whether a cancelled transaction is charged; here it is, as if it had been applied.
   for (const { access, bytes, units } of staged) {
     throttling.consume(access, Math.max(0, transactionUnits('write', bytes) - units));
@@ -94,9 +87,5 @@ const complete = async (
     staged.flatMap(({ staging = [] }) => staging),
   );
   for (const { table, item, staging } of staged) items.setBytes(table, item, staging?.bytesAfter ?? 0);
-  const consumed = staged.map(({ table, bytes }) => ({ table, units: transactionUnits('write', bytes) }));
-  return {
-    response: success(consumedCapacity(returnConsumedCapacity, 'Write', consumed)),
-    applied: staged.map(({ access, bytes }) => ({ access, bytes })),
-  };
+  return { response: success({}), applied: staged.map(({ access, bytes }) => ({ access, bytes })) };
 };

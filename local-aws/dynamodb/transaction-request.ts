@@ -34,7 +34,6 @@ export type TransactionRequest = {
   token: string | undefined;
   /** Identifies the parameters: equal only for requests that are the same. */
   fingerprint: string;
-  returnConsumedCapacity: string;
 };
 
 type Kind = { name: string; operation: Operation };
@@ -74,7 +73,6 @@ const member = z.custom<Validated>((value) => typeof value === 'object' && value
 const requestSchema = z.object({
   TransactItems: z.array(z.record(z.string(), member)),
   ClientRequestToken: z.string().optional(),
-  ReturnConsumedCapacity: z.string().default('NONE'),
 });
 const memberSchema = z.object({
   TableName: z.string(),
@@ -109,8 +107,8 @@ const validateItem = (operation: Operation | undefined, data: Validated, store: 
 
 const PARAMETERS = parametersOf({
   ClientRequestToken: { type: 'String', lengthGreaterThanOrEqual: 1, lengthLessThanOrEqual: 36 },
-  ReturnConsumedCapacity: { type: 'String', enum: ['INDEXES', 'TOTAL', 'NONE'] },
-  ReturnItemCollectionMetrics: { type: 'String', enum: ['SIZE', 'NONE'] },
+  // Nothing asks for the capacity.
+  ReturnConsumedCapacity: { type: 'String', enum: ['NONE'] },
 });
 
 /**
@@ -143,7 +141,6 @@ export const readTransactWrite = (store: Store, body: Buffer): TransactionReques
     items,
     token: request.ClientRequestToken,
     fingerprint: fingerprintOf(body),
-    returnConsumedCapacity: request.ReturnConsumedCapacity,
   };
 };
 

@@ -19,7 +19,7 @@ export type Authority = string;
 
 /** Returns the event of an HTTP API in payload format 2.0. */
 export const httpApiEvent = ({ request, path, query, body, match }: GatewayRequest, authority: Authority): object => {
-  const { cookies, headers } = eventHeaders(request, authority);
+  const headers = eventHeaders(request, authority);
   const rawPath = decodeURIComponent(path);
   const { routeKey, ...content } = { routeKey: match.route.key, ...encodedBody(body, headers['content-type']) };
   return {
@@ -27,9 +27,8 @@ export const httpApiEvent = ({ request, path, query, body, match }: GatewayReque
     routeKey,
     rawPath,
     rawQueryString: query,
-    ...(cookies.length > 0 && { cookies }),
     headers,
-    ...(query !== '' && { queryStringParameters: parameters(query) }),
+    ...(query !== '' && { queryStringParameters: joined(new URLSearchParams(query)) }),
     ...(Object.keys(match.parameters).length > 0 && { pathParameters: match.parameters }),
     requestContext: context(request, rawPath, routeKey, authority),
     ...content,
@@ -37,7 +36,6 @@ export const httpApiEvent = ({ request, path, query, body, match }: GatewayReque
 };
 
 const context = (request: IncomingMessage, path: string, routeKey: string, authority: Authority): object => {
-  const now = new Date();
   return {
     accountId: LOCAL_ENV.account,
     apiId: 'local',
@@ -53,43 +51,29 @@ const context = (request: IncomingMessage, path: string, routeKey: string, autho
     requestId: crypto.randomUUID(),
     routeKey,
     stage: '$default',
-    time: commonLogTime(now),
-    timeEpoch: now.getTime(),
+    timeEpoch: Date.now(),
   };
 };
 
-/**
- * Header names are lower case, repeated headers are joined with commas, and cookies are separate. Adds the
- * `x-forwarded-*` headers.
- */
-const eventHeaders = ({ rawHeaders, socket }: IncomingMessage, authority: Authority) => {
-  const headers: Record<string, string> = {};
-  const cookies: string[] = [];
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] ?? '').toLowerCase();
-    const value = rawHeaders[index + 1] ?? '';
-    if (name === 'cookie') cookies.push(...value.split(/;\s*/));
-    else setProperty(headers, name, Object.hasOwn(headers, name) ? `${headers[name]},${value}` : value);
-  }
-  const forwardedFor = [headers['x-forwarded-for'], socket.remoteAddress].filter(Boolean).join(', ');
-  headers['x-forwarded-for'] = forwardedFor;
-  headers['x-forwarded-port'] = authority.split(':')[1] ?? '';
-  headers['x-forwarded-proto'] = 'http';
-  return { headers, cookies };
+/** Header names are lower case, and cookies are left out. Adds the `x-forwarded-*` headers. */
+const eventHeaders = ({ headersDistinct, socket }: IncomingMessage, authority: Authority): Record<string, string> => {
+  const { cookie: _, ...received } = headersDistinct;
+  const headers = joined(
+    Object.entries(received).flatMap(([name, values = []]) => values.map((value) => [name, value])),
+  );
+  return {
+    ...headers,
+    'x-forwarded-for': [headers['x-forwarded-for'], socket.remoteAddress].filter(Boolean).join(', '),
+    'x-forwarded-port': authority.split(':')[1] ?? '',
+    'x-forwarded-proto': 'http',
+  };
 };
 
-const parameters = (query: string): Record<string, string> => {
-  const joined: Record<string, string> = {};
-  for (const [name, value] of new URLSearchParams(query)) {
-    setProperty(joined, name, Object.hasOwn(joined, name) ? `${joined[name]},${value}` : value);
-  }
-  return joined;
-};
-
-/** Sets an own property, whatever its name: a client may send `__proto__`. */
-const setProperty = (target: Record<string, string>, name: string, value: string): void => {
-  if (name === '__proto__') Object.defineProperty(target, name, { value, enumerable: true, configurable: true });
-  else target[name] = value;
+/** Joins the values of a name with commas. A client may send any name, also `__proto__`. */
+const joined = (pairs: Iterable<readonly [name: string, value: string]>): Record<string, string> => {
+  const values = new Map<string, string>();
+  for (const [name, value] of pairs) values.set(name, values.has(name) ? `${values.get(name)},${value}` : value);
+  return Object.fromEntries(values);
 };
 
 const TEXT_TYPE = /^(text\/[^;]*|application\/(json|javascript|xml)|[^;/]+\/[^;]+\+(json|xml))\s*(;|$)/i;
@@ -99,12 +83,4 @@ const encodedBody = (body: Buffer, contentType: string | undefined): { body?: st
   if (body.length === 0) return { isBase64Encoded: false };
   const isText = contentType !== undefined && TEXT_TYPE.test(contentType.trim()) && isUtf8(body);
   return { body: body.toString(isText ? 'utf8' : 'base64'), isBase64Encoded: !isText };
-};
-
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-
-/** Formats a time as `12/Mar/2026:19:03:58 +0000`. */
-const commonLogTime = (time: Date): string => {
-  const day = String(time.getUTCDate()).padStart(2, '0');
-  return `${day}/${MONTHS[time.getUTCMonth()]}/${time.getUTCFullYear()}:${time.toISOString().slice(11, 19)} +0000`;
 };

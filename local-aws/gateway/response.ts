@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** A response to the client. */
 export type HttpResponse = {
   status: number;
-  headers: Record<string, string | string[]>;
+  headers: Record<string, string>;
   body: string | Buffer;
 };
 
@@ -11,7 +11,6 @@ const headerValue = z.union([z.string(), z.number(), z.boolean()]).transform(Str
 const proxyResponse = z.object({
   statusCode: z.coerce.number().int().min(200).max(599),
   headers: z.record(z.string(), headerValue).nullish(),
-  cookies: z.array(z.string()).nullish(),
   body: z.string().nullish(),
   isBase64Encoded: z.boolean().nullish(),
 });
@@ -26,24 +25,16 @@ export const gatewayMessage = (status: number, message: string): HttpResponse =>
 /** The response if a function fails or returns an invalid response. */
 export const INTERNAL_SERVER_ERROR = gatewayMessage(500, 'Internal Server Error');
 
-/**
- * Converts the return value of a function (JSON text) in payload format 2.0: an object with a `statusCode` is the
- * response; any other value is the body of a 200.
- */
+/** Converts the return value of a function (JSON text) in payload format 2.0. It must have a `statusCode`. */
 export const httpResponse = (payload: string): HttpResponse => {
-  const returned: unknown = JSON.parse(payload);
-  if (typeof returned !== 'object' || returned === null || !('statusCode' in returned)) {
-    return { status: 200, headers: { 'content-type': 'application/json' }, body: payload };
-  }
-  const parsed = proxyResponse.safeParse(returned);
+  const parsed = proxyResponse.safeParse(JSON.parse(payload));
   if (!parsed.success) return INTERNAL_SERVER_ERROR;
-  const { statusCode, headers, cookies, body, isBase64Encoded } = parsed.data;
+  const { statusCode, headers, body, isBase64Encoded } = parsed.data;
   return {
     status: statusCode,
     headers: {
       ...(body ? { 'content-type': 'text/plain; charset=utf-8' } : {}),
       ...forwardedHeaders(headers ?? {}),
-      ...(cookies?.length ? { 'set-cookie': cookies } : {}),
     },
     body: isBase64Encoded ? Buffer.from(body ?? '', 'base64') : (body ?? ''),
   };

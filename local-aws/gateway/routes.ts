@@ -44,15 +44,13 @@ const pattern = (route: RouteSettings): Pattern => {
 
 const isParameter = (segment: string) => segment.startsWith('{') && segment.endsWith('}');
 
-/** Sorts `GET /a/b` before `GET /a/{id}` before `ANY /a/{id}`. */
+/** Sorts `GET /a/b` before `GET /a/{id}`. */
 const staticFirst = (a: Pattern, b: Pattern): number => rank(a).localeCompare(rank(b));
 
-const rank = ({ method, segments }: Pattern): string =>
-  segments.map((segment) => (isParameter(segment) ? '1' : '0')).join('') + (method === 'ANY' ? '1' : '0');
+const rank = ({ segments }: Pattern): string => segments.map((segment) => (isParameter(segment) ? '1' : '0')).join('');
 
 const matches = (candidate: Pattern, method: string, segments: string[]): boolean => {
-  if (candidate.method !== 'ANY' && candidate.method !== method) return false;
-  if (candidate.segments.length !== segments.length) return false;
+  if (candidate.method !== method || candidate.segments.length !== segments.length) return false;
   return candidate.segments.every((part, index) => {
     const segment = segments[index] ?? '';
     return isParameter(part) ? segment !== '' : part === segment || part === decodeURIComponent(segment);

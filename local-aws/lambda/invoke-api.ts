@@ -2,34 +2,21 @@ import { type AwsFault, type AwsResponse, type AwsService, jsonFault } from '../
 import type { Lambda } from './lambda.ts';
 import { MAX_PAYLOAD_BYTES } from './sandbox-pool.ts';
 
-/** The maximum payload of an asynchronous invocation. */
-const MAX_EVENT_BYTES = 1024 * 1024;
-
-/** Creates the Lambda API with its action `Invoke` (`POST /2015-03-31/functions/{name}/invocations`). */
+/** Creates the Lambda API with synchronous calls of `Invoke` (`POST /2015-03-31/functions/{name}/invocations`). */
 export const lambdaService =
   (lambda: Lambda): AwsService =>
   async ({ path, headers, body }) => {
     const name = functionName(path);
-    const type = headers['x-amz-invocation-type'] ?? 'RequestResponse';
+    const { 'x-amz-invocation-type': type = 'RequestResponse' } = headers;
     const event = body.length === 0 ? '{}' : body.toString();
-    const limit = type === 'Event' ? MAX_EVENT_BYTES : MAX_PAYLOAD_BYTES;
-    if (name === undefined)
-      return errorResponse(404, 'UnknownOperationException', 'The local Lambda supports only Invoke.');
+    if (name === undefined || type !== 'RequestResponse')
+      return errorResponse(404, 'UnknownOperationException', 'The local Lambda supports only synchronous Invoke.');
     if (!lambda.has(name)) return errorResponse(404, 'ResourceNotFoundException', `Function not found: ${name}`);
-    if (body.length > limit) {
-      return errorResponse(
-        413,
-        'RequestTooLargeException',
-        `${body.length} byte payload is too large; the limit is ${limit} bytes.`,
-      );
+    if (body.length > MAX_PAYLOAD_BYTES) {
+      return errorResponse(413, 'RequestTooLargeException', `The payload has more than ${MAX_PAYLOAD_BYTES} bytes.`);
     }
     if (!isJson(event)) {
       return errorResponse(400, 'InvalidRequestContentException', 'Could not parse request body into json.');
-    }
-    if (type === 'DryRun') return { status: 204, headers: {}, body: '' };
-    if (type === 'Event') {
-      void lambda.invoke(name, event);
-      return { status: 202, headers: {}, body: '' };
     }
     const { payload, failed, throttled } = await lambda.invoke(name, event);
     if (throttled) return errorResponse(429, 'TooManyRequestsException', 'Rate Exceeded.');
@@ -41,14 +28,8 @@ export const lambdaService =
     };
   };
 
-/** Returns the function name in the path, which may be an ARN and may include a version or alias. */
-const functionName = (path: string): string | undefined => {
-  const identifier = /^\/2015-03-31\/functions\/([^/]+)\/invocations(\?|$)/.exec(path)?.[1];
-  if (identifier === undefined) return undefined;
-  const parts = decodeURIComponent(identifier).split(':');
-  const index = parts.indexOf('function');
-  return index < 0 ? parts[0] : parts[index + 1];
-};
+const functionName = (path: string): string | undefined =>
+  /^\/2015-03-31\/functions\/([^/]+)\/invocations$/.exec(path)?.[1];
 
 const isJson = (text: string): boolean => {
   try {

@@ -41,7 +41,6 @@ export const systemAttributes = (message: QueuedMessage): Record<string, string>
   SenderId: message.senderId,
   ApproximateFirstReceiveTimestamp: String(message.firstReceivedAtMs),
   ...(message.groupId === undefined ? {} : { MessageGroupId: message.groupId }),
-  ...(message.traceHeader === undefined ? {} : { AWSTraceHeader: message.traceHeader }),
   ...(message.deadLetterQueueSourceArn === undefined
     ? {}
     : { DeadLetterQueueSourceArn: message.deadLetterQueueSourceArn }),
@@ -49,13 +48,9 @@ export const systemAttributes = (message: QueuedMessage): Record<string, string>
 
 /** Returns a message as `ReceiveMessage` does, with the requested attributes only. */
 export const receivedMessage = ({ message, handle }: Receipt, request: ReceiveMessageRequest): object => {
-  const requested = new Set([...request.AttributeNames, ...request.MessageSystemAttributeNames]);
-  const system = Object.entries(systemAttributes(message)).filter(
-    ([name]) => requested.has('All') || requested.has(name),
-  );
-  const attributes = new Map(
-    [...message.attributes].filter(([name]) => request.MessageAttributeNames.some((pattern) => matches(name, pattern))),
-  );
+  const { MessageSystemAttributeNames, MessageAttributeNames } = request;
+  const system = requested(Object.entries(systemAttributes(message)), MessageSystemAttributeNames);
+  const attributes = new Map(requested(message.attributes, MessageAttributeNames));
   return {
     MessageId: message.id,
     ReceiptHandle: handle,
@@ -71,10 +66,9 @@ export const receivedMessage = ({ message, handle }: Receipt, request: ReceiveMe
   };
 };
 
-const matches = (name: string, pattern: string): boolean => {
-  if (pattern === 'All' || pattern === '.*') return true;
-  return pattern.endsWith('.*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
-};
+/** Returns the entries with these names, or all if `All` is one of them. */
+export const requested = <Value>(entries: Iterable<[string, Value]>, names: readonly string[]): [string, Value][] =>
+  [...entries].filter(([name]) => names.includes('All') || names.includes(name));
 
 const attribute = ({ dataType, value }: MessageAttribute): object =>
   typeof value === 'string'

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { type AwsCall, type AwsResponse, type AwsService, jsonFault } from '../aws-service.ts';
 import type { Clock } from '../clock.ts';
-import { queueAttributes, receivedMessage } from './attributes.ts';
+import { queueAttributes, receivedMessage, requested } from './attributes.ts';
 import { SqsError } from './errors.ts';
 import { MoveTasks, moveTaskResult } from './move-task.ts';
 import type { Queue } from './queue.ts';
@@ -22,12 +22,11 @@ type Action = (call: AwsCall) => object | Promise<object>;
 export const sqsService = (queues: readonly Queue[], clock: Clock): AwsService => {
   const moves = new MoveTasks(clock, (arn) => queues.find((queue) => queue.settings.arn === arn));
 
-  const queueNamed = (name: string): Queue => {
-    const queue = queues.find((candidate) => candidate.settings.name === name);
+  const queueOf = ({ QueueUrl }: { QueueUrl: string }): Queue => {
+    const queue = queues.find(({ settings }) => settings.name === QueueUrl.split('/').at(-1));
     if (!queue) throw new SqsError('QueueDoesNotExist', 'The specified queue does not exist.');
     return queue;
   };
-  const queueOf = (request: { QueueUrl: string }): Queue => queueNamed(request.QueueUrl.split('/').at(-1) ?? '');
   const moveSource = ({ SourceArn }: { SourceArn: string }): Queue => {
     const queue = queues.find(({ settings }) => settings.arn === SourceArn);
     if (queue) return queue;
@@ -85,30 +84,14 @@ export const sqsService = (queues: readonly Queue[], clock: Clock): AwsService =
     }),
 
     GetQueueAttributes: action(requests.GetQueueAttributes, (request) => {
-      const requested = request.AttributeNames;
-      const all = Object.entries(queueAttributes(queueOf(request)));
-      return {
-        Attributes: Object.fromEntries(all.filter(([name]) => requested.includes('All') || requested.includes(name))),
-      };
+      const attributes = Object.entries(queueAttributes(queueOf(request)));
+      return { Attributes: Object.fromEntries(requested(attributes, request.AttributeNames)) };
     }),
 
-    GetQueueUrl: action(requests.GetQueueUrl, ({ QueueName }) => ({ QueueUrl: queueNamed(QueueName).settings.url })),
-
-    ListQueues: action(requests.ListQueues, ({ QueueNamePrefix }) => ({
-      QueueUrls: queues
-        .map(({ settings }) => settings)
-        .filter(({ name }) => name.startsWith(QueueNamePrefix))
-        .map(({ url }) => url),
-    })),
+    ListQueues: action(requests.ListQueues, () => ({ QueueUrls: queues.map(({ settings }) => settings.url) })),
 
     PurgeQueue: action(requests.PurgeQueue, (request) => {
       queueOf(request).purge();
-      return {};
-    }),
-
-    // Nothing reads tags.
-    TagQueue: action(requests.TagQueue, (request) => {
-      queueOf(request);
       return {};
     }),
 

@@ -101,12 +101,11 @@ export class Queue {
 
   /** Sends a message and returns its ID; `delaySeconds` overrides the delay of the queue. */
   send(message: NewMessage, delaySeconds = this.settings.delaySeconds): string {
-    const { body, attributes, groupId, traceHeader, senderId } = message;
+    const { body, attributes, groupId, senderId } = message;
     const queued: QueuedMessage = {
       body,
       attributes,
       groupId,
-      traceHeader,
       senderId,
       id: randomUUID(),
       sentAtMs: this.#clock.now(),

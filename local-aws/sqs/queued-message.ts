@@ -13,8 +13,6 @@ export type NewMessage = {
   attributes: ReadonlyMap<string, MessageAttribute>;
   /** `MessageGroupId`; on a standard queue, the tenant of a fair queue. */
   groupId?: string | undefined;
-  /** `AWSTraceHeader`, the only system attribute that a sender may set. */
-  traceHeader?: string | undefined;
   /** The principal of the call. */
   senderId: string;
 };

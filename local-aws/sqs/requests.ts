@@ -28,7 +28,6 @@ const outgoingMessage = {
   MessageBody: z.string(),
   DelaySeconds: z.number().optional(),
   MessageAttributes: messageAttributes.optional(),
-  MessageSystemAttributes: z.object({ AWSTraceHeader: z.object({ StringValue: z.string() }).optional() }).optional(),
   MessageGroupId: z.string().optional(),
 };
 
@@ -43,7 +42,6 @@ const receiveMessage = queueUrl.extend({
   MaxNumberOfMessages: z.number().int().min(1).max(10).default(1),
   VisibilityTimeout: visibilitySeconds.optional(),
   WaitTimeSeconds: seconds(20).optional(),
-  AttributeNames: z.array(z.string()).default([]),
   MessageSystemAttributeNames: z.array(z.string()).default([]),
   MessageAttributeNames: z.array(z.string()).default([]),
 });
@@ -60,10 +58,8 @@ export const requests = {
   ChangeMessageVisibility: queueUrl.extend({ ReceiptHandle: z.string(), VisibilityTimeout: visibilitySeconds }),
   ChangeMessageVisibilityBatch: batch({ ReceiptHandle: z.string(), VisibilityTimeout: z.number() }),
   GetQueueAttributes: queueUrl.extend({ AttributeNames: z.array(z.string()).default([]) }),
-  GetQueueUrl: z.object({ QueueName: z.string() }),
-  ListQueues: z.object({ QueueNamePrefix: z.string().default('') }),
+  ListQueues: z.strictObject({}),
   PurgeQueue: queueUrl,
-  TagQueue: queueUrl.extend({ Tags: z.record(z.string(), z.string()) }),
   StartMessageMoveTask: z.strictObject({ SourceArn: z.string() }),
   ListMessageMoveTasks: z.object({
     SourceArn: z.string(),
@@ -172,6 +168,5 @@ export const readMessage = (outgoing: OutgoingMessage, maxBytes: number, senderI
   if (MessageGroupId !== undefined && !GROUP_ID.test(MessageGroupId)) {
     throw invalidValue('MessageGroupId', 'It must be 1 to 128 letters, digits and punctuation characters.');
   }
-  const traceHeader = outgoing.MessageSystemAttributes?.AWSTraceHeader?.StringValue;
-  return { body, attributes, groupId: MessageGroupId, traceHeader, senderId };
+  return { body, attributes, groupId: MessageGroupId, senderId };
 };

@@ -17,7 +17,7 @@ gateway.serve({
   routes: [{ key: 'POST /things', functionName: 'things', timeoutMs: 1_000 }],
   invoke: async (functionName) => {
     served.push(functionName);
-    return { requestId: 'request', payload: '{}', failed: false };
+    return { requestId: 'request', payload: '{"statusCode":200}', failed: false };
   },
 });
 

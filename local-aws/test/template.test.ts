@@ -60,7 +60,6 @@ describe('the plan of a template', () => {
     expect(plan.schedules).toEqual([
       {
         name: 'Report',
-        arn: 'arn:aws:scheduler:us-east-1:000000000000:schedule/default/Report',
         isEnabled: false,
         periodMs: 300_000,
         service: 'sqs',

@@ -18,15 +18,17 @@ const bodyText = ({ body = '', isBase64Encoded }: ApiRequest): string => {
   }
 };
 
-/** Parses the body as JSON, regardless of its content type. @throws ServiceError 400 */
-export const jsonBody = (request: ApiRequest): unknown => {
+const parsedBody = (request: ApiRequest, parse: (text: string) => unknown): unknown => {
   const text = bodyText(request);
   try {
-    return JSON.parse(text);
-  } catch {
-    throw badRequest('body: must be valid JSON');
+    return parse(text);
+  } catch (error) {
+    throw badRequest(error instanceof RangeError ? 'body: is nested too deeply' : 'body: must be valid JSON');
   }
 };
+
+/** Parses the body as JSON, regardless of its content type. @throws ServiceError 400 */
+export const jsonBody = (request: ApiRequest): unknown => parsedBody(request, JSON.parse);
 
 /**
  * Parses the body of a request about a notification like `jsonBody`, except that the numbers in `webhook_request` keep
@@ -37,7 +39,7 @@ export const jsonBody = (request: ApiRequest): unknown => {
 export const notificationBody = (request: ApiRequest): unknown => {
   const body = jsonBody(request);
   if (!isJsonObject(body) || !Object.hasOwn(body, 'webhook_request')) return body;
-  const exact = parseJson(bodyText(request));
+  const exact = parsedBody(request, parseJson);
   return isJsonObject(exact) ? { ...body, webhook_request: exact.webhook_request } : body;
 };
 

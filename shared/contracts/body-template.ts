@@ -1,4 +1,4 @@
-import { endOfString, isJsonObject } from './json.ts';
+import { isJsonObject } from './json.ts';
 
 /** The fields of an alarm event that placeholders can name: those of the webhook payload, and the previous state. */
 export const templateFields = [
@@ -57,6 +57,7 @@ const MAX_DEPTH = 100;
 const OPEN = '{{';
 const KEY = /[A-Za-z0-9_-]+/y;
 const SPACES = / */y;
+const QUOTED_KEY = /"(?:[^"\\]|\\.)*"/y;
 
 const MALFORMED =
   'has a malformed placeholder: it must look like {{alarm.label}} or {{details.metrics["cpu.idle"].data}}, and \\{{ is a literal {{';
@@ -93,7 +94,7 @@ const parsePath = (text: string, start: number): { path: string[]; end: number }
       end = endOfMatch(KEY, text, keyStart);
       path.push(text.slice(keyStart, end));
     } else if (text.startsWith('["', end)) {
-      const keyEnd = endOfString(text, keyStart);
+      const keyEnd = endOfMatch(QUOTED_KEY, text, keyStart);
       path.push(parseQuotedKey(text.slice(keyStart, keyEnd)));
       if (text[keyEnd] !== ']') throw malformed();
       end = keyEnd + 1;

@@ -9,9 +9,6 @@ import { incidentKey } from './incident.ts';
 
 const MINUTE_MS = 60_000;
 
-/** The window in minutes of alerts above a daily limit. */
-export const LIMIT_WINDOW_MINUTES = 60;
-
 /** The maximum number of summaries per tenant and UTC day by SMS. */
 const MAX_SMS_SUMMARIES_PER_DAY = 100;
 
@@ -19,29 +16,50 @@ const MAX_SMS_SUMMARIES_PER_DAY = 100;
 export const smsSummariesPerDay = (smsPerDay: number): number => (smsPerDay === 0 ? 0 : MAX_SMS_SUMMARIES_PER_DAY);
 
 /**
- * Alerts of a window are listed within this time of its end, by whatever sender: longer than a function runs, with half
- * a minute for different clocks (docs/decisions/deliveries.md#summaries).
+ * Alerts of a window are listed within this time of its end, by whatever sender: longer than a function runs, and half a
+ * minute until Lambda starts it (docs/decisions/deliveries.md#summaries).
  */
 const SETTLING_MS = MINUTE_MS;
 
-/** A period whose alerts to a notification are counted, and listed in one summary. Times are ms since the epoch. */
-export type SummaryWindow = { startMs: number; endMs: number };
+/** A period whose alerts to a notification are listed in one summary. Times are ms since the epoch. */
+export type SummaryWindow = {
+  startMs: number;
+  endMs: number;
+  /** Distinguishes windows with the same start. */
+  name: string;
+  /** Why its alerts are summarized. */
+  reason: string;
+};
 
-/** Returns the window that contains a time: windows start at multiples of their length. */
-export const windowAt = (timeMs: number, minutes: number): SummaryWindow => {
+/** Windows start at multiples of their length. */
+const windowAt = (timeMs: number, minutes: number) => {
   const lengthMs = minutes * MINUTE_MS;
   const startMs = timeMs - (timeMs % lengthMs);
   return { startMs, endMs: startMs + lengthMs };
 };
 
+/** Returns the window, at a time, of an account that summarizes. */
+export const accountWindow = (timeMs: number, minutes: number): SummaryWindow => ({
+  ...windowAt(timeMs, minutes),
+  name: `${minutes}m`,
+  reason: 'The first alerts of this period were sent one by one. This message lists the others.',
+});
+
+/** Returns the window, at a time, of alerts above a daily limit: an hour. */
+export const limitWindow = (timeMs: number): SummaryWindow => ({
+  ...windowAt(timeMs, 60),
+  name: 'limit',
+  reason: 'The daily limit of the account is reached, so its alerts are summarized every hour until midnight UTC.',
+});
+
 /** Returns when the summary of a window is due, ms since the epoch. */
-export const summaryDueAtMs = ({ endMs }: SummaryWindow): number => endMs + SETTLING_MS;
+export const summaryDueAtMs = ({ endMs }: Pick<SummaryWindow, 'endMs'>): number => endMs + SETTLING_MS;
 
 /** Returns the event ID of a summary: one per notification and window. */
 export const summaryId = (
   { tenant, notificationId }: NotificationOfTenant,
-  { startMs, endMs }: SummaryWindow,
-): string => `${tenant}:${notificationId}-${(endMs - startMs) / MINUTE_MS}m:${startMs}:summary`;
+  { startMs, name }: Pick<SummaryWindow, 'startMs' | 'name'>,
+): string => `${tenant}:${notificationId}-${name}:${startMs}:summary`;
 
 /** The alarm ID of summaries. */
 const SUMMARY_ALARM_ID = 'summary';
@@ -58,24 +76,16 @@ const summaryEvent = (notification: NotificationOfTenant, eventId: string): Alar
 /** Returns a time as `2026-11-22 00:20 UTC`. */
 const minuteOf = (timeMs: number): string => `${new Date(timeMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
-/** Returns the message that sends a summary. Its text lists the alerts only when it is sent. @param why one sentence */
-export const summaryNotice = (notification: NotificationOfTenant, window: SummaryWindow, why: string): Notice => ({
+/** Returns the message that sends a summary. Its text lists the alerts only when it is sent. */
+export const summaryNotice = (notification: NotificationOfTenant, window: SummaryWindow): Notice => ({
   event: summaryEvent(notification, summaryId(notification, window)),
   content: {
     kind: 'summary',
     subject: `Alerts from ${minuteOf(window.startMs)} to ${minuteOf(window.endMs)}`,
-    paragraphs: [why],
+    paragraphs: [window.reason],
     facts: [],
   },
 });
-
-/** Returns why alerts are summarized that follow the first ones of a window. */
-export const afterFirstAlerts = (after: number): string =>
-  `The first ${after} alerts of this period were sent at once. This message lists the others.`;
-
-/** Why alerts are summarized that exceed a daily limit. */
-export const AFTER_DAILY_LIMIT =
-  'The daily limit of the account is reached, so its alerts are summarized every hour until midnight UTC.';
 
 /** Returns after how many alerts of a window the others are summarized, 0 if alerts of the type are not. */
 export const summarizedAfter = (
@@ -125,7 +135,7 @@ export type SummarizedAlarm = {
   state: AlarmState;
   /** When the alarm got the newest state, as far as alerts of the summary show it, ms since the epoch. */
   sinceMs: number;
-  /** The number of alerts of the alarm. */
+  /** How often the state changed, as far as alerts of the summary show it. The oldest alert counts as a change. */
   changes: number;
 };
 
@@ -156,21 +166,21 @@ export const statesBySeverity = ['CRITICAL', 'WARNING', 'OK'] as const satisfies
  * @param alerts those of an alarm newest first
  */
 export const summaryOf = (alerts: Iterable<SummarizedAlert>, unevaluated: number): Summary => {
-  const byIncident = new Map<string, SummarizedAlarm & { isSinceKnown: boolean }>();
+  const byIncident = new Map<string, SummarizedAlarm & { oldest: AlarmState }>();
   let count = unevaluated;
   for (const { incident, name, state, atMs } of alerts) {
     count++;
     const found = byIncident.get(incident);
     if (!found) {
-      byIncident.set(incident, { name, state, sinceMs: atMs, changes: 1, isSinceKnown: false });
+      byIncident.set(incident, { name, state, sinceMs: atMs, changes: 1, oldest: state });
       continue;
     }
-    found.changes++;
-    found.isSinceKnown ||= state !== found.state;
-    if (!found.isSinceKnown) found.sinceMs = atMs;
+    if (state !== found.oldest) found.changes++;
+    else if (found.changes === 1) found.sinceMs = atMs;
+    found.oldest = state;
   }
   const all = [...byIncident.values()]
-    .map(({ isSinceKnown: _, ...alarm }) => alarm)
+    .map(({ oldest: _, ...alarm }) => alarm)
     .sort((one, other) => one.sinceMs - other.sinceMs);
   const inState = (wanted: AlarmState) => all.filter(({ state }) => state === wanted);
   const [CRITICAL, WARNING, OK] = [inState('CRITICAL'), inState('WARNING'), inState('OK')];
@@ -188,11 +198,3 @@ export const withSummaryOf = (record: DeliveryRecord, { count, alarmCounts }: Su
   summarized_count: count,
   state: statesBySeverity.find((state) => alarmCounts[state] > 0) ?? record.state,
 });
-
-/** Returns the number of alarms in each state that some have: `5 CRITICAL, 2 WARNING, 10 OK`. */
-export const stateCounts = ({ alarmCounts }: Summary): string =>
-  statesBySeverity
-    .map((state) => [alarmCounts[state], state] as const)
-    .filter(([count]) => count > 0)
-    .map(([count, state]) => `${count} ${state}`)
-    .join(', ');

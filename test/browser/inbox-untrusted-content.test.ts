@@ -53,7 +53,7 @@ describe('the inbox page and untrusted content', () => {
     const before = attacked().length;
 
     await rows(page).first().click();
-    const frame = page.frameLocator('iframe.email-frame');
+    const frame = page.frameLocator('iframe');
     await frame.getByText('The end of the email').waitFor();
     await frame.getByRole('button', { name: 'Submit' }).click();
     await frame.getByRole('link', { name: 'Link' }).click();

@@ -16,7 +16,7 @@ export type NoticeMessage = {
 /** Alerts have a headline such as `[CRITICAL] web-1: Disk space`, notices a sentence. */
 const isHeadline = (text: string): boolean => /^\[(OK|WARNING|CRITICAL)\] /.test(text);
 
-const SUMMARY = /^([\d,]+) alerts?: /;
+const SUMMARY = /^([\d,]+) alerts? of /;
 const SUMMARY_ESCALATION = /a summary of (\d+ )?alerts? could not be delivered/;
 
 /** Returns the number of alerts in a summary, or undefined if the message is none. */

@@ -90,6 +90,21 @@ it('docs/api.md shows an alarm event that the service accepts', () => {
   expect(events.map((code) => checkEvent(JSON.parse(code), Date.now()))).toEqual([{ errors: [], warnings: [] }]);
 });
 
+it.each([
+  { heading: '### Add a notification type', maxFiles: 12, names: { type: 'webhook' } },
+  { heading: '### Add an endpoint', maxFiles: 8, names: { name: 'list-tokens', object: 'tokens' } },
+])('CONTRIBUTING.md lists at most $maxFiles files, those of an existing one, below: $heading', (list) => {
+  const rows = section(read('CONTRIBUTING.md'), list.heading).matchAll(/^\| (\d+) \| `([^`]+)` \|/gm);
+  const files = [...rows].map(([, number, path = '']) => ({ number: Number(number), path }));
+  expect(files).not.toEqual([]);
+  expect(files.length).toBeLessThanOrEqual(list.maxFiles);
+  expect(files.map(({ number }) => number)).toEqual(files.map((_, index) => index + 1));
+  const paths = files.map(({ path }) =>
+    Object.entries(list.names).reduce((text, [name, value]) => text.replace(`<${name}>`, value), path),
+  );
+  expect(paths.filter((path) => !existsSync(resolve(root, path)))).toEqual([]);
+});
+
 describe.each(documents)('%s', (file) => {
   it('has only links that resolve', () => {
     const links = [...prose(read(file)).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link = '']) => link);

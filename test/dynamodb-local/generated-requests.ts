@@ -423,14 +423,10 @@ const transactItem = fc.oneof(
   },
 );
 const transactWrite: Arbitrary<Request> = fc
-  .tuple(
-    fc.array(transactItem, { minLength: 1, maxLength: 4 }),
-    optional(fc.constantFrom(`${RUN}1`, `${RUN}2`)),
-    optional(fc.constantFrom('TOTAL', 'INDEXES')),
-  )
-  .map(([TransactItems, ClientRequestToken, ReturnConsumedCapacity]) => ({
+  .tuple(fc.array(transactItem, { minLength: 1, maxLength: 4 }), optional(fc.constantFrom(`${RUN}1`, `${RUN}2`)))
+  .map(([TransactItems, ClientRequestToken]) => ({
     action: 'TransactWriteItems',
-    body: defined({ TransactItems, ClientRequestToken, ReturnConsumedCapacity }),
+    body: defined({ TransactItems, ClientRequestToken }),
   }));
 
 /** Requests in sequence, some of them repeated. */

@@ -99,13 +99,13 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
    * Advances the clock of the stack until the promise resolves, so that delayed messages become visible. Does not
    * advance while functions run, because their leases would expire.
    */
-  const advanceUntil = async <Value>(promise: Promise<Value>): Promise<Value> => {
+  const advanceUntil = async <Value>(promise: Promise<Value>, { stepMs = 5_000 } = {}): Promise<Value> => {
     let isSettled = false;
     const settled = promise.finally(() => {
       isSettled = true;
     });
     while (!isSettled) {
-      if (stack.lambda.busy() === 0) await stack.advance(5_000);
+      if (stack.lambda.busy() === 0) await stack.advance(stepMs);
       await sleep(20);
     }
     return settled;

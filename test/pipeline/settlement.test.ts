@@ -73,8 +73,9 @@ const setUp = (
   const dependencies = senderDependencies(client, { type, transport, queues, clock, ...others });
   const { deliveries } = dependencies;
   const { attempt: makeAttempt, settle } = createDeliverySteps(dependencies);
+  const { attributes } = sqsMessage();
   const job = createJob(dependencies, {
-    message: sqsMessage(),
+    message: sqsMessage({ attributes: { ...attributes, SentTimestamp: String(NOW_MS) } }),
     body: { notification_id: id, event, accepted_at_ms: NOW_MS, content_hash: 'hash', ...changes },
     batch: { unsettled: 1 },
     timeLeft: () => 20_000,
@@ -211,23 +212,24 @@ describe('a summary', () => {
     alarmCounts: { CRITICAL: count, WARNING: 0, OK: 0 },
     alarms: [],
   });
-  const setUpSummary = (summary: Summary | undefined) => {
+  const setUpSummary = (summary: Summary | undefined, changes: Partial<Delivery> = {}) => {
     const summarizedAlerts = { ...createSummarizedAlerts(client, 'deliveries'), read: async () => summary };
     return setUp(
       'email',
       { result: 'delivered', explanation: '' },
-      { changes: { notice: summaryNotice, event: alarmEvent({ details: { state: 'WARNING' } }) }, summarizedAlerts },
+      {
+        changes: { notice: summaryNotice, event: alarmEvent({ details: { state: 'WARNING' } }), ...changes },
+        summarizedAlerts,
+      },
     );
   };
 
   it.each([
     ['that is sent', 'email', 'delivered'],
     ['that the new type of its notification cannot send', 'managed', 'pending'],
-    ['of a deleted notification', undefined, 'cancelled'],
   ] as const)('%s has the number of its alerts and their state, for the escalation', async (_, type, status) => {
     const { job, process, settle, record } = setUpSummary(summaryWith(312));
-    const target = type && { id: job.body.notification_id, type, details: {} };
-    const result = await process(Promise.resolve(target));
+    const result = await process(Promise.resolve({ id: job.body.notification_id, type, details: {} }));
     if (!('outcome' in result)) await settle(job, result);
     const stored = await record();
     expect(stored).toMatchObject({ status, state: 'CRITICAL' });
@@ -239,6 +241,14 @@ describe('a summary', () => {
     const target = { id: job.body.notification_id, type: 'managed' as const, details: {} };
     expect(await process(Promise.resolve(target))).toEqual({ outcome: 'cancelled' });
     expect(delayed).toEqual([]);
+  });
+
+  it('that is received before it is due by the clock of SQS waits for the alerts of other senders', async () => {
+    const { process, record, delayed, transport } = setUpSummary(summaryWith(1), { accepted_at_ms: NOW_MS + 1_500 });
+    expect(await process()).toEqual({ outcome: 'not_due' });
+    expect(delayed).toEqual([{ url: queueUrl('email-Retries'), waitMs: 1_500 }]);
+    expect(await record()).toBeUndefined();
+    expect(transport).not.toHaveBeenCalled();
   });
 
   it('that there is no time to read waits for another invocation', async () => {

@@ -1,7 +1,7 @@
 import { unescape as unescapeXml } from 'html-escaper';
 import { z } from 'zod';
 import { alarmEvent } from '../../../shared/contracts/alarm-event.ts';
-import { parseJson } from '../../../shared/contracts/json.ts';
+import { jsonOrUndefined } from '../../../shared/contracts/json.ts';
 import { headline, oneLine, statusText, truncate } from '../../../shared/domain/alert-text.ts';
 import type { InboxMessage, MessageSummary, SentMessage } from './message.ts';
 import { recipients } from './message-filter.ts';
@@ -63,7 +63,7 @@ const requestDescription = ({ path, body }: { path: string; body: string }): Des
 });
 
 const alertDescription = (body: string): Description | undefined => {
-  const { data: event } = alarmEvent.safeParse(parsed(body));
+  const { data: event } = alarmEvent.safeParse(jsonOrUndefined(body));
   return event && { title: headline(event), preview: statusText(event) ?? event.event_id };
 };
 
@@ -89,7 +89,7 @@ const pagerEventV2 = z
   }));
 
 const pagerDescription = (body: string): Description | undefined => {
-  const { data: event } = pagerEvent.or(pagerEventV2).safeParse(parsed(body));
+  const { data: event } = pagerEvent.or(pagerEventV2).safeParse(jsonOrUndefined(body));
   if (!event) return undefined;
   const { data: alert } = alarmEvent.safeParse(event.details);
   const title = alert ? headline(alert) : (event.description ?? event.event_type);
@@ -101,12 +101,4 @@ const feedDescription = (body: string): Description | undefined => {
   const title = /<title[^>]*>([^<]*)<\/title>/.exec(source)?.[1];
   const updated = /<updated>([^<]*)<\/updated>/.exec(source)?.[1] ?? '';
   return title === undefined ? undefined : { title: unescapeXml(title), preview: `Atom entry, updated ${updated}` };
-};
-
-const parsed = (text: string): unknown => {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 };

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
+import { jsonOrUndefined } from '../../../shared/contracts/json.ts';
 import { text } from './chat-receivers.ts';
 import type { SimulatedKind } from './message.ts';
 import { sendJson } from './respond.ts';
@@ -29,7 +30,7 @@ export const simulatedEndpoints = new Map<string, SimulatedEndpoint>([
     {
       kind: 'incidentpager',
       respond: (response, body) => {
-        const { data: event, error } = pagerEventV2.safeParse(jsonOf(body));
+        const { data: event, error } = pagerEventV2.safeParse(jsonOrUndefined(body));
         if (event) {
           sendJson(response, 202, { status: 'success', message: 'Event processed', dedup_key: event.dedup_key });
           return;
@@ -86,15 +87,7 @@ const pagerEventV2 = z.discriminatedUnion('event_action', [
 
 const jsonObject = z.record(z.string(), z.unknown());
 
-const jsonOf = (body: string): unknown => {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-};
-
 const textField = (body: string, name: string): string | undefined => {
-  const value = jsonObject.safeParse(jsonOf(body)).data?.[name];
+  const value = jsonObject.safeParse(jsonOrUndefined(body)).data?.[name];
   return typeof value === 'string' ? value : undefined;
 };

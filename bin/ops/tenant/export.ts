@@ -7,7 +7,7 @@ import type { TokenEntry } from '../../../shared/adapters/tokens/token-list.ts';
 import { failureFields } from '../../../shared/api/failure-list.ts';
 import { tokenRecord } from '../../../shared/api/token-records.ts';
 import { parseStoredAudit } from '../../../shared/contracts/audit.ts';
-import { parseJson } from '../../../shared/contracts/json.ts';
+import { jsonOrUndefined } from '../../../shared/contracts/json.ts';
 import { MAX_TIME_MS } from '../../../shared/contracts/redelivery.ts';
 import { auditRecord } from '../../../shared/domain/audit.ts';
 import { listedDelivery } from '../../../shared/domain/delivery-history.ts';
@@ -40,11 +40,8 @@ const notificationOf = ({ item }: OwnedItem): string => parseDeliveryPartition(S
 
 /** Returns parsed JSON with the digits of its numbers, or the text if it is not JSON. */
 const parsedOrText = (text: string): unknown => {
-  try {
-    return parseJson(text);
-  } catch {
-    return text;
-  }
+  const value = jsonOrUndefined(text);
+  return value === undefined ? text : value;
 };
 
 const deadLetterRecord = (queue: string, message: Message) => {

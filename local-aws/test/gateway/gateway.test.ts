@@ -17,7 +17,6 @@ const routes = [
   'GET /things/{id}',
   'GET /things/all',
   'POST /things/{id}/test',
-  'ANY /any',
   '$default',
 ].map((key) => ({ key, functionName: key, timeoutMs: 100 }));
 
@@ -69,7 +68,6 @@ describe('routes', () => {
     ['GET', '/things/all', 'GET /things/all'],
     ['GET', '/th%69ngs', 'GET /things'],
     ['POST', '/things/nt1/test', 'POST /things/{id}/test'],
-    ['DELETE', '/any', 'ANY /any'],
     ['GET', '/things/', '$default'],
     ['GET', '//things', '$default'],
     ['GET', '/things/a/b', '$default'],
@@ -111,18 +109,16 @@ describe('the event', () => {
         requestId: expect.any(String),
         routeKey: 'GET /things/{id}',
         stage: '$default',
-        time: expect.stringMatching(/^\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000$/),
         timeEpoch: expect.any(Number),
       },
       isBase64Encoded: false,
     });
   });
 
-  it('omits an absent query, path parameters, cookies and body', async () => {
+  it('omits an absent query, path parameters and body', async () => {
     const event = await eventOf('/things?');
     expect(event).toMatchObject({ rawQueryString: '' });
-    for (const key of ['queryStringParameters', 'pathParameters', 'cookies', 'body'])
-      expect(event).not.toHaveProperty(key);
+    for (const key of ['queryStringParameters', 'pathParameters', 'body']) expect(event).not.toHaveProperty(key);
   });
 
   it('never uses the Host header as the domain name', async () => {
@@ -132,16 +128,16 @@ describe('the event', () => {
     expect(headers.host).toBe('other.localhost');
   });
 
-  it('joins repeated headers with commas and splits cookies', async () => {
+  it('joins repeated headers with commas, without cookies', async () => {
     const raw = await sendRaw(
       base,
       'GET /things HTTP/1.1\r\nHost: localhost\r\nX-Auth-Token: 1\r\nx-auth-token: 2\r\nContent-Type: a\r\nContent-Type: b\r\nCookie: a=1; b=2\r\n__proto__: x\r\nConnection: close\r\n\r\n',
     );
-    const { headers, cookies } = JSON.parse(parseRaw(raw).body);
+    const { headers } = JSON.parse(parseRaw(raw).body);
     expect(headers['x-auth-token']).toBe('1,2');
     expect(headers['content-type']).toBe('a,b');
     expect(Object.hasOwn(headers, '__proto__')).toBe(true);
-    expect(cookies).toEqual(['a=1', 'b=2']);
+    expect(headers).not.toHaveProperty('cookie');
   });
 
   it.each([
@@ -177,13 +173,11 @@ describe('the response', () => {
     const { status, headers, body } = await respondWith({
       statusCode: 201,
       headers: { Location: '/things/1', 'x-count': 3 },
-      cookies: ['a=1', 'b=2'],
       body: 'grüße',
     });
     expect([status, body]).toEqual([201, 'grüße']);
     expect(headers.get('location')).toBe('/things/1');
     expect(headers.get('x-count')).toBe('3');
-    expect(headers.getSetCookie()).toEqual(['a=1', 'b=2']);
     expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
   });
 
@@ -193,17 +187,13 @@ describe('the response', () => {
     expect([status, headers.get('content-length'), body]).toEqual([204, null, '']);
   });
 
-  it('is 200 with the return value as body if it has no status', async () => {
-    const { status, headers, body } = await respondWith({ hello: 'world' });
-    expect([status, headers.get('content-type'), body]).toEqual([200, 'application/json', '{"hello":"world"}']);
-  });
-
   it('omits connection headers of the function', async () => {
     const headers = { 'Content-Length': '99', 'transfer-encoding': 'chunked', Connection: 'close' };
     expect(await respondWith({ statusCode: 200, headers, body: 'ok' })).toMatchObject({ status: 200, body: 'ok' });
   });
 
   it.each([
+    ['no status', { hello: 'world' }],
     ['a status out of range', { statusCode: 99 }],
     ['a status that is not a number', { statusCode: 'fine' }],
     ['a body that is not text', { statusCode: 200, body: { a: 1 } }],
@@ -327,7 +317,8 @@ describe('the report of a request', () => {
   });
 
   it('includes the run time of the function in the latency', async () => {
-    invoke = (functionName) => new Promise((resolve) => setTimeout(() => resolve(success(functionName)), 40));
+    invoke = (functionName) =>
+      new Promise((resolve) => setTimeout(() => resolve(success({ statusCode: 200, body: functionName })), 40));
     const [report] = await reportOf('/things');
     expect(report?.latencyMs).toBeGreaterThanOrEqual(35);
   });

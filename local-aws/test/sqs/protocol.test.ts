@@ -3,7 +3,6 @@ import {
   ChangeMessageVisibilityCommand,
   DeleteMessageBatchCommand,
   GetQueueAttributesCommand,
-  GetQueueUrlCommand,
   InvalidMessageContents,
   ListQueuesCommand,
   PurgeQueueCommand,
@@ -72,7 +71,7 @@ describe('sending and receiving with the SDK', () => {
       }),
     );
     const [message] = await receive(QueueUrl, {
-      MessageAttributeNames: ['sec.*', 'second'],
+      MessageAttributeNames: ['second'],
       MessageSystemAttributeNames: ['SentTimestamp'],
     });
     expect(Object.keys(message?.MessageAttributes ?? {})).toEqual(['second']);
@@ -231,22 +230,17 @@ describe('a batch', () => {
   });
 });
 
-describe('ChangeMessageVisibility', () => {
-  it('returns MessageNotInflight for a visible message', async () => {
-    await send('a');
-    const [message] = await receive(QueueUrl);
-    const change = new ChangeMessageVisibilityCommand({
-      QueueUrl,
-      ReceiptHandle: message?.ReceiptHandle,
-      VisibilityTimeout: 0,
-    });
-    await sqs.send(change);
-    await expect(sqs.send(change)).rejects.toMatchObject({ name: 'MessageNotInflight' });
-  });
+it('ChangeMessageVisibility returns MessageNotInflight for a visible message', async () => {
+  await send('a');
+  const [message] = await receive(QueueUrl);
+  const ReceiptHandle = message?.ReceiptHandle;
+  const change = new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout: 0 });
+  await sqs.send(change);
+  await expect(sqs.send(change)).rejects.toMatchObject({ name: 'MessageNotInflight' });
 });
 
 describe('a queue', () => {
-  it('returns its URL, settings and message counts, and is listed and purged', async () => {
+  it('returns its settings and message counts, and is listed and purged', async () => {
     await sendBatch([
       { Id: 'a', MessageBody: 'a' },
       { Id: 'b', MessageBody: 'b' },
@@ -262,12 +256,8 @@ describe('a queue', () => {
       VisibilityTimeout: '30',
       RedrivePolicy: '{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:jobs-dead","maxReceiveCount":2}',
     });
-    expect(await sqs.send(new GetQueueUrlCommand({ QueueName: 'jobs' }))).toMatchObject({
-      QueueUrl: queue.settings.url,
-    });
-    expect((await sqs.send(new ListQueuesCommand({ QueueNamePrefix: 'jobs-' }))).QueueUrls).toEqual([
-      deadLetterQueue.settings.url,
-    ]);
+    const { QueueUrls } = await sqs.send(new ListQueuesCommand());
+    expect(QueueUrls).toEqual([queue.settings.url, deadLetterQueue.settings.url]);
     await sqs.send(new PurgeQueueCommand({ QueueUrl }));
     expect(queue.messages).toEqual([]);
   });

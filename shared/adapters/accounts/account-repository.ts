@@ -93,6 +93,8 @@ type CachedAccount = {
   account: Promise<StoredAccount>;
   credentials?: Promise<WebhookCredentials>;
   untilMs: number;
+  /** True if the account was read in shadow mode. */
+  isInShadowMode?: boolean;
 };
 
 /** Another request replaced the signing secret between the read and the write. */
@@ -181,19 +183,16 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
   const withCredentials = async (tenant: string, found: StoredAccount): Promise<StoredAccount> =>
     found.webhook_token && found.webhook_secrets ? found : createCredentials(tenant);
 
-  /**
-   * Returns the account, read at most a minute ago. Caching promises lets concurrent deliveries share one read. One in
-   * shadow mode is read for every delivery, so that no alert is withheld after the end of the mode.
-   */
+  /** Returns the account, read at most a minute ago. Caching promises lets concurrent deliveries share one read. */
   const cached = (tenant: string): CachedAccount => {
     const found = cache.get(tenant);
     if (found && found.untilMs > clock()) return found;
     const readOnce = async (): Promise<StoredAccount> => {
       const account = await read(tenant);
-      if (shadowOf(account)) cache.delete(tenant);
+      entry.isInShadowMode = shadowOf(account) !== undefined;
       return account;
     };
-    const entry = { account: readOnce().catch(forget(tenant)), untilMs: clock() + CACHE_MS };
+    const entry: CachedAccount = { account: readOnce().catch(forget(tenant)), untilMs: clock() + CACHE_MS };
     cache.set(tenant, entry);
     return entry;
   };
@@ -296,9 +295,11 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
 
     /**
      * Returns whether alerts of an event that SQS accepted at a time are recorded and not sent. Without shadow mode, the
-     * account is cached for a minute.
+     * account is cached for a minute. In shadow mode, this reads it, so that no alert is withheld after the end of the
+     * mode, and what else the delivery needs is in the cache.
      */
     async isShadowed(tenant: string, acceptedAtMs: number): Promise<boolean> {
+      if (cache.get(tenant)?.isInShadowMode) cache.delete(tenant);
       const { shadow, ended_shadows: ended = [] } = await cached(tenant).account;
       return [...ended, ...(shadow ? [shadow] : [])].some((period) => covers(period, acceptedAtMs));
     },

@@ -31,6 +31,12 @@ const MAX_EVALUATED = 2_500;
 /** Older alerts are only counted, up to this number of pages of 1 MB in a partition: about 150,000 alerts. */
 const MAX_COUNTED_PAGES = 40;
 
+/**
+ * Base64 characters of a delivery ID that distinguish the first alerts of a window, so that their item has at most 5 KB.
+ * After a thousand first alerts, one of a million others counts as one of them, and is sent at once.
+ */
+const FIRST_ID_LENGTH = 5;
+
 /** The ID of a summary and its tenant. */
 type SummaryKey = { tenant_id: string; event_id: string };
 
@@ -111,9 +117,11 @@ export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: st
      * Adds an alert to the first ones of a window, which are sent at once. Repeating it changes nothing.
      *
      * @param summary the summary of the window
+     * @param deliveryId in hex digits
      * @returns false if the window has `limit` of them without this one
      */
     async addFirst(summary: SummaryKey, deliveryId: string, limit: number, nowMs: number): Promise<boolean> {
+      const id = Buffer.from(deliveryId, 'hex').toString('base64url').slice(0, FIRST_ID_LENGTH);
       const request = client.send(
         new UpdateCommand({
           TableName: table,
@@ -124,8 +132,8 @@ export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: st
           ExpressionAttributeNames: { '#ttl': 'ttl' },
           ExpressionAttributeValues: {
             ':ttl': ttlOf(nowMs),
-            ':ids': new Set([deliveryId]),
-            ':id': deliveryId,
+            ':ids': new Set([id]),
+            ':id': id,
             ':limit': limit,
           },
         }),

@@ -23,6 +23,7 @@ import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { createDeadLetter } from './dead-letter.ts';
 import { type DeliveryJob, idsOf, type SettledMessage } from './delivery-job.ts';
 import { logOlderTimestamp } from './failure-log.ts';
+import { sqsTimeMs } from './read-message.ts';
 import { copyOfMessage, type Requeue } from './requeue.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 import { createSummarizer } from './summarize.ts';
@@ -50,11 +51,18 @@ export const createAttempt = (
 ) => {
   const { type, transport, accounts, deliveries, summarizedAlerts, queues, queueUrls, clock } = dependencies;
   const deadLetter = createDeadLetter(dependencies);
-  const summarizer = createSummarizer(dependencies);
 
   /** Releases the claim of a delivery that was not sent. */
   const release = ({ writes }: DeliveryJob, record: DeliveryRecord): Promise<DeliveryRecord> =>
     writes.update(record, withNextAttempt(record, record.next_attempt_at_ms));
+
+  /** Releases the claim, and sends the message again. */
+  const sendAgain = async (job: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
+    await release(job, record);
+    return reschedule(job, 0);
+  };
+
+  const summarizer = createSummarizer(dependencies, sendAgain);
 
   /** Releases the claim after an internal error: nothing was sent. If this write fails too, the lease expires. */
   const releaseAfter = async (job: DeliveryJob, record: DeliveryRecord, error: unknown): Promise<never> => {
@@ -164,10 +172,7 @@ export const createAttempt = (
     if (isSummary && !hasSummaries(type))
       return deadLetter(job, record, { reason: 'type_without_summaries', cause: 'destination' });
     const summary = isSummary ? await readSummary(job).catch(released) : undefined;
-    if (isSummary && !summary) {
-      await release(job, record);
-      return reschedule(job, 0);
-    }
+    if (isSummary && !summary) return sendAgain(job, record);
     // A worker that queued the summary crashed before it stored an alert, which another summary then lists.
     if (summary?.count === 0) return cancel(job, record);
     const startedAtMs = clock();
@@ -180,6 +185,10 @@ export const createAttempt = (
     const attempted = summary ? withSummaryOf(record, summary) : record;
     return { record: withAttempt(attempted, attemptOutcome, startedAtMs, clock() - startedAtMs), attemptOutcome };
   };
+
+  /** Returns how long, by the clock of SQS, a summary must wait for other senders to list alerts. */
+  const summaryWaitMs = ({ body: { notice, accepted_at_ms }, message }: DeliveryJob): number =>
+    notice?.kind === 'summary' ? accepted_at_ms - sqsTimeMs(message) : 0;
 
   const reportConflict = async (job: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
     logger.error('event conflict', idsOf(job));
@@ -206,6 +215,8 @@ export const createAttempt = (
 
     // It leaves no record, so that a notice of the same day can follow.
     if (await isOutdated(job)) return { outcome: 'cancelled' };
+    const waitMs = summaryWaitMs(job);
+    if (waitMs > 0) return reschedule(job, waitMs);
     const reads = Promise.all([target, isInShadowMode(job)]);
     reads.catch(() => undefined);
     const first = claimedRecord(

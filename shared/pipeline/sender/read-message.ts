@@ -40,6 +40,15 @@ export const isPlanned = (message: SQSRecord, body: Delivery, urls: QueueUrls): 
 const firstReceivedAtMs = ({ attributes }: SQSRecord): number => Number(attributes.ApproximateFirstReceiveTimestamp);
 
 /**
+ * Returns a time, in ms since the epoch, that the clock of SQS has reached. Unlike that of an execution environment, it
+ * is the same for all senders.
+ */
+export const sqsTimeMs = (message: SQSRecord): number => Math.max(sentAtMs(message), firstReceivedAtMs(message));
+
+/** Returns whether SQS has delivered the message before, so that its times may be long ago. */
+export const isReceivedAgain = ({ attributes }: SQSRecord): boolean => attributes.ApproximateReceiveCount !== '1';
+
+/**
  * Returns the time from which a message counts as unprocessed, in ms since the epoch: when it was sent or, for a retry,
  * first received, because a retry is delayed intentionally.
  */

@@ -3,27 +3,23 @@ import { notificationTypes } from '../../contracts/notification-types.ts';
 import { type DeliveryRecord, originOf, withSummary } from '../../domain/delivery-record.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import {
-  AFTER_DAILY_LIMIT,
-  afterFirstAlerts,
-  LIMIT_WINDOW_MINUTES,
+  accountWindow,
+  limitWindow,
   type SummaryWindow,
   summarizedAfter,
   summarizedAlert,
   summaryDueAtMs,
   summaryId,
   summaryNotice,
-  windowAt,
 } from '../../domain/summary.ts';
 import { createNoticeQueue } from '../notices/notice-queue.ts';
 import type { DeliveryJob, SettledMessage } from './delivery-job.ts';
 import { persist } from './persist.ts';
+import { isReceivedAgain, sqsTimeMs } from './read-message.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** The maximum number of windows in the cache of an execution environment. */
 const CACHE_SIZE = 1_000;
-
-/** In hex digits: enough to distinguish the first alerts of a window. */
-const DELIVERY_ID_LENGTH = 12;
 
 /** The delivery of a claimed alert to an existing notification. */
 type ClaimedAlert = { job: DeliveryJob; record: DeliveryRecord; target: DeliveryTarget };
@@ -31,30 +27,29 @@ type ClaimedAlert = { job: DeliveryJob; record: DeliveryRecord; target: Delivery
 /**
  * Creates the summarizing of alerts (docs/decisions/deliveries.md#summaries): an alert is sent at once, or listed in the
  * summary of its window.
+ *
+ * @param sendAgain releases the claim of an alert and sends its message again
  */
-export const createSummarizer = ({
-  type,
-  accounts,
-  summarizedAlerts,
-  queues,
-  delayedQueueUrls,
-  clock,
-}: SenderDependencies) => {
+export const createSummarizer = (
+  { type, accounts, summarizedAlerts, queues, delayedQueueUrls, clock }: SenderDependencies,
+  sendAgain: (job: DeliveryJob, record: DeliveryRecord) => Promise<SettledMessage>,
+) => {
   const notices = createNoticeQueue(queues, delayedQueueUrls, clock);
   const fullWindows = lru<true>(CACHE_SIZE);
   const { summarizedAfter: setting } = notificationTypes[type];
+
+  /** Returns the time that determines the window of an alert: if the own clock is slow, the time of SQS. */
+  const windowTimeMs = ({ message }: DeliveryJob): number => Math.max(clock(), sqsTimeMs(message));
 
   /**
    * Lists an alert in the summary of a window. The order prevents loss if the worker crashes: queue the summary, store
    * the alert, update the record.
    */
-  const summarize = async (
-    { job, record, target }: ClaimedAlert,
-    window: SummaryWindow,
-    why: string,
-  ): Promise<SettledMessage> => {
+  const summarize = async ({ job, record, target }: ClaimedAlert, window: SummaryWindow): Promise<SettledMessage> => {
+    // The times of the message may be long ago, and if the own clock is slow, the summary of the window may be sent.
+    if (isReceivedAgain(job.message)) return sendAgain(job, record);
     const { event, accepted_at_ms } = job.body;
-    const notice = summaryNotice({ tenant: event.tenant_id, notificationId: target.id }, window, why);
+    const notice = summaryNotice({ tenant: event.tenant_id, notificationId: target.id }, window);
     await notices.queue(notice, originOf(record), {
       toContacts: false,
       toOperators: false,
@@ -83,18 +78,20 @@ export const createSummarizer = ({
       const settings = await accounts.summaries(tenant);
       const after = summarizedAfter(setting, settings);
       if (!settings || after === 0) return undefined;
-      const window = windowAt(clock(), settings.window_minutes);
+      const window = accountWindow(windowTimeMs(job), settings.window_minutes);
       const event_id = summaryId({ tenant, notificationId: target.id }, window);
-      if (!fullWindows.get(event_id)) {
-        const id = job.deliveryId.slice(0, DELIVERY_ID_LENGTH);
-        if (await summarizedAlerts.addFirst({ tenant_id: tenant, event_id }, id, after, clock())) return undefined;
-        fullWindows.set(event_id, true);
+      // A larger number has room again.
+      const full = `${event_id} ${after}`;
+      if (!fullWindows.get(full)) {
+        const summary = { tenant_id: tenant, event_id };
+        if (await summarizedAlerts.addFirst(summary, job.deliveryId, after, clock())) return undefined;
+        fullWindows.set(full, true);
       }
-      return summarize(alert, window, afterFirstAlerts(after));
+      return summarize(alert, window);
     },
 
     /** Lists an alert above the daily limit in the summary of the hour. */
     aboveLimit: (alert: ClaimedAlert): Promise<SettledMessage> =>
-      summarize(alert, windowAt(clock(), LIMIT_WINDOW_MINUTES), AFTER_DAILY_LIMIT),
+      summarize(alert, limitWindow(windowTimeMs(alert.job))),
   };
 };

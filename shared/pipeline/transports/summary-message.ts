@@ -2,7 +2,7 @@ import { escape as escapeHtml } from 'html-escaper';
 import type { AlarmState } from '../../contracts/alarm-event.ts';
 import type { NoticeContent } from '../../contracts/notice.ts';
 import { plainLine } from '../../domain/alert-text.ts';
-import { type SummarizedAlarm, type Summary, stateCounts, statesBySeverity } from '../../domain/summary.ts';
+import { type SummarizedAlarm, type Summary, statesBySeverity } from '../../domain/summary.ts';
 import { type EmailMessage, stateColors } from './email-message.ts';
 import { fitsSms, smsPart } from './sms-message.ts';
 
@@ -16,7 +16,14 @@ const headings: Record<AlarmState, string> = {
   OK: 'Recovered: OK now',
 };
 
-const headingOf = (summary: Summary): string => `${plural(summary.count, 'alert')}: ${stateCounts(summary)}`;
+/** Returns the number of alerts, and of alarms in each state: `17 alerts of 12 alarms: 5 CRITICAL, 7 OK`. */
+const headingOf = ({ count, alarmCounts }: Summary): string => {
+  const alarms = statesBySeverity.reduce((sum, state) => sum + alarmCounts[state], 0);
+  const states = statesBySeverity
+    .filter((state) => alarmCounts[state] > 0)
+    .map((state) => `${formatCount(alarmCounts[state])} ${state}`);
+  return `${plural(count, 'alert')} of ${plural(alarms, 'alarm')}: ${states.join(', ')}`;
+};
 
 /** Returns a time as `2026-11-22 00:20:31 UTC`. */
 const time = (timeMs: number): string => `${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;

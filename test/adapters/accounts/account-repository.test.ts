@@ -110,6 +110,24 @@ describe('the limits of a tenant', () => {
 describe('the shadow mode of a tenant', () => {
   const from_ms = START + 1_000;
 
+  it.each([
+    ['a minute without shadow mode', undefined, 1],
+    ['a delivery with one that is planned', { from_ms: START + 3_600_000 }, 3],
+  ])('costs, with the limits and summaries, one read for %s', async (_, shadow, reads) => {
+    const tenant = newTenant();
+    const database = connect();
+    const { accounts } = setUp(database);
+    await setUp().accounts.setShadow(tenant, shadow, audit);
+    const counts = countRequests(database);
+    const limitOf = accounts.limit('emailsPerTenantPerDay', tenantLimits);
+    for (let delivery = 0; delivery < 3; delivery++) {
+      await accounts.isShadowed(tenant, START);
+      await accounts.summaries(tenant);
+      await limitOf(tenant);
+    }
+    expect(counts).toEqual({ GetItemCommand: reads });
+  });
+
   it('applies to the events that SQS accepts within its period', async () => {
     const tenant = newTenant();
     const shadowedAt = async (times: number[]) =>

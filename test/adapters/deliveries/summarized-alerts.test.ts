@@ -1,8 +1,12 @@
+import { createHash } from 'node:crypto';
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, it } from 'vitest';
+import * as z from 'zod';
 import { createSummarizedAlerts } from '../../../shared/adapters/deliveries/summarized-alerts.ts';
+import { eventHash, summaryPartition } from '../../../shared/domain/delivery-key.ts';
 import { summarizedAlert } from '../../../shared/domain/summary.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests } from '../../support/dynamodb-faults.ts';
+import { countRequests, withLostResponse } from '../../support/dynamodb-faults.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
 
 const { client, connect } = useDatabase();
@@ -23,15 +27,35 @@ const alertOf = (alarm: number, sequence: number) =>
 
 it('the first alerts of a window are counted once each, however often they are added', async () => {
   const summary = newSummary();
-  const add = (id: string) => alerts.addFirst(summary, id, 2, EVENT_TIME_MS);
-  expect([await add('a'), await add('a'), await add('b'), await add('c'), await add('a')]).toEqual([
+  const [a, b, c] = ['a', 'b', 'c'].map((digit) => digit.repeat(32));
+  const add = (id = '') => alerts.addFirst(summary, id, 2, EVENT_TIME_MS);
+  expect([await add(a), await add(a), await add(b), await add(c), await add(a)]).toEqual([
     true,
     true,
     true,
     false,
     true,
   ]);
-  expect(await alerts.addFirst(newSummary(), 'c', 2, EVENT_TIME_MS)).toBe(true);
+  expect(await alerts.addFirst(newSummary(), c ?? '', 2, EVENT_TIME_MS)).toBe(true);
+});
+
+it('an alert is counted once among the first ones although the response is lost', async () => {
+  const summary = newSummary();
+  const { addFirst } = createSummarizedAlerts(withLostResponse(connect(), 'UpdateItemCommand'), 'deliveries');
+  const ids = ['0123456789abcdef0123456789abcdef', '0123456889abcdef0123456789abcdef'];
+  const results: boolean[] = [];
+  for (const id of ids) results.push(await addFirst(summary, id, 2, EVENT_TIME_MS));
+  expect([...results, await addFirst(summary, 'f'.repeat(32), 2, EVENT_TIME_MS)]).toEqual([true, true, false]);
+});
+
+it('the IDs of the first alerts have five bytes each', async () => {
+  const summary = newSummary();
+  const ids = Array.from({ length: 101 }, (_, index) => createHash('sha256').update(String(index)).digest('hex'));
+  for (const id of ids) await alerts.addFirst(summary, id, 100, EVENT_TIME_MS);
+  const pk = summaryPartition(summary.tenant_id, eventHash(summary));
+  const { Item } = await client.send(new GetCommand({ TableName: 'deliveries', Key: { pk, sk: 'first' } }));
+  const stored = z.set(z.string()).parse(Item?.first_ids);
+  expect([stored.size, [...stored].reduce((bytes, id) => bytes + id.length, 0)]).toEqual([100, 500]);
 });
 
 it('a summary lists each of its alerts once, with the newest state of each alarm', async () => {

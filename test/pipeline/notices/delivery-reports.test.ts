@@ -2,7 +2,6 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
 import { createEscalationLimit } from '../../../shared/adapters/accounts/escalation-limit.ts';
-import { createAwaitedSummaries } from '../../../shared/adapters/deliveries/awaited-summaries.ts';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import {
   createDestinationListReader,
@@ -27,7 +26,7 @@ import {
   newNotificationId,
   OPERATORS_NOTIFICATION_ID,
 } from '../../../shared/domain/notification-id.ts';
-import { afterFirstAlerts, summaryNotice, windowAt } from '../../../shared/domain/summary.ts';
+import { accountWindow, summaryNotice } from '../../../shared/domain/summary.ts';
 import { createDeliveryReports, type ReportDependencies } from '../../../shared/pipeline/notices/delivery-reports.ts';
 import { escalationCounter, MAX_ESCALATIONS_PER_DAY } from '../../../shared/pipeline/notices/unreached-notice.ts';
 import { audit } from '../../support/audit.ts';
@@ -50,7 +49,6 @@ const tenant = event.tenant_id;
 const stored = createNotificationRepository(client, 'notifications');
 const deliveries = createDeliveryRepository(client, 'deliveries');
 const writeDestinationList = createDestinationListWriter(client, 'deliveries');
-const awaitedSummaries = createAwaitedSummaries(client, 'deliveries');
 const readDestinationList = createDestinationListReader(client, 'deliveries');
 
 /** The account has no fallback notifications. */
@@ -74,17 +72,7 @@ const setUp = (
   };
   const notifications = { ...stored, listByIds };
   const reports = createDeliveryReports(
-    {
-      client,
-      queues,
-      notifications,
-      deliveries,
-      readDestinationList,
-      awaitedSummaries,
-      accounts,
-      clock: () => NOW_MS,
-      ...changes,
-    },
+    { client, queues, notifications, deliveries, readDestinationList, accounts, clock: () => NOW_MS, ...changes },
     { ...reportEnvironment, ...settings },
   );
   return { reports, queued, recipients };
@@ -227,47 +215,38 @@ describe('an escalation', () => {
 });
 
 describe('an escalation of an event that a summary lists for another notification', () => {
-  /** Creates an alert that failed, and was summarized for another notification, and the record of the summary. */
+  /** Creates an alert that failed, and was summarized for another notification. */
   const setUpAlert = async (changes: Partial<DeliveryRecord> = {}) => {
-    const id = newNotificationId();
+    const [id, failedId] = [newNotificationId(), newNotificationId()];
     const alarm = alarmEvent({ event_id: newNotificationId(), alarm: { id: newNotificationId() } });
-    const { event: summaryEvent } = summaryNotice(
-      { tenant, notificationId: id },
-      windowAt(NOW_MS, 5),
-      afterFirstAlerts(1),
-    );
-    const write = async (written: DeliveryRecord) => deliveries.complete(written, { awaited: () => 0 });
-    const failed = { ...failedRecord(), ...deliveryKey(alarm, newNotificationId()) };
-    await write({
-      ...withSummary(failed, summaryEvent.event_id, NOW_MS),
+    const { event: summaryEvent } = summaryNotice({ tenant, notificationId: id }, accountWindow(NOW_MS, 5));
+    const write = async (...written: DeliveryRecord[]) => {
+      for (const record of written) await deliveries.complete(record, { awaited: () => 0 });
+    };
+    const failed = { ...failedRecord(), alarm_id: alarm.alarm.id, ...deliveryKey(alarm, failedId) };
+    const summarized = {
+      ...withSummary({ ...failed, siblings: [failedId] }, summaryEvent.event_id, NOW_MS),
       ...deliveryKey(alarm, id),
       ...changes,
-    });
+    };
     const summary = (status: DeliveryRecord['status'], others: Partial<DeliveryRecord> = {}): DeliveryRecord => ({
       ...failedRecord(id, { event_id: summaryEvent.event_id, notice: 'summary', summarized_count: 2 }),
       ...deliveryKey(summaryEvent, id),
       status,
       ...others,
     });
-    const escalate = async ({ reports } = setUp(), others: string[] = []) =>
-      reports.escalateUnreached(alarm, failed, [id, ...others]);
-    const escalated = async () => {
-      const started = setUp();
-      await escalate(started);
-      return started.queued.length > 0;
-    };
-    /** Returns the subject of the escalation of the summary. */
-    const escalatedSummary = async (record: DeliveryRecord, { reports, queued } = setUp()) => {
+    /** Reports the failure of the alert, or of the summary. */
+    const report = ({ reports } = setUp()) => reports.escalateUnreached(alarm, failed, [id]);
+    const reportSummary = async (record: DeliveryRecord, { reports } = setUp()) => {
       await write(record);
-      await reports.escalateUnreached(
-        { ...summaryEvent, details: { ...summaryEvent.details, state: record.state } },
-        record,
-        undefined,
-      );
-      return queued[0]?.subject;
+      const details = { ...summaryEvent.details, state: record.state };
+      await reports.escalateUnreached({ ...summaryEvent, details }, record, undefined);
     };
-    return { id, write, summary, escalate, escalated, escalatedSummary };
+    await write(summarized);
+    return { id, write, failed, summarized, summary, report, reportSummary };
   };
+  const toContacts = ({ queued }: ReturnType<typeof setUp>) =>
+    queued.filter(({ url }) => url === 'contacts').map(({ subject }) => subject);
 
   it.each([
     ['pending', {}, false],
@@ -280,65 +259,60 @@ describe('an escalation of an event that a summary lists for another notificatio
   ] satisfies [DeliveryRecord['status'], Partial<DeliveryRecord>, boolean][])(
     'counts the alert as the summary, which is %s with %j: %s',
     async (status, changes, expected) => {
-      const { write, summary, escalated } = await setUpAlert();
-      expect(await escalated()).toBe(false);
+      const { write, summary, report } = await setUpAlert();
+      const before = setUp();
+      await report(before);
+      expect(before.queued).toEqual([]);
       await write(summary(status, changes));
-      expect(await escalated()).toBe(expected);
+      const after = setUp();
+      await report(after);
+      expect(after.queued.length > 0).toBe(expected);
     },
   );
 
   it('is not queued if the alert reached a contact before the others were above the daily limit', async () => {
-    const { write, summary, escalated } = await setUpAlert({ reached_recipient_hashes: ['a'] });
+    const { write, summary, report } = await setUpAlert({ reached_recipient_hashes: ['a'] });
     await write(summary('failed'));
-    expect(await escalated()).toBe(false);
+    const started = setUp();
+    await report(started);
+    expect(started.queued).toEqual([]);
   });
 
-  it('follows that the summary is cancelled, if the alert had failed everywhere else, and else not', async () => {
-    const { summary, escalated, escalatedSummary } = await setUpAlert();
-    expect(await escalatedSummary(summary('cancelled'))).toBeUndefined();
-    expect(await escalated()).toBe(true);
-    const awaited = await setUpAlert();
-    await awaited.escalate();
-    const cancelled = awaited.summary('cancelled');
-    expect(await awaited.escalatedSummary(cancelled)).toBe(
-      `CRITICAL on ${awaited.id}: a summary of 2 alerts could not be delivered`,
-    );
+  it('is queued when the summary is cancelled if the alert has failed everywhere else', async () => {
+    const { write, failed, summary, reportSummary } = await setUpAlert();
+    await write(failed);
+    const started = setUp();
+    await reportSummary(summary('cancelled'), started);
+    expect(toContacts(started)).toEqual([
+      expect.stringMatching(/^CRITICAL on enAAAA: none of its 2 destinations could be reached$/),
+    ]);
   });
 
-  it('is not lost if the summary is cancelled before it is stored as awaited', async () => {
-    const { write, summary, escalate } = await setUpAlert();
-    const started = setUp(
-      undefined,
-      {},
-      {
-        awaitedSummaries: {
-          ...awaitedSummaries,
-          add: async (...args) => {
-            await write(summary('cancelled'));
-            await awaitedSummaries.add(...args);
-          },
-        },
-      },
-    );
-    await escalate(started);
-    expect(started.queued).toHaveLength(2);
-  });
+  it.each([
+    ['has no other destination', { siblings: [] }, undefined],
+    ['was cancelled everywhere else, too', {}, 'cancelled'],
+    ['has arrived elsewhere', {}, 'delivered'],
+    ['had reached a contact', { reached_recipient_hashes: ['a'] }, 'failed'],
+    ['is in another summary', { summary_id: 'other' }, 'failed'],
+  ] satisfies [string, Partial<DeliveryRecord>, DeliveryRecord['status'] | undefined][])(
+    'is not queued when the summary is cancelled if the alert %s',
+    async (_, changes, status) => {
+      const { write, failed, summary, reportSummary } = await setUpAlert(changes);
+      if (status) await write({ ...failed, status });
+      const started = setUp();
+      await reportSummary(summary('cancelled'), started);
+      expect(started.queued).toEqual([]);
+    },
+  );
 
-  it('does not follow if the alert may still arrive at a third destination', async () => {
-    const { summary, escalate, escalatedSummary } = await setUpAlert();
-    await escalate(setUp(), [await stored.create(tenant, webhookNotification(), audit)]);
-    expect(await escalatedSummary(summary('cancelled'))).toBeUndefined();
-  });
-
-  it('is sent for each summary that fails: of each notification, and in each state of its alarms', async () => {
+  it('is queued for each summary that fails: of each notification, and in each state of its alarms', async () => {
     const started = setUp();
     const [one, other] = [await setUpAlert(), await setUpAlert()];
-    await one.escalatedSummary(one.summary('failed', { state: 'WARNING' }), started);
-    await one.escalatedSummary(one.summary('failed', { state: 'CRITICAL' }), started);
-    await one.escalatedSummary(one.summary('failed', { state: 'CRITICAL' }), started);
-    await other.escalatedSummary(other.summary('bounced', { state: 'WARNING' }), started);
-    const subjects = started.queued.filter(({ url }) => url === 'contacts').map(({ subject }) => subject);
-    expect(subjects).toEqual([
+    for (const state of ['WARNING', 'CRITICAL', 'CRITICAL'] as const) {
+      await one.reportSummary(one.summary('failed', { state }), started);
+    }
+    await other.reportSummary(other.summary('bounced', { state: 'WARNING' }), started);
+    expect(toContacts(started)).toEqual([
       `WARNING on ${one.id}: a summary of 2 alerts could not be delivered`,
       `CRITICAL on ${one.id}: a summary of 2 alerts could not be delivered`,
       `WARNING on ${other.id}: a summary of 2 alerts could not be delivered`,

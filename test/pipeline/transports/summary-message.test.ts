@@ -36,13 +36,13 @@ const notice = {
 describe('the email of a summary', () => {
   it('says what is wrong now, then what has recovered', () => {
     const { subject, text } = summaryEmail(summaryWith(1), notice);
-    expect(subject).toBe('3 alerts: 1 CRITICAL, 1 OK');
+    expect(subject).toBe('3 alerts of 2 alarms: 1 CRITICAL, 1 OK');
     expect(text).toBe(
       [
-        '3 alerts: 1 CRITICAL, 1 OK',
+        '3 alerts of 2 alarms: 1 CRITICAL, 1 OK',
         'Alerts from 2026-01-01 12:00 UTC to 2026-01-01 12:05 UTC.',
         'Why.',
-        'CRITICAL now\n- web-0: Disk (since 2026-01-01 12:03:04 UTC, 2 changes)',
+        'CRITICAL now\n- web-0: Disk (since 2026-01-01 12:03:04 UTC, 1 change)',
         'Recovered: OK now\n- db: Load (since 2026-01-01 12:03:04 UTC, 1 change)\n',
       ].join('\n\n'),
     );
@@ -71,18 +71,18 @@ describe('the email of a summary', () => {
 
 describe('the SMS of a summary', () => {
   it('has the alarms per state, and the names that fit', () => {
-    expect(summarySms(summaryWith(1))).toBe('3 alerts: 1 CRITICAL, 1 OK. web-0: Disk, db: Load');
+    expect(summarySms(summaryWith(1))).toBe('3 alerts of 2 alarms: 1 CRITICAL, 1 OK. web-0: Disk, db: Load');
   });
 
   it('has the names that fit, although a more severe one is too long', () => {
     expect(summarySms(summaryOfNames(['漢'.repeat(60), 'web: Disk']))).toBe(
-      '5 alerts: 2 CRITICAL, 1 OK. web: Disk, db: Load',
+      '5 alerts of 3 alarms: 2 CRITICAL, 1 OK. web: Disk, db: Load',
     );
   });
 
   it.each(['web', '😀'.repeat(30), 'x'.repeat(120)])('has one part: %s', (label) => {
     const text = summarySms(summaryWith(3_472, label));
-    expect(text).toMatch(/^6,945 alerts: 3472 CRITICAL, 1 OK/);
+    expect(text).toMatch(/^6,945 alerts of 3,473 alarms: 3,472 CRITICAL, 1 OK/);
     expect(text).not.toMatch(/-\d+: Di?s?$/);
     expect(new SegmentedMessage(text).segments).toHaveLength(1);
   });

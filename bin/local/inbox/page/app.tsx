@@ -42,26 +42,23 @@ export const App = () => {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: Escape closes the message from wherever the focus is.
     <div class={view.id === undefined ? 'app' : 'app reading'} onKeyDown={onKeyDown}>
-      <header class="bar">
+      <header class="page-header bar">
         <h1>Inbox</h1>
         <Connection isConnected={inbox.isConnected} />
         <input
           type="search"
-          class="search"
           aria-label="Search messages"
           placeholder="Search"
           value={view.q}
           ref={search}
           onInput={({ currentTarget }) => setView({ q: currentTarget.value })}
         />
-        <span class="bar-actions">
-          <button type="button" class="button" onClick={() => setDialog('webhooks')}>
-            Webhooks
-          </button>
-          <button type="button" class="button" disabled={shown.length === 0} onClick={() => setDialog('clear')}>
-            Clear
-          </button>
-        </span>
+        <button type="button" onClick={() => setDialog('webhooks')}>
+          Webhooks
+        </button>
+        <button type="button" disabled={shown.length === 0} onClick={() => setDialog('clear')}>
+          Clear
+        </button>
       </header>
       <NewMessages messages={inbox.messages} />
       {isEmpty ? (
@@ -83,7 +80,7 @@ export const App = () => {
             )}
           </section>
           <section class="message-column" aria-label="Message">
-            <button type="button" class="button back" onClick={closeMessage}>
+            <button type="button" class="back" onClick={closeMessage}>
               Back to the list
             </button>
             <SelectedMessage message={message} messages={inbox.messages} webhooks={inbox.webhooks} />
@@ -123,16 +120,16 @@ const filtered = (messages: readonly MessageSummary[], { kind, to }: View): read
   messages.filter((message) => (!kind || message.kind === kind) && (!to || message.to.includes(to)));
 
 const Connection = ({ isConnected }: { isConnected: boolean | undefined }) => (
-  <p class={isConnected === false ? 'connection lost' : 'connection'} role="status">
+  <p class={isConnected === false ? 'bad' : 'good'} role="status">
     {isConnected === true && 'Live'}
     {isConnected === false && 'Disconnected: the local stack has stopped. Reconnecting'}
   </p>
 );
 
 const EmptyInbox = ({ inbox: { stack } }: { inbox: InboxState }) => (
-  <main class="empty">
+  <main class="empty grid">
     <h2>No messages yet</h2>
-    <p class="intro">
+    <p class="muted">
       Emails, SMS, webhooks, and pager, router and feed messages of the local stack appear here as soon as it sends
       them. {stack && 'Paste one of these commands into a terminal in the project directory:'}
     </p>
@@ -142,9 +139,9 @@ const EmptyInbox = ({ inbox: { stack } }: { inbox: InboxState }) => (
 
 const NoMatch = ({ isFiltered, onClear }: { isFiltered: boolean; onClear: () => void }) =>
   isFiltered ? (
-    <div class="no-match">
+    <div class="filters grid">
       <p>No message matches.</p>
-      <button type="button" class="button" onClick={onClear}>
+      <button type="button" onClick={onClear}>
         Show all messages
       </button>
     </div>
@@ -159,14 +156,14 @@ type SelectedMessageProps = {
 const SelectedMessage = ({ message, messages, webhooks }: SelectedMessageProps) => {
   if (message === undefined) {
     return (
-      <p class="hint">
+      <p class="muted">
         Select a message. In the list, <kbd>↑</kbd> <kbd>↓</kbd> or <kbd>k</kbd> <kbd>j</kbd> select, <kbd>Enter</kbd>{' '}
         goes to the message, <kbd>Esc</kbd> back, <kbd>/</kbd> searches.
       </p>
     );
   }
   if (message === 'loading') return null;
-  if (message === 'missing') return <p class="hint">This message no longer exists.</p>;
+  if (message === 'missing') return <p class="muted">This message no longer exists.</p>;
   const title = messages.find(({ id }) => id === message.id)?.title ?? `Message ${message.id}`;
   const address = message.kind === 'webhook' ? webhooks.find(({ tenant }) => tenant === message.tenant) : undefined;
   return <MessageView message={message} title={title} address={address} />;
@@ -178,9 +175,9 @@ const WebhookAddresses = ({ addresses, onClose }: { addresses: readonly WebhookA
       Use an address as the <code>url</code> of a webhook notification. Its response applies to all webhooks to it;{' '}
       <code>?respond=410</code> after an address overrides it.
     </p>
-    <ul class="addresses">
+    <ul class="grid">
       {addresses.map((address) => (
-        <li key={address.tenant}>
+        <li key={address.tenant} class="grid">
           <strong>{address.tenant}</strong>
           <code>{address.url}</code>
           <CopyButton text={address.url} label="Copy address" />
@@ -188,8 +185,8 @@ const WebhookAddresses = ({ addresses, onClose }: { addresses: readonly WebhookA
         </li>
       ))}
     </ul>
-    <p class="dialog-actions">
-      <button type="button" class="button primary" onClick={onClose}>
+    <p class="bar">
+      <button type="button" onClick={onClose}>
         Done
       </button>
     </p>
@@ -212,11 +209,11 @@ const ClearMessages = ({ view, isFiltered, onClose, onCleared }: ClearMessagesPr
     <>
       <p>{isFiltered ? 'Only messages that match the search and filters are deleted.' : 'All messages are deleted.'}</p>
       <p role="alert">{error}</p>
-      <p class="dialog-actions">
-        <button type="button" class="button" onClick={onClose}>
+      <p class="bar">
+        <button type="button" onClick={onClose}>
           Cancel
         </button>
-        <button type="button" class="button danger" onClick={clear}>
+        <button type="button" onClick={clear}>
           Delete
         </button>
       </p>

@@ -33,11 +33,11 @@ export const firstCommands = ({
 
 /** Commands to copy. */
 export const Commands = ({ commands }: { commands: readonly ShellCommand[] }) => (
-  <ol class="commands">
+  <ol class="grid">
     {commands.map(({ title, command }) => (
       <li key={title}>
-        <div class="command-head">
-          <h3 class="command-title">{title}</h3>
+        <div class="bar">
+          <h3>{title}</h3>
           <CopyButton text={command} label="Copy" />
         </div>
         <pre>{command}</pre>

@@ -16,7 +16,7 @@ export const CopyButton = ({ text, label }: { text: string; label: string }) => 
     );
   return (
     <>
-      <button type="button" class="button quiet" onClick={copy}>
+      <button type="button" onClick={copy}>
         {result ?? label}
       </button>
       <span role="status" class="visually-hidden">

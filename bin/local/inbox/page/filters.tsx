@@ -15,24 +15,18 @@ export const Filters = ({ messages, view, onChange }: Props) => {
   const counted = [...countBy(ofKind, ({ to }) => to)].toSorted(([, a], [, b]) => b - a).slice(0, MAX_RECIPIENTS);
   const recipients = counted.some(([to]) => to === view.to) || !view.to ? counted : [...counted, [view.to, 0] as const];
   return (
-    <div class="filters">
-      <fieldset class="kinds">
+    <div class="filters grid">
+      <fieldset class="bar">
         <legend class="visually-hidden">Kind</legend>
         {[['', 'All'] as const, ...Object.entries(kindNames)]
           .filter(([kind]) => kind === '' || kinds.has(kind) || kind === view.kind)
           .map(([kind, name]) => (
-            <button
-              type="button"
-              key={kind}
-              class="chip"
-              aria-pressed={view.kind === kind}
-              onClick={() => onChange({ kind })}
-            >
-              {name} <span class="count">{kind === '' ? ofRecipient.length : (kinds.get(kind) ?? 0)}</span>
+            <button type="button" key={kind} aria-pressed={view.kind === kind} onClick={() => onChange({ kind })}>
+              {name} <span class="muted">{kind === '' ? ofRecipient.length : (kinds.get(kind) ?? 0)}</span>
             </button>
           ))}
       </fieldset>
-      <label class="field">
+      <label class="bar">
         <span>To</span>
         <select value={view.to} onChange={({ currentTarget }) => onChange({ to: currentTarget.value })}>
           <option value="">Anyone ({ofKind.length})</option>

@@ -63,7 +63,7 @@ export const MessageList = ({ messages, selectedId, onSelect, onOpen, onSearch }
   const newAbove = topId === undefined ? 0 : countNewer(messages.slice(0, firstRow), topId);
 
   return (
-    <div class="list-frame">
+    <>
       <div
         class="list"
         role="listbox"
@@ -95,7 +95,7 @@ export const MessageList = ({ messages, selectedId, onSelect, onOpen, onSearch }
       {newAbove > 0 && (
         <button
           type="button"
-          class="button new-messages"
+          class="new-messages"
           onClick={() => {
             list.current?.scrollTo({ top: 0 });
             list.current?.focus();
@@ -104,7 +104,7 @@ export const MessageList = ({ messages, selectedId, onSelect, onOpen, onSearch }
           {newAbove} new
         </button>
       )}
-    </div>
+    </>
   );
 };
 
@@ -181,18 +181,16 @@ const Row = ({ message, index, count, isSelected, onSelect }: RowProps) => (
     style={{ top: `${index * ROW_PX}px` }}
     onClick={() => onSelect(message.id)}
   >
-    <span class="row-head">
-      <span class={`kind ${message.kind}`}>{kindNames[message.kind]}</span>
-      <span class="to">{message.to.join(', ')}</span>
+    <span class="row-line muted">
+      <span class="kind">{kindNames[message.kind]}</span>
+      <span class="fill">{message.to.join(', ')}</span>
       <time dateTime={message.sent_at}>{shortTime(message.sent_at)}</time>
     </span>
     <span class="title">{message.title}</span>
-    <span class="row-foot">
-      <span class="preview">{message.preview}</span>
-      {message.verified === false && <span class="mark bad">Not verified</span>}
-      {message.responded !== undefined && message.responded !== '200' && (
-        <span class="mark">Responded {message.responded}</span>
-      )}
+    <span class="row-line muted">
+      <span class="fill">{message.preview}</span>
+      {message.verified === false && <span class="bad">Not verified</span>}
+      {message.responded !== undefined && message.responded !== '200' && <span>Responded {message.responded}</span>}
     </span>
   </div>
 );

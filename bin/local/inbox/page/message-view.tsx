@@ -18,9 +18,9 @@ type Props = {
 
 /** A message with everything that arrived. It renders only if it changes, so that a text selection stays. */
 export const MessageView = memo(({ message, title, address }: Props) => (
-  <article aria-labelledby="message-title">
-    <header class="message-head">
-      <p class="overline">
+  <article class="grid" aria-labelledby="message-title">
+    <header class="grid">
+      <p class="bar muted">
         <span class={`kind ${message.kind}`}>{kindNames[message.kind]}</span>
         <time dateTime={message.sent_at}>{fullTime(message.sent_at)}</time>
       </p>
@@ -28,7 +28,7 @@ export const MessageView = memo(({ message, title, address }: Props) => (
         {title}
       </h2>
       <Facts facts={facts(message)} />
-      <div class="actions">
+      <div class="bar">
         <CopyButton text={bodyOf(message)} label="Copy body" />
         <CopyButton text={addressOf(message, address)} label="Copy address" />
         {address && <ResponseSelect address={address} label="Next response" />}
@@ -42,9 +42,9 @@ export const MessageView = memo(({ message, title, address }: Props) => (
 type Fact = [name: string, value: ComponentChildren];
 
 const Facts = ({ facts }: { facts: Fact[] }) => (
-  <dl class="facts">
+  <dl>
     {facts.map(([name, value]) => (
-      <div key={name}>
+      <div key={name} class="bar">
         <dt>{name}</dt>
         <dd>{value}</dd>
       </div>
@@ -94,8 +94,8 @@ const addressOf = (message: InboxMessage, address: WebhookAddress | undefined): 
 const secretNames = { current: 'current secret', replaced: 'replaced secret' } as const;
 
 const Verification = ({ message }: { message: WebhookMessage }) => (
-  <section class={`verification ${message.verified ? 'good' : 'bad'}`} aria-label="Verification">
-    <h3>{message.verified ? 'Verified' : 'Not verified'}</h3>
+  <section aria-label="Verification">
+    <h3 class={message.verified ? 'good' : 'bad'}>{message.verified ? 'Verified' : 'Not verified'}</h3>
     {message.verified ? (
       <p>
         The signature, the timestamp and the token are valid. Signed with the{' '}
@@ -113,11 +113,7 @@ const Verification = ({ message }: { message: WebhookMessage }) => (
 
 const Content = ({ message }: { message: InboxMessage }) => {
   if (message.kind === 'sms' || message.kind === 'managed') {
-    return (
-      <div class="plain">
-        <TextBlock text={message.text} />
-      </div>
-    );
+    return <TextBlock text={message.text} />;
   }
   // The key resets the selected tab when another message is shown.
   return <Tabs key={message.id} label="Parts of the message" tabs={tabs(message)} />;
@@ -146,11 +142,11 @@ const emailTabs = (message: Extract<InboxMessage, { kind: 'email' }>): Tab[] => 
  * page; the response forbids loading anything (EMAIL_POLICY).
  */
 const EmailFrame = ({ id, subject }: { id: number; subject: string }) => (
-  <iframe class="email-frame" title={`Email: ${subject}`} src={`/messages/${id}/html`} sandbox="" />
+  <iframe title={`Email: ${subject}`} src={`/messages/${id}/html`} sandbox="" />
 );
 
 const Headers = ({ headers }: { headers: Record<string, string> }) => (
-  <table class="headers">
+  <table>
     <thead class="visually-hidden">
       <tr>
         <th scope="col">Header</th>

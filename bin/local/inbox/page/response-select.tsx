@@ -20,7 +20,7 @@ export const ResponseSelect = ({ address, label }: { address: WebhookAddress; la
     setError(response?.ok ? undefined : 'The response could not be changed.');
   };
   return (
-    <label class="field">
+    <label class="bar">
       <span>{label}</span>
       <select
         value={address.respond}

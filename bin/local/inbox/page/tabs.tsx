@@ -28,8 +28,8 @@ export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) =
     list.current?.querySelectorAll('button')[index]?.focus();
   };
   return (
-    <div class="tabs">
-      <div role="tablist" aria-label={label} ref={list} onKeyDown={onKeyDown}>
+    <div class="grid">
+      <div class="bar" role="tablist" aria-label={label} ref={list} onKeyDown={onKeyDown}>
         {tabs.map((tab, index) => (
           <button
             type="button"
@@ -46,7 +46,7 @@ export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) =
         ))}
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a panel without controls must be reachable by keyboard. */}
-      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${selected}`} tabIndex={0} class="panel">
+      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${selected}`} tabIndex={0}>
         {tabs[selected]?.content}
       </div>
     </div>

@@ -26,7 +26,7 @@ export const TextBlock = ({ text, format }: { text: string; format?: FormattedBo
           : shown}
       </pre>
       {shown.length < text.length && (
-        <button type="button" class="button" onClick={() => setShowsAll(true)}>
+        <button type="button" onClick={() => setShowsAll(true)}>
           Show all {text.length.toLocaleString('en')} characters
         </button>
       )}

@@ -1,0 +1,328 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { logger } from '../../shared/adapters/logger.ts';
+import { MAX_DELAY_SECONDS, type Queues } from '../../shared/adapters/queues.ts';
+import type { SummarySettings } from '../../shared/contracts/account.ts';
+import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
+import { sharedBody } from '../../shared/domain/delivery-message.ts';
+import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { summarizedAlert } from '../../shared/domain/summary.ts';
+import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
+import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
+import { parseDelivery } from '../../shared/pipeline/sender/read-message.ts';
+import { useDatabase } from '../support/dynamodb.ts';
+import { alarmEvent } from '../support/events.ts';
+import { senderDependencies } from '../support/sender-dependencies.ts';
+import { sqsMessage } from '../support/sqs-message.ts';
+
+/*
+ * Email senders with clocks of their own, and a queue with the clock of SQS. Workers are killed or slow, requests fail,
+ * and messages are delivered twice; then all messages are processed.
+ */
+
+const { connect } = useDatabase();
+
+const START_MS = Date.UTC(2026, 0, 1, 12);
+const MINUTE_MS = 60_000;
+const FUNCTION_TIMEOUT_MS = 30_000;
+const VISIBILITY_TIMEOUT_MS = 180_000;
+
+beforeEach(() => {
+  for (const level of ['warn', 'error'] as const) vi.spyOn(logger, level).mockImplementation(() => undefined);
+  return () => vi.restoreAllMocks();
+});
+
+/** A message and its times by the clock of SQS; `dueAtMs` is the attribute of one that waits for long. */
+type Queued = {
+  id: number;
+  body: string;
+  sentAtMs: number;
+  visibleAtMs: number;
+  dueAtMs: number | undefined;
+  firstReceivedAtMs?: number;
+  receiveCount: number;
+};
+
+/** What happens to the request of a worker with this number, to DynamoDB, SQS or SES. */
+const faultKinds = ['killed before', 'killed after', 'rejected', 'response lost', 'slow'] as const;
+type Fault = { at: number; kind: (typeof faultKinds)[number] };
+
+type Options = { settings?: SummarySettings | undefined; dailyLimit?: number };
+
+const summarizing: Options = { settings: { email_after: 2, sms_after: 1, window_minutes: 1 } };
+
+const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
+const overLimit = failed('permanent', 'tenant_limit_exceeded', '', { canBeSummarized: true });
+
+const setUp = (skewsMs: readonly number[], initial: Options = summarizing) => {
+  let options = initial;
+  let nowMs = START_MS;
+  let messages = 0;
+  let sends = 0;
+  const queue = new Map<number, Queued>();
+  const notificationId = newNotificationId();
+  /** How often each alarm was sent or listed. */
+  const arrivals = new Map<string, number>();
+  let duringSlowRequest = async (): Promise<void> => undefined;
+
+  const enqueue = (body: string, waitMs = 0, clockMs = nowMs): void => {
+    const seconds = Math.max(0, Math.ceil(waitMs / 1000));
+    const id = messages++;
+    const visibleAtMs = nowMs + Math.min(seconds, MAX_DELAY_SECONDS) * 1000;
+    const dueAtMs = seconds > MAX_DELAY_SECONDS ? clockMs + waitMs : undefined;
+    queue.set(id, { id, body, sentAtMs: nowMs, visibleAtMs, dueAtMs, receiveCount: 0 });
+  };
+
+  const startWorker = (skewMs: number) => {
+    const clock = () => nowMs + skewMs;
+    let fault: Fault | undefined;
+    let requests = 0;
+    let isDead = false;
+    const request = async <Result>(send: () => Promise<Result>): Promise<Result> => {
+      if (isDead) throw new Error('killed');
+      if (++requests !== fault?.at) return send();
+      if (fault.kind === 'slow') {
+        nowMs += FUNCTION_TIMEOUT_MS - 4_000;
+        await duringSlowRequest();
+        return send();
+      }
+      isDead = fault.kind.startsWith('killed');
+      if (['killed after', 'response lost'].includes(fault.kind)) await send();
+      throw Object.assign(new Error('no response'), { name: fault.kind === 'rejected' ? 'Error' : 'TimeoutError' });
+    };
+    const database = connect();
+    database.middlewareStack.add((next) => (args) => request(() => next(args)), { step: 'deserialize' });
+    const queues: Queues = {
+      sendAll: async () => [],
+      sendAllDelayed: async () => [],
+      sendToDeadLetterQueue: async () => expect.fail('a delivery was dead-lettered'),
+      sendDelayed: (_url, { body }, waitMs) => request(async () => enqueue(body, waitMs, clock())),
+      changeVisibility: async (_url, { receiptHandle }, timeoutMs) => {
+        const message = queue.get(Number(receiptHandle));
+        if (message && !isDead) message.visibleAtMs = nowMs + timeoutMs;
+      },
+    };
+    const dependencies = senderDependencies(database, {
+      type: 'email',
+      queues,
+      clock,
+      transport: ({ event, summary }) =>
+        request(async () => {
+          if (!summary && ++sends > (options.dailyLimit ?? Number.POSITIVE_INFINITY)) return overLimit;
+          const names = summary?.alarms.map(({ name }) => name) ?? [summarizedAlert(event, 0).name];
+          for (const name of names) arrivals.set(name, (arrivals.get(name) ?? 0) + 1);
+          return delivered;
+        }),
+      accounts: {
+        isShadowed: async () => false,
+        hasShadowMode: async () => false,
+        summaries: async () => options.settings,
+      },
+    });
+    const { attempt, settle, settledJob, checkEarly, reschedule } = createDeliverySteps(dependencies);
+
+    /** Processes a message like the sender. */
+    const process = async (received: Queued): Promise<void> => {
+      const { id, body, sentAtMs, dueAtMs } = received;
+      received.receiveCount++;
+      received.firstReceivedAtMs ??= nowMs;
+      received.visibleAtMs = nowMs + VISIBILITY_TIMEOUT_MS;
+      const startedAtMs = nowMs;
+      const job = createJob(dependencies, {
+        message: sqsMessage({
+          body,
+          receiptHandle: String(id),
+          attributes: {
+            SenderId: 'sender',
+            ApproximateReceiveCount: String(received.receiveCount),
+            SentTimestamp: String(sentAtMs),
+            ApproximateFirstReceiveTimestamp: String(received.firstReceivedAtMs),
+          },
+        }),
+        body: parseDelivery(body) ?? expect.fail(),
+        batch: { unsettled: 1 },
+        timeLeft: () => (isDead ? 0 : FUNCTION_TIMEOUT_MS - (nowMs - startedAtMs)),
+      });
+      const deliver = async () => {
+        const isEarly = dueAtMs !== undefined && dueAtMs > clock();
+        if (isEarly && (await checkEarly([job])).due.length === 0) return reschedule(job, dueAtMs - clock());
+        const result = await attempt(job, Promise.resolve({ id: notificationId, type: 'email', details: {} }));
+        return 'outcome' in result ? result : settle(job, result);
+      };
+      const { settled } = await settledJob(job, deliver());
+      if (!settled.isReturned && !isDead) queue.delete(id);
+    };
+
+    return {
+      /** Processes the messages that are visible. @returns false if the worker was killed */
+      async processAll(injected?: Fault): Promise<boolean> {
+        [fault, requests] = [injected, 0];
+        for (const message of queue.values()) {
+          if (message.visibleAtMs <= nowMs && !isDead) await process(message);
+        }
+        return !isDead;
+      },
+    };
+  };
+
+  const workers = skewsMs.map(startWorker);
+  /** Lets the sender with this number process the messages that are visible; others do so during a slow request. */
+  const process = async (number: number, fault?: Fault): Promise<void> => {
+    const others = workers.filter((_, index) => index !== number);
+    duringSlowRequest = async () => {
+      for (const other of others) await other.processAll();
+    };
+    if (await workers[number]?.processAll(fault)) return;
+    workers[number] = startWorker(skewsMs[number] ?? 0);
+  };
+
+  return {
+    process,
+    change: (next: Options): void => {
+      options = next;
+    },
+    advance: (ms: number): void => {
+      nowMs += ms;
+    },
+    /** Sends an alert of an alarm, in as many messages. */
+    alert: (label: string, { copies = 1 } = {}): void => {
+      const event = alarmEvent({
+        event_id: `acme:${notificationId}:${label}:ch:${nowMs}:CRITICAL`,
+        details: { state: 'CRITICAL', timestamp: nowMs },
+        alarm: { id: label, label },
+      });
+      const name = summarizedAlert(event, 0).name;
+      arrivals.set(name, 0);
+      const { contentHash } = sharedBody(event, { accepted_at_ms: nowMs });
+      const body = { notification_id: notificationId, event, accepted_at_ms: nowMs, content_hash: contentHash };
+      for (let copy = 0; copy < copies; copy++) enqueue(JSON.stringify(body));
+    },
+    /** Processes all messages, by all senders in turns. */
+    drain: async (): Promise<number[]> => {
+      for (let turn = 0; queue.size > 0; turn++) {
+        if (turn > 500) expect.fail('messages are processed again and again');
+        await process(turn % workers.length);
+        nowMs += 20_000;
+      }
+      return [...arrivals.values()];
+    },
+  };
+};
+
+const SKEW_MS = 10 * MINUTE_MS;
+
+describe('an alert is listed in a summary that is sent later', () => {
+  it('although the clock of its sender is ten minutes slow', async () => {
+    const { alert, process, advance, drain } = setUp([0, -SKEW_MS]);
+    for (const label of ['a', 'b', 'c']) alert(label);
+    await process(0);
+    // The summary of the window is sent.
+    advance(3 * MINUTE_MS);
+    await process(0);
+    advance(SKEW_MS - 3 * MINUTE_MS);
+    for (const label of ['d', 'e', 'f']) alert(label);
+    await process(1);
+    expect(await drain()).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
+  it('although the clock of the sender that queued the summary is ten minutes fast', async () => {
+    const { alert, process, advance, drain } = setUp([0, SKEW_MS]);
+    for (const label of ['a', 'b', 'c']) alert(label);
+    await process(1);
+    advance(2 * MINUTE_MS);
+    await process(1);
+    advance(SKEW_MS - 2 * MINUTE_MS);
+    for (const label of ['d', 'e', 'f']) alert(label);
+    await process(0);
+    expect(await drain()).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
+  it('although a slow clock processes a message that was received before', async () => {
+    const { alert, process, advance, drain } = setUp([0, -SKEW_MS]);
+    for (const label of ['a', 'b', 'c']) alert(label);
+    await process(0);
+    alert('d');
+    await process(0, { at: 1, kind: 'killed before' });
+    // The message becomes visible again after three minutes, and the summary after two.
+    advance(2.5 * MINUTE_MS);
+    await process(0);
+    advance(8 * MINUTE_MS);
+    await process(1);
+    expect(await drain()).toEqual([1, 1, 1, 1]);
+  });
+});
+
+describe('alerts of a window', () => {
+  const requests = Array.from({ length: 8 }, (_, index) => index + 1);
+
+  it.each(faultKinds)('arrive although any request of their sender is %s', async (kind) => {
+    for (const at of requests) {
+      const { alert, process, drain } = setUp([0, 0]);
+      alert('a');
+      alert('b');
+      await process(0);
+      alert('c');
+      await process(0, { at, kind });
+      const [a, b, c = 0] = await drain();
+      expect([a, b]).toEqual([1, 1]);
+      // It is listed twice only if the worker was killed between storing and recording it, or after it was sent.
+      if (kind.startsWith('killed')) expect(c).toBeGreaterThan(0);
+      else expect(c).toBe(1);
+    }
+  });
+
+  it('arrive once although SQS delivers two messages of each at the same time', async () => {
+    for (const at of requests) {
+      const { alert, process, drain } = setUp([0, 0]);
+      for (const label of ['a', 'b', 'c', 'd']) alert(label, { copies: 2 });
+      await process(0, { at, kind: 'slow' });
+      expect(await drain()).toEqual([1, 1, 1, 1]);
+    }
+  });
+
+  it.each<[string, Options]>([
+    ['change', { settings: { email_after: 1, sms_after: 1, window_minutes: 60 } }],
+    ['are removed', {}],
+  ])('arrive once although the settings %s before it ends', async (_, changed) => {
+    const { alert, process, change, drain } = setUp([0]);
+    for (const label of ['a', 'b', 'c', 'd']) alert(label);
+    await process(0);
+    change(changed);
+    for (const label of ['e', 'f', 'g']) alert(label);
+    expect(await drain()).toEqual(Array(7).fill(1));
+  });
+});
+
+it('each alert is sent or listed, whatever fails, and once if nothing fails', { timeout: 600_000 }, async () => {
+  const options = fc.constantFrom<Options>(
+    summarizing,
+    { settings: { email_after: 1, sms_after: 1, window_minutes: 60 } },
+    {},
+    { dailyLimit: 3 },
+    { ...summarizing, dailyLimit: 3 },
+  );
+  const round = fc.record({
+    chosen: options,
+    alerts: fc.integer({ min: 0, max: 4 }),
+    copies: fc.integer({ min: 1, max: 2 }),
+    advanceMs: fc.constantFrom(0, 1_000, 31_000, 59_000, 61_000, 200_000),
+    sender: fc.integer({ min: 0, max: 1 }),
+    fault: fc.option(fc.record({ at: fc.integer({ min: 1, max: 16 }), kind: fc.constantFrom(...faultKinds) })),
+  });
+  const skew = fc.constantFrom(0, 0, 20_000, -20_000, SKEW_MS, -SKEW_MS);
+  await fc.assert(
+    fc.asyncProperty(skew, skew, fc.array(round, { maxLength: 6 }), async (first, second, rounds) => {
+      const { alert, change, process, advance, drain } = setUp([first, second]);
+      for (const [number, { chosen, alerts, copies, advanceMs, sender, fault }] of rounds.entries()) {
+        change(chosen);
+        for (let index = 0; index < alerts; index++) alert(`${number}-${index}`, { copies });
+        await process(sender, fault ?? undefined);
+        advance(advanceMs);
+      }
+      const counts = await drain();
+      expect(counts.every((count) => count > 0)).toBe(true);
+      if (rounds.every(({ fault }) => fault === null)) expect(counts.every((count) => count === 1)).toBe(true);
+    }),
+    { numRuns: Number(process.env.NUM_RUNS ?? 15) },
+  );
+});
