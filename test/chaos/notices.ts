@@ -16,6 +16,7 @@ const SUBJECTS: readonly (readonly [NoticeKind, RegExp])[] = [
   ['failing', /(is failing|was reported as spam)$/],
   ['undelivered', /was not delivered$/],
   ['shadow', /shadow mode$/],
+  ['limit', /alerts are summarized$/],
   ['unreached', / Escalated: |(could be reached|could not be reached|that do not exist|reached nobody today)$/],
 ];
 
@@ -35,8 +36,9 @@ const TYPES: ReadonlyMap<string, NotificationTypeId> = new Map([
   [OPERATORS_NOTIFICATION_ID, 'managed'],
 ]);
 
-/** Returns what a notice is about, as in its event ID: a notification, an alarm and state, or a summary. */
+/** Returns what a notice is about, as in its event ID: a notification, a limit, an alarm and state, or a summary. */
 const aboutOf = (notice: NoticeMessage, planned: readonly PlannedDelivery[]): string => {
+  if (kindOf(notice) === 'limit') return /limit (\w+) of this day/.exec(notice.text)?.[1] ?? '';
   if (kindOf(notice) !== 'unreached') return fact(notice, 'ID') ?? '';
   // Both are in the headline of the alert.
   if (notice.subject.endsWith('reached nobody today')) return `summary-${/\[([A-Z]+)\]/.exec(notice.text)?.[1]}`;
