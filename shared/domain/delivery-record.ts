@@ -39,6 +39,7 @@ export type DeliveryRecord = DeliveryKey & {
   event_id: string;
   entity_id: string;
   alarm_id: string;
+  /** In a summary: the most severe state of its alarms, as far as it was read. */
   state: AlarmState;
   /** Digest of the event, to detect another event with the same ID. */
   content_hash: string;
@@ -83,7 +84,7 @@ export type DeliveryRecord = DeliveryKey & {
   newer_event_at_ms?: number | undefined;
   /** True if the delivery was cancelled in the shadow mode of its tenant. */
   is_shadow?: boolean | undefined;
-  /** IDs of the event's other notifications, for types that can bounce: the event may then have reached nobody. */
+  /** IDs of the event's other notifications, for types that can bounce and in summarized alerts: the event may later have reached nobody. */
   siblings?: readonly string[] | undefined;
   /** Present if the delivery is a notice of the service. */
   notice?: NoticeKind | undefined;
@@ -407,6 +408,10 @@ export const isFailing = (
   last_cause === 'destination' &&
   next_attempt_at_ms - round_started_at_ms > REPORT_AFTER_MS * scale;
 
+/** Returns whether the delivery has reached a recipient, and not all emails to those that it has reached have bounced. */
+export const hasReachedRecipient = (record: DeliveryRecord): boolean =>
+  (record.reached_recipient_hashes?.length ?? 0) > 0 && !haveAllBounced(record);
+
 /**
  * Returns whether the alert has not reached the destination and is not about to. A delivery that reached one of several
  * recipients counts as reached, unless the emails to all that it reached have bounced. So does one that ended in shadow
@@ -414,8 +419,7 @@ export const isFailing = (
  */
 export const isUnreached = (record: DeliveryRecord, scale: number): boolean => {
   if (record.status === 'bounced' || mustBecomeBounced(record)) return true;
-  if (record.reached_recipient_hashes?.length && !haveAllBounced(record)) return false;
-  if (record.status === 'summarized') return false;
+  if (hasReachedRecipient(record) || record.status === 'summarized') return false;
   const isCancelled = record.status === 'cancelled' && !isShadow(record);
   return record.status === 'failed' || isCancelled || isFailing(record, scale);
 };

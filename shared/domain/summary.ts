@@ -3,6 +3,7 @@ import type { AlarmEvent, AlarmState } from '../contracts/alarm-event.ts';
 import { plainNameOf, truncate } from './alert-text.ts';
 import { eventHash, type NotificationOfTenant, sortableTime } from './delivery-key.ts';
 import type { Notice } from './delivery-message.ts';
+import type { DeliveryRecord } from './delivery-record.ts';
 import { changedAtMs, readEventTime } from './event-time.ts';
 import { incidentKey } from './incident.ts';
 
@@ -63,7 +64,7 @@ export const summaryId = (
 /** The alarm ID of summaries. */
 const SUMMARY_ALARM_ID = 'summary';
 
-/** Returns the event of a summary. Its state is that of other notices: the states of its alarms are in its text. */
+/** Returns the event of a summary, with the state of other notices: that of its alarms is in its record. */
 const summaryEvent = (notification: NotificationOfTenant, eventId: string): AlarmEvent => ({
   event_id: eventId,
   tenant_id: notification.tenant,
@@ -192,3 +193,10 @@ export const summaryOf = (alerts: Iterable<SummarizedAlert>, unevaluated: number
     alarms: [CRITICAL, WARNING, OK].flatMap((alarms) => alarms.slice(0, MAX_LISTED_ALARMS)),
   };
 };
+
+/** Returns the record of a summary with the number of its alerts and the most severe state of its alarms. */
+export const withSummaryOf = (record: DeliveryRecord, { count, alarmCounts }: Summary): DeliveryRecord => ({
+  ...record,
+  summarized_count: count,
+  state: statesBySeverity.find((state) => alarmCounts[state] > 0) ?? record.state,
+});

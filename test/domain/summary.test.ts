@@ -9,7 +9,9 @@ import {
   summaryDueAtMs,
   summaryId,
   summaryOf,
+  withSummaryOf,
 } from '../../shared/domain/summary.ts';
+import { deliveryRecord } from '../support/delivery-records.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
 const alert = (incident: string, state: SummarizedAlert['state'], atMs: number): SummarizedAlert => ({
@@ -74,6 +76,17 @@ describe('a summary', () => {
     );
     expect(alarmCounts).toEqual({ CRITICAL: 0, WARNING: 500, OK: 500 });
     expect(alarms).toHaveLength(2 * MAX_LISTED_ALARMS);
+  });
+
+  it('gives its record the number of its alerts and the most severe of the newest states', () => {
+    const record = deliveryRecord({ tenant: 'acme', notificationId: 'ntA' }, 'summary', { state: 'WARNING' });
+    const recovered = [alert('a', 'OK', 2), alert('a', 'CRITICAL', 1)];
+    expect(withSummaryOf(record, summaryOf(recovered, 0))).toEqual({ ...record, state: 'OK', summarized_count: 2 });
+    const stateWith = (...others: SummarizedAlert[]) =>
+      withSummaryOf(record, summaryOf([...recovered, ...others], 0)).state;
+    expect(stateWith(alert('b', 'WARNING', 1))).toBe('WARNING');
+    expect(stateWith(alert('b', 'WARNING', 1), alert('c', 'CRITICAL', 1))).toBe('CRITICAL');
+    expect(withSummaryOf(record, summaryOf([], 3)).state).toBe('WARNING');
   });
 
   it('has the name, the state and the time of an alert', () => {

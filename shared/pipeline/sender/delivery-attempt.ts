@@ -18,7 +18,7 @@ import {
 import { changedAtMs, type EventTime } from '../../domain/event-time.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
-import type { Summary } from '../../domain/summary.ts';
+import { type Summary, withSummaryOf } from '../../domain/summary.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { createDeadLetter } from './dead-letter.ts';
 import { type DeliveryJob, idsOf, type SettledMessage } from './delivery-job.ts';
@@ -147,11 +147,11 @@ export const createAttempt = (
     const released = (error: unknown) => releaseAfter(job, record, error);
     const isSummary = job.body.notice?.kind === 'summary';
     if (target && target.type !== type) {
-      // A type without summaries cannot read their alerts, and the escalation says how many there are.
-      const mustCount = isSummary && hasSummaries(type) && !hasSummaries(target.type);
-      const counted = mustCount ? await readSummary(job).catch(released) : undefined;
-      if (counted?.count === 0) return cancel(job, record);
-      await release(job, { ...record, summarized_count: counted?.count ?? record.summarized_count });
+      // A type without summaries cannot read their alerts, and the escalation says how many there are in which state.
+      const isUnsent = isSummary && hasSummaries(type) && !hasSummaries(target.type);
+      const unsent = isUnsent ? await readSummary(job).catch(released) : undefined;
+      if (unsent?.count === 0) return cancel(job, record);
+      await release(job, unsent ? withSummaryOf(record, unsent) : record);
       await queues.sendDelayed(queueUrls[target.type], copyOfMessage(job), 0);
       return { outcome: 'forwarded' };
     }
@@ -182,7 +182,7 @@ export const createAttempt = (
       const alert = { job, record: { ...record, reached_recipient_hashes: reached }, target };
       return { ...(await summarizer.aboveLimit(alert).catch(released)), attemptOutcome };
     }
-    const attempted = { ...record, summarized_count: summary?.count };
+    const attempted = summary ? withSummaryOf(record, summary) : record;
     return { record: withAttempt(attempted, attemptOutcome, startedAtMs, clock() - startedAtMs), attemptOutcome };
   };
 

@@ -57,7 +57,9 @@ export const createSummarizer = (
       dueAtMs: summaryDueAtMs(window),
     });
     await summarizedAlerts.put(notice.event, summarizedAlert(event, record.accepted_at_ms ?? accepted_at_ms), clock());
-    await persist(job, () => job.writes.end(record, withSummary(record, notice.event.event_id, clock())));
+    await persist(job, () =>
+      job.writes.end(record, withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock())),
+    );
     return { outcome: 'summarized' };
   };
 

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../../shared/domain/notification-id.ts';
+import { webhook } from '../../support/api.ts';
 import { auditIn } from '../../support/audit.ts';
 import { newAlarmEvent } from '../../support/events.ts';
+import { openSink } from '../../support/test-sink.ts';
 import { until } from '../../support/until.ts';
 import { type CrashPoint, throttled, useFaultyStack } from '../support.ts';
 
@@ -119,8 +121,33 @@ describe('alerts of a tenant that summarizes', () => {
     const escalation = await harness.advanceUntil(
       harness.sent(1, (message) => message.kind === 'managed' && message.text.includes(tenant.client.tenant)),
     );
-    expect(JSON.stringify(escalation)).toContain('a summary of 1 alert could not be delivered');
+    expect(JSON.stringify(escalation)).toContain(
+      `CRITICAL on ${tenant.id}: a summary of 1 alert could not be delivered`,
+    );
   });
+
+  it.each(['email', 'sms'] as const)(
+    'are escalated if the %s notification is deleted and they have failed everywhere else',
+    async (type) => {
+      const tenant = await newTenant(type);
+      const sink = await openSink((response) => response.writeHead(410).end());
+      const other = await tenant.client.create({ ...webhook, details: { url: sink.url } });
+      await tenant.startWindow();
+      await harness.sendEvents(tenant.eventsOf(2));
+      await harness.endedDeliveries(tenant.client.tenant, tenant.id, 2);
+      await harness.sendEvents([newAlarmEvent(tenant.client.tenant, [tenant.id, other])]);
+      await harness.endedDeliveries(tenant.client.tenant, tenant.id, 3);
+      await harness.delivery(tenant.client.tenant, other, 'failed');
+      await tenant.client.delete(`/notifications/${tenant.id}`);
+      const escalations = harness.sent(
+        1,
+        (message) => message.kind === 'managed' && message.text.includes(tenant.client.tenant),
+      );
+      expect(await harness.advanceUntil(escalations)).toEqual([
+        expect.objectContaining({ subject: expect.stringContaining('none of its 2 destinations could be reached') }),
+      ]);
+    },
+  );
 
   it('can be redelivered with the summary if it fails', async () => {
     const tenant = await newTenant();
