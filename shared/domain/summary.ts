@@ -1,4 +1,3 @@
-import type { SummarySettings } from '../contracts/account.ts';
 import type { AlarmEvent, AlarmState } from '../contracts/alarm-event.ts';
 import { plainNameOf, truncate } from './alert-text.ts';
 import { eventHash, type NotificationOfTenant, sortableTime } from './delivery-key.ts';
@@ -86,12 +85,6 @@ export const summaryNotice = (notification: NotificationOfTenant, window: Summar
     facts: [],
   },
 });
-
-/** Returns after how many alerts of a window the others are summarized, 0 if alerts of the type are not. */
-export const summarizedAfter = (
-  settingName: 'email_after' | 'sms_after' | null,
-  settings: SummarySettings | undefined,
-): number => (settingName && settings?.[settingName]) || 0;
 
 /** Maximum lengths of the name of an alarm, with and without its entity, in code points: an item has less than 1 KB. */
 const MAX_NAME_LENGTH = 120;
