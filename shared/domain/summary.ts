@@ -1,4 +1,3 @@
-import type { SummarySettings } from '../contracts/account.ts';
 import type { AlarmEvent, AlarmState } from '../contracts/alarm-event.ts';
 import { plainNameOf, truncate } from './alert-text.ts';
 import { eventHash, type NotificationOfTenant, sortableTime } from './delivery-key.ts';
@@ -87,14 +86,9 @@ export const summaryNotice = (notification: NotificationOfTenant, window: Summar
   },
 });
 
-/** Returns after how many alerts of a window the others are summarized, 0 if alerts of the type are not. */
-export const summarizedAfter = (
-  settingName: 'email_after' | 'sms_after' | null,
-  settings: SummarySettings | undefined,
-): number => (settingName && settings?.[settingName]) || 0;
-
-/** Maximum length of the name of an alarm, in code points, so that an item has less than 1 KB. */
+/** Maximum lengths of the name of an alarm, with and without its entity, in code points: an item has less than 1 KB. */
 const MAX_NAME_LENGTH = 120;
+const MAX_ALARM_LENGTH = 60;
 
 /** An alert that is listed in a summary. */
 export type SummarizedAlert = {
@@ -118,10 +112,11 @@ const INCIDENT_LENGTH = 16;
 /** Returns an alert as its summary lists it. @param acceptedAtMs that of the record, which duplicates do not change */
 export const summarizedAlert = (event: AlarmEvent, acceptedAtMs: number): SummarizedAlert => {
   const atMs = changedAtMs(readEventTime(event, acceptedAtMs).time);
-  const name = `${plainNameOf(event.entity) ?? '?'}: ${plainNameOf(event.alarm) ?? '?'}`;
+  const alarm = `: ${truncate(plainNameOf(event.alarm) ?? '?', MAX_ALARM_LENGTH)}`;
+  const entity = truncate(plainNameOf(event.entity) ?? '?', MAX_NAME_LENGTH - [...alarm].length);
   return {
     incident: incidentKey(event).slice(0, INCIDENT_LENGTH),
-    name: truncate(name, MAX_NAME_LENGTH),
+    name: entity + alarm,
     state: event.details.state,
     atMs,
     sortKey: `${sortableTime(atMs)}-${sortableTime(acceptedAtMs)}#${eventHash(event)}`,

@@ -108,8 +108,11 @@ describe('a summary', () => {
     expect(name).toBe('web-1: Disk');
   });
 
-  it('shortens names', () => {
-    const { name } = summarizedAlert(alarmEvent({ entity: { id: 'e', label: 'x'.repeat(9_999) } }), 0);
-    expect([...name]).toHaveLength(120);
+  it.each([
+    ['short', 'Disk space', `${'x'.repeat(105)}...: Disk space`],
+    ['long', '😀'.repeat(9_999), `${'x'.repeat(55)}...: ${'😀'.repeat(57)}...`],
+  ])('shortens names, and distinguishes the alarms of an entity: %s', (_, label, expected) => {
+    const entity = { id: 'e', label: 'x'.repeat(10_000) };
+    expect(summarizedAlert(alarmEvent({ entity, alarm: { id: 'al', label } }), 0).name).toBe(expected);
   });
 });

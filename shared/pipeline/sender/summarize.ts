@@ -6,7 +6,6 @@ import {
   accountWindow,
   limitWindow,
   type SummaryWindow,
-  summarizedAfter,
   summarizedAlert,
   summaryDueAtMs,
   summaryId,
@@ -76,8 +75,8 @@ export const createSummarizer = (
       if (setting === null || job.body.notice || isAttempted) return undefined;
       const tenant = job.body.event.tenant_id;
       const settings = await accounts.summaries(tenant);
-      const after = summarizedAfter(setting, settings);
-      if (!settings || after === 0) return undefined;
+      if (!settings) return undefined;
+      const after = settings[setting];
       const window = accountWindow(windowTimeMs(job), settings.window_minutes);
       const event_id = summaryId({ tenant, notificationId: target.id }, window);
       // A larger number has room again.
