@@ -3,7 +3,7 @@ import { MAX_BATCH_KEYS } from '../../adapters/dynamodb/batches.ts';
 import type { NotificationRepository, TargetReads } from '../../adapters/notifications/notification-repository.ts';
 import { UnreadableNotificationError } from '../../adapters/notifications/unreadable-notification.ts';
 import { deliveryKey, deliveryPartition, parseDeliveryPartition } from '../../domain/delivery-key.ts';
-import { type DeliveryRecord, isUnreached } from '../../domain/delivery-record.ts';
+import { type DeliveryRecord, hasReachedRecipient, isUnreached } from '../../domain/delivery-record.ts';
 import { inBatches } from '../../domain/in-batches.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import type { UnreachedDelivery } from './notice-content.ts';
@@ -43,9 +43,12 @@ const hasNoRecord = ({ record }: Destination): number => (record ? 0 : 1);
  * @param scale factor for the delays between attempts
  */
 export const createUnreachedCheck = ({ notifications, deliveries, random }: CheckDependencies, scale: number) => {
-  /** Returns the record of the summary that lists an alert, if it has one: until it is final, the alert may arrive. */
+  /**
+   * Returns the record of the summary that lists an alert, if it has one and the alert has reached nobody before: until
+   * the summary is final, the alert may arrive.
+   */
   const summaryOrRecord = async (record: DeliveryRecord): Promise<DeliveryRecord> => {
-    if (record.status !== 'summarized' || record.summary_id === undefined) return record;
+    if (record.status !== 'summarized' || record.summary_id === undefined || hasReachedRecipient(record)) return record;
     const { tenant, notificationId } = parseDeliveryPartition(record.pk);
     const key = deliveryKey({ tenant_id: tenant, event_id: record.summary_id }, notificationId);
     return (await deliveries.readAll([key]))[0] ?? record;
