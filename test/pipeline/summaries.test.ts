@@ -16,7 +16,7 @@ import { senderDependencies } from '../support/sender-dependencies.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 /*
- * Email senders with clocks of their own, and a queue with the clock of SQS. Workers are killed or slow, requests fail,
+ * Senders with clocks of their own, and a queue with the clock of SQS. Workers are killed or slow, requests fail,
  * and messages are delivered twice; then all messages are processed.
  */
 
@@ -54,8 +54,8 @@ const summarizing: Options = { settings: { email_after: 2, sms_after: 1, window_
 const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
 const overLimit = failed('permanent', 'tenant_limit_exceeded', '', { canBeSummarized: true });
 
-const setUp = (skewsMs: readonly number[], initial: Options = summarizing) => {
-  let options = initial;
+const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
+  let options = summarizing;
   let nowMs = START_MS;
   let messages = 0;
   let sends = 0;
@@ -103,7 +103,7 @@ const setUp = (skewsMs: readonly number[], initial: Options = summarizing) => {
       },
     };
     const dependencies = senderDependencies(database, {
-      type: 'email',
+      type,
       queues,
       clock,
       transport: ({ event, summary }) =>
@@ -146,7 +146,7 @@ const setUp = (skewsMs: readonly number[], initial: Options = summarizing) => {
       const deliver = async () => {
         const isEarly = dueAtMs !== undefined && dueAtMs > clock();
         if (isEarly && (await checkEarly([job])).due.length === 0) return reschedule(job, dueAtMs - clock());
-        const result = await attempt(job, Promise.resolve({ id: notificationId, type: 'email', details: {} }));
+        const result = await attempt(job, Promise.resolve({ id: notificationId, type, details: {} }));
         return 'outcome' in result ? result : settle(job, result);
       };
       const { settled } = await settledJob(job, deliver());
@@ -255,7 +255,7 @@ describe('an alert is listed in a summary that is sent later', () => {
 describe('alerts of a window', () => {
   const requests = Array.from({ length: 8 }, (_, index) => index + 1);
 
-  it.each(faultKinds)('arrive although any request of their sender is %s', async (kind) => {
+  it.each(faultKinds)('arrive although one of the requests of their sender fails or waits: %s', async (kind) => {
     for (const at of requests) {
       const { alert, process, drain } = setUp([0, 0]);
       alert('a');
@@ -309,10 +309,11 @@ it('each alert is sent or listed, whatever fails, and once if nothing fails', { 
     sender: fc.integer({ min: 0, max: 1 }),
     fault: fc.option(fc.record({ at: fc.integer({ min: 1, max: 16 }), kind: fc.constantFrom(...faultKinds) })),
   });
+  const type = fc.constantFrom<'email' | 'sms'>('email', 'sms');
   const skew = fc.constantFrom(0, 0, 20_000, -20_000, SKEW_MS, -SKEW_MS);
   await fc.assert(
-    fc.asyncProperty(skew, skew, fc.array(round, { maxLength: 6 }), async (first, second, rounds) => {
-      const { alert, change, process, advance, drain } = setUp([first, second]);
+    fc.asyncProperty(skew, skew, type, fc.array(round, { maxLength: 6 }), async (first, second, chosenType, rounds) => {
+      const { alert, change, process, advance, drain } = setUp([first, second], chosenType);
       for (const [number, { chosen, alerts, copies, advanceMs, sender, fault }] of rounds.entries()) {
         change(chosen);
         for (let index = 0; index < alerts; index++) alert(`${number}-${index}`, { copies });
