@@ -58,7 +58,7 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
   let options = summarizing;
   let nowMs = START_MS;
   let messages = 0;
-  let sends = 0;
+  let alertSends = 0;
   const queue = new Map<number, Queued>();
   const notificationId = newNotificationId();
   /** How often each alarm was sent or listed. */
@@ -108,7 +108,7 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
       clock,
       transport: ({ event, summary }) =>
         request(async () => {
-          if (!summary && ++sends > (options.dailyLimit ?? Number.POSITIVE_INFINITY)) return overLimit;
+          if (!summary && ++alertSends > (options.dailyLimit ?? Number.POSITIVE_INFINITY)) return overLimit;
           const names = summary?.alarms.map(({ name }) => name) ?? [summarizedAlert(event, 0).name];
           for (const name of names) arrivals.set(name, (arrivals.get(name) ?? 0) + 1);
           return delivered;
@@ -197,6 +197,8 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
       const body = { notification_id: notificationId, event, accepted_at_ms: nowMs, content_hash: contentHash };
       for (let copy = 0; copy < copies; copy++) enqueue(JSON.stringify(body));
     },
+    /** Returns how many alerts were sent one by one. */
+    sendCount: (): number => alertSends,
     /** Processes all messages, by all senders in turns. */
     drain: async (): Promise<number[]> => {
       for (let turn = 0; queue.size > 0; turn++) {
@@ -280,16 +282,18 @@ describe('alerts of a window', () => {
     }
   });
 
-  it.each<[string, Options]>([
-    ['change', { settings: { email_after: 1, sms_after: 1, window_minutes: 60 } }],
-    ['are removed', {}],
-  ])('arrive once although the settings %s before it ends', async (_, changed) => {
-    const { alert, process, change, drain } = setUp([0]);
+  it.each<[string, Options, number]>([
+    ['another window', { settings: { email_after: 1, sms_after: 1, window_minutes: 60 } }, 1],
+    ['room for more', { settings: { email_after: 4, sms_after: 1, window_minutes: 1 } }, 2],
+    ['no summaries', {}, 3],
+  ])('arrive once although the account gets %s before it ends', async (_, changed, sentAtOnce) => {
+    const { alert, process, change, drain, sendCount } = setUp([0]);
     for (const label of ['a', 'b', 'c', 'd']) alert(label);
     await process(0);
     change(changed);
     for (const label of ['e', 'f', 'g']) alert(label);
     expect(await drain()).toEqual(Array(7).fill(1));
+    expect(sendCount()).toBe(2 + sentAtOnce);
   });
 });
 
