@@ -63,6 +63,8 @@ export type DeliveryRecord = DeliveryKey & {
   /** Start of the first attempt in this round; 0 if there was none. */
   first_attempt_at_ms: number;
   next_attempt_at_ms: number;
+  /** When the attempt was due that the tenant last requested to be made now. */
+  scheduled_attempt_at_ms?: number | undefined;
   /** When the tenant last requested that the next attempt is made now. */
   retry_requested_at_ms?: number | undefined;
   /** Cause of the last failure in this round, including attempts that do not count. */
@@ -215,7 +217,8 @@ export const hasFailed = ({ status, attempts }: DeliveryRecord): boolean => {
  * A failed delivery starts a new round only for a message of exactly that round, such as its redriven dead letter;
  * other messages are duplicates. A pending delivery also accepts messages of earlier rounds, because the record counts
  * the attempts. It starts a new round if its attempt is overdue because the service did not process the message: an
- * outage must use up neither the attempts nor the time of a round.
+ * outage must use up neither the attempts nor the time of a round. An attempt that was requested earlier than scheduled
+ * is overdue by its schedule.
  *
  * @param existing the stored record
  * @param initial the record of a first claim (`claimedRecord`)
@@ -236,7 +239,8 @@ export const evaluateClaim = (existing: DeliveryRecord, initial: DeliveryRecord,
   }
   if (existing.status !== 'pending') return { kind: 'ended', record: existing };
   if (existing.next_attempt_at_ms > nowMs) return { kind: 'not_due', record: existing };
-  const isLate = nowMs - existing.next_attempt_at_ms > MAX_LATE_CLAIM_MS;
+  const scheduledAtMs = Math.max(existing.next_attempt_at_ms, existing.scheduled_attempt_at_ms ?? 0);
+  const isLate = nowMs - scheduledAtMs > MAX_LATE_CLAIM_MS;
   // Without an attempt, only the time of a round can be used up.
   return isLate && (existing.attempt_count > 0 || isRoundExpired(existing, nowMs))
     ? { kind: 'claimed', record: withNewRound(claimed, existing.round + 1, nowMs) }

@@ -56,7 +56,10 @@ export const quietTenant = async (
     }
     const received = (await sink.wait(before + sentAtMs.size)).slice(before);
     const webhooks = new Map(received.map(({ body, atMs }) => [payload.parse(JSON.parse(body)).event_id, atMs]));
-    await until(async () => [...sentAtMs.keys()].every((id) => emailArrivals().has(id)));
+    await until(async () => {
+      const arrived = emailArrivals();
+      return [...sentAtMs.keys()].every((id) => arrived.has(id));
+    }, 500);
     return { webhook: latenciesOf(sentAtMs, webhooks), email: latenciesOf(sentAtMs, emailArrivals()) };
   };
 };

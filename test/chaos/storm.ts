@@ -20,8 +20,9 @@ export type StormResult = {
   /** Those of a quiet tenant, alone and beside the storm. */
   alone: QuietLatencies;
   besideStorm: QuietLatencies;
-  /** How long sending the events of the storm took, and then how long until the last message, with steps of 2 s. */
+  /** How long sending the events of the storm took. */
   sendMs: number;
+  /** How long after the end of its window the last summary was sent, with steps of 2 s. */
   lastSummaryMs: number;
   /** The alerts of the storm by status, without its summaries. */
   alerts: Readonly<Record<string, number>>;
@@ -35,7 +36,7 @@ export type StormResult = {
   dollarsWithoutSummaries: number;
   /** What the DynamoDB and SQS requests of the senders cost for a million alerts, in dollars. */
   requestDollarsPerMillion: number;
-  /** The requests of the senders for each alert, by action. */
+  /** The requests of the senders for each alert, by action, with those of the quiet tenant. */
   requestsPerAlert: Readonly<Record<string, number>>;
   /** In bytes of JSON. */
   largestItem: number;
@@ -58,7 +59,7 @@ const countRequests = (stack: LocalStack) => {
   const requests = new Map<string, number>();
   let units: Partial<Units> = {};
   stack.endpoint.fault = ({ service, action, caller, body }) => {
-    if (/send-(email|sms)/i.test(caller) && (service === 'dynamodb' || service === 'sqs')) {
+    if (/send-(email|sms)/.test(caller) && (service === 'dynamodb' || service === 'sqs')) {
       requests.set(action, (requests.get(action) ?? 0) + 1);
       units = sum([units, 1], [meter(action, JSON.parse(body.toString())), 1]);
     }
@@ -166,7 +167,7 @@ export const measureStorm = async (events: number, seconds: number, windowMinute
       alone,
       besideStorm,
       sendMs,
-      lastSummaryMs: Math.max(0, sent.lastAtMs - sentAtMs),
+      lastSummaryMs: sent.lastAtMs - (windowOf(sentAtMs) + 1) * windowMinutes * 60_000,
       alerts,
       emails: sent.email,
       sms: sent.sms,

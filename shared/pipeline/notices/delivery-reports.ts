@@ -33,6 +33,9 @@ import { summaryProblem, unreachedNotice, unreachedNoticeId } from './unreached-
 /** The maximum time to read labels. Notifications may be large, and slow reads must not prevent the notice. */
 const MAX_READ_MS = 1_000;
 
+/** The alerts of a cancelled summary that are checked concurrently. There may be a thousand. */
+const MAX_CONCURRENT_CHECKS = 20;
+
 /** The environment variables of delivery reports, parsed. */
 export type ReportEnvironment = EscalationEnvironment &
   Pick<
@@ -130,7 +133,9 @@ export const createDeliveryReports = (
     );
     if (!others) return;
     // Deleting a notification does not escalate the alerts of its summary that have failed nowhere else.
-    const hasFailed = others.listed.some((other) => other.record && other.record.status !== 'cancelled');
+    const hasFailed = others.listed.some(
+      (other) => other.isUnreadable || (other.record && other.record.status !== 'cancelled'),
+    );
     if (record.summary_id !== undefined && !hasFailed) return;
     const listed = [{ notificationId, record }, ...others.listed];
     const atMs = record.updated_at_ms;
@@ -170,11 +175,12 @@ export const createDeliveryReports = (
       .filter(({ summary_id }) => summary_id === event_id)
       .map((record) => ({ event: eventOfRecord(notification.tenant, record), record }));
     const byAlarm = Map.groupBy(listed, ({ event }) => incidentKey(event));
+    const limitChecks = pLimit(MAX_CONCURRENT_CHECKS);
     await Promise.all(
-      [...byAlarm.values()].map(async ([newest]) => {
-        if (!newest) return;
-        const { event, record } = newest;
-        await escalate(event, { ...record, status: 'cancelled', updated_at_ms }, record.siblings);
+      [...byAlarm.values()].flatMap(([newest]) => {
+        if (!newest) return [];
+        const record: DeliveryRecord = { ...newest.record, status: 'cancelled', updated_at_ms };
+        return [limitChecks(() => escalate(newest.event, record, record.siblings))];
       }),
     );
   };

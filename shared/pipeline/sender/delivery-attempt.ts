@@ -37,6 +37,9 @@ type Reads = readonly [target: DeliveryTarget | undefined, isWithheld: boolean];
 /** The last 12 digits of a UUID are random: enough for the claims of one record, which is charged by size. */
 const CLAIM_ID_LENGTH = 12;
 
+/** The minimum time before the function times out to read a summary and to send it. */
+const MIN_TIME_TO_SUMMARIZE_MS = MIN_TIME_TO_SEND_MS + 3_000;
+
 const hasSummaries = (type: NotificationTypeId): boolean => notificationTypes[type].summarizedAfter !== null;
 
 /** Earlier calls left too little time for the send. This is an internal error. */
@@ -71,7 +74,7 @@ export const createAttempt = (
   };
 
   const readSummary = ({ body, timeLeft }: DeliveryJob): Promise<Summary | undefined> =>
-    summarizedAlerts.read(body.event, () => timeLeft() >= MIN_TIME_TO_SEND_MS);
+    summarizedAlerts.read(body.event, () => timeLeft() >= MIN_TIME_TO_SUMMARIZE_MS);
 
   const callTransport = async (
     job: DeliveryJob,

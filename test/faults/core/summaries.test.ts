@@ -1,5 +1,7 @@
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
+import { emailTags } from '../../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../../shared/domain/notification-id.ts';
 import { webhook } from '../../support/api.ts';
 import { auditIn } from '../../support/audit.ts';
@@ -34,7 +36,7 @@ const newTenant = async (type: 'email' | 'sms' = 'email') => {
     Array.from({ length: count }, (_, index) => newAlarmEvent(client.tenant, [id], { alarm: `al${index}-x` }));
   /** Returns the names of the alarms in what was received: the ID of each alarm's event is in its own email. */
   const summaries = async () => (await received()).filter((text) => /^\d+ alerts? of /.test(text));
-  return { client, id, received, summaries, startWindow, eventsOf };
+  return { client, id, address, received, summaries, startWindow, eventsOf };
 };
 
 type Tenant = Awaited<ReturnType<typeof newTenant>>;
@@ -148,6 +150,28 @@ describe('alerts of a tenant that summarizes', () => {
       ]);
     },
   );
+
+  it('are escalated with the summary if it bounces', async () => {
+    const tenant = await newTenant();
+    await tenant.startWindow();
+    await harness.sendEvents(tenant.eventsOf(4));
+    await harness.endedDeliveries(tenant.client.tenant, tenant.id, 4);
+    const { event_id } = await harness.advanceUntil(summaryRecord(tenant, 'delivered'));
+    const summary = { ...newAlarmEvent(tenant.client.tenant, []), event_id };
+    const tags = Object.entries(emailTags(summary, tenant.id)).map(([name, value]) => [name, [value]]);
+    const mail = { messageId: 'm', destination: [tenant.address], tags: Object.fromEntries(tags) };
+    await harness.sqs.send(
+      new SendMessageCommand({
+        QueueUrl: harness.stack.queues.get('EmailEvents-Queue')?.settings.url,
+        MessageBody: JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } }),
+      }),
+    );
+    await harness.advanceUntil(summaryRecord(tenant, 'bounced'));
+    const escalation = await harness.advanceUntil(
+      harness.sent(1, (message) => message.kind === 'managed' && message.text.includes(tenant.client.tenant)),
+    );
+    expect(JSON.stringify(escalation)).toContain('a summary of 2 alerts could not be delivered');
+  });
 
   it('can be redelivered with the summary if it fails', async () => {
     const tenant = await newTenant();

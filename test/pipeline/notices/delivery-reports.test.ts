@@ -11,6 +11,7 @@ import {
 import { UnprocessedKeyError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { logger } from '../../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
+import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
 import type { AlarmState } from '../../../shared/contracts/alarm-event.ts';
 import { delivery } from '../../../shared/contracts/messages.ts';
 import type { NotificationRecord } from '../../../shared/contracts/notification.ts';
@@ -90,6 +91,16 @@ const failedRecord = (
   ),
   ...changes,
 });
+
+/** Counts the batches of records that are read. */
+const countedReads = () => {
+  const sizes: number[] = [];
+  const readAll: typeof deliveries.readAll = async (keys) => {
+    if (keys.length > 0) sizes.push(keys.length);
+    return deliveries.readAll(keys);
+  };
+  return { sizes, deliveries: { ...deliveries, readAll } };
+};
 
 const record: NotificationRecord = { ...webhookNotification(), id: newNotificationId() };
 
@@ -236,7 +247,8 @@ describe('an escalation of an event that a summary lists for another notificatio
       ...others,
     });
     /** Reports the failure of the alert, or of the summary. */
-    const report = ({ reports } = setUp()) => reports.escalateUnreached(alarm, failed, [id]);
+    const report = ({ reports } = setUp(), others: readonly string[] = []) =>
+      reports.escalateUnreached(alarm, failed, [id, ...others]);
     const reportSummary = async (record: DeliveryRecord, { reports } = setUp()) => {
       await write(record);
       const details = { ...summaryEvent.details, state: record.state };
@@ -270,12 +282,35 @@ describe('an escalation of an event that a summary lists for another notificatio
     },
   );
 
+  it('reads the summaries of all notifications at once', async () => {
+    const alerts = [await setUpAlert(), await setUpAlert(), await setUpAlert()];
+    const { failed, report } = await setUpAlert();
+    for (const { id, write, summarized, summary } of alerts) {
+      await write({ ...summarized, pk: deliveryKey(event, id).pk, sk: failed.sk }, summary('failed'));
+    }
+    const reads = countedReads();
+    const ids = alerts.map(({ id }) => id);
+    await report(setUp(undefined, {}, { deliveries: reads.deliveries }), ids);
+    expect(reads.sizes).toEqual([4, 4]);
+  });
+
   it('is not queued if the alert reached a contact before the others were above the daily limit', async () => {
     const { write, summary, report } = await setUpAlert({ reached_recipient_hashes: ['a'] });
     await write(summary('failed'));
     const started = setUp();
     await report(started);
     expect(started.queued).toEqual([]);
+  });
+
+  it('is queued when the summary is cancelled if its other notification cannot be read', async () => {
+    vi.spyOn(logger, 'error').mockImplementation(() => undefined);
+    const { summary, reportSummary } = await setUpAlert();
+    const targets: typeof stored.targets = () => ({
+      find: () => Promise.reject(new UnreadableNotificationError({ tenant, id: 'n' })),
+    });
+    const started = setUp(undefined, {}, { notifications: { ...stored, targets } });
+    await reportSummary(summary('cancelled'), started);
+    expect(toContacts(started)).toHaveLength(1);
   });
 
   it('is queued when the summary is cancelled if the alert has failed everywhere else', async () => {
@@ -338,16 +373,6 @@ describe('an escalation of an event with more than 26 notifications', () => {
     const write = (records: readonly DeliveryRecord[]) =>
       Promise.all(records.map((one) => deliveries.complete(one, { awaited: () => 0 })));
     return { owner, manyEvent, ids, recordOf, write };
-  };
-
-  /** Counts the batches of records that are read. */
-  const countedReads = () => {
-    const sizes: number[] = [];
-    const readAll: typeof deliveries.readAll = async (keys) => {
-      sizes.push(keys.length);
-      return deliveries.readAll(keys);
-    };
-    return { sizes, deliveries: { ...deliveries, readAll } };
   };
 
   it('is queued once if all fail at the same moment, after one check', async () => {
