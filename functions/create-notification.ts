@@ -1,4 +1,4 @@
-import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
+import { createLimitReader } from '../shared/adapters/accounts/tenant-limits.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
@@ -14,7 +14,9 @@ const client = createDocumentClient();
 const audits = createAuditLog(client, environment);
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 
-const limitOf = createAccountRepository(client, environment.ACCOUNTS_TABLE).limit(
+const limitOf = createLimitReader(
+  client,
+  environment.ACCOUNTS_TABLE,
   'notificationsPerTenant',
   environment.TENANT_LIMITS,
 );

@@ -1,5 +1,5 @@
-import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
+import { createLimitReader } from '../shared/adapters/accounts/tenant-limits.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createDeliveryRepository } from '../shared/adapters/deliveries/delivery-repository.ts';
@@ -28,7 +28,9 @@ const redeliver = createRedelivery(
     failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
     queues: createQueues(),
     counters: createDailyCounters(client, environment.ACCOUNTS_TABLE),
-    limitOf: createAccountRepository(client, environment.ACCOUNTS_TABLE).limit(
+    limitOf: createLimitReader(
+      client,
+      environment.ACCOUNTS_TABLE,
       'redeliveriesPerTenantPerDay',
       environment.TENANT_LIMITS,
     ),

@@ -1,5 +1,5 @@
-import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
+import { createLimitReader } from '../shared/adapters/accounts/tenant-limits.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
@@ -16,7 +16,7 @@ const client = createDocumentClient();
 const audits = createAuditLog(client, environment);
 const runTest = createTestRunner(
   createDailyCounters(client, environment.ACCOUNTS_TABLE),
-  createAccountRepository(client, environment.ACCOUNTS_TABLE).limit('testsPerTenantPerDay', environment.TENANT_LIMITS),
+  createLimitReader(client, environment.ACCOUNTS_TABLE, 'testsPerTenantPerDay', environment.TENANT_LIMITS),
   environment,
 );
 

@@ -1,5 +1,5 @@
-import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
+import { createLimitReader } from '../shared/adapters/accounts/tenant-limits.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
@@ -17,7 +17,7 @@ const audits = createAuditLog(client, environment);
 const notifications = createTargetReader(client, environment.NOTIFICATIONS_TABLE);
 const runTest = createTestRunner(
   createDailyCounters(client, environment.ACCOUNTS_TABLE),
-  createAccountRepository(client, environment.ACCOUNTS_TABLE).limit('testsPerTenantPerDay', environment.TENANT_LIMITS),
+  createLimitReader(client, environment.ACCOUNTS_TABLE, 'testsPerTenantPerDay', environment.TENANT_LIMITS),
   environment,
 );
 

@@ -1,18 +1,28 @@
 import { type Command, Option } from 'commander';
+import pLimit from 'p-limit';
 import type { DeliveryFilter } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { type DeliveryReason, type DeliveryStatus, deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
-import { type Attempt, type DeliveryRecord, reasonOf } from '../../shared/domain/delivery-record.ts';
+import {
+  type Attempt,
+  type DeliveryRecord,
+  isWaiting,
+  reasonOf,
+  wasRetryRequested,
+} from '../../shared/domain/delivery-record.ts';
 import { examples, parseNumber, parseSince, parseTenant } from './arguments.ts';
 import { OperationError, UsageError } from './errors.ts';
 import { notificationIds } from './event-deliveries.ts';
 import { type Color, colorize, isoTime, sanitize, toSecond } from './print.ts';
-import { connect, type Session } from './session.ts';
+import { connect, connectForChange, type Session } from './session.ts';
 import { shortenedIdMatcher } from './shorten.ts';
 import { type Column, EVENT_ID, NOTIFICATION_ID } from './table.ts';
 
 /** The number of notifications whose deliveries are queried concurrently. */
 const CONCURRENT_QUERIES = 25;
+
+/** Concurrent writes to the partitions of notifications, which their senders write to as well. */
+const CONCURRENT_WRITES = 4;
 
 type Options = {
   tenant: string;
@@ -22,6 +32,7 @@ type Options = {
   /** Ms since the epoch. */
   since?: number;
   limit: number;
+  retryNow: boolean;
 };
 
 /** Adds `deliveries`: the delivery records of a tenant. */
@@ -38,30 +49,63 @@ export const addDeliveriesCommand = (program: Command): void => {
     .addOption(new Option('--status <status>', 'only deliveries with this status').choices(deliveryStatuses))
     .option('--since <time>', 'only deliveries since this time, or a duration ago such as 90m, 24h or 7d', parseSince)
     .option('--limit <number>', 'maximum number of deliveries', parseNumber(100_000), 20)
+    .option('--retry-now', 'make the next attempts of those that wait due now, at most once an hour', false)
     .addHelpText(
       'after',
       examples(
         'deliveries --tenant acme --alarm alDisk',
         'deliveries --tenant acme --status failed --since 24h',
         'deliveries --tenant acme --notification nt01… --limit 5',
+        'deliveries --tenant acme --status pending --limit 1000 --retry-now',
       ),
     )
     .action(show);
 };
 
 const show = async (given: Options, command: Command): Promise<void> => {
-  const session = await connect(command);
+  const session = await (given.retryNow ? connectForChange : connect)(command);
   const options = await withWholeId(session, given);
-  const { tenant, notification, alarm: alarmId, status, since: sinceMs, limit } = options;
+  const { tenant, notification, alarm: alarmId, status, since: sinceMs, limit, retryNow } = options;
   const ids = notification === undefined ? notificationIds(session, tenant) : [notification];
-  const records = await newestRecords(session, tenant, ids, { alarmId, status, sinceMs }, limit);
+  const newest = await newestRecords(session, tenant, ids, { alarmId, status, sinceMs }, limit);
+  const { records, count } = retryNow ? await retryWaiting(session, tenant, newest) : { records: newest, count: 0 };
   const conflicts = await conflictTimes(session, records);
   const found = records.map((record) => ({
     ...deliveryJson(record),
     conflict: conflicts.get(recordKey(record)) ?? null,
   }));
   const text = session.table(found, deliveryColumns(found));
-  session.print(found, found.length > 0 ? text : 'There are no such deliveries.');
+  session.print(
+    found,
+    found.length > 0 ? text : 'There are no such deliveries.',
+    retryNow ? `Retried within 15 minutes: ${count} of ${records.length} deliveries.` : '',
+  );
+};
+
+/**
+ * Makes the next attempts of waiting deliveries due now (docs/decisions/deliveries.md#retry-now).
+ *
+ * @returns the records as stored, and the number of changed ones
+ */
+const retryWaiting = async (
+  { deliveries, record: recordChange }: Session,
+  tenant: string,
+  records: readonly DeliveryRecord[],
+): Promise<{ records: DeliveryRecord[]; count: number }> => {
+  const nowMs = Date.now();
+  const isRetryable = (found: DeliveryRecord) => isWaiting(found, nowMs) && !wasRetryRequested(found, nowMs);
+  for (const pk of new Set(records.filter(isRetryable).map((found) => found.pk))) {
+    await recordChange({ action: 'redeliver', target_id: parseDeliveryPartition(pk).notificationId }, tenant);
+  }
+  const limitWrites = pLimit(CONCURRENT_WRITES);
+  const retried = await Promise.all(
+    records.map(async (found) => {
+      if (!isRetryable(found)) return found;
+      const isRequested = await limitWrites(() => deliveries.requestRetry(found, nowMs));
+      return isRequested ? { ...found, next_attempt_at_ms: nowMs } : found;
+    }),
+  );
+  return { records: retried, count: retried.filter((found, index) => found !== records[index]).length };
 };
 
 type DeliveryRow = ReturnType<typeof deliveryJson> & { conflict: string | null };

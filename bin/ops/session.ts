@@ -109,8 +109,9 @@ export const openSession = (deployment: Deployment, { json, wide }: { json: bool
     /** Returns what records the changes of the command in the audit of a tenant. */
     audit: async (tenant: string): Promise<Audit> => audits.by({ tenant, origin: await origin() }),
 
-    /** Records a change of the whole stack. Call it before the change. */
-    record: async (change: AuditedChange): Promise<void> => audits.record({ origin: await origin() }, change),
+    /** Records a change of a tenant, or of the whole stack, that no transaction records. Call it before the change. */
+    record: async (change: AuditedChange, tenant?: string): Promise<void> =>
+      audits.record({ origin: await origin(), ...(tenant !== undefined && { tenant }) }, change),
 
     progress: json ? { show: () => {}, clear: () => {} } : progressLine(),
 

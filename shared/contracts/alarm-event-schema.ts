@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { alarmEvent, HEARTBEAT_TENANT } from './alarm-event.ts';
+import { NOTICE_EVENT_ID } from './notice.ts';
 import { planLists } from './notification-plan.ts';
 
 /** Raised whenever a rule changes. */
@@ -57,7 +58,7 @@ const timestamp = {
 export const alarmEventJsonSchema = () => {
   const { $schema, properties = {}, required = [], ...rest } = z.toJSONSchema(alarmEvent);
   const details = z.looseObject({ properties: z.looseObject({}) }).parse(properties.details);
-  const tenant = z.looseObject({}).parse(properties.tenant_id);
+  const [tenant, eventId] = [properties.tenant_id, properties.event_id].map((rule) => z.looseObject({}).parse(rule));
   return {
     $schema,
     $id: `urn:monitoring-notifications:alarm-event:${SCHEMA_VERSION}`,
@@ -68,6 +69,7 @@ export const alarmEventJsonSchema = () => {
     ...rest,
     properties: {
       ...properties,
+      event_id: { ...eventId, not: { pattern: NOTICE_EVENT_ID.source } },
       tenant_id: { ...tenant, not: { const: HEARTBEAT_TENANT } },
       details: { ...details, properties: { ...details.properties, timestamp } },
       notification_plan: plan,

@@ -11,6 +11,12 @@ export const noticeKinds = ['failing', 'undelivered', 'unreached', 'shadow', 'li
 /** The kind of a notice. */
 export type NoticeKind = (typeof noticeKinds)[number];
 
+/**
+ * The end of the event ID of a notice. No producer's event can have such an ID: the record of the event would prevent the
+ * delivery of the notice.
+ */
+export const NOTICE_EVENT_ID = new RegExp(`:\\d+:(${noticeKinds.join('|')})$`);
+
 /** The text of a notice, the same for email and for the operators' topic. */
 export const noticeContent = z.object({
   kind: z.enum(noticeKinds),

@@ -1,5 +1,6 @@
-import { decodeTime, encodeTime, ulid } from 'ulid';
+import { decodeTime, encodeTime } from 'ulid';
 import type { AuditRecord, StoredAudit } from '../contracts/audit.ts';
+import { ulid } from './ulid.ts';
 
 const PREFIX = 'au';
 const TIME_LENGTH = 10;

@@ -39,6 +39,7 @@ export type DeliveryRecord = DeliveryKey & {
   event_id: string;
   entity_id: string;
   alarm_id: string;
+  /** In a summary: the most severe state of its alarms, as far as it was read. */
   state: AlarmState;
   /** Digest of the event, to detect another event with the same ID. */
   content_hash: string;
@@ -62,6 +63,8 @@ export type DeliveryRecord = DeliveryKey & {
   /** Start of the first attempt in this round; 0 if there was none. */
   first_attempt_at_ms: number;
   next_attempt_at_ms: number;
+  /** When the attempt was due that the tenant last requested to be made now. */
+  scheduled_attempt_at_ms?: number | undefined;
   /** When the tenant last requested that the next attempt is made now. */
   retry_requested_at_ms?: number | undefined;
   /** Cause of the last failure in this round, including attempts that do not count. */
@@ -83,7 +86,7 @@ export type DeliveryRecord = DeliveryKey & {
   newer_event_at_ms?: number | undefined;
   /** True if the delivery was cancelled in the shadow mode of its tenant. */
   is_shadow?: boolean | undefined;
-  /** IDs of the event's other notifications, for types that can bounce: the event may then have reached nobody. */
+  /** IDs of the event's other notifications, for types that can bounce and in summarized alerts: the event may later have reached nobody. */
   siblings?: readonly string[] | undefined;
   /** Present if the delivery is a notice of the service. */
   notice?: NoticeKind | undefined;
@@ -214,7 +217,8 @@ export const hasFailed = ({ status, attempts }: DeliveryRecord): boolean => {
  * A failed delivery starts a new round only for a message of exactly that round, such as its redriven dead letter;
  * other messages are duplicates. A pending delivery also accepts messages of earlier rounds, because the record counts
  * the attempts. It starts a new round if its attempt is overdue because the service did not process the message: an
- * outage must use up neither the attempts nor the time of a round.
+ * outage must use up neither the attempts nor the time of a round. An attempt that was requested earlier than scheduled
+ * is overdue by its schedule.
  *
  * @param existing the stored record
  * @param initial the record of a first claim (`claimedRecord`)
@@ -235,7 +239,8 @@ export const evaluateClaim = (existing: DeliveryRecord, initial: DeliveryRecord,
   }
   if (existing.status !== 'pending') return { kind: 'ended', record: existing };
   if (existing.next_attempt_at_ms > nowMs) return { kind: 'not_due', record: existing };
-  const isLate = nowMs - existing.next_attempt_at_ms > MAX_LATE_CLAIM_MS;
+  const scheduledAtMs = Math.max(existing.next_attempt_at_ms, existing.scheduled_attempt_at_ms ?? 0);
+  const isLate = nowMs - scheduledAtMs > MAX_LATE_CLAIM_MS;
   // Without an attempt, only the time of a round can be used up.
   return isLate && (existing.attempt_count > 0 || isRoundExpired(existing, nowMs))
     ? { kind: 'claimed', record: withNewRound(claimed, existing.round + 1, nowMs) }
@@ -407,6 +412,10 @@ export const isFailing = (
   last_cause === 'destination' &&
   next_attempt_at_ms - round_started_at_ms > REPORT_AFTER_MS * scale;
 
+/** Returns whether the delivery has reached a recipient, and not all emails to those that it has reached have bounced. */
+export const hasReachedRecipient = (record: DeliveryRecord): boolean =>
+  (record.reached_recipient_hashes?.length ?? 0) > 0 && !haveAllBounced(record);
+
 /**
  * Returns whether the alert has not reached the destination and is not about to. A delivery that reached one of several
  * recipients counts as reached, unless the emails to all that it reached have bounced. So does one that ended in shadow
@@ -414,8 +423,7 @@ export const isFailing = (
  */
 export const isUnreached = (record: DeliveryRecord, scale: number): boolean => {
   if (record.status === 'bounced' || mustBecomeBounced(record)) return true;
-  if (record.reached_recipient_hashes?.length && !haveAllBounced(record)) return false;
-  if (record.status === 'summarized') return false;
+  if (hasReachedRecipient(record) || record.status === 'summarized') return false;
   const isCancelled = record.status === 'cancelled' && !isShadow(record);
   return record.status === 'failed' || isCancelled || isFailing(record, scale);
 };

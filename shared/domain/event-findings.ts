@@ -1,5 +1,6 @@
 import { alarmEvent, brokenEventRules, HEARTBEAT_TENANT, tenantId } from '../contracts/alarm-event.ts';
 import { isJsonObject } from '../contracts/json.ts';
+import { NOTICE_EVENT_ID } from '../contracts/notice.ts';
 import { checkPlan } from '../contracts/notification-plan.ts';
 import { readTrace } from '../contracts/trace.ts';
 import { readEventTime } from './event-time.ts';
@@ -43,7 +44,9 @@ export const checkEvent = (value: unknown, acceptedAtMs: number, canBeHeartbeat 
   const errors = brokenEventRules(value);
   if (!isJsonObject(value)) return { errors, warnings: [] };
   if (value.tenant_id === HEARTBEAT_TENANT && !canBeHeartbeat) errors.push('tenant_id must not be the reserved one');
-  const { details, notification_plan: plan } = value;
+  const { event_id: eventId, details, notification_plan: plan } = value;
+  if (typeof eventId === 'string' && NOTICE_EVENT_ID.test(eventId))
+    errors.push('event_id must not be that of a notice');
   const planFindings = checkPlan(plan, isJsonObject(details) ? details.state : undefined);
   return {
     errors: [...errors, ...planFindings.errors],

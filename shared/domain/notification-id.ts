@@ -1,6 +1,4 @@
-import { monotonicFactory } from 'ulid';
-
-const ulid = monotonicFactory();
+import { monotonicUlid } from './ulid.ts';
 
 /** The ID of the default notification, which every tenant has (docs/api.md#default-notification). */
 export const DEFAULT_NOTIFICATION_ID = 'ntTechnicalContactsEmail';
@@ -15,7 +13,7 @@ export const OPERATORS_NOTIFICATION_ID = 'ntOperators';
  * Returns a new ID: `nt` and a ULID, so IDs sort by creation. ULIDs start with a digit, so the ID of the default
  * notification sorts last.
  */
-export const newNotificationId = (): string => `nt${ulid()}`;
+export const newNotificationId = (): string => `nt${monotonicUlid()}`;
 
 /** Returns whether a notification can have this ID. Other IDs could contain a `#` and so name another partition. */
 export const isNotificationId = (id: string): boolean => id === DEFAULT_NOTIFICATION_ID || isStoredNotificationId(id);

@@ -31,6 +31,7 @@ const unicodeEscaped = (text: string, characters: RegExp): string =>
 /** Returns a text as a receiver may repeat it: as it is, or encoded in JSON, a URL or HTML. */
 const encodingsOf = (text: string): string[] => {
   const [json, url] = [JSON.stringify(text).slice(1, -1), encodeURIComponent(text.toWellFormed())];
+  const form = url.replaceAll('%20', '+');
   const html = escapeHtml(text);
   return [
     text,
@@ -40,7 +41,10 @@ const encodingsOf = (text: string): string[] => {
     unicodeEscaped(json, /[<>&]/g),
     unicodeEscaped(text.replaceAll('\\', '\\\\'), /[<>&"'+`]/g),
     url,
-    url.replaceAll('%20', '+'),
+    form,
+    // A URL or form in a URL.
+    encodeURIComponent(url),
+    encodeURIComponent(form),
     html,
     // Go; Python; PHP.
     html.replaceAll('&quot;', '&#34;'),
@@ -58,13 +62,24 @@ const masking = (secrets: readonly string[]): ((text: string) => string) => {
   return (text) => text.replace(pattern, '***');
 };
 
+/** Line breaks, also as JSON escapes them, with the indentation of the next line. */
+const LINE_BREAKS = /(?:[\r\n]|\\[rn])[ \t]*/g;
+
+const joinLines = (text: string): string => text.replace(LINE_BREAKS, '');
+
+/** Masks secrets, also those that are broken into lines, as Base64 is: then the text loses its line breaks. */
+const maskLines = (text: string, mask: (text: string) => string): string => {
+  const [masked, joined] = [mask(text), mask(joinLines(text))];
+  return joined.length < joinLines(masked).length ? joined : masked;
+};
+
 /**
  * Returns the first 256 printable characters of a response body on one line, without secrets that the receiver
  * repeats, or undefined if there are none.
  */
 export const responseText = (body: string, secrets: readonly string[]): string | undefined => {
   const mask = masking(secrets);
-  const source = mask(body.slice(0, MAX_SOURCE_LENGTH));
+  const source = maskLines(body.slice(0, MAX_SOURCE_LENGTH), mask);
   const complete = body.length > MAX_SOURCE_LENGTH ? source.slice(0, -UNSAFE_END_LENGTH) : source;
   // Removing invisible characters can join the parts of a secret. In UTF-16, every second one is NUL.
   const text = mask(plainLine(complete.replace(/[^\P{Cc}\s]+/gu, '')));

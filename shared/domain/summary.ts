@@ -1,8 +1,8 @@
-import type { SummarySettings } from '../contracts/account.ts';
 import type { AlarmEvent, AlarmState } from '../contracts/alarm-event.ts';
 import { plainNameOf, truncate } from './alert-text.ts';
 import { eventHash, type NotificationOfTenant, sortableTime } from './delivery-key.ts';
 import type { Notice } from './delivery-message.ts';
+import type { DeliveryRecord } from './delivery-record.ts';
 import { changedAtMs, readEventTime } from './event-time.ts';
 import { incidentKey } from './incident.ts';
 
@@ -63,7 +63,7 @@ export const summaryId = (
 /** The alarm ID of summaries. */
 const SUMMARY_ALARM_ID = 'summary';
 
-/** Returns the event of a summary. Its state is that of other notices: the states of its alarms are in its text. */
+/** Returns the event of a summary, with the state of other notices: that of its alarms is in its record. */
 const summaryEvent = (notification: NotificationOfTenant, eventId: string): AlarmEvent => ({
   event_id: eventId,
   tenant_id: notification.tenant,
@@ -86,14 +86,9 @@ export const summaryNotice = (notification: NotificationOfTenant, window: Summar
   },
 });
 
-/** Returns after how many alerts of a window the others are summarized, 0 if alerts of the type are not. */
-export const summarizedAfter = (
-  settingName: 'email_after' | 'sms_after' | null,
-  settings: SummarySettings | undefined,
-): number => (settingName && settings?.[settingName]) || 0;
-
-/** Maximum length of the name of an alarm, in code points, so that an item has less than 1 KB. */
+/** Maximum lengths of the name of an alarm, with and without its entity, in code points: an item has less than 1 KB. */
 const MAX_NAME_LENGTH = 120;
+const MAX_ALARM_LENGTH = 60;
 
 /** An alert that is listed in a summary. */
 export type SummarizedAlert = {
@@ -117,10 +112,11 @@ const INCIDENT_LENGTH = 16;
 /** Returns an alert as its summary lists it. @param acceptedAtMs that of the record, which duplicates do not change */
 export const summarizedAlert = (event: AlarmEvent, acceptedAtMs: number): SummarizedAlert => {
   const atMs = changedAtMs(readEventTime(event, acceptedAtMs).time);
-  const name = `${plainNameOf(event.entity) ?? '?'}: ${plainNameOf(event.alarm) ?? '?'}`;
+  const alarm = `: ${truncate(plainNameOf(event.alarm) ?? '?', MAX_ALARM_LENGTH)}`;
+  const entity = truncate(plainNameOf(event.entity) ?? '?', MAX_NAME_LENGTH - [...alarm].length);
   return {
     incident: incidentKey(event).slice(0, INCIDENT_LENGTH),
-    name: truncate(name, MAX_NAME_LENGTH),
+    name: entity + alarm,
     state: event.details.state,
     atMs,
     sortKey: `${sortableTime(atMs)}-${sortableTime(acceptedAtMs)}#${eventHash(event)}`,
@@ -190,3 +186,10 @@ export const summaryOf = (alerts: Iterable<SummarizedAlert>, unevaluated: number
     alarms: [CRITICAL, WARNING, OK].flatMap((alarms) => alarms.slice(0, MAX_LISTED_ALARMS)),
   };
 };
+
+/** Returns the record of a summary with the number of its alerts and the most severe state of its alarms. */
+export const withSummaryOf = (record: DeliveryRecord, { count, alarmCounts }: Summary): DeliveryRecord => ({
+  ...record,
+  summarized_count: count,
+  state: statesBySeverity.find((state) => alarmCounts[state] > 0) ?? record.state,
+});

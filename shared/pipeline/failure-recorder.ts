@@ -1,4 +1,5 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { lru } from 'tiny-lru';
 import { type AddedFailures, createFailureWriter } from '../adapters/deliveries/notification-failures.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { count } from '../adapters/metrics.ts';
@@ -12,6 +13,9 @@ const MAX_WRITE_MS = 1_000;
 
 /** After a failed write, nothing is written for the tenant for this time: all writes share the SDK's retries. */
 const PAUSE_MS = 10_000;
+
+/** The maximum number of paused tenants in the cache of an execution environment. */
+const CACHE_SIZE = 1_000;
 
 /** A delivery that has not arrived. */
 export type FailedDelivery = {
@@ -47,7 +51,7 @@ const sumOf = (deliveries: readonly FailedDelivery[]): AddedFailures | undefined
  */
 export const createFailureRecorder = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
   const write = createFailureWriter(client, table);
-  const pausedUntilMs = new Map<string, number>();
+  const pausedUntilMs = lru<number>(CACHE_SIZE);
   return async (deliveries: readonly FailedDelivery[]): Promise<void> => {
     const byNotification = Map.groupBy(deliveries, ({ record }) => record.pk);
     const writes = [...byNotification].map(async ([pk, group]) => {

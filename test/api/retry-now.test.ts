@@ -42,15 +42,17 @@ const setUp = async (deliveries: Parameters<typeof createRetryNow>[0]['deliverie
       await writeRecords(client, 'deliveries', [waiting]);
       return async () => (await stored.read(waiting))?.next_attempt_at_ms;
     },
+    records: async () => (await stored.listPage(notification, { limit: 100 })).records,
     retry: (marker?: string, timeLeft = () => 30_000, key = { tenant, id }) => retryNow(key, marker, timeLeft, record),
   };
 };
 
 it('a retry now makes each waiting delivery due, once per hour, with one audit entry', async () => {
-  const { wait, retry, advance, record } = await setUp();
+  const { wait, retry, advance, record, records } = await setUp();
   const dueTimes = await Promise.all(Array.from({ length: 9 }, () => wait()));
   expect(await retry()).toEqual({ count: 9, next_marker: null });
   expect(new Set(await Promise.all(dueTimes.map((dueTime) => dueTime())))).toEqual(new Set([NOW]));
+  for (const changed of await records()) expect(changed.scheduled_attempt_at_ms).toBe(NOW + 4 * HOUR_MS);
   expect(record).toHaveBeenCalledTimes(1);
   await wait({ retry_requested_at_ms: NOW });
   advance(HOUR_MS - 1);
@@ -87,11 +89,12 @@ it('a retry now does not change a delivery that is claimed after it was read', a
 });
 
 it('a retry now counts a write that the SDK repeated because its response was lost', async () => {
-  const { wait, retry } = await setUp(
+  const { wait, retry, records } = await setUp(
     createDeliveryRepository(withLostResponse(connect(), 'UpdateItemCommand'), 'deliveries'),
   );
   await wait();
   expect(await retry()).toEqual({ count: 1, next_marker: null });
+  expect(await records()).toMatchObject([{ scheduled_attempt_at_ms: NOW + 4 * HOUR_MS }]);
 });
 
 it('a retry now that runs out of time or fails continues with its marker', async () => {

@@ -16,6 +16,7 @@ const SUBJECTS: readonly (readonly [NoticeKind, RegExp])[] = [
   ['failing', /(is failing|was reported as spam)$/],
   ['undelivered', /was not delivered$/],
   ['shadow', /shadow mode$/],
+  ['limit', /alerts are summarized$/],
   ['unreached', / Escalated: |(could be reached|could not be reached|that do not exist|reached nobody today)$/],
 ];
 
@@ -35,14 +36,21 @@ const TYPES: ReadonlyMap<string, NotificationTypeId> = new Map([
   [OPERATORS_NOTIFICATION_ID, 'managed'],
 ]);
 
-/** Returns what a notice is about, as in its event ID: a notification, an alarm and state, or a summary. */
-const aboutOf = (notice: NoticeMessage, planned: readonly PlannedDelivery[]): string => {
+/** Returns what a notice is about, as in its event ID: a notification, a limit, an alarm and state, or a summary. */
+const aboutOf = (notice: NoticeMessage, tenant: string, planned: readonly PlannedDelivery[]): string => {
+  if (kindOf(notice) === 'limit') return /limit (\w+) of this day/.exec(notice.text)?.[1] ?? '';
   if (kindOf(notice) !== 'unreached') return fact(notice, 'ID') ?? '';
   // Both are in the headline of the alert.
   if (notice.subject.endsWith('reached nobody today')) return `summary-${/\[([A-Z]+)\]/.exec(notice.text)?.[1]}`;
-  const number = Number(/#(\d+)#/.exec(notice.text)?.[1]);
-  const delivery = planned.find(({ event }) => event.number === number);
-  if (!delivery) throw new Error(`A notice is about the unknown event ${number}.`);
+  const number = /#(\d+)#/.exec(notice.text)?.[1];
+  // The escalation of an alert in a cancelled summary has only IDs.
+  const [, state, alarm] = /\[([A-Z]+)\] en: (al\d+)/.exec(notice.text) ?? [];
+  const delivery = planned.find(({ event }) =>
+    number === undefined
+      ? event.tenant_id === tenant && event.alarm.id === alarm && event.details.state === state
+      : event.number === Number(number),
+  );
+  if (!delivery) throw new Error(`A notice is about an unknown event: ${notice.subject}`);
   const [, about = ''] = unreachedNoticeId(delivery.event, 0).split(':');
   return about;
 };
@@ -75,7 +83,7 @@ const arrivalsByKey = (
     const target = targetByKey.get(recipient);
     const notificationId = notice.notificationId ?? target?.id ?? '';
     const tenant = notificationId === OPERATORS_NOTIFICATION_ID ? recipient : (target?.tenant ?? '');
-    const key = noticeKey(notificationId, tenant, kindOf(notice), aboutOf(notice, planned));
+    const key = noticeKey(notificationId, tenant, kindOf(notice), aboutOf(notice, tenant, planned));
     return [{ key, atMs: Date.parse(message.sent_at) }];
   });
   const groups = Map.groupBy(arrivals, ({ key }) => key);

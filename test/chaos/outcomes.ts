@@ -91,19 +91,26 @@ const newRow = (name: string): ChaosRow => ({
   evidence: [],
 });
 
-/** Returns the summaries of its notification that list an alert and have been delivered, cancelled or dead-lettered. */
+/** Returns the summaries of its notification that list an alert and have been sent, cancelled or dead-lettered. */
 const summariesListing = (
   type: NotificationTypeId,
   record: DeliveryRecord,
-  { records, listed, isDeadLettered }: ChaosObservations,
+  { records, listed, isDeadLettered, unrecorded }: ChaosObservations,
 ): DeliveryRecord[] => {
-  const { tenant: tenant_id } = parseDeliveryPartition(record.pk);
+  const { tenant: tenant_id, notificationId } = parseDeliveryPartition(record.pk);
+  const isUnrecorded = ({ event_id }: DeliveryRecord): boolean => {
+    const id = deliveryId({ tenant_id, event_id }, notificationId);
+    return unrecorded.some((line) => line.includes(id));
+  };
   return [...records.values()].filter(
     (summary) =>
       summary.pk === record.pk &&
       summary.notice === 'summary' &&
       listed.has(listedKey({ tenant_id, event_id: summary.event_id }, record)) &&
-      (summary.status === 'delivered' || summary.status === 'cancelled' || isDeadLettered(type, summary)),
+      (summary.status === 'delivered' ||
+        summary.status === 'cancelled' ||
+        isDeadLettered(type, summary) ||
+        isUnrecorded(summary)),
   );
 };
 

@@ -8,8 +8,16 @@ import { measureStorm } from './storm.ts';
 const [events = 50_000, seconds = 300, windowMinutes = 5] = process.argv.slice(2).map(Number);
 const { table } = new Console(process.stdout);
 
-const { alone, besideStorm, alerts, ...result } = await measureStorm(events, seconds, windowMinutes);
-table({ 'quiet tenant, alone (ms)': alone, 'beside the storm (ms)': besideStorm });
+const { alone, besideStorm, alerts, requestsPerAlert, ...result } = await measureStorm(events, seconds, windowMinutes);
+table({
+  'webhooks, alone (ms)': alone.webhook,
+  'webhooks, beside the storm': besideStorm.webhook,
+  'emails, alone': alone.email,
+  'emails, beside the storm': besideStorm.email,
+});
 table({ ...result, alerts: events * 2, ...alerts });
+table(requestsPerAlert);
 const { delivered = 0, summarized = 0 } = alerts;
-if (delivered + summarized !== events * 2) process.exitCode = 1;
+const { deadLetters, failedInvocations, emails, maxEmails, sms, maxSms } = result;
+const isComplete = delivered + summarized === events * 2 && deadLetters === 0 && failedInvocations === 0;
+if (!isComplete || emails > maxEmails || sms > maxSms) process.exitCode = 1;

@@ -1,50 +1,90 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { paginateScan } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { PRICES } from '../../bin/cost/prices.ts';
-import { startLocalStack } from '../../bin/local/stack.ts';
+import { billOf, sum, total, type Units } from '../../bin/cost/units.ts';
+import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
 import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
+import { meter } from '../bench/support/meter.ts';
 import { connectApi } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
-import { percentile } from '../support/percentile.ts';
 import { connectPipeline } from '../support/pipeline.ts';
 import { addressesOf } from '../support/running-stack.ts';
-import { payload, type Received, startSink } from '../support/sink.ts';
+import { startSink } from '../support/sink.ts';
 import { until } from '../support/until.ts';
-
-/** Latencies from the send of an event to its arrival, in ms. */
-export type Latencies = { p50: number; p99: number };
+import { type QuietLatencies, quietTenant } from './quiet-tenant.ts';
 
 /** What a storm of alerts of one tenant caused. */
 export type StormResult = {
   /** Those of a quiet tenant, alone and beside the storm. */
-  alone: Latencies;
-  besideStorm: Latencies;
-  /** How long sending the events of the storm took, and then how long until the last message, with steps of 2 s. */
+  alone: QuietLatencies;
+  besideStorm: QuietLatencies;
+  /** How long sending the events of the storm took. */
   sendMs: number;
+  /** How long after the end of its window the last summary was sent, with steps of 2 s. */
   lastSummaryMs: number;
   /** The alerts of the storm by status, without its summaries. */
   alerts: Readonly<Record<string, number>>;
   emails: number;
   sms: number;
+  /** The maximum number of messages: the first alerts of each window, and its summary, by each notification. */
+  maxEmails: number;
+  maxSms: number;
   /** The price of these messages, and that of one message for each alert, in dollars. */
   dollars: number;
   dollarsWithoutSummaries: number;
+  /** What the DynamoDB and SQS requests of the senders cost for a million alerts, in dollars. */
+  requestDollarsPerMillion: number;
+  /** The requests of the senders for each alert, by action, with those of the quiet tenant. */
+  requestsPerAlert: Readonly<Record<string, number>>;
+  /** In bytes of JSON. */
+  largestItem: number;
+  deadLetters: number;
+  failedInvocations: number;
+  /** How long the thread of the local AWS was busy at a time, in ms: it delays all tenants here, but none on AWS. */
+  busyP99: number;
+  busyMax: number;
 };
 
 const ALARMS = 2_000;
 const EVENTS_PER_SEND = 10;
-const QUIET_INTERVAL_MS = 200;
 const STATES = ['CRITICAL', 'WARNING', 'CRITICAL', 'OK'] as const;
+const SUMMARIES = { email_after: 10, sms_after: 3 };
 
 const storedDelivery = z.object({ status: z.enum(deliveryStatuses), notice: z.optional(z.string()) });
 
+/** Counts the requests that the senders of email and SMS make to DynamoDB and SQS, and their units. */
+const countRequests = (stack: LocalStack) => {
+  const requests = new Map<string, number>();
+  let units: Partial<Units> = {};
+  stack.endpoint.fault = ({ service, action, caller, body }) => {
+    if (/send-(email|sms)/.test(caller) && (service === 'dynamodb' || service === 'sqs')) {
+      requests.set(action, (requests.get(action) ?? 0) + 1);
+      units = sum([units, 1], [meter(action, JSON.parse(body.toString())), 1]);
+    }
+    return undefined;
+  };
+  return { requests, dollars: () => total(billOf(sum([units, 1]))) };
+};
+
+const ADDRESS = 'storm@example.com';
+const PHONE_NUMBER = '+12025550123';
+
+const isStormy = (recipient: string): boolean => recipient === ADDRESS || recipient === PHONE_NUMBER;
+
 /**
  * Measures a storm: `events` alarm events of one tenant within `seconds`, each for an email and an SMS notification,
- * with summaries, beside a quiet tenant with a webhook. Takes until the last summary, at least one window and a minute.
+ * with summaries, beside a quiet tenant with an email and a webhook. Takes until the last summary, at least one window and a minute.
  */
 export const measureStorm = async (events: number, seconds: number, windowMinutes: number): Promise<StormResult> => {
-  const stack = await startLocalStack({ settings: { deadLetterEmail: 'false' } });
+  let failedInvocations = 0;
+  const stack = await startLocalStack({
+    settings: { deadLetterEmail: 'false', emailsPerTenantPerDay: '1000000' },
+    onInvocation: ({ result }) => {
+      if (result === 'error') failedInvocations++;
+    },
+  });
   const running = addressesOf(stack);
   const api = connectApi(running);
   const pipeline = connectPipeline(running, api);
@@ -52,28 +92,12 @@ export const measureStorm = async (events: number, seconds: number, windowMinute
   const sent = { email: 0, sms: 0, lastAtMs: 0 };
   try {
     const [stormy, quiet] = [await api.newClient(), await api.newClient()];
-    await stormy.put('/account', { summaries: { window_minutes: windowMinutes } });
+    await stormy.put('/account', { summaries: { ...SUMMARIES, window_minutes: windowMinutes } });
     const ids = [
-      await stormy.create({ label: 'email', type: 'email', details: { address: 'storm@example.com' } }),
-      await stormy.create({ label: 'sms', type: 'sms', details: { phone_number: '+12025550123' } }),
+      await stormy.create({ label: 'email', type: 'email', details: { address: ADDRESS } }),
+      await stormy.create({ label: 'sms', type: 'sms', details: { phone_number: PHONE_NUMBER } }),
     ];
-    const quietId = await quiet.create({ label: 'quiet', type: 'webhook', details: { url: sink.url } });
-
-    const quietLatencies = async (isOver: () => boolean): Promise<Latencies> => {
-      const sentAtMs = new Map<string, number>();
-      const before = sink.received.length;
-      while (!isOver()) {
-        const event = newAlarmEvent(quiet.tenant, [quietId]);
-        sentAtMs.set(event.event_id, Date.now());
-        await pipeline.sendEvents([event]);
-        await sleep(QUIET_INTERVAL_MS);
-      }
-      const received = (await sink.wait(before + sentAtMs.size)).slice(before);
-      const latenciesMs = received.map(
-        ({ body, atMs }: Received) => atMs - (sentAtMs.get(payload.parse(JSON.parse(body)).event_id) ?? atMs),
-      );
-      return { p50: percentile(latenciesMs, 0.5), p99: percentile(latenciesMs, 0.99) };
-    };
+    const quietLatencies = await quietTenant(quiet, pipeline, stack.inbox, sink);
 
     const sendStorm = async (): Promise<number> => {
       const startMs = Date.now();
@@ -93,7 +117,7 @@ export const measureStorm = async (events: number, seconds: number, windowMinute
 
     /** Counts the messages in the inbox and removes them, because it keeps the newest 10,000. */
     const collect = async (): Promise<void> => {
-      const messages = (await pipeline.inbox()).filter(({ kind }) => kind === 'email' || kind === 'sms');
+      const messages = stack.inbox.list().filter((message) => 'to' in message && [message.to].flat().some(isStormy));
       await fetch(`${stack.ready.inbox_url}/`, { method: 'DELETE' });
       for (const { kind } of messages) sent[kind === 'email' ? 'email' : 'sms'] += 1;
       if (messages.length > 0) sent.lastAtMs = Date.now();
@@ -105,20 +129,26 @@ export const measureStorm = async (events: number, seconds: number, windowMinute
     await quietLatencies(() => Date.now() > warmUpEndsMs);
     const alone = await quietLatencies(() => Date.now() > aloneEndsMs);
     let isSent = false;
+    const { requests, dollars: requestDollars } = countRequests(stack);
+    const busy = monitorEventLoopDelay({ resolution: 10 });
+    busy.enable();
+    const startMs = Date.now();
     const [sendMs, besideStorm] = await Promise.all([
       sendStorm().finally(() => {
         isSent = true;
       }),
       quietLatencies(() => isSent),
     ]);
+    busy.disable();
     const sentAtMs = Date.now();
     await until(async () => {
       await collect();
-      return [...stack.queues.values()].every(({ messages }) => messages.length === 0);
+      return [...stack.queues].every(([name, { messages }]) => name.includes('DeadLetters') || messages.length === 0);
     }, 2_000);
     await collect();
 
     const alerts: Record<string, number> = {};
+    let largestItem = 0;
     const table = { TableName: api.table('Deliveries'), FilterExpression: 'contains(pk, :tenant)' };
     const values = { ':tenant': stormy.tenant };
     for await (const { Items = [] } of paginateScan(
@@ -126,20 +156,34 @@ export const measureStorm = async (events: number, seconds: number, windowMinute
       { ...table, ExpressionAttributeValues: values },
     )) {
       for (const item of Items) {
+        largestItem = Math.max(largestItem, JSON.stringify(item).length);
         const { data } = storedDelivery.safeParse(item);
         if (data && data.notice === undefined) alerts[data.status] = (alerts[data.status] ?? 0) + 1;
       }
     }
+    const windowOf = (atMs: number) => Math.floor(atMs / (windowMinutes * 60_000));
+    const windows = windowOf(sentAtMs) - windowOf(startMs) + 1;
     return {
       alone,
       besideStorm,
       sendMs,
-      lastSummaryMs: Math.max(0, sent.lastAtMs - sentAtMs),
+      lastSummaryMs: sent.lastAtMs - (windowOf(sentAtMs) + 1) * windowMinutes * 60_000,
       alerts,
       emails: sent.email,
       sms: sent.sms,
+      maxEmails: windows * (SUMMARIES.email_after + 1),
+      maxSms: windows * (SUMMARIES.sms_after + 1),
       dollars: sent.email * PRICES.email + sent.sms * PRICES.sms,
       dollarsWithoutSummaries: events * (PRICES.email + PRICES.sms),
+      requestDollarsPerMillion: (requestDollars() / (2 * events)) * 1e6,
+      requestsPerAlert: Object.fromEntries([...requests].map(([action, count]) => [action, count / (2 * events)])),
+      largestItem,
+      deadLetters: [...stack.queues]
+        .filter(([name]) => name.includes('DeadLetters'))
+        .reduce((count, [, { messages }]) => count + messages.length, 0),
+      failedInvocations,
+      busyP99: Math.round(busy.percentile(99) / 1e6),
+      busyMax: Math.round(busy.max / 1e6),
     };
   } finally {
     sink.close();

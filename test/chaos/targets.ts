@@ -40,12 +40,16 @@ const uniqueDestination = (
   }
 };
 
-/** The summaries of every second tenant: few alerts go out at once, and windows are short. */
-const SUMMARIES = { email_after: 2, sms_after: 1, window_minutes: 1 };
+/** The summaries of every second tenant: few alerts go out at once, in windows of one to five minutes. */
+const summariesOf = (index: number) =>
+  index % 2 === 1 ? { summaries: { email_after: 2, sms_after: 1, window_minutes: 1 + (index % 5) } } : {};
+
+/** The limits of every fourth tenant, which reaches them, so that its alerts are summarized every hour. */
+const DAILY_LIMITS = { emailsPerTenantPerDay: 20, smsPerTenantPerDay: 5 };
 
 /**
- * Creates tenants with a notification of each type, and an SMS as fallback notification. Every second tenant has
- * summaries.
+ * Creates tenants with a notification of each type, and an SMS as fallback notification. Some tenants have
+ * summaries or reach their daily limits.
  *
  * @returns the notifications by tenant, and the fallback notifications
  */
@@ -62,14 +66,17 @@ export const createTargets = async (
     const key = fallbackNumber(index);
     const fallback = await owner.create({ label: key, type: 'sms', details: { phone_number: key } });
     fallbacks.push({ id: fallback, tenant, type: 'sms', key, owner });
-    await createAccountRepository(documents, table('Accounts')).update(
+    const accounts = createAccountRepository(documents, table('Accounts'));
+    const audit = auditIn(table('Audits'));
+    if (index % 4 === 0) await accounts.changeLimits(tenant, DAILY_LIMITS, audit);
+    await accounts.update(
       tenant,
       {
         technical_contacts: [contactAddress(index)],
         escalation_notifications: [fallback],
-        ...(index % 2 === 1 && { summaries: SUMMARIES }),
+        ...summariesOf(index),
       },
-      auditIn(table('Audits')),
+      audit,
     );
     const ofTenant = await Promise.all(
       notificationTypeIds.map(async (type): Promise<ChaosTarget> => {

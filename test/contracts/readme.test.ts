@@ -59,6 +59,13 @@ it('docs/operations.md has a row for every setting, and no other', () => {
   expect(named.toSorted()).toEqual([...settingNames, 'stage', 'stackName', 'account', 'region'].toSorted());
 });
 
+it('docs/operations.md names every kind of record that an export of a tenant contains', () => {
+  const kinds = [...read('bin/ops/tenant/export.ts').matchAll(/\bkind: '(\w+)'/g)].flatMap(([, kind = '']) => kind);
+  expect(kinds).toContain('notification');
+  const text = section(read('docs/operations.md'), '## Data of one tenant');
+  expect(kinds.filter((kind) => !text.includes(`\`${kind}\``))).toEqual([]);
+});
+
 it('docs/api.md names every notification type, every error type, and the path of every operation', () => {
   const api = read('docs/api.md');
   for (const name of [...notificationTypeIds, ...Object.keys(errorStatus)]) expect(api).toContain(`\`${name}\``);

@@ -290,6 +290,14 @@ describe('a claim on an existing record', () => {
       expect(evaluate(expired, { now: DUE_AT + HOUR })).toMatchObject({ record: { round: 1, attempt_count: 1 } });
     });
 
+    it('counts from its schedule if the tenant requested it earlier', () => {
+      const requested = { ...tried, next_attempt_at_ms: DUE_AT - 5 * HOUR, scheduled_attempt_at_ms: DUE_AT };
+      expect(evaluate(requested, { now: DUE_AT + HOUR })).toMatchObject({ record: { round: 1, attempt_count: 1 } });
+      expect(evaluate(requested, { now: DUE_AT + HOUR + 1 })).toMatchObject({ record: { round: 2, attempt_count: 0 } });
+      const rescheduled = { ...requested, next_attempt_at_ms: DUE_AT + HOUR };
+      expect(evaluate(rescheduled, { now: DUE_AT + 2 * HOUR })).toMatchObject({ record: { round: 1 } });
+    });
+
     it('starts one new round if it is repeated', () => {
       const now = DUE_AT + 25 * HOUR;
       const first = evaluate(tried, { now });

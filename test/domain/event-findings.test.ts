@@ -1,12 +1,16 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { alarmEventJsonSchema } from '../../shared/contracts/alarm-event-schema.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
+import { noticeKinds } from '../../shared/contracts/notice.ts';
 import { checkEvent, findingFields, readableIds } from '../../shared/domain/event-findings.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
 const LISTS = 'critical_state, warning_state, ok_state';
 const NOT_MS = 'must be a time in epoch milliseconds: a whole number of at least 1000000000000';
 const plan = { id: 'np', ok_state: ['ntO'], warning_state: ['ntW'], critical_state: ['ntC'] };
+const isValid = new Ajv2020({ strict: false }).compile(alarmEventJsonSchema());
 const findings = (changes: object) =>
   checkEvent({ ...alarmEvent({ notification_plan: plan }), ...changes }, EVENT_TIME_MS);
 
@@ -17,6 +21,19 @@ describe('the findings of an event', () => {
 
   it.each([undefined, null, '', 'UNKNOWN', 7, {}])('are none for the previous state %o', (previous_state) => {
     expect(findings({ previous_state })).toEqual({ errors: [], warnings: [] });
+  });
+
+  it.each(noticeKinds)('are an error for the ID of a notice, whose delivery the event would prevent: %s', (kind) => {
+    const errors = ['event_id must not be that of a notice'];
+    const accepts = (event_id: string) => isValid(alarmEvent({ notification_plan: plan, event_id }));
+    for (const event_id of [`acme:nt1-5m:${EVENT_TIME_MS}:${kind}`, `:0:${kind}`]) {
+      expect(findings({ event_id })).toMatchObject({ errors });
+      expect(accepts(event_id)).toBe(false);
+    }
+    for (const event_id of [kind, `acme:${kind}:${EVENT_TIME_MS}:OK`, `acme:al:${kind}`]) {
+      expect(findings({ event_id }).errors).toEqual([]);
+      expect(accepts(event_id)).toBe(true);
+    }
   });
 
   it.each([

@@ -31,10 +31,22 @@ describe('the text of a failed response', () => {
     ['in HTML of Python', 'tok/en+ &quot;1&quot; &amp; &lt;2&gt; &#x27;3&#x27;'],
     ['in HTML of PHP', 'tok/en+ &quot;1&quot; &amp; &lt;2&gt; &#039;3&#039;'],
     ['in UTF-16', Buffer.from(SECRET, 'utf16le').toString()],
+    ['in a URL twice', encodeURIComponent(encodeURIComponent(SECRET))],
+    ['in a form in a URL', encodeURIComponent(encodeURIComponent(SECRET).replaceAll('%20', '+'))],
     ['with invisible characters', [...SECRET].join('\u200b')],
   ])('masks a secret %s', (_, repeated) => {
     expect(responseText(`Wrong: ${repeated}!`, [SECRET])).toBe('Wrong: ***!');
   });
+
+  it.each(['\n', '\r\n', '\\n', '\n\t'])(
+    'masks a Base64 secret that is wrapped with %j, without its lines',
+    (lineBreak) => {
+      const secret = Buffer.from('a secret of four lines '.repeat(10)).toString('base64');
+      const wrapped = secret.replace(/.{76}/g, `$&${lineBreak}`);
+      expect(responseText(`Wrong: ${wrapped}!${lineBreak}`, [secret])).toBe('Wrong: ***!');
+      expect(responseText('Wrong:\nabc', [secret])).toBe('Wrong: abc');
+    },
+  );
 
   it.each([
     ['Bearer abcdef', 'abcdef'],

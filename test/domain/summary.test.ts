@@ -9,7 +9,9 @@ import {
   summaryDueAtMs,
   summaryId,
   summaryOf,
+  withSummaryOf,
 } from '../../shared/domain/summary.ts';
+import { deliveryRecord } from '../support/delivery-records.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
 const alert = (incident: string, state: SummarizedAlert['state'], atMs: number): SummarizedAlert => ({
@@ -76,6 +78,17 @@ describe('a summary', () => {
     expect(alarms).toHaveLength(2 * MAX_LISTED_ALARMS);
   });
 
+  it('gives its record the number of its alerts and the most severe of the newest states', () => {
+    const record = deliveryRecord({ tenant: 'acme', notificationId: 'ntA' }, 'summary', { state: 'WARNING' });
+    const recovered = [alert('a', 'OK', 2), alert('a', 'CRITICAL', 1)];
+    expect(withSummaryOf(record, summaryOf(recovered, 0))).toEqual({ ...record, state: 'OK', summarized_count: 2 });
+    const stateWith = (...others: SummarizedAlert[]) =>
+      withSummaryOf(record, summaryOf([...recovered, ...others], 0)).state;
+    expect(stateWith(alert('b', 'WARNING', 1))).toBe('WARNING');
+    expect(stateWith(alert('b', 'WARNING', 1), alert('c', 'CRITICAL', 1))).toBe('CRITICAL');
+    expect(withSummaryOf(record, summaryOf([], 3)).state).toBe('WARNING');
+  });
+
   it('has the name, the state and the time of an alert', () => {
     const listed = summarizedAlert(alarmEvent(), EVENT_TIME_MS);
     expect(listed).toMatchObject({ name: 'web-1: Disk space', state: 'CRITICAL', atMs: EVENT_TIME_MS });
@@ -95,8 +108,11 @@ describe('a summary', () => {
     expect(name).toBe('web-1: Disk');
   });
 
-  it('shortens names', () => {
-    const { name } = summarizedAlert(alarmEvent({ entity: { id: 'e', label: 'x'.repeat(9_999) } }), 0);
-    expect([...name]).toHaveLength(120);
+  it.each([
+    ['short', 'Disk space', `${'x'.repeat(105)}...: Disk space`],
+    ['long', '😀'.repeat(9_999), `${'x'.repeat(55)}...: ${'😀'.repeat(57)}...`],
+  ])('shortens names, and distinguishes the alarms of an entity: %s', (_, label, expected) => {
+    const entity = { id: 'e', label: 'x'.repeat(10_000) };
+    expect(summarizedAlert(alarmEvent({ entity, alarm: { id: 'al', label } }), 0).name).toBe(expected);
   });
 });

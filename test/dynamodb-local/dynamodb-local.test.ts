@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Comparable, comparable } from './comparable.ts';
@@ -30,7 +31,8 @@ const withoutMessages = ({ status, error, members }: Comparable) => ({
   members: JSON.stringify(members, (name, value) => (name === 'Message' ? undefined : value)),
 });
 
-const isTolerated = (difference: Difference): boolean => toleratedDifferences.some((applies) => applies(difference));
+const isTolerated = (difference: Difference): boolean =>
+  toleratedDifferences.some(({ applies }) => applies(difference));
 
 describe('the DynamoDB of the local stack', () => {
   it('responds to generated sequences of requests like DynamoDB Local', async () => {
@@ -59,4 +61,10 @@ describe('the DynamoDB of the local stack', () => {
     if (isTolerated(difference)) return;
     expect(withoutMessages(difference.local)).toEqual(withoutMessages(difference.dynamoDbLocal));
   });
+});
+
+it('CONTRIBUTING.md lists each tolerated difference', () => {
+  const text = readFileSync('CONTRIBUTING.md', 'utf8');
+  const descriptions = toleratedDifferences.map(({ description }) => description);
+  expect(descriptions.filter((description) => !text.includes(description))).toEqual([]);
 });

@@ -4,6 +4,13 @@ import type { Request } from './generated-requests.ts';
 /** A request and the different responses to it. */
 export type Difference = { request: Request; dynamoDbLocal: Comparable; local: Comparable };
 
+/** A difference that remains, as CONTRIBUTING.md lists it. */
+export type ToleratedDifference = {
+  /** What differs and why, as in CONTRIBUTING.md. */
+  description: string;
+  applies(difference: Difference): boolean;
+};
+
 const isTransaction = ({ action }: Request): boolean => action.startsWith('Transact');
 const isCanceled = ({ error }: Comparable): boolean => error === 'TransactionCanceledException';
 
@@ -28,53 +35,67 @@ const KEY_ERRORS = [
 
 const codes = ({ message }: Comparable): string[] => /\[(.*)\]$/.exec(message ?? '')?.[1]?.split(', ') ?? [];
 
-/**
- * The differences between DynamoDB Local and the local stack that remain, with the reasons, besides the words of
- * messages: dynalite has those of AWS, except for syntax errors.
- */
-export const toleratedDifferences: readonly ((difference: Difference) => boolean)[] = [
-  // DynamoDB Local fails with `InternalFailure`: a defect, such as an update without an expression that returns
-  // attributes.
-  ({ dynamoDbLocal }) => dynamoDbLocal.error === 'InternalFailure',
-  // Of several errors in one request, each reports another one first: AWS documents no order.
-  ({ dynamoDbLocal, local }) =>
-    [dynamoDbLocal, local].every(({ status }) => status === 400) &&
-    ([dynamoDbLocal, local].some(({ error = '' }) => EARLIER_OR_LATER.includes(error)) ||
-      dynamoDbLocal.message === ITEM_TWICE),
-  // DynamoDB Local checks conditions before it rejects an item that occurs twice in a transaction: AWS rejects it
-  // first.
-  ({ dynamoDbLocal, local }) => local.message === ITEM_TWICE && isCanceled(dynamoDbLocal),
-  // DynamoDB Local fails a transaction with `ValidationException` if a stored item does not permit an update: AWS
-  // documents a `ValidationError` reason.
-  ({ request, dynamoDbLocal, local }) =>
-    isTransaction(request) && isCanceled(local) && UPDATE_ERRORS.includes(dynamoDbLocal.message ?? ''),
-  // DynamoDB Local fails a transaction with `ValidationException` if a key has other attributes than the table: AWS
-  // returns a `ValidationError` reason.
-  ({ request, dynamoDbLocal, local }) =>
-    isTransaction(request) && isCanceled(local) && KEY_ERRORS.includes(dynamoDbLocal.message ?? ''),
-  // DynamoDB Local checks the conditions of the other items if a key does not match the table: no write depends on it.
-  ({ dynamoDbLocal, local }) =>
-    isCanceled(dynamoDbLocal) &&
-    isCanceled(local) &&
-    codes(local).every((code) => code === 'None' || code === 'ValidationError') &&
-    codes(dynamoDbLocal).includes('ValidationError'),
-  // DynamoDB Local checks the condition of an update before it rejects a change of the key: AWS documents no order.
-  ({ dynamoDbLocal, local }) =>
-    (dynamoDbLocal.error === 'ConditionalCheckFailedException' && changesKey(local.message)) ||
-    (isCanceled(dynamoDbLocal) && isCanceled(local) && changesKey(JSON.stringify(local.members))),
-  // The local stack returns `LastEvaluatedKey` whenever it reaches `Limit`: AWS permits both; callers must not infer
-  // that more items follow.
-  ({ request, dynamoDbLocal, local }) =>
-    request.action === 'Query' &&
-    request.body.Limit !== undefined &&
-    JSON.stringify(dynamoDbLocal.members) === JSON.stringify({ ...members(local), LastEvaluatedKey: undefined }),
-  // DynamoDB Local rejects an `ExclusiveStartKey` after which the key condition permits no item: the local stack
-  // returns an empty page.
-  ({ dynamoDbLocal }) => dynamoDbLocal.message === 'The provided starting key does not match the range key predicate',
-  // DynamoDB Local does not recognize `1` and `1.0` as the same key in one request: they are the same key.
-  ({ dynamoDbLocal, local }) =>
-    dynamoDbLocal.error === undefined &&
-    /contains duplicates|multiple operations on one item/.test(local.message ?? ''),
+/** The differences between DynamoDB Local and the local stack that remain. */
+export const toleratedDifferences: readonly ToleratedDifference[] = [
+  {
+    description: 'DynamoDB Local fails with `InternalFailure`',
+    applies: ({ dynamoDbLocal }) => dynamoDbLocal.error === 'InternalFailure',
+  },
+  {
+    description: 'of several errors in one request, each reports another one first',
+    applies: ({ dynamoDbLocal, local }) =>
+      [dynamoDbLocal, local].every(({ status }) => status === 400) &&
+      ([dynamoDbLocal, local].some(({ error = '' }) => EARLIER_OR_LATER.includes(error)) ||
+        dynamoDbLocal.message === ITEM_TWICE),
+  },
+  {
+    description: 'DynamoDB Local checks conditions before it rejects an item that occurs twice in a transaction',
+    applies: ({ dynamoDbLocal, local }) => local.message === ITEM_TWICE && isCanceled(dynamoDbLocal),
+  },
+  {
+    description:
+      'DynamoDB Local fails a transaction with `ValidationException` if a stored item does not permit an update',
+    applies: ({ request, dynamoDbLocal, local }) =>
+      isTransaction(request) && isCanceled(local) && UPDATE_ERRORS.includes(dynamoDbLocal.message ?? ''),
+  },
+  {
+    description:
+      'DynamoDB Local fails a transaction with `ValidationException` if a key has other attributes than the table',
+    applies: ({ request, dynamoDbLocal, local }) =>
+      isTransaction(request) && isCanceled(local) && KEY_ERRORS.includes(dynamoDbLocal.message ?? ''),
+  },
+  {
+    description: 'DynamoDB Local checks the conditions of the other items if a key does not match the table',
+    applies: ({ dynamoDbLocal, local }) =>
+      isCanceled(dynamoDbLocal) &&
+      isCanceled(local) &&
+      codes(local).every((code) => code === 'None' || code === 'ValidationError') &&
+      codes(dynamoDbLocal).includes('ValidationError'),
+  },
+  {
+    description: 'DynamoDB Local checks the condition of an update before it rejects a change of the key',
+    applies: ({ dynamoDbLocal, local }) =>
+      (dynamoDbLocal.error === 'ConditionalCheckFailedException' && changesKey(local.message)) ||
+      (isCanceled(dynamoDbLocal) && isCanceled(local) && changesKey(JSON.stringify(local.members))),
+  },
+  {
+    description: 'the local stack returns `LastEvaluatedKey` whenever it reaches `Limit`',
+    applies: ({ request, dynamoDbLocal, local }) =>
+      request.action === 'Query' &&
+      request.body.Limit !== undefined &&
+      JSON.stringify(dynamoDbLocal.members) === JSON.stringify({ ...members(local), LastEvaluatedKey: undefined }),
+  },
+  {
+    description: 'DynamoDB Local rejects an `ExclusiveStartKey` after which the key condition permits no item',
+    applies: ({ dynamoDbLocal }) =>
+      dynamoDbLocal.message === 'The provided starting key does not match the range key predicate',
+  },
+  {
+    description: 'DynamoDB Local does not recognize `1` and `1.0` as the same key in one request',
+    applies: ({ dynamoDbLocal, local }) =>
+      dynamoDbLocal.error === undefined &&
+      /contains duplicates|multiple operations on one item/.test(local.message ?? ''),
+  },
 ];
 
 const changesKey = (text = ''): boolean => text.includes('This attribute is part of the key');

@@ -6,7 +6,7 @@ import { newAlarmEvent, TRACE_ID, traceFields } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';
 import { openSink } from '../support/test-sink.ts';
 import { type Client, documents, isLocal, newClient, table } from './support/api.ts';
-import { deadLetter, deliveries, delivery, sendEvents, sent } from './support/pipeline.ts';
+import { deliveries, delivery, sendEvents, sent } from './support/pipeline.ts';
 
 const { api_key: apiKey } = validDetails.incidentrouter;
 const router = { ...validDetails.incidentrouter, routing_key: 'team' };
@@ -142,25 +142,6 @@ describe.runIf(isLocal)('an alarm event', () => {
     expect(await deliveries(client.tenant, otherId)).toEqual([]);
   });
 
-  it('that is invalid is dead-lettered unchanged with the field and the rule, and the valid events of its batch arrive', async () => {
-    const sink = await openSink();
-    const id = await toWebhook(sink.url);
-    const mark = `invalid-${client.tenant}`;
-    const valid = newAlarmEvent(client.tenant, [id]);
-    const { details: _details, ...withoutDetails } = newAlarmEvent(client.tenant, [id], { mark });
-    const invalid: [body: string, detail: string][] = [
-      [`{not json ${mark}`, 'the event must be JSON'],
-      [JSON.stringify(withoutDetails), 'details is required'],
-    ];
-    await sendEvents([...invalid.map(([body]) => body), valid]);
-    await sink.wait(1);
-    for (const [body, detail] of invalid) {
-      const letter = await deadLetter('AlarmEvents', (text) => text === body);
-      expect(letter.attributes).toMatchObject({ reason: 'malformed', cause: 'producer', detail });
-    }
-    expect(sink.received).toHaveLength(1);
-  });
-
   it('of 890 KiB arrives', async () => {
     const sink = await openSink();
     const id = await toWebhook(sink.url);
@@ -169,34 +150,6 @@ describe.runIf(isLocal)('an alarm event', () => {
     await sendEvents([JSON.stringify({ ...event, alarm: { ...event.alarm, filler } })]);
     const [received] = await sink.wait(1);
     expect(received?.body.length).toBeGreaterThan(889 * 1024);
-  });
-
-  it('sent 20 times is delivered once', async () => {
-    const sink = await openSink();
-    const id = await toWebhook(sink.url);
-    const event = newAlarmEvent(client.tenant, [id]);
-    await sendEvents(Array.from({ length: 20 }, () => event));
-    await sink.wait(1);
-    await delivery(client.tenant, id, 'delivered');
-    const last = newAlarmEvent(client.tenant, [id]);
-    await sendEvents([event, last]);
-    await sink.wait(1, ({ body }) => body.includes(last.event_id));
-    expect(sink.received.filter(({ body }) => body.includes(event.event_id))).toHaveLength(1);
-  });
-
-  it('is retried with the same webhook-id until the receiver accepts it', async () => {
-    const sink = await openSink((response, _request, index) => response.writeHead(index < 2 ? 500 : 200).end());
-    const id = await toWebhook(sink.url);
-    await sendEvents([newAlarmEvent(client.tenant, [id])]);
-    const attempts = await sink.wait(3);
-    expect(new Set(attempts.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-    const record = await delivery(client.tenant, id, 'delivered');
-    expect(record.attempt_count).toBe(3);
-    expect(record.attempts).toMatchObject([
-      { result: 'transient', status: 500 },
-      { result: 'transient', status: 500 },
-      { result: 'delivered', status: 200 },
-    ]);
   });
 
   it('waiting for a retry goes to the current destination of its notification, or is cancelled if that is deleted', async () => {

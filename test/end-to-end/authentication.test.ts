@@ -1,8 +1,6 @@
-import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
-import { tokenHash } from '../../shared/domain/token.ts';
-import { call, documents, newClient, newTenant, table, tokenFor } from './support/api.ts';
+import { call, newClient, newTenant, tokenFor } from './support/api.ts';
 
 const operations = endpointNames.map((name) => {
   const { method, path, permission } = endpoints[name];
@@ -43,21 +41,6 @@ describe('authentication', () => {
         expect(refusedByRole, `${role} ${response.status}`).toBe(!allowed);
       }
     });
-  });
-
-  it('rejects an expired token, and one that was never issued', async () => {
-    const tokens = table('Tokens');
-    const token = await tokenFor(newTenant());
-    const key = { pk: tokenHash(token) };
-    await documents.send(
-      new PutCommand({
-        TableName: tokens,
-        Item: { ...key, id: 'tk', tenant: 't', role: 'admin', label: 'l', created_at_ms: 1, ttl: 2 },
-      }),
-    );
-    expect((await call('GET', '/notifications', { token })).status).toBe(401);
-    await documents.send(new DeleteCommand({ TableName: tokens, Key: key }));
-    expect((await call('GET', '/notifications', { token })).status).toBe(401);
   });
 
   it('returns 404 in the common error format for an unknown path or method', async () => {

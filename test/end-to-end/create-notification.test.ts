@@ -44,32 +44,6 @@ describe('creating a notification', () => {
     }
   });
 
-  it('returns 400 with every invalid field and its rule', async () => {
-    const response = await client.post('/notifications', {
-      label: '',
-      type: 'webhook',
-      details: { url: 'ftp://example.com', empty: '' },
-      metadata: { number: 7 },
-    });
-    expect(response.status).toBe(400);
-    expect(response.headers.get('content-type')).toBe('application/json');
-    expect(response.body).toEqual({
-      type: 'badRequest',
-      code: 400,
-      message: 'The request holds an invalid value.',
-      details: expect.any(String),
-      request_id: expect.any(String),
-    });
-    for (const field of [
-      'label: ',
-      'details.url: must be an HTTP or HTTPS URL',
-      'details.empty: ',
-      'metadata.number: must be a string',
-    ]) {
-      expect(response.text).toContain(field);
-    }
-  });
-
   it.each([
     ['malformed JSON', '{not json'],
     ['invalid UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d])],
@@ -78,13 +52,6 @@ describe('creating a notification', () => {
     const tenant = await newClient();
     expect((await tenant.post('/notifications', body)).body).toMatchObject({ type: 'badRequest', code: 400 });
     expect((await tenant.get('/notifications')).body).toMatchObject({ metadata: { count: 1 } });
-  });
-
-  it('returns 413 above the size limits of the gateway', async () => {
-    for (const size of [7, 11]) {
-      const filler = 'x'.repeat(size * 1024 * 1024);
-      expect((await client.post('/notifications', { ...webhook, filler })).status).toBe(413);
-    }
   });
 
   it('stores the largest allowed notification: 256 entries of 4,096 four-byte characters', async () => {

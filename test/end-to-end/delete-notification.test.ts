@@ -18,10 +18,4 @@ describe('deleting a notification', () => {
     expect((await (await newClient()).delete(`/notifications/${id}`)).status).toBe(404);
     expect((await owner.get(`/notifications/${id}`)).status).toBe(200);
   });
-
-  it('returns 403 for the default notification', async () => {
-    const client = await newClient();
-    expect((await client.delete('/notifications/ntTechnicalContactsEmail')).status).toBe(403);
-    expect((await client.get('/notifications/ntTechnicalContactsEmail')).status).toBe(200);
-  });
 });

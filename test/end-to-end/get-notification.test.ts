@@ -12,16 +12,6 @@ describe('reading a notification', () => {
     expect(response.body).toEqual({ id, ...webhook });
   });
 
-  it('returns the default notification in every account', async () => {
-    const client = await newClient('observer');
-    expect((await client.get('/notifications/ntTechnicalContactsEmail')).body).toEqual({
-      id: 'ntTechnicalContactsEmail',
-      label: 'Email All Technical Contacts',
-      type: 'technicalContactsEmail',
-      details: {},
-    });
-  });
-
   it('returns the same 404 for an unknown ID and for the ID of another tenant', async () => {
     const owner = await newClient();
     const id = await owner.create(webhook);

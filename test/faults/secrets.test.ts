@@ -75,23 +75,31 @@ it('logs, delivery records, audit entries and dead-letter attributes contain no 
   await client.get('/notifications/secret-id?x=secret-query');
 
   const webhookToken = 'secret-webhook-token';
+  const createOnce = (body: unknown) =>
+    harness.call('POST', '/notifications', {
+      token: client.token,
+      body,
+      headers: { 'Idempotency-Key': 'secret-idempotency-key' },
+    });
   const changeAccount = async () => [
     await client.put('/account', { webhook_token: webhookToken, technical_contacts: [contact] }),
     await client.post('/account/rotate-signing-secret'),
     await client.post('/tokens', { label: 'secret-token-label', role: 'creator' }),
     await client.delete('/tokens/secret-id'),
+    await createOnce({ label: 'secret-label', ...destinations[1] }),
     await client.post(`/notifications/${ids[1]}/redeliver`, { event_id: event.event_id, marker: 'secret-marker' }),
   ];
   const changed = await changeAccount();
-  expect(changed.map(({ status }) => status)).toEqual([204, 200, 201, 404, 400]);
+  expect(changed.map(({ status }) => status)).toEqual([204, 200, 201, 404, 201, 400]);
   const issuedToken = String(Object(changed[2]?.body).token);
   const rejected = await client.put('/account', { webhook_token: `${webhookToken} invalid` });
   expect([rejected.status, rejected.text.includes(webhookToken)]).toEqual([400, false]);
   const recover = harness.injectFault(throttled, ({ service }) => service === 'dynamodb');
   const failed = await changeAccount();
   recover();
-  expect(failed.map(({ status }) => status)).toEqual([503, 503, 503, 503, 400]);
+  expect(failed.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503, 400]);
   expect(failed.some(({ text }) => text.includes('secret-'))).toBe(false);
+  expect((await createOnce({ label: 'secret-label', ...destinations[0] })).status).toBe(422);
   expect((await client.get('/account')).text).toContain(webhookToken);
 
   const { token, secrets } = await accounts.webhookCredentials(client.tenant);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { deliveryTotals } from '../../shared/domain/delivery-metrics.ts';
-import { codeBlocks, readDocument } from '../support/documents.ts';
+import { readDocument } from '../support/documents.ts';
 import { propertiesOf, synthesize } from '../support/stack.ts';
 
 /** A metric as text: its namespace, its name and the names of its dimensions. */
@@ -96,8 +96,7 @@ it('the dashboard for Grafana shows the queues for first attempts, and no others
 it('the Prometheus exporter reads only metrics that the stack has, and every count of deliveries', () => {
   const name = z.object({ name: z.string() });
   const job = z.object({ namespace: z.string(), dimensions: z.array(name), metrics: z.array(name) });
-  const [block = ''] = codeBlocks(readDocument('docs/operations.md'), 'yaml');
-  const jobs = z.object({ static: z.array(job) }).parse(parse(block)).static;
+  const jobs = z.object({ static: z.array(job) }).parse(parse(readDocument('docs/yace.yaml'))).static;
   const read = jobs.flatMap(({ namespace, dimensions, metrics }) =>
     metrics.map((metric) =>
       named(

@@ -24,6 +24,42 @@ const sendFailure = (response: ServerResponse, { code, message }: AwsFailure, is
   );
 };
 
+/** Returns the outputs of a stack whose API and queues have this URL. */
+export const stackOutputs = (url: string): Record<string, string> => {
+  const queue = (name: string) => ({
+    queue: `${url}/1/${name}`,
+    deadLetters: `${url}/1/${name}-dead`,
+    ...(name !== 'alarm-events' && { retries: `${url}/1/${name}-retries` }),
+  });
+  return {
+    BaseUrl: url,
+    ManagedTopicArn: 'arn:aws:sns:eu-west-1:111111111111:operators',
+    Settings: JSON.stringify({
+      emailFrom: 'alerts@mail.example.com',
+      smsPerTenantPerDay: 1_000,
+      smsMonthlyBudgetUsd: 1,
+      lambdaConcurrencyQuota: 1_000,
+      deletionProtection: true,
+      logRetentionDays: 30,
+    }),
+    AlarmEventsQueueArn: 'arn:aws:sqs:eu-west-1:111111111111:events',
+    NotificationsTable: 'notifications',
+    AccountsTable: 'accounts',
+    TokensTable: 'tokens',
+    DeliveriesTable: 'deliveries',
+    AuditsTable: 'audits',
+    AuditRetentionDays: '90',
+    SourceMapsBucket: 'maps',
+    Releases: '{}',
+    TenantLimits: JSON.stringify(Object.fromEntries(limitNames.map((name) => [name, 1_000]))),
+    QueueUrls: JSON.stringify(
+      Object.fromEntries(
+        ['alarm-events', ...notificationTypeIds, 'email-events', 'crashed'].map((name) => [name, queue(name)]),
+      ),
+    ),
+  };
+};
+
 /** The responses of the stub by action, or by method and path of a REST API, as JSON or XML. A response that is undefined is a failure of AWS. */
 export type Responses = Readonly<Record<string, (body: string) => object | string | undefined>>;
 
@@ -72,41 +108,10 @@ export const startAwsStub = async (responses: Responses = {}) => {
     response.end(xml('DescribeStacksResponse', xml('DescribeStacksResult', xml('Stacks', stack))));
   });
   const url = origin(await listen(server));
-  const queue = (name: string) => ({
-    queue: `${url}/1/${name}`,
-    deadLetters: `${url}/1/${name}-dead`,
-    ...(name !== 'alarm-events' && { retries: `${url}/1/${name}-retries` }),
-  });
-  /** The outputs of both stacks. */
-  const outputs: Record<string, string> = {
-    BaseUrl: url,
-    ManagedTopicArn: 'arn:aws:sns:eu-west-1:111111111111:operators',
-    Settings: JSON.stringify({
-      emailFrom: 'alerts@mail.example.com',
-      smsPerTenantPerDay: 1_000,
-      smsMonthlyBudgetUsd: 1,
-      lambdaConcurrencyQuota: 1_000,
-      deletionProtection: true,
-      logRetentionDays: 30,
-    }),
-    AlarmEventsQueueArn: 'arn:aws:sqs:eu-west-1:111111111111:events',
-    NotificationsTable: 'notifications',
-    AccountsTable: 'accounts',
-    TokensTable: 'tokens',
-    DeliveriesTable: 'deliveries',
-    AuditsTable: 'audits',
-    AuditRetentionDays: '90',
-    SourceMapsBucket: 'maps',
-    Releases: '{}',
-    TenantLimits: JSON.stringify(Object.fromEntries(limitNames.map((name) => [name, 1_000]))),
-    QueueUrls: JSON.stringify(
-      Object.fromEntries(
-        ['alarm-events', ...notificationTypeIds, 'email-events', 'crashed'].map((name) => [name, queue(name)]),
-      ),
-    ),
-  };
+  const outputs = stackOutputs(url);
   return {
     url,
+    /** The outputs of both stacks. */
     outputs,
     /** Requested actions in order, such as `GetItem`, and regions. While `failure` is set, every request fails with it. */
     stub,

@@ -1,18 +1,25 @@
-import { spawn } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import type * as z from 'zod';
+import * as z from 'zod';
 import { startLocalStackProcess } from '../support/local-stack-process.ts';
 import { useStarted } from '../support/use-started.ts';
 
 const REPOSITORY = new URL('../..', import.meta.url);
 
+/** What the process of the command line receives for each command. */
+export const commandRequest = z.object({
+  args: z.array(z.string()).readonly(),
+  input: z.string(),
+  env: z.record(z.string(), z.string()),
+});
+const commandResult = z.object({ code: z.number(), out: z.string(), err: z.string() });
+
 /** The exit code and output of a command. */
-export type CommandResult = { code: number | null; out: string; err: string };
+type CommandResult = z.infer<typeof commandResult>;
 
 /** Creates a directory for the files of a test. The command line finds only the local stacks announced in it. */
 export const useDirectory = () =>
@@ -21,36 +28,46 @@ export const useDirectory = () =>
     ({ path }) => rmSync(path, { recursive: true, force: true }),
   );
 
-/** Returns an environment without the AWS credentials, local stacks and color settings of the test process. */
-const cleanEnvironment = (directory: string) => ({
-  PATH: process.env.PATH,
-  HOME: directory,
-  TMPDIR: directory,
-  AWS_EC2_METADATA_DISABLED: 'true',
-  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-});
+/** Starts the process that runs the commands of this worker. It ends with the worker. */
+const startProcess = () => {
+  const child = fork(new URL('command-server.ts', import.meta.url), { cwd: REPOSITORY, execArgv: [] });
+  child.unref();
+  child.channel?.unref();
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`The command line ended its process with ${code}.`);
+  });
+  return { child, ended };
+};
+let commands: ReturnType<typeof startProcess> | undefined;
+let previous: Promise<unknown> = Promise.resolve();
+
+const runCommand = async (request: z.infer<typeof commandRequest>): Promise<CommandResult> => {
+  commands ??= startProcess();
+  const { child, ended } = commands;
+  const message = once(child, 'message');
+  child.send(request);
+  const [result] = await Promise.race([message, ended]);
+  return commandResult.parse(result);
+};
 
 /**
- * Returns a function that runs the command line in its own process.
+ * Returns a function that runs the command line in another process, without the AWS credentials, local stacks and color
+ * settings of the test process. Commands run one after another.
  *
  * @param directory where local stacks are announced
  */
 export const commandLine =
   (directory: { path: string }) =>
-  async (
+  (
     command: string | readonly string[],
     { input = '', env = {} }: { input?: string; env?: Record<string, string> } = {},
   ): Promise<CommandResult> => {
     const args = typeof command === 'string' ? command.split(' ') : command;
-    const child = spawn(process.execPath, ['bin/ops.ts', ...args], {
-      cwd: REPOSITORY,
-      env: { ...cleanEnvironment(directory.path), ...env },
-    });
-    child.stdin.end(input);
-    const closed = once(child, 'close');
-    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
-    await closed;
-    return { code: child.exitCode, out, err };
+    const { PATH = '' } = process.env;
+    const clean = { PATH, HOME: directory.path, TMPDIR: directory.path, AWS_EC2_METADATA_DISABLED: 'true' };
+    const result = previous.then(() => runCommand({ args, input, env: { ...clean, ...env } }));
+    previous = result.catch(() => undefined);
+    return result;
   };
 
 /** Returns the names of all commands of a program that can be run, such as `token create`. */

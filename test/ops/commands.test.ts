@@ -64,6 +64,7 @@ const changing: Record<string, string> = {
 const alsoChanging = [
   ['account show --secrets', 'acme'],
   ['account limits', 'acme smsPerTenantPerDay=5'],
+  ['deliveries --retry-now', '--tenant acme'],
 ];
 /** These use no stack; `trace` only reads source maps. */
 const offline = ['event example', 'stack-trace'];

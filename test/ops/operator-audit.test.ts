@@ -1,4 +1,6 @@
+import { marshall } from '@aws-sdk/util-dynamodb';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { deliveryRecord } from '../support/delivery-records.ts';
 import { useStarted } from '../support/use-started.ts';
 import { PRINCIPAL, startAwsStub } from './aws-stub.ts';
 import { commandLine, useDirectory } from './command-line.ts';
@@ -6,11 +8,18 @@ import { commandLine, useDirectory } from './command-line.ts';
 const directory = useDirectory();
 const run = commandLine(directory);
 
+/** The actions that write audit entries. */
+const AUDITED = ['PutItem', 'TransactWriteItems'];
+
 /** The bodies of the writes to DynamoDB and of the other changes, by action, in order. */
 const changes: { action: string; body: string }[] = [];
 const stsFailure =
   '<ErrorResponse><Error><Code>ExpiredToken</Code><Message>The token has expired.</Message></Error></ErrorResponse>';
 let isExpired = false;
+const waiting = deliveryRecord({ tenant: 'acme', notificationId: 'ntA' }, 'event', {
+  status: 'pending',
+  next_attempt_at_ms: Date.UTC(2100, 0, 1),
+});
 const record = (action: string) => (body: string) => {
   changes.push({ action, body });
   return {};
@@ -22,6 +31,9 @@ const aws = useStarted(
       TransactWriteItems: record('TransactWriteItems'),
       PutItem: record('PutItem'),
       PurgeQueue: record('PurgeQueue'),
+      UpdateItem: record('UpdateItem'),
+      // A filter selects deliveries.
+      Query: (body) => (body.includes('FilterExpression') ? { Items: [marshall(waiting)] } : {}),
     }),
   ({ stop }) => stop(),
 );
@@ -39,6 +51,7 @@ const commands = [
   ['account shadow acme on', 'update-account', 'audit#acme'],
   ['account rotate-signing-secret acme', 'rotate-signing-secret', 'audit#acme'],
   ['account recount acme', 'recount-notifications', 'audit#acme'],
+  ['deliveries --tenant acme --notification ntA --status pending --retry-now', 'redeliver', 'audit#acme'],
   ['dead-letters redrive sms', 'redrive-dead-letters', 'operators'],
   ['dead-letters purge sms --yes', 'purge-dead-letters', 'operators'],
   ['tenant delete acme --yes', 'delete-tenant', 'operators'],
@@ -54,7 +67,7 @@ const entriesIn = (body: string): unknown[] => {
 describe('an operator', () => {
   it.each(commands)('who runs %s is recorded by IAM principal', async (command, action, partition) => {
     await ops(command);
-    const entries = changes.filter(({ action: name }) => name !== 'PurgeQueue').flatMap(({ body }) => entriesIn(body));
+    const entries = changes.filter(({ action: name }) => AUDITED.includes(name)).flatMap(({ body }) => entriesIn(body));
     expect(entries).toEqual([
       expect.objectContaining({
         Item: expect.objectContaining({
@@ -69,7 +82,8 @@ describe('an operator', () => {
 
   it('is recorded before what changes no table', async () => {
     await ops('dead-letters purge sms --yes');
-    expect(changes.map(({ action }) => action)).toEqual(['PutItem', 'PurgeQueue']);
+    await ops('deliveries --tenant acme --notification ntA --status pending --retry-now');
+    expect(changes.map(({ action }) => action)).toEqual(['PutItem', 'PurgeQueue', 'PutItem', 'UpdateItem']);
   });
 
   it.each(commands)('whose IAM principal is unknown changes nothing: %s', async (command) => {

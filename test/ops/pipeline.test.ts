@@ -1,6 +1,11 @@
+import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
+import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { deliveryRecord, writeRecords } from '../support/delivery-records.ts';
 import { TRACE_ID, traceFields } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';
 import { startSink } from '../support/sink.ts';
@@ -249,6 +254,37 @@ describe('deliveries', () => {
     expect(found?.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const { out } = await ops('deliveries --tenant acme');
     expect(out).toContain(`${found?.time.slice(0, 19)}Z `);
+  });
+
+  it('retries those that wait now, once an hour', async () => {
+    const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+    const database = DynamoDBDocumentClient.from(
+      new DynamoDBClient({ endpoint: stack.aws_endpoint, region: 'us-east-1', credentials }),
+      documentOptions,
+    );
+    const { TableNames = [] } = await database.send(new ListTablesCommand());
+    const table = TableNames.find((name) => name.includes('Deliveries')) ?? '';
+    const notification = { tenant: 'waiting', notificationId: newNotificationId() };
+    const next_attempt_at_ms = Date.now() + 3_600_000;
+    await writeRecords(database, table, [
+      deliveryRecord(notification, 'waits', { status: 'pending', next_attempt_at_ms }),
+      deliveryRecord(notification, 'delivered'),
+    ]);
+    const retry = `deliveries --tenant waiting --notification ${notification.notificationId} --retry-now`;
+    const retried = z.array(z.looseObject({ event: z.string(), next_attempt: z.string().nullable() }));
+    const dueTimes = (await runJson(retried, retry)).map(({ event: id, next_attempt: due }) => [id, due]);
+    expect(Object.fromEntries(dueTimes)).toEqual({ waits: expect.any(String), delivered: null });
+    const dueAtMs = Date.parse(Object.fromEntries(dueTimes).waits ?? '');
+    expect(dueAtMs).toBeLessThan(next_attempt_at_ms);
+    expect(await ops(retry)).toMatchObject({
+      code: 0,
+      err: expect.stringContaining('Retried within 15 minutes: 0 of 2'),
+    });
+    database.destroy();
+    const audits = z.array(z.looseObject({ action: z.string(), target_id: z.string().nullable() }));
+    expect(await runJson(audits, 'audits waiting')).toEqual([
+      expect.objectContaining({ action: 'redeliver', target_id: notification.notificationId }),
+    ]);
   });
 
   it('shows no deliveries of another tenant or another alarm', async () => {

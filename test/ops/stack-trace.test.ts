@@ -5,13 +5,12 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { type Bundle, bundleFunctions } from '../../lib/bundles.ts';
-import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { limitNames } from '../../shared/contracts/tenant-limits.ts';
 import { newToken } from '../../shared/domain/token.ts';
 import type { FunctionName } from '../../shared/environment.ts';
 import { apiRequest, lambdaContext } from '../support/api-request.ts';
 import { environmentOf } from '../support/function-environment.ts';
 import { respondWith, startHttp } from '../support/servers.ts';
+import { stackOutputs } from './aws-stub.ts';
 import { commandLine, useDirectory } from './command-line.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -165,36 +164,8 @@ describe('ops stack-trace', () => {
       else response.writeHead(404, { 'content-type': 'application/xml' }).end('<Error><Code>NoSuchKey</Code></Error>');
     });
     const outputs = join(directory.path, 'outputs.json');
-    const queue = { queue: 'q', deadLetters: 'd', retries: 'r' };
-    const queues = ['alarm-events', ...notificationTypeIds, 'email-events', 'crashed'].map((name) => [name, queue]);
-    writeFileSync(
-      outputs,
-      JSON.stringify({
-        Prod: {
-          AlarmEventsQueueArn: 'arn:aws:sqs:eu-west-1:111111111111:q',
-          NotificationsTable: 't',
-          AccountsTable: 't',
-          TokensTable: 't',
-          AuditsTable: 't',
-          AuditRetentionDays: '90',
-          BaseUrl: 'https://api.example.com',
-          ManagedTopicArn: 'arn:aws:sns:eu-west-1:111111111111:managed',
-          Settings: JSON.stringify({
-            emailFrom: 'a@example.com',
-            smsPerTenantPerDay: 1,
-            smsMonthlyBudgetUsd: 1,
-            lambdaConcurrencyQuota: 1,
-            deletionProtection: true,
-            logRetentionDays: 30,
-          }),
-          TenantLimits: JSON.stringify(Object.fromEntries(limitNames.map((name) => [name, 1]))),
-          DeliveriesTable: 't',
-          QueueUrls: JSON.stringify(Object.fromEntries(queues)),
-          SourceMapsBucket: 'maps-bucket',
-          Releases: JSON.stringify({ 'get-account': older }),
-        },
-      }),
-    );
+    const changes = { SourceMapsBucket: 'maps-bucket', Releases: JSON.stringify({ 'get-account': older }) };
+    writeFileSync(outputs, JSON.stringify({ Prod: { ...stackOutputs('https://api.example.com'), ...changes } }));
     const env = { AWS_ENDPOINT_URL: server.url().href, AWS_ACCESS_KEY_ID: 'none', AWS_SECRET_ACCESS_KEY: 'none' };
     const traceDeployed = async (input: string, ...options: string[]) =>
       ops(['--json', '--outputs', outputs, 'stack-trace', ...options], { input, env });

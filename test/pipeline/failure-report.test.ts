@@ -17,6 +17,7 @@ import {
   withStatus,
 } from '../../shared/domain/delivery-record.ts';
 import type { FailedDelivery } from '../../shared/pipeline/failure-recorder.ts';
+import type { DeliveryReports } from '../../shared/pipeline/notices/delivery-reports.ts';
 import { settleNotices } from '../../shared/pipeline/notices/settle-notices.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createFailureReport, failureOf } from '../../shared/pipeline/sender/failure-report.ts';
@@ -63,24 +64,25 @@ const setUp = (
   };
   const reported: string[] = [];
   const recorded: FailedDelivery[] = [];
-  const reportFailures = createFailureReport({
-    reports: {
-      reportFailure: async () => {
-        reported.push('failure');
-      },
-      reportLimit: async () => {
-        reported.push('limit');
-      },
-      reportShadow: async () => {
-        reported.push('shadow');
-      },
-      repeatShadow: async (_tenant, sentMs) => {
-        reported.push(`next ${sentMs}`);
-      },
-      escalateUnreached: async (_event, _record, siblings) => {
-        reported.push(`unreached ${siblings?.join()}`);
-      },
+  const reports: DeliveryReports = {
+    reportFailure: async () => {
+      reported.push('failure');
     },
+    reportLimit: async () => {
+      reported.push('limit');
+    },
+    reportShadow: async () => {
+      reported.push('shadow');
+    },
+    repeatShadow: async (_tenant, sentMs) => {
+      reported.push(`next ${sentMs}`);
+    },
+    escalateUnreached: async (_event, _record, siblings) => {
+      reported.push(`unreached ${siblings?.join()}`);
+    },
+  };
+  const reportFailures = createFailureReport({
+    reports,
     recordFailures: async (deliveries) => {
       recorded.push(...deliveries);
     },
@@ -96,7 +98,7 @@ const setUp = (
       timeLeft: () => 30_000,
     },
   );
-  return { job, reported, recorded, reportFailures };
+  return { job, reports, reported, recorded, reportFailures };
 };
 
 const body: Delivery = {
@@ -119,7 +121,7 @@ const records = {
 } satisfies Record<string, DeliveryRecord>;
 
 describe('a delivery that fails', () => {
-  const write = async ({ job }: ReturnType<typeof setUp>, written: DeliveryRecord) => {
+  const write = async ({ job }: Pick<ReturnType<typeof setUp>, 'job'>, written: DeliveryRecord) => {
     await job.writes.claim(initial);
     await job.writes.update(initial, written);
   };
@@ -141,6 +143,21 @@ describe('a delivery that fails', () => {
 
   it('is reported only to the operators in shadow mode', async () => {
     expect(await report({}, 'webhook', records.withheld)).toEqual(['shadow']);
+  });
+
+  it('is reported with the state of the record, which a summary gets from its alarms', async () => {
+    const notice: Delivery['notice'] = { kind: 'summary', subject: '', paragraphs: [], facts: [] };
+    const event = alarmEvent({ details: { state: 'WARNING' } });
+    const { job, reports, reportFailures } = setUp({ kind: 'claimed', record: initial }, { notice, event });
+    const escalate = vi.spyOn(reports, 'escalateUnreached');
+    for (const [written, state] of [
+      [records.failed, 'CRITICAL'],
+      [{ ...records.cancelled, state: 'OK' as const }, 'OK'],
+    ] as const) {
+      await write({ job }, written);
+      await reportFailures([{ job, settled: { outcome: 'dead_lettered' } }]);
+      expect(escalate.mock.lastCall?.[0].details.state).toBe(state);
+    }
   });
 
   it('queues the next notice of shadow mode with each that is sent, also after a crash, but not with duplicates', async () => {

@@ -97,7 +97,20 @@ const setUp = (
     const groups = await Array.fromAsync(failedMessages.list({ tenant: event.tenant_id, notificationId: id }, range));
     return groups.flat();
   };
-  return { job, deliveries, transport, process, attempt, deliver, record, stored, deadLetters, reasons, delayed };
+  return {
+    job,
+    deliveries,
+    transport,
+    process,
+    attempt,
+    settle,
+    deliver,
+    record,
+    stored,
+    deadLetters,
+    reasons,
+    delayed,
+  };
 };
 
 describe('a delivery that fails permanently', () => {
@@ -204,15 +217,22 @@ describe('a summary', () => {
     return setUp(
       'email',
       { result: 'delivered', explanation: '' },
-      { changes: { notice: summaryNotice, ...changes }, summarizedAlerts },
+      {
+        changes: { notice: summaryNotice, event: alarmEvent({ details: { state: 'WARNING' } }), ...changes },
+        summarizedAlerts,
+      },
     );
   };
 
-  it('that the new type of its notification cannot send has the number of its alerts, for the escalation', async () => {
-    const { job, process, record } = setUpSummary(summaryWith(312));
-    const target = { id: job.body.notification_id, type: 'managed' as const, details: {} };
-    expect(await process(Promise.resolve(target))).toEqual({ outcome: 'forwarded' });
+  it.each([
+    ['that is sent', 'email', 'delivered'],
+    ['that the new type of its notification cannot send', 'managed', 'pending'],
+  ] as const)('%s has the number of its alerts and their state, for the escalation', async (_, type, status) => {
+    const { job, process, settle, record } = setUpSummary(summaryWith(312));
+    const result = await process(Promise.resolve({ id: job.body.notification_id, type, details: {} }));
+    if (!('outcome' in result)) await settle(job, result);
     const stored = await record();
+    expect(stored).toMatchObject({ status, state: 'CRITICAL' });
     expect(stored && summaryProblem(stored)).toBe('a summary of 312 alerts could not be delivered');
   });
 

@@ -16,7 +16,7 @@ import { senderDependencies } from '../support/sender-dependencies.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 /*
- * Email senders with clocks of their own, and a queue with the clock of SQS. Workers are killed or slow, requests fail,
+ * Senders with clocks of their own, and a queue with the clock of SQS. Workers are killed or slow, requests fail,
  * and messages are delivered twice; then all messages are processed.
  */
 
@@ -54,11 +54,11 @@ const summarizing: Options = { settings: { email_after: 2, sms_after: 1, window_
 const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
 const overLimit = failed('permanent', 'tenant_limit_exceeded', '', { canBeSummarized: true });
 
-const setUp = (skewsMs: readonly number[], initial: Options = summarizing) => {
-  let options = initial;
+const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
+  let options = summarizing;
   let nowMs = START_MS;
   let messages = 0;
-  let sends = 0;
+  let alertSends = 0;
   const queue = new Map<number, Queued>();
   const notificationId = newNotificationId();
   /** How often each alarm was sent or listed. */
@@ -103,12 +103,12 @@ const setUp = (skewsMs: readonly number[], initial: Options = summarizing) => {
       },
     };
     const dependencies = senderDependencies(database, {
-      type: 'email',
+      type,
       queues,
       clock,
       transport: ({ event, summary }) =>
         request(async () => {
-          if (!summary && ++sends > (options.dailyLimit ?? Number.POSITIVE_INFINITY)) return overLimit;
+          if (!summary && ++alertSends > (options.dailyLimit ?? Number.POSITIVE_INFINITY)) return overLimit;
           const names = summary?.alarms.map(({ name }) => name) ?? [summarizedAlert(event, 0).name];
           for (const name of names) arrivals.set(name, (arrivals.get(name) ?? 0) + 1);
           return delivered;
@@ -146,7 +146,7 @@ const setUp = (skewsMs: readonly number[], initial: Options = summarizing) => {
       const deliver = async () => {
         const isEarly = dueAtMs !== undefined && dueAtMs > clock();
         if (isEarly && (await checkEarly([job])).due.length === 0) return reschedule(job, dueAtMs - clock());
-        const result = await attempt(job, Promise.resolve({ id: notificationId, type: 'email', details: {} }));
+        const result = await attempt(job, Promise.resolve({ id: notificationId, type, details: {} }));
         return 'outcome' in result ? result : settle(job, result);
       };
       const { settled } = await settledJob(job, deliver());
@@ -197,6 +197,8 @@ const setUp = (skewsMs: readonly number[], initial: Options = summarizing) => {
       const body = { notification_id: notificationId, event, accepted_at_ms: nowMs, content_hash: contentHash };
       for (let copy = 0; copy < copies; copy++) enqueue(JSON.stringify(body));
     },
+    /** Returns how many alerts were sent one by one. */
+    sendCount: (): number => alertSends,
     /** Processes all messages, by all senders in turns. */
     drain: async (): Promise<number[]> => {
       for (let turn = 0; queue.size > 0; turn++) {
@@ -255,7 +257,7 @@ describe('an alert is listed in a summary that is sent later', () => {
 describe('alerts of a window', () => {
   const requests = Array.from({ length: 8 }, (_, index) => index + 1);
 
-  it.each(faultKinds)('arrive although any request of their sender is %s', async (kind) => {
+  it.each(faultKinds)('arrive although one of the requests of their sender fails or waits: %s', async (kind) => {
     for (const at of requests) {
       const { alert, process, drain } = setUp([0, 0]);
       alert('a');
@@ -280,16 +282,18 @@ describe('alerts of a window', () => {
     }
   });
 
-  it.each<[string, Options]>([
-    ['change', { settings: { email_after: 1, sms_after: 1, window_minutes: 60 } }],
-    ['are removed', {}],
-  ])('arrive once although the settings %s before it ends', async (_, changed) => {
-    const { alert, process, change, drain } = setUp([0]);
+  it.each<[string, Options, number]>([
+    ['another window', { settings: { email_after: 1, sms_after: 1, window_minutes: 60 } }, 1],
+    ['room for more', { settings: { email_after: 4, sms_after: 1, window_minutes: 1 } }, 2],
+    ['no summaries', {}, 3],
+  ])('arrive once although the account gets %s before it ends', async (_, changed, sentAtOnce) => {
+    const { alert, process, change, drain, sendCount } = setUp([0]);
     for (const label of ['a', 'b', 'c', 'd']) alert(label);
     await process(0);
     change(changed);
     for (const label of ['e', 'f', 'g']) alert(label);
     expect(await drain()).toEqual(Array(7).fill(1));
+    expect(sendCount()).toBe(2 + sentAtOnce);
   });
 });
 
@@ -309,10 +313,11 @@ it('each alert is sent or listed, whatever fails, and once if nothing fails', { 
     sender: fc.integer({ min: 0, max: 1 }),
     fault: fc.option(fc.record({ at: fc.integer({ min: 1, max: 16 }), kind: fc.constantFrom(...faultKinds) })),
   });
+  const type = fc.constantFrom<'email' | 'sms'>('email', 'sms');
   const skew = fc.constantFrom(0, 0, 20_000, -20_000, SKEW_MS, -SKEW_MS);
   await fc.assert(
-    fc.asyncProperty(skew, skew, fc.array(round, { maxLength: 6 }), async (first, second, rounds) => {
-      const { alert, change, process, advance, drain } = setUp([first, second]);
+    fc.asyncProperty(skew, skew, type, fc.array(round, { maxLength: 6 }), async (first, second, chosenType, rounds) => {
+      const { alert, change, process, advance, drain } = setUp([first, second], chosenType);
       for (const [number, { chosen, alerts, copies, advanceMs, sender, fault }] of rounds.entries()) {
         change(chosen);
         for (let index = 0; index < alerts; index++) alert(`${number}-${index}`, { copies });

@@ -16,6 +16,7 @@ import { covers, isOver, type Shadow } from '../../domain/shadow.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import type { Item } from '../dynamodb/items.ts';
 import { FailedConditionsError, retryConflicts, type TransactItem, transact } from '../dynamodb/transactions.ts';
+import { accountKey } from './account-key.ts';
 
 /**
  * The token and signing secrets (`whsec_…`) of a tenant's webhooks. After a rotation, `secrets` also contains the
@@ -53,8 +54,6 @@ const parseAccount = (item: Item) => ({
   limits: storedLimits.parse(Object.fromEntries(Object.entries(item).filter(([name]) => isLimitName(name)))),
 });
 type StoredAccount = ReturnType<typeof parseAccount>;
-
-const accountKey = (tenant: string) => ({ pk: `account#${tenant}` });
 
 /** How long functions cache an account: a change of credentials or limits takes effect within this time. */
 const CACHE_MS = 60_000;

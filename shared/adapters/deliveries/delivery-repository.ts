@@ -251,7 +251,8 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     async requestRetry(record: DeliveryRecord, nowMs: number): Promise<boolean> {
       const { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues } = unchanged(record);
       const { isWritten, existing } = await update(record, {
-        UpdateExpression: 'SET next_attempt_at_ms = :now, retry_requested_at_ms = :now',
+        UpdateExpression:
+          'SET scheduled_attempt_at_ms = next_attempt_at_ms, next_attempt_at_ms = :now, retry_requested_at_ms = :now',
         ConditionExpression: `${ConditionExpression} AND next_attempt_at_ms > :now AND (attribute_not_exists(retry_requested_at_ms) OR retry_requested_at_ms <= :before)`,
         ExpressionAttributeNames,
         ExpressionAttributeValues: {

@@ -48,6 +48,7 @@ const storedRecord = z.object({
   round_started_at_ms: z.number(),
   first_attempt_at_ms: z.number(),
   next_attempt_at_ms: z.number(),
+  scheduled_attempt_at_ms: z.optional(z.number()),
   retry_requested_at_ms: z.optional(z.number()),
   last_cause: z.optional(z.enum(failureCauses)),
   last_reason: knownReason,

@@ -5,10 +5,11 @@ import {
   PutCommand,
   QueryCommand,
 } from '@aws-sdk/lib-dynamodb';
-import { encodeTime, ulid } from 'ulid';
+import { encodeTime } from 'ulid';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
+import { ulid } from '../../domain/ulid.ts';
 import type { ItemKey } from '../dynamodb/batches.ts';
 import { batchWriteItems } from '../dynamodb/batches.ts';
 import { UnprocessedItemsError } from '../dynamodb/errors.ts';

@@ -1,5 +1,4 @@
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
-import { ulid } from 'ulid';
 import * as z from 'zod/mini';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
 import { changedAttributes } from '../../domain/changed-attributes.ts';
@@ -7,6 +6,7 @@ import type { Clock } from '../../domain/clock.ts';
 import { notificationLimitReached, unavailable } from '../../domain/errors.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import { isStoredNotificationId, newNotificationId } from '../../domain/notification-id.ts';
+import { ulid } from '../../domain/ulid.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import { batchWrite } from '../dynamodb/batches.ts';
 import { UnconfirmedChangeError } from '../dynamodb/errors.ts';

@@ -1,11 +1,11 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { ulid } from 'ulid';
 import { MAX_TOKENS } from '../../contracts/token.ts';
 import type { Role } from '../../domain/authorization.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { DAY_MS } from '../../domain/day.ts';
 import { tokenLimitReached } from '../../domain/errors.ts';
 import { newToken, tokenHash } from '../../domain/token.ts';
+import { ulid } from '../../domain/ulid.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import type { TransactItem } from '../dynamodb/transactions.ts';
 import { createTokenLists, type TokenEntry } from './token-list.ts';

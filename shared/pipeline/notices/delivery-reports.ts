@@ -13,11 +13,18 @@ import type { Clock } from '../../domain/clock.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { type DeliveryRecord, isUnreached, originOf } from '../../domain/delivery-record.ts';
 import { createGatherer } from '../../domain/gather.ts';
+import { incidentKey } from '../../domain/incident.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { createEscalation, type EscalationEnvironment } from './escalation.ts';
 import { limitNotice } from './limit-notice.ts';
 import { createNoticeQueue } from './notice-queue.ts';
-import { type EmailReport, failingNotice, notificationNoticeId, undeliveredNotice } from './notification-notice.ts';
+import {
+  type EmailReport,
+  eventOfRecord,
+  failingNotice,
+  notificationNoticeId,
+  undeliveredNotice,
+} from './notification-notice.ts';
 import { withTimeout } from './settle-notices.ts';
 import { nextShadowNoticeMs, shadowNotice, shadowNoticeId } from './shadow-notice.ts';
 import { createUnreachedCheck } from './unreached-check.ts';
@@ -25,6 +32,9 @@ import { summaryProblem, unreachedNotice, unreachedNoticeId } from './unreached-
 
 /** The maximum time to read labels. Notifications may be large, and slow reads must not prevent the notice. */
 const MAX_READ_MS = 1_000;
+
+/** The alerts of a cancelled summary that are checked concurrently. There may be a thousand. */
+const MAX_CONCURRENT_CHECKS = 20;
 
 /** The environment variables of delivery reports, parsed. */
 export type ReportEnvironment = EscalationEnvironment &
@@ -41,7 +51,7 @@ export type ReportDependencies = {
   client: DynamoDBDocumentClient;
   queues: Pick<Queues, 'sendDelayed'>;
   notifications: Pick<NotificationRepository, 'listByIds' | 'targets'>;
-  deliveries: Pick<DeliveryRepository, 'readAll'>;
+  deliveries: Pick<DeliveryRepository, 'readAll' | 'listPage'>;
   readDestinationList: ReadDestinationList;
   accounts: Pick<AccountRepository, 'escalationNotifications'>;
   clock: Clock;
@@ -122,6 +132,11 @@ export const createDeliveryReports = (
       ids.filter((id) => id !== notificationId),
     );
     if (!others) return;
+    // Deleting a notification does not escalate the alerts of its summary that have failed nowhere else.
+    const hasFailed = others.listed.some(
+      (other) => other.isUnreadable || (other.record && other.record.status !== 'cancelled'),
+    );
+    if (record.summary_id !== undefined && !hasFailed) return;
     const listed = [{ notificationId, record }, ...others.listed];
     const atMs = record.updated_at_ms;
     const alert = { event, acceptedAtMs: record.accepted_at_ms ?? atMs, atMs };
@@ -136,6 +151,38 @@ export const createDeliveryReports = (
       }));
       return unreachedNotice(alert, destinations, 1 + others.count, isSummary ? summaryProblem(record) : undefined);
     });
+  };
+
+  const escalate = async (
+    event: AlarmEvent,
+    record: DeliveryRecord,
+    siblings: readonly string[] | undefined,
+  ): Promise<void> => {
+    const atMs = record.updated_at_ms;
+    if (!isUnreached(record, scale) || !escalation.isDue(event, atMs)) return;
+    const key = `${record.sk} ${unreachedNoticeId(event, atMs)}`;
+    await gatherEscalations(key, () => escalateIfUnreached(event, record, siblings)).result;
+  };
+
+  /**
+   * Escalates the alerts of a cancelled summary like alerts whose own delivery was cancelled: the newest of each alarm,
+   * among the newest records of the notification, up to 1 MB.
+   */
+  const escalateAlertsOf = async ({ pk, event_id, updated_at_ms }: DeliveryRecord): Promise<void> => {
+    const notification = parseDeliveryPartition(pk);
+    const page = await deliveries.listPage(notification, { limit: 1, filter: { status: 'summarized' } });
+    const listed = page.records
+      .filter(({ summary_id }) => summary_id === event_id)
+      .map((record) => ({ event: eventOfRecord(notification.tenant, record), record }));
+    const byAlarm = Map.groupBy(listed, ({ event }) => incidentKey(event));
+    const limitChecks = pLimit(MAX_CONCURRENT_CHECKS);
+    await Promise.all(
+      [...byAlarm.values()].flatMap(([newest]) => {
+        if (!newest) return [];
+        const record: DeliveryRecord = { ...newest.record, status: 'cancelled', updated_at_ms };
+        return [limitChecks(() => escalate(newest.event, record, record.siblings))];
+      }),
+    );
   };
 
   return {
@@ -192,10 +239,8 @@ export const createDeliveryReports = (
       record: DeliveryRecord,
       siblings: readonly string[] | undefined,
     ): Promise<void> {
-      const atMs = record.updated_at_ms;
-      if (!isUnreached(record, scale) || !escalation.isDue(event, atMs)) return;
-      const escalate = () => escalateIfUnreached(event, record, siblings);
-      await gatherEscalations(`${record.sk} ${unreachedNoticeId(event, atMs)}`, escalate).result;
+      const isCancelledSummary = record.notice === 'summary' && record.status === 'cancelled';
+      await (isCancelledSummary ? escalateAlertsOf(record) : escalate(event, record, siblings));
     },
   };
 };

@@ -5,8 +5,7 @@ import type { NotificationRepository } from '../../adapters/notifications/notifi
 import type { AlarmEvent } from '../../contracts/alarm-event.ts';
 import type { Origin } from '../../contracts/messages.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
-import type { DeliveryTarget } from '../../domain/notification.ts';
-import { DEFAULT_NOTIFICATION_ID } from '../../domain/notification-id.ts';
+import { type DeliveryTarget, defaultNotification, operatorsNotification } from '../../domain/notification.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import type { NoticeQueue } from './notice-queue.ts';
 import {
@@ -41,11 +40,13 @@ export const createEscalation = (
   { client, notices, accounts, notifications }: EscalationDependencies,
   { ACCOUNTS_TABLE, ESCALATE_UNREACHED: mode }: EscalationEnvironment,
 ) => {
+  const toOperators = mode === 'contacts+managed';
+  const notifiedTypes = [defaultNotification, ...(toOperators ? [operatorsNotification] : [])].map(({ type }) => type);
   const isWithinLimit = createEscalationLimit(client, ACCOUNTS_TABLE, MAX_ESCALATIONS_PER_DAY);
 
   /**
-   * Starts to read the fallback notifications of the account (docs/decisions/notices.md#fallback-notifications). The
-   * technical contacts get every escalation.
+   * Starts to read the fallback notifications of the account (docs/decisions/notices.md#fallback-notifications), without
+   * those of types whose recipients get every escalation.
    */
   const readFallback = async (
     { tenant_id: tenant, details }: AlarmEvent,
@@ -53,10 +54,13 @@ export const createEscalation = (
   ): Promise<Promise<DeliveryTarget | undefined>[]> => {
     if (details.state === 'OK') return [];
     const keys = (await accounts.escalationNotifications(tenant))
-      .filter((id) => id !== DEFAULT_NOTIFICATION_ID && !destinationIds.includes(id))
+      .filter((id) => !destinationIds.includes(id))
       .map((id) => ({ tenant, id }));
     const targets = notifications.targets(keys);
-    return keys.map((key) => targets.find(key));
+    return keys.map(async (key) => {
+      const target = await targets.find(key);
+      return target && notifiedTypes.includes(target.type) ? undefined : target;
+    });
   };
 
   return {
@@ -83,7 +87,7 @@ export const createEscalation = (
       const { tenant_id: tenant, details } = event;
       const counter = escalationCounter(details.state);
       const recipients = {
-        toOperators: mode === 'contacts+managed',
+        toOperators,
         toOthers: () => readFallback(event, destinationIds),
       };
       if (await isWithinLimit(counter, tenant, unreachedNoticeId(event, atMs), atMs)) {

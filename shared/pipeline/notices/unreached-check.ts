@@ -2,8 +2,8 @@ import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repo
 import { MAX_BATCH_KEYS } from '../../adapters/dynamodb/batches.ts';
 import type { NotificationRepository, TargetReads } from '../../adapters/notifications/notification-repository.ts';
 import { UnreadableNotificationError } from '../../adapters/notifications/unreadable-notification.ts';
-import { deliveryKey, deliveryPartition, parseDeliveryPartition } from '../../domain/delivery-key.ts';
-import { type DeliveryRecord, isUnreached } from '../../domain/delivery-record.ts';
+import { type DeliveryKey, deliveryKey, deliveryPartition, parseDeliveryPartition } from '../../domain/delivery-key.ts';
+import { type DeliveryRecord, hasReachedRecipient, isUnreached } from '../../domain/delivery-record.ts';
 import { inBatches } from '../../domain/in-batches.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import type { UnreachedDelivery } from './notice-content.ts';
@@ -35,6 +35,13 @@ const stateOf = async (targets: TargetReads, key: NotificationKey): Promise<'exi
   }
 };
 
+/** Returns the key of the summary that may still deliver an alert, if there is one. */
+const summaryKey = (record: DeliveryRecord): DeliveryKey[] => {
+  if (record.status !== 'summarized' || record.summary_id === undefined || hasReachedRecipient(record)) return [];
+  const { tenant, notificationId } = parseDeliveryPartition(record.pk);
+  return [deliveryKey({ tenant_id: tenant, event_id: record.summary_id }, notificationId)];
+};
+
 const hasNoRecord = ({ record }: Destination): number => (record ? 0 : 1);
 
 /**
@@ -43,12 +50,16 @@ const hasNoRecord = ({ record }: Destination): number => (record ? 0 : 1);
  * @param scale factor for the delays between attempts
  */
 export const createUnreachedCheck = ({ notifications, deliveries, random }: CheckDependencies, scale: number) => {
-  /** Returns the record of the summary that lists an alert, if it has one: until it is final, the alert may arrive. */
-  const summaryOrRecord = async (record: DeliveryRecord): Promise<DeliveryRecord> => {
-    if (record.status !== 'summarized' || record.summary_id === undefined) return record;
-    const { tenant, notificationId } = parseDeliveryPartition(record.pk);
-    const key = deliveryKey({ tenant_id: tenant, event_id: record.summary_id }, notificationId);
-    return (await deliveries.readAll([key]))[0] ?? record;
+  /**
+   * Reads the records of an alert by the IDs of its notifications. If a summary lists the alert, and it has reached
+   * nobody before, the record is that of the summary: until that is final, the alert may arrive.
+   */
+  const readRecords = async (keys: readonly DeliveryKey[]): Promise<ReadonlyMap<string, DeliveryRecord>> => {
+    const found = await deliveries.readAll(keys);
+    const summaries = await deliveries.readAll(found.flatMap(summaryKey));
+    return new Map(
+      [...found, ...summaries].map((record) => [parseDeliveryPartition(record.pk).notificationId, record]),
+    );
   };
 
   /**
@@ -62,8 +73,7 @@ export const createUnreachedCheck = ({ notifications, deliveries, random }: Chec
     ids: readonly string[],
   ): Promise<Destination[] | undefined> => {
     const keys = ids.map((notificationId) => ({ pk: deliveryPartition({ tenant, notificationId }), sk }));
-    const found = await Promise.all((await deliveries.readAll(keys)).map(summaryOrRecord));
-    const records = new Map(found.map((record) => [parseDeliveryPartition(record.pk).notificationId, record]));
+    const records = await readRecords(keys);
     if (![...records.values()].every((record) => isUnreached(record, scale))) return undefined;
     const unattempted = ids.filter((id) => !records.has(id));
     const targets = notifications.targets(unattempted.map((id) => ({ tenant, id })));

@@ -18,7 +18,7 @@ import {
 import { changedAtMs, type EventTime } from '../../domain/event-time.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
-import type { Summary } from '../../domain/summary.ts';
+import { type Summary, withSummaryOf } from '../../domain/summary.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { createDeadLetter } from './dead-letter.ts';
 import { type DeliveryJob, idsOf, type SettledMessage } from './delivery-job.ts';
@@ -36,6 +36,9 @@ type Reads = readonly [target: DeliveryTarget | undefined, isWithheld: boolean];
 
 /** The last 12 digits of a UUID are random: enough for the claims of one record, which is charged by size. */
 const CLAIM_ID_LENGTH = 12;
+
+/** The minimum time before the function times out to read a summary and to send it. */
+const MIN_TIME_TO_SUMMARIZE_MS = MIN_TIME_TO_SEND_MS + 3_000;
 
 const hasSummaries = (type: NotificationTypeId): boolean => notificationTypes[type].summarizedAfter !== null;
 
@@ -71,7 +74,7 @@ export const createAttempt = (
   };
 
   const readSummary = ({ body, timeLeft }: DeliveryJob): Promise<Summary | undefined> =>
-    summarizedAlerts.read(body.event, () => timeLeft() >= MIN_TIME_TO_SEND_MS);
+    summarizedAlerts.read(body.event, () => timeLeft() >= MIN_TIME_TO_SUMMARIZE_MS);
 
   const callTransport = async (
     job: DeliveryJob,
@@ -147,11 +150,11 @@ export const createAttempt = (
     const released = (error: unknown) => releaseAfter(job, record, error);
     const isSummary = job.body.notice?.kind === 'summary';
     if (target && target.type !== type) {
-      // A type without summaries cannot read their alerts, and the escalation says how many there are.
-      const mustCount = isSummary && hasSummaries(type) && !hasSummaries(target.type);
-      const counted = mustCount ? await readSummary(job).catch(released) : undefined;
-      if (counted?.count === 0) return cancel(job, record);
-      await release(job, { ...record, summarized_count: counted?.count ?? record.summarized_count });
+      // A type without summaries cannot read their alerts, and the escalation says how many there are in which state.
+      const isUnsent = isSummary && hasSummaries(type) && !hasSummaries(target.type);
+      const unsent = isUnsent ? await readSummary(job).catch(released) : undefined;
+      if (unsent?.count === 0) return cancel(job, record);
+      await release(job, unsent ? withSummaryOf(record, unsent) : record);
       await queues.sendDelayed(queueUrls[target.type], copyOfMessage(job), 0);
       return { outcome: 'forwarded' };
     }
@@ -182,7 +185,7 @@ export const createAttempt = (
       const alert = { job, record: { ...record, reached_recipient_hashes: reached }, target };
       return { ...(await summarizer.aboveLimit(alert).catch(released)), attemptOutcome };
     }
-    const attempted = { ...record, summarized_count: summary?.count };
+    const attempted = summary ? withSummaryOf(record, summary) : record;
     return { record: withAttempt(attempted, attemptOutcome, startedAtMs, clock() - startedAtMs), attemptOutcome };
   };
 

@@ -40,8 +40,6 @@ const isSummary = ({ notice }: DeliveryJob['body']): boolean => notice?.kind ===
 export const failureOf = (job: DeliveryJob, scale: number): DeliveryRecord | undefined => {
   const { claimed, written } = job.writes.result();
   if (!written || (job.body.notice && !isSummary(job.body))) return undefined;
-  // The tenant has deleted the notification, or the summary lists nothing.
-  if (isSummary(job.body) && written.status === 'cancelled') return undefined;
   const isReported = claimed ? isNewFailure(claimed, written, scale) : mayBeUnreported(job, written, scale);
   return isReported ? written : undefined;
 };
@@ -72,17 +70,19 @@ export const createFailureReport = ({
   const report = async ({ job, settled }: SettledJob): Promise<void> => {
     if (settled.isReturned) return;
     const { type, body, timeLeft } = job;
-    const { event, notification_id, siblings } = body;
-    const ids = { type, tenant_id: event.tenant_id, event_id: event.event_id, notification_id };
+    const { event: sent, notification_id, siblings } = body;
+    const ids = { type, tenant_id: sent.tenant_id, event_id: sent.event_id, notification_id };
     if (isShadowReminder(job, settled)) {
-      return settleNotices([reports.repeatShadow(event.tenant_id, body.accepted_at_ms)], ids, timeLeft);
+      return settleNotices([reports.repeatShadow(sent.tenant_id, body.accepted_at_ms)], ids, timeLeft);
     }
     const { written } = job.writes.result();
     if (settled.outcome === 'summarized' && settled.attemptOutcome && written) {
-      return settleNotices([reports.reportLimit(event, written, type)], ids, timeLeft);
+      return settleNotices([reports.reportLimit(sent, written, type)], ids, timeLeft);
     }
     const failure = failureOf(job, retryDelayScale);
     if (!failure) return;
+    // A summary has got the state of its alarms when they were read.
+    const event = { ...sent, details: { ...sent.details, state: failure.state } };
     if (isShadow(failure)) return settleNotices([reports.reportShadow(event, failure)], ids, timeLeft);
     // Technical contacts cannot be notified by email that their email fails, a deleted notification needs no notice, and
     // the recorder of bounces has reported each of them.

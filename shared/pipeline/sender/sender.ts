@@ -1,5 +1,4 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import { ulid } from 'ulid';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { createDocumentClient } from '../../adapters/aws-client.ts';
 import { createDeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
@@ -30,6 +29,7 @@ import { incidentKey } from '../../domain/incident.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { testEvent } from '../../domain/test-event.ts';
 import { MIN_TIME_TO_SEND_MS, type Transport } from '../../domain/transport.ts';
+import { ulid } from '../../domain/ulid.ts';
 import type { ParsedEnvironment, SenderName } from '../../environment.ts';
 import { createFailureRecorder } from '../failure-recorder.ts';
 import { parseLarge, returnDeferred, splitBySize } from '../large-messages.ts';

@@ -6,7 +6,6 @@ import {
   accountWindow,
   limitWindow,
   type SummaryWindow,
-  summarizedAfter,
   summarizedAlert,
   summaryDueAtMs,
   summaryId,
@@ -57,7 +56,9 @@ export const createSummarizer = (
       dueAtMs: summaryDueAtMs(window),
     });
     await summarizedAlerts.put(notice.event, summarizedAlert(event, record.accepted_at_ms ?? accepted_at_ms), clock());
-    await persist(job, () => job.writes.end(record, withSummary(record, notice.event.event_id, clock())));
+    await persist(job, () =>
+      job.writes.end(record, withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock())),
+    );
     return { outcome: 'summarized' };
   };
 
@@ -74,8 +75,8 @@ export const createSummarizer = (
       if (setting === null || job.body.notice || isAttempted) return undefined;
       const tenant = job.body.event.tenant_id;
       const settings = await accounts.summaries(tenant);
-      const after = summarizedAfter(setting, settings);
-      if (!settings || after === 0) return undefined;
+      if (!settings) return undefined;
+      const after = settings[setting];
       const window = accountWindow(windowTimeMs(job), settings.window_minutes);
       const event_id = summaryId({ tenant, notificationId: target.id }, window);
       // A larger number has room again.

@@ -75,7 +75,7 @@ export const summaryEmail = (summary: Summary, { subject, paragraphs }: NoticeCo
     subject: heading,
     text: `${[heading, ...introduction, ...text, ...ended].join('\n\n')}\n`,
     html: [
-      '<!doctype html><html><head><meta name="viewport" content="width=device-width"></head><body style="font-family:sans-serif">',
+      '<!doctype html><html><head><meta name="viewport" content="width=device-width"></head><body style="font-family:sans-serif;overflow-wrap:anywhere">',
       `<h2>${escapeHtml(heading)}</h2>`,
       ...introduction.map(paragraph),
       ...html,
@@ -85,7 +85,10 @@ export const summaryEmail = (summary: Summary, { subject, paragraphs }: NoticeCo
   };
 };
 
-/** Returns the SMS of a summary: alarms per state, then the names that fit into one part. */
+/**
+ * Returns the SMS of a summary: alarms per state, then the names that fit into one part, or else the beginning of the
+ * first.
+ */
 export const summarySms = (summary: Summary): string => {
   const heading = headingOf(summary);
   let text = heading;
@@ -93,5 +96,6 @@ export const summarySms = (summary: Summary): string => {
     const longer = `${text}${text === heading ? '. ' : ', '}${plainLine(name)}`;
     if (fitsSms(longer)) text = longer;
   }
-  return smsPart(text);
+  const withFirst = smsPart(`${heading}. ${summary.alarms[0]?.name}`);
+  return text === heading && withFirst.startsWith(heading) ? withFirst : smsPart(text);
 };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
+import { createLimitReader } from '../../../shared/adapters/accounts/tenant-limits.ts';
 import type { Audit } from '../../../shared/adapters/audits/audit-log.ts';
 import { UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { limitNames } from '../../../shared/contracts/tenant-limits.ts';
@@ -66,8 +67,15 @@ describe('the webhook credentials of a tenant', () => {
 describe('the limits of a tenant', () => {
   it.each(limitNames)('have the override of %s until the setting is restored', async (name) => {
     const [tenant, other] = [newTenant(), newTenant()];
-    const limit = (of: string) => setUp().accounts.limit(name, tenantLimits)(of);
     const { accounts } = setUp();
+    const limit = async (of: string) => {
+      const [sender, api] = [
+        setUp().accounts.limit(name, tenantLimits),
+        createLimitReader(client, 'accounts', name, tenantLimits),
+      ];
+      expect(await api(of)).toBe(await sender(of));
+      return api(of);
+    };
     expect(await limit(tenant)).toBe(tenantLimits[name]);
     await accounts.changeLimits(tenant, { [name]: 100 }, audit);
     expect(await accounts.describe(tenant)).toMatchObject({ limits: { [name]: 100 } });

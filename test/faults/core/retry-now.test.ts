@@ -104,6 +104,27 @@ describe('a delivery that waits for an hour', () => {
     expect(sink.received).toHaveLength(2);
   });
 
+  it('is attempted once after each retry now although its messages are in SQS twice, because a response was lost', async () => {
+    const loseResponse = () =>
+      harness.interceptOnce(
+        'sqs',
+        ({ caller, action }) => caller.includes(SENDER) && action === 'SendMessage',
+        async (call, serve) => {
+          await serve(call);
+          return { status: 500, headers: {}, body: '' };
+        },
+      );
+    loseResponse();
+    const { id, sink } = await waitingDelivery(webhook, 2);
+    loseResponse();
+    await retryNow(id);
+    await advanceFifteenMinutes();
+    expect(sink.received).toHaveLength(2);
+    await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'), { stepMs: MINUTE_MS });
+    await advanceFifteenMinutes();
+    expect(sink.received).toHaveLength(3);
+  });
+
   it('keeps its schedule while its record cannot be read, and its retry now takes effect afterwards', async () => {
     const { id, sink } = await waitingDelivery();
     await retryNow(id);

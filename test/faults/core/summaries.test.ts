@@ -1,9 +1,14 @@
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
+import { emailTags } from '../../../shared/domain/email-event.ts';
+import { DEFAULT_NOTIFICATION_ID } from '../../../shared/domain/notification-id.ts';
+import { webhook } from '../../support/api.ts';
 import { auditIn } from '../../support/audit.ts';
 import { newAlarmEvent } from '../../support/events.ts';
+import { openSink } from '../../support/test-sink.ts';
 import { until } from '../../support/until.ts';
-import { type CrashPoint, useFaultyStack } from '../support.ts';
+import { type CrashPoint, throttled, useFaultyStack } from '../support.ts';
 
 /** Exceeds every lease and visibility timeout. */
 const RECOVERY_MS = 200_000;
@@ -31,7 +36,7 @@ const newTenant = async (type: 'email' | 'sms' = 'email') => {
     Array.from({ length: count }, (_, index) => newAlarmEvent(client.tenant, [id], { alarm: `al${index}-x` }));
   /** Returns the names of the alarms in what was received: the ID of each alarm's event is in its own email. */
   const summaries = async () => (await received()).filter((text) => /^\d+ alerts? of /.test(text));
-  return { client, id, received, summaries, startWindow, eventsOf };
+  return { client, id, address, received, summaries, startWindow, eventsOf };
 };
 
 type Tenant = Awaited<ReturnType<typeof newTenant>>;
@@ -118,7 +123,54 @@ describe('alerts of a tenant that summarizes', () => {
     const escalation = await harness.advanceUntil(
       harness.sent(1, (message) => message.kind === 'managed' && message.text.includes(tenant.client.tenant)),
     );
-    expect(JSON.stringify(escalation)).toContain('a summary of 1 alert could not be delivered');
+    expect(JSON.stringify(escalation)).toContain(
+      `CRITICAL on ${tenant.id}: a summary of 1 alert could not be delivered`,
+    );
+  });
+
+  it.each(['email', 'sms'] as const)(
+    'are escalated if the %s notification is deleted and they have failed everywhere else',
+    async (type) => {
+      const tenant = await newTenant(type);
+      const sink = await openSink((response) => response.writeHead(410).end());
+      const other = await tenant.client.create({ ...webhook, details: { url: sink.url } });
+      await tenant.startWindow();
+      await harness.sendEvents(tenant.eventsOf(2));
+      await harness.endedDeliveries(tenant.client.tenant, tenant.id, 2);
+      await harness.sendEvents([newAlarmEvent(tenant.client.tenant, [tenant.id, other])]);
+      await harness.endedDeliveries(tenant.client.tenant, tenant.id, 3);
+      await harness.delivery(tenant.client.tenant, other, 'failed');
+      await tenant.client.delete(`/notifications/${tenant.id}`);
+      const escalations = harness.sent(
+        1,
+        (message) => message.kind === 'managed' && message.text.includes(tenant.client.tenant),
+      );
+      expect(await harness.advanceUntil(escalations)).toEqual([
+        expect.objectContaining({ subject: expect.stringContaining('none of its 2 destinations could be reached') }),
+      ]);
+    },
+  );
+
+  it('are escalated with the summary if it bounces', async () => {
+    const tenant = await newTenant();
+    await tenant.startWindow();
+    await harness.sendEvents(tenant.eventsOf(4));
+    await harness.endedDeliveries(tenant.client.tenant, tenant.id, 4);
+    const { event_id } = await harness.advanceUntil(summaryRecord(tenant, 'delivered'));
+    const summary = { ...newAlarmEvent(tenant.client.tenant, []), event_id };
+    const tags = Object.entries(emailTags(summary, tenant.id)).map(([name, value]) => [name, [value]]);
+    const mail = { messageId: 'm', destination: [tenant.address], tags: Object.fromEntries(tags) };
+    await harness.sqs.send(
+      new SendMessageCommand({
+        QueueUrl: harness.stack.queues.get('EmailEvents-Queue')?.settings.url,
+        MessageBody: JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } }),
+      }),
+    );
+    await harness.advanceUntil(summaryRecord(tenant, 'bounced'));
+    const escalation = await harness.advanceUntil(
+      harness.sent(1, (message) => message.kind === 'managed' && message.text.includes(tenant.client.tenant)),
+    );
+    expect(JSON.stringify(escalation)).toContain('a summary of 2 alerts could not be delivered');
   });
 
   it('can be redelivered with the summary if it fails', async () => {
@@ -136,6 +188,36 @@ describe('alerts of a tenant that summarizes', () => {
     expect(body).toEqual({ count: 1, next_marker: null });
     await harness.advanceUntil(summaryRecord(tenant, 'delivered'));
     expect(await tenant.summaries()).toEqual([expect.stringMatching(/^2 alerts of 2 alarms: 2 CRITICAL/)]);
+  });
+});
+
+describe('without summaries and below the limits', () => {
+  it.each([
+    ['email', { address: 'plain@example.com' }, 'ses SendEmail', []],
+    ['sms', { phone_number: '+12025550179' }, 'sns Publish', []],
+    ['technicalContactsEmail', {}, 'ses SendEmail', ['dynamodb GetItem']],
+  ] as const)('an alert by %s causes the same requests as ever', async (type, details, send, contactReads) => {
+    const client = await harness.newClient();
+    const isContacts = type === 'technicalContactsEmail';
+    await client.put('/account', { technical_contacts: ['plain@example.com'] });
+    const id = isContacts ? DEFAULT_NOTIFICATION_ID : await client.create({ label: 'n', type, details });
+    const requests: string[] = [];
+    const end = harness.injectFault(throttled, ({ caller, service, action, body }) => {
+      const isOfTenant = body.toString('utf8').includes(client.tenant) || service !== 'dynamodb';
+      if (caller.endsWith(`send-${type}`) && isOfTenant) requests.push(`${service} ${action}`);
+      return false;
+    });
+    const target = isContacts ? [] : ['dynamodb BatchGetItem'];
+    const others = ['dynamodb PutItem', ...target, ...contactReads, 'dynamodb UpdateItem', send];
+    const record = type === 'sms' ? 'dynamodb PutItem' : 'dynamodb UpdateItem';
+    // The account is read once a minute.
+    for (const account of [['dynamodb GetItem'], []]) {
+      requests.length = 0;
+      await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
+      await harness.endedDeliveries(client.tenant, id, account.length === 0 ? 2 : 1);
+      expect(requests.toSorted()).toEqual([...account, ...others, record].toSorted());
+    }
+    end();
   });
 });
 

@@ -11,16 +11,23 @@ import {
 import { UnprocessedKeyError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { logger } from '../../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
+import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
 import type { AlarmState } from '../../../shared/contracts/alarm-event.ts';
 import { delivery } from '../../../shared/contracts/messages.ts';
 import type { NotificationRecord } from '../../../shared/contracts/notification.ts';
 import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
-import { claimedRecord, type DeliveryRecord, withFailure } from '../../../shared/domain/delivery-record.ts';
+import {
+  claimedRecord,
+  type DeliveryRecord,
+  withFailure,
+  withSummary,
+} from '../../../shared/domain/delivery-record.ts';
 import {
   DEFAULT_NOTIFICATION_ID,
   newNotificationId,
   OPERATORS_NOTIFICATION_ID,
 } from '../../../shared/domain/notification-id.ts';
+import { accountWindow, summaryNotice } from '../../../shared/domain/summary.ts';
 import { createDeliveryReports, type ReportDependencies } from '../../../shared/pipeline/notices/delivery-reports.ts';
 import { escalationCounter, MAX_ESCALATIONS_PER_DAY } from '../../../shared/pipeline/notices/unreached-notice.ts';
 import { audit } from '../../support/audit.ts';
@@ -84,6 +91,16 @@ const failedRecord = (
   ),
   ...changes,
 });
+
+/** Counts the batches of records that are read. */
+const countedReads = () => {
+  const sizes: number[] = [];
+  const readAll: typeof deliveries.readAll = async (keys) => {
+    if (keys.length > 0) sizes.push(keys.length);
+    return deliveries.readAll(keys);
+  };
+  return { sizes, deliveries: { ...deliveries, readAll } };
+};
 
 const record: NotificationRecord = { ...webhookNotification(), id: newNotificationId() };
 
@@ -208,6 +225,136 @@ describe('an escalation', () => {
   });
 });
 
+describe('an escalation of an event that a summary lists for another notification', () => {
+  /** Creates an alert that failed, and was summarized for another notification. */
+  const setUpAlert = async (changes: Partial<DeliveryRecord> = {}) => {
+    const [id, failedId] = [newNotificationId(), newNotificationId()];
+    const alarm = alarmEvent({ event_id: newNotificationId(), alarm: { id: newNotificationId() } });
+    const { event: summaryEvent } = summaryNotice({ tenant, notificationId: id }, accountWindow(NOW_MS, 5));
+    const write = async (...written: DeliveryRecord[]) => {
+      for (const record of written) await deliveries.complete(record, { awaited: () => 0 });
+    };
+    const failed = { ...failedRecord(), alarm_id: alarm.alarm.id, ...deliveryKey(alarm, failedId) };
+    const summarized = {
+      ...withSummary({ ...failed, siblings: [failedId] }, summaryEvent.event_id, NOW_MS),
+      ...deliveryKey(alarm, id),
+      ...changes,
+    };
+    const summary = (status: DeliveryRecord['status'], others: Partial<DeliveryRecord> = {}): DeliveryRecord => ({
+      ...failedRecord(id, { event_id: summaryEvent.event_id, notice: 'summary', summarized_count: 2 }),
+      ...deliveryKey(summaryEvent, id),
+      status,
+      ...others,
+    });
+    /** Reports the failure of the alert, or of the summary. */
+    const report = ({ reports } = setUp(), others: readonly string[] = []) =>
+      reports.escalateUnreached(alarm, failed, [id, ...others]);
+    const reportSummary = async (record: DeliveryRecord, { reports } = setUp()) => {
+      await write(record);
+      const details = { ...summaryEvent.details, state: record.state };
+      await reports.escalateUnreached({ ...summaryEvent, details }, record, undefined);
+    };
+    await write(summarized);
+    return { id, write, failed, summarized, summary, report, reportSummary };
+  };
+  const toContacts = ({ queued }: ReturnType<typeof setUp>) =>
+    queued.filter(({ url }) => url === 'contacts').map(({ subject }) => subject);
+
+  it.each([
+    ['pending', {}, false],
+    ['delivered', { reached_recipient_hashes: ['a'] }, false],
+    ['failed', { reached_recipient_hashes: ['a'] }, false],
+    ['failed', {}, true],
+    ['bounced', { reached_recipient_hashes: ['a'] }, true],
+    ['cancelled', {}, true],
+    ['pending', { last_cause: 'destination', next_attempt_at_ms: NOW_MS + 600_000 }, true],
+  ] satisfies [DeliveryRecord['status'], Partial<DeliveryRecord>, boolean][])(
+    'counts the alert as the summary, which is %s with %j: %s',
+    async (status, changes, expected) => {
+      const { write, summary, report } = await setUpAlert();
+      const before = setUp();
+      await report(before);
+      expect(before.queued).toEqual([]);
+      await write(summary(status, changes));
+      const after = setUp();
+      await report(after);
+      expect(after.queued.length > 0).toBe(expected);
+    },
+  );
+
+  it('reads the summaries of all notifications at once', async () => {
+    const alerts = [await setUpAlert(), await setUpAlert(), await setUpAlert()];
+    const { failed, report } = await setUpAlert();
+    for (const { id, write, summarized, summary } of alerts) {
+      await write({ ...summarized, pk: deliveryKey(event, id).pk, sk: failed.sk }, summary('failed'));
+    }
+    const reads = countedReads();
+    const ids = alerts.map(({ id }) => id);
+    await report(setUp(undefined, {}, { deliveries: reads.deliveries }), ids);
+    expect(reads.sizes).toEqual([4, 4]);
+  });
+
+  it('is not queued if the alert reached a contact before the others were above the daily limit', async () => {
+    const { write, summary, report } = await setUpAlert({ reached_recipient_hashes: ['a'] });
+    await write(summary('failed'));
+    const started = setUp();
+    await report(started);
+    expect(started.queued).toEqual([]);
+  });
+
+  it('is queued when the summary is cancelled if its other notification cannot be read', async () => {
+    vi.spyOn(logger, 'error').mockImplementation(() => undefined);
+    const { summary, reportSummary } = await setUpAlert();
+    const targets: typeof stored.targets = () => ({
+      find: () => Promise.reject(new UnreadableNotificationError({ tenant, id: 'n' })),
+    });
+    const started = setUp(undefined, {}, { notifications: { ...stored, targets } });
+    await reportSummary(summary('cancelled'), started);
+    expect(toContacts(started)).toHaveLength(1);
+  });
+
+  it('is queued when the summary is cancelled if the alert has failed everywhere else', async () => {
+    const { write, failed, summary, reportSummary } = await setUpAlert();
+    await write(failed);
+    const started = setUp();
+    await reportSummary(summary('cancelled'), started);
+    expect(toContacts(started)).toEqual([
+      expect.stringMatching(/^CRITICAL on enAAAA: none of its 2 destinations could be reached$/),
+    ]);
+  });
+
+  it.each([
+    ['has no other destination', { siblings: [] }, undefined],
+    ['was cancelled everywhere else, too', {}, 'cancelled'],
+    ['has arrived elsewhere', {}, 'delivered'],
+    ['had reached a contact', { reached_recipient_hashes: ['a'] }, 'failed'],
+    ['is in another summary', { summary_id: 'other' }, 'failed'],
+  ] satisfies [string, Partial<DeliveryRecord>, DeliveryRecord['status'] | undefined][])(
+    'is not queued when the summary is cancelled if the alert %s',
+    async (_, changes, status) => {
+      const { write, failed, summary, reportSummary } = await setUpAlert(changes);
+      if (status) await write({ ...failed, status });
+      const started = setUp();
+      await reportSummary(summary('cancelled'), started);
+      expect(started.queued).toEqual([]);
+    },
+  );
+
+  it('is queued for each summary that fails: of each notification, and in each state of its alarms', async () => {
+    const started = setUp();
+    const [one, other] = [await setUpAlert(), await setUpAlert()];
+    for (const state of ['WARNING', 'CRITICAL', 'CRITICAL'] as const) {
+      await one.reportSummary(one.summary('failed', { state }), started);
+    }
+    await other.reportSummary(other.summary('bounced', { state: 'WARNING' }), started);
+    expect(toContacts(started)).toEqual([
+      `WARNING on ${one.id}: a summary of 2 alerts could not be delivered`,
+      `CRITICAL on ${one.id}: a summary of 2 alerts could not be delivered`,
+      `WARNING on ${other.id}: a summary of 2 alerts could not be delivered`,
+    ]);
+  });
+});
+
 describe('an escalation of an event with more than 26 notifications', () => {
   const COUNT = 130;
   let tenants = 0;
@@ -226,16 +373,6 @@ describe('an escalation of an event with more than 26 notifications', () => {
     const write = (records: readonly DeliveryRecord[]) =>
       Promise.all(records.map((one) => deliveries.complete(one, { awaited: () => 0 })));
     return { owner, manyEvent, ids, recordOf, write };
-  };
-
-  /** Counts the batches of records that are read. */
-  const countedReads = () => {
-    const sizes: number[] = [];
-    const readAll: typeof deliveries.readAll = async (keys) => {
-      sizes.push(keys.length);
-      return deliveries.readAll(keys);
-    };
-    return { sizes, deliveries: { ...deliveries, readAll } };
   };
 
   it('is queued once if all fail at the same moment, after one check', async () => {
@@ -397,6 +534,22 @@ describe('an escalation of an account with fallback notifications', () => {
     fallback.push(DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID, newNotificationId(), foreign, 'no ID', '#');
     await escalate([sms]);
     expect(recipients.toSorted()).toEqual(contactsAndOperators.toSorted());
+  });
+
+  it('skips those of the types whose recipients get it anyway: technical contacts, and operators if they get escalations', async () => {
+    const { owner, sms, webhook, fallback, alarm, escalate, recipients } = await setUpAccount();
+    const contacts = await stored.create(owner, { type: 'technicalContactsEmail', label: 'C', details: {} }, audit);
+    const managed = await stored.create(owner, { type: 'managed', label: 'M', details: {} }, audit);
+    fallback.push(contacts, managed);
+    await escalate();
+    expect(recipients.toSorted()).toEqual([...contactsAndOperators, sms, webhook].toSorted());
+    const toContacts = setUp(
+      undefined,
+      { ESCALATE_UNREACHED: 'contacts' },
+      { accounts: { escalationNotifications: async () => fallback } },
+    );
+    await toContacts.reports.escalateUnreached(alarm, failedRecord(), []);
+    expect(toContacts.recipients.toSorted()).toEqual([DEFAULT_NOTIFICATION_ID, sms, webhook, managed].toSorted());
   });
 
   it('skips the destination whose failure is reported', async () => {

@@ -1,0 +1,13 @@
+import { randomInt } from 'node:crypto';
+import { ulid as createUlid, monotonicFactory } from 'ulid';
+
+const RANGE = 2 ** 32;
+
+/** The library's default loads the Web Crypto API, which takes more than a millisecond of a cold start. */
+const random = (): number => randomInt(RANGE) / RANGE;
+
+/** Returns a new ULID. @param timeMs its time, in ms since the epoch. Default: now */
+export const ulid = (timeMs?: number): string => createUlid(timeMs, random);
+
+/** Returns a new ULID. Those of one process sort in the order of their creation. */
+export const monotonicUlid = monotonicFactory(random);
