@@ -96,7 +96,8 @@ export const createLambda = ({
     if (!found) throw new Error(`The stack has no function ${name}.`);
     return found;
   };
-  const throttles = new Throttles();
+  /** The active throttles, each by the name of its function. */
+  const throttles = new Set<{ name: string }>();
   const report = (functionName: string, result: InvocationReport['result'], durationMs: number) =>
     onInvocation({ functionName, endedAtMs: clock.now(), result, durationMs });
   const logReport = (name: string, { requestId, payload, failed }: InvocationResult, durationMs: number) => {
@@ -109,7 +110,7 @@ export const createLambda = ({
   return {
     async invoke(name, event) {
       const target = pool(name);
-      if (throttles.has(name)) {
+      if ([...throttles].some((throttle) => throttle.name === name)) {
         report(name, 'throttle', 0);
         return throttledResult();
       }
@@ -123,7 +124,9 @@ export const createLambda = ({
     killOne: (name) => pool(name).killOne(),
     throttle(name) {
       pool(name);
-      return throttles.add(name);
+      const throttle = { name };
+      throttles.add(throttle);
+      return () => throttles.delete(throttle);
     },
     reduceRemainingTime: (name, ms) => pool(name).reduceRemainingTime(ms),
     update(settings) {
@@ -160,22 +163,3 @@ const throttledResult = (): InvocationResult => {
 /** Returns the log line of a failed invocation, formatted like the log lines of functions. */
 const failureLog = ({ payload }: InvocationResult): string =>
   `{"level":"ERROR","message":"invocation failed",${payload.slice(1)}`;
-
-/** The functions with active throttles. */
-class Throttles {
-  readonly #names: string[] = [];
-
-  /** Throttles a function until the returned function is called. */
-  add(name: string): () => void {
-    this.#names.push(name);
-    let isActive = true;
-    return () => {
-      if (isActive) this.#names.splice(this.#names.indexOf(name), 1);
-      isActive = false;
-    };
-  }
-
-  has(name: string): boolean {
-    return this.#names.includes(name);
-  }
-}

@@ -302,6 +302,7 @@ export class Queue {
     message.cancelDue?.();
     this.#counts[message.state] -= 1;
     this.#counts[state] += 1;
+    if (message.state === 'visible') this.#scheduler.remove(message);
     this.#scheduler.countInFlight(message, Number(state === 'inFlight') - Number(message.state === 'inFlight'));
     message.state = state;
   }

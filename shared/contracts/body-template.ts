@@ -54,10 +54,11 @@ export class BrokenTemplateError extends Error {
 /** The maximum depth of a body. Deeper ones would exceed the call stack. */
 const MAX_DEPTH = 100;
 
-const OPEN = '{{';
-const KEY = /[A-Za-z0-9_-]+/y;
-const SPACES = / */y;
-const QUOTED_KEY = /"(?:[^"\\]|\\.)*"/y;
+const KEY = '[A-Za-z0-9_-]+';
+const QUOTED_KEY = String.raw`\["(?:[^"\\]|\\.)*"\]`;
+/** Literal braces after a backslash, or those of a placeholder with its path. */
+const PLACEHOLDER = new RegExp(String.raw`\\\{\{|\{\{(?: *(${KEY}(?:\.${KEY}|${QUOTED_KEY})*) *\}\})?`, 'g');
+const KEYS = new RegExp(`${QUOTED_KEY}|${KEY}`, 'g');
 
 const MALFORMED =
   'has a malformed placeholder: it must look like {{alarm.label}} or {{details.metrics["cpu.idle"].data}}, and \\{{ is a literal {{';
@@ -69,70 +70,40 @@ const unknown = () =>
     `has an unknown placeholder: its first name must be ${templateFields.join(', ')} or alert, followed by ${alertNames.join(', ')}`,
   );
 
-/** Returns the position after what a sticky pattern matches at a position. @throws BrokenTemplateError if nothing */
-const endOfMatch = (pattern: RegExp, text: string, start: number): number => {
-  pattern.lastIndex = start;
-  if (!pattern.test(text)) throw malformed();
-  return pattern.lastIndex;
-};
-
-const parseQuotedKey = (text: string): string => {
-  try {
-    return String(JSON.parse(text));
-  } catch {
-    throw malformed();
-  }
-};
-
-/** Parses a path such as `details.metrics["cpu.idle"].data`. @throws BrokenTemplateError */
-const parsePath = (text: string, start: number): { path: string[]; end: number } => {
-  let end = endOfMatch(KEY, text, start);
-  const path = [text.slice(start, end)];
-  for (;;) {
-    const keyStart = end + 1;
-    if (text[end] === '.') {
-      end = endOfMatch(KEY, text, keyStart);
-      path.push(text.slice(keyStart, end));
-    } else if (text.startsWith('["', end)) {
-      const keyEnd = endOfMatch(QUOTED_KEY, text, keyStart);
-      path.push(parseQuotedKey(text.slice(keyStart, keyEnd)));
-      if (text[keyEnd] !== ']') throw malformed();
-      end = keyEnd + 1;
-    } else {
-      return { path, end };
-    }
-  }
-};
-
 const isKnown = ([first, second, ...rest]: readonly string[]): boolean =>
   first === 'alert'
     ? rest.length === 0 && alertNames.some((name) => name === second)
     : templateFields.some((field) => field === first);
 
-/** Parses the placeholder whose braces open before `start`. @throws BrokenTemplateError */
-const parsePlaceholder = (text: string, start: number): { path: string[]; end: number } => {
-  const { path, end } = parsePath(text, endOfMatch(SPACES, text, start));
-  const close = endOfMatch(SPACES, text, end);
-  if (!text.startsWith('}}', close)) throw malformed();
-  if (!isKnown(path)) throw unknown();
-  return { path, end: close + 2 };
+const keysOf = (path: string): string[] | undefined => {
+  try {
+    return (path.match(KEYS) ?? []).map((key) => (key.startsWith('[') ? String(JSON.parse(key)) : key));
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * Parses a path such as `details.metrics["cpu.idle"].data`.
+ *
+ * @param path undefined if the placeholder has none
+ * @throws BrokenTemplateError
+ */
+const parsePath = (path: string | undefined): string[] => {
+  const keys = path === undefined ? undefined : keysOf(path);
+  if (!keys) throw malformed();
+  if (!isKnown(keys)) throw unknown();
+  return keys;
 };
 
 /** Splits a text into literal texts and the paths of its placeholders. @throws BrokenTemplateError */
 const splitText = (text: string): (string | string[])[] => {
   const parts: (string | string[])[] = [];
   let position = 0;
-  for (let open = text.indexOf(OPEN); open !== -1; open = text.indexOf(OPEN, position)) {
-    const isEscaped = open > position && text[open - 1] === '\\';
-    parts.push(text.slice(position, isEscaped ? open - 1 : open));
-    if (isEscaped) {
-      parts.push(OPEN);
-      position = open + OPEN.length;
-    } else {
-      const { path, end } = parsePlaceholder(text, open + OPEN.length);
-      parts.push(path);
-      position = end;
-    }
+  for (const { 0: match, 1: path, index } of text.matchAll(PLACEHOLDER)) {
+    parts.push(text.slice(position, index));
+    position = index + match.length;
+    parts.push(match.startsWith('\\') ? match.slice(1) : parsePath(path));
   }
   return [...parts, text.slice(position)].filter((part) => part !== '');
 };

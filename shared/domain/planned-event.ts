@@ -152,15 +152,14 @@ export const planEvent = (
   received: ReceivedMessage = {},
 ): PlannedEvent | InvalidEvent => {
   const bytes = Buffer.byteLength(body);
-  let value: unknown;
   try {
-    value = parseJson(body);
+    const value = parseJson(body);
     return isMeantAsContinuation(value) ? continuePlan(value, received) : plan(value, bytes, acceptedAtMs, received);
   } catch (error) {
     if (error instanceof SyntaxError) return invalidEvent(withError('the event must be JSON'), bytes, received);
     if (error instanceof RangeError) {
       // Without the digits of numbers, any depth can be parsed.
-      value = JSON.parse(body);
+      const value: unknown = JSON.parse(body);
       const { warnings } = checkEvent(value, acceptedAtMs);
       return invalidEvent({ errors: ['the event is nested too deeply'], warnings }, bytes, received, value);
     }

@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest';
-import { MovableClock } from '../../clock.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Clock, MovableClock } from '../../clock.ts';
 import { type EventSourceSettings, processedReceipts, toEvents } from '../../lambda/event-source.ts';
 import { poll } from '../../lambda/poller.ts';
 import type { InvocationResult } from '../../lambda/sandbox-pool.ts';
+import type { Queue } from '../../sqs/queue.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { message, queueOf, queueWithDeadLetters } from '../support/queues.ts';
 
@@ -113,102 +114,86 @@ describe('the processed messages of a batch', () => {
 });
 
 describe('polling', () => {
-  /** A function whose invocations end when a test ends them. */
-  const controlledFunction = () => {
-    const invocations: { bodies: string[]; end: (result: InvocationResult) => void }[] = [];
+  /** An invocation ends when the test ends it. */
+  type Invocation = { bodies: string[]; end: (result: InvocationResult) => void };
+  const turns = async () => {
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+  };
+  let stop: () => Promise<void>;
+  afterEach(() => stop());
+
+  const start = (queue: Queue, clock: Clock, changes: Partial<EventSourceSettings> = {}) => {
+    const controller = new AbortController();
+    const invocations: Invocation[] = [];
     const invoke = (event: string) =>
       new Promise<InvocationResult>((resolve) => {
         const bodies = JSON.parse(event).Records.map((record: { body: string }) => record.body);
         invocations.push({ bodies, end: resolve });
       });
-    return { invocations, invoke };
-  };
-  const turns = async () => {
-    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    const polling = poll({ source: settings(changes), queue, clock, invoke }, controller.signal);
+    stop = async () => {
+      controller.abort();
+      for (const { end } of invocations) end(success(null));
+      await polling;
+    };
+    return { invocations, bodies: () => invocations.map((invocation) => invocation.bodies) };
   };
 
   it('invokes the function immediately and deletes processed messages', async () => {
-    const controller = new AbortController();
     const clock = new ManualClock();
     const queue = queueOf(clock);
-    const { invocations, invoke } = controlledFunction();
-    const polling = poll({ source: settings(), queue, clock, invoke }, controller.signal);
+    const { invocations, bodies } = start(queue, clock);
     queue.send(message('a'));
     queue.send(message('b'));
     await turns();
-    expect(invocations.map(({ bodies }) => bodies)).toEqual([['a', 'b']]);
+    expect(bodies()).toEqual([['a', 'b']]);
     invocations[0]?.end(success(null));
     await turns();
     expect(queue.messages).toEqual([]);
-    controller.abort();
-    await polling;
   });
 
   it('receives only if the function has capacity for another batch', async () => {
-    const controller = new AbortController();
     const clock = new ManualClock();
     const queue = queueOf(clock);
-    const { invocations, invoke } = controlledFunction();
     for (const body of ['a', 'b', 'c']) queue.send(message(body));
-    const polling = poll({ source: settings({ batchSize: 1 }), queue, clock, invoke }, controller.signal);
+    const { invocations, bodies } = start(queue, clock, { batchSize: 1 });
     await turns();
-    expect(invocations.map(({ bodies }) => bodies)).toEqual([['a'], ['b']]);
+    expect(bodies()).toEqual([['a'], ['b']]);
     expect(queue.counts).toMatchObject({ visible: 1, inFlight: 2 });
     invocations[0]?.end(success(null));
     await turns();
-    expect(invocations.map(({ bodies }) => bodies)).toEqual([['a'], ['b'], ['c']]);
-    controller.abort();
-    for (const { end } of invocations) end(success(null));
-    await polling;
+    expect(bodies()).toEqual([['a'], ['b'], ['c']]);
   });
 
   it('starts with five concurrent batches, even if more are allowed', async () => {
-    const controller = new AbortController();
     const clock = new ManualClock();
     const queue = queueOf(clock);
-    const { invocations, invoke } = controlledFunction();
     for (let n = 0; n < 20; n += 1) queue.send(message(String(n)));
-    const source = settings({ batchSize: 1, maxConcurrency: 50 });
-    const polling = poll({ source, queue, clock, invoke }, controller.signal);
+    const { invocations } = start(queue, clock, { batchSize: 1, maxConcurrency: 50 });
     await turns();
     expect(invocations).toHaveLength(5);
-    controller.abort();
-    await polling;
   });
 
   it('gathers messages until the batch is full or its batching window ends', async () => {
-    const controller = new AbortController();
     const clock = new ManualClock();
     const queue = queueOf(clock);
-    const { invocations, invoke } = controlledFunction();
-    const source = settings({ batchSize: 3, windowSeconds: 5 });
-    const polling = poll({ source, queue, clock, invoke }, controller.signal);
-    for (const body of ['a', 'b', 'c']) {
+    const { bodies } = start(queue, clock, { batchSize: 3, windowSeconds: 5 });
+    for (const body of ['a', 'b', 'c', 'd']) {
       queue.send(message(body));
       await turns();
     }
-    queue.send(message('d'));
-    await turns();
     clock.advance(4);
     queue.send(message('e'));
     await turns();
-    expect(invocations.map(({ bodies }) => bodies)).toEqual([['a', 'b', 'c']]);
+    expect(bodies()).toEqual([['a', 'b', 'c']]);
     clock.advance(1);
     await turns();
-    expect(invocations.map(({ bodies }) => bodies)).toEqual([
-      ['a', 'b', 'c'],
-      ['d', 'e'],
-    ]);
-    controller.abort();
-    for (const { end } of invocations) end(success(null));
-    await polling;
+    expect(bodies().at(-1)).toEqual(['d', 'e']);
   });
 
   it('leaves a failed message to its visibility timeout until it is dead-lettered', async () => {
-    const controller = new AbortController();
     const { clock, queue, deadLetterQueue } = queueWithDeadLetters(2);
-    const { invocations, invoke } = controlledFunction();
-    const polling = poll({ source: settings(), queue, clock, invoke }, controller.signal);
+    const { invocations } = start(queue, clock);
     queue.send(message('a'));
     for (const attempt of [0, 1]) {
       await turns();
@@ -220,68 +205,50 @@ describe('polling', () => {
     await turns();
     expect(invocations).toHaveLength(2);
     expect(deadLetterQueue.messages).toMatchObject([{ body: 'a', receiveCount: 2 }]);
-    controller.abort();
-    await polling;
   });
 
   describe('when the clock moves beyond the visibility timeout', () => {
-    const start = (visibilitySeconds: number) => {
-      const controller = new AbortController();
+    const startWithMessage = async () => {
       const clock = new MovableClock();
-      const queue = queueOf(clock, { visibilitySeconds });
-      const { invocations, invoke } = controlledFunction();
-      const source = settings({ batchSize: 10, windowSeconds: 5 });
-      const polling = poll({ source, queue, clock, invoke }, controller.signal);
-      const stop = async () => {
-        controller.abort();
-        for (const { end } of invocations) end(success(null));
-        await polling;
-      };
-      return { clock, queue, invocations, stop };
+      const queue = queueOf(clock, { visibilitySeconds: 180 });
+      const started = start(queue, clock, { windowSeconds: 5 });
+      queue.send(message('a'));
+      await turns();
+      return { clock, queue, ...started };
     };
 
     it('delivers a pending batch once', async () => {
-      const { clock, queue, invocations, stop } = start(180);
-      queue.send(message('a'));
-      await turns();
+      const { clock, queue, invocations, bodies } = await startWithMessage();
       expect(invocations).toEqual([]);
       await clock.advance(1_000_000);
       await turns();
-      expect(invocations.map(({ bodies }) => bodies)).toEqual([['a']]);
+      expect(bodies()).toEqual([['a']]);
       expect(queue.counts).toMatchObject({ visible: 0, inFlight: 1 });
       invocations[0]?.end(success(null));
       await turns();
       expect(queue.messages).toEqual([]);
       expect(queue.totals).toMatchObject({ received: 1, deleted: 1 });
-      await stop();
     });
 
     it('returns a message to the queue after its invocation fails', async () => {
-      const { clock, queue, invocations, stop } = start(180);
-      queue.send(message('a'));
-      await turns();
+      const { clock, invocations, bodies } = await startWithMessage();
       await clock.advance(1_000_000);
       invocations[0]?.end(failure);
       await turns();
       await clock.advance(5_000);
       await turns();
-      expect(invocations.map(({ bodies }) => bodies)).toEqual([['a'], ['a']]);
-      await stop();
+      expect(bodies()).toEqual([['a'], ['a']]);
     });
 
     it('returns a message during its invocation if the function shortened its visibility timeout', async () => {
-      const { clock, queue, invocations, stop } = start(180);
-      queue.send(message('a'));
-      await turns();
+      const { clock, queue, bodies } = await startWithMessage();
       await clock.advance(5_000);
       const [received] = queue.messages;
-      const handle = Buffer.from(`jobs/${received?.id}/1`).toString('base64');
-      queue.changeVisibility(handle, 2);
+      queue.changeVisibility(Buffer.from(`jobs/${received?.id}/1`).toString('base64'), 2);
       await clock.advance(2_000);
       await clock.advance(5_000);
       await turns();
-      expect(invocations.map(({ bodies }) => bodies)).toEqual([['a'], ['a']]);
-      await stop();
+      expect(bodies()).toEqual([['a'], ['a']]);
     });
   });
 });

@@ -3,6 +3,15 @@ import { MAX_IN_FLIGHT, Queue } from '../../sqs/queue.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { message, queueOf, queueWithDeadLetters, receiveBodies, receiveOne } from '../support/queues.ts';
 
+/** Creates a queue with a message in flight. */
+const received = async () => {
+  const clock = new ManualClock();
+  const queue = queueOf(clock);
+  queue.send(message('a'));
+  const { handle } = await receiveOne(queue);
+  return { clock, queue, handle };
+};
+
 describe('a received message', () => {
   it('is hidden until its visibility timeout expires', async () => {
     const clock = new ManualClock();
@@ -27,10 +36,7 @@ describe('a received message', () => {
   });
 
   it('is hidden longer or shown immediately when its visibility timeout is changed', async () => {
-    const clock = new ManualClock();
-    const queue = queueOf(clock);
-    queue.send(message('a'));
-    const { handle } = await receiveOne(queue);
+    const { clock, queue, handle } = await received();
     queue.changeVisibility(handle, 100);
     clock.advance(99);
     expect(await receiveBodies(queue)).toEqual([]);
@@ -39,10 +45,7 @@ describe('a received message', () => {
   });
 
   it('cannot change its visibility timeout once it is visible or deleted', async () => {
-    const clock = new ManualClock();
-    const queue = queueOf(clock);
-    queue.send(message('a'));
-    const { handle } = await receiveOne(queue);
+    const { clock, queue, handle } = await received();
     clock.advance(30);
     expect(() => queue.changeVisibility(handle, 5)).toThrow('not in flight');
     queue.delete(handle);
@@ -52,28 +55,20 @@ describe('a received message', () => {
 
 describe('deleting a message', () => {
   it('succeeds if the message is already deleted', async () => {
-    const queue = queueOf(new ManualClock());
-    queue.send(message('a'));
-    const { handle } = await receiveOne(queue);
+    const { queue, handle } = await received();
     queue.delete(handle);
     expect(() => queue.delete(handle)).not.toThrow();
   });
 
   it('succeeds after the visibility timeout if the message was not received again', async () => {
-    const clock = new ManualClock();
-    const queue = queueOf(clock);
-    queue.send(message('a'));
-    const { handle } = await receiveOne(queue);
+    const { clock, queue, handle } = await received();
     clock.advance(30);
     queue.delete(handle);
     expect(await receiveBodies(queue)).toEqual([]);
   });
 
   it('has no effect with the handle of an earlier receive', async () => {
-    const clock = new ManualClock();
-    const queue = queueOf(clock);
-    queue.send(message('a'));
-    const { handle } = await receiveOne(queue);
+    const { clock, queue, handle } = await received();
     clock.advance(30);
     await receiveOne(queue);
     queue.delete(handle);

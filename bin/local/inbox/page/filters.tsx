@@ -10,10 +10,11 @@ type Props = { messages: readonly MessageSummary[]; view: View; onChange: (chang
 /** Filters by kind and recipient. Each count is of the messages that the filter would show. */
 export const Filters = ({ messages, view, onChange }: Props) => {
   const ofRecipient = messages.filter(({ to }) => !view.to || to.includes(view.to));
-  const kinds = countBy(ofRecipient, ({ kind }) => [kind]);
+  const kinds = counted(ofRecipient.map(({ kind }) => kind));
   const ofKind = messages.filter(({ kind }) => !view.kind || kind === view.kind);
-  const counted = [...countBy(ofKind, ({ to }) => to)].toSorted(([, a], [, b]) => b - a).slice(0, MAX_RECIPIENTS);
-  const recipients = counted.some(([to]) => to === view.to) || !view.to ? counted : [...counted, [view.to, 0] as const];
+  const all = [...counted(ofKind.flatMap(({ to }) => to))].toSorted(([, a], [, b]) => b - a);
+  const top = all.slice(0, MAX_RECIPIENTS);
+  const recipients = top.some(([to]) => to === view.to) || !view.to ? top : [...top, [view.to, 0] as const];
   return (
     <div class="filters grid">
       <fieldset class="bar">
@@ -41,10 +42,6 @@ export const Filters = ({ messages, view, onChange }: Props) => {
   );
 };
 
-const countBy = <Item,>(items: readonly Item[], keysOf: (item: Item) => readonly string[]): Map<string, number> => {
-  const counts = new Map<string, number>();
-  for (const item of items) {
-    for (const key of keysOf(item)) counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  return counts;
-};
+/** Returns how often each value occurs. */
+const counted = (values: readonly string[]): Map<string, number> =>
+  new Map([...Map.groupBy(values, (value) => value)].map(([value, { length }]) => [value, length]));

@@ -19,25 +19,3 @@ export const formatBody = (body: string): FormattedBody | undefined => {
     return undefined;
   }
 };
-
-/** A part of a formatted text. */
-export type Token = { type: 'name' | 'string' | 'literal' | 'plain'; text: string };
-
-const TOKENS = {
-  JSON: /(?<name>"(?:[^"\\]|\\.)*"(?=\s*:))|(?<string>"(?:[^"\\]|\\.)*")|(?<literal>-?\d[\d.eE+-]*|\b(?:true|false|null)\b)/g,
-  XML: /(?<name><[/?!]?[^\s<>/?]+|[/?]?>)|(?<string>(?<=[\w:-]=)"[^"<]*")/g,
-};
-
-/** Splits a formatted text for syntax highlighting. */
-export const tokenize = ({ format, text }: FormattedBody): Token[] => {
-  const tokens: Token[] = [];
-  let end = 0;
-  for (const { 0: match, index, groups = {} } of text.matchAll(TOKENS[format])) {
-    if (index > end) tokens.push({ type: 'plain', text: text.slice(end, index) });
-    const type = groups.name ? 'name' : groups.string ? 'string' : 'literal';
-    tokens.push({ type, text: match });
-    end = index + match.length;
-  }
-  if (end < text.length) tokens.push({ type: 'plain', text: text.slice(end) });
-  return tokens;
-};

@@ -123,9 +123,7 @@ const tabs = (message: Exclude<InboxMessage, { kind: 'sms' | 'managed' }>): Tab[
   if (message.kind === 'email') return emailTabs(message);
   const formatted = formatBody(message.body);
   return [
-    ...(formatted
-      ? [{ name: formatted.format, content: <TextBlock text={formatted.text} format={formatted.format} /> }]
-      : []),
+    ...(formatted ? [{ name: formatted.format, content: <TextBlock text={formatted.text} /> }] : []),
     { name: 'Raw', content: <TextBlock text={message.body} /> },
     ...(message.kind === 'webhook' ? [{ name: 'Headers', content: <Headers headers={message.headers} /> }] : []),
   ];

@@ -1,31 +1,16 @@
 import { useState } from 'preact/hooks';
-import { type FormattedBody, tokenize } from './format-body.ts';
 
-/** The characters that are shown at first, and how many of them are highlighted: more would delay the page. */
+/** The characters that are shown at first: more would delay the page. */
 const MAX_SHOWN = 200_000;
-const MAX_HIGHLIGHTED = 50_000;
 
-/** A text as it is, or highlighted. A very long one is cut off until the user asks for the rest. */
-export const TextBlock = ({ text, format }: { text: string; format?: FormattedBody['format'] | undefined }) => {
+/** A text as it is. A very long one is cut off until the user asks for the rest. */
+export const TextBlock = ({ text }: { text: string }) => {
   const [showsAll, setShowsAll] = useState(false);
-  const shown = showsAll ? text : text.slice(0, MAX_SHOWN);
-  const isHighlighted = format !== undefined && shown.length <= MAX_HIGHLIGHTED;
+  const isCut = !showsAll && text.length > MAX_SHOWN;
   return (
     <>
-      <pre>
-        {isHighlighted
-          ? tokenize({ format, text: shown }).map((token, index) =>
-              token.type === 'plain' ? (
-                token.text
-              ) : (
-                <span key={index} class={token.type}>
-                  {token.text}
-                </span>
-              ),
-            )
-          : shown}
-      </pre>
-      {shown.length < text.length && (
+      <pre>{isCut ? text.slice(0, MAX_SHOWN) : text}</pre>
+      {isCut && (
         <button type="button" onClick={() => setShowsAll(true)}>
           Show all {text.length.toLocaleString('en')} characters
         </button>

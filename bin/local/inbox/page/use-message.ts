@@ -6,19 +6,18 @@ export type LoadedMessage = InboxMessage | 'loading' | 'missing';
 
 /** Loads a message. Keeps the previous one until the next one has arrived. */
 export const useMessage = (id: number | undefined): LoadedMessage | undefined => {
-  const [loaded, setLoaded] = useState<{ id: number; message: LoadedMessage }>();
+  const [loaded, setLoaded] = useState<LoadedMessage>('loading');
   useEffect(() => {
     if (id === undefined) return undefined;
     const controller = new AbortController();
     fetchMessage(id, controller.signal)
       .catch(() => 'missing' as const)
       .then((message) => {
-        if (!controller.signal.aborted) setLoaded({ id, message });
+        if (!controller.signal.aborted) setLoaded(message);
       });
     return () => controller.abort();
   }, [id]);
-  if (id === undefined) return undefined;
-  return loaded?.message ?? 'loading';
+  return id === undefined ? undefined : loaded;
 };
 
 const fetchMessage = async (id: number, signal: AbortSignal): Promise<InboxMessage | 'missing'> => {
