@@ -15,6 +15,8 @@ describe('notification types', () => {
       values: ids.map(notificationTypeRecord),
       metadata: { count: ids.length, limit: 50, marker: null, next_marker: null, next_href: null },
     });
+    const first = await client.get('/notification_types?limit=5');
+    expect(first.body).toMatchObject({ metadata: { count: 5, limit: 5, next_marker: ids[5] } });
   });
 
   it('are returned by ID, with 404 for an unknown one', async () => {
