@@ -1,21 +1,18 @@
 import { Webhook } from 'standardwebhooks';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
-import { auditIn } from '../support/audit.ts';
 import { newAlarmEvent, TRACE_ID, traceFields } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';
 import { openSink } from '../support/test-sink.ts';
-import { type Client, documents, isLocal, newClient, table } from './support/api.ts';
+import { useStarted } from '../support/use-started.ts';
+import { documents, isLocal, newClient, table } from './support/api.ts';
 import { deliveries, delivery, sendEvents, sent } from './support/pipeline.ts';
 
 const { api_key: apiKey } = validDetails.incidentrouter;
 const router = { ...validDetails.incidentrouter, routing_key: 'team' };
 
 describe.runIf(isLocal)('an alarm event', () => {
-  let client: Client;
-  beforeAll(async () => {
-    client = await newClient();
-  });
+  const client = useStarted(() => newClient());
   const toWebhook = (url: string) => client.create({ label: 'w', type: 'webhook', details: { url } });
 
   it('reaches a webhook as a signed request with exactly the seven payload fields', async () => {
@@ -76,13 +73,7 @@ describe.runIf(isLocal)('an alarm event', () => {
 
   it('reaches email, SMS, pager, router, feed, technical contacts and operators', async () => {
     const contact = `contact-${client.tenant.toLowerCase()}@example.com`;
-    await createAccountRepository(documents, table('Accounts')).update(
-      client.tenant,
-      {
-        technical_contacts: [contact],
-      },
-      auditIn(table('Audits')),
-    );
+    await client.put('/account', { technical_contacts: [contact] });
     const address = `email-${client.tenant.toLowerCase()}@example.com`;
     const phone = `+1202${String(Date.now()).slice(-7)}`;
     const ids = [

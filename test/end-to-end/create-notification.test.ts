@@ -1,13 +1,11 @@
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { entries } from '../support/notifications.ts';
 import { until } from '../support/until.ts';
-import { type Client, call, newClient, webhook } from './support/api.ts';
+import { useStarted } from '../support/use-started.ts';
+import { call, newClient, webhook } from './support/api.ts';
 
 describe('creating a notification', () => {
-  let client: Client;
-  beforeAll(async () => {
-    client = await newClient('creator');
-  });
+  const client = useStarted(() => newClient('creator'));
 
   /** Repeats the request after 503, which a large write can get: DynamoDB limits the writes to a tenant per second. */
   const postLarge = (body: unknown) =>

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { type Client, call, newClient, webhook } from './support/api.ts';
+import { useStarted } from '../support/use-started.ts';
+import { call, newClient, webhook } from './support/api.ts';
 
 const REQUEST_COUNT = Number(process.env.GENERATED_REQUESTS ?? 2_000);
 const CONCURRENT = 8;
@@ -65,10 +66,7 @@ const request = fc.record({
 type Request = typeof request extends fc.Arbitrary<infer Value> ? Value : never;
 
 describe('generated requests', () => {
-  let client: Client;
-  beforeAll(async () => {
-    client = await newClient();
-  });
+  const client = useStarted(() => newClient());
 
   const check = async (sent: Request): Promise<void> => {
     const response = await call(sent.method, sent.path, {

@@ -1,9 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { deliveryRecord, writeRecords } from '../support/delivery-records.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
+import { useStarted } from '../support/use-started.ts';
 import { type Client, documents, isLocal, newClient, table, webhook } from './support/api.ts';
 import { collectionsOf } from './support/collections.ts';
 import { delivery, sendEvents } from './support/pipeline.ts';
@@ -32,10 +33,7 @@ const newNotification = async (client: Client) => {
 };
 
 describe('listing the deliveries of a notification', () => {
-  let client: Client;
-  beforeAll(async () => {
-    client = await newClient('observer');
-  });
+  const client = useStarted(() => newClient('observer'));
 
   it('is newest first, page by page, with links that keep limit and filters', async () => {
     const admin = await newClient('admin', client.tenant);

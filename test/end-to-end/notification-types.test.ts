@@ -1,14 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { notificationTypeIds, notificationTypeRecord } from '../../shared/contracts/notification-types.ts';
-import { type Client, newClient } from './support/api.ts';
+import { useStarted } from '../support/use-started.ts';
+import { newClient } from './support/api.ts';
 
 const ids = notificationTypeIds.toSorted();
 
 describe('notification types', () => {
-  let client: Client;
-  beforeAll(async () => {
-    client = await newClient('observer');
-  });
+  const client = useStarted(() => newClient('observer'));
 
   it('are returned in one page', async () => {
     const { status, body } = await client.get('/notification_types');

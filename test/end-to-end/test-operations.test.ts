@@ -1,18 +1,14 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { describe, expect, it } from 'vitest';
 import { alarmStates } from '../../shared/contracts/alarm-event.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { auditIn } from '../support/audit.ts';
 import { destinationsAt } from '../support/notifications.ts';
 import { openSink, payload } from '../support/test-sink.ts';
-import { type Client, documents, isLocal, newClient, newTenant, table, webhook } from './support/api.ts';
+import { useStarted } from '../support/use-started.ts';
+import { isLocal, newClient, newTenant, webhook } from './support/api.ts';
 import { inbox } from './support/pipeline.ts';
 
 describe.runIf(isLocal)('testing a notification', () => {
-  let client: Client;
-  beforeAll(async () => {
-    client = await newClient('creator');
-  });
+  const client = useStarted(() => newClient('creator'));
 
   it('sends a test message to a webhook that is not stored, and returns success', async () => {
     const sink = await openSink();
@@ -122,13 +118,7 @@ describe.runIf(isLocal)('testing a notification', () => {
       message: 'The account has no technical contacts',
     });
     const contact = `${newTenant()}@example.com`.toLowerCase();
-    await createAccountRepository(documents, table('Accounts')).update(
-      client.tenant,
-      {
-        technical_contacts: [contact],
-      },
-      auditIn(table('Audits')),
-    );
+    await (await newClient('admin', client.tenant)).put('/account', { technical_contacts: [contact] });
     expect((await client.post('/notifications/ntTechnicalContactsEmail/test')).body).toMatchObject({
       status: 'success',
     });

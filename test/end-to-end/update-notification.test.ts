@@ -1,11 +1,9 @@
-import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Client, newClient, webhook } from './support/api.ts';
+import { describe, expect, inject, it } from 'vitest';
+import { useStarted } from '../support/use-started.ts';
+import { newClient, webhook } from './support/api.ts';
 
 describe('updating a notification', () => {
-  let client: Client;
-  beforeAll(async () => {
-    client = await newClient('creator');
-  });
+  const client = useStarted(() => newClient('creator'));
   const read = async (id: string) => (await client.get(`/notifications/${id}`)).body;
 
   it('changes the attributes in the body and keeps the others', async () => {

@@ -3,12 +3,10 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { AwsCall } from 'local-aws/aws-service.ts';
 import { MINUTE_MS } from 'local-aws/cloudwatch/metric-store.ts';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { byType, type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import type { Client } from '../support/api.ts';
-import { auditIn } from '../support/audit.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';
 import { type Sink, startSink } from '../support/sink.ts';
@@ -58,12 +56,7 @@ describe('the alarm drill', () => {
     sink = await startSink((response) => response.writeHead(isSinkUp ? 200 : 500).end());
     harness = await startMonitoredStack(HIGH_LIMITS, { 'record-email-events': 2 });
     client = await harness.newClient();
-    const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
-    await accounts.update(
-      client.tenant,
-      { technical_contacts: ['contact@example.com'] },
-      auditIn(harness.table('Audits')),
-    );
+    await client.put('/account', { technical_contacts: ['contact@example.com'] });
     const details = { ...validDetails, webhook: { url: sink.url } };
     const created = notificationTypeIds.map(
       async (type) => [type, await client.create({ label: type, type, details: details[type] })] as const,

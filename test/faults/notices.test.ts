@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { newNotificationId, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { webhook } from '../support/api.ts';
-import { auditIn } from '../support/audit.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import type { InboxMessage } from '../support/pipeline.ts';
 import { openSink } from '../support/test-sink.ts';
@@ -17,8 +15,7 @@ const harness = useFaultyStack({ retryDelayScale: '1' });
 const newTenant = async () => {
   const client = await harness.newClient();
   const contact = `contact-${client.tenant.toLowerCase()}@example.com`;
-  const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
-  await accounts.update(client.tenant, { technical_contacts: [contact] }, auditIn(harness.table('Audits')));
+  await client.put('/account', { technical_contacts: [contact] });
   const isForContact = (message: InboxMessage) => message.kind === 'email' && message.to.includes(contact);
   const isForOperators = (message: InboxMessage) =>
     message.kind === 'managed' && message.text.includes(`Tenant: ${client.tenant}`);

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
-import { auditIn } from '../support/audit.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { until } from '../support/until.ts';
 import { throttled, useFaultyStack } from './support.ts';
@@ -12,8 +10,7 @@ describe('technical contacts, some of which cannot be reached', () => {
   const newAccount = async (...names: string[]) => {
     const client = await harness.newClient();
     const addresses = names.map((name) => `${name}-${client.tenant.toLowerCase()}@example.com`);
-    const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
-    await accounts.update(client.tenant, { technical_contacts: addresses }, auditIn(harness.table('Audits')));
+    await client.put('/account', { technical_contacts: addresses });
     return { tenant: client.tenant, addresses };
   };
   const emailCount = async (address: string): Promise<number> =>

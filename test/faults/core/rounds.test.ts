@@ -1,9 +1,7 @@
 import { SendMessageCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
-import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import { webhook } from '../../support/api.ts';
-import { auditIn } from '../../support/audit.ts';
 import { newAlarmEvent } from '../../support/events.ts';
 import { openSink } from '../../support/test-sink.ts';
 import { until } from '../../support/until.ts';
@@ -120,13 +118,7 @@ describe('a round of attempts', () => {
   it('starts for at most one undelivered notice per notification per day', async () => {
     await harness.stayWithinDay();
     const owner = await harness.newClient();
-    await createAccountRepository(harness.documents, harness.table('Accounts')).update(
-      owner.tenant,
-      {
-        technical_contacts: ['gone@example.com'],
-      },
-      auditIn(harness.table('Audits')),
-    );
+    await owner.put('/account', { technical_contacts: ['gone@example.com'] });
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await owner.create({ ...webhook, details: { url: sink.url } });
     let emailCount = 0;

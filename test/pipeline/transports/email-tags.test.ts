@@ -3,7 +3,8 @@ import { recipientHash } from '../../../shared/domain/delivery-key.ts';
 import { emailTags } from '../../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { createEmailTransport } from '../../../shared/pipeline/transports/email.ts';
-import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
+import { alert } from '../../support/alert.ts';
+import { alarmEvent } from '../../support/events.ts';
 import { startHttp } from '../../support/servers.ts';
 
 describe('the tags of an email', () => {
@@ -29,13 +30,6 @@ describe('the tags of an email', () => {
     const unlimited = async () => undefined;
     const limits = { alerts: unlimited, notices: unlimited, summaries: unlimited };
     const transport = createEmailTransport(environment, limits);
-    const alert = {
-      event: alarmEvent(),
-      eventTimeMs: EVENT_TIME_MS,
-      deliveryId: 'd1',
-      reachedRecipientHashes: [],
-      timeLeft: () => 30_000,
-    };
     const outcome = await transport(
       { ...alert, ...(notificationId !== undefined && { notificationId }) },
       { address: 'a@example.com' },

@@ -6,16 +6,10 @@ import { createFeedTransport } from '../../../shared/pipeline/transports/atomfee
 import { createPagerTransport } from '../../../shared/pipeline/transports/incidentpager.ts';
 import { createRouterTransport } from '../../../shared/pipeline/transports/incidentrouter.ts';
 import { createWebhookTransport } from '../../../shared/pipeline/transports/webhook.ts';
-import { alarmEvent, EVENT_TIME_MS, TRACE_ID, traceFields } from '../../support/events.ts';
+import { alert } from '../../support/alert.ts';
+import { TRACE_ID, traceFields } from '../../support/events.ts';
 import { validDetails } from '../../support/notifications.ts';
 
-const alert = {
-  event: alarmEvent(),
-  eventTimeMs: EVENT_TIME_MS,
-  deliveryId: 'd1',
-  reachedRecipientHashes: [],
-  timeLeft: () => 30_000,
-};
 const secrets = [`whsec_${Buffer.from('a'.repeat(32)).toString('base64')}`];
 const accounts = { webhookCredentials: async () => ({ token: 'token-of-acme', secrets }) };
 

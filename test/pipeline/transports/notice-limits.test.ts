@@ -4,7 +4,7 @@ import { failed } from '../../../shared/domain/attempt-outcome.ts';
 import { createEmailTransport, createTechnicalContactsTransport } from '../../../shared/pipeline/transports/email.ts';
 import { createManagedTransport } from '../../../shared/pipeline/transports/managed.ts';
 import { createSmsTransport } from '../../../shared/pipeline/transports/sms.ts';
-import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
+import { alert } from '../../support/alert.ts';
 
 const reached = (explanation: string) => async () => failed('permanent', 'tenant_limit_exceeded', explanation);
 const limits = {
@@ -23,14 +23,6 @@ const sms = {
 const contacts = { technicalContacts: async () => ['oncall@example.com'] };
 
 const notice = noticeContent.parse({ kind: 'unreached', subject: 's', paragraphs: [], facts: [] });
-const alert = {
-  event: alarmEvent(),
-  eventTimeMs: EVENT_TIME_MS,
-  deliveryId: 'd1',
-  reachedRecipientHashes: [],
-  timeLeft: () => 30_000,
-};
-
 it.each([
   ['an email', createEmailTransport(email, limits)],
   ['an email to the contacts', createTechnicalContactsTransport(email, limits, contacts)],

@@ -6,6 +6,7 @@ import { createHttpClient } from '../../../shared/adapters/outbound-http/http-cl
 import { webhookPayload } from '../../../shared/contracts/alarm-event.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { createWebhookTransport, webhookHeaders } from '../../../shared/pipeline/transports/webhook.ts';
+import { alert } from '../../support/alert.ts';
 import { codeBlocks, readDocument, root } from '../../support/documents.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
 
@@ -34,14 +35,8 @@ const startReceiver = async (environment: { WEBHOOK_SECRETS: string; WEBHOOK_TOK
 const send = (url: string, { token, secrets }: WebhookCredentials = credentials, deliveryId = 'd1') => {
   const http = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8']) });
   const transport = createWebhookTransport({ webhookCredentials: async () => ({ token, secrets }) }, http);
-  const alert = {
-    event: { ...alarmEvent(), event_id: `acme:enWeb1:alDisk:chDisk:${EVENT_TIME_MS}:${deliveryId}` },
-    eventTimeMs: EVENT_TIME_MS,
-    deliveryId,
-    reachedRecipientHashes: [],
-    timeLeft: () => 30_000,
-  };
-  return transport(alert, { url });
+  const event = { ...alarmEvent(), event_id: `acme:enWeb1:alDisk:chDisk:${EVENT_TIME_MS}:${deliveryId}` };
+  return transport({ ...alert, event, deliveryId }, { url });
 };
 
 const accepted = expect.objectContaining({ result: 'delivered', status: 204 });

@@ -4,19 +4,12 @@ import type { WebhookCredentials } from '../../../shared/adapters/accounts/accou
 import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { createWebhookTransport } from '../../../shared/pipeline/transports/webhook.ts';
-import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
+import { alert } from '../../support/alert.ts';
+import { alarmEvent } from '../../support/events.ts';
 import { startHttp } from '../../support/servers.ts';
 
 const secret = (letter: string) => `whsec_${Buffer.from(letter.repeat(32)).toString('base64')}`;
 const credentials: WebhookCredentials = { token: 'token-of-acme', secrets: [secret('a')] };
-const alert = {
-  event: alarmEvent(),
-  eventTimeMs: EVENT_TIME_MS,
-  deliveryId: 'd1',
-  reachedRecipientHashes: [],
-  timeLeft: () => 30_000,
-};
-
 type ReceivedRequest = { headers: Record<string, string>; body: string; method: string };
 
 /** Starts a webhook receiver. @returns a function that sends an alert to it */

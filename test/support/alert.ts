@@ -1,0 +1,10 @@
+import { alarmEvent, EVENT_TIME_MS } from './events.ts';
+
+/** An alert as transports receive it. */
+export const alert = {
+  event: alarmEvent(),
+  eventTimeMs: EVENT_TIME_MS,
+  deliveryId: 'd1',
+  reachedRecipientHashes: [],
+  timeLeft: () => 30_000,
+};
