@@ -24,8 +24,10 @@ const summarySetting = (name: keyof typeof summarySettings) => {
   return z.int(rule).check(z.gte(min, rule), z.lte(max, rule));
 };
 
-/** The settings of summaries as stored. */
-export const summaries = z.strictObject(
+/** After how many alerts of a window, to a notification, the others are summarized. */
+export type SummarySettings = Record<keyof typeof summarySettings, number>;
+
+const summaries = z.strictObject(
   {
     email_after: summarySetting('email_after'),
     sms_after: summarySetting('sms_after'),
@@ -33,9 +35,6 @@ export const summaries = z.strictObject(
   },
   `must be an object with any of ${Object.keys(summarySettings).join(', ')}`,
 );
-
-/** After how many alerts of a window, to a notification, the others are summarized. */
-export type SummarySettings = z.infer<typeof summaries>;
 
 /** Absent settings get their default value. An empty object removes all: the result is then null. */
 const summaryChanges = z.pipe(

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { lru } from 'tiny-lru';
 import * as z from 'zod/mini';
-import { type AccountChanges, type SummarySettings, summaries } from '../../contracts/account.ts';
+import type { AccountChanges, SummarySettings } from '../../contracts/account.ts';
 import {
   effectiveLimits,
   isLimitName,
@@ -24,6 +24,8 @@ import { accountKey } from './account-key.ts';
  */
 export type WebhookCredentials = { token: string; secrets: string[] };
 
+const storedSummaries = z.object({ email_after: z.number(), sms_after: z.number(), window_minutes: z.number() });
+
 const storedShadow = z.object({ from_ms: z.number(), until_ms: z.optional(z.number()) });
 
 /** The item of an account. */
@@ -39,7 +41,7 @@ const storedAccount = z.object({
   /** IDs of notifications to which escalations also go. */
   escalation_notifications: z.optional(z.array(z.string())),
   /** When alerts are summarized, if they are. */
-  summaries: z.optional(summaries),
+  summaries: z.optional(storedSummaries),
   /** The period of shadow mode, if there is or was one. */
   shadow: z.optional(storedShadow),
   /** Earlier periods of shadow mode, whose events may still be queued. */

@@ -12,7 +12,8 @@ const storedNewest = z.object({
   advance_count: z._default(z.number(), 0),
 });
 
-const storedLock = z.extend(storedNewest, {
+const storedLock = z.object({
+  ...storedNewest.shape,
   pk: z.string(),
   sk: z.string(),
   lease_until_ms: z.number(),

@@ -62,10 +62,16 @@ export const chunkKeys = ({ tenant, id }: NotificationKey, { version, chunks }: 
 
 const bytes = z.instanceof(Uint8Array);
 
-const storedTarget = z.object({
+/** The attributes that a delivery needs. */
+const projectedTarget = z.object({
   sk: z.string(),
   type: z.custom<NotificationTypeId>(isNotificationTypeId),
   fields: z.record(z.string(), z.string()),
+  webhook_request: z.optional(z.string()),
+});
+
+const storedTarget = z.object({
+  ...projectedTarget.shape,
   version: z.string(),
   content: z.optional(bytes),
   /** The size of the content before compression. Pages are packed by it. */
@@ -75,7 +81,6 @@ const storedTarget = z.object({
   /** The compression of the content: none, or DEFLATE (RFC 1951). */
   compression: z.optional(z.literal('deflate')),
   chunks: z.number(),
-  webhook_request: z.optional(z.string()),
 });
 
 /** A stored target. `content` is present if `chunks` is 0. */
@@ -84,13 +89,11 @@ export type StoredTarget = z.infer<typeof storedTarget>;
 /** Parses the item of a target. @throws ZodError */
 export const parseStoredTarget = (item: unknown): StoredTarget => storedTarget.parse(item);
 
-/** The attributes that a delivery needs. */
+/** The projection of the attributes that a delivery needs. */
 export const TARGET_PROJECTION = {
   ProjectionExpression: 'pk, sk, #type, #fields, webhook_request',
   ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields' },
 };
-
-const projectedTarget = z.pick(storedTarget, { sk: true, type: true, fields: true, webhook_request: true });
 
 /** Parses a projected target. @throws ZodError */
 export const parseTarget = (item: unknown): DeliveryTarget => {
