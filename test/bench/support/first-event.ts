@@ -30,10 +30,10 @@ const request = (destination: string) =>
     headers: { 'x-auth-token': newToken() },
     pathParameters: { notificationId: webhookId, notificationTypeId: 'webhook', tokenId: LISTED_TOKEN_ID },
     body: JSON.stringify({
-      label: 'Bench',
+      label: 'First',
       type: 'webhook',
       details: { url: destination },
-      technical_contacts: ['a@example.com'],
+      technical_contacts: ['first@example.com'],
       role: 'observer',
       // For redeliver; the other operations ignore it.
       since: 0,
