@@ -39,7 +39,8 @@ export const handler = endpoint(
   },
   async ({ attributes, collectionUrl, idempotent }, caller) => {
     const { tenant } = caller;
-    const id = await notifications.create(tenant, attributes, audits.by(caller), limitOf(tenant), idempotent);
+    const limit = () => limitOf(tenant);
+    const id = await notifications.create(tenant, attributes, audits.by(caller), limit, idempotent);
     return locationResponse(201, `${collectionUrl}/${id}`);
   },
 );

@@ -28,6 +28,9 @@ const MAX_CHUNK_ATTEMPTS = 14;
 /** The positions in the transaction of a create. */
 const [TARGET_INDEX, COUNTER_INDEX, REQUEST_INDEX] = [0, 1, 3];
 
+/** A limit, or the function that reads it when it is needed: an earlier read that fails would be an unhandled rejection. */
+type GivenLimit = number | (() => Promise<number>);
+
 /** The condition of a write to a target. */
 type Condition = { ConditionExpression: string; ExpressionAttributeValues?: Item };
 
@@ -132,8 +135,9 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
   };
 
   /** Returns the limit. @throws ServiceError forbiddenError if the tenant is at it */
-  const readLimit = async (tenant: string, given: number | Promise<number>): Promise<number> => {
-    const [limit, used] = await Promise.all([given, readNotificationCount(client, table, tenant)]);
+  const readLimit = async (tenant: string, given: GivenLimit): Promise<number> => {
+    const limitOf = typeof given === 'number' ? given : given();
+    const [limit, used] = await Promise.all([limitOf, readNotificationCount(client, table, tenant)]);
     if (used >= limit) throw notificationLimitReached(limit);
     return limit;
   };
@@ -142,7 +146,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     key: NotificationKey,
     attributes: NotificationAttributes,
     audit: Audit,
-    givenLimit?: number | Promise<number>,
+    givenLimit?: GivenLimit,
     request?: IdempotentRequest,
   ): Promise<boolean> => {
     // A refused create would consume the capacity of the transaction, and conflict with others.
@@ -163,7 +167,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
      * Creates a notification.
      *
      * @param audit records the change
-     * @param limit the maximum number of the tenant's notifications, perhaps still being read. Default: none
+     * @param limit the maximum number of the tenant's notifications. Default: none
      * @param request identifies the request: if it is repeated within 24 hours, nothing is created
      * @returns its ID, or that of the first request
      * @throws ServiceError forbiddenError if the tenant is at its limit, idempotencyKeyReused if the first request had
@@ -173,7 +177,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
       tenant: string,
       attributes: NotificationAttributes,
       audit: Audit,
-      limit?: number | Promise<number>,
+      limit?: GivenLimit,
       request?: IdempotentRequest,
     ): Promise<string> {
       const createNew = async (): Promise<string> => {

@@ -4,7 +4,7 @@ import type { Audit } from '../../../shared/adapters/audits/audit-log.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests, withLostResponse } from '../../support/dynamodb-faults.ts';
+import { countRequests, withLostResponse, withRejections } from '../../support/dynamodb-faults.ts';
 import { webhookNotification } from '../../support/notifications.ts';
 
 const { client, connect } = useDatabase();
@@ -44,6 +44,20 @@ const setUp = (database = client) => {
 const reused = { type: 'idempotencyKeyReused' };
 
 describe('a notification that is created with an idempotency key', () => {
+  it('starts to read the limit only when the key has been read, so that no failure is unhandled', async () => {
+    const { tenant, notifications } = setUp(withRejections(connect(), 'GetItemCommand', 1));
+    let reads = 0;
+    const limit = async () => {
+      reads++;
+      return 1;
+    };
+    const create = () => notifications.create(tenant, webhookNotification(), audit, limit, { key: 'k', body: '{}' });
+    await expect(create()).rejects.toThrow();
+    expect(reads).toBe(0);
+    await create();
+    expect(reads).toBe(1);
+  });
+
   it('is created once, also if requests with the key are concurrent', async () => {
     const { create, count } = setUp();
     const ids = await Promise.all(Array.from({ length: 8 }, () => create('k')));

@@ -55,7 +55,7 @@ describe('the notification quota', () => {
     const database = connect();
     const { promise: limit, resolve } = Promise.withResolvers<number>();
     const sent = vi.spyOn(database, 'send');
-    const created = notificationsOn(database).create(newTenant(), webhookNotification(), audit, limit);
+    const created = notificationsOn(database).create(newTenant(), webhookNotification(), audit, () => limit);
     expect(sent).toHaveBeenCalledOnce();
     resolve(0);
     await expect(created).rejects.toMatchObject({ type: 'forbiddenError' });
