@@ -127,7 +127,8 @@ describe('the inbox page by keyboard alone', () => {
     expect(await page.locator(`#${active}`).getAttribute('aria-selected')).toBe('true');
     expect(await focused()).toBe('listbox Messages');
 
-    await page.getByRole('article').waitFor();
+    // Until it has loaded, the page shows the message that was selected before.
+    await page.getByRole('heading', { name: 'web-1: First' }).waitFor();
     await press('Enter');
     expect(await focused()).toBe('h2 [CRITICAL] web-1: First');
     await press('Tab', 'Tab', 'Tab');
