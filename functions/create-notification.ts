@@ -1,4 +1,4 @@
-import { createLimitReader } from '../shared/adapters/accounts/tenant-limits.ts';
+import { createLimitReader } from '../shared/adapters/accounts/limit-reader.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';

@@ -1,5 +1,5 @@
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
-import { createLimitReader } from '../shared/adapters/accounts/tenant-limits.ts';
+import { createLimitReader } from '../shared/adapters/accounts/limit-reader.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';

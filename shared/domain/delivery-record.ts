@@ -86,7 +86,10 @@ export type DeliveryRecord = DeliveryKey & {
   newer_event_at_ms?: number | undefined;
   /** True if the delivery was cancelled in the shadow mode of its tenant. */
   is_shadow?: boolean | undefined;
-  /** IDs of the event's other notifications, for types that can bounce and in summarized alerts: the event may later have reached nobody. */
+  /**
+   * IDs of the event's other notifications, for types that can bounce and for summarized alerts: it may turn out later
+   * that the event has reached nobody.
+   */
   siblings?: readonly string[] | undefined;
   /** Present if the delivery is a notice of the service. */
   notice?: NoticeKind | undefined;

@@ -28,7 +28,7 @@ const MAX_CHUNK_ATTEMPTS = 14;
 /** The positions in the transaction of a create. */
 const [TARGET_INDEX, COUNTER_INDEX, REQUEST_INDEX] = [0, 1, 3];
 
-/** A limit, or the function that reads it when it is needed: an earlier read that fails would be an unhandled rejection. */
+/** A limit, or the function that reads it. A promise would reject unhandled if an earlier step failed. */
 type GivenLimit = number | (() => Promise<number>);
 
 /** The condition of a write to a target. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
-import { createLimitReader } from '../../../shared/adapters/accounts/tenant-limits.ts';
+import { createLimitReader } from '../../../shared/adapters/accounts/limit-reader.ts';
 import type { Audit } from '../../../shared/adapters/audits/audit-log.ts';
 import { UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { limitNames } from '../../../shared/contracts/tenant-limits.ts';

@@ -7,8 +7,9 @@ import type { LimitOf } from './account-repository.ts';
 const storedLimit = z.optional(z.number());
 
 /**
- * Creates the function that reads a limit of a tenant: its override, or else that of the deployment. Functions of the
- * API read only this attribute, and no cache.
+ * Creates the function that reads a limit of a tenant: its override, or else that of the deployment. It reads only this
+ * attribute and caches nothing: the functions of the API need nothing else of the account, whose schemas would slow down
+ * their cold starts.
  */
 export const createLimitReader =
   (client: DynamoDBDocumentClient, table: string, name: LimitName, settings: TenantLimits): LimitOf =>
