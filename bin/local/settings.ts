@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { InvalidArgumentError } from 'commander';
 import { HEARTBEAT_TENANT } from '../../shared/contracts/alarm-event.ts';
 
@@ -11,10 +12,10 @@ export const localSettings = (options: {
   inboxUrl: string;
 }): Record<string, string> => ({
   linkScheme: 'http',
-  // Sandboxes are threads: this many expose race conditions and still run on a small machine.
-  senderConcurrency: '8',
+  // Sandboxes are threads, and V8 compiles the code of each: more of them than cores make a storm slower.
+  senderConcurrency: String(Math.max(3, availableParallelism())),
   senderConcurrencyByType: 'webhook=64,incidentpager=16,incidentrouter=16',
-  dispatchConcurrency: '4',
+  dispatchConcurrency: '2',
   pagerEndpoint: `${options.inboxUrl}/pager`,
   routerEndpoint: `${options.inboxUrl}/router`,
   feedEndpoint: `${options.inboxUrl}/feed`,

@@ -8,18 +8,18 @@ import { measureStorm } from './storm.ts';
 const [events = 50_000, seconds = 300, windowMinutes = 5] = process.argv.slice(2).map(Number);
 const { table } = new Console(process.stdout);
 
-const { alone, besideStorm, afterStart, alerts, requestsPerAlert, ...result } = await measureStorm(
+const { besideFirstStorm, alone, besideStorm, alerts, requestsPerAlert, ...result } = await measureStorm(
   events,
   seconds,
   windowMinutes,
 );
 table({
-  'webhooks, alone (ms)': alone.webhook,
+  'webhooks, beside a first storm (ms)': besideFirstStorm.webhook,
+  'webhooks, alone': alone.webhook,
   'webhooks, beside the storm': besideStorm.webhook,
-  'webhooks, after its first 10 s': afterStart.webhook,
+  'emails, beside a first storm': besideFirstStorm.email,
   'emails, alone': alone.email,
   'emails, beside the storm': besideStorm.email,
-  'emails, after its first 10 s': afterStart.email,
 });
 table({ ...result, alerts: events * 2, ...alerts });
 table(requestsPerAlert);

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { paginateScan } from '@aws-sdk/lib-dynamodb';
+import type { Fault } from 'local-aws/endpoint.ts';
 import * as z from 'zod';
 import { PRICES } from '../../bin/cost/prices.ts';
 import { billOf, sum, total, type Units } from '../../bin/cost/units.ts';
@@ -8,20 +8,20 @@ import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
 import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { meter } from '../bench/support/meter.ts';
 import { connectApi } from '../support/api.ts';
-import { newAlarmEvent } from '../support/events.ts';
 import { connectPipeline } from '../support/pipeline.ts';
 import { addressesOf } from '../support/running-stack.ts';
 import { startSink } from '../support/sink.ts';
 import { until } from '../support/until.ts';
 import { type QuietLatencies, quietTenant } from './quiet-tenant.ts';
+import { SUMMARIES, stormyTenant } from './stormy-tenant.ts';
 
 /** What a storm of alerts of one tenant caused. */
 export type StormResult = {
-  /** Those of a quiet tenant, alone and beside the storm. */
+  /** Those of a quiet tenant beside the first seconds of a storm, while sandboxes start and V8 compiles their code. */
+  besideFirstStorm: QuietLatencies;
+  /** Those of it alone and beside the storm, with sandboxes that another storm has started. */
   alone: QuietLatencies;
   besideStorm: QuietLatencies;
-  /** Without the start of the storm, when new sandboxes start and V8 has not optimized their code. */
-  afterStart: QuietLatencies;
   /** How long sending the events of the storm took. */
   sendMs: number;
   /** How long after the end of its window the last summary was sent, with steps of 2 s. */
@@ -49,37 +49,49 @@ export type StormResult = {
   busyMax: number;
 };
 
-const ALARMS = 2_000;
-const EVENTS_PER_SEND = 10;
-/** How long the start of a storm lasts. */
-const START_MS = 10_000;
-const STATES = ['CRITICAL', 'WARNING', 'CRITICAL', 'OK'] as const;
-const SUMMARIES = { email_after: 10, sms_after: 3 };
+/** How long the storm that starts the sandboxes lasts. */
+const FIRST_STORM_SECONDS = 20;
+
+const RECIPIENTS = { address: 'storm@example.com', phoneNumber: '+12025550123' };
+const FIRST_RECIPIENTS = { address: 'first-storm@example.com', phoneNumber: '+12025550124' };
 
 const storedDelivery = z.object({ status: z.enum(deliveryStatuses), notice: z.optional(z.string()) });
+
+/**
+ * How long requests take on AWS in addition, in ms: DynamoDB promises single digits, SQS tens
+ * (https://aws.amazon.com/dynamodb/features/, https://aws.amazon.com/sqs/faqs/); those of SES and SNS are assumed.
+ */
+const REQUEST_MS = new Map([
+  ['dynamodb', 5],
+  ['sqs', 20],
+  ['ses', 50],
+  ['sns', 50],
+]);
+
+const delayed: Fault = ({ service }) => {
+  const delayMs = REQUEST_MS.get(service);
+  return delayMs === undefined ? undefined : { response: 'late', delayMs };
+};
 
 /** Counts the requests that the senders of email and SMS make to DynamoDB and SQS, and their units. */
 const countRequests = (stack: LocalStack) => {
   const requests = new Map<string, number>();
   let units: Partial<Units> = {};
-  stack.endpoint.fault = ({ service, action, caller, body }) => {
+  stack.endpoint.fault = (call) => {
+    const { service, action, caller, body } = call;
     if (/send-(email|sms)/.test(caller) && (service === 'dynamodb' || service === 'sqs')) {
       requests.set(action, (requests.get(action) ?? 0) + 1);
       units = sum([units, 1], [meter(action, JSON.parse(body.toString())), 1]);
     }
-    return undefined;
+    return delayed(call);
   };
   return { requests, dollars: () => total(billOf(sum([units, 1]))) };
 };
 
-const ADDRESS = 'storm@example.com';
-const PHONE_NUMBER = '+12025550123';
-
-const isStormy = (recipient: string): boolean => recipient === ADDRESS || recipient === PHONE_NUMBER;
-
 /**
  * Measures a storm: `events` alarm events of one tenant within `seconds`, each for an email and an SMS notification,
- * with summaries, beside a quiet tenant with an email and a webhook. Takes until the last summary, at least one window and a minute.
+ * with summaries, beside a quiet tenant with an email and a webhook. Takes until the last summary, at least one window
+ * and a minute. A short storm of another tenant starts the sandboxes before.
  */
 export const measureStorm = async (events: number, seconds: number, windowMinutes: number): Promise<StormResult> => {
   let failedInvocations = 0;
@@ -95,54 +107,44 @@ export const measureStorm = async (events: number, seconds: number, windowMinute
   const sink = await startSink();
   const sent = { email: 0, sms: 0, lastAtMs: 0 };
   try {
-    const [stormy, quiet] = [await api.newClient(), await api.newClient()];
-    await stormy.put('/account', { summaries: { ...SUMMARIES, window_minutes: windowMinutes } });
-    const ids = [
-      await stormy.create({ label: 'email', type: 'email', details: { address: ADDRESS } }),
-      await stormy.create({ label: 'sms', type: 'sms', details: { phone_number: PHONE_NUMBER } }),
-    ];
+    const [first, stormy, quiet] = [await api.newClient(), await api.newClient(), await api.newClient()];
+    const sendFirstStorm = await stormyTenant(first, pipeline, { ...FIRST_RECIPIENTS, windowMinutes });
+    const sendStorm = await stormyTenant(stormy, pipeline, { ...RECIPIENTS, windowMinutes });
     const quietLatencies = await quietTenant(quiet, pipeline, stack.inbox, sink);
 
-    const sendStorm = async (): Promise<number> => {
-      const startMs = Date.now();
-      for (let count = 0; count < events; count += EVENTS_PER_SEND) {
-        const waitMs = startMs + (count * seconds * 1_000) / events - Date.now();
-        if (waitMs > 0) await sleep(waitMs);
-        const batch = Array.from({ length: Math.min(EVENTS_PER_SEND, events - count) }, (_, index) =>
-          newAlarmEvent(stormy.tenant, ids, {
-            alarm: `al${(count + index) % ALARMS}`,
-            state: STATES[Math.floor((count + index) / ALARMS) % STATES.length] ?? 'CRITICAL',
-          }),
-        );
-        await pipeline.sendEvents(batch);
-      }
-      return Date.now() - startMs;
+    /** Returns the latencies of the quiet tenant while a storm is sent. */
+    const latenciesBeside = async (storm: Promise<void>): Promise<QuietLatencies> => {
+      let isSent = false;
+      const isOver = storm.finally(() => {
+        isSent = true;
+      });
+      const [latencies] = await Promise.all([quietLatencies(() => isSent), isOver]);
+      return latencies;
     };
 
     /** Counts the messages in the inbox and removes them, because it keeps the newest 10,000. */
     const collect = async (): Promise<void> => {
-      const messages = stack.inbox.list().filter((message) => 'to' in message && [message.to].flat().some(isStormy));
+      const messages = stack.inbox
+        .list()
+        .filter(
+          (message) => 'to' in message && [message.to].flat().some((to) => Object.values(RECIPIENTS).includes(to)),
+        );
       await fetch(`${stack.ready.inbox_url}/`, { method: 'DELETE' });
       for (const { kind } of messages) sent[kind === 'email' ? 'email' : 'sms'] += 1;
       if (messages.length > 0) sent.lastAtMs = Date.now();
     };
 
+    stack.endpoint.fault = delayed;
+    const besideFirstStorm = await latenciesBeside(
+      sendFirstStorm((events / seconds) * FIRST_STORM_SECONDS, FIRST_STORM_SECONDS),
+    );
     const aloneEndsMs = Date.now() + Math.min(seconds, 60) * 1_000;
-    // Warms up the sandboxes.
-    const warmUpEndsMs = Date.now() + 5_000;
-    await quietLatencies(() => Date.now() > warmUpEndsMs);
-    const alone = (await quietLatencies(() => Date.now() > aloneEndsMs))(0);
-    let isSent = false;
+    const alone = await quietLatencies(() => Date.now() > aloneEndsMs);
     const { requests, dollars: requestDollars } = countRequests(stack);
     const busy = monitorEventLoopDelay({ resolution: 10 });
     busy.enable();
     const startMs = Date.now();
-    const [sendMs, latenciesAfter] = await Promise.all([
-      sendStorm().finally(() => {
-        isSent = true;
-      }),
-      quietLatencies(() => isSent),
-    ]);
+    const besideStorm = await latenciesBeside(sendStorm(events, seconds));
     busy.disable();
     const sentAtMs = Date.now();
     await until(async () => {
@@ -168,10 +170,10 @@ export const measureStorm = async (events: number, seconds: number, windowMinute
     const windowOf = (atMs: number) => Math.floor(atMs / (windowMinutes * 60_000));
     const windows = windowOf(sentAtMs) - windowOf(startMs) + 1;
     return {
+      besideFirstStorm,
       alone,
-      besideStorm: latenciesAfter(0),
-      afterStart: latenciesAfter(START_MS),
-      sendMs,
+      besideStorm,
+      sendMs: sentAtMs - startMs,
       lastSummaryMs: sent.lastAtMs - (windowOf(sentAtMs) + 1) * windowMinutes * 60_000,
       alerts,
       emails: sent.email,
