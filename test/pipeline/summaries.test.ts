@@ -282,6 +282,23 @@ describe('alerts of a window', () => {
     }
   });
 
+  it.each(['rejected', 'killed before'] as const)(
+    'include a first alert whose send did not start, although the window was full when it was tried again: %s',
+    async (kind) => {
+      const { alert, process, change, advance, drain, sendCount } = setUp([0, 0]);
+      change({ settings: { email_after: 2, sms_after: 1, window_minutes: 60 } });
+      alert('a');
+      await process(0, { at: 3, kind });
+      for (const label of ['b', 'c', 'd']) alert(label);
+      await process(1);
+      expect(sendCount()).toBe(1);
+      advance(VISIBILITY_TIMEOUT_MS);
+      await process(1);
+      expect(sendCount()).toBe(2);
+      expect(await drain()).toEqual([1, 1, 1, 1]);
+    },
+  );
+
   it.each<[string, Options, number]>([
     ['another window', { settings: { email_after: 1, sms_after: 1, window_minutes: 60 } }, 1],
     ['room for more', { settings: { email_after: 4, sms_after: 1, window_minutes: 1 } }, 2],

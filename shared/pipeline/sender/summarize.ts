@@ -81,7 +81,8 @@ export const createSummarizer = (
       const event_id = summaryId({ tenant, notificationId: target.id }, window);
       // A larger number has room again.
       const full = `${event_id} ${after}`;
-      if (!fullWindows.get(full)) {
+      // One that was received before may be among the first, although it was not sent.
+      if (isReceivedAgain(job.message) || !fullWindows.get(full)) {
         const summary = { tenant_id: tenant, event_id };
         if (await summarizedAlerts.addFirst(summary, job.deliveryId, after, clock())) return undefined;
         fullWindows.set(full, true);
