@@ -4,7 +4,7 @@ import type { Fault } from 'local-aws/endpoint.ts';
 import * as z from 'zod';
 import { PRICES } from '../../bin/cost/prices.ts';
 import { billOf, sum, total, type Units } from '../../bin/cost/units.ts';
-import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
+import { type LocalStack, type LocalStackOptions, startLocalStack } from '../../bin/local/stack.ts';
 import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { meter } from '../bench/support/meter.ts';
 import { connectApi } from '../support/api.ts';
@@ -19,8 +19,11 @@ import { SUMMARIES, stormyTenant } from './stormy-tenant.ts';
 export type StormResult = {
   /** Those of a quiet tenant beside the first seconds of a storm, while sandboxes start and V8 compiles their code. */
   besideFirstStorm: QuietLatencies;
-  /** Those of it alone and beside the storm, with sandboxes that another storm has started. */
+  /** Those of it alone, with sandboxes that another storm has started. */
   alone: QuietLatencies;
+  /** Those beside the same storm in another stack, which shares this process, but no queue, table or sandbox. */
+  besideOtherStack: QuietLatencies;
+  /** Those beside the storm. */
   besideStorm: QuietLatencies;
   /** How long sending the events of the storm took. */
   sendMs: number;
@@ -73,6 +76,17 @@ const delayed: Fault = ({ service }) => {
   return delayMs === undefined ? undefined : { response: 'late', delayMs };
 };
 
+const SETTINGS = { deadLetterEmail: 'false', emailsPerTenantPerDay: '1000000' };
+
+/** Starts a stack whose requests take as long as on AWS. */
+const startStack = async (options: Pick<LocalStackOptions, 'onInvocation'> = {}) => {
+  const stack = await startLocalStack({ settings: SETTINGS, ...options });
+  stack.endpoint.fault = delayed;
+  const running = addressesOf(stack);
+  const api = connectApi(running);
+  return { stack, api, pipeline: connectPipeline(running, api) };
+};
+
 /** Counts the requests that the senders of email and SMS make to DynamoDB and SQS, and their units. */
 const countRequests = (stack: LocalStack) => {
   const requests = new Map<string, number>();
@@ -91,25 +105,27 @@ const countRequests = (stack: LocalStack) => {
 /**
  * Measures a storm: `events` alarm events of one tenant within `seconds`, each for an email and an SMS notification,
  * with summaries, beside a quiet tenant with an email and a webhook. Takes until the last summary, at least one window
- * and a minute. A short storm of another tenant starts the sandboxes before.
+ * and a minute. A short storm of another tenant starts the sandboxes before. A storm in another stack shows what of its
+ * effect is that of one machine.
  */
 export const measureStorm = async (events: number, seconds: number, windowMinutes: number): Promise<StormResult> => {
   let failedInvocations = 0;
-  const stack = await startLocalStack({
-    settings: { deadLetterEmail: 'false', emailsPerTenantPerDay: '1000000' },
+  const { stack, api, pipeline } = await startStack({
     onInvocation: ({ result }) => {
       if (result === 'error') failedInvocations++;
     },
   });
-  const running = addressesOf(stack);
-  const api = connectApi(running);
-  const pipeline = connectPipeline(running, api);
+  const other = await startStack();
   const sink = await startSink();
   const sent = { email: 0, sms: 0, lastAtMs: 0 };
   try {
     const [first, stormy, quiet] = [await api.newClient(), await api.newClient(), await api.newClient()];
     const sendFirstStorm = await stormyTenant(first, pipeline, { ...FIRST_RECIPIENTS, windowMinutes });
     const sendStorm = await stormyTenant(stormy, pipeline, { ...RECIPIENTS, windowMinutes });
+    const sendOtherStorm = await stormyTenant(await other.api.newClient(), other.pipeline, {
+      ...RECIPIENTS,
+      windowMinutes,
+    });
     const quietLatencies = await quietTenant(quiet, pipeline, stack.inbox, sink);
 
     /** Returns the latencies of the quiet tenant while a storm is sent. */
@@ -134,13 +150,15 @@ export const measureStorm = async (events: number, seconds: number, windowMinute
       if (messages.length > 0) sent.lastAtMs = Date.now();
     };
 
+    const firstEvents = Math.round((events / seconds) * FIRST_STORM_SECONDS);
+    await sendOtherStorm(firstEvents, FIRST_STORM_SECONDS);
     // Not in the storm, because reading each request slows the local AWS down.
     const { requests, dollars: requestDollars } = countRequests(stack);
-    const firstEvents = Math.round((events / seconds) * FIRST_STORM_SECONDS);
     const besideFirstStorm = await latenciesBeside(sendFirstStorm(firstEvents, FIRST_STORM_SECONDS));
     stack.endpoint.fault = delayed;
     const aloneEndsMs = Date.now() + Math.min(seconds, 60) * 1_000;
     const alone = await quietLatencies(() => Date.now() > aloneEndsMs);
+    const besideOtherStack = await latenciesBeside(sendOtherStorm(events, seconds));
     const busy = monitorEventLoopDelay({ resolution: 10 });
     busy.enable();
     const startMs = Date.now();
@@ -172,6 +190,7 @@ export const measureStorm = async (events: number, seconds: number, windowMinute
     return {
       besideFirstStorm,
       alone,
+      besideOtherStack,
       besideStorm,
       sendMs: sentAtMs - startMs,
       lastSummaryMs: sent.lastAtMs - (windowOf(sentAtMs) + 1) * windowMinutes * 60_000,
@@ -194,6 +213,6 @@ export const measureStorm = async (events: number, seconds: number, windowMinute
     };
   } finally {
     sink.close();
-    await stack.stop();
+    await Promise.all([stack.stop(), other.stack.stop()]);
   }
 };
