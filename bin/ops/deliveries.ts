@@ -210,6 +210,7 @@ export const deliveryJson = (record: DeliveryRecord) => ({
   state: record.state,
   status: record.status,
   reason: reasonOf(record) ?? null,
+  ...(record.summary_id !== undefined && { summary: record.summary_id }),
   ...(record.event_at_ms !== undefined && { event_time: isoTime(record.event_at_ms) }),
   ...(record.newer_event_at_ms !== undefined && { newer_event_time: isoTime(record.newer_event_at_ms) }),
   attempts_of_round: record.attempt_count,

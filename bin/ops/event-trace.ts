@@ -106,12 +106,12 @@ const words = (...parts: (string | number | null | undefined)[]): string => part
 
 /** The attempts of a delivery, and how it stands: a delivered one needs no more than its last attempt. */
 const attemptSteps = (record: DeliveryRecord): Step[] => {
-  const { notification, attempts, next_attempt: nextAttempt, status, reason } = deliveryJson(record);
+  const { notification, attempts, next_attempt: nextAttempt, status, reason, summary } = deliveryJson(record);
   const end = {
     time: nextAttempt ?? isoTime(record.updated_at_ms),
     step: nextAttempt === null ? status : 'next attempt',
     notification,
-    result: reason ?? '',
+    result: reason ?? summary ?? '',
   };
   return [
     ...attempts.map(({ time, outcome, http_status, reason: cause, duration_ms }) => ({

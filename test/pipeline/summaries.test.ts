@@ -59,6 +59,7 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
   let nowMs = START_MS;
   let messages = 0;
   let alertSends = 0;
+  let summarySends = 0;
   const queue = new Map<number, Queued>();
   const notificationId = newNotificationId();
   /** How often each alarm was sent or listed. */
@@ -108,7 +109,8 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
       clock,
       transport: ({ event, summary }) =>
         request(async () => {
-          if (!summary && ++alertSends > (options.dailyLimit ?? Number.POSITIVE_INFINITY)) return overLimit;
+          if (summary) summarySends++;
+          else if (++alertSends > (options.dailyLimit ?? Number.POSITIVE_INFINITY)) return overLimit;
           const names = summary?.alarms.map(({ name }) => name) ?? [summarizedAlert(event, 0).name];
           for (const name of names) arrivals.set(name, (arrivals.get(name) ?? 0) + 1);
           return delivered;
@@ -199,6 +201,7 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
     },
     /** Returns how many alerts were sent one by one. */
     sendCount: (): number => alertSends,
+    summaryCount: (): number => summarySends,
     /** Processes all messages, by all senders in turns. */
     drain: async (): Promise<number[]> => {
       for (let turn = 0; queue.size > 0; turn++) {
@@ -298,6 +301,21 @@ describe('alerts of a window', () => {
       expect(await drain()).toEqual([1, 1, 1, 1]);
     },
   );
+
+  it('are listed in the summary of the hour, by all senders, after one of them is above the daily limit', async () => {
+    const { alert, process, change, advance, drain, summaryCount } = setUp([0, 0]);
+    change({ settings: { email_after: 1, sms_after: 1, window_minutes: 1 }, dailyLimit: 1 });
+    for (let minute = 0; minute < 10; minute++) {
+      alert(`first of ${minute}`);
+      await process(0);
+      alert(`second of ${minute}`);
+      await process(1);
+      advance(MINUTE_MS);
+    }
+    expect(await drain()).toEqual(Array(20).fill(1));
+    // The account's summary of the first minute, which was within the limit, and that of the hour.
+    expect(summaryCount()).toBe(2);
+  });
 
   it.each<[string, Options, number]>([
     ['another window', { settings: { email_after: 1, sms_after: 1, window_minutes: 60 } }, 1],

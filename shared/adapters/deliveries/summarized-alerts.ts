@@ -1,5 +1,6 @@
 import {
   type DynamoDBDocumentClient,
+  GetCommand,
   PutCommand,
   QueryCommand,
   type QueryCommandInput,
@@ -139,6 +140,13 @@ export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: st
         }),
       );
       return (await unlessConditionFailed(request)) !== undefined;
+    },
+
+    /** Returns whether a window has had a first alert, strongly consistent. */
+    async hasFirst(summary: SummaryKey): Promise<boolean> {
+      const Key = { pk: partitionOf(summary), sk: 'first' };
+      const { Item } = await client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true }));
+      return Item !== undefined;
     },
 
     /** Stores an alert for a summary. Repeating it changes nothing. */

@@ -34,7 +34,8 @@ export const createSummarizer = (
   sendAgain: (job: DeliveryJob, record: DeliveryRecord) => Promise<SettledMessage>,
 ) => {
   const notices = createNoticeQueue(queues, delayedQueueUrls, clock);
-  const fullWindows = lru<true>(CACHE_SIZE);
+  /** The window whose summary lists later alerts, by full window. */
+  const fullWindows = lru<SummaryWindow>(CACHE_SIZE);
   const { summarizedAfter: setting } = notificationTypes[type];
 
   /** Returns the time that determines the window of an alert: if the own clock is slow, the time of SQS. */
@@ -62,6 +63,11 @@ export const createSummarizer = (
     return { outcome: 'summarized' };
   };
 
+  const summaryKey = ({ job, target }: ClaimedAlert, window: SummaryWindow) => {
+    const { tenant_id } = job.body.event;
+    return { tenant_id, event_id: summaryId({ tenant: tenant_id, notificationId: target.id }, window) };
+  };
+
   return {
     /**
      * Lists an alert in the summary of its window if the account summarizes and the window has had its first alerts. An
@@ -70,28 +76,38 @@ export const createSummarizer = (
      * @returns the result of the message, or undefined if the alert must be sent
      */
     async unlessFirst(alert: ClaimedAlert): Promise<SettledMessage | undefined> {
-      const { job, record, target } = alert;
+      const { job, record } = alert;
       const isAttempted = record.attempt_count > 0 || record.last_cause !== undefined;
       if (setting === null || job.body.notice || isAttempted) return undefined;
-      const tenant = job.body.event.tenant_id;
-      const settings = await accounts.summaries(tenant);
+      const settings = await accounts.summaries(job.body.event.tenant_id);
       if (!settings) return undefined;
       const after = settings[setting];
-      const window = accountWindow(windowTimeMs(job), settings.window_minutes);
-      const event_id = summaryId({ tenant, notificationId: target.id }, window);
+      const timeMs = windowTimeMs(job);
+      const window = accountWindow(timeMs, settings.window_minutes);
+      const hour = limitWindow(timeMs);
+      const summary = summaryKey(alert, window);
       // A larger number has room again.
-      const full = `${event_id} ${after}`;
+      const full = `${summary.event_id} ${after} ${hour.startMs}`;
+      let listing = fullWindows.get(full);
       // One that was received before may be among the first, although it was not sent.
-      if (isReceivedAgain(job.message) || !fullWindows.get(full)) {
-        const summary = { tenant_id: tenant, event_id };
+      if (isReceivedAgain(job.message) || !listing) {
         if (await summarizedAlerts.addFirst(summary, job.deliveryId, after, clock())) return undefined;
-        fullWindows.set(full, true);
+        listing = (await summarizedAlerts.hasFirst(summaryKey(alert, hour))) ? hour : window;
+        fullWindows.set(full, listing);
       }
-      return summarize(alert, window);
+      return summarize(alert, listing);
     },
 
-    /** Lists an alert above the daily limit in the summary of the hour. */
-    aboveLimit: (alert: ClaimedAlert): Promise<SettledMessage> =>
-      summarize(alert, limitWindow(windowTimeMs(alert.job))),
+    /**
+     * Lists an alert above the daily limit in the summary of the hour. The first one adds itself to the window, so that
+     * those after the first ones of an account's windows are listed there too: summaries of these would use up their own
+     * limit.
+     */
+    async aboveLimit(alert: ClaimedAlert): Promise<SettledMessage> {
+      const hour = limitWindow(windowTimeMs(alert.job));
+      if (await accounts.summaries(alert.job.body.event.tenant_id))
+        await summarizedAlerts.addFirst(summaryKey(alert, hour), alert.job.deliveryId, 1, clock());
+      return summarize(alert, hour);
+    },
   };
 };
