@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { deadLetterColumns } from '../../bin/ops/dead-letters.ts';
-import { deliveryColumns } from '../../bin/ops/deliveries.ts';
+import { deliveryColumns, deliveryJson } from '../../bin/ops/deliveries.ts';
 import { otherQueueNames, queueNames } from '../../bin/ops/deployment.ts';
 import { timelineColumns } from '../../bin/ops/event-trace.ts';
 import { failureColumns } from '../../bin/ops/failures.ts';
@@ -14,6 +14,8 @@ import { tenantColumns } from '../../bin/ops/tenants.ts';
 import { tokenColumns } from '../../bin/ops/token.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { deliveryStatuses, failureReasons, messageOutcomes } from '../../shared/contracts/outcomes.ts';
+import { withSummary } from '../../shared/domain/delivery-record.ts';
+import { deliveryRecord } from '../support/delivery-records.ts';
 
 const TIME = '2026-11-20T09:04:35.123Z';
 const IDS = Array.from(
@@ -235,6 +237,15 @@ describe('a table', () => {
     const { text } = formatTable(deliveries.slice(0, deliveryStatuses.length), deliveryColumns(deliveries), 80);
     const lines = text.split('\n').filter((line) => line.includes('older_timestamp'));
     expect(lines).toEqual([expect.stringContaining('superseded')]);
+  });
+
+  it('of deliveries has, as JSON, the summary that lists an alert', () => {
+    const record = deliveryRecord({ tenant: 'acme', notificationId: IDS[0] ?? '' }, eventId(0));
+    expect(deliveryJson(record)).not.toHaveProperty('summary');
+    expect(deliveryJson(withSummary(record, 'a-summary', 0))).toMatchObject({
+      status: 'summarized',
+      summary: 'a-summary',
+    });
   });
 
   it('is not changed if it fits', () => {
