@@ -105,8 +105,8 @@ const countRequests = (stack: LocalStack) => {
 /**
  * Measures a storm: `events` alarm events of one tenant within `seconds`, each for an email and an SMS notification,
  * with summaries, beside a quiet tenant with an email and a webhook. Takes until the last summary, at least one window
- * and a minute. A short storm of another tenant starts the sandboxes before. A storm in another stack shows what of its
- * effect is that of one machine.
+ * and a minute. A short storm of another tenant starts the sandboxes before. A storm in another stack shows how much
+ * of the delay is due to the shared machine.
  */
 export const measureStorm = async (events: number, seconds: number, windowMinutes: number): Promise<StormResult> => {
   let failedInvocations = 0;

@@ -34,7 +34,7 @@ export const createSummarizer = (
   sendAgain: (job: DeliveryJob, record: DeliveryRecord) => Promise<SettledMessage>,
 ) => {
   const notices = createNoticeQueue(queues, delayedQueueUrls, clock);
-  /** The window whose summary lists later alerts, by full window. */
+  /** The window whose summary lists further alerts, by full window and hour. */
   const fullWindows = lru<SummaryWindow>(CACHE_SIZE);
   const { summarizedAfter: setting } = notificationTypes[type];
 
@@ -99,9 +99,9 @@ export const createSummarizer = (
     },
 
     /**
-     * Lists an alert above the daily limit in the summary of the hour. The first one adds itself to the window, so that
-     * those after the first ones of an account's windows are listed there too: summaries of these would use up their own
-     * limit.
+     * Lists an alert above the daily limit in the summary of the hour. If the account summarizes, the first one is stored
+     * as the first of the hour: further alerts of full windows are then listed there too, because the summaries of short
+     * windows would exceed their own limit.
      */
     async aboveLimit(alert: ClaimedAlert): Promise<SettledMessage> {
       const hour = limitWindow(windowTimeMs(alert.job));
