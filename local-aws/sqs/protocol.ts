@@ -95,6 +95,12 @@ export const sqsService = (queues: readonly Queue[], clock: Clock): AwsService =
       return {};
     }),
 
+    // Nothing here reads tags.
+    TagQueue: action(requests.TagQueue, (request) => {
+      queueOf(request);
+      return {};
+    }),
+
     StartMessageMoveTask: action(requests.StartMessageMoveTask, (request) => {
       const source = moveSource(request);
       if (!queues.some((queue) => queue.redrive?.target === source)) {

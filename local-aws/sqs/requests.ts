@@ -60,6 +60,7 @@ export const requests = {
   GetQueueAttributes: queueUrl.extend({ AttributeNames: z.array(z.string()).default([]) }),
   ListQueues: z.strictObject({}),
   PurgeQueue: queueUrl,
+  TagQueue: queueUrl.extend({ Tags: z.record(z.string(), z.string()) }),
   StartMessageMoveTask: z.strictObject({ SourceArn: z.string() }),
   ListMessageMoveTasks: z.object({
     SourceArn: z.string(),

@@ -12,6 +12,7 @@ import {
   type SendMessageBatchRequestEntry,
   SendMessageCommand,
   SetQueueAttributesCommand,
+  TagQueueCommand,
 } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
 import { useServedQueues } from '../support/served-queues.ts';
@@ -260,5 +261,11 @@ describe('a queue', () => {
     expect(QueueUrls).toEqual([queue.settings.url, deadLetterQueue.settings.url]);
     await sqs.send(new PurgeQueueCommand({ QueueUrl }));
     expect(queue.messages).toEqual([]);
+  });
+
+  it('accepts tags', async () => {
+    await sqs.send(new TagQueueCommand({ QueueUrl, Tags: { team: 'alerts' } }));
+    const unknown = sqs.send(new TagQueueCommand({ QueueUrl: '/000000000000/unknown', Tags: { team: 'alerts' } }));
+    await expect(unknown).rejects.toThrow(QueueDoesNotExist);
   });
 });
