@@ -18,7 +18,7 @@ const DAY_MS = 86_400_000;
 /** Later than any time to which the tests advance the clock. */
 const FAR_FUTURE_MS = Date.UTC(2100, 0);
 
-const harness = useFaultyStack();
+const harness = useFaultyStack({ retryDelayScale: '1' });
 const client = useStarted(() => harness.newClient());
 
 describe('a resolved incident stays resolved', () => {
