@@ -1,69 +1,16 @@
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
-import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { deliveryRecord, writeRecords } from '../support/delivery-records.ts';
-import { TRACE_ID, traceFields } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';
-import { startSink } from '../support/sink.ts';
 import { until } from '../support/until.ts';
-import { useStarted } from '../support/use-started.ts';
-import { useStackWithCommandLine } from './command-line.ts';
+import { deliveries, sent, useAlerts } from './alerts.ts';
 
-// A heartbeat is an event that no command should count.
-const { stack, ops, runJson } = useStackWithCommandLine({ heartbeatUrl: 'http://127.0.0.1:9/' });
-/** Responds with the status in the path until `isFixed` is set. */
-const receiver = { isFixed: false };
-const sink = useStarted(
-  () =>
-    startSink((response, { path }) => {
-      response.writeHead(receiver.isFixed ? 204 : Number(path.slice(1))).end('secret response');
-    }),
-  ({ close }) => close(),
-);
+const { stack, ops, runJson, receiver, sink, create, sendExample, sendRaw, deliveriesTo } = useAlerts();
 
-const create = async (label: string, type: string, details: Record<string, string>): Promise<string> => {
-  const response = await fetch(`${stack.base_url}/notifications`, {
-    method: 'POST',
-    headers: { 'x-auth-token': stack.tokens.admin },
-    body: JSON.stringify({ label, type, details }),
-  });
-  return response.headers.get('location')?.split('/').at(-1) ?? '';
-};
-
-const sent = z.object({ message_id: z.string(), event_id: z.string(), notifications: z.array(z.string()) });
-/** Sends an example event to these notifications. @returns its ID */
-const sendExample = async (...ids: string[]): Promise<string> => {
-  const { out } = await ops(['event', 'example', '--notification', ...ids]);
-  return (await runJson(sent, 'event send -', out)).event_id;
-};
-
-/** Sends a message that `event send` would refuse. @returns its ID */
-const sendRaw = async (MessageBody: string): Promise<string> => {
-  const sqs = new SQSClient({
-    endpoint: stack.aws_endpoint,
-    region: 'us-east-1',
-    credentials: { accessKeyId: 'local-test', secretAccessKey: 'local' },
-  });
-  const { MessageId = '' } = await sqs.send(new SendMessageCommand({ QueueUrl: stack.alarm_queue_url, MessageBody }));
-  sqs.destroy();
-  return MessageId;
-};
-
-const deliveries = z.array(
-  z.looseObject({
-    notification: z.string(),
-    event: z.string(),
-    alarm: z.string(),
-    state: z.string(),
-    status: z.string(),
-    attempts: z.array(z.looseObject({ outcome: z.string(), http_status: z.number().nullable() })),
-    conflict: z.string().nullable(),
-  }),
-);
 const deadLetterLists = z.array(
   z.strictObject({
     type: z.string(),
@@ -80,9 +27,6 @@ const deadLetterLists = z.array(
     ),
   }),
 );
-
-const deliveriesTo = (notificationId: string) =>
-  runJson(deliveries, `deliveries --tenant acme --notification ${notificationId}`);
 
 let gone = '';
 let email = '';
@@ -529,163 +473,5 @@ describe('event check', () => {
       [2, ['ntX'], false],
       [3, [], false],
     ]);
-  });
-});
-
-describe('event trace', () => {
-  const step = z.strictObject({
-    time: z.iso.datetime(),
-    step: z.string(),
-    notification: z.string().nullable(),
-    result: z.string(),
-  });
-  const traces = z.strictObject({
-    events: z.array(
-      z.looseObject({
-        tenant: z.string().nullable(),
-        event: z.string().nullable(),
-        producer_message_id: z.string().nullable(),
-        dead_letters: z.array(z.looseObject({ type: z.string(), reason: z.string() })),
-        timeline: z.array(step),
-      }),
-    ),
-    unread_dead_letters: z.strictObject({}),
-  });
-  const traced = async (options: string) => (await runJson(traces, `event trace ${options}`)).events;
-  const send = async (text: string) => runJson(sent, 'event send -', text);
-  let rejecting = '';
-  let accepting = '';
-  beforeAll(async () => {
-    receiver.isFixed = false;
-    rejecting = await create('rejecting', 'webhook', { url: `${sink.url}/410` });
-    accepting = await create('accepting', 'email', validDetails.email);
-  });
-
-  it('shows what happened in order of time, by event ID', async () => {
-    const id = await sendExample(rejecting, accepting);
-    const [found, ...others] = await until(async () => {
-      const all = await traced(id).catch(() => []);
-      return all[0]?.timeline.some((each) => each.step === 'notice: attempt') && all;
-    });
-    expect(others).toEqual([]);
-    expect(found).toMatchObject({ tenant: 'acme', event: id, dead_letters: [{ type: 'webhook' }] });
-    const times = found?.timeline.map(({ time }) => time) ?? [];
-    expect(times).toEqual(times.toSorted());
-    expect(found?.timeline.map((each) => [each.step, each.notification, each.result.replace(/\d+ ms/, 'ms')])).toEqual(
-      expect.arrayContaining([
-        ['accepted', null, 'CRITICAL'],
-        ['dispatched', null, '2 deliveries'],
-        ['attempt', rejecting, 'permanent 410 http_status, ms'],
-        ['attempt', accepting, 'delivered, ms'],
-        ['failed', rejecting, 'http_status'],
-        ['dead letter', rejecting, 'webhook: http_status (destination)'],
-        ['notice', 'ntTechnicalContactsEmail', 'undelivered'],
-      ]),
-    );
-    expect(found?.timeline.slice(0, 2).map((each) => each.step)).toEqual(['accepted', 'dispatched']);
-    expect((await ops(['event', 'trace', id])).out).toMatch(
-      new RegExp(`^event +${id}\ntenant +acme\nmessage +[\\w-]+\n\ntime +step +notification +result\n.* accepted `),
-    );
-  });
-
-  it('finds an event by the message ID of its producer, with and without the tenant', async () => {
-    const { out } = await ops(['event', 'example', '--notification', accepting]);
-    const own = JSON.stringify({ ...JSON.parse(out), event_id: 'own-id', traceparent: traceFields.traceparent });
-    const { message_id: id } = await send(own);
-    await until(async () => (await deliveriesTo(accepting)).some((each) => each.event === 'own-id'));
-    const expected = { tenant: 'acme', event: 'own-id', producer_message_id: id, trace_id: TRACE_ID };
-    for (const options of [id, `${id} --tenant acme`, 'own-id', 'own-id --tenant acme']) {
-      expect(await traced(options)).toMatchObject([expected]);
-    }
-    expect(await ops(`event trace ${id} --tenant globex`)).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/^There is neither a delivery nor a dead letter of /),
-    });
-  });
-
-  it('shows no dead letter of another tenant’s event with the same ID, by message ID', async () => {
-    const { out } = await ops(['event', 'example', '--notification', accepting]);
-    const { message_id: id } = await send(JSON.stringify({ ...JSON.parse(out), event_id: 'same-id' }));
-    await until(async () => (await deliveriesTo(accepting)).some((each) => each.event === 'same-id'));
-    await sendRaw(JSON.stringify({ event_id: 'same-id', tenant_id: 'globex' }));
-    await until(async () => (await traced('same-id')).length === 2);
-    expect(await traced(id)).toMatchObject([{ tenant: 'acme', dead_letters: [] }]);
-  });
-
-  it('shows the escalation of an event that reached nobody', async () => {
-    const { out } = await ops(['event', 'example', '--notification', rejecting]);
-    const { event_id: id } = await send(JSON.stringify({ ...JSON.parse(out), alarm: { id: 'alEscalated' } }));
-    const found = await until(async () => {
-      const [first] = await traced(id).catch(() => []);
-      const steps = first?.timeline.filter((each) => each.step === 'escalation') ?? [];
-      return steps.length === 2 && steps;
-    });
-    expect(found.map(({ notification, result }) => [notification, result])).toEqual(
-      expect.arrayContaining([
-        ['ntTechnicalContactsEmail', 'unreached'],
-        ['ntOperators', 'unreached'],
-      ]),
-    );
-  });
-
-  it('shows the escalation to a fallback notification', async () => {
-    const records = [
-      { id: 'gone', label: 'gone', type: 'webhook', details: { url: `${sink.url}/410` } },
-      { id: 'phone', label: 'phone', type: 'sms', details: validDetails.sms },
-      { technical_contacts: ['oncall@example.com'], escalation_notifications: ['phone'] },
-    ];
-    const input = records.map((record) => JSON.stringify(record)).join('\n');
-    const ids = z.object({ notifications: z.array(z.object({ new_id: z.string() })) });
-    const { notifications } = await runJson(ids, 'tenant import fallback', input);
-    const [gone = '', phone = ''] = notifications.map(({ new_id }) => new_id);
-    const { out } = await ops(['event', 'example', '--tenant', 'fallback', '--notification', gone]);
-    const { event_id: id } = await send(out);
-    await until(async () => {
-      const [first] = await traced(id).catch(() => []);
-      return first?.timeline.some(({ step, notification }) => step === 'notice: attempt' && notification === phone);
-    });
-    expect((await ops('account show fallback')).out).toContain(`fallback         ${phone}\n`);
-  });
-
-  it('shows the escalation of an event whose plan lists only unknown notifications, by message ID', async () => {
-    const { out } = await ops(['event', 'example', '--notification', 'ntUnknown']);
-    const unknown = JSON.stringify({ ...JSON.parse(out), alarm: { id: 'alUnknown' } });
-    const id = await sendRaw(unknown);
-    const [found] = await until(async () => {
-      const all = await traced(`${id} --tenant acme`).catch(() => []);
-      return (all[0]?.timeline ?? []).length >= 2 && all;
-    });
-    expect(found).toMatchObject({ tenant: 'acme', event: null, producer_message_id: id });
-    expect(found?.timeline[0]).toMatchObject({ step: 'escalation', result: 'unreached' });
-  });
-
-  it('shows deliveries to a deleted notification if they are named', async () => {
-    const deleted = await create('deleted', 'email', { address: 'deleted@example.com' });
-    const id = await sendExample(deleted);
-    await until(async () => (await deliveriesTo(deleted)).length > 0);
-    await fetch(`${stack.base_url}/notifications/${deleted}`, {
-      method: 'DELETE',
-      headers: { 'x-auth-token': stack.tokens.admin },
-    });
-    expect(await ops(`event trace ${id} --tenant acme`)).toMatchObject({ code: 1 });
-    expect(await traced(`${id} --tenant acme --notification ${deleted}`)).toMatchObject([{ event: id }]);
-    // Without a tenant, the whole table is read.
-    expect(await traced(id)).toMatchObject([{ event: id }]);
-  });
-
-  it('shows why an invalid event was dead-lettered', async () => {
-    const id = await sendRaw('{"event_id":"invalid","tenant_id":"acme"}');
-    const [found] = await until(async () => {
-      const all = await traced(id).catch(() => []);
-      return all.length > 0 && all;
-    });
-    expect(found).toMatchObject({ tenant: 'acme', event: 'invalid', producer_message_id: id, deliveries: [] });
-    expect(found?.timeline).toMatchObject([
-      {
-        step: 'dead letter',
-        result: expect.stringMatching(/^alarm-events: malformed \(producer\) .*alarm is required/),
-      },
-    ]);
-    expect(await traced('invalid')).toEqual([found]);
   });
 });

@@ -18,6 +18,7 @@ const DAY_MS = 86_400_000;
 /** Later than any time to which the tests advance the clock. */
 const FAR_FUTURE_MS = Date.UTC(2100, 0);
 
+// With shorter delays, a trigger may run out of attempts before its resolve arrives.
 const harness = useFaultyStack({ retryDelayScale: '1' });
 const client = useStarted(() => harness.newClient());
 
