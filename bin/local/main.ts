@@ -115,7 +115,7 @@ Try it
 
   curl -i -H 'X-Auth-Token: ${ready.tokens.admin}' ${ready.base_url}/notifications
 
-For AWS SDKs and version 2 of the AWS CLI, paste
+For AWS SDKs and the AWS CLI (2.13 or newer), paste
 
 ${exportLines(ready.aws_environment)}
 
