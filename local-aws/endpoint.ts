@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AwsCall, type AwsFault, type AwsResponse, type AwsService, jsonFault, xmlFault } from './aws-service.ts';
 import { BodyTooLargeError, readBody } from './http.ts';
-import { loopbackRefusal } from './loopback-refusal.ts';
+import { foreignPageRefusal } from './loopback-refusal.ts';
 
 /**
  * The endpoint applies the call and delays its response by `delayMs` of real time; with `Infinity` it never responds.
@@ -39,7 +39,7 @@ const MAX_BODY_BYTES = 16 * 1024 * 1024 + 1024;
 
 /**
  * Creates one address for all AWS services, for any SDK or `aws --endpoint-url`. It does not verify signatures, and
- * refuses requests that pages of other machines may have sent.
+ * refuses requests of pages in a browser.
  */
 export const createEndpoint = (): Endpoint => {
   const endpoint: Endpoint = {
@@ -53,7 +53,7 @@ export const createEndpoint = (): Endpoint => {
 };
 
 const respond = async (endpoint: Endpoint, request: IncomingMessage, response: ServerResponse): Promise<void> => {
-  const refusal = loopbackRefusal(request.headers);
+  const refusal = foreignPageRefusal(request.headers);
   if (refusal !== undefined) {
     return write(response, jsonFault({ status: 403, type: 'AccessDeniedException', message: refusal }));
   }

@@ -18,3 +18,16 @@ export const loopbackRefusal = ({ host, origin }: Pick<IncomingHttpHeaders, 'hos
   }
   return undefined;
 };
+
+/**
+ * Returns why a server on loopback refuses a request of any page but its own, those of other servers on this machine
+ * included, or undefined if it accepts the request. A GET without CORS has no Origin header, but browsers send
+ * `Sec-Fetch-Site` to loopback addresses (https://developer.mozilla.org/docs/Web/HTTP/Headers/Sec-Fetch-Site).
+ */
+export const foreignPageRefusal = (headers: IncomingHttpHeaders): string | undefined => {
+  const refusal = loopbackRefusal(headers);
+  if (refusal !== undefined) return refusal;
+  const { host, origin, 'sec-fetch-site': site } = headers;
+  const isForeign = origin === undefined ? site === 'cross-site' || site === 'same-site' : origin !== `http://${host}`;
+  return isForeign ? 'Pages of other origins cannot use this server.' : undefined;
+};

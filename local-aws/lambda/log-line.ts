@@ -28,9 +28,22 @@ const OMITTED = new Set([
 /**
  * Formats a line that a function printed: JSON logs as `time function LEVEL message key=value ...`, metrics (embedded
  * metric format) as `time function metric name=value dimension=value ...`. Other lines only get the time and the
- * function. Stack frames follow on lines of their own.
+ * function. Stack frames and further lines of a text follow indented. Control and format characters are escaped, because
+ * lines contain values of requests and events.
  */
-export const logLine = (functionName: string, line: string, now = new Date()): string => {
+export const logLine = (functionName: string, line: string, now = new Date()): string =>
+  escapeControls(format(functionName, line, now)).replace(/\n */g, '\n    ');
+
+/** Characters that can change how a terminal shows a text, except line feeds. */
+const CONTROLS = /[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+const escapeControls = (text: string): string =>
+  text.replace(CONTROLS, (character) => {
+    const codeUnits = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
+    return codeUnits.map((code) => `\\u${code.toString(16).padStart(4, '0')}`).join('');
+  });
+
+const format = (functionName: string, line: string, now: Date): string => {
   const prefix = `${now.toISOString().slice(11, 23)} ${functionName}`;
   const parsed = parseLogLine(line);
   if (!parsed) return `${prefix} ${line}`;
@@ -40,7 +53,7 @@ export const logLine = (functionName: string, line: string, now = new Date()): s
   const others = Object.entries(parsed).filter(([key, value]) => !OMITTED.has(key) && !hasStackFrames(value));
   const frames = Object.values(parsed).filter(hasStackFrames).flat().filter(isStackFrame);
   const text = [prefix, level, message, pairs(others)].filter(Boolean).join(' ');
-  return [text, ...frames.map((frame) => `    ${frame.trim()}`)].join('\n');
+  return [text, ...frames].join('\n');
 };
 
 /** Parses a structured log line. Returns undefined if the line is not a JSON object. */

@@ -72,7 +72,7 @@ const freeze = async (): Promise<void> => {
 const errorText = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   const text = `${error.name}: ${error.message}`;
-  return error.cause === undefined ? text : `${text}\n    caused by ${errorText(error.cause)}`;
+  return error.cause === undefined ? text : `${text}\ncaused by ${errorText(error.cause)}`;
 };
 
 if (settings.errorChannel) subscribe(settings.errorChannel, (error) => send({ error: errorText(error) }));

@@ -66,11 +66,24 @@ describe.each(servers.map(([name]) => name))('%s of the local stack', (name) => 
   );
 
   it.each(['127.0.0.1', '127.8.9.10:3000', 'localhost:1', 'LOCALHOST', 'bucket.localhost:3000', '[::1]:3000'])(
-    'accepts clients and pages of this machine: %s',
+    'accepts clients of this machine: %s',
     async (host) => {
       expect(await send(name, { host })).toMatchObject({ status: 200, servedCount: 1 });
-      expect(await send(name, { host, origin: `http://${host}` })).toMatchObject({ status: 200, servedCount: 1 });
-      expect(await send(name, { host, origin: 'https://localhost:8443' })).toMatchObject({ status: 200 });
+      expect(await send(name, { host, 'sec-fetch-site': 'none' })).toMatchObject({ status: 200, servedCount: 1 });
     },
   );
 });
+
+const host = 'localhost:3000';
+
+it('the API accepts pages of other local servers, such as a frontend under development', async () => {
+  const page = { host, origin: 'https://localhost:8443', 'sec-fetch-site': 'cross-site' };
+  expect(await send('the API', page)).toMatchObject({ status: 200, servedCount: 1 });
+});
+
+it.each([{ origin: 'http://localhost:8443' }, { 'sec-fetch-site': 'same-site' }, { 'sec-fetch-site': 'cross-site' }])(
+  'the AWS endpoint refuses pages of other local servers, also without an Origin: %j',
+  async (headers) => {
+    expect(await send('the AWS endpoint', { host, ...headers })).toMatchObject({ status: 403, servedCount: 0 });
+  },
+);

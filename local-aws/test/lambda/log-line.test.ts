@@ -41,6 +41,22 @@ it.each([
   expect(logLine('work', JSON.stringify(line), now)).toBe(`10:11:12.345 work ${formatted}`);
 });
 
+it('escapes control and format characters of values, so that they neither change the terminal nor reorder the line', () => {
+  const id = '\u001b]0;title\u0007\u009b2J\u202eevent\u2028';
+  const escaped = String.raw`\u001b]0;title\u0007\u009b2J\u202eevent\u2028`;
+  const line = JSON.stringify({ level: 'WARN', message: `it failed: ${id}`, event_id: id, ids: [id] });
+  expect(logLine('work', line, now)).toBe(
+    `10:11:12.345 work WARN it failed: ${escaped} event_id="${escaped}" ids=["${escaped}"]`,
+  );
+  expect(logLine('work', id, now)).toBe(`10:11:12.345 work ${escaped}`);
+});
+
+it('indents further lines of a text, so that a value cannot imitate a line of the log', () => {
+  expect(logLine('work', 'Error: bad\n10:11:12.346 work INFO forged\ncaused by Error: worse', now)).toBe(
+    '10:11:12.345 work Error: bad\n    10:11:12.346 work INFO forged\n    caused by Error: worse',
+  );
+});
+
 it('adds only the time and function to other text', () => {
   expect(logLine('work', '{ not json', now)).toBe('10:11:12.345 work { not json');
   expect(logLine('work', 'plain', now)).toBe('10:11:12.345 work plain');
