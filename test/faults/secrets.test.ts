@@ -13,7 +13,7 @@ const client = useStarted(() => harness.newClient());
 const email = 'secret-recipient@example.com';
 const contact = 'secret-contact@example.com';
 const phone = '+12025550199';
-const serviceKey = 'SecretServiceKey1';
+const serviceKey = 'SecretServiceKey0123456789abcdef';
 const apiKey = '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f';
 const userinfo = 'secretuser:secretpassword';
 

@@ -55,7 +55,7 @@ describe('the inbox and pages of other websites', () => {
   it('accepts changes from its own page and from clients that are not browsers', async () => {
     const host = `localhost:${port}`;
     expect(await status('DELETE /', { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' })).toBe(204);
-    expect(await status('POST /pager', { host })).toBe(200);
+    expect(await status('POST /feed', { host })).toBe(201);
   });
 
   it('forbids other origins to load, frame or reinterpret its responses', async () => {

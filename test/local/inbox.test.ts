@@ -17,6 +17,9 @@ const list = async (query = ''): Promise<unknown> => (await fetch(`${url}/${quer
 const post = (path: string, body: string, type = 'application/json') =>
   fetch(url + path, { method: 'POST', headers: { 'content-type': type }, body });
 
+/** As long as the keys of PagerDuty. */
+const PAGER_KEY = '0b1c2d3e4f5a6b7c8d9e0f1a2b3c4d5e';
+
 describe('the inbox', () => {
   it('lists messages, newest first', async () => {
     expect(await list()).toEqual([
@@ -47,23 +50,49 @@ describe('the inbox', () => {
   });
 
   it('simulates the pager and stores the events that it receives', async () => {
-    const response = await post('/pager', '{"incident_key":"key 1"}');
+    const body = `{"service_key":"${PAGER_KEY}","incident_key":"key 1"}`;
+    const response = await post('/pager', body);
     expect([response.status, await response.json()]).toEqual([
       200,
       { status: 'success', message: 'Event processed', incident_key: 'key 1' },
     ]);
     expect(await list('?kind=incidentpager')).toMatchObject([
-      { path: '/pager', content_type: 'application/json', body: '{"incident_key":"key 1"}' },
+      { path: '/pager', content_type: 'application/json', body },
+    ]);
+  });
+
+  it.each([
+    ['', "Service key can't be blank"],
+    ['k', 'Service key is the wrong length (should be 32 characters)'],
+  ])('refuses the service key "%s" like PagerDuty Events API v1', async (key, reason) => {
+    const response = await post('/pager', JSON.stringify({ service_key: key, incident_key: 'key 1' }));
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { status: 'invalid event', message: 'Event object is invalid', errors: [reason] },
     ]);
   });
 
   it.each([
     [
-      '{"routing_key":"k","event_action":"resolve","dedup_key":"key 1"}',
+      `{"routing_key":"${PAGER_KEY}","event_action":"resolve","dedup_key":"key 1"}`,
       202,
       { status: 'success', dedup_key: 'key 1' },
     ],
-    ['{"routing_key":"k","event_action":"trigger","dedup_key":"key 1"}', 400, { status: 'invalid event' }],
+    [
+      `{"routing_key":"${PAGER_KEY}","event_action":"trigger","dedup_key":"key 1"}`,
+      400,
+      { status: 'invalid event', errors: [expect.stringContaining("'payload'")] },
+    ],
+    [
+      '{"routing_key":"e+23","event_action":"resolve","dedup_key":"key 1"}',
+      400,
+      {
+        errors: [
+          "Length of 'routing_key' is incorrect (should be 32 characters)",
+          "'routing_key' cannot contain non-alphanumeric characters.",
+        ],
+      },
+    ],
     ['not JSON', 400, { status: 'invalid event' }],
   ])('answers %s like PagerDuty Events API v2: %i', async (body, status, answer) => {
     const response = await post('/v2/enqueue', body);

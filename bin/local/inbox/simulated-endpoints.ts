@@ -5,7 +5,10 @@ import { text } from './chat-receivers.ts';
 import type { SimulatedKind } from './message.ts';
 import { sendJson } from './respond.ts';
 
-/** A receiver that the inbox simulates. It accepts everything, except that `/v2` rejects what PagerDuty rejects. */
+/**
+ * A receiver that the inbox simulates. The pagers reject what PagerDuty rejects (`/pager` only keys, which are all of
+ * an event that tenants choose); the others accept everything.
+ */
 export type SimulatedEndpoint = {
   kind: SimulatedKind;
   respond(response: ServerResponse, body: string): void;
@@ -17,12 +20,17 @@ export const simulatedEndpoints = new Map<string, SimulatedEndpoint>([
     'pager',
     {
       kind: 'incidentpager',
-      respond: (response, body) =>
-        sendJson(response, 200, {
-          status: 'success',
-          message: 'Event processed',
-          incident_key: textField(body, 'incident_key') ?? crypto.randomUUID(),
-        }),
+      respond: (response, body) => {
+        const { data: event, error } = pagerEventV1.safeParse(jsonOrUndefined(body));
+        if (event) {
+          sendJson(response, 200, { status: 'success', message: 'Event processed', incident_key: event.incident_key });
+        } else {
+          rejectEvent(
+            response,
+            error.issues.map(({ message }) => message),
+          );
+        }
+      },
     },
   ],
   [
@@ -33,10 +41,11 @@ export const simulatedEndpoints = new Map<string, SimulatedEndpoint>([
         const { data: event, error } = pagerEventV2.safeParse(jsonOrUndefined(body));
         if (event) {
           sendJson(response, 202, { status: 'success', message: 'Event processed', dedup_key: event.dedup_key });
-          return;
+        } else {
+          const describe = ({ path, message }: z.core.$ZodIssue) =>
+            message.includes(ROUTING_KEY) ? message : `'${path.join('.')}' ${message}`;
+          rejectEvent(response, error.issues.map(describe));
         }
-        const errors = error.issues.map(({ path, message }) => `'${path.join('.')}' ${message}`);
-        sendJson(response, 400, { status: 'invalid event', message: 'Event object is invalid', errors });
       },
     },
   ],
@@ -63,12 +72,33 @@ export const simulatedEndpoints = new Map<string, SimulatedEndpoint>([
   ],
 ]);
 
+const rejectEvent = (response: ServerResponse, errors: string[]): void =>
+  sendJson(response, 400, { status: 'invalid event', message: 'Event object is invalid', errors });
+
+const KEY_LENGTH = 32;
+const BLANK = "Service key can't be blank";
+
+/** What PagerDuty Events API v1 responds about keys. */
+const pagerEventV1 = z.looseObject({
+  service_key: z
+    .string(BLANK)
+    .min(1, { error: BLANK, abort: true })
+    .length(KEY_LENGTH, `Service key is the wrong length (should be ${KEY_LENGTH} characters)`),
+  incident_key: z.string().default(() => crypto.randomUUID()),
+});
+
+const ROUTING_KEY = "'routing_key'";
+const routingKey = z
+  .string(`${ROUTING_KEY} is missing or blank`)
+  .length(KEY_LENGTH, `Length of ${ROUTING_KEY} is incorrect (should be ${KEY_LENGTH} characters)`)
+  .regex(/^[a-zA-Z0-9]*$/, `${ROUTING_KEY} cannot contain non-alphanumeric characters.`);
+
 const dedupKey = text(255);
 
 /** The published rules of PagerDuty Events API v2 for alert events. */
 const pagerEventV2 = z.discriminatedUnion('event_action', [
   z.looseObject({
-    routing_key: z.string().min(1),
+    routing_key: routingKey,
     event_action: z.literal('trigger'),
     dedup_key: dedupKey.default(() => crypto.randomUUID()),
     payload: z.looseObject({
@@ -79,7 +109,7 @@ const pagerEventV2 = z.discriminatedUnion('event_action', [
     }),
   }),
   z.looseObject({
-    routing_key: z.string().min(1),
+    routing_key: routingKey,
     event_action: z.enum(['acknowledge', 'resolve']),
     dedup_key: dedupKey,
   }),

@@ -1,3 +1,4 @@
+import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -87,6 +88,7 @@ const codes = {
       },
     };
     exports.handler = async ({ how }) => { await workloads[how]?.(); return 'done'; };`,
+  priority: `exports.handler = () => require('node:os').getPriority();`,
   hang: `exports.handler = () => new Promise(() => {});`,
   broken: `throw new SyntaxError('this bundle is broken');`,
   print: `
@@ -172,6 +174,13 @@ describe('a sandbox', () => {
     expect(returned.environment).not.toHaveProperty('PATH');
     expect(returned.context.remaining).toBeGreaterThan(0);
     expect(returned.context.remaining).toBeLessThanOrEqual(20_000);
+  });
+
+  it.runIf(process.platform === 'linux')('leaves the CPU to the thread that is its AWS', async () => {
+    const before = getPriority();
+    const { returned } = await invoke('priority');
+    expect(returned).toBe(Math.min(19, before + 10));
+    expect(getPriority()).toBe(before);
   });
 
   it('keeps its remaining time when the clock moves during an invocation', async () => {

@@ -146,7 +146,7 @@ describe('a delivery that waits for an hour', () => {
 });
 
 it('a pager receives a retried CRITICAL now, and never after a newer OK', async () => {
-  const pager = { label: 'pager', type: 'incidentpager', details: { service_key: 'k1' } };
+  const pager = { label: 'pager', type: 'incidentpager', details: { service_key: 'k'.repeat(32) } };
   const first = await waitingDelivery(pager);
   await retryNow(first.id);
   await harness.sendEvents([newAlarmEvent(client.tenant, [first.id], { state: 'OK' })]);
