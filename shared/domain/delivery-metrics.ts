@@ -100,6 +100,8 @@ export type Settlement = {
   cause?: FailureCause;
   /** True if the event was superseded although SQS accepted it more than 60 s after the newer one. */
   hasOlderTimestamp?: boolean;
+  /** True if another message of the same event, or another event with its ID, made the delivery. */
+  isRepeated?: boolean;
 };
 
 /** Reasons of failures in which nothing was sent. They do not count as destination failures. */
@@ -139,13 +141,9 @@ const totalOfOutcome: Partial<Record<MessageOutcome, DeliveryTotal>> = {
   summarized: 'deliveries_summarized',
 };
 
-/**
- * Returns the total that a message on the queue of a sender increments.
- *
- * @param isPlanned whether dispatch sent the message and it is received for the first time: if it repeats a delivery, an
- * event arrived twice
- */
-export const deliveryTotal = (outcome: MessageOutcome, isPlanned: boolean): DeliveryTotal | undefined => {
-  const isRepeated = isPlanned && (outcome === 'duplicate' || outcome === 'conflict');
-  return isRepeated ? 'deliveries_repeated' : totalOfOutcome[outcome];
-};
+/** Returns the total that a message on the queue of a sender increments. */
+export const deliveryTotal = ({
+  outcome,
+  isRepeated,
+}: Pick<Settlement, 'isRepeated'> & { outcome: MessageOutcome }): DeliveryTotal | undefined =>
+  isRepeated ? 'deliveries_repeated' : totalOfOutcome[outcome];

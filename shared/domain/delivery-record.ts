@@ -168,6 +168,14 @@ export const originOf = ({ producer_message_id, trace_id }: DeliveryRecord): Ori
   trace: trace_id === undefined ? undefined : { id: trace_id },
 });
 
+/**
+ * Returns whether dispatch planned two deliveries as one: a retry, a redelivery or a message that SQS delivers twice,
+ * but not an event that arrived twice.
+ */
+export const isOfSameDispatch = (left: DeliveryRecord, right: DeliveryRecord): boolean =>
+  right.dispatched_at_ms === undefined ||
+  (left.dispatched_at_ms === right.dispatched_at_ms && left.producer_message_id === right.producer_message_id);
+
 /** The result of a claim. */
 export type Claim =
   /** This worker may process the delivery until its lease expires. */

@@ -59,17 +59,17 @@ describe('the metrics of a settled message', () => {
 
 describe('the totals of deliveries', () => {
   it.each([
-    ['delivered', true, 'deliveries_delivered'],
-    ['unrecorded', true, 'deliveries_delivered'],
-    ['dead_lettered', true, 'deliveries_failed'],
+    ['delivered', false, 'deliveries_delivered'],
+    ['unrecorded', false, 'deliveries_delivered'],
+    ['dead_lettered', false, 'deliveries_failed'],
     ['superseded', false, 'deliveries_superseded'],
     ['cancelled', false, 'deliveries_cancelled'],
-    ['retried', true, undefined],
+    ['retried', false, undefined],
     ['duplicate', true, 'deliveries_repeated'],
     ['conflict', true, 'deliveries_repeated'],
     ['duplicate', false, undefined],
-  ] as const)('count a message with the outcome %s (as planned: %s) in %s', (outcome, isPlanned, total) => {
-    expect(deliveryTotal(outcome, isPlanned)).toBe(total);
+  ] as const)('count a message with the outcome %s (repeated: %s) in %s', (outcome, isRepeated, total) => {
+    expect(deliveryTotal({ outcome, isRepeated })).toBe(total);
   });
 });
 

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { embeddedMeasurements } from 'local-aws/cloudwatch/embedded-metrics.ts';
 import { parseLogLine } from 'local-aws/lambda/log-line.ts';
 import { describe, expect, it } from 'vitest';
@@ -79,6 +80,28 @@ describe('the totals of deliveries', () => {
     expect(latencies[0]?.value).toBeLessThanOrEqual(waitedMs);
     expect(latencies[0]?.value).toBeGreaterThan(0);
   });
+
+  it.each(['webhook', 'incidentpager'])(
+    'count a delivery by %s once, if its event arrives again while it is being sent',
+    async (type) => {
+      const client = await harness.newClient();
+      const held: ServerResponse[] = [];
+      const sink = await openSink((response) => held.push(response));
+      const fields = type === 'webhook' ? { url: sink.url } : { service_key: 'k', service_endpoint: sink.url };
+      const id = await client.create({ label: 'h', type, details: fields });
+      const events = [1, 2, 3].map((number) => newAlarmEvent(client.tenant, [id], { alarm: `al${number}` }));
+      const since = stored.length;
+      await harness.sendEvents(events);
+      await until(() => held.length === events.length);
+      await harness.sendEvents(events);
+      const isBusy = (line: string) => line.includes(`send-${type}`) && line.includes('"busy":');
+      await until(() => stored.slice(since).some(isBusy));
+      for (const response of held) response.end();
+      await until(() => totals(since).deliveries_delivered === 3);
+      await harness.advanceUntil(until(() => totals(since).deliveries_repeated === 3));
+      expect(totals(since)).toEqual({ deliveries_planned: 6, deliveries_delivered: 3, deliveries_repeated: 3 });
+    },
+  );
 });
 
 describe('a log line that the runbook tells operators to read', () => {

@@ -5,6 +5,7 @@ import type { AttemptOutcome } from '../../domain/attempt-outcome.ts';
 import {
   claimedRecord,
   type DeliveryRecord,
+  isOfSameDispatch,
   isRoundExpired,
   isShadow,
   mayHaveArrived,
@@ -196,7 +197,7 @@ export const createAttempt = (
   const reportConflict = async (job: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
     logger.error('event conflict', idsOf(job));
     await deliveries.recordConflict(record, clock());
-    return { outcome: 'conflict' };
+    return { outcome: 'conflict', isRepeated: true };
   };
 
   /**
@@ -235,6 +236,7 @@ export const createAttempt = (
         await job.writes.settleBounce(claim.record);
         return {
           outcome: 'duplicate',
+          isRepeated: !isOfSameDispatch(claim.record, first),
           advancesLock: claim.record.status === 'delivered' || isShadow(claim.record),
         };
       case 'conflict':

@@ -2,7 +2,6 @@ import type { SQSRecord } from 'aws-lambda';
 import { MAX_DELAY_SECONDS } from '../../adapters/queues.ts';
 import { parseJson } from '../../contracts/json.ts';
 import { type Delivery, delivery } from '../../contracts/messages.ts';
-import { roundOf } from '../../domain/delivery-message.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** The queues that a sender receives from. */
@@ -32,10 +31,6 @@ export const queueUrlOf = ({ eventSourceARN }: SQSRecord, { type, queueUrls, ret
   eventSourceARN.split(':').at(-1) === retryQueueUrl.split('/').at(-1) ? retryQueueUrl : queueUrls[type];
 
 const isRetry = (message: SQSRecord, urls: QueueUrls): boolean => queueUrlOf(message, urls) === urls.retryQueueUrl;
-
-/** Returns whether dispatch, and no retry or redelivery, sent a message that is received for the first time. */
-export const isPlanned = (message: SQSRecord, body: Delivery, urls: QueueUrls): boolean =>
-  !isRetry(message, urls) && message.attributes.ApproximateReceiveCount === '1' && roundOf(body) === 1;
 
 const firstReceivedAtMs = ({ attributes }: SQSRecord): number => Number(attributes.ApproximateFirstReceiveTimestamp);
 

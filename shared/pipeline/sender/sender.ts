@@ -37,14 +37,7 @@ import { createDeliveryReports } from '../notices/delivery-reports.ts';
 import { createJob, type DeliveryJob, type SettledJob, type SettledMessage } from './delivery-job.ts';
 import { createDeliverySteps } from './delivery-steps.ts';
 import type { IncidentJobs } from './incident-lock.ts';
-import {
-  isPlanned,
-  lateRetrySeconds,
-  parseDelivery,
-  type QueueUrls,
-  queueUrlOf,
-  unprocessedSinceMs,
-} from './read-message.ts';
+import { lateRetrySeconds, parseDelivery, queueUrlOf, unprocessedSinceMs } from './read-message.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
 type Invocation = SQSEvent | { kind: 'test' };
@@ -197,7 +190,7 @@ export const createSender = (
       {
         ...outcomes,
         ...tally(results.flatMap(({ settled }) => deliveryCounts(settled))),
-        ...tally(results.flatMap((result) => totalOf(result, dependencies))),
+        ...tally(results.flatMap(totalOf)),
         [PRODUCER_ERRORS]: outcomes.conflict ?? 0,
         internal_errors: unprocessed.length + unrecorded.length,
         oldest_unprocessed_seconds: Math.max(
@@ -281,15 +274,15 @@ export const createSender = (
 const parseMessage = (message: SQSRecord): ParsedMessage => ({ message, body: parseDelivery(message.body) });
 
 /** Returns the total that a message increments, none for notices. */
-const totalOf = ({ message, body, settled }: MessageResult, urls: QueueUrls): DeliveryTotal[] => {
+const totalOf = ({ body, settled }: MessageResult): DeliveryTotal[] => {
   if (body?.notice) return [];
-  const total = deliveryTotal(settled.outcome, body !== undefined && isPlanned(message, body, urls));
+  const total = deliveryTotal(settled);
   return total ? [total] : [];
 };
 
 /** Returns the latency of a delivered alert in ms, none for other messages and for notices. */
 const latencyMs = ({ body, settled }: MessageResult, nowMs: number): number[] => {
-  const isDelivered = deliveryTotal(settled.outcome, false) === 'deliveries_delivered';
+  const isDelivered = deliveryTotal(settled) === 'deliveries_delivered';
   return isDelivered && body && !body.notice ? [Math.max(0, nowMs - body.accepted_at_ms)] : [];
 };
 
