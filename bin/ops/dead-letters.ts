@@ -81,7 +81,13 @@ const selector = ({
 };
 
 type Listed = DeadLetter & { delivery_status: DeliveryStatus | null };
-type Listing = { type: DeadLetterQueueName; count: number; letters: Listed[] };
+type Listing = {
+  type: DeadLetterQueueName;
+  count: number;
+  /** True if a selection was not counted to the end, because the limit was reached. */
+  has_more: boolean;
+  letters: Listed[];
+};
 
 const list = async (
   type: DeadLetterQueueName | undefined,
@@ -98,11 +104,13 @@ const list = async (
       const letters: DeadLetter[] = [];
       for await (const { messages } of visitMessages(sqs, url, isSelected ? undefined : limit)) {
         letters.push(...messages.map(deadLetter).filter(isSelected ?? (() => true)));
-        if (letters.length >= limit) break;
+        // One more than the limit says whether there are more. Counting all of a long queue would hide it for minutes.
+        if (letters.length > limit) break;
       }
       const listed = await withDeliveryStatus(session, letters.slice(0, limit));
       const count = isSelected ? letters.length : Math.max(total, letters.length);
-      return { type: name, count, letters: listed.toSorted(byTime) };
+      const has_more = isSelected !== undefined && letters.length > limit;
+      return { type: name, count, has_more, letters: listed.toSorted(byTime) };
     }),
   );
   const nonEmpty = listings.filter(({ count }) => count > 0);
@@ -143,7 +151,7 @@ const describeFindings = ({ detail, warnings }: DeadLetter): string | undefined 
   detail && warnings ? `${detail}; warnings: ${warnings}` : detail;
 
 /** Returns the number of dead letters by cause and reason, and what is wrong with invalid events. */
-const totals = ({ type, count, letters }: Listing): string => {
+const totals = ({ type, count, has_more: hasMore, letters }: Listing): string => {
   const byCause = [...Map.groupBy(letters, ({ cause }) => cause)];
   const causes = byCause.map(([cause, group]) => {
     const byReason = [...Map.groupBy(group, ({ reason }) => reason)];
@@ -152,7 +160,8 @@ const totals = ({ type, count, letters }: Listing): string => {
   const byDetail = [...Map.groupBy(letters, describeFindings)];
   const details = byDetail.flatMap(([detail, { length }]) => (detail ? [`\n  ×${length}: ${sanitize(detail)}`] : []));
   const shown = count > letters.length ? `, ${letters.length} shown` : '';
-  const summary = `${pluralize(count, 'dead letter')}${shown} (${causes.map(sanitize).join('; ') || 'in flight'})`;
+  const number = `${hasMore ? 'at least ' : ''}${pluralize(count, 'dead letter')}`;
+  const summary = `${number}${shown} (${causes.map(sanitize).join('; ') || 'in flight'})`;
   return `${colorize('bold', type)}: ${summary}${details.join('')}`;
 };
 

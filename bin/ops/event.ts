@@ -7,6 +7,7 @@ import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts'
 import { testEvent } from '../../shared/domain/test-event.ts';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
 import { OperationError, UsageError } from './errors.ts';
+import { withAdvice } from './event-advice.ts';
 import {
   type CheckedEvent,
   checkEvents,
@@ -114,7 +115,7 @@ const example = ({ tenant, notification, state }: ExampleOptions): void => {
 type SendOptions = { force: boolean };
 
 const send = async (file: string, { force }: SendOptions, command: Command): Promise<void> => {
-  const [checked, ...others] = checkEvents(await readEvents([file]), Date.now());
+  const [checked, ...others] = withAdvice(checkEvents(await readEvents([file]), Date.now()));
   if (checked === undefined || others.length > 0) throw new UsageError(`${file} contains several events: send one.`);
   const { input, planned } = checked;
   if (!planned) {
@@ -150,7 +151,7 @@ const send = async (file: string, { force }: SendOptions, command: Command): Pro
 type CheckOptions = { offline: boolean; strict: boolean };
 
 const check = async (files: string[], { offline, strict }: CheckOptions, command: Command): Promise<void> => {
-  const checked = checkEvents(await readEvents(files), Date.now());
+  const checked = withAdvice(checkEvents(await readEvents(files), Date.now()));
   const found = offline ? undefined : await findOnline(command, checked);
   const reports = checked.map((each) => ({ ...each, online: found?.get(each) }));
   const { value, text } = describeReports(reports);

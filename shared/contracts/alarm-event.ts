@@ -15,7 +15,7 @@ const typeRule = (rule: string) => ({
 /** A tenant ID: 1 to 128 printable ASCII characters without spaces, the format of an SQS message group ID. */
 export const tenantId = z
   .string(typeRule('must be a string'))
-  .check(z.regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters'));
+  .check(z.regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters without spaces'));
 
 /** The tenant of heartbeats (docs/decisions/monitoring.md#heartbeat). Neither producers nor operators can use it. */
 export const HEARTBEAT_TENANT = 'monitoring-notifications-heartbeat';

@@ -274,8 +274,8 @@ describe('the response of a webhook address', () => {
       400,
       'respond must be one of 200, 410, 500, slow, slack, teams, discord.',
     ],
-    ['POST', '/webhooks/a%20b', '{}', 400, 'The tenant must be 1 to 128 printable ASCII characters.'],
-    ['POST', '/webhooks/%E0', '{}', 400, 'The tenant must be 1 to 128 printable ASCII characters.'],
+    ['POST', '/webhooks/a%20b', '{}', 400, 'The tenant must be 1 to 128 printable ASCII characters without spaces.'],
+    ['POST', '/webhooks/%E0', '{}', 400, 'The tenant must be 1 to 128 printable ASCII characters without spaces.'],
     ['POST', '/webhooks', '{}', 404, 'Not found. Send webhooks to /webhooks/<tenant>.'],
     ['PATCH', '/webhooks/acme', '{}', 405, 'A webhook address supports POST, and GET and PUT of its response.'],
   ])('rejects %s %s %s with %i and the reason', async (method, path, body, status, message) => {

@@ -1,6 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { withAdvice } from '../../bin/ops/event-advice.ts';
 import { checkEvents } from '../../bin/ops/event-check.ts';
 import { splitEvents } from '../../bin/ops/event-input.ts';
 import { logger } from '../../shared/adapters/logger.ts';
@@ -162,6 +163,50 @@ describe('the validators of an alarm event', () => {
     const report = checked(text);
     expect(report.detail).toMatch(/^the event must be/);
     expect(await dispatched(text)).toEqual({ logged: report, deadLetter: report });
+  });
+});
+
+describe('the advice about events that dispatch does not give', () => {
+  const plan = { critical_state: ['ntA'] };
+  const advised = (...events: object[]) => {
+    const inputs = events.map((each, index) => ({ file: 'f', line: index + 1, text: JSON.stringify(each) }));
+    return withAdvice(checkEvents(inputs, NOW_MS)).map(({ errors, warnings }) => [...errors, ...warnings]);
+  };
+
+  it('is none for events of one alarm', () => {
+    const raised = alarmEvent({ notification_plan: plan });
+    expect(advised(raised, { ...raised, event_id: 'other' })).toEqual([[], []]);
+  });
+
+  it('names lists of a plan whose keys are not known, with the nearest known one', () => {
+    const misspelled = { critcal_state: ['ntA'], 'n\u001b[2J': [], label: 'Ops' };
+    const [own = []] = advised(alarmEvent({ notification_plan: { ...plan, ...misspelled } }));
+    expect(own).toEqual([
+      expect.stringContaining('no lists other than'),
+      'notification_plan.critcal_state is unknown: did you mean critical_state',
+      'notification_plan.n\ufffd[2J is unknown',
+    ]);
+    const [alone = []] = advised(alarmEvent({ notification_plan: { criticalState: ['ntA'] } }));
+    expect(alone).toContain('notification_plan.criticalState is unknown: did you mean critical_state');
+  });
+
+  it('says that an event whose state did not change is not sent', () => {
+    const [own] = advised(alarmEvent({ notification_plan: plan, previous_state: 'CRITICAL' }));
+    expect(own).toContain('previous_state equals details.state, so the event is not sent');
+  });
+
+  it('says which event has the same ID and tenant, but other content', () => {
+    const first = alarmEvent({ notification_plan: plan });
+    const conflicting = { ...first, check: { id: 'another' } };
+    const ofOtherTenant = { ...conflicting, tenant_id: 'globex' };
+    const otherPlan = { ...first, notification_plan: { critical_state: ['ntB'] } };
+    expect(advised(first, conflicting, ofOtherTenant, otherPlan, first)).toEqual([
+      [],
+      ['event_id is also that of f, line 1, whose content differs: only the one that arrives first is sent'],
+      [],
+      [],
+      [],
+    ]);
   });
 });
 

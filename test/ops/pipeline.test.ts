@@ -15,6 +15,7 @@ const deadLetterLists = z.array(
   z.strictObject({
     type: z.string(),
     count: z.number(),
+    has_more: z.boolean(),
     letters: z.array(
       z.looseObject({
         reason: z.string(),
@@ -474,4 +475,16 @@ describe('event check', () => {
       [3, [], false],
     ]);
   });
+});
+
+/* Last, because invalid events cause notices. */
+it('dead-letters list says how many there are if the limit hides some, or at least how many', async () => {
+  const invalid = { tenant_id: 'many', event_id: 'e' };
+  await Promise.all(Array.from({ length: 30 }, () => sendRaw(JSON.stringify(invalid))));
+  const title = async (options: string) => (await ops(`dead-letters list alarm-events ${options}`)).out.split('\n')[0];
+  await until(async () => (await title('--tenant many'))?.startsWith('alarm-events: 30 dead letters ('));
+  expect(await title('--limit 3')).toMatch(/^alarm-events: \d\d dead letters, 3 shown /);
+  expect(await title('--limit 3 --tenant many')).toMatch(/^alarm-events: at least \d+ dead letters, 3 shown /);
+  expect(await title('--limit 30 --tenant many')).toMatch(/^alarm-events: 30 dead letters \(/);
+  expect(await ops('dead-letters purge alarm-events --tenant many --yes')).toMatchObject({ code: 0 });
 });

@@ -288,7 +288,8 @@ const flatHeaders = (headers: IncomingHttpHeaders): Record<string, string> =>
 
 const readTenant = (segment: string): string => {
   const { data: tenant } = tenantId.safeParse(decodeSegment(segment));
-  if (tenant === undefined) throw new RequestError(400, 'The tenant must be 1 to 128 printable ASCII characters.');
+  if (tenant === undefined)
+    throw new RequestError(400, 'The tenant must be 1 to 128 printable ASCII characters without spaces.');
   return tenant;
 };
 

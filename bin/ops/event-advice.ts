@@ -1,0 +1,54 @@
+import { closestMatch } from 'leven';
+import { isJsonObject, jsonOrUndefined } from '../../shared/contracts/json.ts';
+import { planLists } from '../../shared/contracts/notification-plan.ts';
+import type { CheckedEvent } from './event-check.ts';
+import { describeSource } from './event-input.ts';
+import { sanitize } from './print.ts';
+import { truncateText } from './shorten.ts';
+
+const knownLists: readonly string[] = Object.values(planLists);
+
+/** More than the longest key and a misspelling of it. The distance of longer ones would take long to compute. */
+const MAX_KEY_LENGTH = 40;
+const MAX_DISTANCE = 4;
+
+const nearestList = (key: string): string | undefined =>
+  key.length > MAX_KEY_LENGTH ? undefined : closestMatch(key.toLowerCase(), knownLists, { maxDistance: MAX_DISTANCE });
+
+/** Names unknown lists of a plan. Dispatch reports only that there are some, because it logs no content of an event. */
+const unknownLists = (plan: unknown): string[] =>
+  Object.entries(isJsonObject(plan) ? plan : {})
+    .filter(([key, value]) => Array.isArray(value) && !knownLists.includes(key))
+    .map(([key]) => {
+      const nearest = nearestList(key);
+      const name = truncateText(sanitize(key), MAX_KEY_LENGTH, 'end');
+      return `notification_plan.${name} is unknown${nearest === undefined ? '' : `: did you mean ${nearest}`}`;
+    });
+
+/** An event without a change of state is valid, and dispatch sends nothing. */
+const unchanged = (event: Record<string, unknown>): string[] =>
+  isJsonObject(event.details) && event.details.state !== undefined && event.previous_state === event.details.state
+    ? ['previous_state equals details.state, so the event is not sent']
+    : [];
+
+/**
+ * Adds what dispatch does not report about an event: the names of unknown lists, a state that did not change, and the
+ * event before it that has the same ID and other content.
+ */
+export const withAdvice = (events: readonly CheckedEvent[]): CheckedEvent[] => {
+  const firstOfId = new Map<string, { input: CheckedEvent['input']; contentHash: string }>();
+  return events.map((checked) => {
+    const { input, ids, planned } = checked;
+    const event = jsonOrUndefined(input.text);
+    const advice = isJsonObject(event) ? [...unknownLists(event.notification_plan), ...unchanged(event)] : [];
+    const warnings = [...checked.warnings, ...advice];
+    if (!planned) return { ...checked, warnings };
+    const { contentHash } = planned.shared;
+    const id = JSON.stringify([ids.tenant_id, ids.event_id]);
+    const first = firstOfId.get(id);
+    if (!first) firstOfId.set(id, { input, contentHash });
+    if (!first || first.contentHash === contentHash) return { ...checked, warnings };
+    const error = `event_id is also that of ${describeSource(first.input)}, whose content differs: only the one that arrives first is sent`;
+    return { ...checked, errors: [error], warnings, planned: undefined };
+  });
+};
