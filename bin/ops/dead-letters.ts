@@ -9,7 +9,7 @@ import { UsageError } from './errors.ts';
 import { recordsOfEvents } from './event-deliveries.ts';
 import { colorize, pluralize, sanitize, toSecond } from './print.ts';
 import { inspect, visitMessages } from './queues.ts';
-import { moveMessages, type Progress, returnToSources } from './redrive.ts';
+import { crashedEventAttributes, moveMessages, type Progress } from './redrive.ts';
 import { connect, connectForChange, type Session } from './session.ts';
 import { type Column, EVENT_ID, NOTIFICATION_ID } from './table.ts';
 
@@ -222,19 +222,19 @@ const move = async (
   onProgress: (progress: Progress) => void,
 ): Promise<number> => {
   const isSelected = selector(selection);
-  const from = deadLetterUrl(outputs, type);
-  if (type === CRASHED && !isSelected) {
-    const { arn } = await inspect(sqs, from);
-    return returnToSources(sqs, arn, onProgress);
-  }
   const queues = queuesByName(outputs);
-  const targetOf = ({ source_arn: arn = '' }: DeadLetter) =>
-    type === CRASHED ? queues.get(queueNameOf(arn))?.url : outputs.QueueUrls[type].queue;
-  const selectedTarget = (message: Message) => {
+  const targetOf = (message: Message) => {
     const letter = deadLetter(message);
-    return !isSelected || isSelected(letter) ? targetOf(letter) : undefined;
+    if (isSelected && !isSelected(letter)) return undefined;
+    return type === CRASHED ? queues.get(queueNameOf(letter.source_arn ?? ''))?.url : outputs.QueueUrls[type].queue;
   };
-  return moveMessages(sqs, from, selectedTarget, { withAttributes: type === CRASHED, onProgress });
+  const alarmEvents = outputs.QueueUrls['alarm-events'].queue;
+  const crashedAttributes = (message: Message, to: string) =>
+    to === alarmEvents ? crashedEventAttributes(message) : (message.MessageAttributes ?? {});
+  return moveMessages(sqs, deadLetterUrl(outputs, type), targetOf, {
+    ...(type === CRASHED && { attributesOf: crashedAttributes }),
+    onProgress,
+  });
 };
 
 type PurgeOptions = Selection & { yes: boolean };

@@ -1,11 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  ListMessageMoveTasksCommand,
-  type Message,
-  SendMessageBatchCommand,
-  type SQSClient,
-  StartMessageMoveTaskCommand,
-} from '@aws-sdk/client-sqs';
+import { type Message, SendMessageBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { ORIGIN_ATTRIBUTES, packBatches } from '../../shared/adapters/queues.ts';
 import { messageBody } from '../../shared/contracts/message-body.ts';
 import { OperationError } from './errors.ts';
@@ -15,53 +8,41 @@ import { inspect, visitMessages } from './queues.ts';
 /** The progress of a move. `total` is an SQS estimate. */
 export type Progress = { moved: number; total: number };
 
-const POLL_INTERVAL_MS = 500;
+/** The number of batches moved concurrently: together a few hundred messages per second. */
+const WORKERS = 4;
+
+type Attributes = NonNullable<Message['MessageAttributes']>;
+
+/** The most characters of an event to whose message another attribute is added: messages have at most 1 MiB. */
+const MAX_LENGTH_WITH_ATTRIBUTE = 300_000;
+
+/** Returns the attributes that say where an event comes from. The others of a dead letter say why it failed. */
+export const originAttributes = ({ MessageAttributes = {} }: Message): Attributes =>
+  Object.fromEntries(
+    Object.entries(MessageAttributes).filter(([name]) => ORIGIN_ATTRIBUTES.some((kept) => kept === name)),
+  );
 
 /**
- * Returns every message of the crashed queue to the queue from which SQS moved it. SQS runs the move and continues it
- * if the command is interrupted.
- *
- * @returns the number of moved messages
- * @throws OperationError if the move does not complete
+ * Returns the attributes of an alarm event that SQS moved to the crashed queue. A moved message has the ID that SQS gave
+ * to the producer, and a sent one has another.
  */
-export const returnToSources = async (
-  sqs: SQSClient,
-  queueArn: string,
-  onProgress: (progress: Progress) => void,
-): Promise<number> => {
-  const newestTask = async () => {
-    const { Results = [] } = await sqs.send(new ListMessageMoveTasksCommand({ SourceArn: queueArn, MaxResults: 1 }));
-    return Results[0];
-  };
-  const before = await newestTask();
-  await sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queueArn }));
-  while (true) {
-    const task = await newestTask();
-    // The new task may not be listed immediately.
-    if (task && task.StartedTimestamp !== before?.StartedTimestamp) {
-      const { Status, FailureReason = 'no reason given', ApproximateNumberOfMessagesMoved: moved = 0 } = task;
-      onProgress({ moved, total: Math.max(task.ApproximateNumberOfMessagesToMove ?? 0, moved) });
-      if (Status === 'COMPLETED') return moved;
-      if (Status !== 'RUNNING')
-        throw new OperationError(`The move has status ${Status} after ${moved} messages: ${FailureReason}.`);
-    }
-    await sleep(POLL_INTERVAL_MS);
-  }
-};
-
-/** The number of batches moved concurrently: together a few hundred messages per second, as an SQS move task. */
-const WORKERS = 4;
+export const crashedEventAttributes = (message: Message): Attributes => ({
+  ...((message.Body ?? '').length <= MAX_LENGTH_WITH_ATTRIBUTE && {
+    producer_message_id: { DataType: 'String', StringValue: message.MessageId ?? '' },
+  }),
+  ...originAttributes(message),
+});
 
 /** How messages are moved. */
 type MoveOptions = {
-  /** Whether messages keep their attributes. Those of dead letters describe the failure. */
-  withAttributes?: boolean;
+  /** Returns the attributes of a message that moves to the queue `to`. Default: `originAttributes` */
+  attributesOf?: (message: Message, to: string) => Attributes;
   onProgress?: (progress: Progress) => void;
 };
 
 /**
- * Moves messages from a dead-letter queue, with their body and message group. SQS moves neither a selection nor the
- * messages of a queue that is not the target of a redrive policy. Deletes a message only after sending it: an
+ * Moves messages from a dead-letter queue, with their body and message group. A move task of SQS moves no selection, only
+ * messages that SQS itself moved to the queue, and without the ID that their producer knows. Deletes a message only after sending it: an
  * interruption may leave copies but loses no message. Visits only as many messages as the queue contains at the start,
  * so that a message that fails again immediately is not moved twice.
  *
@@ -74,7 +55,7 @@ export const moveMessages = async (
   sqs: SQSClient,
   from: string,
   targetOf: (message: Message) => string | undefined,
-  { withAttributes = false, onProgress = () => {} }: MoveOptions = {},
+  { attributesOf = originAttributes, onProgress = () => {} }: MoveOptions = {},
 ): Promise<number> => {
   const { total } = await inspect(sqs, from);
   const visits = visitMessages(sqs, from, total);
@@ -83,7 +64,8 @@ export const moveMessages = async (
     for await (const { messages, remove } of visits) {
       for (const [to, group] of Map.groupBy(messages, targetOf)) {
         if (to === undefined) continue;
-        await moveBatch(sqs, to, withAttributes ? group : group.map(withOrigin), remove);
+        const sent = group.map((message) => ({ ...message, MessageAttributes: attributesOf(message, to) }));
+        await moveBatch(sqs, to, sent, remove);
         moved += group.length;
       }
       onProgress({ moved, total });
@@ -95,14 +77,6 @@ export const moveMessages = async (
   }
   return moved;
 };
-
-/** Leaves only the attributes that say where an event comes from: the others say why it was dead-lettered. */
-const withOrigin = ({ MessageAttributes = {}, ...message }: Message): Message => ({
-  ...message,
-  MessageAttributes: Object.fromEntries(
-    Object.entries(MessageAttributes).filter(([name]) => ORIGIN_ATTRIBUTES.some((kept) => kept === name)),
-  ),
-});
 
 const moveBatch = async (
   sqs: SQSClient,
@@ -124,7 +98,7 @@ const moveBatch = async (
           Id: String(index),
           MessageBody: body(),
           ...(messageGroupId !== '' && { MessageGroupId: messageGroupId }),
-          ...(MessageAttributes && { MessageAttributes }),
+          MessageAttributes,
         })),
       }),
     );

@@ -5,7 +5,7 @@ import { startEndpoint, type TestEndpoint } from 'local-aws/test/support/endpoin
 import { message, queueOf } from 'local-aws/test/support/queues.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { moveMessages, type Progress, returnToSources } from '../../bin/ops/redrive.ts';
+import { crashedEventAttributes, moveMessages, type Progress } from '../../bin/ops/redrive.ts';
 import { ORIGIN_ATTRIBUTES } from '../../shared/adapters/queues.ts';
 
 const deadLetters = queueOf(systemClock, { name: 'webhook-dead' });
@@ -128,7 +128,9 @@ describe('moving messages from a dead-letter queue', () => {
     for (let number = 0; number < 24; number++) deadLetters.send({ ...message(String(number)), attributes });
     const targetOf = ({ Body = '' }) =>
       Number(Body) % 2 === 0 ? `/000000000000/${Number(Body) > 9 ? 'email' : 'webhook'}` : undefined;
-    expect(await moveMessages(sqs, from, targetOf, { withAttributes: true })).toBe(12);
+    expect(
+      await moveMessages(sqs, from, targetOf, { attributesOf: ({ MessageAttributes = {} }) => MessageAttributes }),
+    ).toBe(12);
     expect(bodiesIn(webhook)).toEqual(['0', '2', '4', '6', '8']);
     expect(email.messages.map((each) => each.attributes)).toEqual(Array(7).fill(attributes));
     expect(await deadLetters.receive({ maxMessages: 10 })).toHaveLength(10);
@@ -156,25 +158,38 @@ describe('moving messages from a dead-letter queue', () => {
   });
 });
 
-describe('returning crashed messages', () => {
-  it('moves each to the queue it came from', async () => {
-    for (const [queue, body] of [
-      [webhook, 'hook'],
-      [email, 'email'],
-    ] as const) {
-      queue.send(message(body));
-      await queue.receive({ maxMessages: 1, visibilitySeconds: 0 });
-      expect(await queue.receive({ maxMessages: 1 })).toEqual([]);
-    }
-    expect(bodiesIn(crashed)).toEqual(['email', 'hook']);
-    expect(await returnToSources(sqs, crashed.settings.arn, () => {})).toBe(2);
-    expect([bodiesIn(webhook), bodiesIn(email), bodiesIn(crashed)]).toEqual([['hook'], ['email'], []]);
+describe('a crashed alarm event', () => {
+  const crash = async (body: string, attributes: [name: string, value: string][] = []) => {
+    const all = attributes.map(([name, value]) => [name, { dataType: 'String', value }] as const);
+    webhook.send({ ...message(body, 'acme'), attributes: new Map(all) });
+    const [id] = webhook.messages.map((sent) => sent.id);
+    await webhook.receive({ maxMessages: 1, visibilitySeconds: 0 });
+    expect(await webhook.receive({ maxMessages: 1 })).toEqual([]);
+    return id;
+  };
+  const redriven = async () => {
+    await moveMessages(sqs, '/000000000000/crashed', toWebhook, { attributesOf: crashedEventAttributes });
+    expect(crashed.messages).toEqual([]);
+    return webhook.messages.map(({ attributes }) =>
+      Object.fromEntries([...attributes].map(([k, { value }]) => [k, value])),
+    );
+  };
+
+  it('keeps the message ID that its producer knows, and its trace', async () => {
+    const id = await crash('{}', [
+      ['traceparent', '00-a'],
+      ['other', 'x'],
+    ]);
+    expect(await redriven()).toEqual([{ traceparent: '00-a', producer_message_id: id }]);
   });
 
-  it('fails with the reason if SQS does not complete the move', async () => {
-    crashed.send(message('not moved by SQS'));
-    await expect(returnToSources(sqs, crashed.settings.arn, () => {})).rejects.toThrow(
-      'The move has status FAILED after 0 messages: CouldNotDetermineMessageSource.',
-    );
+  it('keeps the first message ID if it crashes again', async () => {
+    await crash('{}', [['producer_message_id', 'first']]);
+    expect(await redriven()).toEqual([{ producer_message_id: 'first' }]);
+  });
+
+  it('is redriven even if the largest message cannot have another attribute', async () => {
+    await crash('x'.repeat(1_048_576 - 'acme'.length));
+    expect(await redriven()).toEqual([{}]);
   });
 });
