@@ -190,7 +190,9 @@ export const exercisePipeline = async (
     .toSorted(
       (one, other) => Number(notificationTypes[other].sendsByHttp) - Number(notificationTypes[one].sendsByHttp),
     );
-  for (const types of inBatches(fallbackTypes, MAX_ESCALATION_NOTIFICATIONS)) {
+  // Batches from the end, so that the last one has both.
+  const batches = [...inBatches(fallbackTypes.toReversed(), MAX_ESCALATION_NOTIFICATIONS)].toReversed();
+  for (const types of batches) {
     const fallback = await Promise.all(
       types.map((type) => client.create({ label: 'fallback', type, details: destinationsAt(sinkUrl)[type] })),
     );
