@@ -1,42 +1,36 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { close, listen, origin } from 'local-aws/http.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { codeBlocks, readDocument, root } from '../support/documents.ts';
+import { root } from '../support/documents.ts';
 import { until } from '../support/until.ts';
 import { useStarted } from '../support/use-started.ts';
 import { useStackWithCommandLine } from './command-line.ts';
 
 const { stack, ops, runJson } = useStackWithCommandLine();
 
-/** It has the packages of the repository, such as the AWS SDK. */
-const directory = useStarted(
-  () => {
-    const path = mkdtempSync(join(tmpdir(), 'producers-'));
-    symlinkSync(join(root, 'node_modules'), join(path, 'node_modules'));
-    writeFileSync(join(path, 'package.json'), '{"type":"module"}');
-    return { path };
-  },
-  ({ path }) => rmSync(path, { recursive: true }),
-);
-
-const document = readDocument('docs/producers.md');
+const examples = join(root, 'docs/examples');
 const batch = z.looseObject({ Entries: z.array(z.looseObject({ Id: z.string(), MessageBody: z.string() })) });
 /** Passes requests on to the AWS endpoint of the stack. */
 const proxy = useStarted(
   async () => {
     const state = { bodies: [] as string[][], failures: 0 };
     const server = createServer(async (request, response) => {
-      const { Entries } = batch.parse(JSON.parse(await text(request)));
-      state.bodies.push(Entries.map(({ MessageBody }) => MessageBody));
+      const { Entries: received } = batch.parse(JSON.parse(await text(request)));
+      state.bodies.push(received.map(({ MessageBody }) => MessageBody));
       // SQS accepts all entries of the first batches but one, and reports that one as its own failure.
-      const failed = state.failures-- > 0 ? Entries.pop() : undefined;
+      const failed = state.failures-- > 0 ? received.at(-1) : undefined;
+      const isRefused = ({ MessageBody }: { MessageBody: string }) => MessageBody.includes('refused');
+      const Failed = received.flatMap((entry) => {
+        const { Id } = entry;
+        if (isRefused(entry)) return { Id, SenderFault: true, Code: 'Refused', Message: 'Never.' };
+        return entry === failed ? { Id, SenderFault: false, Code: 'InternalError', Message: 'Try again.' } : [];
+      });
+      const Entries = received.filter((entry) => entry !== failed && !isRefused(entry));
       const { 'x-amz-target': target = '', 'content-type': type = '', authorization = '' } = request.headers;
       const forwarded = await fetch(stack.aws_endpoint, {
         method: 'POST',
@@ -44,9 +38,8 @@ const proxy = useStarted(
         body: JSON.stringify({ QueueUrl: stack.alarm_queue_url, Entries }),
       });
       const result = z.looseObject({}).parse(await forwarded.json());
-      const Failed = [{ Id: failed?.Id, SenderFault: false, Code: 'InternalError', Message: 'Try again.' }];
       response.writeHead(forwarded.status, { 'content-type': type });
-      response.end(JSON.stringify(failed ? { ...result, Failed } : result));
+      response.end(JSON.stringify({ ...result, Failed }));
     });
     return { state, url: origin(await listen(server)), stop: () => close(server) };
   },
@@ -61,28 +54,22 @@ const delivered = z.array(z.looseObject({ event: z.string() }));
 /** Versions of boto3 before 1.29 use the query protocol, which the local stack does not have. */
 const BOTO3 = 'import boto3, sys; sys.exit(tuple(map(int, boto3.__version__.split(".")[:2])) < (1, 29))';
 
-/** The examples that a test can run. */
-const examples = {
-  ts: { file: 'send-events.ts', command: process.execPath, canRun: () => true },
-  python: {
-    file: 'send_events.py',
-    command: 'python3',
-    canRun: () => spawnSync('python3', ['-c', BOTO3]).status === 0,
-  },
-};
-type Language = keyof typeof examples;
+const hasBoto3 = (): boolean => spawnSync('python3', ['-c', BOTO3]).status === 0;
 
-/** Runs an example with these events. @returns the lines that it prints */
-const send = async (
-  language: Language,
-  events: readonly object[],
-  env: Record<string, string> = {},
-): Promise<string[]> => {
-  const { file, command } = examples[language];
-  const path = join(directory.path, file);
-  writeFileSync(path, codeBlocks(document, language)[0] ?? '');
+/** How to run the examples; empty if one cannot run. The variables contain how to run compiled programs. */
+const { PRODUCER_GO = '', PRODUCER_JAVA = '' } = process.env;
+const commands = new Map([
+  ['send-events.ts', () => [process.execPath, join(examples, 'send-events.ts')]],
+  ['send_events.py', () => (hasBoto3() ? ['python3', join(examples, 'send_events.py')] : [])],
+  ['send-events.go', () => PRODUCER_GO.split(' ').filter(Boolean)],
+  ['SendEvents.java', () => PRODUCER_JAVA.split(' ').filter(Boolean)],
+]);
+
+/** Runs an example with these lines. @returns its exit code, and the lines that it prints */
+const send = async (example: string, lines: readonly string[], env: Record<string, string> = {}) => {
+  const [command = '', ...parameters] = commands.get(example)?.() ?? [];
   const { pathname } = new URL(stack.alarm_queue_url);
-  const child = spawn(command, [path], {
+  const child = spawn(command, parameters, {
     env: {
       PATH: process.env.PATH,
       ...stack.aws_environment,
@@ -91,49 +78,71 @@ const send = async (
       ...env,
     },
   });
-  child.stdin.end(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+  child.stdin.end(lines.map((line) => `${line}\n`).join(''));
   const closed = once(child, 'close');
-  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [out] = await Promise.all([text(child.stdout), text(child.stderr)]);
   await closed;
-  if (child.exitCode !== 0) throw new Error(`The example exited with ${child.exitCode}: ${err}`);
-  return out.split('\n').filter((line) => line !== '');
+  return { code: child.exitCode, out: out.split('\n').filter((line) => line !== '') };
 };
 
-const someEvents = async (prefix: string, count: number, rest: object = {}) => {
+const someEvents = async (prefix: string, count: number, rest: object = {}): Promise<string[]> => {
   const event = z.looseObject({}).parse(JSON.parse((await ops('event example')).out));
-  return Array.from({ length: count }, (_, index) => ({ ...event, event_id: `${prefix}-${index}`, ...rest }));
+  return Array.from({ length: count }, (_, index) =>
+    JSON.stringify({ ...event, event_id: `${prefix}-${index}`, ...rest }),
+  );
 };
 
-describe.each(['ts', 'python'] as const)('the example of docs/producers.md in %s', (language) => {
-  beforeEach(({ skip }) => skip(!examples[language].canRun(), 'boto3 is missing or too old'));
+describe.each([...commands.keys()])('docs/examples/%s', (file) => {
+  beforeEach(({ skip }) => skip(commands.get(file)?.().length === 0, 'its compiler or SDK is missing'));
 
-  it('sends batches within the limits, repeats what SQS fails to accept, and reports the rest', async () => {
-    const sent = await someEvents(`${language}-sent`, 12, { log_entry_id: '\ufffe😀' });
-    const rejected = await someEvents(`${language}-rejected`, 1, { tenant_id: 'not a tenant' });
-    const large = await someEvents(`${language}-large`, 2, { padding: 'x'.repeat(600_000) });
-    const tooLarge = await someEvents(`${language}-too-large`, 1, { padding: 'x'.repeat(1_000_000) });
+  it('logs the message ID of every event that SQS accepts, after repeating what SQS failed to accept', async () => {
+    const events = await someEvents(`${file}-sent`, 12, { log_entry_id: '\ufffe😀', number: 1.5 });
+    const withLongNumber = events.map((event) => event.replace('1.5', '12345678901234567890.10'));
     proxy.state.failures = 1;
-    expect(await send(language, [...sent, ...rejected, ...large, ...tooLarge])).toEqual([
-      `rejected ${language}-too-large-0 TooLarge`,
-      `rejected ${language}-rejected-0 InvalidParameterValue`,
-    ]);
+    const { code, out } = await send(file, ['', ...withLongNumber]);
     const { bodies } = proxy.state;
-    expect(bodies.map(({ length }) => length)).toEqual([10, 4, 1, 1]);
-    expect(bodies[3]).toEqual([bodies[0]?.[9]]);
-    const ids = [...sent, ...large].map(({ event_id }) => event_id);
+    expect(bodies.map(({ length }) => length)).toEqual([10, 2, 1]);
+    expect(bodies[2]).toEqual([bodies[0]?.[9]]);
+    expect(bodies[0]?.[0]).toContain('12345678901234567890.10');
+    const ids = withLongNumber.map((event) => z.object({ event_id: z.string() }).parse(JSON.parse(event)).event_id);
+    expect(out.toSorted()).toEqual(
+      ids.toSorted().map((id) => expect.stringMatching(new RegExp(`^sent ${id} [0-9a-f-]{36}$`))),
+    );
+    expect(code).toBe(0);
     await until(async () => {
       const found = await runJson(delivered, 'deliveries --tenant acme --limit 100');
       return ids.every((id) => found.some(({ event }) => event === id));
     });
   });
 
-  it('keeps what it cannot send', async () => {
-    const unavailable = { AWS_ENDPOINT_URL: 'http://127.0.0.1:1', QUEUE_URL: 'http://127.0.0.1:1/queue' };
-    const events = await someEvents(`${language}-kept`, 2);
-    expect(await send(language, events, { ...unavailable, AWS_MAX_ATTEMPTS: '1' })).toEqual([
-      `unsent ${language}-kept-0`,
-      `unsent ${language}-kept-1`,
+  it('sends the valid lines, reports every other one, and exits with 1', async () => {
+    const large = await someEvents(`${file}-large`, 4, { padding: 'x'.repeat(250_000) });
+    const [tooLarge = ''] = await someEvents(`${file}-too-large`, 1, { padding: 'x'.repeat(262_144) });
+    const [otherTenant = ''] = await someEvents(`${file}-tenant`, 1, { tenant_id: 'not a tenant' });
+    const [refused = ''] = await someEvents(`${file}-refused`, 1);
+    const [valid = ''] = await someEvents(`${file}-valid`, 1);
+    const invalid = [valid.replace('{', '{"x":NaN,'), '{"tenant_id":"acme"}', otherTenant, '7', tooLarge, '{'];
+    const { code, out } = await send(file, [...invalid, refused, ...large]);
+    expect(proxy.state.bodies.map(({ length }) => length)).toEqual([4, 1]);
+    expect(out.filter((line) => !line.startsWith('sent '))).toEqual([
+      'rejected line 1 InvalidJson',
+      'rejected line 2 NoEventId',
+      'rejected line 3 NoTenantId',
+      expect.stringMatching(/^rejected line 4 (NoEventId|InvalidJson)$/),
+      'rejected line 5 TooLarge',
+      'rejected line 6 InvalidJson',
+      'rejected line 7 Refused',
     ]);
+    expect([code, out.filter((line) => line.startsWith('sent ')).length]).toEqual([1, 4]);
+  });
+
+  it('lists what it could not send, and exits with 1', async () => {
+    const unavailable = { AWS_ENDPOINT_URL: 'http://127.0.0.1:1', QUEUE_URL: 'http://127.0.0.1:1/queue' };
+    const events = await someEvents(`${file}-kept`, 2);
+    expect(await send(file, events, { ...unavailable, AWS_MAX_ATTEMPTS: '1' })).toEqual({
+      code: 1,
+      out: [`unsent line 1 ${file}-kept-0`, `unsent line 2 ${file}-kept-1`],
+    });
   });
 });
 
