@@ -5,7 +5,7 @@ import { examples, parseNumber, parseTenant, parseWholeId } from './arguments.ts
 import { type DeadLetter, deadLetter } from './dead-letter.ts';
 import { STATUS_COLORS } from './deliveries.ts';
 import { CRASHED, type DeadLetterQueueName, deadLetterQueueNames, deadLetterUrl, type Outputs } from './deployment.ts';
-import { UsageError } from './errors.ts';
+import { OperationError, UsageError } from './errors.ts';
 import { recordsOfEvents } from './event-deliveries.ts';
 import { colorize, pluralize, sanitize, toSecond } from './print.ts';
 import { inspect, visitMessages } from './queues.ts';
@@ -223,18 +223,28 @@ const move = async (
 ): Promise<number> => {
   const isSelected = selector(selection);
   const queues = queuesByName(outputs);
+  let left = 0;
+  const sourceOf = ({ source_arn: arn = '' }: DeadLetter) => {
+    const source = queues.get(queueNameOf(arn));
+    if (!source) left++;
+    return source?.url;
+  };
   const targetOf = (message: Message) => {
     const letter = deadLetter(message);
     if (isSelected && !isSelected(letter)) return undefined;
-    return type === CRASHED ? queues.get(queueNameOf(letter.source_arn ?? ''))?.url : outputs.QueueUrls[type].queue;
+    return type === CRASHED ? sourceOf(letter) : outputs.QueueUrls[type].queue;
   };
   const alarmEvents = outputs.QueueUrls['alarm-events'].queue;
   const crashedAttributes = (message: Message, to: string) =>
     to === alarmEvents ? crashedEventAttributes(message) : (message.MessageAttributes ?? {});
-  return moveMessages(sqs, deadLetterUrl(outputs, type), targetOf, {
+  const moved = await moveMessages(sqs, deadLetterUrl(outputs, type), targetOf, {
     ...(type === CRASHED && { attributesOf: crashedAttributes }),
     onProgress,
   });
+  if (left === 0) return moved;
+  throw new OperationError(
+    `Moved ${pluralize(moved, 'crashed message')}. ${pluralize(left, 'message')} stayed: the stack does not have the queue that SQS moved them from.`,
+  );
 };
 
 type PurgeOptions = Selection & { yes: boolean };

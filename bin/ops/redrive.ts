@@ -41,10 +41,10 @@ type MoveOptions = {
 };
 
 /**
- * Moves messages from a dead-letter queue, with their body and message group. A move task of SQS moves no selection, only
- * messages that SQS itself moved to the queue, and without the ID that their producer knows. Deletes a message only after sending it: an
- * interruption may leave copies but loses no message. Visits only as many messages as the queue contains at the start,
- * so that a message that fails again immediately is not moved twice.
+ * Moves messages from a dead-letter queue, with their body and message group. A move task of SQS moves no selection,
+ * only messages that SQS itself moved to the queue, and without the ID that their producer knows. Deletes a message only
+ * after sending it: an interruption may leave copies but loses no message. Visits only as many messages as the queue
+ * contains at the start, so that a message that fails again immediately is not moved twice.
  *
  * @param from the URL of the dead-letter queue
  * @param targetOf returns the URL of the queue to which a message is moved; undefined leaves it

@@ -50,14 +50,15 @@ export const useAlerts = () => {
     return (await runJson(sent, 'event send -', out)).event_id;
   };
 
-  /** Sends a message that `event send` would refuse. @returns its ID */
-  const sendRaw = async (MessageBody: string): Promise<string> => {
+  /** Sends a message that `event send` would refuse, by default to the queue of alarm events. @returns its ID */
+  const sendRaw = async (MessageBody: string, queue = 'Delivery-AlarmEvents'): Promise<string> => {
     const sqs = new SQSClient({
       endpoint: stack.aws_endpoint,
       region: 'us-east-1',
       credentials: { accessKeyId: 'local-test', secretAccessKey: 'local' },
     });
-    const { MessageId = '' } = await sqs.send(new SendMessageCommand({ QueueUrl: stack.alarm_queue_url, MessageBody }));
+    const QueueUrl = stack.alarm_queue_url.replace('Delivery-AlarmEvents', queue);
+    const { MessageId = '' } = await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
     sqs.destroy();
     return MessageId;
   };

@@ -43,7 +43,7 @@ export const simulatedEndpoints = new Map<string, SimulatedEndpoint>([
           sendJson(response, 202, { status: 'success', message: 'Event processed', dedup_key: event.dedup_key });
         } else {
           const describe = ({ path, message }: z.core.$ZodIssue) =>
-            message.includes(ROUTING_KEY) ? message : `'${path.join('.')}' ${message}`;
+            path[0] === 'routing_key' ? message : `'${path.join('.')}' ${message}`;
           rejectEvent(response, error.issues.map(describe));
         }
       },
@@ -87,11 +87,10 @@ const pagerEventV1 = z.looseObject({
   incident_key: z.string().default(() => crypto.randomUUID()),
 });
 
-const ROUTING_KEY = "'routing_key'";
 const routingKey = z
-  .string(`${ROUTING_KEY} is missing or blank`)
-  .length(KEY_LENGTH, `Length of ${ROUTING_KEY} is incorrect (should be ${KEY_LENGTH} characters)`)
-  .regex(/^[a-zA-Z0-9]*$/, `${ROUTING_KEY} cannot contain non-alphanumeric characters.`);
+  .string("'routing_key' is missing or blank")
+  .length(KEY_LENGTH, `Length of 'routing_key' is incorrect (should be ${KEY_LENGTH} characters)`)
+  .regex(/^[a-zA-Z0-9]*$/, "'routing_key' cannot contain non-alphanumeric characters.");
 
 const dedupKey = text(255);
 
