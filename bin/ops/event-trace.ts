@@ -36,7 +36,7 @@ const trace = async (id: string, { tenant, notification }: Options, command: Com
   const { events, unread } = await findEvents(session, id, { tenant, notifications: notification });
   const notes = Object.entries(unread).map(([type, count]) => `${count} dead letters of ${type} were not read.`);
   if (events.length === 0) {
-    const nothing = `There is neither a delivery nor a dead letter of ${id}. If its plan lists only unknown notifications, its message ID, which the log of dispatch has, finds its escalation.`;
+    const nothing = `There is neither a delivery nor a dead letter of ${id}. An event whose previous_state equals its state is not sent. If its plan lists only unknown notifications, its message ID, which the log of dispatch has, finds its escalation.`;
     throw new OperationError([nothing, ...notes].join(' '));
   }
   const found = await Promise.all(events.map((event) => eventJson(session, event)));
