@@ -2,8 +2,7 @@ import { createAccountRepository } from '../shared/adapters/accounts/account-rep
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { parseEnvironment } from '../shared/environment.ts';
-import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
-import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/pipeline/notices/notice-content.ts';
+import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
 import { createEmailTransport } from '../shared/pipeline/transports/email.ts';
 
@@ -12,11 +11,14 @@ const client = createDocumentClient();
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
 const limitOf = accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMITS);
-const limits = {
-  alerts: createDailyLimit(counters, 'email', limitOf, { canBeSummarized: true }),
-  notices: createDailyLimit(counters, 'email_notices', async () => MAX_NOTICE_MESSAGES_PER_DAY.email),
-  summaries: createDailyLimit(counters, 'email_summaries', limitOf),
-};
+const { limits, isNearLimit } = createMessageLimits(counters, 'email', limitOf);
 
 /** Sends alerts to `email` notifications. */
-export const handler = createSender('email', client, accounts, environment, createEmailTransport(environment, limits));
+export const handler = createSender(
+  'email',
+  client,
+  accounts,
+  environment,
+  createEmailTransport(environment, limits),
+  isNearLimit,
+);

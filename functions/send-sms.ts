@@ -1,10 +1,8 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { smsSummariesPerDay } from '../shared/domain/summary.ts';
 import { parseEnvironment } from '../shared/environment.ts';
-import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
-import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/pipeline/notices/notice-content.ts';
+import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
 import { createSmsTransport } from '../shared/pipeline/transports/sms.ts';
 
@@ -13,11 +11,14 @@ const client = createDocumentClient();
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
 const limitOf = accounts.limit('smsPerTenantPerDay', environment.TENANT_LIMITS);
-const limits = {
-  alerts: createDailyLimit(counters, 'sms', limitOf, { canBeSummarized: true }),
-  notices: createDailyLimit(counters, 'sms_notices', async () => MAX_NOTICE_MESSAGES_PER_DAY.sms),
-  summaries: createDailyLimit(counters, 'sms_summaries', async (tenant) => smsSummariesPerDay(await limitOf(tenant))),
-};
+const { limits, isNearLimit } = createMessageLimits(counters, 'sms', limitOf);
 
 /** Sends alerts to `sms` notifications. */
-export const handler = createSender('sms', client, accounts, environment, createSmsTransport(environment, limits));
+export const handler = createSender(
+  'sms',
+  client,
+  accounts,
+  environment,
+  createSmsTransport(environment, limits),
+  isNearLimit,
+);

@@ -160,12 +160,16 @@ export class Delivery extends Construct {
   }
 
   /** Returns the access of each type's sender, except for queues. The compiler requires an entry for every type. */
-  #senderAccess({ settings }: FunctionDefaults, { deliveries }: Storage, { email, managedTopic }: SendingResources) {
+  #senderAccess(
+    { settings }: FunctionDefaults,
+    { deliveries, accounts }: Storage,
+    { email, managedTopic }: SendingResources,
+  ) {
     const common = deliveries.access('PutItem', 'BatchWriteItem');
     // Records of types that can bounce change by UpdateItem, never in batches (docs/decisions/formats.md#bounces).
     const bounceable = deliveries.access('PutItem');
-    // Alerts of a summary (docs/decisions/deliveries.md#summaries).
-    const summarized = deliveries.access('Query');
+    // The alarms of a summary, and the usage of the daily limits (docs/decisions/deliveries.md#summaries).
+    const summarized = deliveries.access('Query').and(accounts.access('BatchGetItem'));
     const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
     const limits = tenantLimitsOf(settings);
     return {

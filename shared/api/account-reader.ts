@@ -6,7 +6,6 @@ import { effectiveLimits, type TenantLimits } from '../contracts/tenant-limits.t
 import { MAX_TOKENS } from '../contracts/token.ts';
 import { type Caller, isPermitted } from '../domain/authorization.ts';
 import type { Clock } from '../domain/clock.ts';
-import { smsSummariesPerDay } from '../domain/summary.ts';
 import { unexpiredTokens } from './token-records.ts';
 
 type Dependencies = {
@@ -27,7 +26,7 @@ const limitsOf = (limits: TenantLimits): AccountLimits => ({
   sms_per_day: limits.smsPerTenantPerDay,
   managed_per_day: limits.managedPerTenantPerDay,
   email_summaries_per_day: limits.emailsPerTenantPerDay,
-  sms_summaries_per_day: smsSummariesPerDay(limits.smsPerTenantPerDay),
+  sms_summaries_per_day: limits.smsPerTenantPerDay,
   tokens: MAX_TOKENS,
 });
 

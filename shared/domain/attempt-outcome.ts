@@ -14,6 +14,8 @@ export type Failure = {
   retryAfterMs?: number | undefined;
   /** False if nothing was sent, for example while AWS throttles this account; true by default. */
   countsAsAttempt?: boolean | undefined;
+  /** True if the destination or AWS certainly rejected the message, which then counts toward no limit. False by default. */
+  nothingSent?: boolean | undefined;
   /** True if nothing was sent because of other tenants: the destination is not known to fail. False by default. */
   causedByOtherTenants?: boolean | undefined;
   /** True if the alert exceeds a daily limit above which alerts are summarized. False by default. */
@@ -38,7 +40,14 @@ export const failed = (
   rest: Partial<
     Pick<
       Failure,
-      'cause' | 'status' | 'code' | 'retryAfterMs' | 'countsAsAttempt' | 'causedByOtherTenants' | 'canBeSummarized'
+      | 'cause'
+      | 'status'
+      | 'code'
+      | 'retryAfterMs'
+      | 'countsAsAttempt'
+      | 'nothingSent'
+      | 'causedByOtherTenants'
+      | 'canBeSummarized'
     >
   > = {},
 ): Failure => ({ result, reason, cause: 'destination', explanation, ...rest });

@@ -107,6 +107,8 @@ export const awsFailure = (service: keyof typeof awsRules, error: unknown): Fail
   const kind = rule?.[1] ?? (isResponse ? unrecognized : unreachable);
   return failed(kind.result, kind.reason, `${service.toUpperCase()} did not accept the message: ${name}`, {
     ...kind,
+    // SES and SNS document these errors as rejections. Others, such as one of the server, may follow a send.
+    nothingSent: isResponse && rule !== undefined,
     code: errorCode(error) ?? (isResponse ? name : undefined),
   });
 };

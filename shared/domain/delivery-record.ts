@@ -95,8 +95,8 @@ export type DeliveryRecord = DeliveryKey & {
   notice?: NoticeKind | undefined;
   /** The event ID of the summary that lists the alert; present if it is summarized. */
   summary_id?: string | undefined;
-  /** In a summary: the number of alerts that it listed when it was last sent. */
-  summarized_count?: number | undefined;
+  /** In a summary: the number of its alarms when it was last sent. */
+  alarm_count?: number | undefined;
   /** Salted hashes of the recipients whose email SES has accepted so far. */
   reached_recipient_hashes?: string[] | undefined;
   /** Salted hashes of the recipients whose email bounced. Only `addBounce` writes it, whatever the status. */

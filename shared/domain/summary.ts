@@ -1,5 +1,5 @@
 import type { AlarmEvent, AlarmState } from '../contracts/alarm-event.ts';
-import { plainNameOf, truncate } from './alert-text.ts';
+import { plainLine, plainNameOf, statusText, truncate } from './alert-text.ts';
 import { eventHash, type NotificationOfTenant, sortableTime } from './delivery-key.ts';
 import type { Notice } from './delivery-message.ts';
 import type { DeliveryRecord } from './delivery-record.ts';
@@ -7,12 +7,6 @@ import { changedAtMs, readEventTime } from './event-time.ts';
 import { incidentKey } from './incident.ts';
 
 const MINUTE_MS = 60_000;
-
-/** The maximum number of summaries per tenant and UTC day by SMS. */
-const MAX_SMS_SUMMARIES_PER_DAY = 100;
-
-/** Returns the daily limit of summaries by SMS, none if a limit of 0 forbids SMS. @param smsPerDay that of alerts */
-export const smsSummariesPerDay = (smsPerDay: number): number => (smsPerDay === 0 ? 0 : MAX_SMS_SUMMARIES_PER_DAY);
 
 /**
  * Alerts of a window are listed within this time of its end, by whatever sender: longer than a function runs, and half a
@@ -37,17 +31,26 @@ const windowAt = (timeMs: number, minutes: number) => {
   return { startMs, endMs: startMs + lengthMs };
 };
 
-/** Returns the window, at a time, of an account that summarizes. */
-export const accountWindow = (timeMs: number, minutes: number): SummaryWindow => ({
-  ...windowAt(timeMs, minutes),
-  name: `${minutes}m`,
-  reason: 'The first alerts of this period were sent one by one. This message lists the others.',
-});
+/** The length of windows near and above a daily limit, in minutes. */
+const LONG_WINDOW_MINUTES = 60;
 
-/** Returns the window, at a time, of alerts above a daily limit: an hour. */
+/**
+ * Returns the window, at a time, of an account that summarizes.
+ *
+ * @param isNearLimit true if the account has used more than half of its daily limit, so that windows are long
+ */
+export const accountWindow = (timeMs: number, windowMinutes: number, isNearLimit = false): SummaryWindow => {
+  const minutes = isNearLimit ? Math.max(windowMinutes, LONG_WINDOW_MINUTES) : windowMinutes;
+  return {
+    ...windowAt(timeMs, minutes),
+    name: `${minutes}m`,
+    reason: 'The first alerts of this period were sent one by one. This message lists the others.',
+  };
+};
+
+/** Returns the window, at a time, of alerts above a daily limit. Its summary is that of the account's long windows. */
 export const limitWindow = (timeMs: number): SummaryWindow => ({
-  ...windowAt(timeMs, 60),
-  name: 'limit',
+  ...accountWindow(timeMs, LONG_WINDOW_MINUTES),
   reason: 'The daily limit of the account is reached, so its alerts are summarized every hour until midnight UTC.',
 });
 
@@ -62,6 +65,9 @@ export const summaryId = (
 
 /** The alarm ID of summaries. */
 const SUMMARY_ALARM_ID = 'summary';
+
+/** Returns whether an event is a summary. No producer's event can have such an ID (`NOTICE_EVENT_ID`). */
+export const isSummary = ({ event_id }: Pick<AlarmEvent, 'event_id'>): boolean => /:\d+:summary$/.test(event_id);
 
 /** Returns the event of a summary, with the state of other notices: that of its alarms is in its record. */
 const summaryEvent = (notification: NotificationOfTenant, eventId: string): AlarmEvent => ({
@@ -90,13 +96,18 @@ export const summaryNotice = (notification: NotificationOfTenant, window: Summar
 const MAX_NAME_LENGTH = 120;
 const MAX_ALARM_LENGTH = 60;
 
-/** An alert that is listed in a summary. */
-export type SummarizedAlert = {
+/** Maximum length of a status text, in code points. */
+const MAX_STATUS_LENGTH = 120;
+
+/** An alarm in a summary, as its newest alert shows it. */
+export type SummarizedAlarm = {
   /** Identifies the alarm. */
   incident: string;
   /** Entity and alarm. */
   name: string;
   state: AlarmState;
+  /** The status text of the alert, empty if it has none. */
+  status: string;
   /** When the alarm's state changed, ms since the epoch. */
   atMs: number;
   /**
@@ -106,11 +117,11 @@ export type SummarizedAlert = {
   sortKey: string;
 };
 
-/** In hex digits: enough to distinguish the alarms of a tenant. */
-const INCIDENT_LENGTH = 16;
+/** The length of `incident`, in hex digits: enough to distinguish the alarms of a tenant. */
+export const INCIDENT_LENGTH = 16;
 
-/** Returns an alert as its summary lists it. @param acceptedAtMs that of the record, which duplicates do not change */
-export const summarizedAlert = (event: AlarmEvent, acceptedAtMs: number): SummarizedAlert => {
+/** Returns an alarm as an alert shows it. @param acceptedAtMs that of the record, which duplicates do not change */
+export const summarizedAlarm = (event: AlarmEvent, acceptedAtMs: number): SummarizedAlarm => {
   const atMs = changedAtMs(readEventTime(event, acceptedAtMs).time);
   const alarm = `: ${truncate(plainNameOf(event.alarm) ?? '?', MAX_ALARM_LENGTH)}`;
   const entity = truncate(plainNameOf(event.entity) ?? '?', MAX_NAME_LENGTH - [...alarm].length);
@@ -118,78 +129,50 @@ export const summarizedAlert = (event: AlarmEvent, acceptedAtMs: number): Summar
     incident: incidentKey(event).slice(0, INCIDENT_LENGTH),
     name: entity + alarm,
     state: event.details.state,
+    status: truncate(plainLine(statusText(event) ?? ''), MAX_STATUS_LENGTH),
     atMs,
     sortKey: `${sortableTime(atMs)}-${sortableTime(acceptedAtMs)}#${eventHash(event)}`,
   };
 };
 
-/** An alarm in a summary. */
-export type SummarizedAlarm = {
-  name: string;
-  /** The newest state. */
-  state: AlarmState;
-  /** When the alarm got the newest state, as far as alerts of the summary show it, ms since the epoch. */
-  sinceMs: number;
-  /** How often the state changed, as far as alerts of the summary show it. The oldest alert counts as a change. */
-  changes: number;
-};
+/** The maximum number of alarms that a message lists. With usual names and texts, 600 fit into an email. */
+export const MAX_LISTED_ALARMS = 750;
 
-/**
- * The maximum number of alarms that a message lists for each state: an email has up to 110 KB, or 160 KB if HTML escapes
- * its names.
- */
-export const MAX_LISTED_ALARMS = 60;
-
-/** What a summary says. It is small, because a sender may hold a hundred of them. */
+/** What a summary says. It is bounded, because a sender may hold a hundred of them. */
 export type Summary = {
-  /** The number of alerts, including those that were not evaluated. */
-  count: number;
-  /** The number of older alerts that were not evaluated. */
-  unevaluated: number;
   /** The number of alarms in each state. */
   alarmCounts: Record<AlarmState, number>;
+  /** The number of further alarms, which were not read. */
+  unread: number;
   /** The alarms to list: most severe first, then the one that has been so for longest. */
-  alarms: SummarizedAlarm[];
+  alarms: Pick<SummarizedAlarm, 'name' | 'state' | 'status' | 'atMs'>[];
 };
 
 /** The states, most severe first. */
 export const statesBySeverity = ['CRITICAL', 'WARNING', 'OK'] as const satisfies AlarmState[];
 
-/**
- * Returns the summary of alerts.
- *
- * @param alerts those of an alarm newest first
- */
-export const summaryOf = (alerts: Iterable<SummarizedAlert>, unevaluated: number): Summary => {
-  const byIncident = new Map<string, SummarizedAlarm & { oldest: AlarmState }>();
-  let count = unevaluated;
-  for (const { incident, name, state, atMs } of alerts) {
-    count++;
-    const found = byIncident.get(incident);
-    if (!found) {
-      byIncident.set(incident, { name, state, sinceMs: atMs, changes: 1, oldest: state });
-      continue;
-    }
-    if (state !== found.oldest) found.changes++;
-    else if (found.changes === 1) found.sinceMs = atMs;
-    found.oldest = state;
-  }
-  const all = [...byIncident.values()]
-    .map(({ oldest: _, ...alarm }) => alarm)
-    .sort((one, other) => one.sinceMs - other.sinceMs);
-  const inState = (wanted: AlarmState) => all.filter(({ state }) => state === wanted);
-  const [CRITICAL, WARNING, OK] = [inState('CRITICAL'), inState('WARNING'), inState('OK')];
+/** Returns the number of alarms in a summary. */
+export const alarmCount = ({ alarmCounts, unread }: Summary): number =>
+  statesBySeverity.reduce((sum, state) => sum + alarmCounts[state], unread);
+
+/** Returns the summary of alarms. @param unread the number of further alarms */
+export const summaryOf = (alarms: readonly SummarizedAlarm[], unread: number): Summary => {
+  const inState = (wanted: AlarmState) => alarms.filter(({ state }) => state === wanted);
+  const sorted = statesBySeverity.flatMap((state) => inState(state).toSorted((one, other) => one.atMs - other.atMs));
   return {
-    count,
-    unevaluated,
-    alarmCounts: { CRITICAL: CRITICAL.length, WARNING: WARNING.length, OK: OK.length },
-    alarms: [CRITICAL, WARNING, OK].flatMap((alarms) => alarms.slice(0, MAX_LISTED_ALARMS)),
+    alarmCounts: {
+      CRITICAL: inState('CRITICAL').length,
+      WARNING: inState('WARNING').length,
+      OK: inState('OK').length,
+    },
+    unread,
+    alarms: sorted.slice(0, MAX_LISTED_ALARMS),
   };
 };
 
-/** Returns the record of a summary with the number of its alerts and the most severe state of its alarms. */
-export const withSummaryOf = (record: DeliveryRecord, { count, alarmCounts }: Summary): DeliveryRecord => ({
+/** Returns the record of a summary with the number of its alarms and the most severe of their states. */
+export const withSummaryOf = (record: DeliveryRecord, summary: Summary): DeliveryRecord => ({
   ...record,
-  summarized_count: count,
-  state: statesBySeverity.find((state) => alarmCounts[state] > 0) ?? record.state,
+  alarm_count: alarmCount(summary),
+  state: statesBySeverity.find((state) => summary.alarmCounts[state] > 0) ?? record.state,
 });

@@ -1,44 +1,90 @@
+import { lru } from 'tiny-lru';
 import type { LimitOf } from '../adapters/accounts/account-repository.ts';
 import type { DailyCounter, DailyCounters } from '../adapters/accounts/daily-counter.ts';
-import { type Failure, failed } from '../domain/attempt-outcome.ts';
+import { errorTrace, logger } from '../adapters/logger.ts';
+import { type AttemptOutcome, type Failure, failed } from '../domain/attempt-outcome.ts';
+import type { Clock } from '../domain/clock.ts';
+import { secondsToNextDay, utcDay } from '../domain/day.ts';
 import { createGatherer } from '../domain/gather.ts';
 import type { Alert } from '../domain/transport.ts';
+import { MAX_NOTICE_MESSAGES_PER_DAY } from './notices/notice-content.ts';
 
-/** Counts one message of a tenant. Returns a permanent failure if the tenant has reached its limit for the UTC day. */
-export type DailyLimit = (tenant: string) => Promise<Failure | undefined>;
+/**
+ * Sends one message of a tenant within a daily limit. Above the limit, returns a failure instead of sending. A message
+ * that was certainly not sent (`nothingSent`) does not count.
+ */
+export type DailyLimit = (tenant: string, send: () => Promise<AttemptOutcome>) => Promise<AttemptOutcome>;
 
 /** Messages of a tenant within this time are counted by one write. */
 const GATHER_MS = 2;
 
+/** Messages that wait for the next day are tried again within this time, in case the limit is raised. */
+const MAX_WAIT_MS = 3_600_000;
+
+/** What happens to messages above a limit. If the limit is 0, which forbids them, they fail. */
+type AboveLimit = 'fail' | 'summarize' | 'wait';
+
+const failureAbove = (above: AboveLimit, nowMs: number): Partial<Failure> => {
+  if (above === 'fail') return {};
+  if (above === 'summarize') return { canBeSummarized: true };
+  const retryAfterMs = Math.min(secondsToNextDay(nowMs) * 1000, MAX_WAIT_MS);
+  return { result: 'throttled', countsAsAttempt: false, retryAfterMs };
+};
+
+/** A message that is counted, and when, ms since the epoch. */
+type Reserved = { tenant: string; timeMs: number };
+
 /**
  * Creates a limit on messages per tenant and UTC day, for the types that cost money or could be used to spam
- * (docs/decisions/deliveries.md#limits-against-abuse). Every attempt counts.
- *
- * @param options.canBeSummarized true if alerts above the limit are summarized, unless the limit is 0. Default: false
+ * (docs/decisions/deliveries.md#limits-against-abuse). A message is reserved before it is sent, so that the limit is
+ * never exceeded, and given back to the same day if AWS rejected it.
  */
 export const createDailyLimit = (
-  counters: Pick<DailyCounters, 'count'>,
+  counters: Pick<DailyCounters, 'count' | 'giveBack'>,
   counter: DailyCounter,
   limitOf: LimitOf,
-  { canBeSummarized = false } = {},
+  { above = 'fail', clock = Date.now }: { above?: AboveLimit; clock?: Clock } = {},
 ): DailyLimit => {
-  const gather = createGatherer(
-    (limits: readonly number[], tenant: string) => counters.count(counter, tenant, limits.length, Math.min(...limits)),
-    (close) => setTimeout(close, GATHER_MS),
+  const afterGathering = (close: () => void) => setTimeout(close, GATHER_MS);
+
+  /** Returns when the messages were counted, or undefined if they exceed the limit. */
+  const count = async (tenant: string, amount: number, limit: number): Promise<number | undefined> => {
+    const timeMs = clock();
+    return (await counters.count(counter, tenant, amount, limit, timeMs)) ? timeMs : undefined;
+  };
+
+  const gatherCounts = createGatherer(
+    (limits: readonly number[], tenant: string) => count(tenant, limits.length, Math.min(...limits)),
+    afterGathering,
   );
 
-  return async (tenant) => {
+  const gatherReturns = createGatherer(async (reserved: readonly Reserved[]) => {
+    const [first] = reserved;
+    if (first) await counters.giveBack(counter, first.tenant, reserved.length, first.timeMs);
+  }, afterGathering);
+
+  /** A message that cannot be given back counts: the limit is only reached earlier. */
+  const giveBack = async (reserved: Reserved): Promise<void> => {
+    try {
+      await gatherReturns(`${utcDay(reserved.timeMs)} ${reserved.tenant}`, reserved).result;
+    } catch (error) {
+      logger.warn('message not given back', { tenant_id: reserved.tenant, counter, ...errorTrace(error) });
+    }
+  };
+
+  return async (tenant, send) => {
     const limit = await limitOf(tenant);
-    const { values, result } = gather(tenant, limit);
+    const { values, result } = gatherCounts(tenant, limit);
     // If the whole group exceeds the limit, some of its messages may still be within it.
-    const isWithinLimit = (await result) || (values.length > 1 && (await counters.count(counter, tenant, 1, limit)));
-    if (isWithinLimit) return undefined;
-    return failed(
-      'permanent',
-      'tenant_limit_exceeded',
-      `The account's limit of ${limit} messages a day is reached (${counter})`,
-      canBeSummarized && limit > 0 ? { canBeSummarized } : {},
-    );
+    const timeMs = (await result) ?? (values.length > 1 ? await count(tenant, 1, limit) : undefined);
+    if (timeMs === undefined) {
+      const explanation = `The account's limit of ${limit} messages a day is reached (${counter})`;
+      const failure = failed('permanent', 'tenant_limit_exceeded', explanation);
+      return limit === 0 ? failure : { ...failure, ...failureAbove(above, clock()) };
+    }
+    const outcome = await send();
+    if (outcome.result !== 'delivered' && outcome.nothingSent) await giveBack({ tenant, timeMs });
+    return outcome;
   };
 };
 
@@ -49,4 +95,42 @@ export type MessageLimits = { alerts: DailyLimit; notices: DailyLimit; summaries
 export const limitOfAlert = ({ alerts, notices, summaries }: MessageLimits, { notice }: Alert): DailyLimit => {
   if (!notice) return alerts;
   return notice.kind === 'summary' ? summaries : notices;
+};
+
+/** The maximum number of tenants in the cache of an execution environment. */
+const CACHE_SIZE = 1_000;
+
+/** How long the usage of a tenant is cached. */
+const CACHE_MS = 60_000;
+
+/**
+ * Creates the daily limits of a type whose alerts are summarized above the limit (docs/decisions/deliveries.md#summaries).
+ * As many summaries as alerts are sent a day; further ones wait for the next day.
+ */
+export const createMessageLimits = (counters: DailyCounters, type: 'email' | 'sms', limitOf: LimitOf) => {
+  const limits: MessageLimits = {
+    alerts: createDailyLimit(counters, type, limitOf, { above: 'summarize' }),
+    notices: createDailyLimit(counters, `${type}_notices`, async () => MAX_NOTICE_MESSAGES_PER_DAY[type]),
+    summaries: createDailyLimit(counters, `${type}_summaries`, limitOf, { above: 'wait' }),
+  };
+  const cache = lru<Promise<boolean>>(CACHE_SIZE, CACHE_MS);
+  const readIsNearLimit = async (tenant: string): Promise<boolean> => {
+    const [limit, { used }] = await Promise.all([
+      limitOf(tenant),
+      counters.used([type, `${type}_summaries`] as const, tenant),
+    ]);
+    return Math.max(used(type), used(`${type}_summaries`)) > limit / 2;
+  };
+  return {
+    limits,
+    /** Returns whether a tenant has used more than half of its limit for alerts or summaries, cached for a minute. */
+    isNearLimit: (tenant: string): Promise<boolean> => {
+      const cached = cache.get(tenant);
+      if (cached) return cached;
+      const read = readIsNearLimit(tenant);
+      cache.set(tenant, read);
+      read.catch(() => cache.delete(tenant));
+      return read;
+    },
+  };
 };

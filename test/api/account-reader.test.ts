@@ -49,7 +49,7 @@ describe('reading an account', () => {
       sms_per_day: 5,
       managed_per_day: 6,
       email_summaries_per_day: 4,
-      sms_summaries_per_day: 100,
+      sms_summaries_per_day: 5,
       tokens: 100,
     });
     expect(usage).toEqual({
@@ -72,12 +72,6 @@ describe('reading an account', () => {
       tokens: 0,
       day_ends_at: Date.UTC(2026, 0, 3),
     });
-  });
-
-  it('has no summaries by SMS if SMS are forbidden', async () => {
-    const { tenant, accounts, read } = setUp();
-    await accounts.changeLimits(tenant, { smsPerTenantPerDay: 0 }, audit);
-    expect((await read({ tenant, role: 'observer' })).limits).toMatchObject({ sms_summaries_per_day: 0 });
   });
 
   it('creates no credentials for a role other than admin, and writes nothing', async () => {

@@ -16,10 +16,10 @@ export type NoticeMessage = {
 /** Alerts have a headline such as `[CRITICAL] web-1: Disk space`, notices a sentence. */
 const isHeadline = (text: string): boolean => /^\[(OK|WARNING|CRITICAL)\] /.test(text);
 
-const SUMMARY = /^([\d,]+) alerts? of /;
-const SUMMARY_ESCALATION = /a summary of (\d+ )?alerts? could not be delivered/;
+const SUMMARY = /^([\d,]+) alarms?: /;
+const SUMMARY_ESCALATION = /a summary of (\d+ )?alarms? could not be delivered/;
 
-/** Returns the number of alerts in a summary, or undefined if the message is none. */
+/** Returns the number of alarms in a summary, or undefined if the message is none. */
 export const summaryCountIn = (message: InboxMessage): number | undefined => {
   if (message.kind !== 'email' && message.kind !== 'sms') return undefined;
   const [, count] = SUMMARY.exec(message.kind === 'email' ? message.subject : message.text) ?? [];
@@ -27,7 +27,7 @@ export const summaryCountIn = (message: InboxMessage): number | undefined => {
 };
 
 /**
- * Returns whether a message is a summary, which is accounted for in the table because its text does not list all alerts,
+ * Returns whether a message is a summary, which is accounted for in the table because its text does not list all alarms,
  * or its escalation, which names no alert.
  */
 export const isSummary = (message: InboxMessage): boolean => {

@@ -6,7 +6,10 @@ import { parseRecord } from '../../shared/adapters/deliveries/stored-record.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { eventHash, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
+import { incidentKey } from '../../shared/domain/incident.ts';
 import { isCurrentFailure } from '../../shared/domain/redelivery.ts';
+import { INCIDENT_LENGTH } from '../../shared/domain/summary.ts';
+import { eventOfRecord } from '../../shared/pipeline/notices/notification-notice.ts';
 import type { connectApi } from '../support/api.ts';
 import type { ChaosTarget } from './targets.ts';
 
@@ -14,8 +17,8 @@ import type { ChaosTarget } from './targets.ts';
 export type StoredState = {
   /** Delivery records by `<pk> <sk>`. */
   records: ReadonlyMap<string, DeliveryRecord>;
-  /** The alerts that are listed in summaries, by `listedKey`. */
-  listed: ReadonlySet<string>;
+  /** The hash of the newest alert of each alarm that is listed in a summary, by `listedKey`. */
+  listed: ReadonlyMap<string, string>;
   /**
    * Returns whether the message that starts the next round of a failed delivery is in the dead-letter queue of its type
    * or in the stored messages of its tenant.
@@ -36,23 +39,23 @@ const END_MS = 9_999_999_999_999;
 
 const keyOf = ({ pk, sk }: { pk: string; sk: string }): string => `${pk} ${sk}`;
 
-/** Identifies an alert in the partitions of a summary. */
-export const listedKey = (summary: { tenant_id: string; event_id: string }, alert: { event_id: string }): string =>
-  `${eventHash(summary)} ${eventHash({ ...alert, tenant_id: summary.tenant_id })}`;
+/** Identifies the alarm of an alert in the partition of a summary. */
+export const listedKey = (summary: { tenant_id: string; event_id: string }, alert: DeliveryRecord): string =>
+  `${eventHash(summary)} ${incidentKey(eventOfRecord(summary.tenant_id, alert)).slice(0, INCIDENT_LENGTH)}`;
 
 const readRecords = async ({
   documents,
   table,
 }: Api): Promise<Pick<StoredState, 'listed'> & { records: Map<string, DeliveryRecord> }> => {
   const records = new Map<string, DeliveryRecord>();
-  const listed = new Set<string>();
+  const listed = new Map<string, string>();
   const pages = paginateScan({ client: documents }, { TableName: table('Deliveries'), ConsistentRead: true });
   for await (const { Items = [] } of pages) {
     // The table also contains incident locks and failed messages.
     for (const item of Items) {
-      const [, summary = '', alert = ''] =
-        /^summary#(\w+)-\d+#.* [\d-]+#(\w+)$/.exec(keyOf({ pk: String(item.pk), sk: String(item.sk) })) ?? [];
-      if (summary) listed.add(`${summary} ${alert}`);
+      const [, summary, alarm] =
+        /^summary#(\w+)#.* alarm#(\w+)$/.exec(keyOf({ pk: String(item.pk), sk: String(item.sk) })) ?? [];
+      if (summary) listed.set(`${summary} ${alarm}`, String(item.newest).replace(/^.*#/, ''));
       if (item.content_hash === undefined) continue;
       const record = parseRecord(item);
       records.set(keyOf(record), record);

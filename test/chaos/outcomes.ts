@@ -1,5 +1,5 @@
 import { type NotificationTypeId, notificationTypes } from '../../shared/contracts/notification-types.ts';
-import { deliveryId, deliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
+import { deliveryId, deliveryKey, hashPart, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import type { Receipt } from './destinations.ts';
 import { duplicateCause, type RecordedAttempt } from './duplicates.ts';
@@ -91,7 +91,7 @@ const newRow = (name: string): ChaosRow => ({
   evidence: [],
 });
 
-/** Returns the summaries of its notification that list an alert and have been sent, cancelled or dead-lettered. */
+/** Returns the summaries of its notification that list an alarm and have been sent, cancelled or dead-lettered. */
 const summariesListing = (
   type: NotificationTypeId,
   record: DeliveryRecord,
@@ -160,11 +160,14 @@ const evidenceOf = (
 /** How long after its last write a killed worker may have listed an alert again. */
 const MAX_LISTING_DELAY_MS = 15_000;
 
-/** Counts how often an alert was listed in a summary although it was sent, or is listed in another one. */
+/** Counts how often an alert was listed in a summary, as the newest of its alarm, although it was sent, or is listed in another one. */
 const addRepeatedListings = (row: ChaosRow, delivery: ObservedDelivery, observations: ChaosObservations): void => {
   const { type, record, acceptedAtMs } = delivery;
   if (!record || !notificationTypes[type].summarizedAfter) return;
-  const listings = summariesListing(type, record, observations).length;
+  const { tenant: tenant_id } = parseDeliveryPartition(record.pk);
+  const listings = summariesListing(type, record, observations).filter(
+    ({ event_id }) => observations.listed.get(listedKey({ tenant_id, event_id }, record)) === hashPart(record),
+  ).length;
   const repeated = acceptedAtMs.length > 0 ? listings : listings - 1;
   if (repeated <= 0) return;
   const [fromMs, toMs] = [record.created_at_ms, record.updated_at_ms].map(observations.toRealTimeMs);

@@ -4,10 +4,10 @@ import { summaryCountIn } from './inbox.ts';
 import type { StoredState } from './observations.ts';
 import type { ChaosTarget } from './targets.ts';
 
-/** The delivered summaries of a run, and those of them of which no message arrived with their number of alerts. */
+/** The delivered summaries of a run, and those of them of which no message arrived with their number of alarms. */
 export type SummaryCounts = { summaries: number; missingSummaries: number };
 
-/** Returns the numbers of alerts in the summaries that each recipient received. */
+/** Returns the numbers of alarms in the summaries that each recipient received. */
 const arrivedCounts = (inbox: readonly InboxMessage[]): ReadonlyMap<string, number[]> => {
   const arrived = inbox.flatMap((message) => {
     const count = summaryCountIn(message);
@@ -38,7 +38,7 @@ export const countSummaries = (
     summariesOf(target).map((summary) => ({ summary, counts: arrived.get(target.key) ?? [] })),
   );
   const missing = all.filter(({ summary, counts }) => {
-    const index = counts.indexOf(summary.summarized_count ?? Number.NaN);
+    const index = counts.indexOf(summary.alarm_count ?? Number.NaN);
     if (index >= 0) counts.splice(index, 1);
     return index < 0;
   });

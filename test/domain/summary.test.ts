@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { AlarmState } from '../../shared/contracts/alarm-event.ts';
 import {
   accountWindow,
+  alarmCount,
   limitWindow,
   MAX_LISTED_ALARMS,
-  type SummarizedAlert,
-  summarizedAlert,
+  type SummarizedAlarm,
+  summarizedAlarm,
   summaryDueAtMs,
   summaryId,
   summaryOf,
@@ -14,10 +15,11 @@ import {
 import { deliveryRecord } from '../support/delivery-records.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
-const alert = (incident: string, state: SummarizedAlert['state'], atMs: number): SummarizedAlert => ({
+const alarm = (incident: string, state: SummarizedAlarm['state'], atMs: number): SummarizedAlarm => ({
   incident,
   name: `name of ${incident}`,
   state,
+  status: '',
   atMs,
   sortKey: `${atMs}`,
 });
@@ -30,81 +32,74 @@ describe('a window', () => {
     expect(summaryDueAtMs(window)).toBe(window.endMs + 60_000);
   });
 
-  it('has one summary for each notification and length, and one above the daily limit', () => {
+  it('lasts an hour near the daily limit', () => {
+    const timeMs = Date.UTC(2026, 0, 1, 12, 7);
+    expect(accountWindow(timeMs, 5, true)).toMatchObject({
+      startMs: Date.UTC(2026, 0, 1, 12),
+      endMs: Date.UTC(2026, 0, 1, 13),
+    });
+  });
+
+  it('has one summary for each notification and length, which above the daily limit is that of the hour', () => {
     const timeMs = Date.UTC(2026, 0, 1, 12);
     const windows = [accountWindow(timeMs, 5), accountWindow(timeMs, 60), limitWindow(timeMs)];
     expect(windows.map((window) => summaryId({ tenant: 'acme', notificationId: 'nt1' }, window))).toEqual([
       `acme:nt1-5m:${timeMs}:summary`,
       `acme:nt1-60m:${timeMs}:summary`,
-      `acme:nt1-limit:${timeMs}:summary`,
+      `acme:nt1-60m:${timeMs}:summary`,
     ]);
   });
 });
 
 describe('a summary', () => {
-  it.each<[AlarmState[], number, number]>([
-    [['CRITICAL'], 9, 1],
-    [['CRITICAL', 'CRITICAL'], 8, 1],
-    [['CRITICAL', 'CRITICAL', 'OK', 'OK', 'CRITICAL'], 8, 3],
-    [['CRITICAL', 'OK', 'CRITICAL'], 9, 3],
-  ])('has the newest state of an alarm, since when, and how often it changed: %s', (states, sinceMs, changes) => {
-    const alerts = states.map((state, index) => alert('a', state, 9 - index));
-    expect(summaryOf(alerts, 0)).toEqual({
-      count: states.length,
-      unevaluated: 0,
-      alarmCounts: { CRITICAL: 1, WARNING: 0, OK: 0 },
-      alarms: [{ name: 'name of a', state: 'CRITICAL', sinceMs, changes }],
-    });
-  });
-
-  it('lists the most severe alarms first, of these the oldest, and counts what was not evaluated', () => {
-    const alerts = [
-      alert('ok', 'OK', 1),
-      alert('w', 'WARNING', 2),
-      alert('c2', 'CRITICAL', 4),
-      alert('c1', 'CRITICAL', 3),
+  it('lists the most severe alarms first, of these the oldest, and counts what was not read', () => {
+    const alarms = [
+      alarm('ok', 'OK', 1),
+      alarm('w', 'WARNING', 2),
+      alarm('c2', 'CRITICAL', 4),
+      alarm('c1', 'CRITICAL', 3),
     ];
-    const summary = summaryOf(alerts, 7);
+    const summary = summaryOf(alarms, 7);
     expect(summary.alarms.map(({ name }) => name.replace('name of ', ''))).toEqual(['c1', 'c2', 'w', 'ok']);
-    expect(summary.count).toBe(11);
+    expect(alarmCount(summary)).toBe(11);
   });
 
   it('keeps only the alarms that a message lists, and counts the others', () => {
     const { alarms, alarmCounts } = summaryOf(
-      Array.from({ length: 1_000 }, (_, index) => alert(String(index), index % 2 === 0 ? 'OK' : 'WARNING', index)),
+      Array.from({ length: 2_000 }, (_, index) => alarm(String(index), index % 2 === 0 ? 'OK' : 'WARNING', index)),
       0,
     );
-    expect(alarmCounts).toEqual({ CRITICAL: 0, WARNING: 500, OK: 500 });
-    expect(alarms).toHaveLength(2 * MAX_LISTED_ALARMS);
+    expect(alarmCounts).toEqual({ CRITICAL: 0, WARNING: 1_000, OK: 1_000 });
+    expect(alarms.map(({ state }) => state)).toEqual(Array(MAX_LISTED_ALARMS).fill('WARNING'));
   });
 
-  it('gives its record the number of its alerts and the most severe of the newest states', () => {
+  it('gives its record the number of its alarms and the most severe of their states', () => {
     const record = deliveryRecord({ tenant: 'acme', notificationId: 'ntA' }, 'summary', { state: 'WARNING' });
-    const recovered = [alert('a', 'OK', 2), alert('a', 'CRITICAL', 1)];
-    expect(withSummaryOf(record, summaryOf(recovered, 0))).toEqual({ ...record, state: 'OK', summarized_count: 2 });
-    const stateWith = (...others: SummarizedAlert[]) =>
-      withSummaryOf(record, summaryOf([...recovered, ...others], 0)).state;
-    expect(stateWith(alert('b', 'WARNING', 1))).toBe('WARNING');
-    expect(stateWith(alert('b', 'WARNING', 1), alert('c', 'CRITICAL', 1))).toBe('CRITICAL');
-    expect(withSummaryOf(record, summaryOf([], 3)).state).toBe('WARNING');
+    const ok = alarm('a', 'OK', 2);
+    expect(withSummaryOf(record, summaryOf([ok], 0))).toEqual({ ...record, state: 'OK', alarm_count: 1 });
+    const stateWith = (...others: SummarizedAlarm[]) => withSummaryOf(record, summaryOf([ok, ...others], 0)).state;
+    expect(stateWith(alarm('b', 'WARNING', 1))).toBe('WARNING');
+    expect(stateWith(alarm('b', 'WARNING', 1), alarm('c', 'CRITICAL', 1))).toBe('CRITICAL');
   });
 
-  it('has the name, the state and the time of an alert', () => {
-    const listed = summarizedAlert(alarmEvent(), EVENT_TIME_MS);
+  it('has the name, the state, the status text and the time of an alert', () => {
+    const listed = summarizedAlarm(alarmEvent(), EVENT_TIME_MS);
     expect(listed).toMatchObject({ name: 'web-1: Disk space', state: 'CRITICAL', atMs: EVENT_TIME_MS });
+    const { status } = summarizedAlarm(alarmEvent({ details: { state: 'OK', status: `a\n${'b'.repeat(999)}` } }), 0);
+    expect(status).toBe(`a ${'b'.repeat(115)}...`);
   });
 
   it('has the state that was accepted last of alerts with the same time', () => {
     for (const n of Array(20).keys()) {
       const sortKeyOf = (state: AlarmState, acceptedAtMs: number) =>
-        summarizedAlert(alarmEvent({ event_id: `${n}:${EVENT_TIME_MS}:${state}` }), acceptedAtMs).sortKey;
+        summarizedAlarm(alarmEvent({ event_id: `${n}:${EVENT_TIME_MS}:${state}` }), acceptedAtMs).sortKey;
       expect(sortKeyOf('OK', EVENT_TIME_MS + 2) > sortKeyOf('CRITICAL', EVENT_TIME_MS + 1)).toBe(true);
     }
   });
 
   it('has visible names that cannot rearrange the text around them', () => {
     const entity = { id: 'web-1', label: '\u200b' };
-    const { name } = summarizedAlert(alarmEvent({ entity, alarm: { id: 'al', label: 'Disk\u202e' } }), 0);
+    const { name } = summarizedAlarm(alarmEvent({ entity, alarm: { id: 'al', label: 'Disk\u202e' } }), 0);
     expect(name).toBe('web-1: Disk');
   });
 
@@ -113,6 +108,6 @@ describe('a summary', () => {
     ['long', '😀'.repeat(9_999), `${'x'.repeat(55)}...: ${'😀'.repeat(57)}...`],
   ])('shortens names, and distinguishes the alarms of an entity: %s', (_, label, expected) => {
     const entity = { id: 'e', label: 'x'.repeat(10_000) };
-    expect(summarizedAlert(alarmEvent({ entity, alarm: { id: 'al', label } }), 0).name).toBe(expected);
+    expect(summarizedAlarm(alarmEvent({ entity, alarm: { id: 'al', label } }), 0).name).toBe(expected);
   });
 });

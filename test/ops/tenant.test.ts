@@ -23,7 +23,7 @@ import { auditPartition } from '../../shared/domain/audit.ts';
 import { deliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { summarizedAlert } from '../../shared/domain/summary.ts';
+import { summarizedAlarm } from '../../shared/domain/summary.ts';
 import { type FaultyStack, startFaultyStack } from '../faults/support.ts';
 import { alarmEvent } from '../support/events.ts';
 import { exercise, settle } from '../upgrade/exercise.ts';
@@ -127,7 +127,7 @@ beforeAll(async () => {
   });
   const summary = { tenant_id: TENANT, event_id: 'summary' };
   const summarized = createSummarizedAlerts(session.documents, session.deployment.outputs.DeliveriesTable);
-  await summarized.put(summary, summarizedAlert(alarmEvent({ tenant_id: TENANT }), Date.now()), Date.now());
+  await summarized.put(summary, summarizedAlarm(alarmEvent({ tenant_id: TENANT }), Date.now()), Date.now());
   await summarized.addFirst(summary, 'first', 1, Date.now());
   // Messages without a readable `tenant_id`: the report of a bounce, and one that is not JSON.
   const event = alarmEvent({ tenant_id: TENANT });

@@ -1,5 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
-import { createDailyLimit } from '../../shared/pipeline/daily-limit.ts';
+import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
+import { logger } from '../../shared/adapters/logger.ts';
+import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
+import { DAY_MS } from '../../shared/domain/day.ts';
+import { createDailyLimit, createMessageLimits } from '../../shared/pipeline/daily-limit.ts';
+import { useDatabase } from '../support/dynamodb.ts';
+
+const { client } = useDatabase();
 
 /** Creates a daily limit with an in-memory counter that, like the table, adds all or nothing. */
 const setUp = (limit: number) => {
@@ -10,19 +17,30 @@ const setUp = (limit: number) => {
     used.set(tenant, sum);
     return true;
   });
-  return { count, dailyLimit: createDailyLimit({ count }, 'sms', async () => limit) };
+  const giveBack = vi.fn(async (_counter: string, tenant: string, amount: number, _countedAtMs: number) => {
+    used.set(tenant, (used.get(tenant) ?? 0) - amount);
+  });
+  const clock = vi.fn(() => NOON_MS);
+  const limits = (above?: 'summarize' | 'wait') =>
+    createDailyLimit({ count, giveBack }, 'sms', async () => limit, { ...(above && { above }), clock });
+  return { count, giveBack, clock, limits, dailyLimit: limits() };
 };
 
+const NOON_MS = Date.UTC(2026, 0, 1, 12);
+
+const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
+const send = async () => delivered;
+
 const sendAndCount = async (dailyLimit: ReturnType<typeof createDailyLimit>, tenant: string, messages: number) => {
-  const results = await Promise.all(Array.from({ length: messages }, () => dailyLimit(tenant)));
-  return results.filter((failure) => failure === undefined).length;
+  const results = await Promise.all(Array.from({ length: messages }, () => dailyLimit(tenant, send)));
+  return results.filter(({ result }) => result === 'delivered').length;
 };
 
 describe('the daily limit', () => {
   it('counts a batch within the limit in one write', async () => {
     const { dailyLimit, count } = setUp(100);
     expect(await sendAndCount(dailyLimit, 'acme', 10)).toBe(10);
-    expect(count.mock.calls).toEqual([['sms', 'acme', 10, 100]]);
+    expect(count.mock.calls).toEqual([['sms', 'acme', 10, 100, NOON_MS]]);
   });
 
   it('allows the part of a batch that is within the limit', async () => {
@@ -40,7 +58,7 @@ describe('the daily limit', () => {
 
   it('returns a permanent failure with an explanation once it is reached', async () => {
     const { dailyLimit } = setUp(0);
-    expect(await dailyLimit('acme')).toMatchObject({
+    expect(await dailyLimit('acme', send)).toMatchObject({
       result: 'permanent',
       reason: 'tenant_limit_exceeded',
       explanation: expect.stringContaining('limit of 0'),
@@ -49,8 +67,77 @@ describe('the daily limit', () => {
 
   it('throws if messages cannot be counted', async () => {
     const count = () => Promise.reject(new Error('no response'));
-    const dailyLimit = createDailyLimit({ count }, 'sms', async () => 10);
-    const results = await Promise.allSettled([dailyLimit('acme'), dailyLimit('acme')]);
+    const dailyLimit = createDailyLimit({ count, giveBack: count }, 'sms', async () => 10);
+    const results = await Promise.allSettled([dailyLimit('acme', send), dailyLimit('acme', send)]);
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  });
+
+  it.each([
+    ['throttled by SES', failed('throttled', 'throttled', '', { nothingSent: true })],
+    ['rejected for its address', failed('permanent', 'rejected', '', { nothingSent: true })],
+  ])('does not count a message that is %s, however often it is tried again', async (_, outcome) => {
+    const { dailyLimit, giveBack } = setUp(3);
+    for (let attempt = 0; attempt < 10; attempt++) {
+      const outcomes = await Promise.all([1, 2, 3].map(() => dailyLimit('acme', async () => outcome)));
+      expect(outcomes).toEqual([outcome, outcome, outcome]);
+    }
+    expect(giveBack).toHaveBeenCalledTimes(10);
+    expect(await sendAndCount(dailyLimit, 'acme', 4)).toBe(3);
+  });
+
+  it('counts a message that may have been sent, because no response was received', async () => {
+    const { dailyLimit } = setUp(1);
+    await dailyLimit('acme', async () => failed('transient', 'timeout', ''));
+    expect(await sendAndCount(dailyLimit, 'acme', 1)).toBe(0);
+  });
+
+  it('gives a message back to the day on which it was counted', async () => {
+    const { dailyLimit, giveBack, clock } = setUp(1);
+    await dailyLimit('acme', async () => {
+      clock.mockReturnValue(NOON_MS + DAY_MS);
+      return failed('throttled', 'throttled', '', { nothingSent: true });
+    });
+    expect(giveBack.mock.calls).toEqual([['sms', 'acme', 1, NOON_MS]]);
+  });
+
+  it('is reached earlier if a message cannot be given back', async () => {
+    vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
+    const { dailyLimit, giveBack } = setUp(1);
+    giveBack.mockRejectedValue(new Error('no response'));
+    const outcome = failed('throttled', 'throttled', '', { nothingSent: true });
+    expect(await dailyLimit('acme', async () => outcome)).toBe(outcome);
+    expect(await sendAndCount(dailyLimit, 'acme', 1)).toBe(0);
+    vi.restoreAllMocks();
+  });
+});
+
+describe('a summary above the daily limit', () => {
+  it('waits for the next day, and is tried again every hour in case the limit is raised', async () => {
+    const { limits, clock } = setUp(1);
+    const dailyLimit = limits('wait');
+    expect(await sendAndCount(dailyLimit, 'acme', 1)).toBe(1);
+    const waiting = { result: 'throttled', reason: 'tenant_limit_exceeded', countsAsAttempt: false };
+    expect(await dailyLimit('acme', send)).toMatchObject({ ...waiting, retryAfterMs: 3_600_000 });
+    clock.mockReturnValue(NOON_MS + DAY_MS / 2 - 60_000);
+    expect(await dailyLimit('acme', send)).toMatchObject({ ...waiting, retryAfterMs: 60_000 });
+  });
+
+  it('fails if the limit is 0, which forbids the type', async () => {
+    expect(await setUp(0).limits('wait')('acme', send)).toMatchObject({ result: 'permanent' });
+  });
+});
+
+describe('a tenant is near its daily limit', () => {
+  it.each([
+    [10, 0, false],
+    [11, 0, true],
+    [0, 11, true],
+  ])('if more than half of 20 is used, for alerts or for summaries: %s, %s', async (alerts, summaries, expected) => {
+    const counters = createDailyCounters(client, 'accounts');
+    const tenant = `near-${alerts}-${summaries}`;
+    if (alerts > 0) await counters.count('email', tenant, alerts, 20);
+    if (summaries > 0) await counters.count('email_summaries', tenant, summaries, 20);
+    const { isNearLimit } = createMessageLimits(counters, 'email', async () => 20);
+    expect(await isNearLimit(tenant)).toBe(expected);
   });
 });

@@ -207,9 +207,8 @@ describe('a delivery that is claimed while its target is read', () => {
 describe('a summary', () => {
   const summaryNotice: NoticeContent = { ...notice, kind: 'summary' };
   const summaryWith = (count: number): Summary => ({
-    count,
-    unevaluated: 0,
     alarmCounts: { CRITICAL: count, WARNING: 0, OK: 0 },
+    unread: 0,
     alarms: [],
   });
   const setUpSummary = (summary: Summary | undefined, changes: Partial<Delivery> = {}) => {
@@ -227,13 +226,13 @@ describe('a summary', () => {
   it.each([
     ['that is sent', 'email', 'delivered'],
     ['that the new type of its notification cannot send', 'managed', 'pending'],
-  ] as const)('%s has the number of its alerts and their state, for the escalation', async (_, type, status) => {
+  ] as const)('%s has the number of its alarms and their state, for the escalation', async (_, type, status) => {
     const { job, process, settle, record } = setUpSummary(summaryWith(312));
     const result = await process(Promise.resolve({ id: job.body.notification_id, type, details: {} }));
     if (!('outcome' in result)) await settle(job, result);
     const stored = await record();
     expect(stored).toMatchObject({ status, state: 'CRITICAL' });
-    expect(stored && summaryProblem(stored)).toBe('a summary of 312 alerts could not be delivered');
+    expect(stored && summaryProblem(stored)).toBe('a summary of 312 alarms could not be delivered');
   });
 
   it('without alerts is cancelled, also if the type of its notification has changed', async () => {
@@ -259,10 +258,10 @@ describe('a summary', () => {
     expect(transport).not.toHaveBeenCalled();
   });
 
-  it('of one alert says so', () => {
+  it('of one alarm says so', () => {
     const body = { notification_id: 'n', event: alarmEvent(), accepted_at_ms: NOW_MS, content_hash: 'h' };
-    const record = { ...claimedRecord(body, 'c', NOW_MS), summarized_count: 1 };
-    expect(summaryProblem(record)).toBe('a summary of 1 alert could not be delivered');
+    const record = { ...claimedRecord(body, 'c', NOW_MS), alarm_count: 1 };
+    expect(summaryProblem(record)).toBe('a summary of 1 alarm could not be delivered');
   });
 });
 

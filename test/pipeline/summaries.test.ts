@@ -6,7 +6,7 @@ import type { SummarySettings } from '../../shared/contracts/account.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import { sharedBody } from '../../shared/domain/delivery-message.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { summarizedAlert } from '../../shared/domain/summary.ts';
+import { summarizedAlarm } from '../../shared/domain/summary.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
 import { parseDelivery } from '../../shared/pipeline/sender/read-message.ts';
@@ -111,10 +111,12 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
         request(async () => {
           if (summary) summarySends++;
           else if (++alertSends > (options.dailyLimit ?? Number.POSITIVE_INFINITY)) return overLimit;
-          const names = summary?.alarms.map(({ name }) => name) ?? [summarizedAlert(event, 0).name];
+          const names = summary?.alarms.map(({ name }) => name) ?? [summarizedAlarm(event, 0).name];
           for (const name of names) arrivals.set(name, (arrivals.get(name) ?? 0) + 1);
           return delivered;
         }),
+      isNearLimit: async () =>
+        Math.max(alertSends, summarySends) > (options.dailyLimit ?? Number.POSITIVE_INFINITY) / 2,
       accounts: {
         isShadowed: async () => false,
         hasShadowMode: async () => false,
@@ -193,7 +195,7 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
         details: { state: 'CRITICAL', timestamp: nowMs },
         alarm: { id: label, label },
       });
-      const name = summarizedAlert(event, 0).name;
+      const name = summarizedAlarm(event, 0).name;
       arrivals.set(name, 0);
       const { contentHash } = sharedBody(event, { accepted_at_ms: nowMs });
       const body = { notification_id: notificationId, event, accepted_at_ms: nowMs, content_hash: contentHash };
@@ -302,9 +304,9 @@ describe('alerts of a window', () => {
     },
   );
 
-  it('are listed in the summary of the hour, by all senders, after one of them is above the daily limit', async () => {
+  it('are listed in the summary of the hour, by all senders, near and above the daily limit', async () => {
     const { alert, process, change, advance, drain, summaryCount } = setUp([0, 0]);
-    change({ settings: { email_after: 1, sms_after: 1, window_minutes: 1 }, dailyLimit: 1 });
+    change({ settings: { email_after: 1, sms_after: 1, window_minutes: 1 }, dailyLimit: 4 });
     for (let minute = 0; minute < 10; minute++) {
       alert(`first of ${minute}`);
       await process(0);
@@ -313,8 +315,21 @@ describe('alerts of a window', () => {
       advance(MINUTE_MS);
     }
     expect(await drain()).toEqual(Array(20).fill(1));
-    // The account's summary of the first minute, which was within the limit, and that of the hour.
-    expect(summaryCount()).toBe(2);
+    // Those of the first minutes, in which at most half of the limit was used, and that of the hour.
+    expect(summaryCount()).toBe(3);
+  });
+
+  it('use up neither the daily limit nor that of summaries in half a day of four alerts in five minutes', async () => {
+    const { alert, process, change, advance, drain, sendCount, summaryCount } = setUp([0], 'sms');
+    change({ settings: { email_after: 1, sms_after: 3, window_minutes: 5 }, dailyLimit: 100 });
+    for (let window = 0; window < 12 * 12; window++) {
+      for (let index = 0; index < 4; index++) alert(`${window}-${index}`);
+      await process(0);
+      advance(5 * MINUTE_MS);
+    }
+    expect(await drain()).toEqual(Array(4 * 12 * 12).fill(1));
+    expect(sendCount()).toBeLessThanOrEqual(100);
+    expect(summaryCount()).toBeLessThanOrEqual(100);
   });
 
   it.each<[string, Options, number]>([

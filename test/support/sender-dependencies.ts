@@ -33,5 +33,6 @@ export const senderDependencies = (
   },
   recordFailures: async () => undefined,
   isTenantThrottled: () => false,
+  isNearLimit: async () => false,
   ...given,
 });

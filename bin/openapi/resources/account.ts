@@ -44,11 +44,11 @@ const limitsOf = (meaning: string) => ({
   notifications: integer.describe(`Notifications, without the default notification: ${meaning}`),
   tests_per_day: integer.describe(`Test operations in a UTC day: ${meaning}`),
   redeliveries_per_day: integer.describe(`Redelivered deliveries in a UTC day: ${meaning}`),
-  emails_per_day: integer.describe(`Attempts to email an alert in a UTC day, for each recipient: ${meaning}`),
-  sms_per_day: integer.describe(`Attempts to send an alert by SMS in a UTC day: ${meaning}`),
-  managed_per_day: integer.describe(`Attempts to send an alert to the operators in a UTC day: ${meaning}`),
-  email_summaries_per_day: integer.describe(`Attempts to email a summary in a UTC day, for each recipient: ${meaning}`),
-  sms_summaries_per_day: integer.describe(`Attempts to send a summary by SMS in a UTC day: ${meaning}`),
+  emails_per_day: integer.describe(`Alerts by email in a UTC day, for each recipient: ${meaning}`),
+  sms_per_day: integer.describe(`Alerts by SMS in a UTC day: ${meaning}`),
+  managed_per_day: integer.describe(`Alerts to the operators in a UTC day: ${meaning}`),
+  email_summaries_per_day: integer.describe(`Summaries by email in a UTC day, for each recipient: ${meaning}`),
+  sms_summaries_per_day: integer.describe(`Summaries by SMS in a UTC day: ${meaning}`),
   tokens: integer.describe(`Unexpired API tokens: ${meaning}`),
 });
 
@@ -93,7 +93,7 @@ const exampleAccount: AccountRecord = {
     sms_per_day: 1_000,
     managed_per_day: 100,
     email_summaries_per_day: 10_000,
-    sms_summaries_per_day: 100,
+    sms_summaries_per_day: 1_000,
     tokens: 100,
   },
   usage: {

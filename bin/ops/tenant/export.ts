@@ -137,8 +137,8 @@ const converters = (
     },
     *summarized_alerts({ item }) {
       if (item.sk === 'first') return;
-      const { name, state, at_ms: timestamp } = item;
-      yield { kind: 'summarized_alert', record: { name, state, timestamp } };
+      const { name, state, status, at_ms: timestamp } = item;
+      yield { kind: 'summarized_alert', record: { name, state, status, timestamp } };
     },
     *failures({ item }) {
       const { notificationId, ...failures } = parseFailures(item);

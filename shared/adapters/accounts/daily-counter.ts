@@ -2,6 +2,7 @@ import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamod
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
 import { DAY_MS, DAY_SECONDS, utcDay } from '../../domain/day.ts';
+import { awsConfig, createDocumentClient } from '../aws-client.ts';
 import { batchGet } from '../dynamodb/batches.ts';
 import { unlessConditionFailed } from '../dynamodb/errors.ts';
 
@@ -26,53 +27,84 @@ export const counterKey = (counter: DailyCounter, tenant: string, timeMs: number
 });
 
 /** Counts messages per tenant and UTC day (table Accounts). */
-export const createDailyCounters = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => ({
-  /**
-   * Adds `amount` to a tenant's counter of the current UTC day. If the response is lost and the SDK repeats the request,
-   * it may count twice, which reaches the limit earlier, never later.
-   *
-   * @returns false, with nothing added, if the counter would exceed `limit`
-   */
-  async count(counter: DailyCounter, tenant: string, amount: number, limit: number): Promise<boolean> {
-    if (amount > limit) return false;
-    const nowMs = clock();
-    const request = client.send(
-      new UpdateCommand({
-        TableName: table,
-        Key: counterKey(counter, tenant, nowMs),
-        UpdateExpression: 'SET #ttl = :ttl ADD used :amount',
-        ConditionExpression: 'attribute_not_exists(used) OR used <= :max_used',
-        ExpressionAttributeNames: { '#ttl': 'ttl' },
-        ExpressionAttributeValues: {
-          ':ttl': Math.floor(nowMs / 1000) + 2 * DAY_SECONDS,
-          ':amount': amount,
-          ':max_used': limit - amount,
-        },
-      }),
-    );
-    return (await unlessConditionFailed(request)) !== undefined;
-  },
+export const createDailyCounters = (
+  client: DynamoDBDocumentClient,
+  table: string,
+  clock: Clock = Date.now,
+  connectOnce = () => createDocumentClient({ ...awsConfig(), maxAttempts: 1 }),
+) => {
+  let onceClient: DynamoDBDocumentClient | undefined;
+  return {
+    /**
+     * Adds `amount` to a tenant's counter of the UTC day of a time, by default the current one. If the response is lost and the SDK repeats the request,
+     * it may count twice, which reaches the limit earlier, never later.
+     *
+     * @returns false, with nothing added, if the counter would exceed `limit`
+     */
+    async count(
+      counter: DailyCounter,
+      tenant: string,
+      amount: number,
+      limit: number,
+      nowMs = clock(),
+    ): Promise<boolean> {
+      if (amount > limit) return false;
+      const request = client.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: counterKey(counter, tenant, nowMs),
+          UpdateExpression: 'SET #ttl = :ttl ADD used :amount',
+          ConditionExpression: 'attribute_not_exists(used) OR used <= :max_used',
+          ExpressionAttributeNames: { '#ttl': 'ttl' },
+          ExpressionAttributeValues: {
+            ':ttl': Math.floor(nowMs / 1000) + 2 * DAY_SECONDS,
+            ':amount': amount,
+            ':max_used': limit - amount,
+          },
+        }),
+      );
+      return (await unlessConditionFailed(request)) !== undefined;
+    },
 
-  /**
-   * Returns how much of each of the tenant's counters is used on the current UTC day, and the end of that day in ms
-   * since the epoch.
-   *
-   * @throws ServiceError serviceUnavailable if a counter cannot be read
-   */
-  async used<Counter extends DailyCounter>(
-    counters: readonly Counter[],
-    tenant: string,
-  ): Promise<{ used: (counter: Counter) => number; dayEndsAtMs: number }> {
-    const nowMs = clock();
-    const keys = counters.map((counter) => counterKey(counter, tenant, nowMs));
-    const items = (await batchGet(client, table, keys)).map((item) => storedCounter.parse(item));
-    const amounts = new Map(items.map(({ pk, used }) => [pk, used]));
-    return {
-      used: (counter) => amounts.get(counterKey(counter, tenant, nowMs).pk) ?? 0,
-      dayEndsAtMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS,
-    };
-  },
-});
+    /**
+     * Subtracts `amount`, which was added at a time, from the counter of its UTC day. The SDK does not repeat the request,
+     * which could subtract it twice.
+     */
+    async giveBack(counter: DailyCounter, tenant: string, amount: number, countedAtMs: number): Promise<void> {
+      onceClient ??= connectOnce();
+      const request = onceClient.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: counterKey(counter, tenant, countedAtMs),
+          UpdateExpression: 'ADD used :amount',
+          ConditionExpression: 'used >= :counted',
+          ExpressionAttributeValues: { ':amount': -amount, ':counted': amount },
+        }),
+      );
+      await unlessConditionFailed(request);
+    },
+
+    /**
+     * Returns how much of each of the tenant's counters is used on the current UTC day, and the end of that day in ms
+     * since the epoch.
+     *
+     * @throws ServiceError serviceUnavailable if a counter cannot be read
+     */
+    async used<Counter extends DailyCounter>(
+      counters: readonly Counter[],
+      tenant: string,
+    ): Promise<{ used: (counter: Counter) => number; dayEndsAtMs: number }> {
+      const nowMs = clock();
+      const keys = counters.map((counter) => counterKey(counter, tenant, nowMs));
+      const items = (await batchGet(client, table, keys)).map((item) => storedCounter.parse(item));
+      const amounts = new Map(items.map(({ pk, used }) => [pk, used]));
+      return {
+        used: (counter) => amounts.get(counterKey(counter, tenant, nowMs).pk) ?? 0,
+        dayEndsAtMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS,
+      };
+    },
+  };
+};
 
 /** Counts messages per tenant and UTC day. */
 export type DailyCounters = ReturnType<typeof createDailyCounters>;

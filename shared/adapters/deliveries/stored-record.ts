@@ -70,7 +70,7 @@ const storedRecord = z.object({
   siblings: z.optional(z.array(z.string())),
   notice: z.optional(z.enum(noticeKinds)),
   summary_id: z.optional(z.string()),
-  summarized_count: z.optional(z.number()),
+  alarm_count: z.optional(z.number()),
   reached_recipient_hashes: z.optional(z.array(z.string())),
   ...bounceAttributes,
   ttl: z.number(),

@@ -1,6 +1,5 @@
 import {
   type DynamoDBDocumentClient,
-  GetCommand,
   PutCommand,
   QueryCommand,
   type QueryCommandInput,
@@ -11,25 +10,24 @@ import * as z from 'zod/mini';
 import { alarmStates } from '../../contracts/alarm-event.ts';
 import { eventHash, summaryPartition } from '../../domain/delivery-key.ts';
 import { RETENTION_SECONDS } from '../../domain/delivery-record.ts';
-import { type SummarizedAlert, type Summary, summaryOf } from '../../domain/summary.ts';
+import { type SummarizedAlarm, type Summary, summaryOf } from '../../domain/summary.ts';
 import { unlessConditionFailed } from '../dynamodb/errors.ts';
 import type { Item } from '../dynamodb/items.ts';
 
 /*
- * The alerts of a summary, and the first ones of its window, which were sent at once (table Deliveries,
- * docs/decisions/deliveries.md#summaries):
+ * The alarms of a summary, each with its newest alert, and the first alerts of its window, which were sent at once
+ * (table Deliveries, docs/decisions/deliveries.md#summaries):
  *
- *   pk `summary#<hash of the summary's ID>-<shard>#<tenant>`  sk <time of the event>-<when SQS accepted it>#<hash of its ID>
- *   pk `summary#<hash of the summary's ID>#<tenant>`          sk `first`
+ *   pk `summary#<hash of the summary's ID>#<tenant>`  sk `alarm#<incident>`
+ *   pk `summary#<hash of the summary's ID>#<tenant>`  sk `first`
  */
 
-/** The alerts of an alarm are in one partition, those of a summary in several: one accepts 1,000 writes a second. */
-const SHARDS = 8;
+const ALARM_PREFIX = 'alarm#';
 
-/** The maximum number of alerts that are evaluated in a partition: 20,000 in total take seconds and 10 MB. */
-const MAX_EVALUATED = 2_500;
+/** The maximum number of alarms of a summary that are read, which takes seconds and 10 MB. */
+const MAX_READ = 20_000;
 
-/** Older alerts are only counted, up to this number of pages of 1 MB in a partition: about 150,000 alerts. */
+/** Further alarms are only counted, up to this number of pages of 1 MB: about 150,000 alarms. */
 const MAX_COUNTED_PAGES = 40;
 
 /**
@@ -41,76 +39,57 @@ const FIRST_ID_LENGTH = 5;
 /** The ID of a summary and its tenant. */
 type SummaryKey = { tenant_id: string; event_id: string };
 
-const storedAlert = z.object({
+const storedAlarm = z.object({
   sk: z.string(),
-  incident: z.string(),
   name: z.string(),
   state: z.enum(alarmStates),
+  status: z.string(),
   at_ms: z.number(),
+  newest: z.string(),
 });
 
-const parseAlert = (item: Item): SummarizedAlert => {
-  const { sk, at_ms, ...alert } = storedAlert.parse(item);
-  return { ...alert, atMs: at_ms, sortKey: sk };
+const parseAlarm = (item: Item): SummarizedAlarm => {
+  const { sk, at_ms: atMs, newest: sortKey, ...alarm } = storedAlarm.parse(item);
+  return { ...alarm, incident: sk.slice(ALARM_PREFIX.length), atMs, sortKey };
 };
 
-const partitionOf = (summary: SummaryKey, shard?: number): string =>
-  summaryPartition(summary.tenant_id, shard === undefined ? eventHash(summary) : `${eventHash(summary)}-${shard}`);
+const partitionOf = (summary: SummaryKey): string => summaryPartition(summary.tenant_id, eventHash(summary));
 
 const ttlOf = (nowMs: number): number => Math.floor(nowMs / 1000) + RETENTION_SECONDS;
 
 /** Creates the reads and writes of summarized alerts. */
 export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: string) => {
-  const query = (pk: string, input: Partial<QueryCommandInput>) =>
+  const query = (summary: SummaryKey, input: Partial<QueryCommandInput>) =>
     client.send(
       new QueryCommand({
         TableName: table,
-        KeyConditionExpression: 'pk = :pk',
-        ExpressionAttributeValues: { ':pk': pk },
+        KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
+        ExpressionAttributeValues: { ':pk': partitionOf(summary), ':prefix': ALARM_PREFIX },
         ConsistentRead: true,
-        ScanIndexForward: false,
         ...input,
       }),
     );
 
   /**
-   * One summary at a time: ten of 20,000 alerts each need more memory than a sender has, and a batch may have a hundred.
+   * One summary at a time: ten of 20,000 alarms each need more memory than a sender has, and a batch may have a hundred.
    */
   const limitReads = pLimit(1);
 
-  /** Returns the newest alerts of a partition, and the number of the others. */
-  const readShard = async (pk: string): Promise<{ alerts: SummarizedAlert[]; others: number }> => {
-    const alerts: SummarizedAlert[] = [];
+  const readSummary = async (summary: SummaryKey): Promise<Summary> => {
+    const alarms: SummarizedAlarm[] = [];
     let next: Item | undefined;
     do {
-      const Limit = MAX_EVALUATED - alerts.length;
-      const page = await query(pk, {
-        Limit,
-        ExclusiveStartKey: next,
-        ProjectionExpression: 'sk, incident, #name, #state, at_ms',
-        ExpressionAttributeNames: { '#name': 'name', '#state': 'state' },
-      });
-      alerts.push(...(page.Items ?? []).map(parseAlert));
+      const page = await query(summary, { Limit: MAX_READ - alarms.length, ExclusiveStartKey: next });
+      alarms.push(...(page.Items ?? []).map(parseAlarm));
       next = page.LastEvaluatedKey;
-    } while (next && alerts.length < MAX_EVALUATED);
-    let others = 0;
+    } while (next && alarms.length < MAX_READ);
+    let unread = 0;
     for (let page = 0; next && page < MAX_COUNTED_PAGES; page++) {
-      const counted = await query(pk, { Select: 'COUNT', ExclusiveStartKey: next });
-      others += counted.Count ?? 0;
+      const counted = await query(summary, { Select: 'COUNT', ExclusiveStartKey: next });
+      unread += counted.Count ?? 0;
       next = counted.LastEvaluatedKey;
     }
-    return { alerts, others };
-  };
-
-  const readSummary = async (summary: SummaryKey): Promise<Summary> => {
-    const shards = await Promise.all(
-      Array.from({ length: SHARDS }, (_, shard) => readShard(partitionOf(summary, shard))),
-    );
-    const others = shards.reduce((sum, shard) => sum + shard.others, 0);
-    return summaryOf(
-      shards.flatMap(({ alerts }) => alerts),
-      others,
-    );
+    return summaryOf(alarms, unread);
   };
 
   return {
@@ -142,24 +121,26 @@ export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: st
       return (await unlessConditionFailed(request)) !== undefined;
     },
 
-    /** Returns whether a window has had a first alert, strongly consistent. */
-    async hasFirst(summary: SummaryKey): Promise<boolean> {
-      const Key = { pk: partitionOf(summary), sk: 'first' };
-      const { Item } = await client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true }));
-      return Item !== undefined;
-    },
-
-    /** Stores an alert for a summary. Repeating it changes nothing. */
-    async put(summary: SummaryKey, alert: SummarizedAlert, nowMs: number): Promise<void> {
-      const { incident, name, state, atMs, sortKey } = alert;
-      const shard = Number.parseInt(incident.slice(0, 2), 16) % SHARDS;
-      const pk = partitionOf(summary, shard);
-      const Item = { pk, sk: sortKey, incident, name, state, at_ms: atMs, ttl: ttlOf(nowMs) };
-      await client.send(new PutCommand({ TableName: table, Item }));
+    /**
+     * Stores an alarm for a summary, unless a newer alert of it is stored. So the order of alerts does not matter, and
+     * repeating a request changes nothing.
+     */
+    async put(summary: SummaryKey, alarm: SummarizedAlarm, nowMs: number): Promise<void> {
+      const { incident, name, state, status, atMs, sortKey } = alarm;
+      const key = { pk: partitionOf(summary), sk: ALARM_PREFIX + incident };
+      const request = client.send(
+        new PutCommand({
+          TableName: table,
+          Item: { ...key, name, state, status, at_ms: atMs, newest: sortKey, ttl: ttlOf(nowMs) },
+          ConditionExpression: 'attribute_not_exists(newest) OR newest < :newest',
+          ExpressionAttributeValues: { ':newest': sortKey },
+        }),
+      );
+      await unlessConditionFailed(request);
     },
 
     /**
-     * Returns the summary of its stored alerts, strongly consistent.
+     * Returns the summary of its stored alarms, strongly consistent.
      *
      * @param hasTime returns whether there is time to read it, after others
      * @returns undefined without time

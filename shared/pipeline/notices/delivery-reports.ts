@@ -165,20 +165,20 @@ export const createDeliveryReports = (
   };
 
   /**
-   * Escalates the alerts of a cancelled summary like alerts whose own delivery was cancelled: the newest of each alarm,
-   * among the newest records of the notification, up to 1 MB.
+   * Escalates the alerts of a cancelled summary like alerts whose own delivery was cancelled: of those that had other
+   * destinations, the newest of each alarm and state, among the newest records of the notification, up to 1 MB.
    */
   const escalateAlertsOf = async ({ pk, event_id, updated_at_ms }: DeliveryRecord): Promise<void> => {
     const notification = parseDeliveryPartition(pk);
     // With a filter, a page has 1 MB whatever its limit.
     const page = await deliveries.listPage(notification, { limit: 1, filter: { status: 'summarized' } });
     const listed = page.records
-      .filter(({ summary_id }) => summary_id === event_id)
+      .filter(({ summary_id, siblings }) => summary_id === event_id && siblings?.length !== 0)
       .map((record) => ({ event: eventOfRecord(notification.tenant, record), record }));
-    const byAlarm = Map.groupBy(listed, ({ event }) => incidentKey(event));
+    const byAlarmAndState = Map.groupBy(listed, ({ event }) => `${incidentKey(event)} ${event.details.state}`);
     const limitChecks = pLimit(MAX_CONCURRENT_CHECKS);
     await Promise.all(
-      [...byAlarm.values()].flatMap(([newest]) => {
+      [...byAlarmAndState.values()].flatMap(([newest]) => {
         if (!newest) return [];
         const record: DeliveryRecord = { ...newest.record, status: 'cancelled', updated_at_ms };
         return [limitChecks(() => escalate(newest.event, record, record.siblings))];

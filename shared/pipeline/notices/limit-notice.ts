@@ -30,7 +30,7 @@ export const limitNotice = (event: AlarmEvent, type: NotificationTypeId, atMs: n
       subject,
       [
         `The account has used its limit ${limit} of this day. Until ${new Date(dayStartMs + DAY_MS).toISOString()}, each notification gets one summary an hour that lists the alerts above the limit.`,
-        'Summaries have a daily limit of their own. One above it fails, and the alerts that it lists do not arrive there. GET /account shows the limits and how much of them is used. The operators of the service can raise them.',
+        'As many summaries as alerts are sent a day. Further ones wait for the next day. GET /account shows the limits and how much of them is used. The operators of the service can raise them.',
       ],
       [
         ['First alert above the limit', headline(event)],

@@ -2,10 +2,12 @@ import type { EscalationCounter } from '../../adapters/accounts/escalation-limit
 import type { AlarmEvent, AlarmState } from '../../contracts/alarm-event.ts';
 import { headline, nameOf, plainNameOf, statusText, truncate } from '../../domain/alert-text.ts';
 import { DAY_MS } from '../../domain/day.ts';
+import { eventHash } from '../../domain/delivery-key.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
 import { type DeliveryRecord, shortenedId } from '../../domain/delivery-record.ts';
 import { changedAtMs, readEventTime } from '../../domain/event-time.ts';
 import { incidentKey } from '../../domain/incident.ts';
+import { isSummary } from '../../domain/summary.ts';
 import {
   attemptsSoFar,
   contentOf,
@@ -23,9 +25,12 @@ import {
 /** In hex digits: enough to distinguish the alarms of a tenant. */
 const INCIDENT_KEY_LENGTH = 16;
 
-/** Returns the event ID of an escalation: one per alarm, state and UTC hour, so that an OK cannot hide a CRITICAL. */
+/**
+ * Returns the event ID of an escalation: one per alarm, state and UTC hour, so that an OK cannot hide a CRITICAL. Each
+ * summary counts as an alarm, because it lists others.
+ */
 export const unreachedNoticeId = (event: AlarmEvent, atMs: number): string =>
-  `${event.tenant_id}:${incidentKey(event).slice(0, INCIDENT_KEY_LENGTH)}-${event.details.state}:${startOf(HOUR_MS, atMs)}:unreached`;
+  `${event.tenant_id}:${(isSummary(event) ? eventHash(event) : incidentKey(event)).slice(0, INCIDENT_KEY_LENGTH)}-${event.details.state}:${startOf(HOUR_MS, atMs)}:unreached`;
 
 /** Returns an entity or alarm with only its ID and label, both truncated: events do not limit their length. */
 const recordOf = (record: { id: string }): { id: string; label?: string } => {
@@ -97,8 +102,8 @@ const subjectOf = (event: AlarmEvent, problem: string): string =>
 export const MAX_LISTED_DESTINATIONS = 26;
 
 /** Returns what is wrong with a summary that failed. */
-export const summaryProblem = ({ summarized_count: count }: DeliveryRecord): string =>
-  `a summary of ${count === undefined ? '' : `${count} `}${count === 1 ? 'alert' : 'alerts'} could not be delivered`;
+export const summaryProblem = ({ alarm_count: count }: DeliveryRecord): string =>
+  `a summary of ${count === undefined ? '' : `${count} `}${count === 1 ? 'alarm' : 'alarms'} could not be delivered`;
 
 /**
  * Returns the escalation of an alert that none of its destinations received.

@@ -19,7 +19,7 @@ import {
 import { changedAtMs, type EventTime } from '../../domain/event-time.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
-import { type Summary, withSummaryOf } from '../../domain/summary.ts';
+import { alarmCount, type Summary, withSummaryOf } from '../../domain/summary.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { createDeadLetter } from './dead-letter.ts';
 import { type DeliveryJob, idsOf, type SettledMessage } from './delivery-job.ts';
@@ -151,10 +151,10 @@ export const createAttempt = (
     const released = (error: unknown) => releaseAfter(job, record, error);
     const isSummary = job.body.notice?.kind === 'summary';
     if (target && target.type !== type) {
-      // A type without summaries cannot read their alerts, and the escalation says how many there are in which state.
+      // A type without summaries cannot read their alerts, and the escalation says how many alarms there are and their state.
       const isUnsent = isSummary && hasSummaries(type) && !hasSummaries(target.type);
       const unsent = isUnsent ? await readSummary(job).catch(released) : undefined;
-      if (unsent?.count === 0) return cancel(job, record);
+      if (unsent && alarmCount(unsent) === 0) return cancel(job, record);
       await release(job, unsent ? withSummaryOf(record, unsent) : record);
       await queues.sendDelayed(queueUrls[target.type], copyOfMessage(job), 0);
       return { outcome: 'forwarded' };
@@ -178,7 +178,7 @@ export const createAttempt = (
     const summary = isSummary ? await readSummary(job).catch(released) : undefined;
     if (isSummary && !summary) return sendAgain(job, record);
     // A worker that queued the summary crashed before it stored an alert, which another summary then lists.
-    if (summary?.count === 0) return cancel(job, record);
+    if (summary && alarmCount(summary) === 0) return cancel(job, record);
     const startedAtMs = clock();
     const attemptOutcome = await callTransport(job, record, target, summary);
     const { reachedRecipientHashes: reached = record.reached_recipient_hashes } = attemptOutcome;

@@ -33,4 +33,6 @@ export type SenderDependencies = {
   recordFailures: RecordFailures;
   clock: Clock;
   isTenantThrottled: IsTenantThrottled;
+  /** Returns whether a tenant has used more than half of a daily limit of the type. */
+  isNearLimit: (tenant: string) => Promise<boolean>;
 };

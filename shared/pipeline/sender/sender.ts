@@ -63,6 +63,7 @@ export const createSender = (
   accounts: AccountRepository,
   environment: ParsedEnvironment<SenderName>,
   transport: Transport,
+  isNearLimit: SenderDependencies['isNearLimit'] = async () => false,
 ) => {
   const notifications = {
     ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
@@ -103,6 +104,7 @@ export const createSender = (
     retryDelayScale: environment.RETRY_DELAY_SCALE,
     clock: Date.now,
     isTenantThrottled: createThrottlingWatch(Date.now),
+    isNearLimit,
   };
   const {
     reschedule,

@@ -6,7 +6,7 @@ import {
   accountWindow,
   limitWindow,
   type SummaryWindow,
-  summarizedAlert,
+  summarizedAlarm,
   summaryDueAtMs,
   summaryId,
   summaryNotice,
@@ -30,20 +30,22 @@ type ClaimedAlert = { job: DeliveryJob; record: DeliveryRecord; target: Delivery
  * @param sendAgain releases the claim of an alert and sends its message again
  */
 export const createSummarizer = (
-  { type, accounts, summarizedAlerts, queues, delayedQueueUrls, clock }: SenderDependencies,
+  { type, accounts, summarizedAlerts, queues, delayedQueueUrls, clock, isNearLimit }: SenderDependencies,
   sendAgain: (job: DeliveryJob, record: DeliveryRecord) => Promise<SettledMessage>,
 ) => {
   const notices = createNoticeQueue(queues, delayedQueueUrls, clock);
-  /** The window whose summary lists further alerts, by full window and hour. */
-  const fullWindows = lru<SummaryWindow>(CACHE_SIZE);
+  /** The windows that have had their first alerts. */
+  const fullWindows = lru<true>(CACHE_SIZE);
   const { summarizedAfter: setting } = notificationTypes[type];
 
   /** Returns the time that determines the window of an alert: if the own clock is slow, the time of SQS. */
   const windowTimeMs = ({ message }: DeliveryJob): number => Math.max(clock(), sqsTimeMs(message));
 
   /**
-   * Lists an alert in the summary of a window. The order prevents loss if the worker crashes: queue the summary, store
-   * the alert, update the record.
+   * Lists an alert in the summary of a window: (1) queue the summary, (2) store the alarm, (3) record the alert. A crash
+   * loses nothing, because the message is received again until (3). After (1), the summary may be empty and is cancelled.
+   * After (2), the alert may be listed twice. In the order (2), (1), a crash between them could leave an alarm that no
+   * message lists, if the alert is then sent or listed in a later window.
    */
   const summarize = async ({ job, record, target }: ClaimedAlert, window: SummaryWindow): Promise<SettledMessage> => {
     // The times of the message may be long ago, and if the own clock is slow, the summary of the window may be sent.
@@ -56,7 +58,7 @@ export const createSummarizer = (
       toOthers: async () => [Promise.resolve(target)],
       dueAtMs: summaryDueAtMs(window),
     });
-    await summarizedAlerts.put(notice.event, summarizedAlert(event, record.accepted_at_ms ?? accepted_at_ms), clock());
+    await summarizedAlerts.put(notice.event, summarizedAlarm(event, record.accepted_at_ms ?? accepted_at_ms), clock());
     await persist(job, () =>
       job.writes.end(record, withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock())),
     );
@@ -83,31 +85,21 @@ export const createSummarizer = (
       if (!settings) return undefined;
       const after = settings[setting];
       const timeMs = windowTimeMs(job);
-      const window = accountWindow(timeMs, settings.window_minutes);
-      const hour = limitWindow(timeMs);
+      const isNear = await isNearLimit(job.body.event.tenant_id);
+      const window = accountWindow(timeMs, settings.window_minutes, isNear);
       const summary = summaryKey(alert, window);
       // A larger number has room again.
-      const full = `${summary.event_id} ${after} ${hour.startMs}`;
-      let listing = fullWindows.get(full);
+      const full = `${summary.event_id} ${after}`;
       // One that was received before may be among the first, although it was not sent.
-      if (isReceivedAgain(job.message) || !listing) {
+      if (isReceivedAgain(job.message) || !fullWindows.get(full)) {
         if (await summarizedAlerts.addFirst(summary, job.deliveryId, after, clock())) return undefined;
-        listing = (await summarizedAlerts.hasFirst(summaryKey(alert, hour))) ? hour : window;
-        fullWindows.set(full, listing);
+        fullWindows.set(full, true);
       }
-      return summarize(alert, listing);
+      return summarize(alert, window);
     },
 
-    /**
-     * Lists an alert above the daily limit in the summary of the hour. If the account summarizes, the first one is stored
-     * as the first of the hour: further alerts of full windows are then listed there too, because the summaries of short
-     * windows would exceed their own limit.
-     */
-    async aboveLimit(alert: ClaimedAlert): Promise<SettledMessage> {
-      const hour = limitWindow(windowTimeMs(alert.job));
-      if (await accounts.summaries(alert.job.body.event.tenant_id))
-        await summarizedAlerts.addFirst(summaryKey(alert, hour), alert.job.deliveryId, 1, clock());
-      return summarize(alert, hour);
-    },
+    /** Lists an alert above the daily limit in the summary of the hour. */
+    aboveLimit: (alert: ClaimedAlert): Promise<SettledMessage> =>
+      summarize(alert, limitWindow(windowTimeMs(alert.job))),
   };
 };

@@ -34,9 +34,7 @@ const tagsOf = ({ event, notificationId }: Alert): Record<string, string> =>
 const createSendToRecipient = (environment: EmailEnvironment, limits: MessageLimits): SendToRecipient => {
   const { EMAIL_FROM, EMAIL_REPLY_TO, CONFIGURATION_SET } = environment;
   const { sendEmail } = createSesClient();
-  return async (alert, recipient, message) => {
-    const limitExceeded = await limitOfAlert(limits, alert)(alert.event.tenant_id);
-    if (limitExceeded) return limitExceeded;
+  const send: SendToRecipient = async (alert, recipient, message) => {
     try {
       await sendEmail(
         {
@@ -55,6 +53,8 @@ const createSendToRecipient = (environment: EmailEnvironment, limits: MessageLim
       return awsFailure('ses', error);
     }
   };
+  return (alert, recipient, message) =>
+    limitOfAlert(limits, alert)(alert.event.tenant_id, () => send(alert, recipient, message));
 };
 
 /** Creates the transport of `email` notifications. Delivered means accepted by SES. */

@@ -16,15 +16,13 @@ export const createManagedTransport = (
   noticeLimit: DailyLimit,
 ): Transport => {
   const { publishToTopic } = createSnsClient();
-  return async ({ event, notice, timeLeft }) => {
-    const limitExceeded = await (notice ? noticeLimit : dailyLimit)(event.tenant_id);
-    if (limitExceeded) return limitExceeded;
-    const message = operatorMessage(event, notice);
-    try {
-      await publishToTopic(topicArn, message, sendTimeoutMs(timeLeft));
-      return { result: 'delivered', explanation: 'Success: Operators were told' };
-    } catch (error) {
-      return awsFailure('sns', error);
-    }
-  };
+  return ({ event, notice, timeLeft }) =>
+    (notice ? noticeLimit : dailyLimit)(event.tenant_id, async () => {
+      try {
+        await publishToTopic(topicArn, operatorMessage(event, notice), sendTimeoutMs(timeLeft));
+        return { result: 'delivered', explanation: 'Success: Operators were told' };
+      } catch (error) {
+        return awsFailure('sns', error);
+      }
+    });
 };

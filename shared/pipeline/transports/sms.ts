@@ -30,19 +30,19 @@ export const createSmsTransport = (environment: SmsEnvironment, limits: MessageL
     if (!isAllowed(phoneNumber)) {
       return failed('permanent', 'country_not_allowed', 'Texts to this country are not allowed');
     }
-    const limitExceeded = await limitOfAlert(limits, alert)(event.tenant_id);
-    if (limitExceeded) return limitExceeded;
-    try {
-      await publishSms(
-        phoneNumber,
-        summary ? summarySms(summary) : smsMessage(event),
-        settings,
-        sendTimeoutMs(timeLeft),
-      );
-      logAccepted('sms accepted', alert);
-      return { result: 'delivered', explanation: 'Success: Text message accepted for delivery' };
-    } catch (error) {
-      return awsFailure('sns', error);
-    }
+    return limitOfAlert(limits, alert)(event.tenant_id, async () => {
+      try {
+        await publishSms(
+          phoneNumber,
+          summary ? summarySms(summary) : smsMessage(event),
+          settings,
+          sendTimeoutMs(timeLeft),
+        );
+        logAccepted('sms accepted', alert);
+        return { result: 'delivered', explanation: 'Success: Text message accepted for delivery' };
+      } catch (error) {
+        return awsFailure('sns', error);
+      }
+    });
   };
 };

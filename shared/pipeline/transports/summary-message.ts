@@ -1,76 +1,75 @@
 import { escape as escapeHtml } from 'html-escaper';
-import type { AlarmState } from '../../contracts/alarm-event.ts';
 import type { NoticeContent } from '../../contracts/notice.ts';
 import { plainLine } from '../../domain/alert-text.ts';
-import { type SummarizedAlarm, type Summary, statesBySeverity } from '../../domain/summary.ts';
+import { utcDay } from '../../domain/day.ts';
+import { alarmCount, type Summary, statesBySeverity } from '../../domain/summary.ts';
 import { type EmailMessage, stateColors } from './email-message.ts';
 import { fitsSms, smsPart } from './sms-message.ts';
+
+type ListedAlarm = Summary['alarms'][number];
 
 const formatCount = (count: number): string => count.toLocaleString('en-US');
 
 const plural = (count: number, noun: string): string => `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 
-const headings: Record<AlarmState, string> = {
-  CRITICAL: 'CRITICAL now',
-  WARNING: 'WARNING now',
-  OK: 'Recovered: OK now',
-};
-
-/** Returns the number of alerts, and of alarms in each state: `17 alerts of 12 alarms: 5 CRITICAL, 7 OK`. */
-const headingOf = ({ count, alarmCounts }: Summary): string => {
-  const alarms = statesBySeverity.reduce((sum, state) => sum + alarmCounts[state], 0);
+/** Returns the number of alarms in each state: `12 alarms: 5 CRITICAL, 7 OK`. */
+const headingOf = (summary: Summary): string => {
   const states = statesBySeverity
-    .filter((state) => alarmCounts[state] > 0)
-    .map((state) => `${formatCount(alarmCounts[state])} ${state}`);
-  return `${plural(count, 'alert')} of ${plural(alarms, 'alarm')}: ${states.join(', ')}`;
+    .filter((state) => summary.alarmCounts[state] > 0)
+    .map((state) => `${formatCount(summary.alarmCounts[state])} ${state}`);
+  return `${plural(alarmCount(summary), 'alarm')}: ${states.join(', ')}`;
 };
 
-/** Returns a time as `2026-11-22 00:20:31 UTC`. */
-const time = (timeMs: number): string => `${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+/** States were seen at different times, and newer alerts may have been sent since. */
+const EXPLANATION = 'Each alarm has the state of its newest alert in this message. Later alerts arrive separately.';
 
-const details = ({ sinceMs, changes }: SummarizedAlarm): string =>
-  `since ${time(sinceMs)}, ${plural(changes, 'change')}`;
+/** Returns when a state was seen: `OK at 02:24 UTC`, with the date unless it is that of the newest alarm. */
+const seen = ({ state, atMs }: ListedAlarm, newestDay: string): string => {
+  const day = utcDay(atMs);
+  const minute = new Date(atMs).toISOString().slice(11, 16);
+  return `${state} at ${day === newestDay ? '' : `${day} `}${minute} UTC`;
+};
 
-/** The alarms of a state, and how many of them are not listed. */
-const sectionsOf = (summary: Summary) =>
-  statesBySeverity
-    .map((state) => {
-      const listed = summary.alarms.filter((alarm) => alarm.state === state);
-      return { state, listed, more: summary.alarmCounts[state] - listed.length };
-    })
-    .filter(({ listed }) => listed.length > 0);
+/** The maximum length of the list of alarms as HTML, in bytes: Gmail clips emails above 102 KB. */
+const MAX_LIST_BYTES = 90_000 - 2_000;
 
-const moreText = (more: number): string[] => (more > 0 ? [`and ${formatCount(more)} more`] : []);
+const itemOf = (alarm: ListedAlarm, newestDay: string) => {
+  const line = `${seen(alarm, newestDay)}${alarm.status === '' ? '' : `: ${alarm.status}`}`;
+  return {
+    state: alarm.state,
+    text: `- ${alarm.name}\n  ${line}`,
+    html: `<li><b>${escapeHtml(alarm.name)}</b><br>${escapeHtml(line)}`,
+  };
+};
+
+/** Returns the alarms that fit, as text and HTML, most severe first. */
+const listOf = ({ alarms }: Summary) => {
+  const newestDay = utcDay(Math.max(...alarms.map(({ atMs }) => atMs)));
+  let bytes = 0;
+  return alarms
+    .map((alarm) => itemOf(alarm, newestDay))
+    .filter(({ html }) => {
+      bytes += Buffer.byteLength(html) + 1;
+      return bytes <= MAX_LIST_BYTES;
+    });
+};
 
 /**
- * Returns the email of a summary: what is wrong now, most severe first, then what has recovered; one line per alarm,
- * readable on a phone.
+ * Returns the email of a summary: what is wrong, most severe first, then what has recovered, readable on a phone.
  *
  * @param notice its period, and why alerts are summarized
  */
 export const summaryEmail = (summary: Summary, { subject, paragraphs }: NoticeContent): EmailMessage => {
   const heading = headingOf(summary);
-  const ended =
-    summary.unevaluated > 0
-      ? [`${plural(summary.unevaluated, 'older alert')} of these alarms or others were not evaluated.`]
-      : [];
-  const introduction = [`${subject}.`, ...paragraphs];
-  const sections = sectionsOf(summary);
-  const text = sections.map(({ state, listed, more }) =>
-    [
-      headings[state],
-      ...listed.map((alarm) => `- ${alarm.name} (${details(alarm)})`),
-      ...moreText(more).map((line) => `- ${line}`),
-    ].join('\n'),
-  );
-  const html = sections.map(({ state, listed, more }) => {
-    const items = listed.map(
-      (alarm) => `<li><b>${escapeHtml(alarm.name)}</b><br><small>${escapeHtml(details(alarm))}</small></li>`,
-    );
-    const rest = moreText(more).map((line) => `<li>${line}</li>`);
-    return `<h3 style="color:${stateColors[state]}">${headings[state]}</h3>\n<ul style="padding-left:18px">${[...items, ...rest].join('\n')}</ul>`;
-  });
+  const introduction = [`${subject}.`, ...paragraphs, EXPLANATION];
+  const listed = listOf(summary);
+  const more = alarmCount(summary) - listed.length;
+  const ended = more > 0 ? [`And ${plural(more, 'more alarm')}: see the delivery history of the notification.`] : [];
+  const sections = statesBySeverity
+    .map((state) => ({ state, items: listed.filter((item) => item.state === state) }))
+    .filter(({ items }) => items.length > 0);
   const paragraph = (line: string): string => `<p>${escapeHtml(line)}</p>`;
+  const text = sections.map(({ state, items }) => [state, ...items.map((item) => item.text)].join('\n'));
   return {
     subject: heading,
     text: `${[heading, ...introduction, ...text, ...ended].join('\n\n')}\n`,
@@ -78,7 +77,10 @@ export const summaryEmail = (summary: Summary, { subject, paragraphs }: NoticeCo
       '<!doctype html><html><head><meta name="viewport" content="width=device-width"></head><body style="font-family:sans-serif;overflow-wrap:anywhere">',
       `<h2>${escapeHtml(heading)}</h2>`,
       ...introduction.map(paragraph),
-      ...html,
+      ...sections.map(
+        ({ state, items }) =>
+          `<h3 style="color:${stateColors[state]}">${state}</h3>\n<ul style="padding-left:18px">${items.map(({ html }) => html).join('\n')}</ul>`,
+      ),
       ...ended.map(paragraph),
       '</body></html>',
     ].join('\n'),

@@ -15,7 +15,15 @@ const setUp = (database = client) => {
   const advance = (seconds: number) => {
     now += seconds * 1_000;
   };
-  return { advance, counters: createDailyCounters(database, 'accounts', () => now) };
+  return {
+    advance,
+    counters: createDailyCounters(
+      database,
+      'accounts',
+      () => now,
+      () => database,
+    ),
+  };
 };
 
 describe('a daily counter', () => {
@@ -62,6 +70,27 @@ describe('a daily counter', () => {
     expect(await counters.count('email', tenant, 3, 5)).toBe(false);
     expect(await counters.count('email', tenant, 2, 5)).toBe(true);
     expect(await counters.count('email', tenant, 6, 5)).toBe(false);
+  });
+
+  it('gives back what was counted, to the day on which it was counted, and never more', async () => {
+    const { counters, advance } = setUp();
+    const tenant = newTenant();
+    await counters.count('email', tenant, 3, 5, START);
+    advance(1);
+    await counters.count('email', tenant, 1, 5);
+    await counters.giveBack('email', tenant, 2, START);
+    expect((await setUp().counters.used(['email'], tenant)).used('email')).toBe(1);
+    expect((await counters.used(['email'], tenant)).used('email')).toBe(1);
+    await counters.giveBack('email', tenant, 2, START);
+    expect((await setUp().counters.used(['email'], tenant)).used('email')).toBe(1);
+  });
+
+  it('gives back once although the response is lost, because the request is not repeated', async () => {
+    const tenant = newTenant();
+    await setUp().counters.count('email', tenant, 5, 5);
+    const losing = setUp(withLostResponse(connect({ maxAttempts: 1 }), 'UpdateItemCommand')).counters;
+    await expect(losing.giveBack('email', tenant, 2, START)).rejects.toThrow();
+    expect((await setUp().counters.used(['email'], tenant)).used('email')).toBe(3);
   });
 
   it('expires after the end of its day', async () => {

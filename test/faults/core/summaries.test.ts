@@ -35,7 +35,7 @@ const newTenant = async (type: 'email' | 'sms' = 'email') => {
   const eventsOf = (count: number) =>
     Array.from({ length: count }, (_, index) => newAlarmEvent(client.tenant, [id], { alarm: `al${index}-x` }));
   /** Returns the names of the alarms in what was received: the ID of each alarm's event is in its own email. */
-  const summaries = async () => (await received()).filter((text) => /^\d+ alerts? of /.test(text));
+  const summaries = async () => (await received()).filter((text) => /^\d+ alarms?: /.test(text));
   return { client, id, address, received, summaries, startWindow, eventsOf };
 };
 
@@ -73,9 +73,7 @@ describe('alerts of a tenant that summarizes', () => {
       await harness.advanceUntil(summaryRecord(tenant, 'delivered'));
       const received = await tenant.received();
       expect(received).toHaveLength(first + 1);
-      expect(await tenant.summaries()).toEqual([
-        expect.stringMatching(`^${5 - first} alerts of ${5 - first} alarms: ${5 - first} CRITICAL`),
-      ]);
+      expect(await tenant.summaries()).toEqual([expect.stringMatching(`^${5 - first} alarms: ${5 - first} CRITICAL`)]);
       expect(arrivals(events, received)).toEqual([1, 1, 1, 1, 1]);
 
       const { body } = await tenant.client.get(`/notifications/${tenant.id}/deliveries?status=summarized`);
@@ -100,7 +98,7 @@ describe('alerts of a tenant that summarizes', () => {
     await tenant.client.put(`/notifications/${tenant.id}`, { details: { address } });
     await harness.advanceUntil(summaryRecord(tenant, 'delivered'));
     const moved = (await harness.inbox()).filter((message) => message.kind === 'email' && message.to.includes(address));
-    expect(moved).toEqual([expect.objectContaining({ subject: '1 alert of 1 alarm: 1 CRITICAL' })]);
+    expect(moved).toEqual([expect.objectContaining({ subject: '1 alarm: 1 CRITICAL' })]);
   });
 
   it('are cancelled with the summary if the notification is deleted', async () => {
@@ -124,7 +122,7 @@ describe('alerts of a tenant that summarizes', () => {
       harness.sent(1, (message) => message.kind === 'managed' && message.text.includes(tenant.client.tenant)),
     );
     expect(JSON.stringify(escalation)).toContain(
-      `CRITICAL on ${tenant.id}: a summary of 1 alert could not be delivered`,
+      `CRITICAL on ${tenant.id}: a summary of 1 alarm could not be delivered`,
     );
   });
 
@@ -170,7 +168,7 @@ describe('alerts of a tenant that summarizes', () => {
     const escalation = await harness.advanceUntil(
       harness.sent(1, (message) => message.kind === 'managed' && message.text.includes(tenant.client.tenant)),
     );
-    expect(JSON.stringify(escalation)).toContain('a summary of 2 alerts could not be delivered');
+    expect(JSON.stringify(escalation)).toContain('a summary of 2 alarms could not be delivered');
   });
 
   it('can be redelivered with the summary if it fails', async () => {
@@ -187,7 +185,7 @@ describe('alerts of a tenant that summarizes', () => {
     const { body } = await tenant.client.post(`/notifications/${tenant.id}/redeliver`, { since: 0 });
     expect(body).toEqual({ count: 1, next_marker: null });
     await harness.advanceUntil(summaryRecord(tenant, 'delivered'));
-    expect(await tenant.summaries()).toEqual([expect.stringMatching(/^2 alerts of 2 alarms: 2 CRITICAL/)]);
+    expect(await tenant.summaries()).toEqual([expect.stringMatching(/^2 alarms: 2 CRITICAL/)]);
   });
 });
 

@@ -241,7 +241,7 @@ describe('an escalation of an event that a summary lists for another notificatio
       ...changes,
     };
     const summary = (status: DeliveryRecord['status'], others: Partial<DeliveryRecord> = {}): DeliveryRecord => ({
-      ...failedRecord(id, { event_id: summaryEvent.event_id, notice: 'summary', summarized_count: 2 }),
+      ...failedRecord(id, { event_id: summaryEvent.event_id, notice: 'summary', alarm_count: 2 }),
       ...deliveryKey(summaryEvent, id),
       status,
       ...others,
@@ -249,13 +249,13 @@ describe('an escalation of an event that a summary lists for another notificatio
     /** Reports the failure of the alert, or of the summary. */
     const report = ({ reports } = setUp(), others: readonly string[] = []) =>
       reports.escalateUnreached(alarm, failed, [id, ...others]);
-    const reportSummary = async (record: DeliveryRecord, { reports } = setUp()) => {
+    const reportSummary = async (record: DeliveryRecord, { reports } = setUp(), reported = summaryEvent) => {
       await write(record);
-      const details = { ...summaryEvent.details, state: record.state };
-      await reports.escalateUnreached({ ...summaryEvent, details }, record, undefined);
+      const details = { ...reported.details, state: record.state };
+      await reports.escalateUnreached({ ...reported, details }, record, undefined);
     };
     await write(summarized);
-    return { id, write, failed, summarized, summary, report, reportSummary };
+    return { id, write, alarm, failed, summarized, summary, report, reportSummary };
   };
   const toContacts = ({ queued }: ReturnType<typeof setUp>) =>
     queued.filter(({ url }) => url === 'contacts').map(({ subject }) => subject);
@@ -340,6 +340,38 @@ describe('an escalation of an event that a summary lists for another notificatio
     },
   );
 
+  it.each([
+    ['of the alarm with another state', { state: 'WARNING' }],
+    ['that had no other destination', {}],
+  ] as const)('is queued when the summary is cancelled although it lists a newer alert %s', async (_, changes) => {
+    const { id, write, alarm, failed, summarized, summary, reportSummary } = await setUpAlert();
+    const newer = { event_id: `${alarm.event_id}:${NOW_MS}:x` };
+    await write(failed, {
+      ...summarized,
+      ...deliveryKey({ ...alarm, ...newer }, id),
+      ...newer,
+      ...changes,
+      siblings: [],
+    });
+    const started = setUp();
+    await reportSummary(summary('cancelled'), started);
+    expect(toContacts(started)).toEqual([
+      expect.stringMatching(/^CRITICAL on enAAAA: none of its 2 destinations could be reached$/),
+    ]);
+  });
+
+  it('is queued for each summary of an hour, because each lists other alarms', async () => {
+    const started = setUp();
+    const { id, reportSummary } = await setUpAlert();
+    for (const [index, status] of (['failed', 'failed', 'bounced'] as const).entries()) {
+      const window = accountWindow(NOW_MS + index * 5 * 60_000, 5);
+      const { event: summaryEvent } = summaryNotice({ tenant, notificationId: id }, window);
+      const record = { ...failedRecord(id), ...deliveryKey(summaryEvent, id), event_id: summaryEvent.event_id, status };
+      await reportSummary({ ...record, notice: 'summary' }, started, summaryEvent);
+    }
+    expect(toContacts(started)).toHaveLength(3);
+  });
+
   it('is queued for each summary that fails: of each notification, and in each state of its alarms', async () => {
     const started = setUp();
     const [one, other] = [await setUpAlert(), await setUpAlert()];
@@ -348,9 +380,9 @@ describe('an escalation of an event that a summary lists for another notificatio
     }
     await other.reportSummary(other.summary('bounced', { state: 'WARNING' }), started);
     expect(toContacts(started)).toEqual([
-      `WARNING on ${one.id}: a summary of 2 alerts could not be delivered`,
-      `CRITICAL on ${one.id}: a summary of 2 alerts could not be delivered`,
-      `WARNING on ${other.id}: a summary of 2 alerts could not be delivered`,
+      `WARNING on ${one.id}: a summary of 2 alarms could not be delivered`,
+      `CRITICAL on ${one.id}: a summary of 2 alarms could not be delivered`,
+      `WARNING on ${other.id}: a summary of 2 alarms could not be delivered`,
     ]);
   });
 });

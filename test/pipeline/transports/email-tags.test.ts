@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { recipientHash } from '../../../shared/domain/delivery-key.ts';
 import { emailTags } from '../../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import type { DailyLimit } from '../../../shared/pipeline/daily-limit.ts';
 import { createEmailTransport } from '../../../shared/pipeline/transports/email.ts';
 import { alert } from '../../support/alert.ts';
 import { alarmEvent } from '../../support/events.ts';
@@ -27,7 +28,7 @@ describe('the tags of an email', () => {
     vi.stubEnv('AWS_REGION', 'local-1');
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'local');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
-    const unlimited = async () => undefined;
+    const unlimited: DailyLimit = (_, send) => send();
     const limits = { alerts: unlimited, notices: unlimited, summaries: unlimited };
     const transport = createEmailTransport(environment, limits);
     const outcome = await transport(

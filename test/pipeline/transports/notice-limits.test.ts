@@ -50,7 +50,7 @@ it('an alert to contacts of whom one is above the daily limit is summarized, alt
   const twoContacts = { technicalContacts: async () => ['a@example.com', 'b@example.com'] };
   const transport = createTechnicalContactsTransport(
     email,
-    { ...limits, alerts: async () => failures.shift() },
+    { ...limits, alerts: async () => failures.shift() ?? expect.fail() },
     twoContacts,
   );
   expect(await transport(alert, {})).toMatchObject({ canBeSummarized: true });

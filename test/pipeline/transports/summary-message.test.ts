@@ -1,27 +1,23 @@
 import { SegmentedMessage } from 'sms-segments-calculator';
 import { describe, expect, it } from 'vitest';
-import { type SummarizedAlert, type Summary, statesBySeverity, summaryOf } from '../../../shared/domain/summary.ts';
+import { type SummarizedAlarm, type Summary, statesBySeverity, summaryOf } from '../../../shared/domain/summary.ts';
 import { summaryEmail, summarySms } from '../../../shared/pipeline/transports/summary-message.ts';
 
-const SINCE_MS = Date.UTC(2026, 0, 1, 12, 3, 4);
+const SEEN_MS = Date.UTC(2026, 0, 1, 12, 3, 4);
 
-const alert = (incident: string, name: string, state: SummarizedAlert['state']): SummarizedAlert => ({
-  incident,
+const alarm = (name: string, state: SummarizedAlarm['state'], changes: Partial<SummarizedAlarm> = {}) => ({
+  incident: name,
   name,
   state,
-  atMs: SINCE_MS,
+  status: '',
+  atMs: SEEN_MS,
   sortKey: '',
+  ...changes,
 });
 
-/** Returns a summary of two alerts of each of these alarms, and one of another that has recovered. */
+/** Returns a summary of critical alarms, and of one that has recovered. */
 const summaryOfNames = (names: readonly string[]): Summary =>
-  summaryOf(
-    [
-      ...names.flatMap((name, index) => Array(2).fill(alert(String(index), name, 'CRITICAL'))),
-      alert('db', 'db: Load', 'OK'),
-    ],
-    0,
-  );
+  summaryOf([...names.map((name) => alarm(name, 'CRITICAL')), alarm('db: Load', 'OK')], 0);
 
 const summaryWith = (count: number, label = 'web'): Summary =>
   summaryOfNames(Array.from({ length: count }, (_, index) => `${label}-${index}: Disk`));
@@ -34,34 +30,54 @@ const notice = {
 };
 
 describe('the email of a summary', () => {
-  it('says what is wrong now, then what has recovered', () => {
-    const { subject, text } = summaryEmail(summaryWith(1), notice);
-    expect(subject).toBe('3 alerts of 2 alarms: 1 CRITICAL, 1 OK');
+  it('says what is wrong, then what has recovered, each with its text and when it was seen', () => {
+    const { subject, text } = summaryEmail(
+      summaryOf(
+        [
+          alarm('db: Load', 'OK', { status: 'Load is 0.7', atMs: SEEN_MS + 60_000 }),
+          alarm('web-0: Disk', 'CRITICAL', { atMs: SEEN_MS - 86_400_000 }),
+        ],
+        0,
+      ),
+      notice,
+    );
+    expect(subject).toBe('2 alarms: 1 CRITICAL, 1 OK');
     expect(text).toBe(
       [
-        '3 alerts of 2 alarms: 1 CRITICAL, 1 OK',
+        '2 alarms: 1 CRITICAL, 1 OK',
         'Alerts from 2026-01-01 12:00 UTC to 2026-01-01 12:05 UTC.',
         'Why.',
-        'CRITICAL now\n- web-0: Disk (since 2026-01-01 12:03:04 UTC, 1 change)',
-        'Recovered: OK now\n- db: Load (since 2026-01-01 12:03:04 UTC, 1 change)\n',
+        'Each alarm has the state of its newest alert in this message. Later alerts arrive separately.',
+        'CRITICAL\n- web-0: Disk\n  CRITICAL at 2025-12-31 12:03 UTC',
+        'OK\n- db: Load\n  OK at 12:04 UTC: Load is 0.7\n',
       ].join('\n\n'),
     );
   });
 
   it('counts the alarms that it does not list', () => {
     const { text, html } = summaryEmail(summaryWith(3_472), notice);
-    expect(text).toContain('- and 3,412 more');
-    expect(html).toContain('<li>and 3,412 more</li>');
+    const listed = html.split('<li>').length - 1;
+    const more = `And ${(3_473 - listed).toLocaleString('en-US')} more alarms: see the delivery history`;
+    expect(text).toContain(more);
+    expect(html).toContain(more);
   });
 
-  it.each([
-    ['long names', '😀', 110_000],
-    ['names that HTML escapes', '"', 160_000],
-  ])('has at most so many bytes with %s', (_, character, maxBytes) => {
-    const alerts = statesBySeverity.flatMap((state) =>
-      Array.from({ length: 100 }, (_, index) => alert(`${state}${index}`, character.repeat(120), state)),
+  it('lists 600 alarms with names and texts of usual length', () => {
+    const alarms = Array.from({ length: 700 }, (_, index) =>
+      alarm(`web-server-${index}.example.com: Disk space on /var`, 'CRITICAL', { status: 'Disk /var is 97 % full' }),
     );
-    expect(Buffer.byteLength(summaryEmail(summaryOf(alerts, 0), notice).html)).toBeLessThan(maxBytes);
+    const { html, text } = summaryEmail(summaryOf(alarms, 0), notice);
+    expect(html.split('<li>').length - 1).toBeGreaterThanOrEqual(600);
+    expect(text.split('\n- ').length - 1).toBe(html.split('<li>').length - 1);
+  });
+
+  it.each(['😀', '"', 'é'])('has at most 90 KB of HTML, with long names and texts of %s', (character) => {
+    const alarms = statesBySeverity.flatMap((state) =>
+      Array.from({ length: 400 }, (_, index) =>
+        alarm(`${index}${character.repeat(117)}`, state, { status: character.repeat(120) }),
+      ),
+    );
+    expect(Buffer.byteLength(summaryEmail(summaryOf(alarms, 0), notice).html)).toBeLessThanOrEqual(90_000);
   });
 
   it('escapes names in HTML, and wraps long ones', () => {
@@ -73,24 +89,24 @@ describe('the email of a summary', () => {
 
 describe('the SMS of a summary', () => {
   it('has the alarms per state, and the names that fit', () => {
-    expect(summarySms(summaryWith(1))).toBe('3 alerts of 2 alarms: 1 CRITICAL, 1 OK. web-0: Disk, db: Load');
+    expect(summarySms(summaryWith(1))).toBe('2 alarms: 1 CRITICAL, 1 OK. web-0: Disk, db: Load');
   });
 
   it('has the beginning of a name if none fits', () => {
-    expect(summarySms(summaryOf([alert('a', '漢'.repeat(60), 'CRITICAL')], 0))).toBe(
-      `1 alert of 1 alarm: 1 CRITICAL. ${'漢'.repeat(38)}`,
+    expect(summarySms(summaryOf([alarm('漢'.repeat(60), 'CRITICAL')], 0))).toBe(
+      `1 alarm: 1 CRITICAL. ${'漢'.repeat(49)}`,
     );
   });
 
   it('has the names that fit, although a more severe one is too long', () => {
     expect(summarySms(summaryOfNames(['漢'.repeat(60), 'web: Disk']))).toBe(
-      '5 alerts of 3 alarms: 2 CRITICAL, 1 OK. web: Disk, db: Load',
+      '3 alarms: 2 CRITICAL, 1 OK. web: Disk, db: Load',
     );
   });
 
   it.each(['web', '😀'.repeat(30), 'x'.repeat(120)])('has one part: %s', (label) => {
     const text = summarySms(summaryWith(3_472, label));
-    expect(text).toMatch(/^6,945 alerts of 3,473 alarms: 3,472 CRITICAL, 1 OK/);
+    expect(text).toMatch(/^3,473 alarms: 3,472 CRITICAL, 1 OK/);
     expect(new SegmentedMessage(text).segments).toHaveLength(1);
   });
 });
