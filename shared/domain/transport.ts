@@ -10,6 +10,8 @@ export type Alert = {
   event: AlarmEvent;
   /** When the alarm's state changed, ms since the epoch. */
   eventTimeMs: number;
+  /** When SQS accepted the event, ms since the epoch. Absent in a test. */
+  acceptedAtMs?: number;
   /** Unique per delivery, the same in all attempts. */
   deliveryId: string;
   /** Present if the alert is a notice of the service. */

@@ -92,6 +92,7 @@ export const createAttempt = (
         summary,
         trace,
         eventTimeMs: changedAtMs(time),
+        acceptedAtMs: time.acceptedAtMs,
         notificationId,
         deliveryId,
         reachedRecipientHashes: record.reached_recipient_hashes ?? [],

@@ -2,6 +2,7 @@ import type { AccountRepository } from '../../adapters/accounts/account-reposito
 import { createSesClient } from '../../adapters/ses.ts';
 import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-outcome.ts';
 import { awsFailure } from '../../domain/aws-outcome.ts';
+import type { Clock } from '../../domain/clock.ts';
 import { recipientHash } from '../../domain/delivery-key.ts';
 import { emailTags } from '../../domain/email-event.ts';
 import { type Alert, sendTimeoutMs, type Transport } from '../../domain/transport.ts';
@@ -22,8 +23,10 @@ type SendToRecipient = (alert: Alert, recipient: string, message: EmailMessage) 
 
 const accepted: AttemptOutcome = { result: 'delivered', explanation: 'Success: Email accepted for delivery' };
 
-const messageOf = ({ event, notice, summary }: Alert): EmailMessage =>
-  notice && summary ? summaryEmail(summary, notice) : emailMessage(event, notice);
+const messageOf = ({ event, notice, summary, acceptedAtMs }: Alert, nowMs: number): EmailMessage => {
+  if (notice && summary) return summaryEmail(summary, notice);
+  return emailMessage(event, notice, acceptedAtMs === undefined ? 0 : nowMs - acceptedAtMs);
+};
 
 const isFailure = (outcome: AttemptOutcome): outcome is Failure => outcome.result !== 'delivered';
 
@@ -58,11 +61,15 @@ const createSendToRecipient = (environment: EmailEnvironment, limits: MessageLim
 };
 
 /** Creates the transport of `email` notifications. Delivered means accepted by SES. */
-export const createEmailTransport = (environment: EmailEnvironment, limits: MessageLimits): Transport => {
+export const createEmailTransport = (
+  environment: EmailEnvironment,
+  limits: MessageLimits,
+  clock: Clock = Date.now,
+): Transport => {
   const sendToRecipient = createSendToRecipient(environment, limits);
   return async (alert, { address = '' }) => {
     const { deliveryId, reachedRecipientHashes } = alert;
-    const outcome = await sendToRecipient(alert, address, messageOf(alert));
+    const outcome = await sendToRecipient(alert, address, messageOf(alert, clock()));
     if (isFailure(outcome)) return outcome;
     const reached = new Set([...reachedRecipientHashes, recipientHash(deliveryId, address)]);
     return { ...outcome, reachedRecipientHashes: [...reached] };
@@ -88,6 +95,7 @@ export const createTechnicalContactsTransport = (
   environment: EmailEnvironment,
   limits: MessageLimits,
   accounts: Pick<AccountRepository, 'technicalContacts'>,
+  clock: Clock = Date.now,
 ): Transport => {
   const sendToRecipient = createSendToRecipient(environment, limits);
   return async (alert) => {
@@ -97,7 +105,7 @@ export const createTechnicalContactsTransport = (
     const unreached = contacts
       .map((contact) => ({ contact, hash: recipientHash(deliveryId, contact) }))
       .filter(({ hash }) => !reachedRecipientHashes.includes(hash));
-    const message = messageOf(alert);
+    const message = messageOf(alert, clock());
     const results = await Promise.all(
       unreached.map(async ({ contact, hash }) => ({
         hash,

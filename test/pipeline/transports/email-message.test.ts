@@ -20,6 +20,16 @@ describe('an email about an alert', () => {
   });
 
   it.each([
+    [120_000, '[CRITICAL] web-1'],
+    [120_001, '[CRITICAL] (delayed by 2 minutes) web-1'],
+    [7 * 60_000, '[CRITICAL] (delayed by 7 minutes) web-1'],
+    [30 * 3_600_000, '[CRITICAL] (delayed by 30 hours) web-1'],
+  ])('says after its state that it is %s ms late', (delayMs, expected) => {
+    const { subject, text, html } = emailMessage(alarmEvent(), undefined, delayMs);
+    for (const part of [subject, text, html]) expect(part).toContain(expected);
+  });
+
+  it.each([
     ['label of the entity', { entity: { id: 'e', label: markup } }],
     ['label of the alarm', { alarm: { id: 'a', label: markup } }],
     ['label of the check', { check: { label: markup } }],
