@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { boundedText } from './text.ts';
 
 /** A field in the `details` of a type. */
 export type DetailsField = {
@@ -54,7 +55,7 @@ const HTML_EMAIL =
 
 /** Returns the format of an email address. */
 export const emailAddress = () =>
-  z.email({ pattern: HTML_EMAIL }).check(z.maxLength(MAX_EMAIL_ADDRESS_LENGTH), z.regex(/^[^@]{1,64}@[^@]+\.[^@]+$/));
+  boundedText(MAX_EMAIL_ADDRESS_LENGTH, z.email({ pattern: HTML_EMAIL }), z.regex(/^[^@]{1,64}@[^@]+\.[^@]+$/));
 
 const isEmailAddress = allowedBy(emailAddress);
 

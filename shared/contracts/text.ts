@@ -34,6 +34,13 @@ export const text = (min: number, max: number) =>
     error: (issue) => (issue.input === undefined ? 'is required' : brokenTextRule(issue.input, min, max)),
   });
 
+/**
+ * A string of at most `max` UTF-16 units that passes the checks. `abort` keeps them from reading a longer one: zod runs
+ * refinements and regular expressions also after `maxLength` has failed.
+ */
+export const boundedText = (max: number, ...checks: readonly z.core.$ZodCheck<string>[]) =>
+  z.string().check(z.maxLength(max, { abort: true }), ...checks);
+
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -47,7 +54,7 @@ export const MAX_KEY_LENGTH = 255;
 export const truncateKey = (key: string): string =>
   key.length > 64 ? `${key.slice(0, 64).toWellFormed()}…` : key.toWellFormed();
 
-/** Reports the invalid fields of a map with unvalidated values. */
+/** Reports the invalid fields of a map with unvalidated values, of which none is too long. */
 type CheckFields = (map: Readonly<Record<string, unknown>>, report: (field: string, message: string) => void) => void;
 
 /**
@@ -55,7 +62,7 @@ type CheckFields = (map: Readonly<Record<string, unknown>>, report: (field: stri
  * it, because a copy would lose the key `__proto__`.
  *
  * @param maxValueLength in code points
- * @param checkFields additional rules, checked in the same pass
+ * @param checkFields additional rules, checked in the same pass unless a value is too long
  */
 export const stringMap = (maxValueLength: number, checkFields: CheckFields = () => undefined) =>
   z
@@ -67,13 +74,15 @@ export const stringMap = (maxValueLength: number, checkFields: CheckFields = () 
       const report = (path: PropertyKey[], message: string) =>
         void context.issues.push({ code: 'custom', path, message, input: undefined });
       if (entries.length > MAX_ENTRIES) return report([], `must have at most ${MAX_ENTRIES} entries`);
+      let isBounded = true;
       for (const [key, value] of entries) {
+        isBounded &&= typeof value !== 'string' || value.length <= 2 * maxValueLength;
         const keyRule = brokenTextRule(key, 1, MAX_KEY_LENGTH);
         if (keyRule) report([truncateKey(key)], `has a key that ${keyRule}`);
         const valueRule = brokenTextRule(value, 1, maxValueLength);
         if (valueRule) report([truncateKey(key)], valueRule);
       }
-      checkFields(context.value, (field, message) => report([field], message));
+      if (isBounded) checkFields(context.value, (field, message) => report([field], message));
     });
 
 /** Removes the top-level keys of a JSON object that are null (docs/decisions/api.md#leniency). */

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { boundedText } from './text.ts';
 
 /**
  * The header `traceparent` of [W3C Trace Context](https://www.w3.org/TR/trace-context/). A version later than 00 may have
@@ -28,8 +29,8 @@ const isTracestate = (text: string): boolean => {
   return members.length > 0 && members.length <= MAX_MEMBERS && isUnique && !keys.includes(undefined);
 };
 
-const traceparent = z.string().check(z.maxLength(MAX_TRACEPARENT_LENGTH), z.regex(TRACEPARENT));
-const tracestate = z.string().check(z.maxLength(MAX_TRACESTATE_LENGTH), z.refine(isTracestate));
+const traceparent = boundedText(MAX_TRACEPARENT_LENGTH, z.regex(TRACEPARENT));
+const tracestate = boundedText(MAX_TRACESTATE_LENGTH, z.refine(isTracestate));
 
 /** The trace of the producer's request or job to which an alert belongs. */
 export const trace = z.object({

@@ -11,6 +11,7 @@ import { count, emitMetrics, oldestAgeSeconds } from '../adapters/metrics.ts';
 import { createNotificationReader } from '../adapters/notifications/notification-reader.ts';
 import { createTargetReader } from '../adapters/notifications/notification-targets.ts';
 import type { Queues } from '../adapters/queues.ts';
+import { boundedText } from '../contracts/text.ts';
 import type { Clock } from '../domain/clock.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../domain/delivery-record.ts';
@@ -32,7 +33,7 @@ const emailEvent = z.object({
     eventType: z.enum(emailEventKinds),
     bounce: z.optional(z.object({ bounceType: z.optional(z.string()) })),
     mail: z.object({
-      messageId: z.string().check(z.maxLength(128), z.regex(/^[\w.-]+$/)),
+      messageId: boundedText(128, z.regex(/^[\w.-]+$/)),
       /** Each email has one recipient. */
       destination: z.optional(z.array(z.string())),
       tags: z.object({ notification: tag, tenant: tag, event: tag }),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { parseAccountChanges } from '../../shared/contracts/account.ts';
 import { parseChanges, parseDestination, parseNotification } from '../../shared/contracts/notification.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { validDetails, webhookNotification } from '../support/notifications.ts';
@@ -73,6 +74,17 @@ describe('a new notification', () => {
   it.each([[undefined], [null]])('has no metadata if the body has %s', (metadata) => {
     const { success, data } = create({ metadata });
     expect({ success, metadata: data?.metadata }).toEqual({ success: true, metadata: undefined });
+  });
+
+  it('of an email address that is too long is rejected by its length, which is checked before its format', () => {
+    // One second of the format's time for each 30,000 dots.
+    const address = `a@${'.'.repeat(1_000_000)}@`;
+    expect(rejectionDetails(create({ type: 'email', details: { address } }))).toBe(
+      'details.address: must be 1 to 4096 characters long',
+    );
+    expect(rejectionDetails(parseAccountChanges({ technical_contacts: [address] }))).toBe(
+      'technical_contacts.0: must be an email address of at most 254 characters',
+    );
   });
 
   it('keeps additional entries in its details', () => {

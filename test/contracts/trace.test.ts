@@ -6,6 +6,11 @@ const traceparent = `00-${ID}-00f067aa0ba902b7-01`;
 const later = traceparent.replace('00', 'cc');
 
 describe('the trace of an event', () => {
+  it('has no state that is too long, which nothing else reads', () => {
+    const tracestate = `a${' '.repeat(350_000)}=b`;
+    expect(readTrace({ traceparent, tracestate })?.headers).toEqual({ traceparent });
+  });
+
   it('has the ID and the headers', () => {
     const tracestate = 'congo=t61rcWkgMzE, tenant-1@rojo=00f067aa0ba902b7,';
     expect(readTrace({ traceparent, tracestate })).toEqual({ id: ID, headers: { traceparent, tracestate } });
