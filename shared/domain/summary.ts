@@ -135,8 +135,9 @@ export const summarizedAlarm = (event: AlarmEvent, acceptedAtMs: number): Summar
   };
 };
 
-/** The maximum number of alarms that a message lists. With usual names and texts, 600 fit into an email. */
+/** The maximum number of alarms that a message lists, and of bytes of their names and texts: more never fit into an email. */
 export const MAX_LISTED_ALARMS = 750;
+const MAX_LISTED_BYTES = 90_000;
 
 /** What a summary says. It is bounded, because a sender may hold a hundred of them. */
 export type Summary = {
@@ -159,6 +160,11 @@ export const alarmCount = ({ alarmCounts, unread }: Summary): number =>
 export const summaryOf = (alarms: readonly SummarizedAlarm[], unread: number): Summary => {
   const inState = (wanted: AlarmState) => alarms.filter(({ state }) => state === wanted);
   const sorted = statesBySeverity.flatMap((state) => inState(state).toSorted((one, other) => one.atMs - other.atMs));
+  let bytes = 0;
+  const listed = sorted.slice(0, MAX_LISTED_ALARMS).filter(({ name, status }) => {
+    bytes += Buffer.byteLength(name) + Buffer.byteLength(status);
+    return bytes <= MAX_LISTED_BYTES;
+  });
   return {
     alarmCounts: {
       CRITICAL: inState('CRITICAL').length,
@@ -166,7 +172,7 @@ export const summaryOf = (alarms: readonly SummarizedAlarm[], unread: number): S
       OK: inState('OK').length,
     },
     unread,
-    alarms: sorted.slice(0, MAX_LISTED_ALARMS),
+    alarms: listed.map(({ name, state, status, atMs }) => ({ name, state, status, atMs })),
   };
 };
 

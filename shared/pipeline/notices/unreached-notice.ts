@@ -2,7 +2,7 @@ import type { EscalationCounter } from '../../adapters/accounts/escalation-limit
 import type { AlarmEvent, AlarmState } from '../../contracts/alarm-event.ts';
 import { headline, nameOf, plainNameOf, statusText, truncate } from '../../domain/alert-text.ts';
 import { DAY_MS } from '../../domain/day.ts';
-import { eventHash } from '../../domain/delivery-key.ts';
+import { eventHash, eventIdTimeMs } from '../../domain/delivery-key.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
 import { type DeliveryRecord, shortenedId } from '../../domain/delivery-record.ts';
 import { changedAtMs, readEventTime } from '../../domain/event-time.ts';
@@ -26,11 +26,15 @@ import {
 const INCIDENT_KEY_LENGTH = 16;
 
 /**
- * Returns the event ID of an escalation: one per alarm, state and UTC hour, so that an OK cannot hide a CRITICAL. Each
- * summary counts as an alarm, because it lists others.
+ * Returns the event ID of an escalation: one per alarm, state and UTC hour, so that an OK cannot hide a CRITICAL. A summary
+ * lists other alarms than the next one, and may wait for hours, so there is one per summary and state.
  */
-export const unreachedNoticeId = (event: AlarmEvent, atMs: number): string =>
-  `${event.tenant_id}:${(isSummary(event) ? eventHash(event) : incidentKey(event)).slice(0, INCIDENT_KEY_LENGTH)}-${event.details.state}:${startOf(HOUR_MS, atMs)}:unreached`;
+export const unreachedNoticeId = (event: AlarmEvent, atMs: number): string => {
+  const [key, timeMs] = isSummary(event)
+    ? [eventHash(event), eventIdTimeMs(event.event_id) ?? 0]
+    : [incidentKey(event), startOf(HOUR_MS, atMs)];
+  return `${event.tenant_id}:${key.slice(0, INCIDENT_KEY_LENGTH)}-${event.details.state}:${timeMs}:unreached`;
+};
 
 /** Returns an entity or alarm with only its ID and label, both truncated: events do not limit their length. */
 const recordOf = (record: { id: string }): { id: string; label?: string } => {
@@ -133,7 +137,7 @@ export const unreachedNotice = (
     content: contentOf(
       'unreached',
       subjectOf(event, problem),
-      [`${nobody} Check the alarm itself, then the destinations below.`, ONCE_AN_HOUR],
+      [`${nobody} Check the alarm itself, then the destinations below.`, ...(summaryProblem ? [] : [ONCE_AN_HOUR])],
       [
         ...eventFacts(event),
         ...listed.map(destinationFact),

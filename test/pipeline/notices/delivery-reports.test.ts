@@ -372,6 +372,19 @@ describe('an escalation of an event that a summary lists for another notificatio
     expect(toContacts(started)).toHaveLength(3);
   });
 
+  it('is queued once for a summary that waits for hours', async () => {
+    const started = setUp();
+    const { summary, reportSummary } = await setUpAlert();
+    for (const hours of [0, 1, 2]) {
+      const updated_at_ms = NOW_MS + hours * 3_600_000;
+      const next_attempt_at_ms = updated_at_ms + 3_600_000;
+      const waiting = { last_cause: 'destination', updated_at_ms, next_attempt_at_ms } as const;
+      // Escalations of OK have a daily limit of their own.
+      await reportSummary(summary('pending', { ...waiting, state: 'OK' }), started);
+    }
+    expect(toContacts(started)).toHaveLength(1);
+  });
+
   it('is queued for each summary that fails: of each notification, and in each state of its alarms', async () => {
     const started = setUp();
     const [one, other] = [await setUpAlert(), await setUpAlert()];
