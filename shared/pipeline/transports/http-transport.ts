@@ -36,13 +36,14 @@ const failedRequest = (error: unknown, host: string): Failure => {
 /** The parts of a request that a type sets, and the secrets in it that a failed response may repeat. */
 type TypeRequest = Pick<HttpPost, 'url' | 'headers' | 'body' | 'readBody'> & { secrets: readonly string[] };
 
-/** Returns the secrets in a URL: its credentials, and its host unless tenants may see it. */
-const secretsIn = ({ username, password, host, hostname }: URL, isHostHidden: boolean): string[] => {
+/** Returns the secrets in a URL: its credentials, and its host and path unless tenants may see them. */
+const secretsIn = ({ username, password, host, hostname, pathname, search }: URL, isHidden: boolean): string[] => {
   const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
   const authorization = `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`;
+  const path = [pathname, search].filter(({ length }) => length > 1);
   // Without a password, the user is an API key.
   const credentials = username === '' && password === '' ? [] : [authorization, secret || user];
-  return [...credentials, ...(isHostHidden ? [host, hostname] : [])];
+  return [...credentials, ...(isHidden ? [host, hostname, ...path] : [])];
 };
 
 /**

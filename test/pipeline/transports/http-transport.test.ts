@@ -142,11 +142,11 @@ describe('sendByHttp', () => {
     });
   });
 
-  it('masks the password of the URL, and the host of an operators’ endpoint', async () => {
+  it('masks the credentials of the URL, and the host and path of an operators’ endpoint', async () => {
     const post = vi.fn(async ({ url }: HttpPost) => ({ status: 500, retryAfter: undefined, body: `No: ${url.href}` }));
     const alert = { event: alarmEvent(), timeLeft: () => 30_000 };
     const request = {
-      url: new URL('https://me:pass%20word@hooks.example.com:8443/'),
+      url: new URL('https://me:pass%20word@hooks.example.com:8443/feed/x1?key=9'),
       headers: {},
       body: '{}',
       secrets: [],
@@ -155,7 +155,10 @@ describe('sendByHttp', () => {
       const outcome = await sendByHttp(webhookResponses, { post }, alert, request, hiddenHost);
       return outcome.result === 'delivered' ? undefined : outcome.responseText;
     });
-    expect(await Promise.all(texts)).toEqual(['No: https://me:***@hooks.example.com:8443/', 'No: https://me:***@***/']);
+    expect(await Promise.all(texts)).toEqual([
+      'No: https://***@hooks.example.com:8443/feed/x1?key=9',
+      'No: https://***@***',
+    ]);
   });
 
   it('masks the user of a URL without a password, which is an API key', async () => {
