@@ -28,7 +28,7 @@ export const parseDeliveryFilter = (query: URLSearchParams): DeliveryFilter => {
  *
  * `withResponses` adds the responses of the destination to the attempts.
  *
- * @throws ServiceError 404 if the tenant has neither the notification nor a record of it
+ * @throws ServiceError 400 if the marker is malformed; 404 if the tenant has neither the notification nor a record of it
  */
 export const createDeliveryHistory =
   (
@@ -45,6 +45,7 @@ export const createDeliveryHistory =
     if (!isNotificationId(key.id)) throw notFound('The notification');
     const notification = { tenant: key.tenant, notificationId: key.id };
     const before = marker === null ? undefined : sortKeyOfMarker(marker);
+    if (marker !== null && before === undefined) throw badRequest('marker: must be the next_marker of a response');
     // One more than the page, to know whether it is the last one.
     const page = await deliveries.listPage(notification, { limit: limit + 1, before, filter });
     const nowMs = clock();

@@ -71,6 +71,7 @@ const brokenNameRule = (name: string, names: ReadonlySet<string>): string | unde
 const brokenValueRule = (value: unknown): string | undefined => {
   if (typeof value !== 'string') return 'must be a string';
   if (value.length < 1 || value.length > MAX_HEADER_LENGTH) return `must be 1 to ${MAX_HEADER_LENGTH} characters long`;
+  if (value.includes(MASKED_VALUE)) return `must not contain ${MASKED_VALUE}, which only keeps a stored value`;
   return HEADER_VALUE.test(value) ? undefined : 'must be visible ASCII characters, with spaces only between them';
 };
 

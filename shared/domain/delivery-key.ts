@@ -72,9 +72,6 @@ export const hashPart = ({ sk }: Pick<DeliveryKey, 'sk'>): string => sk.slice(sk
 /** Returns the paging marker of a record: its sort key without `#`, which URLs would have to encode. */
 export const historyMarker = (sk: string): string => sk.replace('#', '-');
 
-/** In characters; longer than a sort key, so that truncation keeps the position. DynamoDB limits sort keys. */
-const MARKER_LENGTH = 128;
-
-/** Returns the sort key of a marker. Any text is a position in the order of the records. */
-export const sortKeyOfMarker = (marker: string): string =>
-  marker.slice(0, MARKER_LENGTH).toWellFormed().replace('-', '#');
+/** Returns the sort key of a marker, or undefined if it is none. */
+export const sortKeyOfMarker = (marker: string): string | undefined =>
+  /^\d{13}-[\da-f]{64}$/.test(marker) ? marker.replace('-', '#') : undefined;

@@ -66,6 +66,11 @@ const rejected: [string, unknown, string][] = [
     withHeaders(Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`x-${index}`, 'v']))),
     'webhook_request.headers: must have at most 20 entries',
   ],
+  [
+    'a header value that contains the mask',
+    withHeaders({ authorization: 'Bearer ***' }),
+    'webhook_request.headers.authorization: must not contain ***, which only keeps a stored value',
+  ],
   ['more than 16 KB', { body: 'b'.repeat(16 * 1024) }, 'webhook_request: must take at most 16384 bytes as JSON'],
 ];
 

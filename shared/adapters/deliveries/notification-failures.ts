@@ -19,8 +19,11 @@ const RETENTION_SECONDS = 14 * 86_400;
 /** IDs are shorter than this, so a truncated marker sorts like the whole one. DynamoDB limits sort keys. */
 const MARKER_LENGTH = 64;
 
-/** The number of newest deliveries among which the last success is looked for: 16 KB, or up to 200 KB if all fail. */
+/** The number of newest deliveries, except summarized ones, among which the last success is looked for. */
 const NEWEST_DELIVERIES = 20;
+
+/** How many records are read for them, newest first: about 1 KB each. A storm may summarize more. */
+const MAX_READ_DELIVERIES = 200;
 
 const storedFailures = z.object({
   sk: z.string(),
@@ -30,7 +33,7 @@ const storedFailures = z.object({
   last_reason: knownReason,
 });
 
-const deliveredRecord = z.object({ updated_at_ms: z.number() });
+const newestRecord = z.object({ status: z.string(), updated_at_ms: z.number() });
 
 /** The failures of a notification. Times are ms since the epoch. */
 export type NotificationFailures = {
@@ -137,20 +140,22 @@ export const createFailureReader = (client: DynamoDBDocumentClient, table: strin
       new QueryCommand({
         TableName: table,
         KeyConditionExpression: 'pk = :pk AND sk < :conflicts',
-        FilterExpression: '#status = :delivered AND updated_at_ms > :since',
-        ProjectionExpression: 'updated_at_ms',
+        FilterExpression: '#status <> :summarized',
+        ProjectionExpression: '#status, updated_at_ms',
         ExpressionAttributeNames: { '#status': 'status' },
         ExpressionAttributeValues: {
           ':pk': deliveryPartition(notification),
           ':conflicts': CONFLICT_PREFIX,
-          ':delivered': 'delivered',
-          ':since': sinceMs,
+          ':summarized': 'summarized',
         },
         ScanIndexForward: false,
-        Limit: NEWEST_DELIVERIES,
+        Limit: MAX_READ_DELIVERIES,
       }),
     );
-    const times = Items.map((item) => deliveredRecord.parse(item).updated_at_ms);
+    const times = Items.slice(0, NEWEST_DELIVERIES)
+      .map((item) => newestRecord.parse(item))
+      .filter(({ status, updated_at_ms }) => status === 'delivered' && updated_at_ms > sinceMs)
+      .map(({ updated_at_ms }) => updated_at_ms);
     return times.length > 0 ? Math.max(...times) : undefined;
   },
 });

@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TransactionCanceledException, TransactionConflictException } from '@aws-sdk/client-dynamodb';
+import {
+  TransactionCanceledException,
+  TransactionConflictException,
+  TransactionInProgressException,
+} from '@aws-sdk/client-dynamodb';
 import {
   type DynamoDBDocumentClient,
   TransactWriteCommand,
@@ -24,8 +28,10 @@ export class FailedConditionsError extends Error {
   }
 }
 
-/** The maximum number of attempts at a write that conflicts with transactions, about 5 s in total. */
+/** The number of attempts at a write that conflicts with transactions, less than 5 s in total, before the last one. */
 const MAX_ATTEMPTS = 20;
+/** DynamoDB recovers a transaction that is stuck only for a request at least 5 s after the first. */
+const RECOVERY_MS = 5_500;
 const FIRST_DELAY_MS = 25;
 const MAX_DELAY_MS = 400;
 
@@ -41,7 +47,7 @@ const reasonsOf = ({ CancellationReasons = [] }: TransactionCanceledException): 
   CancellationReasons.map(({ Code = 'None' }) => Code);
 
 const isContention = (error: unknown): boolean => {
-  if (error instanceof TransactionConflictException) return true;
+  if (error instanceof TransactionConflictException || error instanceof TransactionInProgressException) return true;
   if (!(error instanceof TransactionCanceledException)) return false;
   const reasons = reasonsOf(error).filter((reason) => reason !== 'None');
   return reasons.length > 0 && reasons.every((reason) => CONTENTION.includes(reason));
@@ -54,13 +60,16 @@ const isContention = (error: unknown): boolean => {
  * @throws TransactionContentionError after the last attempt; other errors of the write
  */
 export const retryConflicts = async <Output>(write: () => Promise<Output>): Promise<Output> => {
+  const startMs = performance.now();
   for (let attempt = 1; ; attempt++) {
+    const isLast = attempt > MAX_ATTEMPTS || performance.now() - startMs >= RECOVERY_MS;
     try {
       return await write();
     } catch (error) {
       if (!isContention(error)) throw error;
-      if (attempt === MAX_ATTEMPTS) throw new TransactionContentionError(error);
-      await sleep(delayMs(attempt));
+      if (isLast) throw new TransactionContentionError(error);
+      const recoveryMs = startMs + RECOVERY_MS - performance.now();
+      await sleep(attempt === MAX_ATTEMPTS ? Math.max(recoveryMs, FIRST_DELAY_MS) : delayMs(attempt));
     }
   }
 };

@@ -9,7 +9,6 @@ import { isStoredNotificationId, newNotificationId } from '../../domain/notifica
 import { ulid } from '../../domain/ulid.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import { batchWrite } from '../dynamodb/batches.ts';
-import { UnconfirmedChangeError } from '../dynamodb/errors.ts';
 import type { Item } from '../dynamodb/items.ts';
 import { FailedConditionsError, type TransactItem, transact } from '../dynamodb/transactions.ts';
 import { errorTrace, logger } from '../logger.ts';
@@ -58,7 +57,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
       return [];
     } catch (error) {
       if (error instanceof FailedConditionsError) return error.indexes;
-      throw error instanceof UnconfirmedChangeError ? unavailable(error.cause) : error;
+      throw error;
     }
   };
 

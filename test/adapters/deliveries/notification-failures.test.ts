@@ -93,4 +93,13 @@ describe('the last success after a failure', () => {
     ]);
     expect(await lastDeliveredAtMs()).toBe(NOW_MS + 30);
   });
+
+  it('is found below the alerts that a storm summarized', async () => {
+    const notification = newNotification();
+    const record = (eventMs: number, status: DeliveryStatus) =>
+      deliveryRecord(notification, `acme:en:al:ch:${eventMs}:OK`, { status, updated_at_ms: NOW_MS + 1 });
+    const summarized = Array.from({ length: 100 }, (_, index) => record(NOW_MS + 1 + index, 'summarized'));
+    await writeRecords(client, 'deliveries', [record(NOW_MS, 'delivered'), ...summarized]);
+    expect(await readerAt(NOW_MS).lastDeliveredAtMs(notification, NOW_MS)).toBe(NOW_MS + 1);
+  });
 });

@@ -33,7 +33,7 @@ const { client, connect } = useDatabase();
 const TableName = 'deliveries';
 const WRITE = 'TransactWriteItemsCommand';
 /** The number of attempts at a write that always conflicts. */
-const ATTEMPTS = 20;
+const ATTEMPTS = 21;
 
 let last = 0;
 const newKey = () => ({ pk: `transactions${last++}`, sk: 'counter' });
@@ -164,6 +164,13 @@ describe('a transaction whose response is lost', () => {
 });
 
 describe('a transaction that conflicts', () => {
+  it('is sent once more, over 5 s after the first request, when DynamoDB recovers a stuck transaction', async () => {
+    const key = newKey();
+    await transact(withConflicts(connect(), WRITE, ATTEMPTS - 1), [increment(key)]);
+    expect(await counter(key)).toBe(1);
+    expect(sleeps.at(-1)).toBeGreaterThan(5_000);
+  });
+
   it('is repeated with increasing delays', async () => {
     const key = newKey();
     await transact(withConflicts(connect(), WRITE, 6), [increment(key)]);

@@ -1,5 +1,6 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
+import { UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { audit } from '../../support/audit.ts';
@@ -114,7 +115,7 @@ describe('the default notification', () => {
 });
 
 describe('a write whose outcome stays unknown', () => {
-  it('fails with 503, and is applied at most once', async () => {
+  it('says that it may have been applied, and is applied at most once', async () => {
     const WRITE = 'TransactWriteItemsCommand';
     const losing = withLostResponse(withLostResponse(connect({ maxAttempts: 1 }), WRITE), WRITE, { number: 2 });
     const attempt = createNotificationRepository(losing, 'notifications').create(
@@ -122,10 +123,7 @@ describe('a write whose outcome stays unknown', () => {
       webhookNotification(),
       audit,
     );
-    await expect(attempt).rejects.toMatchObject({
-      type: 'serviceUnavailable',
-      message: 'The service is busy. Try again later.',
-    });
+    await expect(attempt).rejects.toThrow(UnconfirmedChangeError);
     expect(await list('unsure')).toEqual([expect.objectContaining(webhookNotification()), defaultNotification]);
   });
 });
