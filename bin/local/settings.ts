@@ -19,8 +19,7 @@ export const localSettings = (options: {
   pagerEndpoint: `${options.inboxUrl}/pager`,
   routerEndpoint: `${options.inboxUrl}/router`,
   feedEndpoint: `${options.inboxUrl}/feed`,
-  // The local stack has no tables of a stage, the concurrency above, and must not report to the monitor of a stage. Only
-  // with a stage, because rollback tests run releases without stages.
+  // The local stack has no tables of a stage, the concurrency above, and must not report to the monitor of a stage.
   ...(options.settings.stage !== undefined && {
     existingTables: '',
     developmentStage: 'false',

@@ -172,15 +172,17 @@ describe('deliveries', () => {
   });
 
   it('shows deliveries of the default notification too, up to the limit', async () => {
-    // Notices may arrive between two commands.
-    const settled = async () => {
+    // The third delivery is the notice of the dead letter to the technical contacts. Notices may arrive between two
+    // commands.
+    await until(async () => {
       const all = await runJson(deliveries, 'deliveries --tenant acme');
       const limited = await runJson(deliveries, 'deliveries --tenant acme --limit 1');
-      return isDeepStrictEqual(limited, all.slice(0, 1)) && all;
-    };
-    // The third delivery is the notice of the dead letter to the technical contacts.
-    const all = await until(settled);
-    expect(all.map(({ notification }) => notification)).toContain('ntTechnicalContactsEmail');
+      return (
+        all.length >= 3 &&
+        all.some(({ notification }) => notification === 'ntTechnicalContactsEmail') &&
+        isDeepStrictEqual(limited, all.slice(0, 1))
+      );
+    });
   });
 
   it('shows the deliveries with a status since a time or for a duration', async () => {

@@ -26,9 +26,9 @@ import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { summarizedAlarm } from '../../shared/domain/summary.ts';
 import { type FaultyStack, startFaultyStack } from '../faults/support.ts';
 import { alarmEvent } from '../support/events.ts';
-import { exercise, settle } from '../upgrade/exercise.ts';
-import { loadItems, loadMessages, type StoredData, storedData } from '../upgrade/stored-data.ts';
 import { useDirectory } from './command-line.ts';
+import { exercise, settle } from './exercise.ts';
+import { loadItems, loadMessages, type StoredData, storedData } from './stored-data.ts';
 
 const TENANT = 'umbra';
 /** Their names begin with the tenant's name, are the beginning of it, or contain it where keys have separators. */

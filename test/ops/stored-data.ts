@@ -1,61 +1,21 @@
 import { PutCommand, paginateScan } from '@aws-sdk/lib-dynamodb';
-import * as z from 'zod';
 import type { FaultyStack } from '../faults/support.ts';
 
-const item = z.record(z.string(), z.unknown());
-
-const message = z.object({
-  queue: z.string(),
-  body: z.string(),
-  group: z.string().optional(),
-  attributes: z.record(z.string(), z.object({ dataType: z.string(), value: z.string() })),
-  /** The name of the queue from which SQS moved the message. */
-  source: z.string().optional(),
-});
-
 /** An item of a table. */
-export type StoredItem = { table: string; item: z.infer<typeof item> };
+type StoredItem = { table: string; item: Record<string, unknown> };
 
 /** A message in a queue. */
-export type StoredMessage = z.infer<typeof message>;
+type StoredMessage = {
+  queue: string;
+  body: string;
+  group?: string | undefined;
+  attributes: Record<string, { dataType: string; value: string }>;
+  /** The name of the queue from which SQS moved the message. */
+  source?: string | undefined;
+};
 
 /** Everything that a stack stores. */
 export type StoredData = { items: StoredItem[]; messages: StoredMessage[] };
-
-const bytesJson = (bytes: Uint8Array) => {
-  const text = Buffer.from(bytes).toString('utf8');
-  return Buffer.from(text).equals(bytes) ? { $utf8: text } : { $base64: Buffer.from(bytes).toString('base64') };
-};
-
-/** Writes bytes as text if possible, so that a recording can be read. */
-const encode = (_: string, value: unknown): unknown => {
-  if (value instanceof Uint8Array) return bytesJson(value);
-  return value instanceof Set ? { $set: [...value] } : value;
-};
-
-const encoded = z.union([
-  z.strictObject({ $utf8: z.string() }).transform(({ $utf8 }) => Buffer.from($utf8)),
-  z.strictObject({ $base64: z.string() }).transform(({ $base64 }) => Buffer.from($base64, 'base64')),
-  z.strictObject({ $set: z.array(z.string()) }).transform(({ $set }) => new Set($set)),
-]);
-
-const decode = (_: string, value: unknown): unknown => encoded.safeParse(value).data ?? value;
-
-/** Returns one line of JSON for each value. */
-export const toLines = (values: readonly unknown[]): string =>
-  values.map((value) => `${JSON.stringify(value, encode)}\n`).join('');
-
-const fromLines = <Line>(text: string, schema: z.ZodType<Line>): Line[] =>
-  text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => schema.parse(JSON.parse(line, decode)));
-
-/** Parses the items and messages of a recording. */
-export const parseStoredData = (items: string, messages: string): StoredData => ({
-  items: fromLines(items, z.object({ table: z.string(), item })),
-  messages: fromLines(messages, message),
-});
 
 /** Returns everything that a stack stores, in a stable order. */
 export const storedData = async ({ stack, documents }: FaultyStack): Promise<StoredData> => {
@@ -105,7 +65,7 @@ export const loadMessages = ({ stack }: FaultyStack, messages: readonly StoredMe
       body,
       groupId,
       attributes: new Map(Object.entries(attributes)),
-      senderId: 'recording',
+      senderId: 'test',
     });
     const added = named(queue).messages.find((found) => found.id === id);
     if (source !== undefined && added) added.deadLetterQueueSourceArn = named(source).settings.arn;
