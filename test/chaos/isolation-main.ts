@@ -1,49 +1,48 @@
-import { Console } from 'node:console';
-import { type Latencies, measureGreedyTenant } from './greedy-tenant.ts';
-import { measureIsolation } from './isolation.ts';
-import { type Arrivals, measureSharedHost } from './shared-host.ts';
+import { Command, Option } from 'commander';
+import { type Section, toMarkdown } from '../bench/support/report.ts';
+import type { Attacker } from './isolation/attacker.ts';
+import { attackers } from './isolation/attackers.ts';
+import { type Figures, type Isolation, isIsolated, measureIsolation } from './isolation/measure.ts';
 
-/**
- * `npm run isolation -- [events] [workers] [seconds] [alerts]`: prints how much one tenant delays another
- * (docs/benchmarks.md#isolation).
- */
-const [events = 1_000, workers = 128, seconds = 20, alerts = 60] = process.argv.slice(2).map(Number);
-const { table } = new Console(process.stdout);
+type Measured = { attacker: Attacker; isolation: Isolation };
 
-/** The run fails if an endpoint or a path that hangs delays the first attempts of the other tenant by more. */
-const MAX_DELAY_MS = 2_000;
+const cells = (figures?: Figures): string[] =>
+  figures ? [figures.p50, figures.max, figures.missing].map(String) : ['–', '–', '–'];
 
-const { aloneMs, besideHangingMs, hanging } = await measureIsolation(events, workers);
-table({
-  'time until 10 alerts are delivered, alone (ms)': aloneMs,
-  [`beside ${events} alerts to an endpoint that hangs (ms)`]: besideHangingMs,
-  'alerts that hang': hanging,
+const sectionOf = (measured: readonly Measured[]): Section => ({
+  title: 'Latency of a neighbor, in ms',
+  columns: [
+    'beside a tenant',
+    ...['alone', 'first minute', 'beside'].flatMap((period) => [`${period}: p50`, 'max', 'missing']),
+    'isolated',
+  ],
+  rows: measured.map(({ attacker: { name, description, neighbor }, isolation }) => [
+    `\`${name}\`: ${description}${neighbor === 'creates' ? ' (latency of POST /notifications)' : ''}`,
+    ...cells(isolation.alone),
+    ...cells(isolation.firstMinute),
+    ...cells(isolation.beside),
+    isIsolated(isolation) ? 'yes' : '**no**',
+  ]),
 });
-if (besideHangingMs > aloneMs + MAX_DELAY_MS) process.exitCode = 1;
 
-const sharedHost = await measureSharedHost(alerts);
-const arrivalsRow = ({ p50, p99, max, waiting }: Arrivals) => ({ p50, p99, max, 'not arrived': waiting });
-table({
-  'first attempts alone (ms)': arrivalsRow(sharedHost.alone.firstAttempts),
-  'beside a path of the same host that hangs': arrivalsRow(sharedHost.besideHanging.firstAttempts),
-  'retries alone (ms)': arrivalsRow(sharedHost.alone.retries),
-  [`beside the path that hangs (${sharedHost.hanging} requests)`]: arrivalsRow(sharedHost.besideHanging.retries),
-});
-const hasWaiting = Object.values(sharedHost.besideHanging).some(({ waiting }) => waiting > 0);
-const sharedHostDelayMs = sharedHost.besideHanging.firstAttempts.p99 - sharedHost.alone.firstAttempts.p99;
-if (hasWaiting || sharedHostDelayMs > MAX_DELAY_MS) process.exitCode = 1;
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
-const greedy = await measureGreedyTenant(seconds);
-const latencyRow = ({ p50, p99 }: Latencies) => ({
-  p50,
-  p99,
-  'p50 relative to alone': Number((p50 / greedy.alone.p50).toFixed(2)),
-  'p99 relative to alone': Number((p99 / greedy.alone.p99).toFixed(2)),
-});
-table({
-  'latency alone (ms)': latencyRow(greedy.alone),
-  [`beside 100 notifications of 340 KB and one event per second (${greedy.greedyDeliveries} deliveries)`]: latencyRow(
-    greedy.besideGreedy,
-  ),
-  'the same, throttled by DynamoDB': latencyRow(greedy.besideThrottled),
-});
+/** Measures one attacker after another, each in a stack of its own. */
+const run = async ({ only }: { only?: string[] }): Promise<void> => {
+  const measured: Measured[] = [];
+  for (const attacker of attackers.filter(({ name }) => only?.includes(name) ?? true)) {
+    const isolation = await measureIsolation(attacker);
+    print(`${attacker.name} ${JSON.stringify(isolation)}`);
+    measured.push({ attacker, isolation });
+  }
+  print(`\n${toMarkdown(sectionOf(measured))}`);
+  if (!measured.every(({ isolation }) => isIsolated(isolation))) process.exitCode = 1;
+};
+
+await new Command('npm run isolation')
+  .description('Measures how much attackers delay another tenant, and fails if they delay it by too much.')
+  .addOption(
+    new Option('--only <attacker...>', 'the attackers (default: all)').choices(attackers.map(({ name }) => name)),
+  )
+  .action(run)
+  .parseAsync();

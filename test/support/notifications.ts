@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { describedFields } from '../../bin/openapi/notification-types.ts';
 import type { NotificationAttributes } from '../../shared/contracts/notification.ts';
 import { byType, fieldsOf, type NotificationTypeId } from '../../shared/contracts/notification-types.ts';
+import { MAX_HEADER_LENGTH } from '../../shared/contracts/webhook-request.ts';
 
 const requiredExamples = (type: NotificationTypeId): Record<string, string> =>
   Object.fromEntries(
@@ -45,6 +46,17 @@ export const incompressibleEntries = (count: number, letter: string): Record<str
       const random = createHash('shake256', { outputLength: 3_069 }).update(`${letter}${index}`).digest('base64');
       return [`key${index}`, `${letter}${random}${letter}`];
     }),
+  );
+
+/** Returns random headers of a `webhook_request` whose values have 16 KB together, almost the maximum. */
+export const largestHeaders = (): Record<string, string> =>
+  Object.fromEntries(
+    Array.from({ length: 15 }, (_, index) => [
+      `x-secret-${index}`,
+      createHash('shake256', { outputLength: MAX_HEADER_LENGTH * 0.75 })
+        .update(String(index))
+        .digest('base64'),
+    ]),
   );
 
 /**

@@ -1,0 +1,23 @@
+import type { Attacker } from './attacker.ts';
+import { echoedSecrets } from './attackers/echoed-secrets.ts';
+import { hangingEndpoint } from './attackers/hanging-endpoint.ts';
+import { hangingOrigins } from './attackers/hanging-origins.ts';
+import { largeNotifications } from './attackers/large-notifications.ts';
+import { longAddresses } from './attackers/long-addresses.ts';
+import { longTracestate } from './attackers/long-tracestate.ts';
+import { manyIds } from './attackers/many-ids.ts';
+import { nestedDetails } from './attackers/nested-details.ts';
+import { sharedOrigin } from './attackers/shared-origin.ts';
+
+/** All attackers. */
+export const attackers: readonly Attacker[] = [
+  longTracestate,
+  longAddresses,
+  nestedDetails,
+  sharedOrigin,
+  hangingEndpoint,
+  hangingOrigins,
+  echoedSecrets,
+  manyIds,
+  largeNotifications,
+];
