@@ -144,15 +144,9 @@ export class Delivery extends Construct {
         .and(escalationAccess(defaults, storage))
         .and(sendAccess)
         .and(this.alarmEvents.consumerAccess())
-        .and(
-          new ResourceAccess({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl }, [
-            // The rest of a large plan is sent as a new message (docs/decisions/events.md#dispatch-in-passes).
-            new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.alarmEvents.queue.queueArn] }),
-          ]),
-        )
+        .and(new ResourceAccess({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl }))
         .and(new ResourceAccess(heartbeatRoleId === undefined ? {} : { HEARTBEAT_ROLE_ID: heartbeatRoleId }))
         .and(new ResourceAccess({ COUNT_EVENTS: flag(defaults.settings.expectedEventIntervalMinutes !== undefined) })),
-      { sendsToItself: true },
     );
     const { developmentStage, dispatchConcurrency } = defaults.settings;
     this.alarmEvents.addConsumer(dispatch.lambda, developmentStage ? undefined : dispatchConcurrency);

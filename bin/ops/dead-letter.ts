@@ -6,12 +6,10 @@ import { deliveryKeyFromTags } from '../../shared/domain/email-event.ts';
 import { isoTime } from './print.ts';
 
 const eventIds = z.object({ tenant_id: z.string().optional(), event_id: z.string().optional() });
-const producer = { producer_message_id: z.string().optional() };
-/** A delivery, or the continuation of an alarm event, which has no notification. */
+/** A message on a sender's queue. */
 const withEvent = z.object({
   notification_id: z.string().optional(),
-  ...producer,
-  continuation: z.object(producer).optional(),
+  producer_message_id: z.string().optional(),
   event: eventIds,
 });
 
@@ -68,8 +66,7 @@ const readIds = (body: string, messageId: string): Ids => {
   }
   const message = withEvent.safeParse(value).data;
   if (message) {
-    const { notification_id: notification, event: delivered } = message;
-    const { producer_message_id: producerMessageId } = message.continuation ?? message;
+    const { notification_id: notification, event: delivered, producer_message_id: producerMessageId } = message;
     return { tenant: delivered.tenant_id, notification, event: delivered.event_id, producerMessageId };
   }
   const email = emailEvent.safeParse(value).data;

@@ -1,6 +1,7 @@
 import { closestMatch } from 'leven';
 import { isJsonObject, jsonOrUndefined } from '../../shared/contracts/json.ts';
 import { planLists } from '../../shared/contracts/notification-plan.ts';
+import { readTrace } from '../../shared/contracts/trace.ts';
 import type { CheckedEvent } from './event-check.ts';
 import { describeSource } from './event-input.ts';
 import { sanitize } from './print.ts';
@@ -25,14 +26,28 @@ const unknownLists = (plan: unknown): string[] =>
       return `notification_plan.${name} is unknown${nearest === undefined ? '' : `: did you mean ${nearest}`}`;
     });
 
+/** Dispatch drops an invalid trace without a warning, because the alert is complete without it. */
+const traceWarnings = (event: Readonly<Record<string, unknown>>): string[] => {
+  const { headers } = readTrace(event) ?? {};
+  return (['traceparent', 'tracestate'] as const)
+    .filter((name) => event[name] !== undefined && headers?.[name] === undefined)
+    .map((name) => `${name} is not valid and is dropped`);
+};
+
 /** An event without a change of state is valid, and dispatch sends nothing. */
 const unchanged = (event: Record<string, unknown>): string[] =>
   isJsonObject(event.details) && event.details.state !== undefined && event.previous_state === event.details.state
     ? ['previous_state equals details.state, so the event is not sent']
     : [];
 
+const adviceOn = (event: Record<string, unknown>): string[] => [
+  ...traceWarnings(event),
+  ...unknownLists(event.notification_plan),
+  ...unchanged(event),
+];
+
 /**
- * Adds what dispatch does not report about an event: the names of unknown lists, a state that did not change, and the
+ * Adds what dispatch does not report about an event: an invalid trace, the names of unknown lists, a state that did not change, and the
  * event before it that has the same ID and other content.
  */
 export const withAdvice = (events: readonly CheckedEvent[]): CheckedEvent[] => {
@@ -40,7 +55,7 @@ export const withAdvice = (events: readonly CheckedEvent[]): CheckedEvent[] => {
   return events.map((checked) => {
     const { input, ids, planned } = checked;
     const event = jsonOrUndefined(input.text);
-    const advice = isJsonObject(event) ? [...unknownLists(event.notification_plan), ...unchanged(event)] : [];
+    const advice = isJsonObject(event) ? adviceOn(event) : [];
     const warnings = [...checked.warnings, ...advice];
     if (!planned) return { ...checked, warnings };
     const { contentHash } = planned.shared;

@@ -1,6 +1,4 @@
 import { UnreadableNotificationError } from '../../shared/adapters/notifications/unreadable-notification.ts';
-import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
-import { readTrace } from '../../shared/contracts/trace.ts';
 import type { EventIds } from '../../shared/domain/event-findings.ts';
 import type { NotificationKey } from '../../shared/domain/notification.ts';
 import {
@@ -44,14 +42,6 @@ export type CheckedEvent = {
   planned: PlannedEvent | undefined;
 };
 
-/** Dispatch drops an invalid trace without a warning, because the alert is complete without it. */
-const traceWarnings = (event: AlarmEvent): string[] => {
-  const { headers } = readTrace(event) ?? {};
-  return (['traceparent', 'tracestate'] as const)
-    .filter((name) => event[name] !== undefined && headers?.[name] === undefined)
-    .map((name) => `${name} is not valid and is dropped`);
-};
-
 /**
  * Checks events as dispatch does, without a stack.
  *
@@ -64,12 +54,8 @@ export const checkEvents = (inputs: readonly EventInput[], nowMs: number): Check
       const { ids, errors, warnings } = planned;
       return { input, ids, errors, warnings, planned: undefined };
     }
-    const { event, isContinuation, hasNoDestination } = planned;
-    const unreported = [...(hasNoDestination ? [NO_DESTINATION] : []), ...traceWarnings(event)];
-    const warnings = [...planned.warnings, ...unreported];
-    return isContinuation
-      ? { input, ids: {}, errors: ['only the service sends a continuation'], warnings: [], planned: undefined }
-      : { input, ids: idsOfEvent(planned), errors: [], warnings, planned };
+    const warnings = [...planned.warnings, ...(planned.hasNoDestination ? [NO_DESTINATION] : [])];
+    return { input, ids: idsOfEvent(planned), errors: [], warnings, planned };
   });
 
 /** Compares events with the notifications and the delivery records of their tenants. Returns as many findings. */
@@ -84,16 +70,23 @@ const findUsed = async (
   events: readonly PlannedEvent[],
 ): Promise<ReadonlyMap<PlannedEvent, EarlierUse[]>> => {
   const existing = new Map<string, string[]>();
-  for (const tenant of new Set(events.map(({ event }) => event.tenant_id))) {
+  for (const tenant of new Set(events.map(({ shared: { header } }) => header.tenant_id))) {
     existing.set(tenant, await Array.fromAsync(notificationIds(session, tenant)));
   }
   const recordsOf = await recordsOfEvents(
     session,
-    events.map(({ event: { tenant_id: tenant, event_id: eventId }, ids }) => ({
-      tenant,
-      eventId,
-      ids: [...ids, ...(existing.get(tenant) ?? [])],
-    })),
+    events.map(
+      ({
+        shared: {
+          header: { tenant_id: tenant, event_id: eventId },
+        },
+        ids,
+      }) => ({
+        tenant,
+        eventId,
+        ids: [...ids, ...(existing.get(tenant) ?? [])],
+      }),
+    ),
   );
   return new Map(
     events.map((planned, index) => {
@@ -117,7 +110,7 @@ const findUnknown = async (
   { notifications }: Session,
   events: readonly PlannedEvent[],
 ): Promise<ReadonlyMap<PlannedEvent, string[]>> => {
-  const keysOf = ({ event, ids }: PlannedEvent) => ids.map((id) => ({ tenant: event.tenant_id, id }));
+  const keysOf = ({ shared, ids }: PlannedEvent) => ids.map((id) => ({ tenant: shared.header.tenant_id, id }));
   const keys = new Map(events.flatMap(keysOf).map((key) => [`${key.id} ${key.tenant}`, key]));
   const targets = notifications.targets([...keys.values()]);
   const exists = async (key: NotificationKey): Promise<boolean> => {

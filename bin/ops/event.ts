@@ -121,7 +121,10 @@ const send = async (file: string, { force }: SendOptions, command: Command): Pro
   if (!planned) {
     throw new OperationError(`${describeSource(input)} is not a valid alarm event: ${describeErrors(checked)}.`);
   }
-  const { event, ids } = planned;
+  const {
+    shared: { header },
+    ids,
+  } = planned;
   const session = await connectForChange(command);
   const [found = { unknown: [], used: [] }] = await checkOnline(session, [planned]);
   const warnings = [...checked.warnings.map(describeWarning), ...findings(found)];
@@ -132,13 +135,13 @@ const send = async (file: string, { force }: SendOptions, command: Command): Pro
     new SendMessageCommand({
       QueueUrl: session.deployment.outputs.QueueUrls['alarm-events'].queue,
       MessageBody: messageBody(input.text),
-      MessageGroupId: event.tenant_id,
+      MessageGroupId: header.tenant_id,
     }),
   );
   session.print(
     {
       message_id: MessageId,
-      event_id: event.event_id,
+      event_id: header.event_id,
       notifications: ids,
       warnings: checked.warnings,
       ...found,

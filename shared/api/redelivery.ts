@@ -126,7 +126,7 @@ export const createRedelivery = (
     const records = new Map((await deliveries.readAll([...keys.values()])).map((record) => [record.sk, record]));
     const nowMs = clock();
     const isDue = (message: FailedMessage): boolean =>
-      message.isComplete && !isExpired(message, nowMs) && isCurrentFailure(records.get(message.recordKey.sk), message);
+      !isExpired(message, nowMs) && isCurrentFailure(records.get(message.recordKey.sk), message);
     return {
       due: messages.filter(isDue),
       stale: messages.filter((message) => !isDue(message) && isSettledFailure(message, nowMs)),

@@ -4,7 +4,7 @@ import { NOTICE_EVENT_ID } from './notice.ts';
 import { planLists } from './notification-plan.ts';
 
 /** Raised whenever a rule changes. */
-const SCHEMA_VERSION = '3.1.0';
+const SCHEMA_VERSION = '4.0.0';
 
 const lists = Object.entries(planLists).map(([state, key]) => ({ state, key }));
 
@@ -36,7 +36,7 @@ const plan = {
 const unvalidatedFields = {
   previous_state: {
     description:
-      'The previous state, any text. Notifications are sent only if it differs from details.state or is absent.',
+      'The previous state, text of at most 255 characters. Notifications are sent only if it differs from details.state or is absent. Anything else is reported as a warning and counts as absent.',
   },
   log_entry_id: { description: 'Forwarded unchanged.' },
   check: { description: 'Forwarded unchanged, with all of its fields.' },
@@ -65,7 +65,7 @@ export const alarmEventJsonSchema = () => {
     title: 'Alarm event',
     version: SCHEMA_VERSION,
     description:
-      'The body of a message on the alarm-events queue. Not expressed here: the body is JSON of at most 900 KiB in UTF-8, not nested thousands of levels deep. Webhooks contain all fields inside details, entity, check and alarm unchanged, digits of numbers included. Top-level fields that are not named here are dropped.',
+      'The body of a message on the alarm-events queue. Not expressed here: the body is JSON of at most 256 KiB in UTF-8, not nested thousands of levels deep; the plan lists at most 1,024 different notifications for the state of the event, and its number times the size of the body is at most 64 MiB. Webhooks contain all fields inside details, entity, check and alarm unchanged, digits of numbers included. Top-level fields that are not named here are dropped.',
     ...rest,
     properties: {
       ...properties,

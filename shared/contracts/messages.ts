@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
-import { type AlarmEvent, alarmStates, isAlarmEvent, tenantId } from './alarm-event.ts';
+import { alarmStates, tenantId } from './alarm-event.ts';
+import { eventHeader } from './event-header.ts';
 import { noticeContent } from './notice.ts';
 import { isNotificationTypeId, type NotificationTypeId } from './notification-types.ts';
 import { trace } from './trace.ts';
@@ -11,8 +12,11 @@ const origin = {
   trace: z.optional(trace),
 };
 
-/** A message on a sender's queue: an alarm event for one notification. It contains no destination, secret or plan. */
-export const delivery = z.object({
+/**
+ * What a message on a sender's queue says about the delivery before its payload, which senders forward without reading it
+ * (`domain/delivery-message.ts`). It contains no destination, secret or plan.
+ */
+export const envelope = z.object({
   notification_id: z.string(),
   /** The round of attempts of the message, by default the first. Dead letters and stored messages contain the next. */
   round: z.optional(z.int().check(z.positive())),
@@ -31,35 +35,22 @@ export const delivery = z.object({
   /** When dispatch received the event, ms since the epoch. Absent in a notice. */
   dispatched_at_ms: z.optional(z.int()),
   ...origin,
-  /** Digest of the event without its plan, to detect another event with the same ID. */
+  /** Digest of what destinations can get of the event, to detect another event with the same ID. */
   content_hash: z.string(),
-  event: z.custom<AlarmEvent>(isAlarmEvent),
+  event: eventHeader,
 });
 
-/** A message on a sender's queue. */
-export type Delivery = z.infer<typeof delivery>;
+/** What a message on a sender's queue says about the delivery before its payload. */
+export type Envelope = z.infer<typeof envelope>;
+
+/** A message on a sender's queue. `payload` is the JSON that webhooks get (`webhookPayload`). */
+export type Delivery = Envelope & { payload: string };
+
+/** Returns the round of a delivery message. */
+export const roundOf = ({ round = 1 }: Pick<Envelope, 'round'>): number => round;
 
 /** Where an alert comes from. */
-export type Origin = Pick<Delivery, keyof typeof origin>;
-
-/**
- * A message that dispatch sends to the alarm-events queue if it did not send all deliveries of an event in one pass
- * (docs/decisions/events.md#dispatch-in-passes).
- */
-export const continuation = z.object({
-  continuation: z.object({
-    /** IDs of the remaining notifications. */
-    ids: z.array(z.string()),
-    /** IDs of all notifications of the event, if they are few enough for `siblings`. */
-    known: z.optional(z.array(z.string())),
-    /** Whether an earlier pass sent a delivery. */
-    is_partly_sent: z.boolean(),
-    /** When SQS accepted the event, ms since the epoch. */
-    accepted_at_ms: z.int(),
-    ...origin,
-  }),
-  event: z.custom<AlarmEvent>(isAlarmEvent),
-});
+export type Origin = Pick<Envelope, keyof typeof origin>;
 
 /** The payload with which a test operation invokes a sender. `details` is already validated. */
 export const testRequest = z.object({

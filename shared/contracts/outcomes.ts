@@ -17,6 +17,7 @@ export const failureReasons = [
   'expired',
   'malformed',
   'too_large',
+  'too_many_notifications',
   'bounced',
   'type_without_summaries',
 ] as const;
@@ -78,7 +79,6 @@ export const messageOutcomes = [
   'conflict',
   'not_due',
   'busy',
-  'deferred',
   'unrecorded',
   'throttled_keys',
   'internal_error',

@@ -1,4 +1,5 @@
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
+import type { EventHeader } from '../contracts/event-header.ts';
 import type { NoticeContent } from '../contracts/notice.ts';
 
 /** Returns an unvalidated value as text if it is a string, number or boolean. */
@@ -48,14 +49,22 @@ export const truncateUnits = (text: string, maxLength: number): string =>
 /** In code points; SES accepts more, but email clients truncate the subject. */
 const MAX_HEADLINE_LENGTH = 200;
 
-const headlineWith = (name: typeof nameOf, { details, entity, alarm }: AlarmEvent): string =>
-  truncate(`[${details.state}] ${name(entity) ?? '?'}: ${name(alarm) ?? '?'}`, MAX_HEADLINE_LENGTH);
+/** Returns the name of an entity or alarm of a header for subjects and SMS, if it has visible characters. */
+export const plainName = ({ name, plain_name = name }: EventHeader['entity']): string | undefined =>
+  plain_name || undefined;
+
+/** What headlines are about. */
+type Named = Pick<EventHeader, 'state' | 'entity' | 'alarm'>;
+
+const headlineOf = (state: string, entity = '?', alarm = '?'): string =>
+  truncate(`[${state}] ${entity}: ${alarm}`, MAX_HEADLINE_LENGTH);
 
 /** Returns state, entity and alarm in one line: `[CRITICAL] web-1: Disk space`. */
-export const headline = (event: AlarmEvent): string => headlineWith(nameOf, event);
+export const headline = ({ state, entity, alarm }: Named): string => headlineOf(state, entity.name, alarm.name);
 
 /** Returns the headline of an event for subjects and SMS, without format characters. */
-export const subjectLine = (event: AlarmEvent): string => headlineWith(plainNameOf, event);
+export const subjectLine = ({ state, entity, alarm }: Named): string =>
+  headlineOf(state, plainName(entity), plainName(alarm));
 
 /**
  * Returns the subject of a notice, which has no format characters (`contentOf`), truncated to the length of a headline.
@@ -64,7 +73,7 @@ export const noticeSubject = ({ subject }: Pick<NoticeContent, 'subject'>): stri
   truncate(subject, MAX_HEADLINE_LENGTH);
 
 /** Returns the status message of the event, if it has one. */
-export const statusText = ({ details }: AlarmEvent): string | undefined => {
+export const statusText = ({ details }: Pick<AlarmEvent, 'details'>): string | undefined => {
   const status = scalar(details.status);
   return status === undefined ? undefined : oneLine(status);
 };

@@ -1,7 +1,6 @@
 import type { AlarmState } from '../contracts/alarm-event.ts';
 import type { AlertName } from '../contracts/body-template.ts';
-import { facts, subjectLine, truncateUnits } from './alert-text.ts';
-import { incidentKey } from './incident.ts';
+import { subjectLine, truncateUnits } from './alert-text.ts';
 import type { Alert } from './transport.ts';
 
 /** Maximum length of `alert.title` in UTF-16 units: that of a Slack header. */
@@ -22,8 +21,8 @@ export const alertValues = ({
   event,
   eventTimeMs,
 }: Pick<Alert, 'event' | 'eventTimeMs'>): Readonly<Record<AlertName, string | number>> => {
-  const { state } = event.details;
-  const lines = facts(event).map(([name, value]) => `${name}: ${value}`);
+  const { state } = event;
+  const lines = event.facts.map(([name, value]) => `${name}: ${value}`);
   return {
     ...appearances[state],
     title: truncateUnits(subjectLine(event), MAX_TITLE_LENGTH),
@@ -32,6 +31,6 @@ export const alertValues = ({
     status: state === 'OK' ? 'resolved' : 'firing',
     color_number: Number.parseInt(appearances[state].color.slice(1), 16),
     time: new Date(eventTimeMs).toISOString().replace(/\.\d+Z$/, 'Z'),
-    incident_key: incidentKey(event),
+    incident_key: event.incident_key,
   };
 };

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
+import { truncate } from './alert-text.ts';
 
 const sha256 = (...values: string[]): string => createHash('sha256').update(JSON.stringify(values)).digest('hex');
 
@@ -65,6 +66,12 @@ export const deliveryId = (event: Pick<AlarmEvent, 'tenant_id' | 'event_id'>, no
 /** Returns a hash that identifies a recipient in a record without the address. The delivery ID `id` is the salt. */
 export const recipientHash = (id: string, address: string): string =>
   createHash('sha256').update(`${id} ${address}`).digest('base64url').slice(0, 16);
+
+/** IDs of entities and alarms have no maximum length; records store this many code points. */
+const MAX_ID_LENGTH = 128;
+
+/** Returns the ID of an entity or alarm as stored. DynamoDB rejects lone surrogates. */
+export const shortenedId = (id: string): string => truncate(id, MAX_ID_LENGTH).toWellFormed();
 
 /** Returns the hash part of a record's sort key. */
 export const hashPart = ({ sk }: Pick<DeliveryKey, 'sk'>): string => sk.slice(sk.indexOf('#') + 1);

@@ -1,18 +1,37 @@
 import { createHash } from 'node:crypto';
-import type { AlarmEvent } from '../contracts/alarm-event.ts';
+import { type AlarmEvent, webhookPayload } from '../contracts/alarm-event.ts';
+import type { EventHeader } from '../contracts/event-header.ts';
+import { jsonOrUndefined } from '../contracts/json.ts';
 import { type MessageBody, messageBody, serializeBody } from '../contracts/message-body.ts';
-import type { Delivery, Origin } from '../contracts/messages.ts';
+import { type Delivery, type Envelope, envelope, type Origin } from '../contracts/messages.ts';
 import type { NoticeContent } from '../contracts/notice.ts';
+import { truncate } from './alert-text.ts';
+import { eventHeader } from './event-header.ts';
+
+/*
+ * A message on a sender's queue is one JSON document with exactly one line feed: before it the envelope, which senders
+ * parse, after it the payload, which they forward unparsed:
+ *
+ *   {"notification_id":"…",…,"event":{…},
+ *   "payload":{…}}
+ */
+
+/** The maximum size of an envelope, UTF-8. */
+export const MAX_ENVELOPE_BYTES = 16 * 1_024;
+
+/** Room in an envelope for the ID of the notification, those of 25 others, and the round. */
+const RESERVED_BYTES = 1_024;
+
+const PAYLOAD_KEY = '"payload":';
 
 /** The part of a message body that all deliveries of an event share. It is serialized once. */
 export type SharedBody = {
-  /** The event without its notification plan and trace. */
-  event: MessageBody;
   /** The end of every message body. */
   tail: MessageBody;
   /** The length of `tail` in UTF-8 bytes. */
   bytes: number;
-  /** Digest of `event`, to detect another event with the same ID. */
+  header: EventHeader;
+  /** Digest of what destinations can get of the event, to detect another event with the same ID. */
   contentHash: string;
 };
 
@@ -20,24 +39,67 @@ export type SharedBody = {
 export type Notice = {
   event: AlarmEvent;
   content: NoticeContent;
+  /** The key of the incident of the alert that the notice repeats. By default, the notice has its own. */
+  incidentKey?: string;
   /** When SQS accepted the alert that the notice repeats, ms since the epoch. By default, the notice is no older. */
   acceptedAtMs?: number;
 };
 
-/** Returns a digest of JSON. */
-const digest = (json: string): string => createHash('sha256').update(json).digest('base64url').slice(0, 22);
+/** Returns a digest of texts. */
+const digest = (...texts: string[]): string => {
+  const hash = createHash('sha256');
+  for (const text of texts) hash.update(text);
+  return hash.digest('base64url').slice(0, 22);
+};
 
-/** What a message body has of an event besides its content. */
-export type EventContext = Pick<Delivery, 'accepted_at_ms' | 'dispatched_at_ms' | keyof Origin>;
+/** What an envelope has besides the event itself. */
+export type EventContext = Pick<Envelope, 'accepted_at_ms' | 'dispatched_at_ms' | keyof Origin>;
 
-/** Returns the part of a message body that depends on the event only. */
+const jsonBytes = (value: unknown): number => Buffer.byteLength(serializeBody(value));
+
+/** Returns the first facts whose JSON fits into a number of bytes. */
+const fittingFacts = (facts: EventHeader['facts'], maxBytes: number): EventHeader['facts'] => {
+  let bytes = 0;
+  const end = facts.findIndex((fact) => {
+    bytes += jsonBytes(fact) + 1;
+    return bytes > maxBytes;
+  });
+  return end < 0 ? facts : facts.slice(0, end);
+};
+
+/** A character has at most six bytes in JSON: U+FFFF is escaped. */
+const fittingStatus = (status: string, maxBytes: number): string =>
+  jsonBytes(status) <= maxBytes ? status : truncate(status, Math.floor(maxBytes / 6));
+
+/**
+ * Returns an envelope within its maximum size: facts are dropped from the last, then the status is truncated. The other
+ * parts have at most 12 KB.
+ */
+const fittingEnvelope = <Parts extends Omit<Envelope, 'notification_id'>>(parts: Parts): Parts => {
+  const { event, notice } = parts;
+  const { status, facts, ...rest } = event;
+  const withoutFacts = { ...parts, event: { ...rest, facts: [] }, notice: notice && { ...notice, facts: [] } };
+  const bytesLeft = MAX_ENVELOPE_BYTES - RESERVED_BYTES - jsonBytes(withoutFacts);
+  const fitted = status === undefined ? undefined : fittingStatus(status, bytesLeft);
+  const bytesForFacts = bytesLeft - (fitted === undefined ? 0 : jsonBytes({ status: fitted }));
+  return {
+    ...parts,
+    event: { ...event, status: fitted, facts: fittingFacts(facts, bytesForFacts) },
+    ...(notice && { notice: { ...notice, facts: fittingFacts(notice.facts, bytesForFacts) } }),
+  };
+};
+
+/** Returns the fields that follow in JSON as the end of a body that begins with others. */
+const bodyTail = (fields: object, payload: string): MessageBody =>
+  messageBody(`${JSON.stringify(fields).slice(1, -1)},\n${PAYLOAD_KEY}${payload}}`);
+
+/** Returns the part of a message body that depends on the event only. @throws RangeError if the event nests too deep */
 export const sharedBody = (event: AlarmEvent, context: EventContext): SharedBody => {
-  // The trace is a part of the context. If it differs, the event is the same nevertheless.
-  const { notification_plan: _plan, traceparent: _parent, tracestate: _state, ...rest } = event;
-  const text = serializeBody(rest);
-  const hash = digest(text);
-  const tail = messageBody(`${JSON.stringify(context).slice(1, -1)},"content_hash":"${hash}","event":${text}}`);
-  return { event: text, tail, bytes: Buffer.byteLength(tail), contentHash: hash };
+  const header = eventHeader(event, context.accepted_at_ms);
+  const payload = JSON.stringify(webhookPayload(event));
+  const content_hash = digest(payload, header.previous_state ?? '');
+  const tail = bodyTail(fittingEnvelope({ ...context, content_hash, event: header }), payload);
+  return { tail, bytes: Buffer.byteLength(tail), header, contentHash: content_hash };
 };
 
 /** The start of a message body, before the part that all deliveries of an event share. */
@@ -46,7 +108,7 @@ const bodyHead = (notificationId: string, siblings: readonly string[] | undefine
   return messageBody(`{"notification_id":${JSON.stringify(notificationId)},${siblingsJson}`);
 };
 
-/** Returns the body of a delivery message (`contracts/messages.ts`). */
+/** Returns the body of a delivery message. */
 export const deliveryBody = (
   notificationId: string,
   { tail }: Pick<SharedBody, 'tail'>,
@@ -68,23 +130,34 @@ export const deliveryBytes = (
  */
 export const noticeBody = (
   notificationId: string,
-  { event, content, acceptedAtMs }: Notice,
+  { event, content, incidentKey, acceptedAtMs }: Notice,
   origin: Origin,
   nowMs: number,
 ): MessageBody => {
-  const delivery: Delivery = {
-    notification_id: notificationId,
+  const accepted_at_ms = acceptedAtMs ?? nowMs;
+  const header = eventHeader(event, accepted_at_ms);
+  const parts = fittingEnvelope({
     ...origin,
     notice: content,
-    accepted_at_ms: acceptedAtMs ?? nowMs,
-    content_hash: digest(JSON.stringify({ event_id: event.event_id })),
-    event,
-  };
-  return serializeBody(delivery);
+    accepted_at_ms,
+    content_hash: digest(event.event_id),
+    event: { ...header, incident_key: incidentKey ?? header.incident_key, facts: [] },
+  });
+  return messageBody(bodyHead(notificationId, undefined) + bodyTail(parts, JSON.stringify(webhookPayload(event))));
 };
 
 /** Returns the body of the same delivery for another round of attempts. */
-export const bodyForRound = (delivery: Delivery, round: number): MessageBody => serializeBody({ ...delivery, round });
+export const bodyForRound = ({ payload, ...parts }: Delivery, round: number): MessageBody =>
+  messageBody(`{${bodyTail({ ...parts, round }, payload)}`);
 
-/** Returns the round of a delivery message. */
-export const roundOf = ({ round = 1 }: Pick<Delivery, 'round'>): number => round;
+/**
+ * Returns the delivery of a message body, or undefined if it is invalid. Never throws: an invalid message must not fail
+ * the rest of the batch. Only the envelope is parsed, and nothing of a body whose envelope is too long.
+ */
+export const parseDelivery = (body: string): Delivery | undefined => {
+  const end = body.slice(0, MAX_ENVELOPE_BYTES + 1).indexOf('\n');
+  const payloadStart = end + 1 + PAYLOAD_KEY.length;
+  if (end < 0 || body.slice(end + 1, payloadStart) !== PAYLOAD_KEY) return undefined;
+  const parsed = envelope.safeParse(jsonOrUndefined(`${body.slice(0, end - 1)}}`));
+  return parsed.success ? { ...parsed.data, payload: body.slice(payloadStart, -1) } : undefined;
+};

@@ -41,7 +41,7 @@ export const PRODUCER_FAULTS = 'producer_faults';
 
 /**
  * Alarm events of producers, each when it is first received, only with the setting `expectedEventIntervalMinutes`.
- * Neither heartbeats nor continuations.
+ * Not heartbeats.
  */
 export const EVENTS_RECEIVED = 'events_received';
 

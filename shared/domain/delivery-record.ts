@@ -1,5 +1,5 @@
 import type { AlarmState } from '../contracts/alarm-event.ts';
-import type { Delivery, Origin } from '../contracts/messages.ts';
+import { type Envelope, type Origin, roundOf } from '../contracts/messages.ts';
 import type { NoticeKind } from '../contracts/notice.ts';
 import type {
   AttemptResult,
@@ -8,10 +8,8 @@ import type {
   FailureCause,
   FailureReason,
 } from '../contracts/outcomes.ts';
-import { truncate } from './alert-text.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
-import { roundOf } from './delivery-message.ts';
 import { type EventTime, isOlderByTimestamp } from './event-time.ts';
 import { MAX_AGE_MS, MAX_ATTEMPTS, MAX_WAIT_FOR_ATTEMPT_MS } from './retry-schedule.ts';
 
@@ -116,19 +114,13 @@ export const RETENTION_SECONDS = 30 * 86_400;
 /** A delivery claimed later than this after its attempt was due waited for the service: no destination failed. */
 const MAX_LATE_CLAIM_MS = 3_600_000;
 
-/** IDs of entities and alarms have no maximum length; records store this many code points. */
-const MAX_ID_LENGTH = 128;
-
-/** Returns the ID of an entity or alarm as stored. DynamoDB rejects lone surrogates. */
-export const shortenedId = (id: string): string => truncate(id, MAX_ID_LENGTH).toWellFormed();
-
 /**
  * Returns the initial record of a delivery, claimed by `claimId`.
  *
  * @param canBounce true if the record must list the event's other notifications
  */
 export const claimedRecord = (
-  delivery: Delivery,
+  delivery: Envelope,
   claimId: string,
   nowMs: number,
   canBounce = false,
@@ -138,9 +130,9 @@ export const claimedRecord = (
     ...deliveryKey(event, notificationId),
     status: 'pending',
     event_id: event.event_id.toWellFormed(),
-    entity_id: shortenedId(event.entity.id),
-    alarm_id: shortenedId(event.alarm.id),
-    state: event.details.state,
+    entity_id: event.entity.id,
+    alarm_id: event.alarm.id,
+    state: event.state,
     content_hash,
     accepted_at_ms,
     dispatched_at_ms,

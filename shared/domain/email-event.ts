@@ -1,4 +1,5 @@
-import { type AlarmEvent, tenantId } from '../contracts/alarm-event.ts';
+import { tenantId } from '../contracts/alarm-event.ts';
+import type { EventHeader } from '../contracts/event-header.ts';
 import { type DeliveryKey, deliveryKey, deliveryPartition } from './delivery-key.ts';
 
 /** The SES events about emails that were not delivered or caused a complaint. */
@@ -11,7 +12,7 @@ export type EmailEventKind = (typeof emailEventKinds)[number];
 export type EmailTags = { notification: string; tenant: string; event: string };
 
 /** Returns the tags that identify the delivery of an email in SES events. */
-export const emailTags = (event: AlarmEvent, notificationId: string): EmailTags => ({
+export const emailTags = (event: Pick<EventHeader, 'tenant_id' | 'event_id'>, notificationId: string): EmailTags => ({
   notification: notificationId,
   tenant: Buffer.from(event.tenant_id).toString('base64url'),
   event: deliveryKey(event, notificationId).sk.replace('#', '-'),

@@ -4,6 +4,7 @@ import { NOTICE_EVENT_ID } from '../contracts/notice.ts';
 import { checkPlan } from '../contracts/notification-plan.ts';
 import { readTrace } from '../contracts/trace.ts';
 import { readEventTime } from './event-time.ts';
+import { PREVIOUS_STATE_RULE, previousState } from './routing.ts';
 
 /**
  * What is wrong with an alarm event: the rules that it breaks, each with its field and without a value, so that they
@@ -28,6 +29,9 @@ export const findingFields = ({
   ...(warnings.length > 0 && { warnings: warnings.join('; ') }),
 });
 
+/** Producers write an absent previous state as null, too. */
+const isAbsent = (previous: unknown): boolean => previous === undefined || previous === null;
+
 const timeWarnings = ({ details, event_id: eventId }: Record<string, unknown>, acceptedAtMs: number): string[] =>
   readEventTime(
     { details: isJsonObject(details) ? details : {}, event_id: typeof eventId === 'string' ? eventId : '' },
@@ -44,13 +48,17 @@ export const checkEvent = (value: unknown, acceptedAtMs: number, canBeHeartbeat 
   const errors = brokenEventRules(value);
   if (!isJsonObject(value)) return { errors, warnings: [] };
   if (value.tenant_id === HEARTBEAT_TENANT && !canBeHeartbeat) errors.push('tenant_id must not be the reserved one');
-  const { event_id: eventId, details, notification_plan: plan } = value;
+  const { event_id: eventId, details, notification_plan: plan, previous_state: previous } = value;
   if (typeof eventId === 'string' && NOTICE_EVENT_ID.test(eventId))
     errors.push('event_id must not be that of a notice');
   const planFindings = checkPlan(plan, isJsonObject(details) ? details.state : undefined);
   return {
     errors: [...errors, ...planFindings.errors],
-    warnings: [...timeWarnings(value, acceptedAtMs), ...planFindings.warnings],
+    warnings: [
+      ...timeWarnings(value, acceptedAtMs),
+      ...planFindings.warnings,
+      ...(isAbsent(previous) || previousState(value) !== undefined ? [] : [PREVIOUS_STATE_RULE]),
+    ],
   };
 };
 

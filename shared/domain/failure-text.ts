@@ -20,6 +20,7 @@ const reasonTexts: Record<FailureReason, string> = {
   expired: 'the alert expired after 24 hours',
   malformed: 'the message is malformed',
   too_large: 'the message is too large',
+  too_many_notifications: 'the notification plan lists too many notifications',
   bounced: 'the email bounced',
 };
 

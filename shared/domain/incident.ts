@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
+import type { EventHeader } from '../contracts/event-header.ts';
 import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
 import { LEASE_MS, RETENTION_SECONDS } from './delivery-record.ts';
 import type { EventTime } from './event-time.ts';
@@ -8,7 +9,11 @@ import type { EventTime } from './event-time.ts';
  * Returns the key of an alarm's incident, the same from trigger to resolve. It is a hash, because IDs can have any
  * length and characters, while PagerDuty Events API v1 limits keys to 255 characters.
  */
-export const incidentKey = ({ tenant_id: tenant, entity, alarm }: AlarmEvent): string =>
+export const incidentKey = ({
+  tenant_id: tenant,
+  entity,
+  alarm,
+}: Pick<AlarmEvent, 'tenant_id'> & Readonly<Record<'entity' | 'alarm', { id: string }>>): string =>
   createHash('sha256')
     .update(JSON.stringify([tenant, entity.id, alarm.id]))
     .digest('hex');
@@ -35,13 +40,13 @@ export type IncidentLock = DeliveryKey & {
 
 /** Returns the initial lock, claimed by `claimId`. */
 export const claimedLock = (
-  event: AlarmEvent,
+  event: EventHeader,
   notificationId: string,
   claimId: string,
   nowMs: number,
 ): IncidentLock => ({
   pk: deliveryKey(event, notificationId).pk,
-  sk: `incident#${incidentKey(event)}`,
+  sk: `incident#${event.incident_key}`,
   advance_count: 0,
   lease_until_ms: nowMs + LEASE_MS,
   claim_id: claimId,

@@ -1,38 +1,29 @@
 import { type AlarmEvent, isAlarmEvent } from '../contracts/alarm-event.ts';
-import { isJsonObject, parseJson } from '../contracts/json.ts';
-import { type MessageBody, messageBody } from '../contracts/message-body.ts';
-import { continuation, type Origin } from '../contracts/messages.ts';
+import { parseJson } from '../contracts/json.ts';
+import type { Origin } from '../contracts/messages.ts';
 import type { DeadLetterCause, FailureReason } from '../contracts/outcomes.ts';
 import { readTrace } from '../contracts/trace.ts';
 import { type SharedBody, sharedBody } from './delivery-message.ts';
 import { checkEvent, type EventFindings, type EventIds, readableIds } from './event-findings.ts';
-import { isHeartbeat } from './heartbeat.ts';
 import { isStateChange, plannedNotifications } from './routing.ts';
 
 /** An event and the notifications to deliver it to. */
 export type PlannedEvent = {
-  event: AlarmEvent;
   shared: SharedBody;
-  /** IDs of the notifications without a delivery message so far. */
+  /** IDs of its notifications. */
   ids: readonly string[];
-  /** IDs of all existing notifications of the event, if an earlier pass determined them and they are few enough. */
-  known?: readonly string[] | undefined;
-  /** True if dispatch sent the message, after an earlier pass. */
-  isContinuation: boolean;
-  /** True if an earlier pass sent a delivery. */
-  isPartlySent: boolean;
   /** When SQS accepted the event, ms since the epoch. */
   acceptedAtMs: number;
   origin: Origin;
-  /** The rules that the event breaks although it can be delivered; none for a continuation. */
+  /** The rules that the event breaks although it can be delivered. */
   warnings: readonly string[];
   /** True if the state changed and the plan lists no notification for the new state, which is legal. */
   hasNoDestination: boolean;
 };
 
-/** Why a message is neither an event nor a continuation, and who must fix it. */
+/** Why a message is no event, and who must fix it. */
 export type InvalidEvent = EventFindings & {
-  reason: Extract<FailureReason, 'malformed' | 'too_large'>;
+  reason: Extract<FailureReason, 'malformed' | 'too_large' | 'too_many_notifications'>;
   cause: Exclude<DeadLetterCause, 'destination'>;
   /** The IDs of the event, as far as they are valid. */
   ids: EventIds;
@@ -48,10 +39,20 @@ export type ReceivedMessage = {
   canBeHeartbeat?: boolean;
 };
 
-/** Maximum size of an alarm event. It leaves room in a message of 1 MiB for the fields that the pipeline adds. */
-export const MAX_EVENT_BYTES = 900 * 1024;
+const KIB = 1_024;
 
-const TOO_LARGE_RULE = `the event must be at most ${MAX_EVENT_BYTES / 1024} KiB`;
+/** Maximum size of an alarm event, UTF-8. */
+export const MAX_EVENT_BYTES = 256 * KIB;
+
+/** Maximum number of notifications that a plan lists for the state of the event. */
+export const MAX_NOTIFICATIONS = 1_024;
+
+/** Maximum size of an event, times the number of its notifications: all its deliveries together. */
+export const MAX_DELIVERIES_BYTES = 64 * KIB * KIB;
+
+const TOO_LARGE_RULE = `the event must be at most ${MAX_EVENT_BYTES / KIB} KiB`;
+const TOO_MANY_RULE = `notification_plan must list at most ${MAX_NOTIFICATIONS} notifications for the state of the event`;
+const DELIVERIES_TOO_LARGE_RULE = `the size of the event times the number of its notifications must be at most ${MAX_DELIVERIES_BYTES / KIB / KIB} MiB`;
 
 /** Describes an event without destinations where warnings are shown. */
 export const NO_DESTINATION = 'notification_plan lists no notification for the state of the event';
@@ -60,58 +61,23 @@ export const NO_DESTINATION = 'notification_plan lists no notification for the s
 const withError = (error: string): EventFindings => ({ errors: [error], warnings: [] });
 
 const invalidEvent = (
+  reason: InvalidEvent['reason'],
   findings: EventFindings,
-  bytes: number,
   { origin = {} }: ReceivedMessage,
   value?: unknown,
-): InvalidEvent => {
-  const isTooLarge = bytes > MAX_EVENT_BYTES;
-  return {
-    reason: isTooLarge ? 'too_large' : 'malformed',
-    cause: 'producer',
-    errors: [...(isTooLarge ? [TOO_LARGE_RULE] : []), ...findings.errors],
-    warnings: findings.warnings,
-    ids: { trace_id: origin.trace?.id, ...readableIds(value) },
-  };
-};
-
-const serviceError = (error: string): InvalidEvent => ({
-  reason: 'malformed',
-  cause: 'service',
-  ...withError(error),
-  ids: {},
+): InvalidEvent => ({
+  ...findings,
+  reason,
+  cause: 'producer',
+  ids: { trace_id: origin.trace?.id, ...readableIds(value) },
 });
 
-/** Only dispatch sends continuations. */
-const isMeantAsContinuation = (value: unknown): boolean =>
-  isJsonObject(value) && 'continuation' in value && !('event_id' in value);
-
-const continuePlan = (value: unknown, { receivedAtMs }: ReceivedMessage): PlannedEvent | InvalidEvent => {
-  const parsed = continuation.safeParse(value);
-  // Heartbeats have no continuation: a producer would have sent it.
-  if (!parsed.success || isHeartbeat(parsed.data.event)) return serviceError('the continuation is not valid');
-  const { event } = parsed.data;
-  const {
-    ids,
-    known,
-    is_partly_sent: isPartlySent,
-    accepted_at_ms,
-    producer_message_id,
-    trace,
-  } = parsed.data.continuation;
-  const origin = { producer_message_id, trace };
-  return {
-    event,
-    origin,
-    shared: sharedBody(event, { accepted_at_ms, dispatched_at_ms: receivedAtMs, ...origin }),
-    ids,
-    known,
-    isContinuation: true,
-    isPartlySent,
-    acceptedAtMs: accepted_at_ms,
-    warnings: [],
-    hasNoDestination: false,
-  };
+/** Returns the bound that the deliveries of a valid event exceed. */
+const brokenBound = (ids: readonly string[], bytes: number) => {
+  if (ids.length > MAX_NOTIFICATIONS) return { reason: 'too_many_notifications', rule: TOO_MANY_RULE } as const;
+  return bytes * ids.length > MAX_DELIVERIES_BYTES
+    ? ({ reason: 'too_large', rule: DELIVERIES_TOO_LARGE_RULE } as const)
+    : undefined;
 };
 
 const plan = (
@@ -121,28 +87,36 @@ const plan = (
   received: ReceivedMessage,
 ): PlannedEvent | InvalidEvent => {
   const { receivedAtMs, canBeHeartbeat } = received;
-  const { errors, warnings } = checkEvent(value, acceptedAtMs, canBeHeartbeat);
-  if (errors.length > 0 || bytes > MAX_EVENT_BYTES || !isAlarmEvent(value)) {
-    return invalidEvent({ errors, warnings }, bytes, received, value);
-  }
+  const findings = checkEvent(value, acceptedAtMs, canBeHeartbeat);
+  if (findings.errors.length > 0 || !isAlarmEvent(value)) return invalidEvent('malformed', findings, received, value);
   const ids = plannedNotifications(value);
-  const origin = { ...received.origin, trace: readTrace(value) ?? received.origin?.trace };
-  return {
-    event: value,
-    origin,
-    shared: sharedBody(value, { accepted_at_ms: acceptedAtMs, dispatched_at_ms: receivedAtMs, ...origin }),
-    ids,
-    isContinuation: false,
-    isPartlySent: false,
-    acceptedAtMs,
-    warnings,
-    hasNoDestination: ids.length === 0 && isStateChange(value),
-  };
+  const broken = brokenBound(ids, bytes);
+  if (broken) return invalidEvent(broken.reason, { ...findings, errors: [broken.rule] }, received, value);
+  return planOf(value, ids, acceptedAtMs, receivedAtMs, findings.warnings, {
+    ...received.origin,
+    trace: readTrace(value) ?? received.origin?.trace,
+  });
 };
 
+const planOf = (
+  event: AlarmEvent,
+  ids: readonly string[],
+  acceptedAtMs: number,
+  receivedAtMs: number | undefined,
+  warnings: readonly string[],
+  origin: Origin,
+): PlannedEvent => ({
+  shared: sharedBody(event, { accepted_at_ms: acceptedAtMs, dispatched_at_ms: receivedAtMs, ...origin }),
+  ids,
+  acceptedAtMs,
+  origin,
+  warnings,
+  hasNoDestination: ids.length === 0 && isStateChange(event),
+});
+
 /**
- * Parses and plans the message of an event or continuation. It never throws, because an invalid message must not fail
- * the rest of the batch.
+ * Parses and plans an event. It never throws, because an invalid message must not fail the rest of the batch. A message
+ * that is too large is not parsed.
  *
  * @param acceptedAtMs when SQS accepted the message, ms since the epoch
  */
@@ -152,42 +126,27 @@ export const planEvent = (
   received: ReceivedMessage = {},
 ): PlannedEvent | InvalidEvent => {
   const bytes = Buffer.byteLength(body);
+  if (bytes > MAX_EVENT_BYTES) return invalidEvent('too_large', withError(TOO_LARGE_RULE), received);
   try {
-    const value = parseJson(body);
-    return isMeantAsContinuation(value) ? continuePlan(value, received) : plan(value, bytes, acceptedAtMs, received);
+    return plan(parseJson(body), bytes, acceptedAtMs, received);
   } catch (error) {
-    if (error instanceof SyntaxError) return invalidEvent(withError('the event must be JSON'), bytes, received);
+    if (error instanceof SyntaxError) return invalidEvent('malformed', withError('the event must be JSON'), received);
     if (error instanceof RangeError) {
       // Without the digits of numbers, any depth can be parsed.
       const value: unknown = JSON.parse(body);
       const { warnings } = checkEvent(value, acceptedAtMs);
-      return invalidEvent({ errors: ['the event is nested too deeply'], warnings }, bytes, received, value);
+      return invalidEvent('malformed', { errors: ['the event is nested too deeply'], warnings }, received, value);
     }
-    return serviceError('the event could not be processed');
+    return { ...withError('the event could not be processed'), reason: 'malformed', cause: 'service', ids: {} };
   }
 };
 
 /** Returns the IDs of an event for logs. */
-export const idsOfEvent = ({ event, origin }: Pick<PlannedEvent, 'event' | 'origin'>): EventIds => ({
-  tenant_id: event.tenant_id,
-  event_id: event.event_id,
+export const idsOfEvent = ({ shared: { header }, origin }: Pick<PlannedEvent, 'shared' | 'origin'>): EventIds => ({
+  tenant_id: header.tenant_id,
+  event_id: header.event_id,
   trace_id: origin.trace?.id,
 });
 
 /** Returns whether `planEvent` found the message to be invalid. */
 export const isInvalidEvent = (planned: PlannedEvent | InvalidEvent): planned is InvalidEvent => 'reason' in planned;
-
-/**
- * Returns the body of a continuation for the notifications `ids` (docs/decisions/events.md#dispatch-in-passes).
- *
- * @param isPartlySent whether this or an earlier pass sent a delivery
- */
-export const continuationBody = (
-  { shared, acceptedAtMs, origin }: PlannedEvent,
-  ids: readonly string[],
-  known: readonly string[] | undefined,
-  isPartlySent: boolean,
-): MessageBody => {
-  const rest = { ids, known, is_partly_sent: isPartlySent, accepted_at_ms: acceptedAtMs, ...origin };
-  return messageBody(`{"continuation":${JSON.stringify(rest)},"event":${shared.event}}`);
-};

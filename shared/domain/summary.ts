@@ -1,10 +1,9 @@
 import type { AlarmEvent, AlarmState } from '../contracts/alarm-event.ts';
-import { plainLine, plainNameOf, statusText, truncate } from './alert-text.ts';
+import type { EventHeader } from '../contracts/event-header.ts';
+import { plainLine, plainName, truncate } from './alert-text.ts';
 import { eventHash, type NotificationOfTenant, sortableTime } from './delivery-key.ts';
 import type { Notice } from './delivery-message.ts';
 import type { DeliveryRecord } from './delivery-record.ts';
-import { changedAtMs, readEventTime } from './event-time.ts';
-import { incidentKey } from './incident.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -121,15 +120,15 @@ export type SummarizedAlarm = {
 export const INCIDENT_LENGTH = 16;
 
 /** Returns an alarm as an alert shows it. @param acceptedAtMs that of the record, which duplicates do not change */
-export const summarizedAlarm = (event: AlarmEvent, acceptedAtMs: number): SummarizedAlarm => {
-  const atMs = changedAtMs(readEventTime(event, acceptedAtMs).time);
-  const alarm = `: ${truncate(plainNameOf(event.alarm) ?? '?', MAX_ALARM_LENGTH)}`;
-  const entity = truncate(plainNameOf(event.entity) ?? '?', MAX_NAME_LENGTH - [...alarm].length);
+export const summarizedAlarm = (event: EventHeader, acceptedAtMs: number): SummarizedAlarm => {
+  const atMs = event.produced_at_ms ?? acceptedAtMs;
+  const alarm = `: ${truncate(plainName(event.alarm) ?? '?', MAX_ALARM_LENGTH)}`;
+  const entity = truncate(plainName(event.entity) ?? '?', MAX_NAME_LENGTH - [...alarm].length);
   return {
-    incident: incidentKey(event).slice(0, INCIDENT_LENGTH),
+    incident: event.incident_key.slice(0, INCIDENT_LENGTH),
     name: entity + alarm,
-    state: event.details.state,
-    status: truncate(plainLine(statusText(event) ?? ''), MAX_STATUS_LENGTH),
+    state: event.state,
+    status: truncate(plainLine(event.status ?? ''), MAX_STATUS_LENGTH),
     atMs,
     sortKey: `${sortableTime(atMs)}-${sortableTime(acceptedAtMs)}#${eventHash(event)}`,
   };

@@ -1,4 +1,4 @@
-import type { AlarmEvent } from '../contracts/alarm-event.ts';
+import type { EventHeader } from '../contracts/event-header.ts';
 import type { NoticeContent } from '../contracts/notice.ts';
 import type { StringMap } from '../contracts/text.ts';
 import type { Trace } from '../contracts/trace.ts';
@@ -7,7 +7,9 @@ import type { Summary } from './summary.ts';
 
 /** An alert to deliver. */
 export type Alert = {
-  event: AlarmEvent;
+  event: EventHeader;
+  /** The JSON that webhooks get (`webhookPayload`), as a producer's numbers are written. */
+  payload: string;
   /** When the alarm's state changed, ms since the epoch. */
   eventTimeMs: number;
   /** When SQS accepted the event, ms since the epoch. Absent in a test. */

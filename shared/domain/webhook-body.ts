@@ -1,29 +1,25 @@
-import { webhookPayload } from '../contracts/alarm-event.ts';
 import { escapedText, type Placeholder, parseBodyTemplate } from '../contracts/body-template.ts';
 import { alertValues } from './alert-values.ts';
+import { jsonSources } from './json-source.ts';
 import type { Alert } from './transport.ts';
 
 /** The maximum size of a body that a template produces, in bytes. */
 export const MAX_BODY_BYTES = 256 * 1024;
 
-const isContainer = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !JSON.isRawJSON(value);
-
-/** Returns the entry of an object or list, or undefined. Inherited properties and `length` are no entries. */
-const entryOf = (value: unknown, key: string): unknown =>
-  isContainer(value) && Object.prototype.propertyIsEnumerable.call(value, key) ? value[key] : undefined;
-
 /** Returns a value as it stands within a text: JSON if it is an object or list. */
-const asText = (value: unknown): string => {
-  if (value === undefined || value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+const asText = (source: string): string => {
+  if (source === 'null') return '';
+  return source.startsWith('"') ? source.slice(1, -1) : escapedText(source);
 };
 
-/** Returns the value of a placeholder as it stands in the body. */
-const json = ({ path, isInText }: Placeholder, values: unknown): string => {
-  const value = path.reduce(entryOf, values);
-  return isInText ? escapedText(asText(value)) : JSON.stringify(value ?? null);
+/** Returns all values that placeholders can name, as JSON. */
+const valuesOf = ({ event, payload, eventTimeMs }: Pick<Alert, 'event' | 'payload' | 'eventTimeMs'>): string => {
+  const derived = { previous_state: event.previous_state, alert: alertValues({ event, eventTimeMs }) };
+  return `${JSON.stringify(derived).slice(0, -1)},${payload.slice(1)}`;
 };
+
+/** Returns the value of a placeholder as it stands in the body. @param source its JSON */
+const json = ({ isInText }: Placeholder, source = 'null'): string => (isInText ? asText(source) : source);
 
 /**
  * Returns the body that a template produces for an alert, as JSON (docs/api.md#placeholders), or undefined if it has
@@ -31,13 +27,20 @@ const json = ({ path, isInText }: Placeholder, values: unknown): string => {
  *
  * @param template a body that `parseBodyTemplate` accepts
  */
-export const webhookBody = (template: unknown, alert: Pick<Alert, 'event' | 'eventTimeMs'>): string | undefined => {
-  const { event } = alert;
-  const values = { ...webhookPayload(event), previous_state: event.previous_state, alert: alertValues(alert) };
+export const webhookBody = (
+  template: unknown,
+  alert: Pick<Alert, 'event' | 'payload' | 'eventTimeMs'>,
+): string | undefined => {
+  const parts = parseBodyTemplate(template);
+  const placeholders = parts.filter((part) => typeof part !== 'string');
+  const sources = jsonSources(
+    valuesOf(alert),
+    placeholders.map(({ path }) => path),
+  );
   const texts: string[] = [];
-  let bytes = 0;
-  for (const part of parseBodyTemplate(template)) {
-    const text = typeof part === 'string' ? part : json(part, values);
+  let [bytes, next] = [0, 0];
+  for (const part of parts) {
+    const text = typeof part === 'string' ? part : json(part, sources[next++]);
     bytes += Buffer.byteLength(text);
     if (bytes > MAX_BODY_BYTES) return undefined;
     texts.push(text);

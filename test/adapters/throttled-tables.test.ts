@@ -10,12 +10,12 @@ import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { audit } from '../support/audit.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { withThrottling } from '../support/dynamodb-faults.ts';
-import { alarmEvent } from '../support/events.ts';
+import { alarmHeader } from '../support/events.ts';
 
 const { connect } = useDatabase();
 type Database = ReturnType<typeof connect>;
 
-const event = alarmEvent();
+const event = alarmHeader();
 const key = { tenant: 'acme', id: newNotificationId() };
 const claim = { event, notification_id: key.id, accepted_at_ms: 1, content_hash: 'hash' };
 const notifications = (database: Database) => createNotificationRepository(database, 'notifications');

@@ -8,14 +8,15 @@ import { createNotificationRepository } from '../../shared/adapters/notification
 import { createDeliveryHistory, parseDeliveryFilter } from '../../shared/api/delivery-history.ts';
 import { collection } from '../../shared/contracts/collection.ts';
 import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
-import { type DeliveryRecord, shortenedId } from '../../shared/domain/delivery-record.ts';
+import { shortenedId } from '../../shared/domain/delivery-key.ts';
+import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { audit } from '../support/audit.ts';
 import { deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { countRequests } from '../support/dynamodb-faults.ts';
-import { alarmEvent } from '../support/events.ts';
+import { alarmHeader } from '../support/events.ts';
 import { LAMBDA_LIMIT_BYTES, lambdaBytes } from '../support/lambda-response.ts';
 import { webhookNotification } from '../support/notifications.ts';
 
@@ -138,7 +139,7 @@ describe('the history of a notification', () => {
     await write([old, current]);
     const repository = createDeliveryRepository(client, 'deliveries');
     await repository.recordConflict(current, RECORD_TIME_MS);
-    const event = alarmEvent({ tenant_id: notification.tenant });
+    const event = alarmHeader({ tenant_id: notification.tenant });
     await createIncidentLocks(client, 'deliveries').claim(
       claimedLock(event, notification.notificationId, 'claim', RECORD_TIME_MS),
       RECORD_TIME_MS,

@@ -3,6 +3,7 @@ import { type NoticeKind, noticeKinds } from '../../shared/contracts/notice.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { deliveryId, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
+import { eventHeader } from '../../shared/domain/event-header.ts';
 import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { eventOfRecord } from '../../shared/pipeline/notices/notification-notice.ts';
 import { unreachedNoticeId } from '../../shared/pipeline/notices/unreached-notice.ts';
@@ -51,7 +52,7 @@ const aboutOf = (notice: NoticeMessage, tenant: string, planned: readonly Planne
       : event.number === Number(number),
   );
   if (!delivery) throw new Error(`A notice is about an unknown event: ${notice.subject}`);
-  const [, about = ''] = unreachedNoticeId(delivery.event, 0).split(':');
+  const [, about = ''] = unreachedNoticeId(eventHeader(delivery.event, 0), 0).split(':');
   return about;
 };
 

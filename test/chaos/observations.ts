@@ -77,7 +77,7 @@ const readRedeliverable = async (
     for await (const group of failedMessages.list({ tenant, notificationId: id }, range)) {
       for (const message of group) {
         const key = keyOf(message.recordKey);
-        if (message.isComplete && isCurrentFailure(records.get(key), message)) keys.add(key);
+        if (isCurrentFailure(records.get(key), message)) keys.add(key);
       }
     }
   }

@@ -19,10 +19,10 @@ describe('the JSON Schema of an alarm event', () => {
     expect(schema).toMatchObject({
       $id: `urn:monitoring-notifications:alarm-event:${schema.version}`,
       version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
-      description: expect.stringContaining('900 KiB'),
+      description: expect.stringContaining('256 KiB'),
       properties: {
         details: { properties: { timestamp: { description: expect.stringContaining('milliseconds') } } },
-        previous_state: { description: expect.stringContaining('any text') },
+        previous_state: { description: expect.stringContaining('255 characters') },
       },
       required: expect.arrayContaining(['notification_plan']),
     });

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { delivery, testRequest, testResult } from '../../shared/contracts/messages.ts';
-import { alarmEvent } from '../support/events.ts';
+import { envelope, testRequest, testResult } from '../../shared/contracts/messages.ts';
+import { alarmHeader } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';
 
 const request = { kind: 'test', tenant: 'acme', type: 'webhook', details: validDetails.webhook };
 
-describe('a delivery message', () => {
-  const shared = { accepted_at_ms: 1, content_hash: 'hash', event: alarmEvent() };
+describe('the envelope of a delivery message', () => {
+  const shared = { accepted_at_ms: 1, content_hash: 'hash', event: alarmHeader() };
 
   it('requires a notification, a valid event, when SQS accepted it, and its digest', () => {
-    expect(delivery.safeParse({ notification_id: 'ntA', ...shared }).success).toBe(true);
-    expect(delivery.safeParse({ ...shared }).success).toBe(false);
+    expect(envelope.safeParse({ notification_id: 'ntA', ...shared }).success).toBe(true);
+    expect(envelope.safeParse({ ...shared }).success).toBe(false);
     for (const changes of [{ event: {} }, { accepted_at_ms: undefined }, { content_hash: undefined }, { round: 0 }])
-      expect(delivery.safeParse({ notification_id: 'ntA', ...shared, ...changes }).success).toBe(false);
+      expect(envelope.safeParse({ notification_id: 'ntA', ...shared, ...changes }).success).toBe(false);
   });
 });
 

@@ -3,32 +3,32 @@ import { describe, expect, it } from 'vitest';
 import { type AlarmEvent, isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
 import { facts, headline, statusText, subjectLine } from '../../shared/domain/alert-text.ts';
-import { alarmEvent } from '../support/events.ts';
+import { alarmEvent, alarmHeader, headerOf } from '../support/events.ts';
 
 const withDetails = (details: object): AlarmEvent => alarmEvent({ details: { state: 'CRITICAL', ...details } });
 const factsOf = (event: AlarmEvent): Record<string, string> => Object.fromEntries(facts(event));
 
 describe('the headline of an alert', () => {
   it('contains state, entity and alarm', () => {
-    expect(headline(alarmEvent())).toBe('[CRITICAL] web-1: Disk space');
+    expect(headline(alarmHeader())).toBe('[CRITICAL] web-1: Disk space');
   });
 
   it.each([undefined, null, '', '  ', '\u0000', '\r\n', {}, [], ['a']])(
     'contains IDs if the labels are %o',
     (label) => {
       const event = alarmEvent({ entity: { id: 'enA', label }, alarm: { id: 'alB', label } });
-      expect(headline(event)).toBe('[CRITICAL] enA: alB');
+      expect(headline(headerOf(event))).toBe('[CRITICAL] enA: alB');
     },
   );
 
   it('does not contain "undefined" for blank IDs', () => {
     for (const id of [' ', '\t', '\u0000', '\u200b']) {
-      expect(headline(alarmEvent({ entity: { id }, alarm: { id } }))).not.toContain('undefined');
+      expect(headline(alarmHeader({ entity: { id }, alarm: { id } }))).not.toContain('undefined');
     }
   });
 
   it('is truncated to 200 code points', () => {
-    const text = headline(alarmEvent({ entity: { id: 'e', label: '😀'.repeat(300) } }));
+    const text = headline(alarmHeader({ entity: { id: 'e', label: '😀'.repeat(300) } }));
     expect([...text]).toHaveLength(200);
     expect(text).toMatch(/😀\.\.\.$/u);
     expect(text.isWellFormed()).toBe(true);
@@ -120,13 +120,13 @@ const hostileEvent = fc
 it('the texts of an alert are single, well-formed lines for any event', () => {
   fc.assert(
     fc.property(hostileEvent, (event) => {
-      expect(subjectLine(event)).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|undefined|null|\[object/u);
-      const lines = [headline(event), statusText(event) ?? '-', ...facts(event).flat()];
+      expect(subjectLine(headerOf(event))).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|undefined|null|\[object/u);
+      const lines = [headline(headerOf(event)), statusText(event) ?? '-', ...facts(event).flat()];
       for (const line of lines) {
         expect(line.isWellFormed()).toBe(true);
         expect(line).not.toMatch(/[\r\n\p{Cc}\u2028\u2029]/u);
       }
-      expect(headline(event)).not.toMatch(/undefined|null|\[object/);
+      expect(headline(headerOf(event))).not.toMatch(/undefined|null|\[object/);
     }),
     { numRuns: 500 },
   );

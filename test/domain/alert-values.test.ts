@@ -3,11 +3,11 @@ import { alarmStates } from '../../shared/contracts/alarm-event.ts';
 import { alertNames } from '../../shared/contracts/body-template.ts';
 import { alertValues } from '../../shared/domain/alert-values.ts';
 import { incidentKey } from '../../shared/domain/incident.ts';
-import { alarmEvent } from '../support/events.ts';
+import { alarmEvent, alarmHeader } from '../support/events.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 22, 0, 21, 51, 999);
 const valuesOf = (changes: Parameters<typeof alarmEvent>[0] = {}) =>
-  alertValues({ event: alarmEvent(changes), eventTimeMs: NOW_MS });
+  alertValues({ event: alarmHeader(changes), eventTimeMs: NOW_MS });
 
 describe('the values of an alert', () => {
   it('are those that placeholders can name', () => {

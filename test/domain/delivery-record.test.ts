@@ -23,7 +23,7 @@ import {
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { retryDelayMs } from '../../shared/domain/retry-schedule.ts';
 import { SEND_TIMEOUT_MS } from '../../shared/domain/transport.ts';
-import { alarmEvent, EVENT_TIME_MS, TRACE_ID, traceFields } from '../support/events.ts';
+import { alarmEvent, alarmHeader, EVENT_TIME_MS, TRACE_ID, traceFields } from '../support/events.ts';
 
 const NOW = EVENT_TIME_MS + 1_234;
 const MINUTE = 60_000;
@@ -31,7 +31,7 @@ const HOUR = 60 * MINUTE;
 const initial = (changes = {}, content_hash = 'hash') =>
   claimedRecord(
     {
-      event: alarmEvent(changes),
+      event: alarmHeader(changes),
       notification_id: newNotificationId(),
       accepted_at_ms: EVENT_TIME_MS,
       dispatched_at_ms: EVENT_TIME_MS + 20,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { claimedLock, incidentKey, lockRetryDelayMs } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
+import { alarmEvent, alarmHeader, EVENT_TIME_MS } from '../support/events.ts';
 
 const NOW = EVENT_TIME_MS + 500;
 const id = newNotificationId();
@@ -38,7 +38,7 @@ describe('the key of an incident', () => {
 
 describe('the lock of an incident', () => {
   it('is leased for 35 s, in the partition of its notification', () => {
-    expect(claimedLock(alarmEvent(), id, 'claim1', NOW)).toEqual({
+    expect(claimedLock(alarmHeader(), id, 'claim1', NOW)).toEqual({
       pk: `delivery#${id}#acme`,
       sk: `incident#${incidentKey(alarmEvent())}`,
       advance_count: 0,

@@ -1,8 +1,7 @@
-import { describe, expect, it } from 'vitest';
-import { delivery } from '../../shared/contracts/messages.ts';
+import { describe, expect, it, vi } from 'vitest';
 import type { Trace } from '../../shared/contracts/trace.ts';
-import { deliveryBody } from '../../shared/domain/delivery-message.ts';
-import { continuationBody, isInvalidEvent, type PlannedEvent, planEvent } from '../../shared/domain/planned-event.ts';
+import { deliveryBody, parseDelivery } from '../../shared/domain/delivery-message.ts';
+import { isInvalidEvent, type PlannedEvent, planEvent } from '../../shared/domain/planned-event.ts';
 import { alarmEvent, EVENT_TIME_MS, TRACE_ID, traceFields } from '../support/events.ts';
 
 const ACCEPTED_AT_MS = EVENT_TIME_MS + 1_000;
@@ -19,7 +18,7 @@ const plannedWith = (fields: object, trace?: Trace) =>
 const messageWith = (fields: object, trace?: Trace) => {
   const plan = plannedWith(fields, trace);
   if (isInvalidEvent(plan)) throw new Error(plan.errors.join());
-  return delivery.parse(JSON.parse(deliveryBody('nt', plan.shared)));
+  return parseDelivery(deliveryBody('nt', plan.shared));
 };
 
 describe('the trace of a planned event', () => {
@@ -31,12 +30,12 @@ describe('the trace of a planned event', () => {
     expect(messageWith(traceFields, ofAttributes)).toMatchObject({ trace });
     expect(messageWith({}, ofAttributes)).toMatchObject({ trace: ofAttributes });
     // `tracestate` belongs to the `traceparent` beside it.
-    expect(messageWith({ ...traceFields, traceparent: 'invalid' }, ofAttributes).trace).toEqual(ofAttributes);
+    expect(messageWith({ ...traceFields, traceparent: 'invalid' }, ofAttributes)?.trace).toEqual(ofAttributes);
     expect(messageWith({})).not.toHaveProperty('trace');
   });
 
   it('is neither in the event of the message nor in its digest', () => {
-    const { trace: _, ...message } = messageWith(traceFields);
+    const { trace: _, ...message } = messageWith(traceFields) ?? {};
     expect(message).toEqual(messageWith({}));
   });
 
@@ -44,22 +43,12 @@ describe('the trace of a planned event', () => {
     expect(plannedWith({ ...traceFields, alarm: null })).toMatchObject({ ids: { trace_id: TRACE_ID } });
     expect(plannedWith({ alarm: null }, ofAttributes)).toMatchObject({ ids: { trace_id: ofAttributes.id } });
   });
-
-  it('and the message of the producer stay with a continuation', () => {
-    const plan = plannedWith(traceFields);
-    if (isInvalidEvent(plan)) throw new Error(plan.errors.join());
-    const text = continuationBody(plan, ids, undefined, true);
-    const continued = planEvent(text, ACCEPTED_AT_MS, { origin: { producer_message_id: 'm2' } });
-    expect(continued).toMatchObject({ origin: { producer_message_id: 'm1', trace } });
-    expect(isInvalidEvent(planEvent(text.replace('vendor=', 'vendor=\\n'), ACCEPTED_AT_MS))).toBe(true);
-  });
 });
 
 describe('a planned event', () => {
   it('has its notifications and when SQS accepted it', () => {
     expect(planned(body())).toMatchObject({
       ids,
-      isContinuation: false,
       acceptedAtMs: ACCEPTED_AT_MS,
     });
   });
@@ -87,45 +76,56 @@ describe('a planned event', () => {
     });
   });
 
-  it.each([0, 900 * 1024])(
-    'is malformed because of the service if it is an invalid continuation with %i spaces',
-    (spaces) => {
-      expect(planEvent(`{"continuation":{},"event":{}${' '.repeat(spaces)}}`, ACCEPTED_AT_MS)).toMatchObject({
-        reason: 'malformed',
-        cause: 'service',
-        errors: ['the continuation is not valid'],
-      });
-    },
-  );
-
-  it('is too large above 900 KiB', () => {
-    const pad = 900 * 1024 - Buffer.byteLength(body({ check: '' }));
+  it('is too large above 256 KiB, and then is not parsed', () => {
+    const pad = 256 * 1024 - Buffer.byteLength(body({ check: '' }));
     expect(planEvent(body({ check: 'x'.repeat(pad) }), ACCEPTED_AT_MS)).toMatchObject({ ids });
+    const parse = vi.spyOn(JSON, 'parse');
     expect(planEvent(body({ check: 'x'.repeat(pad + 1) }), ACCEPTED_AT_MS)).toEqual({
       reason: 'too_large',
       cause: 'producer',
-      errors: ['the event must be at most 900 KiB'],
+      errors: ['the event must be at most 256 KiB'],
+      warnings: [],
+      ids: {},
+    });
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
+  });
+
+  it('has at most 1,024 different notifications for its own state', () => {
+    const listed = (count: number) => Array.from({ length: count }, (_, index) => `nt${index}`);
+    const withPlan = (plan: object) => planEvent(body({ notification_plan: plan }), ACCEPTED_AT_MS);
+    const most = listed(1_024);
+    expect(withPlan({ critical_state: [...most, ...most], ok_state: listed(1_025) })).toMatchObject({ ids: most });
+    expect(withPlan({ critical_state: listed(1_025) })).toEqual({
+      reason: 'too_many_notifications',
+      cause: 'producer',
+      errors: ['notification_plan must list at most 1024 notifications for the state of the event'],
       warnings: [],
       ids: { tenant_id: 'acme', event_id: alarmEvent().event_id },
     });
-    expect(planEvent(`{${' '.repeat(900 * 1024)}`, ACCEPTED_AT_MS)).toMatchObject({
+  });
+
+  it('is too large if its size times its notifications exceeds 64 MiB', () => {
+    const most = Array.from({ length: 512 }, (_, index) => `nt${index}`);
+    const text = (pad: number) => body({ notification_plan: { critical_state: most }, check: 'x'.repeat(pad) });
+    const pad = 128 * 1024 - Buffer.byteLength(text(0));
+    expect(planEvent(text(pad), ACCEPTED_AT_MS)).toMatchObject({ ids: most });
+    expect(planEvent(text(pad + 1), ACCEPTED_AT_MS)).toMatchObject({
       reason: 'too_large',
-      errors: ['the event must be at most 900 KiB', 'the event must be JSON'],
+      cause: 'producer',
+      errors: ['the size of the event times the number of its notifications must be at most 64 MiB'],
     });
   });
 
-  it('keeps its content and when SQS accepted it in a continuation, up to the maximum size', () => {
-    const pad = 900 * 1024 - Buffer.byteLength(body({ check: '' }));
-    const first = planned(body({ check: 'x'.repeat(pad) }));
-    const continued = planEvent(continuationBody(first, ids.slice(1), ids, true), ACCEPTED_AT_MS + 60_000);
-    expect(continued).toMatchObject({
-      ids: ids.slice(1),
-      known: ids,
-      isContinuation: true,
-      isPartlySent: true,
-      acceptedAtMs: ACCEPTED_AT_MS,
-      shared: { tail: first.shared.tail },
+  it.each([7, {}, 'x'.repeat(256)])('has a warning if its previous state is %o, which counts as absent', (previous) => {
+    expect(planned(body({ previous_state: previous }))).toMatchObject({
+      ids,
+      warnings: ['previous_state must be text of at most 255 characters'],
     });
+  });
+
+  it.each([undefined, null, 'OK', 'x'.repeat(255)])('has no warning if its previous state is %o', (previous) => {
+    expect(planned(body({ previous_state: previous })).warnings).toEqual([]);
   });
 
   it('has a digest that does not depend on the plan', () => {

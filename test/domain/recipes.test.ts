@@ -6,7 +6,7 @@ import { parseNotification } from '../../shared/contracts/notification.ts';
 import { testEvent } from '../../shared/domain/test-event.ts';
 import { webhookBody } from '../../shared/domain/webhook-body.ts';
 import { readDocument } from '../support/documents.ts';
-import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
+import { alarmEvent, alertContent, EVENT_TIME_MS } from '../support/events.ts';
 import { receivers } from '../support/receivers.ts';
 import { rejectionDetails } from '../support/rejection.ts';
 
@@ -19,7 +19,10 @@ const recipes = new Map(
 );
 
 const bodyFor = (recipe: unknown, event: AlarmEvent): string =>
-  webhookBody(parseNotification(recipe).data?.webhook_request?.body, { event, eventTimeMs: EVENT_TIME_MS }) ?? '';
+  webhookBody(parseNotification(recipe).data?.webhook_request?.body, {
+    ...alertContent(event),
+    eventTimeMs: EVENT_TIME_MS,
+  }) ?? '';
 
 const hostileTexts = [
   '',

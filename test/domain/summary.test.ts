@@ -13,7 +13,7 @@ import {
   withSummaryOf,
 } from '../../shared/domain/summary.ts';
 import { deliveryRecord } from '../support/delivery-records.ts';
-import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
+import { alarmHeader, EVENT_TIME_MS } from '../support/events.ts';
 
 const alarm = (incident: string, state: SummarizedAlarm['state'], atMs: number): SummarizedAlarm => ({
   incident,
@@ -83,23 +83,23 @@ describe('a summary', () => {
   });
 
   it('has the name, the state, the status text and the time of an alert', () => {
-    const listed = summarizedAlarm(alarmEvent(), EVENT_TIME_MS);
+    const listed = summarizedAlarm(alarmHeader(), EVENT_TIME_MS);
     expect(listed).toMatchObject({ name: 'web-1: Disk space', state: 'CRITICAL', atMs: EVENT_TIME_MS });
-    const { status } = summarizedAlarm(alarmEvent({ details: { state: 'OK', status: `a\n${'b'.repeat(999)}` } }), 0);
+    const { status } = summarizedAlarm(alarmHeader({ details: { state: 'OK', status: `a\n${'b'.repeat(999)}` } }), 0);
     expect(status).toBe(`a ${'b'.repeat(115)}...`);
   });
 
   it('has the state that was accepted last of alerts with the same time', () => {
     for (const n of Array(20).keys()) {
       const sortKeyOf = (state: AlarmState, acceptedAtMs: number) =>
-        summarizedAlarm(alarmEvent({ event_id: `${n}:${EVENT_TIME_MS}:${state}` }), acceptedAtMs).sortKey;
+        summarizedAlarm(alarmHeader({ event_id: `${n}:${EVENT_TIME_MS}:${state}` }), acceptedAtMs).sortKey;
       expect(sortKeyOf('OK', EVENT_TIME_MS + 2) > sortKeyOf('CRITICAL', EVENT_TIME_MS + 1)).toBe(true);
     }
   });
 
   it('has visible names that cannot rearrange the text around them', () => {
     const entity = { id: 'web-1', label: '\u200b' };
-    const { name } = summarizedAlarm(alarmEvent({ entity, alarm: { id: 'al', label: 'Disk\u202e' } }), 0);
+    const { name } = summarizedAlarm(alarmHeader({ entity, alarm: { id: 'al', label: 'Disk\u202e' } }), 0);
     expect(name).toBe('web-1: Disk');
   });
 
@@ -108,6 +108,6 @@ describe('a summary', () => {
     ['long', '😀'.repeat(9_999), `${'x'.repeat(55)}...: ${'😀'.repeat(57)}...`],
   ])('shortens names, and distinguishes the alarms of an entity: %s', (_, label, expected) => {
     const entity = { id: 'e', label: 'x'.repeat(10_000) };
-    expect(summarizedAlarm(alarmEvent({ entity, alarm: { id: 'al', label } }), 0).name).toBe(expected);
+    expect(summarizedAlarm(alarmHeader({ entity, alarm: { id: 'al', label } }), 0).name).toBe(expected);
   });
 });

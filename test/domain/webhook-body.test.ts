@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { alertNames, templateFields } from '../../shared/contracts/body-template.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
 import { webhookBody } from '../../shared/domain/webhook-body.ts';
-import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
+import { alarmEvent, alertContent, EVENT_TIME_MS } from '../support/events.ts';
 
 type Changes = Parameters<typeof alarmEvent>[0];
 
-const alertOf = (changes: Changes = {}) => ({ event: alarmEvent(changes), eventTimeMs: EVENT_TIME_MS });
+const alertOf = (changes: Changes = {}) => ({ ...alertContent(alarmEvent(changes)), eventTimeMs: EVENT_TIME_MS });
 const render = (template: unknown, details: Record<string, unknown> = {}) =>
   webhookBody(template, alertOf({ details: { state: 'CRITICAL', ...details } }));
 

@@ -8,7 +8,6 @@ it.each([
   ],
   ['an event whose function crashed', { Body: '{"tenant_id":"acme"}', MessageId: 'm1' }],
   ['a delivery', { Body: '{"notification_id":"nt1","producer_message_id":"m1","event":{}}', MessageId: 'm2' }],
-  ['a continuation', { Body: '{"continuation":{"producer_message_id":"m1"},"event":{}}', MessageId: 'm2' }],
 ])('names the message of the producer: %s', (_, letter) => {
   expect(deadLetter(letter)).toMatchObject({ producer_message_id: 'm1' });
 });

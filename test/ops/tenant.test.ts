@@ -25,7 +25,7 @@ import { emailTags } from '../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { summarizedAlarm } from '../../shared/domain/summary.ts';
 import { type FaultyStack, startFaultyStack } from '../faults/support.ts';
-import { alarmEvent } from '../support/events.ts';
+import { alarmHeader } from '../support/events.ts';
 import { useDirectory } from './command-line.ts';
 import { exercise, settle } from './exercise.ts';
 import { loadItems, loadMessages, type StoredData, storedData } from './stored-data.ts';
@@ -127,10 +127,10 @@ beforeAll(async () => {
   });
   const summary = { tenant_id: TENANT, event_id: 'summary' };
   const summarized = createSummarizedAlerts(session.documents, session.deployment.outputs.DeliveriesTable);
-  await summarized.put(summary, summarizedAlarm(alarmEvent({ tenant_id: TENANT }), Date.now()), Date.now());
+  await summarized.put(summary, summarizedAlarm(alarmHeader({ tenant_id: TENANT }), Date.now()), Date.now());
   await summarized.addFirst(summary, 'first', 1, Date.now());
   // Messages without a readable `tenant_id`: the report of a bounce, and one that is not JSON.
-  const event = alarmEvent({ tenant_id: TENANT });
+  const event = alarmHeader({ tenant_id: TENANT });
   const tags = Object.entries(emailTags(event, newNotificationId())).map(([name, value]) => [name, [value]]);
   const report = { source: 'aws.ses', detail: { eventType: 'Bounce', mail: { tags: Object.fromEntries(tags) } } };
   loadMessages(world, [

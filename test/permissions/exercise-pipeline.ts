@@ -17,7 +17,7 @@ import { senderName } from '../../shared/environment.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import type { Client } from '../support/api.ts';
 import { deliveryRecord, writeRecords } from '../support/delivery-records.ts';
-import { deliveryMessage, newAlarmEvent } from '../support/events.ts';
+import { deliveryMessage, headerOf, newAlarmEvent } from '../support/events.ts';
 import { destinationsAt } from '../support/notifications.ts';
 import type { Received } from '../support/sink.ts';
 import { until } from '../support/until.ts';
@@ -218,7 +218,7 @@ export const exercisePipeline = async (
   const contended = newAlarmEvent(client.tenant, ids);
   const incidentLocks = createIncidentLocks(world.documents, world.table('Deliveries'));
   const locks = await Promise.all(
-    ids.map((id) => incidentLocks.claim(claimedLock(contended, id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS)),
+    ids.map((id) => incidentLocks.claim(claimedLock(headerOf(contended), id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS)),
   );
   await world.sendEvents([contended]);
   await untilEverySender(

@@ -4,9 +4,9 @@ import { logger } from '../../shared/adapters/logger.ts';
 import { createNotificationReader } from '../../shared/adapters/notifications/notification-reader.ts';
 import { createTargetReader } from '../../shared/adapters/notifications/notification-targets.ts';
 import type { Queues } from '../../shared/adapters/queues.ts';
-import { delivery } from '../../shared/contracts/messages.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import { recipientHash } from '../../shared/domain/delivery-key.ts';
+import { deliveryBody, sharedBody } from '../../shared/domain/delivery-message.ts';
 import { LEASE_MS } from '../../shared/domain/delivery-record.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
@@ -16,7 +16,7 @@ import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { type LateRequest, withKilledWorker, withLateCopies, withLostResponse } from '../support/dynamodb-faults.ts';
-import { alarmEvent } from '../support/events.ts';
+import { alarmEvent, readDelivery } from '../support/events.ts';
 import { reportEnvironment } from '../support/report-environment.ts';
 import { senderDependencies } from '../support/sender-dependencies.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
@@ -69,7 +69,7 @@ const setUp = (responses: Record<Contact, Response> = { [A]: 'accept', [B]: 'acc
     sendAll: async () => [],
     sendAllDelayed: async () => [],
     sendDelayed: async (url, { body }) => {
-      const { event: notice, notice: content } = delivery.parse(JSON.parse(body));
+      const { event: notice, notice: content } = readDelivery(body);
       if (content?.kind === 'unreached' && url.includes('managed')) escalated.add(notice.event_id);
       if (!content) retries.push(body);
     },
@@ -83,13 +83,13 @@ const setUp = (responses: Record<Contact, Response> = { [A]: 'accept', [B]: 'acc
   /** Enough for a send, and then too little to repeat a write that failed. */
   let timeLeftMs = 0;
 
-  const newJob = (database: Database, body: unknown, receiveCount: number) => {
+  const newJob = (database: Database, body: string, receiveCount: number) => {
     const deliveries = createDeliveryRepository(database, 'deliveries', { canBounce: true });
     const notifications = {
       ...createNotificationReader(database, 'notifications'),
       ...createTargetReader(database, 'notifications'),
     };
-    const message = sqsMessage({ body: JSON.stringify(body) });
+    const message = sqsMessage({ body });
     const dependencies = senderDependencies(database, {
       type: 'technicalContactsEmail',
       transport: async ({ deliveryId: salt, reachedRecipientHashes }): Promise<AttemptOutcome> => {
@@ -115,18 +115,18 @@ const setUp = (responses: Record<Contact, Response> = { [A]: 'accept', [B]: 'acc
     });
     const job = createJob(dependencies, {
       message: { ...message, attributes: { ...message.attributes, ApproximateReceiveCount: String(receiveCount) } },
-      body: delivery.parse(body),
+      body: readDelivery(body),
       batch: { unsettled: 1 },
       timeLeft: () => timeLeftMs,
     });
     return { job, steps: createDeliverySteps(dependencies) };
   };
 
-  const firstBody = { notification_id: id, event, accepted_at_ms: START_MS, content_hash: 'hash', siblings: [] };
+  const firstBody: string = deliveryBody(id, sharedBody(event, { accepted_at_ms: START_MS }), []);
   let receives = 0;
 
   /** Receives the alert's message once, as a sender with this connection to DynamoDB. */
-  const deliver = async (database: Database = connect(), body: unknown = firstBody) => {
+  const deliver = async (database: Database = connect(), body = firstBody) => {
     timeLeftMs = 20_000;
     const { job, steps } = newJob(database, body, ++receives);
     const result = await steps.attempt(job, Promise.resolve({ id, type: 'technicalContactsEmail', details: {} }));
@@ -246,7 +246,7 @@ describe('an alert that SES accepts for A and rejects for B', () => {
     await deliver();
     await bounce(A);
     responses[B] = 'accept';
-    expect(await deliver(connect(), JSON.parse(deadLetters[0] ?? ''))).toBe('delivered');
+    expect(await deliver(connect(), deadLetters[0])).toBe('delivered');
     expect(sent).toEqual([A, B]);
     expect(await record()).toMatchObject({ status: 'delivered', round: 2 });
   });
@@ -255,7 +255,7 @@ describe('an alert that SES accepts for A and rejects for B', () => {
     const { deliver, bounce, responses, deadLetters, status, escalations } = rejectsB();
     await deliver();
     responses[B] = 'accept';
-    await deliver(connect(), JSON.parse(deadLetters[0] ?? ''));
+    await deliver(connect(), deadLetters[0]);
     await bounce(A);
     expect([await status(), escalations()]).toEqual(['delivered', 0]);
     await bounce(B);
@@ -427,7 +427,7 @@ describe('an alert redelivered after its email to A bounced', () => {
     const late: LateRequest[] = [];
     await bounce(A, { database: withLateCopies(connect(), late) });
     responses[B] = 'fail';
-    await deliver(connect(), JSON.parse(deadLetters[0] ?? ''));
+    await deliver(connect(), deadLetters[0]);
     for (const { send } of late) await send();
     expect(await status()).toBe('pending');
   });
@@ -440,7 +440,7 @@ describe('an alert redelivered after its email to A bounced', () => {
     await deliver();
     advance(DAY_MS);
     responses[B] = 'accept';
-    await deliver(connect(), JSON.parse(deadLetters[0] ?? ''));
+    await deliver(connect(), deadLetters[0]);
     await bounce(A);
     expect([await status(), escalations()]).toEqual(['delivered', 0]);
   });

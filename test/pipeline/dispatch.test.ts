@@ -7,8 +7,7 @@ import { logger } from '../../shared/adapters/logger.ts';
 import type { NotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import type { OutgoingMessage, Queues } from '../../shared/adapters/queues.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
-import { parseJson } from '../../shared/contracts/json.ts';
-import { continuation, delivery } from '../../shared/contracts/messages.ts';
+import { parseDelivery } from '../../shared/domain/delivery-message.ts';
 import { heartbeatEvent } from '../../shared/domain/heartbeat.ts';
 import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
 import type { Escalation } from '../../shared/pipeline/notices/escalation.ts';
@@ -18,7 +17,6 @@ import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 1);
-const SECOND_MS = 1_000;
 const environment = {
   ALARM_EVENTS_QUEUE: queueUrl('AlarmEvents'),
   DEAD_LETTER_QUEUE: queueUrl('DeadLetters'),
@@ -43,7 +41,8 @@ const notificationIds = (count: number, prefix = 'nt') =>
 
 /** Which notifications do not exist, and which reads fail. */
 type Reads = { isUnknown?: (id: string) => boolean; errorOf?: (id: string) => Error | undefined };
-type Options = { readMs?: number; sendMs?: number; writeError?: Error };
+/** `refusals`: how often SQS refuses each message. */
+type Options = { readMs?: number; sendMs?: number; writeError?: Error; refusals?: number };
 
 /** Returns whether SQS accepts a message. Checks its declared size. */
 const isAccepted = ({ body, bytes }: OutgoingMessage): boolean => {
@@ -55,12 +54,12 @@ const isAccepted = ({ body, bytes }: OutgoingMessage): boolean => {
 /** Creates a dispatch whose reads and sends advance its clock. */
 const setUp = (
   { isUnknown = () => false, errorOf = () => undefined }: Reads = {},
-  { readMs = 0, sendMs = 0, writeError }: Options = {},
+  { readMs = 0, sendMs = 0, writeError, refusals = 0 }: Options = {},
 ) => {
   let now = NOW_MS;
   const sent: { url: string; body: string }[] = [];
   const failingQueues = new Set<string>();
-  const continuations: { body: string; messageGroupId: string; waitMs: number }[] = [];
+  const refused = new Map<OutgoingMessage, number>();
   const returned: [string, number][] = [];
   const deadLetters: { body: string; reason: string; cause: string; detail?: string | undefined }[] = [];
   const notifications: Pick<NotificationRepository, 'targets'> = {
@@ -81,16 +80,19 @@ const setUp = (
       batchCount++;
       now += sendMs;
       if (failingQueues.has(url)) return [...messages];
-      const rejected = messages.filter((message) => !isAccepted(message));
+      const isRefused = (message: Message): boolean => {
+        const count = (refused.get(message) ?? 0) + 1;
+        refused.set(message, count);
+        return count <= refusals;
+      };
+      const rejected = messages.filter((message) => isRefused(message) || !isAccepted(message));
       const accepted = messages.filter((message) => !rejected.includes(message));
       sent.push(...accepted.map((message) => ({ url, body: message.body() })));
       return rejected;
     },
     sendAllDelayed: async () => [],
-    sendDelayed: async (url, { body, messageGroupId }, waitMs) => {
-      if (url !== environment.ALARM_EVENTS_QUEUE || failingQueues.has(url)) throw new Error('no response');
-      if (!isValidContent(body)) throw new Error('InvalidMessageContents');
-      continuations.push({ body, messageGroupId, waitMs });
+    sendDelayed: async () => {
+      throw new Error('Dispatch sends no delayed messages.');
     },
     sendToDeadLetterQueue: async (_url, { body }, { attemptCount: _, ...failure }) => {
       deadLetters.push({ body, ...failure });
@@ -112,14 +114,21 @@ const setUp = (
     if (writeError) throw writeError;
     lists.push({ ids, sentBefore: sent.length });
   };
-  const dispatch = createDispatch(notifications, queues, writeDestinationList, escalation, environment, () => now);
-  const deliveries = () => sent.map(({ body }) => delivery.parse(parseJson(body)));
-  const remaining = () => continuations.map(({ body }) => continuation.parse(parseJson(body)).continuation);
+  const dispatch = createDispatch(
+    notifications,
+    queues,
+    writeDestinationList,
+    escalation,
+    environment,
+    () => now,
+    async (delayMs) => {
+      now += delayMs;
+    },
+  );
+  const deliveries = () => sent.flatMap(({ body }) => parseDelivery(body) ?? []);
   return {
     dispatch,
     deliveries,
-    continuations,
-    remaining,
     returned,
     deadLetters,
     escalated,
@@ -145,13 +154,6 @@ const eventMessage = (
       }),
     ),
     attributes: { ...sqsMessage().attributes, SentTimestamp: String(sentAtMs), ApproximateReceiveCount: '3' },
-  });
-
-const continuationMessage = (body: string, messageId = 'continuation'): SQSRecord =>
-  sqsMessage({
-    messageId,
-    body,
-    attributes: { ...sqsMessage().attributes, SentTimestamp: String(NOW_MS + 60 * SECOND_MS) },
   });
 
 describe('dispatch', () => {
@@ -204,62 +206,37 @@ describe('dispatch', () => {
     expect(returned).toEqual([['throttled', 8_000]]);
   });
 
-  it('continues a plan with only the failed notifications, and keeps the list of other notifications and when SQS accepted the event', async () => {
-    const first = setUp({ errorOf: (id) => (id === 'nt1' ? new Error('no response') : undefined) });
+  it('sends what can be read and returns the event, whose deliveries are then sent again with the same digest', async () => {
     const message = eventMessage(notificationIds(3), { sentAtMs: NOW_MS - 5 });
-    expect(await first.dispatch({ Records: [message] })).toEqual({ batchItemFailures: [] });
+    const first = setUp({ errorOf: (id) => (id === 'nt1' ? new Error('no response') : undefined) });
+    expect(await first.dispatch({ Records: [message] })).toEqual({ batchItemFailures: [{ itemIdentifier: 'm' }] });
     expect(first.deliveries().map(({ notification_id }) => notification_id)).toEqual(['nt0', 'nt2']);
-    const [next] = first.continuations;
-    expect(next).toMatchObject({ messageGroupId: 'acme', waitMs: 2_000 });
-
+    expect(first.deliveries()[0]?.siblings).toEqual(['nt1', 'nt2']);
+    expect(first.returned).toEqual([['m', 8_000]]);
     const second = setUp();
-    await second.dispatch({ Records: [continuationMessage(next?.body ?? '')] });
-    const [sibling] = first.deliveries();
-    const [last, ...others] = second.deliveries();
-    expect(others).toEqual([]);
-    expect(last).toMatchObject({ notification_id: 'nt1', siblings: ['nt0', 'nt2'] });
-    expect(last?.accepted_at_ms).toBe(sibling?.accepted_at_ms);
-    expect(last?.content_hash).toBe(sibling?.content_hash);
+    expect(await second.dispatch({ Records: [message] })).toEqual({ batchItemFailures: [] });
+    expect(second.deliveries().map(({ notification_id }) => notification_id)).toEqual(notificationIds(3));
+    const sentTwice = [first, second].map(({ deliveries }) => deliveries()[0]);
+    expect(new Set(sentTwice.map((each) => each?.content_hash)).size).toBe(1);
+    expect(new Set(sentTwice.map((each) => each?.accepted_at_ms))).toEqual(new Set([NOW_MS - 5]));
   });
 
-  it('neither lists nor stores the other notifications in the continuation of a plan with more than 26', async () => {
-    const first = setUp({ errorOf: (id) => (/nt11[89]/.test(id) ? new UnprocessedKeyError() : undefined) });
-    await first.dispatch({ Records: [eventMessage(notificationIds(120))] });
-    const second = setUp();
-    await second.dispatch({ Records: [continuationMessage(first.continuations[0]?.body ?? '')] });
-    expect(second.deliveries().map(({ siblings }) => siblings)).toEqual([undefined, undefined]);
-    expect([first.lists.length, second.lists.length]).toEqual([1, 0]);
+  it('sends a delivery that SQS refuses again within the pass', async () => {
+    const { dispatch, deliveries, now } = setUp({}, { refusals: 2 });
+    expect(await dispatch({ Records: [eventMessage(['nt0'])] })).toEqual({ batchItemFailures: [] });
+    expect(deliveries().map(({ notification_id }) => notification_id)).toEqual(['nt0']);
+    expect(now() - NOW_MS).toBe(1_200);
+    expect(printedMetrics()).toMatchObject({ deliveries_planned: 1 });
+    expect(printedMetrics()).not.toHaveProperty('internal_errors');
   });
 
-  it('stores the list of notifications in the pass that sends the first delivery', async () => {
-    const ids = notificationIds(300);
-    const first = setUp({ isUnknown: () => true }, { readMs: 10 * SECOND_MS });
-    await first.dispatch({ Records: [eventMessage(ids)] });
-    const second = setUp();
-    await second.dispatch({ Records: [continuationMessage(first.continuations[0]?.body ?? '')] });
-    expect(first.lists).toEqual([]);
-    expect(second.deliveries()).toHaveLength(200);
-    expect(second.lists).toEqual([{ ids: ids.slice(100), sentBefore: 0 }]);
-  });
-
-  it('returns an event whose continuation cannot be sent', async () => {
-    const { dispatch, failingQueues, returned } = setUp({
-      errorOf: (id) => (id === 'nt1' ? new Error('no response') : undefined),
-    });
-    failingQueues.add(environment.ALARM_EVENTS_QUEUE);
-    expect(await dispatch({ Records: [eventMessage(notificationIds(3))] })).toEqual({
+  it('returns an event one of whose deliveries SQS refuses each time', async () => {
+    const { dispatch, deliveries, returned } = setUp({}, { refusals: 3 });
+    expect(await dispatch({ Records: [eventMessage(['nt0'])] })).toEqual({
       batchItemFailures: [{ itemIdentifier: 'm' }],
     });
-    expect(returned).toEqual([['m', 8_000]]);
-  });
-
-  it('returns an event if none of its deliveries can be sent', async () => {
-    const { dispatch, failingQueues, continuations } = setUp();
-    failingQueues.add(environment.SENDER_QUEUES.webhook);
-    expect(await dispatch({ Records: [eventMessage(notificationIds(3))] })).toEqual({
-      batchItemFailures: [{ itemIdentifier: 'm' }],
-    });
-    expect(continuations).toEqual([]);
+    expect([deliveries(), returned]).toEqual([[], [['m', 8_000]]]);
+    expect(printedMetrics()).toMatchObject({ internal_errors: 1 });
   });
 
   it('logs the message ID of an event with unknown notifications, which finds the escalation', async () => {
@@ -269,131 +246,64 @@ describe('dispatch', () => {
     expect(logger.warn).toHaveBeenCalledExactlyOnceWith('unknown notifications', ids);
   });
 
-  it('escalates an event once its last notification is found not to exist, after reads that failed', async () => {
-    const passes = [['nt1', 'nt2'], ['nt2'], []].map((failing) =>
-      setUp({
-        isUnknown: () => true,
-        errorOf: (id) => (failing.includes(id) ? new Error('no response') : undefined),
-      }),
-    );
-    let message = eventMessage(notificationIds(3));
-    for (const { dispatch, continuations } of passes) {
-      expect(await dispatch({ Records: [message] })).toEqual({ batchItemFailures: [] });
-      message = continuationMessage(continuations[0]?.body ?? '');
-    }
-    expect(passes.map(({ escalated }) => escalated.length)).toEqual([0, 0, 1]);
-  });
-
-  it('does not escalate an event that was sent to one notification before the others were found not to exist', async () => {
-    const first = setUp({
-      isUnknown: (id) => id === 'nt1',
-      errorOf: (id) => (id === 'nt2' ? new Error('no response') : undefined),
-    });
-    await first.dispatch({ Records: [eventMessage(notificationIds(3))] });
-    const second = setUp({ isUnknown: () => true });
-    await second.dispatch({ Records: [continuationMessage(first.continuations[0]?.body ?? '')] });
-    expect([first, second].map(({ escalated }) => escalated.length)).toEqual([0, 0]);
+  it('escalates an event once all of its notifications are found not to exist', async () => {
+    const escalatedIf = async (reads: Reads) => {
+      const { dispatch, escalated } = setUp(reads);
+      await dispatch({ Records: [eventMessage(notificationIds(3))] });
+      return escalated.length;
+    };
+    const isUnknown = (id: string) => id !== 'nt0';
+    expect(await escalatedIf({ isUnknown: () => true })).toBe(1);
+    expect(await escalatedIf({ isUnknown })).toBe(0);
+    expect(await escalatedIf({ isUnknown, errorOf: (id) => (isUnknown(id) ? undefined : new Error()) })).toBe(0);
   });
 });
 
 describe('dispatch of large events', () => {
-  const large = (index: number) =>
-    eventMessage([`large${index}`], { messageId: `large${index}`, paddingBytes: 100_000, sentAtMs: NOW_MS - index });
+  const large = (index: number, plan = [`large${index}`], paddingBytes = 100_000 + index) =>
+    eventMessage(plan, { messageId: `large${index}`, paddingBytes, sentAtMs: NOW_MS - index });
   const small = eventMessage(['small'], { messageId: 'small' });
 
-  it('follows that of the small events of the batch, oldest first', async () => {
+  it('follows that of the small events of the batch, the smallest first', async () => {
     const { dispatch, deliveries } = setUp();
-    const Records = [large(1), large(3), small, large(2)];
+    const Records = [large(3), large(1), small, large(2)];
     expect(await dispatch({ Records })).toEqual({ batchItemFailures: [] });
     const sent = deliveries().map(({ notification_id }) => notification_id);
-    expect(sent).toEqual(['small', 'large3', 'large2', 'large1']);
+    expect(sent).toEqual(['small', 'large1', 'large2', 'large3']);
   });
 
-  it('returns those that it has no time to parse to the queue, without an internal error', async () => {
-    const { dispatch, deliveries, returned } = setUp({}, { sendMs: 10_000 });
-    expect(await dispatch({ Records: [large(1), small, large(2)] })).toEqual({
-      batchItemFailures: [{ itemIdentifier: 'large2' }, { itemIdentifier: 'large1' }],
-    });
-    expect(deliveries().map(({ notification_id }) => notification_id)).toEqual(['small']);
-    expect(returned).toEqual([
-      ['large2', 2_000],
-      ['large1', 2_000],
-    ]);
-    expect(printedMetrics()).toMatchObject({ deferred: 2 });
+  it('returns those that it has no time to finish to the queue, without an internal error', async () => {
+    const { dispatch, deliveries, returned } = setUp({}, { sendMs: 8_000 });
+    // 250 deliveries of 250 KB take 8 s, about.
+    const plan = notificationIds(250);
+    const Records = [large(1, plan, 220_000), small, large(2, plan, 230_000)];
+    expect(await dispatch({ Records })).toEqual({ batchItemFailures: [{ itemIdentifier: 'large2' }] });
+    expect(new Set(deliveries().map(({ notification_id }) => notification_id))).toEqual(new Set(['small', ...plan]));
+    expect(returned).toEqual([['large2', 2_000]]);
+    expect(printedMetrics()).toMatchObject({ events_not_started: 1 });
     expect(printedMetrics()).not.toHaveProperty('internal_errors');
-    expect(logger.error).not.toHaveBeenCalled();
+    expect(logger.warn).toHaveBeenCalledExactlyOnceWith('event not started', {
+      message_id: 'large2',
+      tenant_id: undefined,
+    });
   });
 
-  it('is not delayed by a large plan of a small event for longer than a third of the pass', async () => {
-    const { dispatch, deliveries, remaining } = setUp({}, { readMs: 500, sendMs: 1_500 });
-    const Records = [eventMessage(notificationIds(1_000)), large(1)];
-    expect(await dispatch({ Records })).toEqual({ batchItemFailures: [] });
-    const sent = deliveries().map(({ notification_id }) => notification_id);
-    expect(sent.at(-1)).toBe('large1');
-    expect(remaining().map(({ ids }) => ids.length + sent.length - 1)).toEqual([1_000]);
-  });
-});
-
-describe('the dispatch of a large plan', () => {
-  it('sends exactly one delivery per notification in passes of at most 15 s plus one slice', async () => {
-    let message = eventMessage(notificationIds(2_000), { paddingBytes: 10_000 });
-    const delivered: string[] = [];
-    let passCount = 0;
-    while (passCount < 50) {
-      passCount++;
-      const pass = setUp({}, { readMs: 500, sendMs: 1_500 });
-      expect(await pass.dispatch({ Records: [message] })).toEqual({ batchItemFailures: [] });
-      expect(pass.now() - NOW_MS).toBeLessThanOrEqual(15 * SECOND_MS + 2_000);
-      delivered.push(...pass.deliveries().map(({ notification_id }) => notification_id));
-      const [next] = pass.continuations;
-      if (!next) break;
-      expect(next.waitMs).toBe(0);
-      message = continuationMessage(next.body);
-    }
-    expect(passCount).toBe(3);
-    expect(delivered.toSorted()).toEqual(notificationIds(2_000).toSorted());
+  it('parses none that it has no time for', async () => {
+    const { dispatch, returned } = setUp({}, { sendMs: 26_000 });
+    const full = notificationIds(1_024);
+    const invalid = sqsMessage({ messageId: 'invalid', body: `{${' '.repeat(200_000)}` });
+    const { batchItemFailures } = await dispatch({ Records: [eventMessage(full, { messageId: 'full' }), invalid] });
+    expect(batchItemFailures).toEqual([{ itemIdentifier: 'invalid' }]);
+    expect(returned).toEqual([['invalid', 2_000]]);
   });
 
   it('reaches every notification although an unknown ID contains a character that SQS rejects', async () => {
-    const character = '\uffff';
-    const unknown = `nt${character}`;
+    const unknown = 'nt\uffff';
     const ids = notificationIds(130).toSpliced(110, 0, unknown);
-    const escaped = `nt\\u${character.charCodeAt(0).toString(16)}`;
     const event = eventMessage(ids);
-    let message = { ...event, body: event.body.replace(unknown, escaped) };
-    const delivered: string[] = [];
-    for (let pass = 0; pass < 2; pass++) {
-      const { dispatch, deliveries, continuations } = setUp({ isUnknown: (id) => id === unknown }, { readMs: 8_000 });
-      expect(await dispatch({ Records: [message] })).toEqual({ batchItemFailures: [] });
-      delivered.push(...deliveries().map(({ notification_id }) => notification_id));
-      message = continuationMessage(continuations[0]?.body ?? '');
-    }
-    expect(delivered.toSorted()).toEqual(notificationIds(130).toSorted());
-  });
-
-  it('does not delay small plans and shares the time with other large plans', async () => {
-    const { dispatch, deliveries, remaining } = setUp({}, { readMs: 1_000, sendMs: 2_000 });
-    const Records = [
-      eventMessage(notificationIds(1_000, 'first'), { messageId: 'first' }),
-      eventMessage(notificationIds(1_000, 'second'), { messageId: 'second' }),
-      eventMessage(['small'], { messageId: 'small' }),
-    ];
-    expect(await dispatch({ Records })).toEqual({ batchItemFailures: [] });
-    const sent = deliveries().map(({ notification_id }) => notification_id);
-    expect(sent[0]).toBe('small');
-    const sentCount = (prefix: string) => sent.filter((id) => id.startsWith(prefix)).length;
-    expect(sentCount('first')).toBe(sentCount('second'));
-    expect(remaining().map((rest) => rest.ids.length)).toEqual([
-      1_000 - sentCount('first'),
-      1_000 - sentCount('second'),
-    ]);
-  });
-
-  it('creates at most 4 MB of messages at a time', async () => {
-    const { dispatch, batchCount, deliveries } = setUp();
-    await dispatch({ Records: [eventMessage(notificationIds(100), { paddingBytes: 800_000 })] });
-    expect(deliveries()).toHaveLength(100);
-    expect(batchCount()).toBe(20);
+    const { dispatch, deliveries } = setUp({ isUnknown: (id) => id === unknown });
+    await dispatch({ Records: [{ ...event, body: event.body.replace(unknown, 'nt\\uffff') }] });
+    expect(deliveries().map(({ notification_id }) => notification_id)).toEqual(notificationIds(130));
   });
 });
 
@@ -518,17 +428,6 @@ describe('dispatch of an event that breaks a rule although it can be delivered',
     expect(isReturned).toBe(true);
     expect(metrics).not.toHaveProperty('producer_warnings');
   });
-
-  it('does not count it again in a continuation', async () => {
-    const first = setUp({ errorOf: (id) => (id === 'nt1' ? new Error('no response') : undefined) });
-    await first.dispatch({ Records: [eventMessage(notificationIds(2), { timestamp: 0 })] });
-    expect(printedMetrics()).toMatchObject({ producer_warnings: 1 });
-    const before = metricLines().length;
-    const second = setUp();
-    await second.dispatch({ Records: [continuationMessage(first.continuations[0]?.body ?? '')] });
-    expect(second.deliveries()).toHaveLength(1);
-    for (const line of metricLines().slice(before)) expect(line).not.toHaveProperty('producer_warnings');
-  });
 });
 
 describe('dispatch of an event without destinations', () => {
@@ -564,20 +463,19 @@ describe('the number of received events', () => {
     expect(printedMetrics()).toMatchObject({ events_received: 2 });
   });
 
-  it('counts a large event once, when it is deferred', async () => {
-    const { dispatch } = setUp({}, { sendMs: 10_000 });
+  it('counts an event that it has no time for once, when it is first received', async () => {
+    const { dispatch } = setUp({}, { sendMs: 26_000 });
+    const full = eventMessage(notificationIds(1_024), { messageId: 'full' });
     const large = (count: string) =>
       received(eventMessage(['large'], { messageId: 'large', paddingBytes: 100_000 }), count);
-    await dispatch({ Records: [received(eventMessage(['small']), '2'), large('1')] });
-    expect(printedMetrics()).toMatchObject({ deferred: 1, events_received: 1 });
+    await dispatch({ Records: [received(full, '2'), large('1')] });
+    expect(printedMetrics()).toMatchObject({ events_not_started: 1, events_received: 1 });
     await dispatch({ Records: [large('2')] });
     expect(metricLines().filter((line) => 'events_received' in line)).toHaveLength(1);
   });
 
-  it('counts neither events that return, nor continuations, nor invalid events', async () => {
-    const first = setUp({ errorOf: (id) => (id === 'nt1' ? new Error('no response') : undefined) });
-    await first.dispatch({ Records: [received(eventMessage(notificationIds(3)), '2')] });
-    await setUp().dispatch({ Records: [received(continuationMessage(first.continuations[0]?.body ?? ''))] });
+  it('counts neither events that return nor invalid events', async () => {
+    await setUp().dispatch({ Records: [received(eventMessage(notificationIds(3)), '2')] });
     await setUp().dispatch({ Records: [received(sqsMessage({ body: '{}' }))] });
     expect(printedMetrics()).not.toHaveProperty('events_received');
   });
@@ -619,12 +517,4 @@ describe('a heartbeat', () => {
       expect(deadLetters).toMatchObject([{ cause: 'producer', detail: 'tenant_id must not be the reserved one' }]);
     },
   );
-
-  it('of a producer is dead-lettered as a continuation', async () => {
-    const { dispatch, deliveries, deadLetters } = setUp();
-    const { notification_plan: _, ...event } = heartbeatEvent('d32c5kddcf5bb8c3', '2026-01-01T00:00:00Z');
-    const rest = { ids: ['nt00000000000000000HEARTBEAT'], is_partly_sent: false, accepted_at_ms: NOW_MS };
-    await dispatch({ Records: [continuationMessage(JSON.stringify({ continuation: rest, event }))] });
-    expect([deliveries(), deadLetters]).toMatchObject([[], [{ reason: 'malformed' }]]);
-  });
 });

@@ -7,7 +7,6 @@ import { createDestinationListWriter } from '../../shared/adapters/deliveries/de
 import { createFailureReader } from '../../shared/adapters/deliveries/notification-failures.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import type { Queues } from '../../shared/adapters/queues.ts';
-import { delivery } from '../../shared/contracts/messages.ts';
 import { deliveryId, recipientHash } from '../../shared/domain/delivery-key.ts';
 import { claimedRecord, type DeliveryRecord, withStatus } from '../../shared/domain/delivery-record.ts';
 import { type EmailEventKind, emailTags } from '../../shared/domain/email-event.ts';
@@ -16,7 +15,7 @@ import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts'
 import { audit } from '../support/audit.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';
-import { alarmEvent } from '../support/events.ts';
+import { alarmEvent, alarmHeader, readDelivery } from '../support/events.ts';
 import { reportEnvironment } from '../support/report-environment.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
@@ -40,7 +39,7 @@ const queues = {
     visibilityChanges.push([url, messageId, timeoutMs]);
   },
   sendDelayed: async (url: string, { body }: { body: string }) => {
-    const { notice } = delivery.parse(JSON.parse(body));
+    const { notice } = readDelivery(body);
     queuedNotices.push([url, notice?.kind, notice?.subject]);
   },
 };
@@ -94,7 +93,7 @@ const batchMetrics = () =>
     .map((line) => batchMetricsLine.parse(JSON.parse(line)));
 
 const claimedBy = (notification_id: string, claimId: string, nowMs: number) =>
-  claimedRecord({ event: alarmEvent(), notification_id, accepted_at_ms: nowMs, content_hash: 'hash' }, claimId, nowMs);
+  claimedRecord({ event: alarmHeader(), notification_id, accepted_at_ms: nowMs, content_hash: 'hash' }, claimId, nowMs);
 
 /** The recipient of emails, which appears in no log and no record. */
 const RECIPIENT = 'secret@example.com';
@@ -242,12 +241,12 @@ describe('the technical contacts', () => {
     const queue = {
       ...queues,
       sendDelayed: async (_url: string, { body }: { body: string }) => {
-        eventIds.push(delivery.parse(JSON.parse(body)).event.event_id);
+        eventIds.push(readDelivery(body).event.event_id);
       },
     };
     const messages = await Promise.all(
       [1, 2, 3].map(async (daysAgo) => {
-        const event = alarmEvent({ event_id: `acme:${daysAgo}` });
+        const event = alarmHeader({ event_id: `acme:${daysAgo}` });
         const nowMs = NOW_MS - daysAgo * dayMs;
         const delivered = { event, notification_id: id, accepted_at_ms: nowMs, content_hash: 'hash' };
         await deliveries.complete(withStatus(claimedRecord(delivered, 'owner', nowMs), 'delivered', nowMs));

@@ -21,7 +21,7 @@ import type { DeliveryReports } from '../../shared/pipeline/notices/delivery-rep
 import { settleNotices } from '../../shared/pipeline/notices/settle-notices.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createFailureReport, failureOf } from '../../shared/pipeline/sender/failure-report.ts';
-import { alarmEvent } from '../support/events.ts';
+import { alarmEvent, alarmHeader, alertContent } from '../support/events.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 1);
@@ -103,7 +103,7 @@ const setUp = (
 
 const body: Delivery = {
   notification_id: 'ntA',
-  event: alarmEvent(),
+  ...alertContent(alarmEvent()),
   accepted_at_ms: NOW_MS,
   content_hash: 'hash',
   siblings: ['ntB'],
@@ -147,7 +147,7 @@ describe('a delivery that fails', () => {
 
   it('is reported with the state of the record, which a summary gets from its alarms', async () => {
     const notice: Delivery['notice'] = { kind: 'summary', subject: '', paragraphs: [], facts: [] };
-    const event = alarmEvent({ details: { state: 'WARNING' } });
+    const event = alarmHeader({ details: { state: 'WARNING' } });
     const { job, reports, reportFailures } = setUp({ kind: 'claimed', record: initial }, { notice, event });
     const escalate = vi.spyOn(reports, 'escalateUnreached');
     for (const [written, state] of [
@@ -156,7 +156,7 @@ describe('a delivery that fails', () => {
     ] as const) {
       await write({ job }, written);
       await reportFailures([{ job, settled: { outcome: 'dead_lettered' } }]);
-      expect(escalate.mock.lastCall?.[0].details.state).toBe(state);
+      expect(escalate.mock.lastCall?.[0].state).toBe(state);
     }
   });
 

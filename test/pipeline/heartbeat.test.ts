@@ -6,6 +6,7 @@ import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
 import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
+import { alertContent } from '../support/events.ts';
 import { senderDependencies } from '../support/sender-dependencies.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
@@ -36,7 +37,7 @@ const setUp = (transport: SenderDependencies['transport'], ageMs = 0) => {
   const target = unstoredTarget(event.tenant_id);
   const body = {
     notification_id: target?.id ?? '',
-    event,
+    ...alertContent(event),
     accepted_at_ms: NOW_MS - ageMs,
     content_hash: 'hash',
   };

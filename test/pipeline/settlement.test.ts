@@ -17,7 +17,7 @@ import { createJob, type SettledMessage } from '../../shared/pipeline/sender/del
 import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
 import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
-import { alarmEvent } from '../support/events.ts';
+import { alarmEvent, alarmHeader, alertContent } from '../support/events.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
 import { senderDependencies } from '../support/sender-dependencies.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
@@ -69,14 +69,14 @@ const setUp = (
     },
   };
   const id = changes.notification_id ?? newNotificationId();
-  const event = alarmEvent();
+  const { event, payload } = alertContent(alarmEvent());
   const dependencies = senderDependencies(client, { type, transport, queues, clock, ...others });
   const { deliveries } = dependencies;
   const { attempt: makeAttempt, settle } = createDeliverySteps(dependencies);
   const { attributes } = sqsMessage();
   const job = createJob(dependencies, {
     message: sqsMessage({ attributes: { ...attributes, SentTimestamp: String(NOW_MS) } }),
-    body: { notification_id: id, event, accepted_at_ms: NOW_MS, content_hash: 'hash', ...changes },
+    body: { notification_id: id, event, payload, accepted_at_ms: NOW_MS, content_hash: 'hash', ...changes },
     batch: { unsettled: 1 },
     timeLeft: () => 20_000,
   });
@@ -163,7 +163,7 @@ describe('in shadow mode', () => {
     const changes = {
       notice: { ...notice, kind: 'shadow' as const },
       notification_id: OPERATORS_NOTIFICATION_ID,
-      event: alarmEvent({ event_id: 'reminder' }),
+      event: alarmHeader({ event_id: 'reminder' }),
     };
     const sent: AttemptOutcome = { result: 'delivered', explanation: '' };
     const off = { ...accounts, hasShadowMode: async () => false };
@@ -217,7 +217,7 @@ describe('a summary', () => {
       'email',
       { result: 'delivered', explanation: '' },
       {
-        changes: { notice: summaryNotice, event: alarmEvent({ details: { state: 'WARNING' } }), ...changes },
+        changes: { notice: summaryNotice, event: alarmHeader({ details: { state: 'WARNING' } }), ...changes },
         summarizedAlerts,
       },
     );
@@ -259,7 +259,7 @@ describe('a summary', () => {
   });
 
   it('of one alarm says so', () => {
-    const body = { notification_id: 'n', event: alarmEvent(), accepted_at_ms: NOW_MS, content_hash: 'h' };
+    const body = { notification_id: 'n', event: alarmHeader(), accepted_at_ms: NOW_MS, content_hash: 'h' };
     const record = { ...claimedRecord(body, 'c', NOW_MS), alarm_count: 1 };
     expect(summaryProblem(record)).toBe('a summary of 1 alarm could not be delivered');
   });

@@ -4,14 +4,12 @@ import { logger } from '../../shared/adapters/logger.ts';
 import { MAX_DELAY_SECONDS, type Queues } from '../../shared/adapters/queues.ts';
 import type { SummarySettings } from '../../shared/contracts/account.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
-import { sharedBody } from '../../shared/domain/delivery-message.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { summarizedAlarm } from '../../shared/domain/summary.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
-import { parseDelivery } from '../../shared/pipeline/sender/read-message.ts';
 import { useDatabase } from '../support/dynamodb.ts';
-import { alarmEvent } from '../support/events.ts';
+import { alarmEvent, deliveryMessage, headerOf, readDelivery } from '../support/events.ts';
 import { senderDependencies } from '../support/sender-dependencies.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
@@ -143,7 +141,7 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
             ApproximateFirstReceiveTimestamp: String(received.firstReceivedAtMs),
           },
         }),
-        body: parseDelivery(body) ?? expect.fail(),
+        body: readDelivery(body),
         batch: { unsettled: 1 },
         timeLeft: () => (isDead ? 0 : FUNCTION_TIMEOUT_MS - (nowMs - startedAtMs)),
       });
@@ -195,11 +193,10 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
         details: { state: 'CRITICAL', timestamp: nowMs },
         alarm: { id: label, label },
       });
-      const name = summarizedAlarm(event, 0).name;
+      const name = summarizedAlarm(headerOf(event), 0).name;
       arrivals.set(name, 0);
-      const { contentHash } = sharedBody(event, { accepted_at_ms: nowMs });
-      const body = { notification_id: notificationId, event, accepted_at_ms: nowMs, content_hash: contentHash };
-      for (let copy = 0; copy < copies; copy++) enqueue(JSON.stringify(body));
+      const body = deliveryMessage(notificationId, event, nowMs);
+      for (let copy = 0; copy < copies; copy++) enqueue(body);
     },
     /** Returns how many alerts were sent one by one. */
     sendCount: (): number => alertSends,

@@ -1,8 +1,8 @@
-import { alarmEvent, EVENT_TIME_MS } from './events.ts';
+import { alarmEvent, alertContent, EVENT_TIME_MS } from './events.ts';
 
 /** An alert as transports receive it. */
 export const alert = {
-  event: alarmEvent(),
+  ...alertContent(alarmEvent()),
   eventTimeMs: EVENT_TIME_MS,
   deliveryId: 'd1',
   reachedRecipientHashes: [],

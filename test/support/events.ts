@@ -1,6 +1,10 @@
-import { type AlarmEvent, type AlarmState, isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
+import { type AlarmEvent, type AlarmState, isAlarmEvent, webhookPayload } from '../../shared/contracts/alarm-event.ts';
+import type { EventHeader } from '../../shared/contracts/event-header.ts';
+import { parseJson } from '../../shared/contracts/json.ts';
+import type { Delivery } from '../../shared/contracts/messages.ts';
 import { planLists } from '../../shared/contracts/notification-plan.ts';
-import { deliveryBody, sharedBody } from '../../shared/domain/delivery-message.ts';
+import { deliveryBody, parseDelivery, sharedBody } from '../../shared/domain/delivery-message.ts';
+import { eventHeader } from '../../shared/domain/event-header.ts';
 
 /** The time of `alarmEvent()`, in ms. */
 export const EVENT_TIME_MS = 1_700_000_000_000;
@@ -24,6 +28,24 @@ export const alarmEvent = (changes: Partial<AlarmEvent> = {}): AlarmEvent => ({
   previous_state: 'OK',
   ...changes,
 });
+
+/** Returns the header of an alarm event that SQS accepted at `EVENT_TIME_MS`. */
+export const headerOf = (event: AlarmEvent): EventHeader => eventHeader(event, EVENT_TIME_MS);
+
+/** Returns what senders know of `alarmEvent()`, except for the changes. */
+export const alarmHeader = (changes: Partial<AlarmEvent> = {}): EventHeader => headerOf(alarmEvent(changes));
+
+/** Returns an alarm event as an `Alert` contains it. */
+export const alertContent = (event: AlarmEvent): { event: EventHeader; payload: string } => ({
+  event: headerOf(event),
+  payload: JSON.stringify(webhookPayload(event)),
+});
+
+/** JSON with numbers that JavaScript writes differently. */
+export const EXACT_NUMBERS = '{"version":1.0,"id":12345678901234567890}';
+
+/** An alarm event with these numbers, as an `Alert` contains it. */
+export const exactContent = alertContent(alarmEvent({ check: parseJson(EXACT_NUMBERS) }));
 
 /** A trace as the fields of an event. */
 export const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -62,4 +84,11 @@ export const newAlarmEvent = (
 export const deliveryMessage = (notificationId: string, event: unknown, acceptedAtMs = Date.now()): string => {
   if (!isAlarmEvent(event)) throw new Error('Not an alarm event.');
   return deliveryBody(notificationId, sharedBody(event, { accepted_at_ms: acceptedAtMs }));
+};
+
+/** Returns the delivery of a message body. @throws Error if it is invalid */
+export const readDelivery = (body: string): Delivery => {
+  const delivery = parseDelivery(body);
+  if (!delivery) throw new Error('Not a delivery message.');
+  return delivery;
 };

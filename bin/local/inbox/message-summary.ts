@@ -1,8 +1,10 @@
 import { unescape as unescapeXml } from 'html-escaper';
 import { z } from 'zod';
 import { alarmEvent } from '../../../shared/contracts/alarm-event.ts';
+import type { EventHeader } from '../../../shared/contracts/event-header.ts';
 import { jsonOrUndefined } from '../../../shared/contracts/json.ts';
-import { headline, oneLine, statusText, truncate } from '../../../shared/domain/alert-text.ts';
+import { headline, oneLine, truncate } from '../../../shared/domain/alert-text.ts';
+import { eventHeader } from '../../../shared/domain/event-header.ts';
 import type { InboxMessage, MessageSummary, SentMessage } from './message.ts';
 import { recipients } from './message-filter.ts';
 
@@ -62,9 +64,14 @@ const requestDescription = ({ path, body }: { path: string; body: string }): Des
   preview: body,
 });
 
+const headerOf = (value: unknown): EventHeader | undefined => {
+  const { data: event } = alarmEvent.safeParse(value);
+  return event && eventHeader(event, Date.now());
+};
+
 const alertDescription = (body: string): Description | undefined => {
-  const { data: event } = alarmEvent.safeParse(jsonOrUndefined(body));
-  return event && { title: headline(event), preview: statusText(event) ?? event.event_id };
+  const header = headerOf(jsonOrUndefined(body));
+  return header && { title: headline(header), preview: header.status ?? header.event_id };
 };
 
 const pagerEvent = z.object({
@@ -91,7 +98,7 @@ const pagerEventV2 = z
 const pagerDescription = (body: string): Description | undefined => {
   const { data: event } = pagerEvent.or(pagerEventV2).safeParse(jsonOrUndefined(body));
   if (!event) return undefined;
-  const { data: alert } = alarmEvent.safeParse(event.details);
+  const alert = headerOf(event.details);
   const title = alert ? headline(alert) : (event.description ?? event.event_type);
   return { title, preview: `${event.event_type} ${event.incident_key}` };
 };

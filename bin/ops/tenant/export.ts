@@ -147,7 +147,7 @@ const converters = (
     *audits({ item }) {
       yield { kind: 'audit', record: auditRecord(parseStoredAudit(item)) };
     },
-    /** Reads all messages of a notification at its first item: one message may be stored in several items. */
+    /** Reads all messages of a notification at its first item. */
     async *failed_alerts(owned) {
       const notificationId = notificationOf(owned);
       if (notificationId === failedNotification) return;
@@ -155,10 +155,13 @@ const converters = (
       const range = { sinceMs: 0, after: null, untilMs: MAX_TIME_MS };
       for await (const messages of failedMessages.list({ tenant, notificationId }, range)) {
         for (const message of messages) {
-          const body = message.isComplete ? parsedOrText(message.body()) : null;
           yield {
             kind: 'failed_alert',
-            record: { notification_id: notificationId, failed_at: message.failedAtMs, message: body },
+            record: {
+              notification_id: notificationId,
+              failed_at: message.failedAtMs,
+              message: parsedOrText(message.body()),
+            },
           };
         }
       }

@@ -8,14 +8,18 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { DeliveryStatus, FailureReason } from '../../contracts/outcomes.ts';
-import { type DeliveryKey, deliveryPartition, type NotificationOfTenant } from '../../domain/delivery-key.ts';
+import {
+  type DeliveryKey,
+  deliveryPartition,
+  type NotificationOfTenant,
+  shortenedId,
+} from '../../domain/delivery-key.ts';
 import {
   type Claim,
   type DeliveryRecord,
   evaluateClaim,
   mustBecomeBounced,
   RETRY_REQUEST_INTERVAL_MS,
-  shortenedId,
   withBounce,
 } from '../../domain/delivery-record.ts';
 import { createGatherer } from '../../domain/gather.ts';

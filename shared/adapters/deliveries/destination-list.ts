@@ -9,26 +9,20 @@ import {
   parseDeliveryPartition,
 } from '../../domain/delivery-key.ts';
 import { RETENTION_SECONDS } from '../../domain/delivery-record.ts';
-import { inBatches } from '../../domain/in-batches.ts';
 import { isNotificationId } from '../../domain/notification-id.ts';
 
 /*
  * The destinations of an event with too many to list in each delivery, so that a sender whose delivery fails can find
  * the other ones (table Deliveries, docs/decisions/notices.md#nobody-reached):
  *
- *   pk `destinations#<hash of the event ID>#<tenant>`  sk <number of the chunk>
+ *   pk `destinations#<hash of the event ID>#<tenant>`  sk `0`
  *
- * An event of 900 KiB lists at most 29,700 notification IDs: three chunks.
+ * An event has at most 1,024 of them: 30 KB of an item's 400 KB.
  */
 
-/** The maximum number of IDs in a chunk: 290 KB of an item's 400 KB. */
-export const MAX_CHUNK_IDS = 10_000;
+const SORT_KEY = '0';
 
-const storedChunk = z.object({
-  notification_ids: z.array(z.string()),
-  /** The number of chunks. */
-  chunks: z.number(),
-});
+const storedList = z.object({ notification_ids: z.array(z.string()) });
 
 /** The list of an event's destinations is not stored: dispatch could not write it, or it has expired. */
 export class MissingDestinationsError extends Error {
@@ -47,43 +41,32 @@ export const createDestinationListWriter =
   (client: DynamoDBDocumentClient, table: string) =>
   /** @throws the SDK's error */
   async (event: Pick<AlarmEvent, 'tenant_id' | 'event_id'>, ids: readonly string[], nowMs: number): Promise<void> => {
-    const chunks = inBatches(ids.filter(isNotificationId), MAX_CHUNK_IDS);
-    // A reader starts with the first chunk, so that one is written last.
-    for (const [index, notification_ids] of [...chunks.entries()].reverse()) {
-      const Item = {
-        pk: destinationsPartition(event.tenant_id, eventHash(event)),
-        sk: String(index),
-        notification_ids,
-        chunks: chunks.length,
-        ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
-      };
-      await client.send(new PutCommand({ TableName: table, Item }));
-    }
+    const Item = {
+      pk: destinationsPartition(event.tenant_id, eventHash(event)),
+      sk: SORT_KEY,
+      notification_ids: ids.filter(isNotificationId),
+      ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
+    };
+    await client.send(new PutCommand({ TableName: table, Item }));
   };
 
 /** Stores the destinations of an event. */
 export type WriteDestinationList = ReturnType<typeof createDestinationListWriter>;
 
 /** Creates the function that reads the destinations of an event, strongly consistent. */
-export const createDestinationListReader = (client: DynamoDBDocumentClient, table: string) => {
-  const readChunk = async (pk: string, index: number): Promise<z.infer<typeof storedChunk>> => {
-    const Key = { pk, sk: String(index) };
-    const { Item } = await client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true }));
-    if (!Item) throw new MissingDestinationsError();
-    return storedChunk.parse(Item);
-  };
-
+export const createDestinationListReader =
+  (client: DynamoDBDocumentClient, table: string) =>
   /**
    * @param delivery the key of any delivery of the event
    * @throws MissingDestinationsError if the list is not stored, or the SDK's error
    */
-  return async (delivery: DeliveryKey): Promise<string[]> => {
+  async (delivery: DeliveryKey): Promise<string[]> => {
     const pk = destinationsPartition(parseDeliveryPartition(delivery.pk).tenant, hashPart(delivery));
-    const first = await readChunk(pk, 0);
-    const others = Array.from({ length: first.chunks - 1 }, (_, index) => readChunk(pk, index + 1));
-    return [first, ...(await Promise.all(others))].flatMap(({ notification_ids }) => notification_ids);
+    const Key = { pk, sk: SORT_KEY };
+    const { Item } = await client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true }));
+    if (!Item) throw new MissingDestinationsError();
+    return storedList.parse(Item).notification_ids;
   };
-};
 
 /** Reads the destinations of an event. */
 export type ReadDestinationList = ReturnType<typeof createDestinationListReader>;

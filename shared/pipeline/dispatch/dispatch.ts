@@ -12,21 +12,19 @@ import { EVENTS_RECEIVED, PRODUCER_ERRORS, PRODUCER_FAULTS, PRODUCER_WARNINGS } 
 import { findingFields } from '../../domain/event-findings.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
 import {
-  continuationBody,
   type InvalidEvent,
   idsOfEvent,
   isInvalidEvent,
+  MAX_NOTIFICATIONS,
   type PlannedEvent,
   planEvent,
 } from '../../domain/planned-event.ts';
-import { internalErrorDelayMs } from '../../domain/retry-schedule.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
-import { parseLarge, returnDeferred, splitBySize } from '../large-messages.ts';
 import type { Escalation } from '../notices/escalation.ts';
 import { settleNotices } from '../notices/settle-notices.ts';
 import { unknownPlanNotice } from '../notices/unreached-notice.ts';
 import { returnWithBackoff } from '../return-with-backoff.ts';
-import { createFanOut, isPartlySent, isPlanUnknown, type Progress } from './fan-out.ts';
+import { createFanOut, type FannedOut, isPlanUnknown } from './fan-out.ts';
 
 /** The environment variables of dispatch, parsed. */
 export type DispatchEnvironment = Pick<
@@ -35,31 +33,36 @@ export type DispatchEnvironment = Pick<
 > &
   Partial<Pick<ParsedEnvironment<'dispatch-alarm-events'>, 'HEARTBEAT_ROLE_ID' | 'COUNT_EVENTS'>>;
 
-/**
- * How long one invocation sends deliveries: half of the function's timeout. The rest is sent as a continuation message.
- */
-const PASS_MS = 15_000;
+/** How long an invocation has for its events: less than the timeout of the function, 30 s. */
+const PASS_MS = 25_000;
 
-/** How long it sends deliveries of small messages if the batch also has large ones, whose parsing takes time. */
-const PASS_BEFORE_LARGE_MS = 5_000;
+/** A conservative estimate of what dispatch sends per second: the largest event (64 MiB) takes 8 s. */
+const BYTES_PER_MS = (8 * 1_024 * 1_024) / 1_000;
+/** Reserved for the reads of an event, and for a second try of its deliveries. */
+const RESERVED_MS = 3_000;
 
-/** How long one invocation parses large messages. The rest of the pass sends their deliveries. */
-const PARSE_LARGE_MS = 10_000;
+/** How long an event stays invisible for which an invocation had no time. */
+const UNSTARTED_MS = 2_000;
+
+/** A longer message is neither parsed before the events that are smaller are sent, nor sent with another event. */
+const MAX_SHARED_LENGTH = 64 * 1_024;
+/** Events are sent together until they have this many notifications, or their deliveries this size, in bytes. */
+const MAX_GROUP_NOTIFICATIONS = MAX_NOTIFICATIONS;
+const MAX_GROUP_BYTES = 4 * 1_024 * 1_024;
 
 type EventMessage = PlannedEvent & { message: SQSRecord };
 type InvalidMessage = { message: SQSRecord; invalid: InvalidEvent; sentAtMs: number };
 
-/** The progress of the valid events of a part of a batch, and the results of all its messages. */
-type Pass = { progress: Progress<EventMessage>[]; results: MessageResult[] };
-
 /** The result of a message. If `isReturned`, it stays on the queue, with its visibility timeout already set. */
 type MessageResult = {
   message: SQSRecord;
-  /** Undefined for an invalid message. */
+  /** Undefined for an invalid message, and for one that was not started. */
   planned?: PlannedEvent;
   isReturned: boolean;
   isInternalError: boolean;
   sentAtMs: number;
+  /** True if there was no time left for the event. */
+  isUnstarted?: true;
   /** Who caused the dead letter, if the message was dead-lettered. */
   deadLetterCause?: InvalidEvent['cause'];
 };
@@ -93,15 +96,21 @@ const parseMessage = (
 };
 
 const isHeartbeatOf = ({ planned }: Pick<MessageResult, 'planned'>): boolean =>
-  planned !== undefined && isHeartbeat(planned.event);
+  planned !== undefined && isHeartbeat(planned.shared.header);
 
 const isFirstReceive = ({ attributes }: SQSRecord): boolean => attributes.ApproximateReceiveCount === '1';
 
-/** Returns whether dispatch receives an alarm event for the first time. */
-const isNewEvent = ({ planned, message }: MessageResult): boolean =>
-  planned !== undefined && !planned.isContinuation && isFirstReceive(message);
+/** Returns whether dispatch receives an alarm event for the first time. One that was not started may be invalid. */
+const isNewEvent = ({ planned, isUnstarted, message }: MessageResult): boolean =>
+  (planned !== undefined || isUnstarted === true) && isFirstReceive(message);
 
 const isInvalid = (parsed: EventMessage | InvalidMessage): parsed is InvalidMessage => 'invalid' in parsed;
+
+/** The size of all deliveries of an event, about. */
+const totalBytes = ({ ids, shared }: PlannedEvent): number => ids.length * shared.bytes;
+
+/** Sorts messages, the smallest first, so that a large event delays no other. */
+const bySize = (first: SQSRecord, second: SQSRecord): number => first.body.length - second.body.length;
 
 /**
  * Creates the Lambda handler that sends a delivery to the queue of its type for each notification of an alarm event.
@@ -113,8 +122,9 @@ export const createDispatch = (
   escalation: Escalation,
   environment: DispatchEnvironment,
   clock: Clock = Date.now,
+  sleep?: (delayMs: number) => Promise<unknown>,
 ) => {
-  const fanOut = createFanOut(notifications, queues, writeDestinationList, environment.SENDER_QUEUES, clock);
+  const fanOut = createFanOut(notifications, queues, writeDestinationList, environment.SENDER_QUEUES, clock, sleep);
 
   const returnToEventQueue = (message: SQSRecord): Promise<void> =>
     returnWithBackoff(queues, environment.ALARM_EVENTS_QUEUE, message);
@@ -144,52 +154,36 @@ export const createDispatch = (
   };
 
   /**
-   * Sends the rest of a plan as a separate message, because returning the original would repeat the deliveries already
-   * sent.
-   *
-   * @returns false if it was not sent
+   * Acknowledges the message of an event, or returns it to its queue if a delivery could not be sent. Then all of its
+   * deliveries are sent again: the claims of the first ones make them duplicates.
    */
-  const sendContinuation = async (progress: Progress<EventMessage>): Promise<boolean> => {
-    const { planned, failed, untried, known } = progress;
-    const body = continuationBody(planned, [...failed, ...untried], known, isPartlySent(progress));
-    const waitMs = failed.length > 0 ? internalErrorDelayMs(1, 1) : 0;
-    try {
-      await queues.sendDelayed(
-        environment.ALARM_EVENTS_QUEUE,
-        { body, messageGroupId: planned.event.tenant_id },
-        waitMs,
-      );
-      return true;
-    } catch (error) {
-      logger.error('continuation not sent', {
-        message_id: planned.message.messageId,
-        ...idsOfEvent(planned),
-        ...errorTrace(error),
-      });
-      return false;
-    }
+  const finishEvent = async ({
+    planned,
+    failed,
+    hasInternalError,
+  }: FannedOut<EventMessage>): Promise<MessageResult> => {
+    const { message, acceptedAtMs: sentAtMs } = planned;
+    const isReturned = failed > 0 && !isHeartbeat(planned.shared.header);
+    if (isReturned) await returnToEventQueue(message);
+    return { message, planned, isReturned, isInternalError: hasInternalError, sentAtMs };
   };
 
-  /** Acknowledges the message of an event, continues its plan in a new message, or returns the message to its queue. */
-  const finishPass = async (progress: Progress<EventMessage>): Promise<MessageResult> => {
-    const { planned, failed, untried, sent, unknown, hasInternalError } = progress;
-    const { message, acceptedAtMs } = planned;
-    const result = { message, planned, isReturned: false, isInternalError: hasInternalError, sentAtMs: acceptedAtMs };
-    if (failed.length + untried.length === 0 || isHeartbeat(planned.event)) return result;
-    if (sent + unknown === 0) {
-      await returnToEventQueue(message);
-      return { ...result, isReturned: true };
-    }
-    if (await sendContinuation(progress)) return result;
-    await returnToEventQueue(message);
-    return { ...result, isReturned: true, isInternalError: true };
+  /** Returns an event to its queue that an invocation has no time for. SQS counts the receive. Never rejects. */
+  const returnUnstarted = async (message: SQSRecord): Promise<MessageResult> => {
+    const ids = { message_id: message.messageId, tenant_id: message.attributes.MessageGroupId };
+    logger.warn('event not started', ids);
+    await queues
+      .changeVisibility(environment.ALARM_EVENTS_QUEUE, message, UNSTARTED_MS)
+      .catch((error: unknown) => logger.error('visibility change failed', { ...ids, ...errorTrace(error) }));
+    const sentAtMs = Number(message.attributes.SentTimestamp);
+    return { message, isReturned: true, isInternalError: false, isUnstarted: true, sentAtMs };
   };
 
   /** Escalates an event whose notification plan lists only notifications that do not exist. Never rejects. */
-  const escalateUnknownPlan = async ({ planned }: Progress<EventMessage>, timeLeft: () => number): Promise<void> => {
-    const { event, origin, ids, acceptedAtMs } = planned;
-    if (!escalation.isDue(event, acceptedAtMs)) return;
-    const alert = { event, acceptedAtMs, atMs: acceptedAtMs };
+  const escalateUnknownPlan = async (planned: EventMessage, timeLeft: () => number): Promise<void> => {
+    const { shared, origin, ids, acceptedAtMs } = planned;
+    if (!escalation.isDue(shared.header, acceptedAtMs)) return;
+    const alert = { event: shared.header, acceptedAtMs, atMs: acceptedAtMs };
     await settleNotices(
       [escalation.escalate(alert, origin, ids, () => unknownPlanNotice(alert, ids))],
       idsOfEvent(planned),
@@ -199,8 +193,8 @@ export const createDispatch = (
 
   /**
    * Logs and counts events that break a rule although they are delivered, and events without destinations, and logs
-   * events that have a trace. Each event counts when its message is acknowledged: a continuation has no findings, and SQS
-   * rarely delivers a message twice.
+   * events that have a trace. Each event counts when its message is acknowledged, and SQS rarely delivers a message
+   * twice.
    *
    * @returns the metrics
    */
@@ -209,7 +203,7 @@ export const createDispatch = (
       planned && !isReturned ? [{ message, ...planned }] : [],
     );
     const idsOf = (each: (typeof accepted)[number]) => ({ message_id: each.message.messageId, ...idsOfEvent(each) });
-    const traced = accepted.filter(({ origin, isContinuation }) => origin.trace && !isContinuation);
+    const traced = accepted.filter(({ origin }) => origin.trace);
     for (const each of traced) logger.info('event dispatched', idsOf(each));
     const withWarnings = accepted.filter(({ warnings }) => warnings.length > 0);
     for (const each of withWarnings) {
@@ -225,23 +219,16 @@ export const createDispatch = (
     };
   };
 
-  const emitPassMetrics = (
-    progress: readonly Progress[],
-    results: readonly MessageResult[],
-    deferred: readonly SQSRecord[],
-  ): void => {
+  const emitPassMetrics = (fannedOut: readonly FannedOut[], results: readonly MessageResult[]): void => {
     const unprocessed = results.filter(({ isInternalError }) => isInternalError);
-    const throttled = progress.filter(({ failed, hasInternalError }) => failed.length > 0 && !hasInternalError);
+    const throttled = fannedOut.filter(({ failed, hasInternalError }) => failed > 0 && !hasInternalError);
     const deadLettered = (wanted: InvalidEvent['cause']) =>
       results.filter(({ deadLetterCause }) => deadLetterCause === wanted).length;
-    const nowMs = clock();
-    // A message that is deferred is not parsed yet, and never first received again.
-    const receivedCount = results.filter(isNewEvent).length + deferred.filter(isFirstReceive).length;
     // Only dispatch emits these, so they need no dimension.
     count({
-      deliveries_planned: progress.reduce((total, { sent }) => total + sent, 0),
-      unknown_notifications: progress.reduce((total, { unknown }) => total + unknown, 0),
-      [EVENTS_RECEIVED]: environment.COUNT_EVENTS ? receivedCount : 0,
+      deliveries_planned: fannedOut.reduce((total, { sent }) => total + sent, 0),
+      unknown_notifications: fannedOut.reduce((total, { unknown }) => total + unknown, 0),
+      [EVENTS_RECEIVED]: environment.COUNT_EVENTS ? results.filter(isNewEvent).length : 0,
       ...reportFindings(results),
     });
     emitMetrics(
@@ -249,47 +236,64 @@ export const createDispatch = (
         [PRODUCER_ERRORS]: deadLettered('producer'),
         dead_lettered_service: deadLettered('service'),
         throttled_keys: throttled.length,
-        deferred: deferred.length,
+        events_not_started: results.filter(({ isUnstarted }) => isUnstarted).length,
         internal_errors: unprocessed.length,
         oldest_unprocessed_seconds: oldestAgeSeconds(
           unprocessed.map(({ sentAtMs }) => sentAtMs),
-          nowMs,
+          clock(),
         ),
       },
       { function: 'dispatch-alarm-events' },
     );
   };
 
-  const runPass = async (parsed: readonly (EventMessage | InvalidMessage)[], endsAtMs: number): Promise<Pass> => {
-    const [deadLettered, progress] = await Promise.all([
-      Promise.all(parsed.filter(isInvalid).map(deadLetterInvalid)),
-      fanOut(
-        parsed.filter((message): message is EventMessage => !isInvalid(message)),
-        endsAtMs,
-      ),
-    ]);
-    return { progress, results: [...deadLettered, ...(await Promise.all(progress.map(finishPass)))] };
+  /**
+   * Plans and sends the events of a batch, smallest first, one at a time: an event is only started if there is time to
+   * finish it. Small events share reads and batches.
+   */
+  const runPass = async (messages: readonly SQSRecord[]) => {
+    const startedAtMs = clock();
+    const endsAtMs = startedAtMs + PASS_MS;
+    const hasTimeFor = (bytes: number): boolean => clock() + RESERVED_MS + bytes / BYTES_PER_MS <= endsAtMs;
+    const results: Promise<MessageResult>[] = [];
+    const fannedOut: FannedOut<EventMessage>[] = [];
+    let group: EventMessage[] = [];
+    const groupTotal = (sizeOf: (event: EventMessage) => number) => group.reduce((sum, each) => sum + sizeOf(each), 0);
+
+    const sendGroup = async (): Promise<void> => {
+      const sent = await fanOut(group, endsAtMs);
+      group = [];
+      fannedOut.push(...sent);
+      results.push(...sent.map(finishEvent));
+    };
+
+    for (const message of messages.toSorted(bySize)) {
+      if (message.body.length > MAX_SHARED_LENGTH) await sendGroup();
+      const parsed = hasTimeFor(0) ? parseMessage(message, startedAtMs, environment.HEARTBEAT_ROLE_ID) : undefined;
+      if (parsed && isInvalid(parsed)) {
+        results.push(deadLetterInvalid(parsed));
+      } else if (parsed && hasTimeFor(totalBytes(parsed) + groupTotal(totalBytes))) {
+        group.push(parsed);
+        const isFull =
+          groupTotal(totalBytes) >= MAX_GROUP_BYTES || groupTotal(({ ids }) => ids.length) >= MAX_GROUP_NOTIFICATIONS;
+        if (isFull) await sendGroup();
+      } else {
+        results.push(returnUnstarted(message));
+      }
+    }
+    await sendGroup();
+    return { fannedOut, results: await Promise.all(results) };
   };
 
   return async ({ Records: messages }: SQSEvent, context?: Context): Promise<SQSBatchResponse> => {
     logger.appendKeys({ request_id: context?.awsRequestId });
-    const startedAtMs = clock();
-    const parse = (message: SQSRecord) => parseMessage(message, startedAtMs, environment.HEARTBEAT_ROLE_ID);
-    const { small, large } = splitBySize(messages);
-    const first = await runPass(small.map(parse), startedAtMs + (large.length > 0 ? PASS_BEFORE_LARGE_MS : PASS_MS));
-    const { parsed, deferred } = await parseLarge(large, parse, () => clock() < startedAtMs + PARSE_LARGE_MS);
-    const [second] = await Promise.all([
-      runPass(parsed, startedAtMs + PASS_MS),
-      Promise.all(deferred.map((message) => returnDeferred(queues, environment.ALARM_EVENTS_QUEUE, message))),
-    ]);
-    const progress = [...first.progress, ...second.progress].filter((each) => !isHeartbeatOf(each));
-    const results = [...first.results, ...second.results].filter((each) => !isHeartbeatOf(each));
-    emitPassMetrics(progress, results, deferred);
+    const pass = await runPass(messages);
+    const fannedOut = pass.fannedOut.filter((each) => !isHeartbeatOf(each));
+    const results = pass.results.filter((each) => !isHeartbeatOf(each));
+    emitPassMetrics(fannedOut, results);
     const timeLeft = () => context?.getRemainingTimeInMillis() ?? PASS_MS;
-    await Promise.all(progress.filter(isPlanUnknown).map((event) => escalateUnknownPlan(event, timeLeft)));
-    const returned = results.flatMap(({ message, isReturned }) => (isReturned ? [message] : []));
-    return {
-      batchItemFailures: [...returned, ...deferred].map(({ messageId }) => ({ itemIdentifier: messageId })),
-    };
+    await Promise.all(fannedOut.filter(isPlanUnknown).map(({ planned }) => escalateUnknownPlan(planned, timeLeft)));
+    const returned = results.filter(({ isReturned }) => isReturned);
+    return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
   };
 };

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { WriteDestinationList } from '../../adapters/deliveries/destination-list.ts';
 import { createThrottlingWatch } from '../../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
@@ -14,37 +15,23 @@ import type { DeliveryTarget } from '../../domain/notification.ts';
 import { idsOfEvent, type PlannedEvent } from '../../domain/planned-event.ts';
 import { withTimeout } from '../notices/settle-notices.ts';
 
-/** The progress of one event in this pass. */
-export type Progress<Event extends PlannedEvent = PlannedEvent> = {
+/** What became of the notifications of an event. */
+export type FannedOut<Event extends PlannedEvent = PlannedEvent> = {
   planned: Event;
-  /** IDs of the notifications that this pass has not tried yet. */
-  untried: readonly string[];
-  /** IDs of the notifications that could not be read or whose delivery could not be queued. */
-  failed: string[];
-  /** True if anything failed for a reason other than a throttled partition key of the tenant. */
-  hasInternalError: boolean;
-  /** IDs of the existing notifications; undefined if there are too many to list in each delivery. */
-  known: readonly string[] | undefined;
   /** Number of deliveries sent. */
   sent: number;
   /** Number of notifications that do not exist. */
   unknown: number;
+  /** Number of notifications that could not be read or whose delivery could not be queued. */
+  failed: number;
+  /** True if anything failed for a reason other than a throttled partition key of the tenant. */
+  hasInternalError: boolean;
 };
 
-/** Returns whether this or an earlier pass sent a delivery of the event. */
-export const isPartlySent = ({ planned, sent }: Progress): boolean => planned.isPartlySent || sent > 0;
+/** Returns whether none of the planned notifications exists, so that the event reaches nobody. */
+export const isPlanUnknown = ({ planned, unknown }: FannedOut): boolean =>
+  unknown > 0 && unknown === planned.ids.length;
 
-/**
- * Returns whether none of the planned notifications exists, so that the event reaches nobody. In a continuation, this
- * includes the notifications of earlier passes: they do not exist, or a delivery was sent.
- */
-export const isPlanUnknown = (progress: Progress): boolean =>
-  progress.unknown > 0 && progress.unknown === progress.planned.ids.length && !isPartlySent(progress);
-
-/** The maximum number of IDs in one slice of a plan: one BatchGetItem request. */
-const MAX_SLICE_IDS = 100;
-/** The maximum total size of the messages in one slice, so that sending it takes at most a second or two. */
-const MAX_SLICE_BYTES = 4 * 1024 * 1024;
 /**
  * Each delivery lists the event's other notifications if the event has at most this many in total. Otherwise they are
  * stored once.
@@ -52,14 +39,8 @@ const MAX_SLICE_BYTES = 4 * 1024 * 1024;
 const MAX_KNOWN = 26;
 /** The maximum time that storing the list of an event's notifications may delay its deliveries. */
 const MAX_LIST_MS = 2_000;
-
-const sliceSize = ({ shared }: PlannedEvent): number =>
-  Math.max(1, Math.min(MAX_SLICE_IDS, Math.floor(MAX_SLICE_BYTES / shared.bytes)));
-
-const fitsInOneSlice = ({ planned }: Progress): boolean => planned.ids.length <= sliceSize(planned);
-
-/** A part of a plan. Deliveries are sent for `ids`; `idsToRead` can include other notifications of the event. */
-type Slice = { progress: Progress; ids: readonly string[]; idsToRead: readonly string[] };
+/** How long to wait before a delivery that SQS refused is sent again, in ms. */
+const RESEND_DELAYS_MS = [200, 1_000] as const;
 
 type ReadResult = { id: string; target: DeliveryTarget | undefined } | { id: string; error: unknown };
 
@@ -72,6 +53,12 @@ const readTarget = async (targets: TargetReads, tenant: string, id: string): Pro
 };
 
 const isUnknown = (result: ReadResult): boolean => 'target' in result && result.target === undefined;
+
+/** Returns the IDs of the event's notifications, with those that could not be read, if they are few enough to list. */
+const knownIds = (results: readonly ReadResult[]): readonly string[] | undefined => {
+  const ids = results.filter((result) => !isUnknown(result)).map(({ id }) => id);
+  return ids.length <= MAX_KNOWN ? ids : undefined;
+};
 
 /** Sends messages of the next turn of the event loop together, so that events that are read together share batches. */
 const createOutbox = (queues: Pick<Queues, 'sendAll'>, urls: Record<NotificationTypeId, string>) => {
@@ -86,9 +73,8 @@ const createOutbox = (queues: Pick<Queues, 'sendAll'>, urls: Record<Notification
 };
 
 /**
- * Creates the function that queues a delivery for each notification of a plan. Plans that fit in one slice go first;
- * larger plans proceed slice by slice, in parallel, until `endsAtMs`. An event's deliveries are sent as soon as its own
- * notifications are read. IDs that were not reached stay in `untried` (docs/decisions/events.md#dispatch-in-passes).
+ * Creates the function that queues a delivery for each notification of an event. Events that are passed together share
+ * reads and batches. An event's deliveries are sent as soon as its own notifications are read. Never rejects.
  */
 export const createFanOut = (
   notifications: Pick<NotificationRepository, 'targets'>,
@@ -96,26 +82,31 @@ export const createFanOut = (
   writeDestinationList: WriteDestinationList,
   urls: Record<NotificationTypeId, string>,
   clock: Clock,
+  sleep: (delayMs: number) => Promise<unknown> = setTimeout,
 ) => {
   const sendInBatch = createOutbox(queues, urls);
   const isTenantThrottled = createThrottlingWatch(clock);
 
-  const sendDelivery = async ({ planned, known }: Progress, target: DeliveryTarget): Promise<boolean> => {
-    const siblings = known?.filter((id) => id !== target.id);
-    return sendInBatch(target.type, {
-      body: () => deliveryBody(target.id, planned.shared, siblings),
-      bytes: deliveryBytes(target.id, planned.shared, siblings),
-      messageGroupId: planned.event.tenant_id,
-    });
-  };
-
-  /** Notifications whose read failed count as known until a later pass finds that they do not exist. */
-  const knownIds = ({ planned, known }: Progress, results: readonly ReadResult[]): readonly string[] | undefined => {
-    const unknown = new Set(results.filter(isUnknown).map(({ id }) => id));
-    if (known) return known.filter((id) => !unknown.has(id));
-    if (planned.isPartlySent || planned.ids.length > results.length) return undefined;
-    const ids = results.filter((result) => !isUnknown(result)).map(({ id }) => id);
-    return ids.length <= MAX_KNOWN ? ids : undefined;
+  /** @returns false if SQS refused the delivery each time */
+  const sendDelivery = async (
+    { shared }: PlannedEvent,
+    { id, type }: DeliveryTarget,
+    known: readonly string[] | undefined,
+    endsAtMs: number,
+  ): Promise<boolean> => {
+    const siblings = known?.filter((each) => each !== id);
+    const message = {
+      body: () => deliveryBody(id, shared, siblings),
+      bytes: deliveryBytes(id, shared, siblings),
+      messageGroupId: shared.header.tenant_id,
+    };
+    if (await sendInBatch(type, message)) return true;
+    for (const delayMs of RESEND_DELAYS_MS) {
+      if (clock() + delayMs > endsAtMs) return false;
+      await sleep(delayMs);
+      if (await sendInBatch(type, message)) return true;
+    }
+    return false;
   };
 
   /**
@@ -125,7 +116,7 @@ export const createFanOut = (
    */
   const storeDestinations = async (planned: PlannedEvent): Promise<void> => {
     try {
-      await withTimeout(writeDestinationList(planned.event, planned.ids, clock()), MAX_LIST_MS);
+      await withTimeout(writeDestinationList(planned.shared.header, planned.ids, clock()), MAX_LIST_MS);
     } catch (error) {
       logger.error('destinations not stored', { ...idsOfEvent(planned), ...errorTrace(error) });
       count({ destinations_not_stored: 1 });
@@ -142,74 +133,48 @@ export const createFanOut = (
   /** @returns true for an internal error, false if DynamoDB throttles the tenant's partition key */
   const logReadError = (planned: PlannedEvent, id: string, error: unknown): boolean => {
     const ids = { ...idsOfEvent(planned), notification_id: id };
-    const isThrottled = isTenantThrottled(error, planned.event.tenant_id);
+    const isThrottled = isTenantThrottled(error, planned.shared.header.tenant_id);
     if (isThrottled) logger.warn('partition key throttled', ids);
     else logger.error('notification not read', { ...ids, ...errorTrace(error) });
     return !isThrottled;
   };
 
-  const sendSlice = async ({ progress, ids, idsToRead }: Slice, targets: TargetReads): Promise<void> => {
-    const { planned } = progress;
-    const allResults = await Promise.all(idsToRead.map((id) => readTarget(targets, planned.event.tenant_id, id)));
-    progress.known = knownIds(progress, allResults);
-    const results = allResults.filter(({ id }) => ids.includes(id));
-    const unknown = results.filter(isUnknown).length;
-    progress.unknown += unknown;
+  const fanOutEvent = async <Event extends PlannedEvent>(
+    planned: Event,
+    targets: TargetReads,
+    endsAtMs: number,
+  ): Promise<FannedOut<Event>> => {
+    const { tenant_id: tenant } = planned.shared.header;
+    const results = await Promise.all(planned.ids.map((id) => readTarget(targets, tenant, id)));
+    const unread = results.flatMap((result) => ('error' in result ? [result] : []));
+    const existing = results.flatMap((result) => ('target' in result && result.target ? [result.target] : []));
+    const unknown = results.length - unread.length - existing.length;
     logUnknown(planned, unknown);
-    const isFirstDelivery = !isPartlySent(progress) && results.some((result) => 'target' in result && result.target);
-    if (isFirstDelivery && !progress.known) await storeDestinations(planned);
-    await Promise.all(
-      results.map(async (result) => {
-        if ('error' in result) {
-          progress.failed.push(result.id);
-          if (logReadError(planned, result.id, result.error)) progress.hasInternalError = true;
-        } else if (result.target) {
-          if (await sendDelivery(progress, result.target)) {
-            progress.sent++;
-          } else {
-            progress.failed.push(result.id);
-            progress.hasInternalError = true;
-          }
-        }
-      }),
-    );
+    const internalErrors = unread.filter(({ id, error }) => logReadError(planned, id, error));
+    const known = knownIds(results);
+    if (existing.length > 0 && !known) await storeDestinations(planned);
+    const areSent = await Promise.all(existing.map((target) => sendDelivery(planned, target, known, endsAtMs)));
+    const sent = areSent.filter(Boolean).length;
+    return {
+      planned,
+      sent,
+      unknown,
+      failed: unread.length + existing.length - sent,
+      hasInternalError: internalErrors.length > 0 || sent < existing.length,
+    };
   };
 
-  const sendNextSlices = async (events: readonly Progress[]): Promise<void> => {
-    const slices = events.map((progress): Slice => {
-      const { planned, untried } = progress;
-      const ids = untried.slice(0, sliceSize(planned));
-      progress.untried = untried.slice(ids.length);
-      // The first delivery already lists the other notifications, so all of them must be read before it is sent.
-      const isFirst = untried.length === planned.ids.length && planned.ids.length <= MAX_SLICE_IDS;
-      return { progress, ids, idsToRead: isFirst ? planned.ids : ids };
-    });
+  /** @param endsAtMs until when deliveries that SQS refuses are sent again, ms since the epoch */
+  return async <Event extends PlannedEvent>(
+    events: readonly Event[],
+    endsAtMs: number,
+  ): Promise<FannedOut<Event>[]> => {
     // Dispatch needs only whether a notification exists, and its type. The sender reads the current version: it forwards
     // the delivery if the type has changed, and cancels it if the notification has been deleted.
     const targets = notifications.targets(
-      slices.flatMap(({ progress, idsToRead }) =>
-        idsToRead.map((id) => ({ tenant: progress.planned.event.tenant_id, id })),
-      ),
+      events.flatMap(({ ids, shared }) => ids.map((id) => ({ tenant: shared.header.tenant_id, id }))),
       { isConsistent: false },
     );
-    await Promise.all(slices.map((slice) => sendSlice(slice, targets)));
-  };
-
-  return async <Event extends PlannedEvent>(events: readonly Event[], endsAtMs: number): Promise<Progress<Event>[]> => {
-    const all = events.map(
-      (planned): Progress<Event> => ({
-        planned,
-        untried: planned.ids,
-        failed: [],
-        hasInternalError: false,
-        known: planned.known,
-        sent: 0,
-        unknown: 0,
-      }),
-    );
-    await sendNextSlices(all.filter(fitsInOneSlice));
-    const unfinished = () => all.filter(({ untried }) => untried.length > 0);
-    while (clock() < endsAtMs && unfinished().length > 0) await sendNextSlices(unfinished());
-    return all;
+    return Promise.all(events.map((planned) => fanOutEvent(planned, targets, endsAtMs)));
   };
 };

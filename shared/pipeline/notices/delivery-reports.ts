@@ -6,14 +6,13 @@ import type { ReadDestinationList } from '../../adapters/deliveries/destination-
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { Queues } from '../../adapters/queues.ts';
-import type { AlarmEvent } from '../../contracts/alarm-event.ts';
+import type { EventHeader } from '../../contracts/event-header.ts';
 import type { NotificationRecord } from '../../contracts/notification.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { type DeliveryRecord, isUnreached, originOf } from '../../domain/delivery-record.ts';
 import { createGatherer } from '../../domain/gather.ts';
-import { incidentKey } from '../../domain/incident.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { createEscalation, type EscalationEnvironment } from './escalation.ts';
 import { limitNotice } from './limit-notice.ts';
@@ -119,7 +118,7 @@ export const createDeliveryReports = (
   );
 
   const escalateIfUnreached = async (
-    event: AlarmEvent,
+    event: EventHeader,
     record: DeliveryRecord,
     siblings: readonly string[] | undefined,
   ): Promise<void> => {
@@ -154,7 +153,7 @@ export const createDeliveryReports = (
   };
 
   const escalate = async (
-    event: AlarmEvent,
+    event: EventHeader,
     record: DeliveryRecord,
     siblings: readonly string[] | undefined,
   ): Promise<void> => {
@@ -175,7 +174,7 @@ export const createDeliveryReports = (
     const listed = page.records
       .filter(({ summary_id, siblings }) => summary_id === event_id && siblings?.length !== 0)
       .map((record) => ({ event: eventOfRecord(notification.tenant, record), record }));
-    const byAlarmAndState = Map.groupBy(listed, ({ event }) => `${incidentKey(event)} ${event.details.state}`);
+    const byAlarmAndState = Map.groupBy(listed, ({ event }) => `${event.incident_key} ${event.state}`);
     const limitChecks = pLimit(MAX_CONCURRENT_CHECKS);
     await Promise.all(
       [...byAlarmAndState.values()].flatMap(([newest]) => {
@@ -193,7 +192,7 @@ export const createDeliveryReports = (
      *
      * @param emailReport what SES reported; undefined if attempts failed
      */
-    async reportFailure(event: AlarmEvent, record: DeliveryRecord, emailReport?: EmailReport): Promise<void> {
+    async reportFailure(event: EventHeader, record: DeliveryRecord, emailReport?: EmailReport): Promise<void> {
       const { tenant, notificationId } = parseDeliveryPartition(record.pk);
       const isUndelivered = record.status === 'failed' && environment.DEAD_LETTER_EMAIL;
       if (!isUndelivered && !environment.FAILING_NOTICES) return;
@@ -208,13 +207,13 @@ export const createDeliveryReports = (
     },
 
     /** Notifies the technical contacts that alerts exceed a daily limit, once per limit and UTC day. */
-    async reportLimit(event: AlarmEvent, record: DeliveryRecord, type: NotificationTypeId): Promise<void> {
+    async reportLimit(event: EventHeader, record: DeliveryRecord, type: NotificationTypeId): Promise<void> {
       const notice = limitNotice(event, type, record.updated_at_ms);
       await notices.queue(notice, originOf(record), { toOperators: false });
     },
 
     /** Notifies the operators that an alert was not sent in shadow mode, unless they got the notice of the UTC day. */
-    async reportShadow(event: AlarmEvent, record: DeliveryRecord): Promise<void> {
+    async reportShadow(event: EventHeader, record: DeliveryRecord): Promise<void> {
       const atMs = record.updated_at_ms;
       if (notices.isQueued(shadowNoticeId(event.tenant_id, atMs))) return;
       const notice = shadowNotice(event.tenant_id, atMs, event);
@@ -236,7 +235,7 @@ export const createDeliveryReports = (
      * @param siblings IDs of the event's other notifications; undefined if dispatch has stored the list of them
      */
     async escalateUnreached(
-      event: AlarmEvent,
+      event: EventHeader,
       record: DeliveryRecord,
       siblings: readonly string[] | undefined,
     ): Promise<void> {

@@ -2,7 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
-import type { AlarmEvent } from '../../contracts/alarm-event.ts';
+import type { EventHeader } from '../../contracts/event-header.ts';
 import type { Origin } from '../../contracts/messages.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
 import { type DeliveryTarget, defaultNotification, operatorsNotification } from '../../domain/notification.ts';
@@ -49,10 +49,10 @@ export const createEscalation = (
    * those of types whose recipients get every escalation.
    */
   const readFallback = async (
-    { tenant_id: tenant, details }: AlarmEvent,
+    { tenant_id: tenant, state }: EventHeader,
     destinationIds: readonly string[],
   ): Promise<Promise<DeliveryTarget | undefined>[]> => {
-    if (details.state === 'OK') return [];
+    if (state === 'OK') return [];
     const keys = (await accounts.escalationNotifications(tenant))
       .filter((id) => !destinationIds.includes(id))
       .map((id) => ({ tenant, id }));
@@ -68,7 +68,7 @@ export const createEscalation = (
      * Returns whether escalations are enabled and this execution environment has not escalated the alarm and state this
      * hour.
      */
-    isDue: (event: AlarmEvent, atMs: number): boolean =>
+    isDue: (event: EventHeader, atMs: number): boolean =>
       mode !== 'off' && !notices.isQueued(unreachedNoticeId(event, atMs)),
 
     /**
@@ -84,8 +84,8 @@ export const createEscalation = (
       destinationIds: readonly string[],
       createNotice: () => Notice | Promise<Notice>,
     ): Promise<void> {
-      const { tenant_id: tenant, details } = event;
-      const counter = escalationCounter(details.state);
+      const { tenant_id: tenant, state } = event;
+      const counter = escalationCounter(state);
       const recipients = {
         toOperators,
         toOthers: () => readFallback(event, destinationIds),

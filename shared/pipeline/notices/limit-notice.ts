@@ -1,4 +1,4 @@
-import type { AlarmEvent } from '../../contracts/alarm-event.ts';
+import type { EventHeader } from '../../contracts/event-header.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import { headline } from '../../domain/alert-text.ts';
 import { DAY_MS } from '../../domain/day.ts';
@@ -11,7 +11,7 @@ import { contentOf, startOf } from './notice-content.ts';
  * @param event the alert
  * @param type the type of its notification
  */
-export const limitNotice = (event: AlarmEvent, type: NotificationTypeId, atMs: number): Notice => {
+export const limitNotice = (event: EventHeader, type: NotificationTypeId, atMs: number): Notice => {
   const { tenant_id: tenant } = event;
   const limit = type === 'sms' ? 'sms_per_day' : 'emails_per_day';
   const what = type === 'sms' ? 'SMS' : 'emails';

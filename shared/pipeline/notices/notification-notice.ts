@@ -1,8 +1,11 @@
 import type { AlarmEvent } from '../../contracts/alarm-event.ts';
+import type { EventHeader } from '../../contracts/event-header.ts';
 import { headline } from '../../domain/alert-text.ts';
 import { DAY_MS } from '../../domain/day.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
+import { namedRecord } from '../../domain/event-header.ts';
+import { incidentKey } from '../../domain/incident.ts';
 import {
   attemptsSoFar,
   contentOf,
@@ -54,7 +57,7 @@ const testAdvice = (apiUrl: string, id: string): string =>
 const deliveryFacts = (
   apiUrl: string,
   { notificationId, notification }: UnreachedDelivery,
-  event: AlarmEvent,
+  event: EventHeader,
   record: DeliveryRecord,
   lastResult: string,
 ): [string, string][] => [
@@ -96,7 +99,7 @@ export const failingNotice = (
   tenant: string,
   apiUrl: string,
   delivery: FailedDelivery,
-  event: AlarmEvent,
+  event: EventHeader,
   report?: EmailReport,
 ): Notice => {
   const { notificationId, notification, record } = delivery;
@@ -125,7 +128,7 @@ export const undeliveredNotice = (
   tenant: string,
   apiUrl: string,
   delivery: FailedDelivery,
-  event: AlarmEvent,
+  event: EventHeader,
 ): Notice => {
   const { notificationId, notification, record } = delivery;
   const name = named(notificationId, notification);
@@ -148,10 +151,11 @@ export const undeliveredNotice = (
 };
 
 /** Returns the event of a record, as far as the record stores it, for notices about a bounced email. */
-export const eventOfRecord = (tenant: string, record: DeliveryRecord): AlarmEvent => ({
-  event_id: record.event_id,
-  tenant_id: tenant,
-  details: { state: record.state },
-  entity: { id: record.entity_id },
-  alarm: { id: record.alarm_id },
-});
+export const eventOfRecord = (
+  tenant: string,
+  { event_id, state, entity_id, alarm_id }: DeliveryRecord,
+): EventHeader => {
+  const [entity, alarm] = [namedRecord({ id: entity_id }), namedRecord({ id: alarm_id })];
+  const ids = { tenant_id: tenant, entity, alarm };
+  return { ...ids, event_id, state, incident_key: incidentKey(ids), facts: [] };
+};

@@ -1,4 +1,4 @@
-import type { AlarmEvent } from '../../contracts/alarm-event.ts';
+import type { EventHeader } from '../../contracts/event-header.ts';
 import { headline } from '../../domain/alert-text.ts';
 import { DAY_MS } from '../../domain/day.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
@@ -12,7 +12,7 @@ export const shadowNoticeId = (tenant: string, atMs: number): string =>
 export const nextShadowNoticeMs = (atMs: number): number => startOf(DAY_MS, atMs) + DAY_MS;
 
 /** Returns the notice that a tenant is in shadow mode. @param withheld an alert that was not sent */
-export const shadowNotice = (tenant: string, atMs: number, withheld?: AlarmEvent): Notice => {
+export const shadowNotice = (tenant: string, atMs: number, withheld?: EventHeader): Notice => {
   const subject = 'Alerts are not sent: the tenant is in shadow mode';
   return {
     event: {

@@ -1,12 +1,11 @@
 import type { EscalationCounter } from '../../adapters/accounts/escalation-limit.ts';
 import type { AlarmEvent, AlarmState } from '../../contracts/alarm-event.ts';
-import { headline, nameOf, plainNameOf, statusText, truncate } from '../../domain/alert-text.ts';
+import type { EventHeader } from '../../contracts/event-header.ts';
+import { headline, plainName, truncate } from '../../domain/alert-text.ts';
 import { DAY_MS } from '../../domain/day.ts';
 import { eventHash, eventIdTimeMs } from '../../domain/delivery-key.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
-import { type DeliveryRecord, shortenedId } from '../../domain/delivery-record.ts';
-import { changedAtMs, readEventTime } from '../../domain/event-time.ts';
-import { incidentKey } from '../../domain/incident.ts';
+import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import { isSummary } from '../../domain/summary.ts';
 import {
   attemptsSoFar,
@@ -14,7 +13,6 @@ import {
   HOUR_MS,
   lastFailure,
   MAX_LABEL_LENGTH,
-  MAX_VALUE_LENGTH,
   named,
   nextAttempt,
   startOf,
@@ -29,22 +27,22 @@ const INCIDENT_KEY_LENGTH = 16;
  * Returns the event ID of an escalation: one per alarm, state and UTC hour, so that an OK cannot hide a CRITICAL. A summary
  * lists other alarms than the next one, and may wait for hours, so there is one per summary and state.
  */
-export const unreachedNoticeId = (event: AlarmEvent, atMs: number): string => {
+export const unreachedNoticeId = (event: EventHeader, atMs: number): string => {
   const [key, timeMs] = isSummary(event)
     ? [eventHash(event), eventIdTimeMs(event.event_id) ?? 0]
-    : [incidentKey(event), startOf(HOUR_MS, atMs)];
-  return `${event.tenant_id}:${key.slice(0, INCIDENT_KEY_LENGTH)}-${event.details.state}:${timeMs}:unreached`;
+    : [event.incident_key, startOf(HOUR_MS, atMs)];
+  return `${event.tenant_id}:${key.slice(0, INCIDENT_KEY_LENGTH)}-${event.state}:${timeMs}:unreached`;
 };
 
-/** Returns an entity or alarm with only its ID and label, both truncated: events do not limit their length. */
-const recordOf = (record: { id: string }): { id: string; label?: string } => {
-  const label = nameOf(record);
-  return { id: shortenedId(record.id), ...(label !== undefined && { label: truncate(label, MAX_VALUE_LENGTH) }) };
-};
+/** Returns an entity or alarm as events contain it. */
+const recordOf = ({ id, name }: EventHeader['entity']): AlarmEvent['entity'] => ({
+  id,
+  ...(name !== undefined && { label: name }),
+});
 
 /** An alert that reached nobody. */
 export type UnreachedAlert = {
-  event: AlarmEvent;
+  event: EventHeader;
   /** When SQS accepted the event, ms since the epoch. */
   acceptedAtMs: number;
   /** When it was found that the event had reached nobody, ms since the epoch; the same if it is found again. */
@@ -55,31 +53,25 @@ export type UnreachedAlert = {
  * The event that reached nobody, as its escalation identifies it. It has the incident and the time of the event, so that
  * a pager gets no escalation after a newer OK, and the problem as its status, because not all types send the notice.
  */
-const unreachedEvent = ({ event, acceptedAtMs, atMs }: UnreachedAlert, problem: string): AlarmEvent => {
-  const status = truncate(statusText(event) ?? '', MAX_VALUE_LENGTH);
-  return {
-    event_id: unreachedNoticeId(event, atMs),
-    tenant_id: event.tenant_id,
-    details: {
-      state: event.details.state,
-      status: `Escalated: ${problem}. ${status}`.trim(),
-      timestamp: changedAtMs(readEventTime(event, acceptedAtMs).time),
-    },
-    entity: recordOf(event.entity),
-    alarm: recordOf(event.alarm),
-  };
-};
+const unreachedEvent = ({ event, acceptedAtMs, atMs }: UnreachedAlert, problem: string): AlarmEvent => ({
+  event_id: unreachedNoticeId(event, atMs),
+  tenant_id: event.tenant_id,
+  details: {
+    state: event.state,
+    status: `Escalated: ${problem}. ${event.status ?? ''}`.trim(),
+    timestamp: event.produced_at_ms ?? acceptedAtMs,
+  },
+  entity: recordOf(event.entity),
+  alarm: recordOf(event.alarm),
+});
 
-const eventFacts = (event: AlarmEvent): [string, string][] => {
-  const status = statusText(event);
-  return [
-    ['Alert', headline(event)],
-    ...(status === undefined ? [] : [['Status', status] satisfies [string, string]]),
-    ['Entity', nameOf(event.entity) ?? event.entity.id],
-    ['Alarm', nameOf(event.alarm) ?? event.alarm.id],
-    ['Event', event.event_id],
-  ];
-};
+const eventFacts = (event: EventHeader): [string, string][] => [
+  ['Alert', headline(event)],
+  ...(event.status === undefined ? [] : [['Status', event.status] satisfies [string, string]]),
+  ['Entity', event.entity.name ?? event.entity.id],
+  ['Alarm', event.alarm.name ?? event.alarm.id],
+  ['Event', event.event_id],
+];
 
 const destinationFact = ({
   notificationId,
@@ -99,8 +91,8 @@ const destinationFact = ({
 
 const ONCE_AN_HOUR = 'The service escalates an alarm at most once an hour for each state.';
 
-const subjectOf = (event: AlarmEvent, problem: string): string =>
-  `${event.details.state} on ${truncate(plainNameOf(event.entity) ?? '?', MAX_LABEL_LENGTH)}: ${problem}`;
+const subjectOf = (event: EventHeader, problem: string): string =>
+  `${event.state} on ${truncate(plainName(event.entity) ?? '?', MAX_LABEL_LENGTH)}: ${problem}`;
 
 /** The number of destinations that an escalation lists. */
 export const MAX_LISTED_DESTINATIONS = 26;
@@ -133,6 +125,7 @@ export const unreachedNotice = (
     : 'This alert has reached nobody.';
   return {
     event: unreachedEvent(alert, problem),
+    incidentKey: event.incident_key,
     acceptedAtMs,
     content: contentOf(
       'unreached',
@@ -158,6 +151,7 @@ export const unknownPlanNotice = (alert: UnreachedAlert, ids: readonly string[])
   const more = ids.length > MAX_LISTED_IDS ? ` and ${ids.length - MAX_LISTED_IDS} more` : '';
   return {
     event: unreachedEvent(alert, problem),
+    incidentKey: event.incident_key,
     acceptedAtMs,
     content: contentOf(
       'unreached',
@@ -179,20 +173,20 @@ export const escalationCounter = (state: AlarmState): EscalationCounter =>
   state === 'OK' ? 'ok_escalations' : 'escalations';
 
 /** Returns the event ID of a summary of escalations: one per tenant, state and UTC day. */
-export const unreachedSummaryId = ({ tenant_id: tenant, details }: AlarmEvent, atMs: number): string =>
-  `${tenant}:summary-${details.state}:${startOf(DAY_MS, atMs)}:unreached`;
+export const unreachedSummaryId = ({ tenant_id: tenant, state }: EventHeader, atMs: number): string =>
+  `${tenant}:summary-${state}:${startOf(DAY_MS, atMs)}:unreached`;
 
 /** Returns the notice that further alerts of a tenant and state reach nobody and are not escalated that day. */
-export const unreachedSummary = (event: AlarmEvent, atMs: number): Notice => {
-  const { tenant_id: tenant, details } = event;
-  const isOk = details.state === 'OK';
+export const unreachedSummary = (event: EventHeader, atMs: number): Notice => {
+  const { tenant_id: tenant, state } = event;
+  const isOk = state === 'OK';
   const subject = `More than ${MAX_ESCALATIONS_PER_DAY} ${isOk ? 'OK alerts' : 'alarms'} reached nobody today`;
   const dayEndsAt = time(startOf(DAY_MS, atMs) + DAY_MS);
   return {
     event: {
       event_id: unreachedSummaryId(event, atMs),
       tenant_id: tenant,
-      details: { state: details.state, status: subject },
+      details: { state, status: subject },
       entity: { id: tenant },
       alarm: { id: 'unreached' },
     },
@@ -200,7 +194,7 @@ export const unreachedSummary = (event: AlarmEvent, atMs: number): Notice => {
       'unreached',
       subject,
       [
-        `Until ${dayEndsAt}, the service escalates no further ${details.state} alerts of this account. Alerts that reach nobody stay visible in the delivery history of their notifications.`,
+        `Until ${dayEndsAt}, the service escalates no further ${state} alerts of this account. Alerts that reach nobody stay visible in the delivery history of their notifications.`,
       ],
       [['Latest alert', headline(event)]],
     ),

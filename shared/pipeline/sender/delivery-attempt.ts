@@ -85,9 +85,10 @@ export const createAttempt = (
   ): Promise<AttemptOutcome> => {
     const { body, deliveryId, time, timeLeft } = job;
     try {
-      const { event, notice, trace, notification_id: notificationId } = body;
+      const { event, payload, notice, trace, notification_id: notificationId } = body;
       const alert = {
         event,
+        payload,
         notice,
         summary,
         trace,

@@ -4,7 +4,8 @@ import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { MessageOutcome } from '../../contracts/outcomes.ts';
 import { deliveryId } from '../../domain/delivery-key.ts';
 import type { Settlement } from '../../domain/delivery-metrics.ts';
-import { type EventTime, readEventTime } from '../../domain/event-time.ts';
+import { eventTime } from '../../domain/event-header.ts';
+import type { EventTime } from '../../domain/event-time.ts';
 import { createDeliveryWrites, type DeliveryWrites } from './delivery-writes.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
@@ -35,7 +36,7 @@ export const createJob = (
     ...job,
     type: dependencies.type,
     deliveryId: deliveryId(event, notificationId),
-    time: readEventTime(event, acceptedAtMs).time,
+    time: eventTime(event, acceptedAtMs),
     writes: createDeliveryWrites(dependencies, () => job.batch.unsettled),
   };
 };

@@ -1,4 +1,4 @@
-import { roundOf } from '../../domain/delivery-message.ts';
+import { roundOf } from '../../contracts/messages.ts';
 import { type DeliveryRecord, isFailing, isShadow } from '../../domain/delivery-record.ts';
 import type { FailedDelivery } from '../failure-recorder.ts';
 import { settleNotices } from '../notices/settle-notices.ts';
@@ -82,7 +82,7 @@ export const createFailureReport = ({
     const failure = failureOf(job, retryDelayScale);
     if (!failure) return;
     // A summary has got the state of its alarms when they were read.
-    const event = { ...sent, details: { ...sent.details, state: failure.state } };
+    const event = { ...sent, state: failure.state };
     if (isShadow(failure)) return settleNotices([reports.reportShadow(event, failure)], ids, timeLeft);
     // Technical contacts cannot be notified by email that their email fails, a deleted notification needs no notice, and
     // the recorder of bounces has reported each of them.

@@ -1,24 +1,9 @@
 import type { SQSRecord } from 'aws-lambda';
 import { MAX_DELAY_SECONDS } from '../../adapters/queues.ts';
-import { parseJson } from '../../contracts/json.ts';
-import { type Delivery, delivery } from '../../contracts/messages.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** The queues that a sender receives from. */
 export type QueueUrls = Pick<SenderDependencies, 'type' | 'queueUrls' | 'retryQueueUrl'>;
-
-/**
- * Returns the delivery, or undefined if the body is invalid. Never throws: an invalid message must not fail the rest of
- * the batch.
- */
-export const parseDelivery = (body: string): Delivery | undefined => {
-  try {
-    const parsed = delivery.safeParse(parseJson(body));
-    return parsed.success ? parsed.data : undefined;
-  } catch {
-    return undefined;
-  }
-};
 
 /** Returns when the message was sent, in ms since the epoch. */
 export const sentAtMs = ({ attributes }: SQSRecord): number => Number(attributes.SentTimestamp);

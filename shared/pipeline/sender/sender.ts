@@ -12,9 +12,11 @@ import { count, emitMetrics, oldestAgeSeconds, tally } from '../../adapters/metr
 import { createNotificationReader } from '../../adapters/notifications/notification-reader.ts';
 import { createTargetReader, type TargetReads } from '../../adapters/notifications/notification-targets.ts';
 import { createQueues, dueTimeMs } from '../../adapters/queues.ts';
+import { webhookPayload } from '../../contracts/alarm-event.ts';
 import { messageBody } from '../../contracts/message-body.ts';
 import { type Delivery, type TestResult, testRequest } from '../../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
+import { parseDelivery } from '../../domain/delivery-message.ts';
 import {
   DELIVERY_LATENCY,
   type DeliveryTotal,
@@ -23,21 +25,20 @@ import {
   PRODUCER_ERRORS,
   PRODUCER_FAULTS,
 } from '../../domain/delivery-metrics.ts';
+import { eventHeader } from '../../domain/event-header.ts';
 import { compareEventTimes } from '../../domain/event-time.ts';
 import { isHeartbeat, unstoredTarget } from '../../domain/heartbeat.ts';
-import { incidentKey } from '../../domain/incident.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { testEvent } from '../../domain/test-event.ts';
-import { MIN_TIME_TO_SEND_MS, type Transport } from '../../domain/transport.ts';
+import type { Transport } from '../../domain/transport.ts';
 import { ulid } from '../../domain/ulid.ts';
 import type { ParsedEnvironment, SenderName } from '../../environment.ts';
 import { createFailureRecorder } from '../failure-recorder.ts';
-import { parseLarge, returnDeferred, splitBySize } from '../large-messages.ts';
 import { createDeliveryReports } from '../notices/delivery-reports.ts';
 import { createJob, type DeliveryJob, type SettledJob, type SettledMessage } from './delivery-job.ts';
 import { createDeliverySteps } from './delivery-steps.ts';
 import type { IncidentJobs } from './incident-lock.ts';
-import { lateRetrySeconds, parseDelivery, queueUrlOf, unprocessedSinceMs } from './read-message.ts';
+import { lateRetrySeconds, unprocessedSinceMs } from './read-message.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
 type Invocation = SQSEvent | { kind: 'test' };
@@ -46,12 +47,6 @@ type Invocation = SQSEvent | { kind: 'test' };
 type ParsedMessage = { message: SQSRecord; body: Delivery | undefined };
 
 type MessageResult = ParsedMessage & { settled: SettledMessage };
-
-/** What all messages of a batch share. */
-type BatchContext = Pick<DeliveryJob, 'batch' | 'timeLeft'>;
-
-/** The minimum time before the function times out to parse a large message and send its alert. */
-const MIN_TIME_TO_PARSE_MS = MIN_TIME_TO_SEND_MS + 3_000;
 
 /**
  * Creates the Lambda handler of a type's sender. Its input is either a batch from the type's queue or retry queue,
@@ -122,8 +117,10 @@ export const createSender = (
     const { tenant, type: testedType, details, webhook_request: webhookRequest, state } = testRequest.parse(input);
     if (testedType !== type) throw new Error(`The sender of ${type} received a test of ${testedType}.`);
     const nowMs = Date.now();
+    const event = testEvent(tenant, nowMs, state);
     const alert = {
-      event: testEvent(tenant, nowMs, state),
+      event: eventHeader(event, nowMs),
+      payload: JSON.stringify(webhookPayload(event)),
       eventTimeMs: nowMs,
       deliveryId: ulid(),
       reachedRecipientHashes: [],
@@ -213,7 +210,9 @@ export const createSender = (
   };
 
   /** Delivers, reschedules or dead-letters messages. */
-  const processMessages = async (parsed: readonly ParsedMessage[], { batch, timeLeft }: BatchContext) => {
+  const processMessages = async (messages: readonly SQSRecord[], timeLeft: () => number) => {
+    const parsed = messages.map(parseMessage);
+    const batch = { unsettled: 0 };
     const jobs = parsed.flatMap(({ message, body }): DeliveryJob[] => {
       if (!body) return [];
       batch.unsettled++;
@@ -243,25 +242,10 @@ export const createSender = (
     return { delivered: [...delivered, ...deliveredEarly], results: [...settled, ...deadLettered] };
   };
 
-  /** Large messages follow the others, whose sends proceed meanwhile: these may wait for slow destinations. */
-  const processLarge = async (messages: readonly SQSRecord[], context: BatchContext) => {
-    const hasTime = () => context.timeLeft() >= MIN_TIME_TO_PARSE_MS;
-    const { parsed, deferred } = await parseLarge(messages, parseMessage, hasTime);
-    const { delivered, results } = await processMessages(parsed, context);
-    const returned = deferred.map(async (message): Promise<MessageResult> => {
-      await returnDeferred(queues, queueUrlOf(message, dependencies), message);
-      return { message, body: undefined, settled: { outcome: 'deferred', isReturned: true } };
-    });
-    return { delivered, results: [...results, ...(await Promise.all(returned))] };
-  };
-
   const runBatch = async ({ Records: messages }: SQSEvent, timeLeft: () => number): Promise<SQSBatchResponse> => {
-    const context: BatchContext = { batch: { unsettled: 0 }, timeLeft };
-    const { small, large } = splitBySize(messages);
-    const parts = await Promise.all([processMessages(small.map(parseMessage), context), processLarge(large, context)]);
-    const results = parts.flatMap((part) => part.results);
+    const { delivered, results } = await processMessages(messages, timeLeft);
     emitBatchMetrics(results);
-    await reportFailures(parts.flatMap(({ delivered }) => delivered));
+    await reportFailures(delivered);
     const returned = results.filter(({ settled }) => settled.isReturned);
     return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
   };
@@ -307,6 +291,6 @@ const findTarget = (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTar
 /** Groups the jobs that must be delivered one after the other, oldest event first. */
 const groupByIncident = (jobs: readonly DeliveryJob[]): IncidentJobs[] => {
   const sorted = jobs.toSorted((first, second) => compareEventTimes(first.time, second.time));
-  const groups = Map.groupBy(sorted, ({ body }) => `${body.notification_id} ${incidentKey(body.event)}`);
+  const groups = Map.groupBy(sorted, ({ body }) => `${body.notification_id} ${body.event.incident_key}`);
   return [...groups.values()].flatMap(([first, ...rest]): IncidentJobs[] => (first ? [[first, ...rest]] : []));
 };

@@ -1,6 +1,7 @@
 import { errorTrace, logger } from '../../adapters/logger.ts';
+import { roundOf } from '../../contracts/messages.ts';
 import type { Failure } from '../../domain/attempt-outcome.ts';
-import { bodyForRound, roundOf } from '../../domain/delivery-message.ts';
+import { bodyForRound } from '../../domain/delivery-message.ts';
 import { type DeliveryRecord, withNextAttempt, withStatus } from '../../domain/delivery-record.ts';
 import { retryDelayMs } from '../../domain/retry-schedule.ts';
 import { createDeadLetter } from './dead-letter.ts';

@@ -1,6 +1,6 @@
 import XMLBuilder from 'fast-xml-builder';
 import { v5 as uuidFrom } from 'uuid';
-import { type AlarmEvent, webhookPayload } from '../../contracts/alarm-event.ts';
+import type { EventHeader } from '../../contracts/event-header.ts';
 import { headline } from '../../domain/alert-text.ts';
 
 /** Namespace of entry IDs (RFC 9562, section 5.5). */
@@ -25,10 +25,17 @@ const term = (text: string) => ({ '@term': xmlAttribute(text) });
  * Returns an Atom entry (RFC 4287) about an alarm event. Its ID is the same in all attempts, so that the feed can
  * deduplicate. The payload is text, because content of type `application/json` requires base64 (section 4.1.3.3).
  *
+ * @param payload the JSON that webhooks get
  * @param deliveryId identifies the event and the notification
  * @param eventTimeMs when the alarm's state changed, ms since the epoch
  */
-export const atomEntry = (event: AlarmEvent, category: string, deliveryId: string, eventTimeMs: number): string =>
+export const atomEntry = (
+  event: EventHeader,
+  payload: string,
+  category: string,
+  deliveryId: string,
+  eventTimeMs: number,
+): string =>
   builder.build({
     '?xml': { '@version': '1.0', '@encoding': 'utf-8' },
     entry: {
@@ -41,8 +48,8 @@ export const atomEntry = (event: AlarmEvent, category: string, deliveryId: strin
         term(`monitoring.alerts.${category}`),
         term(`tenant:${event.tenant_id}`),
         term(`entity:${event.entity.id}`),
-        term(`state:${event.details.state}`),
+        term(`state:${event.state}`),
       ],
-      content: { '@type': 'text', '#text': xmlText(JSON.stringify(webhookPayload(event))) },
+      content: { '@type': 'text', '#text': xmlText(payload) },
     },
   });

@@ -29,6 +29,6 @@ export const createFeedTransport =
       return failed('permanent', 'no_feed_configured', 'This service has no Atom feed', { cause: 'service' });
     }
     const headers = { 'content-type': ATOM_ENTRY_TYPE, 'user-agent': 'monitoring-notifications/1' };
-    const body = atomEntry(alert.event, category, alert.deliveryId, alert.eventTimeMs);
+    const body = atomEntry(alert.event, alert.payload, category, alert.deliveryId, alert.eventTimeMs);
     return sendByHttp(feedResponses, http, alert, { url: new URL(endpoint), headers, body, secrets: [] }, 'the feed');
   };

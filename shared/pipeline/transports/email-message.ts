@@ -1,7 +1,7 @@
 import { escape as escapeHtml } from 'html-escaper';
-import type { AlarmEvent } from '../../contracts/alarm-event.ts';
+import type { EventHeader } from '../../contracts/event-header.ts';
 import type { NoticeContent } from '../../contracts/notice.ts';
-import { facts, headline, noticeSubject, subjectLine } from '../../domain/alert-text.ts';
+import { headline, noticeSubject, subjectLine } from '../../domain/alert-text.ts';
 
 /** An email about an alarm event, as plain text and as HTML. */
 export type EmailMessage = { subject: string; text: string; html: string };
@@ -25,12 +25,12 @@ const delayText = (delayMs: number): string => {
  *
  * @param delayMs the time since SQS accepted the event, which an alert mentions after its state
  */
-export const emailMessage = (event: AlarmEvent, notice?: NoticeContent, delayMs = 0): EmailMessage => {
-  const state = `[${event.details.state}]`;
+export const emailMessage = (event: EventHeader, notice?: NoticeContent, delayMs = 0): EmailMessage => {
+  const state = `[${event.state}]`;
   const withDelay = (text: string): string => text.replace(state, () => state + delayText(delayMs));
   const heading = notice ? noticeSubject(notice) : withDelay(headline(event));
   const paragraphs = notice?.paragraphs ?? [];
-  const rows = notice?.facts ?? facts(event);
+  const rows = notice?.facts ?? event.facts;
   const htmlRows = rows.map(
     ([name, value]) =>
       `<tr><th style="text-align:left;padding:2px 12px 2px 0">${escapeHtml(name)}</th><td>${escapeHtml(value)}</td></tr>`,
@@ -40,7 +40,7 @@ export const emailMessage = (event: AlarmEvent, notice?: NoticeContent, delayMs 
     text: `${[heading, ...paragraphs].join('\n\n')}\n\n${rows.map(([name, value]) => `${name}: ${value}`).join('\n')}\n`,
     html: [
       '<!doctype html><html><body style="font-family:sans-serif">',
-      `<h2 style="color:${stateColors[event.details.state]}">${escapeHtml(heading)}</h2>`,
+      `<h2 style="color:${stateColors[event.state]}">${escapeHtml(heading)}</h2>`,
       ...paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`),
       `<table>${htmlRows.join('')}</table>`,
       '</body></html>',

@@ -23,10 +23,10 @@ export const pagerResponses = responsesWith(/^200$/);
 /** The responses of PagerDuty Events API v2. */
 export const pagerResponsesV2 = responsesWith(/^202$/);
 
-const requestOf = ({ event, eventTimeMs }: Alert, serviceKey: string, url: URL) =>
+const requestOf = ({ event, payload, eventTimeMs }: Alert, serviceKey: string, url: URL) =>
   url.pathname === V2_PATH
-    ? { responses: pagerResponsesV2, content: pagerEventV2(event, serviceKey, eventTimeMs) }
-    : { responses: pagerResponses, content: pagerEvent(event, serviceKey) };
+    ? { responses: pagerResponsesV2, body: pagerEventV2(event, payload, serviceKey, eventTimeMs) }
+    : { responses: pagerResponses, body: pagerEvent(event, payload, serviceKey) };
 
 /**
  * Creates the transport of `incidentpager` notifications (PagerDuty Events API).
@@ -39,9 +39,9 @@ export const createPagerTransport =
   (guarded: HttpClient, direct: HttpClient, endpoint: string): Transport =>
   (alert, { service_key: serviceKey = '', service_endpoint: tenantEndpoint }) => {
     const url = new URL(tenantEndpoint ?? endpoint);
-    const { responses, content } = requestOf(alert, serviceKey, url);
+    const { responses, body } = requestOf(alert, serviceKey, url);
     const headers = { 'content-type': 'application/json', 'user-agent': 'monitoring-notifications/1' };
-    const request = { url, headers, body: JSON.stringify(content), secrets: [serviceKey] };
+    const request = { url, headers, body, secrets: [serviceKey] };
     return tenantEndpoint === undefined
       ? sendByHttp(responses, direct, alert, request, 'the incident pager')
       : sendByHttp(responses, guarded, alert, request);

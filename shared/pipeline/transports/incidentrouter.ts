@@ -27,11 +27,11 @@ export const routerResponses: HttpResponses = {
 export const createRouterTransport =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, endpoint: string): Transport =>
   async (alert, { api_key: apiKey = '', routing_key: routingKey }) => {
-    const { event, eventTimeMs, deliveryId } = alert;
+    const { event, payload, eventTimeMs, deliveryId } = alert;
     const credentials = await accounts.webhookCredentials(event.tenant_id);
     const path = [apiKey, ...(routingKey === undefined ? [] : [routingKey])].map(encodeURIComponent).join('/');
     const url = new URL(`${endpoint.replace(/\/$/, '')}/${path}`);
-    const body = JSON.stringify(routerEvent(event, eventTimeMs));
+    const body = routerEvent(event, payload, eventTimeMs);
     const headers = webhookHeaders(credentials, deliveryId, Date.now(), body);
     const request = {
       url,

@@ -16,10 +16,10 @@ export const createManagedTransport = (
   noticeLimit: DailyLimit,
 ): Transport => {
   const { publishToTopic } = createSnsClient();
-  return ({ event, notice, timeLeft }) =>
+  return ({ event, payload, notice, timeLeft }) =>
     (notice ? noticeLimit : dailyLimit)(event.tenant_id, async () => {
       try {
-        await publishToTopic(topicArn, operatorMessage(event, notice), sendTimeoutMs(timeLeft));
+        await publishToTopic(topicArn, operatorMessage(event, payload, notice), sendTimeoutMs(timeLeft));
         return { result: 'delivered', explanation: 'Success: Operators were told' };
       } catch (error) {
         return awsFailure('sns', error);

@@ -1,6 +1,6 @@
-import { type AlarmEvent, webhookPayload } from '../../contracts/alarm-event.ts';
+import type { EventHeader } from '../../contracts/event-header.ts';
 import type { NoticeContent } from '../../contracts/notice.ts';
-import { facts, headline, noticeSubject, subjectLine } from '../../domain/alert-text.ts';
+import { headline, noticeSubject, subjectLine } from '../../domain/alert-text.ts';
 
 /** Below the SNS limit of 256 KB. */
 const MAX_MESSAGE_BYTES = 200 * 1024;
@@ -23,15 +23,15 @@ const operatorNotice = (tenant: string, notice: NoticeContent): OperatorMessage 
 };
 
 /** Returns the message for operators as plain text: tenant, facts and, if it fits, the webhook payload. */
-export const operatorMessage = (event: AlarmEvent, notice?: NoticeContent): OperatorMessage => {
+export const operatorMessage = (event: EventHeader, payload: string, notice?: NoticeContent): OperatorMessage => {
   if (notice) return operatorNotice(event.tenant_id, notice);
   const lines = [
     `Tenant: ${event.tenant_id}`,
     headline(event),
-    ...facts(event).map(([name, value]) => `${name}: ${value}`),
+    ...event.facts.map(([name, value]) => `${name}: ${value}`),
   ];
   const summary = lines.join('\n');
-  const withPayload = `${summary}\n\n${JSON.stringify(webhookPayload(event))}`;
+  const withPayload = `${summary}\n\n${payload}`;
   return {
     subject: asciiSubject(`${event.tenant_id} ${subjectLine(event)}`),
     text: Buffer.byteLength(withPayload) <= MAX_MESSAGE_BYTES ? withPayload : summary,

@@ -1,6 +1,6 @@
 import { SegmentedMessage } from 'sms-segments-calculator';
-import type { AlarmEvent } from '../../contracts/alarm-event.ts';
-import { plainLine, statusText, subjectLine } from '../../domain/alert-text.ts';
+import type { EventHeader } from '../../contracts/event-header.ts';
+import { plainLine, subjectLine } from '../../domain/alert-text.ts';
 
 /** One SMS part: 140 octets, which fit 160 GSM-7 or 70 UCS-2 characters (3GPP TS 23.040). */
 const PART_BITS = 140 * 8;
@@ -31,7 +31,7 @@ export const smsPart = (text: string): string => toPart(text).text;
 export const fitsSms = (text: string): boolean => toPart(text).isWhole;
 
 /** Returns the text of an SMS about an event, in one part (`smsPart`). */
-export const smsMessage = (event: AlarmEvent): string => {
-  const status = plainLine(statusText(event) ?? '');
+export const smsMessage = (event: EventHeader): string => {
+  const status = plainLine(event.status ?? '');
   return smsPart(status === '' ? subjectLine(event) : `${subjectLine(event)}: ${status}`);
 };

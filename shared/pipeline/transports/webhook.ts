@@ -2,7 +2,6 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { lru } from 'tiny-lru';
 import type { AccountRepository, WebhookCredentials } from '../../adapters/accounts/account-repository.ts';
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
-import { webhookPayload } from '../../contracts/alarm-event.ts';
 import { parseStoredRequest, type WebhookRequest } from '../../contracts/webhook-request.ts';
 import { failed } from '../../domain/attempt-outcome.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
@@ -67,7 +66,7 @@ const bodyTooLarge = failed(
 
 /** Returns the body of an alert, or undefined if the template of the notification produces one that is too large. */
 const bodyOf = (alert: Alert, request: WebhookRequest): string | undefined =>
-  Object.hasOwn(request, 'body') ? webhookBody(request.body, alert) : JSON.stringify(webhookPayload(alert.event));
+  Object.hasOwn(request, 'body') ? webhookBody(request.body, alert) : alert.payload;
 
 /**
  * Creates the transport of `webhook` notifications, which posts the signed payload with the tenant's token, or the body

@@ -14,7 +14,7 @@ import {
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withInterruption, withLostResponse } from '../../support/dynamodb-faults.ts';
-import { alarmEvent } from '../../support/events.ts';
+import { alarmHeader } from '../../support/events.ts';
 
 const { client, connect } = useDatabase();
 const deliveries = createDeliveryRepository(client, 'deliveries');
@@ -27,7 +27,7 @@ const newDelivery = () => {
   const id = newNotificationId();
   return (claimId: string, now = NOW, changes: { content_hash?: string; round?: number } = {}) =>
     claimedRecord(
-      { event: alarmEvent(), notification_id: id, accepted_at_ms: NOW, content_hash: 'hash', ...changes },
+      { event: alarmHeader(), notification_id: id, accepted_at_ms: NOW, content_hash: 'hash', ...changes },
       claimId,
       now,
     );

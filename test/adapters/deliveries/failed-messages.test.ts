@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { DeleteCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import {
-  CHUNK_BYTES,
   createFailedMessages,
   FAILED_MESSAGE_RETENTION_SECONDS,
   type FailedMessage,
 } from '../../../shared/adapters/deliveries/failed-messages.ts';
 import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
+import { MAX_ENVELOPE_BYTES } from '../../../shared/domain/delivery-message.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { MAX_EVENT_BYTES } from '../../../shared/domain/planned-event.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests, type LateRequest, withKilledWorker, withLateCopies } from '../../support/dynamodb-faults.ts';
+import { countRequests, type LateRequest, withLateCopies } from '../../support/dynamodb-faults.ts';
 
 const { client, connect } = useDatabase();
 const failedMessages = createFailedMessages(client, 'deliveries');
@@ -44,9 +44,6 @@ const listAll = async (
   return messages;
 };
 
-/** A body that hardly compresses: two chunks or more. */
-const largeBody = (): string => JSON.stringify({ body: randomBytes(700_000).toString('base64') });
-
 describe('a stored message', () => {
   it('is listed with its body, round, time of failure and record', async () => {
     const { notification, failure } = newNotification('tenant#with#hashes');
@@ -58,66 +55,30 @@ describe('a stored message', () => {
       round: 2,
       recordKey: stored.recordKey,
       bodyBytes: Buffer.byteLength(stored.body),
-      isComplete: true,
       ttl: NOW / 1000 + FAILED_MESSAGE_RETENTION_SECONDS,
     });
     expect(message?.body()).toBe(stored.body);
   });
 
-  it('of 1 MB is stored in chunks that fit into items, and is read unchanged', async () => {
+  it('of the largest size is stored in one item, and is read unchanged', async () => {
     const { notification, failure } = newNotification();
-    const bodies = [largeBody(), largeBody(), '{}', largeBody()];
-    for (const [index, body] of bodies.entries()) await failedMessages.put(failure(NOW + index, body));
-    const messages = await listAll(notification);
-    expect(messages.map(({ body }) => body())).toEqual(bodies);
-    expect(messages.map(({ itemKeys }) => itemKeys.length > 1)).toEqual([true, true, false, true]);
-    const { Items = [] } = await client.send(
-      new ScanCommand({
-        TableName: 'deliveries',
-        FilterExpression: 'chunks > :one',
-        ExpressionAttributeValues: { ':one': 1 },
-      }),
-    );
-    for (const { content } of Items) expect(content.length).toBeLessThanOrEqual(CHUNK_BYTES);
+    const body = randomBytes((MAX_EVENT_BYTES + MAX_ENVELOPE_BYTES) / 2).toString('hex');
+    await failedMessages.put(failure(NOW, body));
+    expect((await listAll(notification)).map((message) => message.body())).toEqual([body]);
   });
 
   it('is stored once if the write is applied twice', async () => {
     const { notification, failure } = newNotification();
     const late: LateRequest[] = [];
-    const stored = failure(NOW, largeBody());
+    const stored = failure(NOW);
     await createFailedMessages(withLateCopies(connect(), late), 'deliveries').put(stored);
     for (const { send } of late) await send();
     expect((await listAll(notification)).map(({ body }) => body())).toEqual([stored.body]);
   });
 
-  it('is incomplete, and has no body, if one of its chunks is missing', async () => {
-    for (const missing of [0, 1]) {
-      const { notification, failure } = newNotification();
-      await failedMessages.put(failure(NOW, largeBody()));
-      await failedMessages.put(failure(NOW + 1));
-      const [large] = await listAll(notification);
-      const Key = large?.itemKeys[missing];
-      await client.send(new DeleteCommand({ TableName: 'deliveries', Key }));
-      const messages = await listAll(notification);
-      expect(messages.map(({ isComplete }) => isComplete)).toEqual([false, true]);
-      expect(() => messages[0]?.body()).toThrow('incomplete');
-    }
-  });
-
-  it('is incomplete if its worker was killed between two chunks, and complete once it is stored again', async () => {
-    const { notification, failure } = newNotification();
-    const stored = failure(NOW, largeBody());
-    const killed = createFailedMessages(withKilledWorker(connect(), 2, 'lost', []), 'deliveries');
-    await expect(killed.put(stored)).rejects.toThrow('killed');
-    expect((await listAll(notification)).map(({ isComplete }) => isComplete)).toEqual([false]);
-    await failedMessages.put(stored);
-    expect((await listAll(notification)).map(({ body }) => body())).toEqual([stored.body]);
-  });
-
-  it('is deleted with all its chunks', async () => {
+  it('is deleted', async () => {
     const { notification, failure } = newNotification();
     for (let index = 0; index < 30; index++) await failedMessages.put(failure(NOW + index));
-    await failedMessages.put(failure(NOW + 100, largeBody()));
     const messages = await listAll(notification);
     await failedMessages.delete(messages.slice(1));
     expect(await listAll(notification)).toMatchObject([{ position: messages[0]?.position }]);
@@ -164,6 +125,6 @@ describe('a list of failed messages', () => {
       expect(counts).toEqual({ QueryCommand: sizes.length + 1 });
       sizes.push(group.length);
     }
-    expect(sizes).toEqual([99, 51]);
+    expect(sizes).toEqual([100, 50]);
   });
 });

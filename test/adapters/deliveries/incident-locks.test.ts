@@ -7,7 +7,7 @@ import { claimedLock, type IncidentLock, newestEventTime } from '../../../shared
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { type LateRequest, withLateCopies, withLostResponse } from '../../support/dynamodb-faults.ts';
-import { alarmEvent } from '../../support/events.ts';
+import { alarmHeader } from '../../support/events.ts';
 
 const { client, connect } = useDatabase();
 const locks = createIncidentLocks(client, 'deliveries');
@@ -19,7 +19,7 @@ const AFTER_LEASES = Date.UTC(2100, 0);
 /** Returns a function that creates claims of one new lock for any worker. */
 const newLock = () => {
   const id = newNotificationId();
-  return (claimId: string, now = NOW) => claimedLock(alarmEvent(), id, claimId, now);
+  return (claimId: string, now = NOW) => claimedLock(alarmHeader(), id, claimId, now);
 };
 
 /** Creates a lock that worker `a` has claimed. */

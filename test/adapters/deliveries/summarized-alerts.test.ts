@@ -7,7 +7,7 @@ import { eventHash, summaryPartition } from '../../../shared/domain/delivery-key
 import { summarizedAlarm } from '../../../shared/domain/summary.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withLostResponse } from '../../support/dynamodb-faults.ts';
-import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
+import { alarmHeader, EVENT_TIME_MS } from '../../support/events.ts';
 
 const { client, connect } = useDatabase();
 const alerts = createSummarizedAlerts(client, 'deliveries');
@@ -17,7 +17,7 @@ const newSummary = () => ({ tenant_id: 'acme#x', event_id: `acme#x:nt-5m:${EVENT
 
 const alertOf = (alarm: number, sequence: number) =>
   summarizedAlarm(
-    alarmEvent({
+    alarmHeader({
       event_id: `acme#x:e:${alarm}:c:${EVENT_TIME_MS + sequence}:CRITICAL`,
       details: { state: sequence % 2 === 0 ? 'CRITICAL' : 'OK', timestamp: EVENT_TIME_MS + sequence },
       alarm: { id: `al${alarm}` },
@@ -97,7 +97,7 @@ it('summaries are read one after the other while there is time', async () => {
 });
 
 it('the alarm of an item with long names and a long text costs one write', async () => {
-  const event = alarmEvent({
+  const event = alarmHeader({
     entity: { id: 'é'.repeat(999) },
     alarm: { id: 'é'.repeat(999) },
     details: { state: 'CRITICAL', status: 'é'.repeat(999) },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createIncidentLocks } from '../../../shared/adapters/deliveries/incident-locks.ts';
 import { claimedLock } from '../../../shared/domain/incident.ts';
-import { newAlarmEvent } from '../../support/events.ts';
+import { headerOf, newAlarmEvent } from '../../support/events.ts';
 import { openSink, type Received } from '../../support/test-sink.ts';
 import { until } from '../../support/until.ts';
 import { useStarted } from '../../support/use-started.ts';
@@ -149,7 +149,7 @@ describe('a resolved incident stays resolved', () => {
     const [first] = events;
     if (!first) throw new Error('There is no event.');
     const locks = createIncidentLocks(harness.documents, harness.table('Deliveries'));
-    const lock = await locks.claim(claimedLock(first, id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS);
+    const lock = await locks.claim(claimedLock(headerOf(first), id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS);
     const count = (call: string) => harness.stack.endpoint.calls.get(`local-Delivery-send-incidentpager ${call}`) ?? 0;
     const requests = () => ({
       sends: count('sqs.SendMessage') + count('sqs.SendMessageBatch'),

@@ -13,7 +13,6 @@ import { logger } from '../../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
 import type { AlarmState } from '../../../shared/contracts/alarm-event.ts';
-import { delivery } from '../../../shared/contracts/messages.ts';
 import type { NotificationRecord } from '../../../shared/contracts/notification.ts';
 import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
 import {
@@ -33,7 +32,7 @@ import { escalationCounter, MAX_ESCALATIONS_PER_DAY } from '../../../shared/pipe
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withThrottling } from '../../support/dynamodb-faults.ts';
-import { alarmEvent } from '../../support/events.ts';
+import { alarmHeader, headerOf, readDelivery } from '../../support/events.ts';
 import { webhookNotification } from '../../support/notifications.ts';
 import { reportEnvironment } from '../../support/report-environment.ts';
 
@@ -45,7 +44,7 @@ beforeEach(() => {
 });
 
 const NOW_MS = Date.UTC(2026, 0, 1, 6);
-const event = alarmEvent();
+const event = alarmHeader();
 const tenant = event.tenant_id;
 const stored = createNotificationRepository(client, 'notifications');
 const deliveries = createDeliveryRepository(client, 'deliveries');
@@ -66,7 +65,7 @@ const setUp = (
   const recipients: string[] = [];
   const queues = {
     sendDelayed: async (url: string, { body }: { body: string }) => {
-      const { notice, notification_id: id } = delivery.parse(JSON.parse(body));
+      const { notice, notification_id: id } = readDelivery(body);
       recipients.push(id);
       queued.push({ url: url.split('/').at(-1) ?? '', kind: notice?.kind, subject: notice?.subject });
     },
@@ -164,7 +163,7 @@ describe('an escalation', () => {
     settings: Parameters<typeof setUp>[1] = {},
   ) => {
     const { reports, queued } = setUp(undefined, settings);
-    const alarm = alarmEvent({ alarm: { id: newNotificationId() } });
+    const alarm = alarmHeader({ alarm: { id: newNotificationId() } });
     await reports.escalateUnreached(alarm, failedRecord(undefined, own), siblings);
     return queued.map(({ url }) => url);
   };
@@ -229,8 +228,9 @@ describe('an escalation of an event that a summary lists for another notificatio
   /** Creates an alert that failed, and was summarized for another notification. */
   const setUpAlert = async (changes: Partial<DeliveryRecord> = {}) => {
     const [id, failedId] = [newNotificationId(), newNotificationId()];
-    const alarm = alarmEvent({ event_id: newNotificationId(), alarm: { id: newNotificationId() } });
-    const { event: summaryEvent } = summaryNotice({ tenant, notificationId: id }, accountWindow(NOW_MS, 5));
+    const alarm = alarmHeader({ event_id: newNotificationId(), alarm: { id: newNotificationId() } });
+    const notice = summaryNotice({ tenant, notificationId: id }, accountWindow(NOW_MS, 5));
+    const summaryEvent = headerOf(notice.event);
     const write = async (...written: DeliveryRecord[]) => {
       for (const record of written) await deliveries.complete(record, { awaited: () => 0 });
     };
@@ -251,8 +251,7 @@ describe('an escalation of an event that a summary lists for another notificatio
       reports.escalateUnreached(alarm, failed, [id, ...others]);
     const reportSummary = async (record: DeliveryRecord, { reports } = setUp(), reported = summaryEvent) => {
       await write(record);
-      const details = { ...reported.details, state: record.state };
-      await reports.escalateUnreached({ ...reported, details }, record, undefined);
+      await reports.escalateUnreached({ ...reported, state: record.state }, record, undefined);
     };
     await write(summarized);
     return { id, write, alarm, failed, summarized, summary, report, reportSummary };
@@ -365,7 +364,7 @@ describe('an escalation of an event that a summary lists for another notificatio
     const { id, reportSummary } = await setUpAlert();
     for (const [index, status] of (['failed', 'failed', 'bounced'] as const).entries()) {
       const window = accountWindow(NOW_MS + index * 5 * 60_000, 5);
-      const { event: summaryEvent } = summaryNotice({ tenant, notificationId: id }, window);
+      const summaryEvent = headerOf(summaryNotice({ tenant, notificationId: id }, window).event);
       const record = { ...failedRecord(id), ...deliveryKey(summaryEvent, id), event_id: summaryEvent.event_id, status };
       await reportSummary({ ...record, notice: 'summary' }, started, summaryEvent);
     }
@@ -407,7 +406,7 @@ describe('an escalation of an event with more than 26 notifications', () => {
   /** Creates an event whose list of destinations is stored, and the records of those that have failed. */
   const setUpEvent = async (count = COUNT) => {
     const owner = `many${tenants++}`;
-    const manyEvent = alarmEvent({ tenant_id: owner, event_id: `${owner}:en:al:ch:${NOW_MS}:CRITICAL` });
+    const manyEvent = alarmHeader({ tenant_id: owner, event_id: `${owner}:en:al:ch:${NOW_MS}:CRITICAL` });
     const ids = Array.from({ length: count }, newNotificationId);
     await writeDestinationList(manyEvent, ids, NOW_MS);
     const recordOf = (id: string, changes: Partial<DeliveryRecord> = {}): DeliveryRecord => ({
@@ -509,7 +508,7 @@ describe('an escalation of an event with more than 26 notifications', () => {
     const failed = recordOf(ids[0] ?? '');
     const { reports } = setUp(undefined, {}, { deliveries: throttled });
     await expect(reports.escalateUnreached(manyEvent, failed, undefined)).rejects.toThrow('too fast');
-    const other = alarmEvent({ event_id: 'not stored' });
+    const other = alarmHeader({ event_id: 'not stored' });
     const unlisted = { ...failed, ...deliveryKey(other, ids[0] ?? '') };
     await expect(reports.escalateUnreached(other, unlisted, undefined)).rejects.toThrow(MissingDestinationsError);
   });
@@ -528,7 +527,7 @@ describe('an escalation of an account with fallback notifications', () => {
       await stored.create(owner, webhookNotification(), audit),
     ];
     const fallback = [sms, webhook];
-    const alarm = alarmEvent({
+    const alarm = alarmHeader({
       tenant_id: owner,
       event_id: `${owner}:en:al:ch:${NOW_MS}:${state}`,
       details: { state },
@@ -642,7 +641,7 @@ describe('an escalation of an account with fallback notifications', () => {
     const { owner, sms, webhook, alarm, escalate, recipients } = await setUpAccount();
     const isWithinLimit = createEscalationLimit(client, 'accounts', MAX_ESCALATIONS_PER_DAY);
     for (let count = 0; count < MAX_ESCALATIONS_PER_DAY; count++) {
-      await isWithinLimit(escalationCounter(alarm.details.state), owner, String(count), NOW_MS);
+      await isWithinLimit(escalationCounter(alarm.state), owner, String(count), NOW_MS);
     }
     await escalate();
     expect(recipients.toSorted()).toEqual([...contactsAndOperators, sms, webhook].toSorted());

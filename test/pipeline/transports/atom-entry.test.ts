@@ -1,22 +1,21 @@
 import { DOMParser, type Element } from '@xmldom/xmldom';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AlarmEvent } from '../../../shared/contracts/alarm-event.ts';
 import { webhookPayload } from '../../../shared/contracts/alarm-event.ts';
 import { atomEntry } from '../../../shared/pipeline/transports/atom-entry.ts';
-import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
+import { alarmEvent, alertContent, EVENT_TIME_MS, EXACT_NUMBERS, exactContent } from '../../support/events.ts';
 
 const ATOM = 'http://www.w3.org/2005/Atom';
 
 /** Parses an entry. @throws Error if it is not well-formed */
-const read = (event: AlarmEvent = alarmEvent(), category = 'databases', deliveryId = 'd1') => {
+const read = ({ event, payload } = alertContent(alarmEvent()), category = 'databases', deliveryId = 'd1') => {
   const parser = new DOMParser({
     onError: (level, message) => {
       if (level !== 'warning') throw new Error(message);
     },
   });
   const entry = parser.parseFromString(
-    atomEntry(event, category, deliveryId, EVENT_TIME_MS),
+    atomEntry(event, payload, category, deliveryId, EVENT_TIME_MS),
     'text/xml',
   ).documentElement;
   const elements = (name: string): Element[] => [...(entry?.getElementsByTagNameNS(ATOM, name) ?? [])];
@@ -42,7 +41,7 @@ describe('an Atom entry', () => {
   });
 
   it('has the same ID in all attempts, and a different ID for another delivery', () => {
-    const [first, retry, other] = ['d1', 'd1', 'd2'].map((id) => read(alarmEvent(), 'c', id).text('id')[0]);
+    const [first, retry, other] = ['d1', 'd1', 'd2'].map((id) => read(undefined, 'c', id).text('id')[0]);
     expect(first).toMatch(/^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     expect(retry).toBe(first);
     expect(other).not.toBe(first);
@@ -54,6 +53,12 @@ describe('an Atom entry', () => {
 
   it('contains the webhook payload as text', () => {
     expect(JSON.parse(read().text('content')[0] ?? '')).toEqual(webhookPayload(alarmEvent()));
+  });
+
+  it('preserves the digits of the numbers in the payload', () => {
+    const [content] = read(exactContent).text('content');
+    expect(content).toBe(exactContent.payload);
+    expect(content).toContain(EXACT_NUMBERS);
   });
 
   it('is well-formed for any text in the event and the category', () => {
@@ -76,7 +81,7 @@ describe('an Atom entry', () => {
     fc.assert(
       fc.property(hostile, hostile, hostile, (category, label, id) => {
         const event = alarmEvent({ entity: { id, label }, alarm: { id: 'al', label } });
-        const { terms, text } = read(event, category);
+        const { terms, text } = read(alertContent(event), category);
         expect(terms).toHaveLength(4);
         expect(terms[0]).toMatch(/^monitoring\.alerts\./);
         const content: unknown = JSON.parse(text('content')[0] ?? '');
@@ -88,8 +93,8 @@ describe('an Atom entry', () => {
 
   it('preserves quotes, markup and non-ASCII characters', () => {
     const label = `<b>"Größe" & '数据' 😀</b>`;
-    const event = alarmEvent({ entity: { id: 'e', label } });
-    expect(read(event, label).terms[0]).toBe(`monitoring.alerts.${label}`);
-    expect(read(event).text('title')).toEqual([`[CRITICAL] ${label}: Disk space`]);
+    const content = alertContent(alarmEvent({ entity: { id: 'e', label } }));
+    expect(read(content, label).terms[0]).toBe(`monitoring.alerts.${label}`);
+    expect(read(content).text('title')).toEqual([`[CRITICAL] ${label}: Disk space`]);
   });
 });

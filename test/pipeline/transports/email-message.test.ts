@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
-import { alarmEvent } from '../../support/events.ts';
+import { alarmHeader } from '../../support/events.ts';
 
 const markup = `<script>alert("1")</script><img src=x onerror='a'>&amp;`;
 const escaped = '&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&lt;img src=x onerror=&#39;a&#39;&gt;&amp;amp;';
 
 describe('an email about an alert', () => {
   it('has a subject with state, entity and alarm', () => {
-    expect(emailMessage(alarmEvent()).subject).toBe('[CRITICAL] web-1: Disk space');
+    expect(emailMessage(alarmHeader()).subject).toBe('[CRITICAL] web-1: Disk space');
   });
 
   it('contains the same facts as plain text and as HTML', () => {
-    const { subject, text, html } = emailMessage(alarmEvent());
+    const { subject, text, html } = emailMessage(alarmHeader());
     for (const fact of [subject, 'CRITICAL (was OK)', 'Disk is full', '153 milliseconds', '2023-11-14T22:13:20.000Z']) {
       expect(text).toContain(fact);
       expect(html).toContain(fact);
@@ -25,7 +25,7 @@ describe('an email about an alert', () => {
     [7 * 60_000, '[CRITICAL] (delayed by 7 minutes) web-1'],
     [30 * 3_600_000, '[CRITICAL] (delayed by 30 hours) web-1'],
   ])('says after its state that it is %s ms late', (delayMs, expected) => {
-    const { subject, text, html } = emailMessage(alarmEvent(), undefined, delayMs);
+    const { subject, text, html } = emailMessage(alarmHeader(), undefined, delayMs);
     for (const part of [subject, text, html]) expect(part).toContain(expected);
   });
 
@@ -40,19 +40,21 @@ describe('an email about an alert', () => {
     ['previous state', { previous_state: markup }],
     ['id of the event', { event_id: markup }],
   ])('escapes HTML in the %s', (_, changes) => {
-    const { html } = emailMessage(alarmEvent(changes));
+    const { html } = emailMessage(alarmHeader(changes));
     expect(html).toContain(escaped);
     expect(html).not.toMatch(/<script|<img|onerror='|alert\("/);
   });
 
   it('has a subject without format characters, such as directional overrides and zero-width spaces', () => {
     const label = '\u202egpj.exe\u2066\u200b web\u00ad-1\ufeff';
-    const { subject } = emailMessage(alarmEvent({ entity: { id: 'e', label }, alarm: { id: 'alB', label: '\u200b' } }));
+    const { subject } = emailMessage(
+      alarmHeader({ entity: { id: 'e', label }, alarm: { id: 'alB', label: '\u200b' } }),
+    );
     expect(subject).toBe('[CRITICAL] gpj.exe web-1: alB');
   });
 
   it('keeps format characters in the body, because emoji and some languages need them', () => {
-    const { subject, text, html } = emailMessage(alarmEvent({ entity: { id: 'e', label: '👨‍👩‍👧' } }));
+    const { subject, text, html } = emailMessage(alarmHeader({ entity: { id: 'e', label: '👨‍👩‍👧' } }));
     for (const part of [text, html]) expect(part).toContain('👨‍👩‍👧');
     expect(subject).toBe('[CRITICAL] 👨👩👧: Disk space');
   });
@@ -60,7 +62,7 @@ describe('an email about an alert', () => {
   it('stays below 100,000 characters for the largest event', () => {
     const long = '&'.repeat(800_000);
     const { text, html } = emailMessage(
-      alarmEvent({ details: { state: 'OK', status: long, metrics: { m: { data: long } } }, entity: { id: long } }),
+      alarmHeader({ details: { state: 'OK', status: long, metrics: { m: { data: long } } }, entity: { id: long } }),
     );
     expect(text.length + html.length).toBeLessThan(100_000);
   });

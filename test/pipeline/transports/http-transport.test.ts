@@ -5,7 +5,7 @@ import { egressRule } from '../../../shared/domain/egress.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { sendByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
 import { webhookResponses } from '../../../shared/pipeline/transports/webhook.ts';
-import { alarmEvent, TRACE_ID, traceFields } from '../../support/events.ts';
+import { alarmHeader, TRACE_ID, traceFields } from '../../support/events.ts';
 import { closedPort, respondWith, startHttp, startTcp } from '../../support/servers.ts';
 
 const HOST = 'hooks.example.com';
@@ -28,13 +28,13 @@ const send = (
     isAllowed: egressRule(allowed),
     resolve: async () => [{ address: ADDRESS, family: 4 }],
   });
-  const alert = { event: alarmEvent(), timeLeft: () => timeoutMs + TIME_TO_RECORD_MS };
+  const alert = { event: alarmHeader(), timeLeft: () => timeoutMs + TIME_TO_RECORD_MS };
   return sendByHttp(webhookResponses, http, alert, { url: new URL(url), headers: {}, body: '{}', secrets: ['secret'] });
 };
 
 it('adds the headers of the trace to those of the type', async () => {
   const post = vi.fn(async (_request: HttpPost) => ({ status: 200, retryAfter: undefined, body: '' }));
-  const alert = { event: alarmEvent(), timeLeft: () => 30_000 };
+  const alert = { event: alarmHeader(), timeLeft: () => 30_000 };
   const request = {
     url: new URL('https://hooks.example.com'),
     headers: { 'user-agent': 'test' },
@@ -144,7 +144,7 @@ describe('sendByHttp', () => {
 
   it('masks the credentials of the URL, and the host and path of an operators’ endpoint', async () => {
     const post = vi.fn(async ({ url }: HttpPost) => ({ status: 500, retryAfter: undefined, body: `No: ${url.href}` }));
-    const alert = { event: alarmEvent(), timeLeft: () => 30_000 };
+    const alert = { event: alarmHeader(), timeLeft: () => 30_000 };
     const request = {
       url: new URL('https://me:pass%20word@hooks.example.com:8443/feed/x1?key=9'),
       headers: {},
@@ -163,7 +163,7 @@ describe('sendByHttp', () => {
 
   it('masks the user of a URL without a password, which is an API key', async () => {
     const post = async () => ({ status: 500, retryAfter: undefined, body: `No: key1 ${btoa('key1:')}` });
-    const alert = { event: alarmEvent(), timeLeft: () => 30_000 };
+    const alert = { event: alarmHeader(), timeLeft: () => 30_000 };
     const request = { url: new URL('https://key1@hooks.example.com/'), headers: {}, body: '{}', secrets: [] };
     expect(await sendByHttp(webhookResponses, { post }, alert, request)).toMatchObject({ responseText: 'No: *** ***' });
   });
@@ -178,7 +178,7 @@ describe('sendByHttp', () => {
     ['no circuit for a test', undefined, undefined],
   ])('uses %s', async (_, notificationId, circuitTenant) => {
     const post = vi.fn(async (_request: HttpPost) => ({ status: 200, retryAfter: undefined, body: '' }));
-    const alert = { event: alarmEvent(), timeLeft: () => 30_000, ...(notificationId && { notificationId }) };
+    const alert = { event: alarmHeader(), timeLeft: () => 30_000, ...(notificationId && { notificationId }) };
     await sendByHttp(webhookResponses, { post }, alert, {
       url: new URL('https://a.example.com/'),
       headers: {},

@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { webhookPayload } from '../../../shared/contracts/alarm-event.ts';
+import { type AlarmEvent, webhookPayload } from '../../../shared/contracts/alarm-event.ts';
 import { incidentKey } from '../../../shared/domain/incident.ts';
 import { routerEvent } from '../../../shared/pipeline/transports/router-event.ts';
-import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
+import { alarmEvent, alertContent, EVENT_TIME_MS, EXACT_NUMBERS, exactContent } from '../../support/events.ts';
+
+const parsedEvent = (changes: Partial<AlarmEvent> = {}, timeMs = EVENT_TIME_MS) => {
+  const { event, payload } = alertContent(alarmEvent(changes));
+  return JSON.parse(routerEvent(event, payload, timeMs));
+};
 
 describe('an event for the incident router', () => {
   it('contains the webhook payload and the fields of the router', () => {
-    expect(routerEvent(alarmEvent(), EVENT_TIME_MS)).toEqual({
+    expect(parsedEvent()).toEqual({
       ...webhookPayload(alarmEvent()),
       message_type: 'CRITICAL',
       entity_id: incidentKey(alarmEvent()),
@@ -18,29 +23,34 @@ describe('an event for the incident router', () => {
     });
   });
 
+  it('preserves the digits of the numbers in the payload', () => {
+    const { event, payload } = exactContent;
+    const body = routerEvent(event, payload, EVENT_TIME_MS);
+    expect(body).toContain(payload.slice(0, -1));
+    expect(body).toContain(EXACT_NUMBERS);
+  });
+
   it.each([
     ['OK', 'RECOVERY'],
     ['WARNING', 'WARNING'],
     ['CRITICAL', 'CRITICAL'],
   ] as const)('maps state %s to type %s, with the same incident', (state, type) => {
-    expect(routerEvent(alarmEvent({ details: { state } }), EVENT_TIME_MS)).toMatchObject({
+    expect(parsedEvent({ details: { state } })).toMatchObject({
       message_type: type,
       entity_id: incidentKey(alarmEvent()),
     });
   });
 
   it('has the time of the state change in whole seconds', () => {
-    expect(routerEvent(alarmEvent(), 1_700_000_000_999)).toMatchObject({
+    expect(parsedEvent({}, 1_700_000_000_999)).toMatchObject({
       timestamp: 1_700_000_000,
       state_start_time: 1_700_000_000,
     });
   });
 
-  it('has a state message of at most 20,480 code points, by default the headline', () => {
-    const long = routerEvent(alarmEvent({ details: { state: 'OK', status: '😀'.repeat(30_000) } }), EVENT_TIME_MS);
-    expect([...long.state_message]).toHaveLength(20_480);
-    expect(routerEvent(alarmEvent({ details: { state: 'OK' } }), EVENT_TIME_MS).state_message).toBe(
-      '[OK] web-1: Disk space',
-    );
+  it('has a state message of at most 1,000 code points, by default the headline', () => {
+    const long = parsedEvent({ details: { state: 'OK', status: '😀'.repeat(30_000) } });
+    expect([...long.state_message]).toHaveLength(1_000);
+    expect(parsedEvent({ details: { state: 'OK' } }).state_message).toBe('[OK] web-1: Disk space');
   });
 });

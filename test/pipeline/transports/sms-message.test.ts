@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { SegmentedMessage } from 'sms-segments-calculator';
 import { describe, expect, it } from 'vitest';
 import { smsMessage } from '../../../shared/pipeline/transports/sms-message.ts';
-import { alarmEvent } from '../../support/events.ts';
+import { alarmHeader } from '../../support/events.ts';
 
 const smsOf = (label: string, status?: string): string =>
   smsMessage(
-    alarmEvent({ details: { state: 'OK', status }, entity: { id: 'e', label }, alarm: { id: 'a', label: 'b' } }),
+    alarmHeader({ details: { state: 'OK', status }, entity: { id: 'e', label }, alarm: { id: 'a', label: 'b' } }),
   );
 
 /** Returns the encoding and number of parts of a text without character replacement. */
@@ -17,7 +17,7 @@ const encode = (text: string) => {
 
 describe('an SMS about an alert', () => {
   it('contains the headline and, if there is one, the status message', () => {
-    expect(smsMessage(alarmEvent())).toBe('[CRITICAL] web-1: Disk space: Disk is full');
+    expect(smsMessage(alarmHeader())).toBe('[CRITICAL] web-1: Disk space: Disk is full');
     expect(smsOf('web-1')).toBe('[OK] web-1: b');
   });
 

@@ -8,7 +8,7 @@ import { egressRule } from '../../../shared/domain/egress.ts';
 import { createWebhookTransport, webhookHeaders } from '../../../shared/pipeline/transports/webhook.ts';
 import { alert } from '../../support/alert.ts';
 import { codeBlocks, readDocument, root } from '../../support/documents.ts';
-import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
+import { alarmEvent, alertContent, EVENT_TIME_MS } from '../../support/events.ts';
 
 // docs/decisions/tools.md#examples-in-documents
 const [example = ''] = codeBlocks(readDocument('docs/api.md'), 'js');
@@ -35,8 +35,8 @@ const startReceiver = async (environment: { WEBHOOK_SECRETS: string; WEBHOOK_TOK
 const send = (url: string, { token, secrets }: WebhookCredentials = credentials, deliveryId = 'd1') => {
   const http = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8']) });
   const transport = createWebhookTransport({ webhookCredentials: async () => ({ token, secrets }) }, http);
-  const event = { ...alarmEvent(), event_id: `acme:enWeb1:alDisk:chDisk:${EVENT_TIME_MS}:${deliveryId}` };
-  return transport({ ...alert, event, deliveryId }, { url });
+  const event = alarmEvent({ event_id: `acme:enWeb1:alDisk:chDisk:${EVENT_TIME_MS}:${deliveryId}` });
+  return transport({ ...alert, ...alertContent(event), deliveryId }, { url });
 };
 
 const accepted = expect.objectContaining({ result: 'delivered', status: 204 });

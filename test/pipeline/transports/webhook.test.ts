@@ -5,7 +5,7 @@ import { createHttpClient } from '../../../shared/adapters/outbound-http/http-cl
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { createWebhookTransport } from '../../../shared/pipeline/transports/webhook.ts';
 import { alert } from '../../support/alert.ts';
-import { alarmEvent } from '../../support/events.ts';
+import { alarmEvent, alertContent } from '../../support/events.ts';
 import { startHttp } from '../../support/servers.ts';
 
 const secret = (letter: string) => `whsec_${Buffer.from(letter.repeat(32)).toString('base64')}`;
@@ -85,8 +85,8 @@ describe('a webhook with a request of its own', () => {
 
   it('fails permanently without a request if its body is too large', async () => {
     const { transport, url, requests } = await setUp();
-    const event = { ...alarmEvent(), check: 'c'.repeat(300_000) };
-    const outcome = await transport({ ...alert, event }, { url: url().href }, '{"body":"{{check}}"}');
+    const content = alertContent(alarmEvent({ check: 'c'.repeat(300_000) }));
+    const outcome = await transport({ ...alert, ...content }, { url: url().href }, '{"body":"{{check}}"}');
     expect(outcome).toMatchObject({ result: 'permanent', reason: 'too_large', cause: 'destination' });
     expect(requests).toEqual([]);
   });

@@ -1,0 +1,32 @@
+import * as z from 'zod/mini';
+import { alarmStates, tenantId } from './alarm-event.ts';
+
+/**
+ * An entity or alarm: its ID as records store it, and its label or ID on one line. `plain_name` is the same for subjects and
+ * SMS, without format characters; absent if it equals `name`, empty if none of its characters is visible.
+ */
+const named = z.object({ id: z.string(), name: z.optional(z.string()), plain_name: z.optional(z.string()) });
+
+/**
+ * What senders know of an event without reading its payload: all that fixed formats, records, notices and logs need
+ * (docs/decisions/events.md#delivery-messages).
+ */
+export const eventHeader = z.object({
+  event_id: z.string(),
+  tenant_id: tenantId,
+  state: z.enum(alarmStates),
+  previous_state: z.optional(z.string()),
+  entity: named,
+  alarm: named,
+  /** The key of the alarm's incident (`incidentKey`). */
+  incident_key: z.string(),
+  /** When the alarm's state changed, by the clock of the producer, ms since the epoch; absent without a valid time. */
+  produced_at_ms: z.optional(z.int()),
+  /** The status text on one line, at most 1,000 code points. */
+  status: z.optional(z.string()),
+  /** Names and values, most important first. Empty in a notice, which has its own. */
+  facts: z.array(z.tuple([z.string(), z.string()])),
+});
+
+/** What senders know of an event without reading its payload. */
+export type EventHeader = z.infer<typeof eventHeader>;

@@ -1,0 +1,51 @@
+import type { AlarmEvent } from '../contracts/alarm-event.ts';
+import type { EventHeader } from '../contracts/event-header.ts';
+import { facts, nameOf, plainNameOf, statusText, truncate } from './alert-text.ts';
+import { shortenedId } from './delivery-key.ts';
+import { readEventTime } from './event-time.ts';
+import { incidentKey } from './incident.ts';
+import { previousState } from './routing.ts';
+
+/** Maximum length of a name, in code points: no fixed format shows more of it. */
+const MAX_NAME_LENGTH = 255;
+
+/** Maximum length of a status text, in code points. */
+const MAX_STATUS_LENGTH = 1_000;
+
+/** Returns an entity or alarm as headers contain it. */
+export const namedRecord = (record: { id: string }): EventHeader['entity'] => {
+  const [name, plain_name = ''] = [nameOf(record), plainNameOf(record)].map(
+    (each) => each && truncate(each, MAX_NAME_LENGTH),
+  );
+  return { id: shortenedId(record.id), name, ...(plain_name !== name && { plain_name }) };
+};
+
+/**
+ * Returns what senders know of an event without reading its payload.
+ *
+ * @param acceptedAtMs when SQS accepted the event, ms since the epoch
+ */
+export const eventHeader = (event: AlarmEvent, acceptedAtMs: number): EventHeader => {
+  const status = statusText(event);
+  return {
+    event_id: event.event_id,
+    tenant_id: event.tenant_id,
+    state: event.details.state,
+    previous_state: previousState(event),
+    entity: namedRecord(event.entity),
+    alarm: namedRecord(event.alarm),
+    incident_key: incidentKey(event),
+    produced_at_ms: readEventTime(event, acceptedAtMs).time.producedAtMs,
+    status: status === undefined ? undefined : truncate(status, MAX_STATUS_LENGTH),
+    facts: facts(event),
+  };
+};
+
+/** Returns the times of an event (`EventTime`) from its header. */
+export const eventTime = (
+  { produced_at_ms: producedAtMs }: Pick<EventHeader, 'produced_at_ms'>,
+  acceptedAtMs: number,
+) => ({
+  producedAtMs,
+  acceptedAtMs,
+});
