@@ -45,7 +45,7 @@ export const settle = (world: FaultyStack): Promise<true> =>
 
 /**
  * Uses every feature as one tenant, so that at the end each kind of item and each kind of message is stored: a pending
- * delivery with its retry, an event, a continuation and a delivery in their queues, a crashed message, dead letters.
+ * delivery with its retry, an event and a delivery in their queues, a crashed message, dead letters.
  * The stack must have `retryDelayScale` 1.
  *
  * @returns what was created, a function that fixes the destinations and lets the functions continue, and one
@@ -192,13 +192,7 @@ export const exercise = async (
   emails.redrive = redrive;
   await send('queued', [email]);
   await until(async () => emails.messages.some(({ receiveCount }) => receiveCount > 0));
-  // Dispatch cannot send to one queue, and then cannot read.
-  hold(
-    ({ service, action, body }) => service === 'sqs' && action === 'SendMessageBatch' && body.includes('Delivery-sms"'),
-  );
-  await send('continued', [email, sms]);
   const alarmEvents = queueNamed('Delivery-AlarmEvents');
-  await until(async () => alarmEvents.messages.some(({ body }) => body.includes('"continuation"')));
   await send('pending', [failing]);
   await world.attemptedDelivery(tenant, failing);
   await until(async () => queueNamed('Delivery-webhook-Retries').messages.length > 0);
