@@ -14,11 +14,6 @@ const limitOf = accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMIT
 const { limits, isNearLimit } = createMessageLimits(counters, 'email', limitOf);
 
 /** Sends alerts to `email` notifications. */
-export const handler = createSender(
-  'email',
-  client,
-  accounts,
-  environment,
-  createEmailTransport(environment, limits),
+export const handler = createSender('email', client, accounts, environment, createEmailTransport(environment, limits), {
   isNearLimit,
-);
+});

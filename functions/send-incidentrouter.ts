@@ -1,6 +1,7 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
+import { createSlowTenants } from '../shared/adapters/outbound-http/slow-tenants.ts';
 import { anyAddress } from '../shared/domain/egress.ts';
 import { parseEnvironment } from '../shared/environment.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
@@ -9,7 +10,8 @@ import { createRouterTransport } from '../shared/pipeline/transports/incidentrou
 const environment = parseEnvironment('send-incidentrouter');
 const client = createDocumentClient();
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
-const http = createOutboundClient(anyAddress);
+const slowTenants = createSlowTenants();
+const http = createOutboundClient(anyAddress, slowTenants);
 
 /** Sends alerts to `incidentrouter` notifications. */
 export const handler = createSender(
@@ -18,4 +20,5 @@ export const handler = createSender(
   accounts,
   environment,
   createRouterTransport(accounts, http, environment.ROUTER_ENDPOINT),
+  { isSlowTenant: slowTenants.isSlow },
 );

@@ -14,11 +14,6 @@ const limitOf = accounts.limit('smsPerTenantPerDay', environment.TENANT_LIMITS);
 const { limits, isNearLimit } = createMessageLimits(counters, 'sms', limitOf);
 
 /** Sends alerts to `sms` notifications. */
-export const handler = createSender(
-  'sms',
-  client,
-  accounts,
-  environment,
-  createSmsTransport(environment, limits),
+export const handler = createSender('sms', client, accounts, environment, createSmsTransport(environment, limits), {
   isNearLimit,
-);
+});

@@ -20,5 +20,5 @@ export const handler = createSender(
   accounts,
   environment,
   createTechnicalContactsTransport(environment, limits, accounts),
-  isNearLimit,
+  { isNearLimit },
 );

@@ -1,6 +1,7 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
+import { createSlowTenants } from '../shared/adapters/outbound-http/slow-tenants.ts';
 import { egressRule } from '../shared/domain/egress.ts';
 import { parseEnvironment } from '../shared/environment.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
@@ -9,7 +10,8 @@ import { createWebhookTransport } from '../shared/pipeline/transports/webhook.ts
 const environment = parseEnvironment('send-webhook');
 const client = createDocumentClient();
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
-const http = createOutboundClient(egressRule(environment.EGRESS_ALLOW));
+const slowTenants = createSlowTenants();
+const http = createOutboundClient(egressRule(environment.EGRESS_ALLOW), slowTenants);
 
 /** Sends alerts to `webhook` notifications. */
 export const handler = createSender(
@@ -18,4 +20,5 @@ export const handler = createSender(
   accounts,
   environment,
   createWebhookTransport(accounts, http, environment.HEARTBEAT_URL),
+  { isSlowTenant: slowTenants.isSlow },
 );

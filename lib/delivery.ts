@@ -114,7 +114,7 @@ export class Delivery extends Construct {
 
   /**
    * Grants permission to send to the queues for first attempts of all types: deliveries, redeliveries, messages that
-   * follow a change of the type or wait for an incident lock or a circuit, and notices.
+   * follow a change of the type or wait for an incident lock, and notices.
    */
   sendAccess(): ResourceAccess<{ SENDER_QUEUES: string }> {
     const urls = byType((type) => this.#queues[type].queue.queueUrl);

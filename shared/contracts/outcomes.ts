@@ -78,6 +78,7 @@ export const messageOutcomes = [
   'duplicate',
   'conflict',
   'not_due',
+  'moved',
   'busy',
   'unrecorded',
   'throttled_keys',

@@ -16,8 +16,6 @@ export type Failure = {
   countsAsAttempt?: boolean | undefined;
   /** True if the destination or AWS certainly rejected the message, which then counts toward no limit. False by default. */
   nothingSent?: boolean | undefined;
-  /** True if nothing was sent because of other tenants: the destination is not known to fail. False by default. */
-  causedByOtherTenants?: boolean | undefined;
   /** True if the alert exceeds a daily limit above which alerts are summarized. False by default. */
   canBeSummarized?: boolean | undefined;
   /** The beginning of the response, without secrets (`responseText`); never logged. */
@@ -38,16 +36,6 @@ export const failed = (
   reason: FailureReason,
   explanation: string,
   rest: Partial<
-    Pick<
-      Failure,
-      | 'cause'
-      | 'status'
-      | 'code'
-      | 'retryAfterMs'
-      | 'countsAsAttempt'
-      | 'nothingSent'
-      | 'causedByOtherTenants'
-      | 'canBeSummarized'
-    >
+    Pick<Failure, 'cause' | 'status' | 'code' | 'retryAfterMs' | 'countsAsAttempt' | 'nothingSent' | 'canBeSummarized'>
   > = {},
 ): Failure => ({ result, reason, cause: 'destination', explanation, ...rest });

@@ -28,8 +28,8 @@ const FAR_FUTURE_MS = Date.UTC(2100, 0);
 
 const RECORDER = 'EmailEvents-record-email-events';
 
-/** How all destinations respond: they accept, fail temporarily, or reject permanently. HTTP destinations can hang. */
-export type Behavior = 'accept' | 'hang' | 'fail' | 'reject';
+/** How all destinations respond: they accept, fail temporarily, or reject permanently. */
+export type Behavior = 'accept' | 'fail' | 'reject';
 
 const awsFaults: Record<'fail' | 'reject', Record<'ses' | 'sns', AwsFault>> = {
   fail: {
@@ -44,9 +44,7 @@ const awsFaults: Record<'fail' | 'reject', Record<'ses' | 'sns', AwsFault>> = {
 
 /** Returns the error that SES or SNS responds with, if any. */
 export const awsFault = (behavior: Behavior, { service }: AwsCall): AwsFault | undefined =>
-  (behavior === 'fail' || behavior === 'reject') && (service === 'ses' || service === 'sns')
-    ? awsFaults[behavior][service]
-    : undefined;
+  behavior !== 'accept' && (service === 'ses' || service === 'sns') ? awsFaults[behavior][service] : undefined;
 
 /**
  * Returns a request handler for HTTP destinations. For pagers, routers and feeds, 404 is permanent; for webhooks and
@@ -178,24 +176,19 @@ export const exercisePipeline = async (
     ),
   );
 
-  // Escalations go to fallback notifications of every type, at last to an email and an SMS, which their senders later send
-  // to their own queues. Functions cache the account for a minute.
+  // Escalations go to fallback notifications of every type. Functions cache the account for a minute.
   const setFallback = async (escalation_notifications: readonly string[]): Promise<void> => {
     await client.put('/account', { escalation_notifications });
     const endsAtMs = world.stack.clock.now() + 61_000;
     await world.advanceUntil(until(async () => (world.stack.clock.now() > endsAtMs ? true : undefined)));
   };
-  const fallbackTypes = notificationTypeIds
-    .filter((type) => type !== 'technicalContactsEmail' && type !== 'managed')
-    .toSorted(
-      (one, other) => Number(notificationTypes[other].sendsByHttp) - Number(notificationTypes[one].sendsByHttp),
-    );
-  // Batches from the end, so that the last one has both.
-  const batches = [...inBatches(fallbackTypes.toReversed(), MAX_ESCALATION_NOTIFICATIONS)].toReversed();
-  for (const types of batches) {
+  const fallbackTypes = notificationTypeIds.filter((type) => type !== 'technicalContactsEmail' && type !== 'managed');
+  const fallbacks: { types: NotificationTypeId[]; fallback: string[] }[] = [];
+  for (const types of inBatches(fallbackTypes, MAX_ESCALATION_NOTIFICATIONS)) {
     const fallback = await Promise.all(
       types.map((type) => client.create({ label: 'fallback', type, details: destinationsAt(sinkUrl)[type] })),
     );
+    fallbacks.push({ types, fallback });
     await setFallback(fallback);
     const bouncing = newAlarmEvent(client.tenant, [emailId], { alarm: `al${fallback[0]}` });
     await world.sendEvents([
@@ -227,38 +220,6 @@ export const exercisePipeline = async (
   );
   for (const lock of locks) if (lock) await incidentLocks.release(lock, 0);
 
-  // Timeouts of three tenants in a batch open the circuit of the origin, in the sandbox that had them. First attempts of
-  // other tenants then wait on the queue of their type. Lambda may split the batch, so each round sends another one.
-  setBehavior('hang');
-  const hangingTypes = notificationTypeIds.filter((type) => {
-    const { sendsByHttp, hasIncidents } = notificationTypes[type];
-    return sendsByHttp && !hasIncidents;
-  });
-  const others = [await world.newClient(), await world.newClient(), await world.newClient()];
-  const hanging = await Promise.all(
-    hangingTypes.map(async (type) => {
-      const details = destinationsAt(sinkUrl)[type];
-      const created = others.map(async (other) => ({
-        tenant: other.tenant,
-        id: await other.create({ label: 'hangs', type, details }),
-      }));
-      const own = { tenant: client.tenant, id: ids[notificationTypeIds.indexOf(type)] ?? '' };
-      return { type, notifications: [...(await Promise.all(created)), own] };
-    }),
-  );
-  await until(async () => {
-    for (const { type, notifications } of hanging) {
-      const Entries = notifications.map(({ tenant, id }, index) => ({
-        Id: String(index),
-        MessageBody: deliveryMessage(id, newAlarmEvent(tenant, [id])),
-      }));
-      const enable = world.stack.eventSources.disable(queues.get(`Delivery-${type}`)?.settings.arn ?? '');
-      await world.sqs.send(new SendMessageBatchCommand({ QueueUrl: queueUrl(type), Entries }));
-      enable();
-    }
-    return hangingTypes.every((type) => hasCalled(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`));
-  }, 5_000);
-
   setBehavior('fail');
   await world.sendEvents([newAlarmEvent(client.tenant, ids)]);
   await untilEverySender((type) =>
@@ -276,7 +237,14 @@ export const exercisePipeline = async (
   for (const queue of [':Delivery-managed', ':Delivery-technicalContactsEmail']) {
     await untilEverySender((type) => hasCalled(senderName(type), 'sqs:SendMessage', queue));
   }
-  await untilEverySender((type) => hasCalled(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`));
+  // Senders escalate to fallback notifications of their own type, too.
+  for (const { types, fallback } of fallbacks) {
+    await setFallback(fallback);
+    await world.sendEvents(ids.map((id) => newAlarmEvent(client.tenant, [id], { alarm: `al${id}${fallback[0]}` })));
+    await untilEverySender(
+      (type) => !types.includes(type) || hasCalled(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`),
+    );
+  }
   await world.sendEvents([newAlarmEvent(client.tenant, ids)]);
   await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:BatchGetItem', '/Storage-Deliveries'));
   await untilEverySender(() => hasCalled('dispatch-alarm-events', 'dynamodb:UpdateItem', '/Storage-Accounts'));

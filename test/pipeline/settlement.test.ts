@@ -283,31 +283,13 @@ describe('a notice', () => {
 });
 
 describe('an alert whose circuit is open', () => {
-  const circuitOpen = (causedByOtherTenants: boolean) =>
-    failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs: 30_000, causedByOtherTenants });
-
-  it('because of other tenants waits on the queue of first attempts, not behind their retries', async () => {
-    const { deliver, record, delayed } = setUp('webhook', circuitOpen(true));
+  it('waits on the retry queue, where it cannot delay first attempts, without an attempt', async () => {
+    const circuitOpen = failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs: 30_000 });
+    const { deliver, record, delayed } = setUp('webhook', circuitOpen);
     expect(await deliver()).toMatchObject({ outcome: 'retried' });
-    expect(delayed).toEqual([{ url: senderQueueUrls.webhook, waitMs: expect.toSatisfy((ms) => ms >= 30_000) }]);
+    const waitMs = expect.toSatisfy((ms) => ms >= 30_000);
+    expect(delayed).toEqual([{ url: queueUrl('webhook-Retries'), waitMs }]);
     expect(await record()).toMatchObject({ status: 'pending', attempt_count: 0 });
-  });
-
-  it('because of its own tenant waits on the retry queue, where it cannot delay first attempts', async () => {
-    const { deliver, delayed } = setUp('webhook', circuitOpen(false));
-    await deliver();
-    expect(delayed.map(({ url }) => url)).toEqual([queueUrl('webhook-Retries')]);
-  });
-
-  it('waits on the retry queue after a failed attempt', async () => {
-    let nowMs = NOW_MS;
-    const { transport, deliver, record, delayed } = setUp('webhook', circuitOpen(true), { clock: () => nowMs });
-    transport.mockResolvedValueOnce(failed('transient', 'timeout', ''));
-    await deliver();
-    nowMs += 10_000;
-    await deliver();
-    expect(delayed.map(({ url }) => url)).toEqual([queueUrl('webhook-Retries'), queueUrl('webhook-Retries')]);
-    expect(await record()).toMatchObject({ attempt_count: 1 });
   });
 });
 

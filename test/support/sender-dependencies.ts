@@ -33,6 +33,7 @@ export const senderDependencies = (
   },
   recordFailures: async () => undefined,
   isTenantThrottled: () => false,
+  isSlowTenant: () => false,
   isNearLimit: async () => false,
   ...given,
 });

@@ -16,7 +16,10 @@ export type HttpPost = {
   readBody?: boolean;
   /** The maximum time from the DNS lookup to the end of the response. Default: the timeout of the client. */
   timeoutMs?: number;
-  /** The tenant whose circuit applies (`withCircuitBreaker`). Absent in a test, which has no circuit. */
+  /**
+   * The tenant whose circuit applies (`withCircuitBreaker`), and for which the request counts (`createSlowTenants`).
+   * Absent in a test and a heartbeat.
+   */
   circuitTenant?: string | undefined;
 };
 

@@ -3,6 +3,7 @@ import { createEarlyMessageCheck } from './early-messages.ts';
 import { createFailureReport } from './failure-report.ts';
 import { createHeartbeatDelivery } from './heartbeat.ts';
 import { createIncidentDelivery } from './incident-lock.ts';
+import { createFirstAttemptMove } from './move-first-attempts.ts';
 import { createRequeue } from './requeue.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 import { createSettlement } from './settlement.ts';
@@ -15,6 +16,7 @@ export const createDeliverySteps = (dependencies: SenderDependencies) => {
   return {
     ...requeue,
     checkEarly: createEarlyMessageCheck(dependencies),
+    moveFirstAttempts: createFirstAttemptMove(dependencies, requeue),
     attempt,
     settle,
     deliverHeartbeat: createHeartbeatDelivery(dependencies, attempt),

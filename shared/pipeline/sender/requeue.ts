@@ -49,9 +49,13 @@ export const createRequeue = (dependencies: SenderDependencies) => {
     settledOrReturned,
 
     /** Sends a copy of the message to the retry queue, visible after `waitMs`. Counts no attempt. */
-    async reschedule(job: DeliveryJob, waitMs: number): Promise<SettledMessage> {
+    async reschedule(
+      job: DeliveryJob,
+      waitMs: number,
+      outcome: 'not_due' | 'moved' = 'not_due',
+    ): Promise<SettledMessage> {
       await queues.sendDelayed(retryQueueUrl, copyOfMessage(job), waitMs);
-      return { outcome: 'not_due' };
+      return { outcome };
     },
 
     /** Returns the message to its queue for `timeoutMs`, until the claim of another worker ends. Counts no attempt. */

@@ -33,6 +33,8 @@ export type SenderDependencies = {
   recordFailures: RecordFailures;
   clock: Clock;
   isTenantThrottled: IsTenantThrottled;
+  /** Returns whether the first attempts of a tenant are moved to the retry queue (`createSlowTenants`). */
+  isSlowTenant: (tenant: string) => boolean;
   /** Returns whether a tenant has used more than half of a daily limit of the type. */
   isNearLimit: (tenant: string) => Promise<boolean>;
 };

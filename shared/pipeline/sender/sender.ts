@@ -58,7 +58,10 @@ export const createSender = (
   accounts: AccountRepository,
   environment: ParsedEnvironment<SenderName>,
   transport: Transport,
-  isNearLimit: SenderDependencies['isNearLimit'] = async () => false,
+  {
+    isNearLimit = async () => false,
+    isSlowTenant = () => false,
+  }: Partial<Pick<SenderDependencies, 'isNearLimit' | 'isSlowTenant'>> = {},
 ) => {
   const notifications = {
     ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
@@ -100,6 +103,7 @@ export const createSender = (
     clock: Date.now,
     isTenantThrottled: createThrottlingWatch(Date.now),
     isNearLimit,
+    isSlowTenant,
   };
   const {
     reschedule,
@@ -109,6 +113,7 @@ export const createSender = (
     settle,
     deliverHeartbeat,
     checkEarly,
+    moveFirstAttempts,
     deliverInOrder,
     reportFailures,
   } = createDeliverySteps(dependencies);
@@ -165,8 +170,11 @@ export const createSender = (
     return (await Promise.all(settled)).flat();
   };
 
-  const deliverDue = (jobs: DeliveryJob[]): Promise<SettledJob[]> =>
-    deliverAll(jobs, notifications.targets(jobs.map(targetKeyOf)));
+  const deliverDue = async (jobs: readonly DeliveryJob[]): Promise<SettledJob[]> => {
+    const { moved, others } = moveFirstAttempts(jobs);
+    const delivered = deliverAll(others, notifications.targets(others.map(targetKeyOf)));
+    return (await Promise.all([moved, delivered])).flat();
+  };
 
   /** Delivers early messages whose delivery has become due, and reschedules the others. */
   const processEarly = async (jobs: readonly DeliveryJob[]): Promise<SettledJob[]> => {

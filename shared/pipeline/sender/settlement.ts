@@ -14,16 +14,8 @@ import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** Creates what follows an attempt: it is recorded, and its failure is retried or dead-lettered. */
 export const createSettlement = (dependencies: SenderDependencies) => {
-  const { type, queues, queueUrls, retryQueueUrl, retryDelayScale, clock, isTenantThrottled } = dependencies;
+  const { queues, retryQueueUrl, retryDelayScale, clock, isTenantThrottled } = dependencies;
   const deadLetter = createDeadLetter(dependencies);
-
-  /**
-   * Returns the URL of the queue on which a delivery waits for its next attempt. It is the retry queue, unless only other
-   * tenants prevented the first attempt: then it is the queue of the type, so that the delivery does not wait behind
-   * their retries (docs/decisions/deliveries.md#circuit-breaker).
-   */
-  const waitingQueueUrl = ({ attempt_count }: DeliveryRecord, { causedByOtherTenants = false }: Failure): string =>
-    causedByOtherTenants && attempt_count === 0 ? queueUrls[type] : retryQueueUrl;
 
   /**
    * Schedules the next attempt: updates the record, then sends a new message, before the old message is acknowledged.
@@ -42,7 +34,7 @@ export const createSettlement = (dependencies: SenderDependencies) => {
     const copy = copyOfMessage(job);
     const isSameRound = roundOf(job.body) === record.round;
     await queues.sendDelayed(
-      waitingQueueUrl(record, failure),
+      retryQueueUrl,
       isSameRound ? copy : { ...copy, body: bodyForRound(job.body, record.round) },
       waitMs,
     );

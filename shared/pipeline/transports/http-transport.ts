@@ -26,7 +26,6 @@ const failedRequest = (error: unknown, host: string): Failure => {
     return failed('throttled', 'circuit_open', explanation, {
       countsAsAttempt: false,
       retryAfterMs: error.retryAfterMs,
-      causedByOtherTenants: error.causedByOtherTenants,
     });
   }
   const code = errorCode(error);

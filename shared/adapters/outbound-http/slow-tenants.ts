@@ -1,0 +1,92 @@
+import type { Clock } from '../../domain/clock.ts';
+import { RequestTimeoutError } from './http-client.ts';
+
+/** The period in which sends are counted, in slots of a second. */
+const WINDOW_SECONDS = 30;
+/** The number of timeouts in the window from which a tenant can be slow. */
+const MIN_TIMEOUTS = 5;
+/**
+ * A send that takes longer counts as a timeout, however it ends: it occupies the execution environment as a timeout does.
+ */
+const MAX_ANSWER_MS = 5_000;
+/** The maximum time after the window for which a tenant that has not answered stays slow. */
+const MAX_EXTENSION_MS = 90_000;
+
+/** The sends of a tenant in one slot, or in the window. */
+type Sends = { timeouts: number; answers: number };
+
+const areSlow = ({ timeouts, answers }: Sends): boolean => timeouts >= MIN_TIMEOUTS && timeouts > answers;
+
+/**
+ * Creates the record of which tenants are slow, kept by each execution environment
+ * (docs/decisions/deliveries.md#slow-tenants). A tenant is slow while at least five of its sends timed out in the last
+ * 30 s and these are more than its answers, and then, until it answers, for up to 90 s more at random: environments that
+ * were occupied at the same time must not try again at the same time.
+ *
+ * Tenants share nothing, and nothing is evicted: the counts last for the window, so there are at most as many as sends
+ * in 30 s, and each extension needs five timeouts.
+ *
+ * @param random returns a number from 0 to 1
+ */
+export const createSlowTenants = (clock: Clock = Date.now, random: () => number = Math.random) => {
+  /** The sends by slot, seconds since the epoch, oldest first. */
+  const slots = new Map<number, Map<string, Sends>>();
+  const slowUntilMs = new Map<string, number>();
+
+  const dropExpired = (): void => {
+    const nowMs = clock();
+    const firstSlot = Math.floor(nowMs / 1000) - WINDOW_SECONDS + 1;
+    for (const slot of slots.keys()) if (slot < firstSlot) slots.delete(slot);
+    for (const [tenant, untilMs] of slowUntilMs) if (untilMs <= nowMs) slowUntilMs.delete(tenant);
+  };
+
+  const sendsOf = (tenant: string): Sends => {
+    const found = [...slots.values()].flatMap((byTenant) => byTenant.get(tenant) ?? []);
+    return {
+      timeouts: found.reduce((sum, { timeouts }) => sum + timeouts, 0),
+      answers: found.reduce((sum, { answers }) => sum + answers, 0),
+    };
+  };
+
+  const record = (tenant: string, kind: keyof Sends): void => {
+    dropExpired();
+    const slot = Math.floor(clock() / 1000);
+    const byTenant = slots.get(slot) ?? new Map<string, Sends>();
+    slots.set(slot, byTenant);
+    const counts = byTenant.get(tenant) ?? { timeouts: 0, answers: 0 };
+    byTenant.set(tenant, { ...counts, [kind]: counts[kind] + 1 });
+    const sends = sendsOf(tenant);
+    if (areSlow(sends)) slowUntilMs.set(tenant, clock() + WINDOW_SECONDS * 1000 + random() * MAX_EXTENSION_MS);
+    else if (sends.answers >= sends.timeouts) slowUntilMs.delete(tenant);
+  };
+
+  return {
+    /**
+     * Waits for a send of a tenant and counts it: as a timeout if it timed out or took more than 5 s, otherwise as an
+     * answer if there was a response. A connection that fails earlier counts as neither.
+     *
+     * @throws the error of the send
+     */
+    async watch<Response>(tenant: string, send: () => Promise<Response>): Promise<Response> {
+      const startedAtMs = clock();
+      const isLate = () => clock() - startedAtMs > MAX_ANSWER_MS;
+      try {
+        const response = await send();
+        record(tenant, isLate() ? 'timeouts' : 'answers');
+        return response;
+      } catch (error) {
+        if (error instanceof RequestTimeoutError || isLate()) record(tenant, 'timeouts');
+        throw error;
+      }
+    },
+
+    /** Returns whether a tenant is slow in this execution environment. */
+    isSlow(tenant: string): boolean {
+      dropExpired();
+      return slowUntilMs.has(tenant) || areSlow(sendsOf(tenant));
+    },
+  };
+};
+
+/** Which tenants are slow in this execution environment. */
+export type SlowTenants = ReturnType<typeof createSlowTenants>;

@@ -1,0 +1,154 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { logger } from '../../shared/adapters/logger.ts';
+import type { Message, Queues } from '../../shared/adapters/queues.ts';
+import type { AlarmState } from '../../shared/contracts/alarm-event.ts';
+import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
+import type { AttemptOutcome } from '../../shared/domain/attempt-outcome.ts';
+import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { createJob, type DeliveryJob, type SettledJob } from '../../shared/pipeline/sender/delivery-job.ts';
+import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
+import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
+import { useDatabase } from '../support/dynamodb.ts';
+import { alarmEvent } from '../support/events.ts';
+import { queueUrl } from '../support/queue-urls.ts';
+import { senderDependencies } from '../support/sender-dependencies.ts';
+import { sqsMessage } from '../support/sqs-message.ts';
+
+const { client } = useDatabase();
+const NOW_MS = Date.UTC(2026, 0, 1);
+const SLOW = 'slow';
+
+beforeEach(() => {
+  for (const level of ['warn', 'error'] as const) vi.spyOn(logger, level).mockImplementation(() => undefined);
+  return () => vi.restoreAllMocks();
+});
+
+/** Sets up the sender of a type for one notification, while one tenant is slow. */
+const setUp = (type: NotificationTypeId, { isQueueFailing = false } = {}) => {
+  const sent: { url: string; message: Message; waitMs: number }[] = [];
+  const returned: string[] = [];
+  const unexpected = () => Promise.reject(new Error('not expected'));
+  const queues: Queues = {
+    sendAll: unexpected,
+    sendAllDelayed: unexpected,
+    sendToDeadLetterQueue: unexpected,
+    sendDelayed: async (url, message, waitMs) => {
+      if (isQueueFailing) throw new Error('no response');
+      sent.push({ url, message, waitMs });
+    },
+    changeVisibility: async (url) => {
+      returned.push(url);
+    },
+  };
+  const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
+  const transport = vi.fn<SenderDependencies['transport']>(async () => delivered);
+  const isSlowTenant = (tenant: string) => tenant === SLOW;
+  const given = { type, transport, queues, clock: () => NOW_MS, isSlowTenant };
+  const dependencies = senderDependencies(client, given);
+  const steps = createDeliverySteps(dependencies);
+  const id = newNotificationId();
+  const target = Promise.resolve({ id, type, details: {} });
+  let events = 0;
+  const jobOf = (
+    tenant: string,
+    {
+      queue = type,
+      state = 'CRITICAL',
+      waitCount = 0,
+    }: { queue?: string; state?: AlarmState; waitCount?: number } = {},
+  ): DeliveryJob => {
+    const number = events++;
+    const event = alarmEvent({
+      tenant_id: tenant,
+      event_id: `${tenant}-${number}`,
+      details: { state, timestamp: NOW_MS + number },
+    });
+    const body = { notification_id: id, event, accepted_at_ms: NOW_MS + number, content_hash: 'hash' };
+    const lockWait = { lock_wait_count: { stringValue: String(waitCount), dataType: 'Number' } };
+    return createJob(dependencies, {
+      message: sqsMessage({
+        messageId: event.event_id,
+        body: JSON.stringify(body),
+        eventSourceARN: `arn:aws:sqs:local-1:1:${queue}`,
+        messageAttributes: waitCount > 0 ? lockWait : {},
+      }),
+      body,
+      batch: { unsettled: 1 },
+      timeLeft: () => 20_000,
+    });
+  };
+  const outcomes = (results: readonly SettledJob[]) => results.map(({ settled }) => settled.outcome);
+  return {
+    jobOf,
+    sent,
+    returned,
+    transport,
+    outcomes,
+    move: steps.moveFirstAttempts,
+    deliverInOrder: (job: DeliveryJob) => steps.deliverInOrder([job], target),
+    records: (tenant: string) => dependencies.deliveries.listNewest({ tenant, notificationId: id }, 10),
+  };
+};
+
+describe('a first attempt', () => {
+  it('of a slow tenant is moved to the retry queue, without a record, and that of another tenant is not', async () => {
+    const { jobOf, move, sent, outcomes, records } = setUp('webhook');
+    const [slow, other, slowToo] = [jobOf(SLOW), jobOf('other'), jobOf(SLOW)];
+    const { moved, others } = move([slow, other, slowToo]);
+    expect(others).toEqual([other]);
+    expect(outcomes(await moved)).toEqual(['moved', 'moved']);
+    expect(sent).toEqual(
+      [slow, slowToo].map(({ message }) => ({
+        url: queueUrl('webhook-Retries'),
+        message: expect.objectContaining({ body: message.body, messageGroupId: SLOW }),
+        waitMs: 0,
+      })),
+    );
+    expect(await records(SLOW)).toEqual([]);
+    expect(slow.batch.unsettled).toBe(0);
+    expect(logger.warn).toHaveBeenCalledExactlyOnceWith('first attempts moved', {
+      type: 'webhook',
+      tenant_id: SLOW,
+      messages: 2,
+    });
+  });
+
+  it('that was moved, and a retry, are attempted although the tenant is slow', async () => {
+    const { jobOf, move, sent } = setUp('webhook');
+    const job = jobOf(SLOW, { queue: 'webhook-Retries' });
+    const { moved, others } = move([job]);
+    expect([await moved, others, sent]).toEqual([[], [job], []]);
+  });
+
+  it('keeps how long it has waited for its incident', async () => {
+    const { jobOf, move, sent } = setUp('incidentpager');
+    await move([jobOf(SLOW, { waitCount: 3 })]).moved;
+    expect(sent.map(({ message }) => message.lockWait)).toEqual([{ waitCount: 3, isOlder: false }]);
+  });
+
+  it('stays on its queue if it cannot be moved', async () => {
+    const { jobOf, move, outcomes, returned } = setUp('webhook', { isQueueFailing: true });
+    expect(outcomes(await move([jobOf(SLOW)]).moved)).toEqual(['internal_error']);
+    expect(returned).toEqual([queueUrl('webhook')]);
+  });
+});
+
+describe('the alerts of an incident whose trigger was moved', () => {
+  const deliverMoved = 'incidentpager-Retries';
+
+  it('arrive in order if the trigger is attempted before the resolve', async () => {
+    const { jobOf, deliverInOrder, transport, outcomes } = setUp('incidentpager');
+    const [trigger, resolve] = [jobOf(SLOW, { queue: deliverMoved }), jobOf(SLOW, { state: 'OK' })];
+    expect(outcomes(await deliverInOrder(trigger))).toEqual(['delivered']);
+    expect(outcomes(await deliverInOrder(resolve))).toEqual(['delivered']);
+    expect(transport.mock.calls.map(([{ event }]) => event.details.state)).toEqual(['CRITICAL', 'OK']);
+  });
+
+  it('never open the incident again if the resolve is attempted first', async () => {
+    const { jobOf, deliverInOrder, transport, outcomes } = setUp('incidentpager');
+    const [trigger, resolve] = [jobOf(SLOW, { queue: deliverMoved }), jobOf(SLOW, { state: 'OK' })];
+    expect(outcomes(await deliverInOrder(resolve))).toEqual(['delivered']);
+    expect(outcomes(await deliverInOrder(trigger))).toEqual(['superseded']);
+    expect(transport.mock.calls.map(([{ event }]) => event.details.state)).toEqual(['OK']);
+  });
+});
