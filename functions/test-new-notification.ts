@@ -1,5 +1,5 @@
-import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createLimitReader } from '../shared/adapters/accounts/limit-reader.ts';
+import { createTestCounter } from '../shared/adapters/accounts/test-counter.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
@@ -15,7 +15,7 @@ const environment = parseEnvironment('test-new-notification');
 const client = createDocumentClient();
 const audits = createAuditLog(client, environment);
 const runTest = createTestRunner(
-  createDailyCounters(client, environment.ACCOUNTS_TABLE),
+  createTestCounter(client, environment.ACCOUNTS_TABLE),
   createLimitReader(client, environment.ACCOUNTS_TABLE, 'testsPerTenantPerDay', environment.TENANT_LIMITS),
   environment,
 );

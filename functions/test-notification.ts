@@ -1,5 +1,5 @@
-import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createLimitReader } from '../shared/adapters/accounts/limit-reader.ts';
+import { createTestCounter } from '../shared/adapters/accounts/test-counter.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
@@ -16,7 +16,7 @@ const client = createDocumentClient();
 const audits = createAuditLog(client, environment);
 const notifications = createTargetReader(client, environment.NOTIFICATIONS_TABLE);
 const runTest = createTestRunner(
-  createDailyCounters(client, environment.ACCOUNTS_TABLE),
+  createTestCounter(client, environment.ACCOUNTS_TABLE),
   createLimitReader(client, environment.ACCOUNTS_TABLE, 'testsPerTenantPerDay', environment.TENANT_LIMITS),
   environment,
 );

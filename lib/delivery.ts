@@ -9,6 +9,7 @@ import {
   notificationTypes,
 } from '../shared/contracts/notification-types.ts';
 import { type EnvironmentOf, senderName } from '../shared/environment.ts';
+import { reservedSenderConcurrency, senderConcurrency } from './concurrency.ts';
 import type { CrashedQueue } from './crashed-queue.ts';
 import type { Email } from './email.ts';
 import { Heartbeat } from './heartbeat.ts';
@@ -97,11 +98,12 @@ export class Delivery extends Construct {
         defaultMemoryMb: SENDER_MEMORY_MB,
         // In a batch of retries, every message may need a slow DNS lookup.
         maxLookups: sendsByHttp ? RETRY_BATCH_SIZE : undefined,
+        reservedConcurrency: settings.reserveConcurrency ? reservedSenderConcurrency(settings, type) : undefined,
         network: sendsByHttp ? resources.network : undefined,
       });
       queues[type].addConsumer(
         sender.lambda,
-        settings.developmentStage ? undefined : (settings.senderConcurrencyByType[type] ?? settings.senderConcurrency),
+        settings.developmentStage ? undefined : senderConcurrency(settings, type),
       );
       return sender;
     });
@@ -133,6 +135,7 @@ export class Delivery extends Construct {
     sendAccess: ResourceAccess<{ SENDER_QUEUES: string }>,
     heartbeatRoleId: string | undefined,
   ): LambdaFunction {
+    const { developmentStage, dispatchConcurrency, reserveConcurrency } = defaults.settings;
     const dispatch = new ServiceFunction(
       this,
       'dispatch-alarm-events',
@@ -147,8 +150,8 @@ export class Delivery extends Construct {
         .and(new ResourceAccess({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl }))
         .and(new ResourceAccess(heartbeatRoleId === undefined ? {} : { HEARTBEAT_ROLE_ID: heartbeatRoleId }))
         .and(new ResourceAccess({ COUNT_EVENTS: flag(defaults.settings.expectedEventIntervalMinutes !== undefined) })),
+      { reservedConcurrency: reserveConcurrency ? dispatchConcurrency : undefined },
     );
-    const { developmentStage, dispatchConcurrency } = defaults.settings;
     this.alarmEvents.addConsumer(dispatch.lambda, developmentStage ? undefined : dispatchConcurrency);
     return dispatch.lambda;
   }

@@ -1,6 +1,7 @@
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
+import { reservedBy } from './concurrency.ts';
 import { accountAlarms } from './monitoring/account-alarms.ts';
 import { AlarmsTopic } from './monitoring/alarms-topic.ts';
 import { apiAlarms } from './monitoring/api-alarms.ts';
@@ -43,7 +44,7 @@ export class Monitoring extends Construct {
     ]);
     deliveryAlarms(this, addAlarm, metrics, delivery.senders);
     missingEventsAlarm(addAlarm, metrics, settings);
-    accountAlarms(addAlarm, settings);
+    accountAlarms(addAlarm, settings.lambdaConcurrencyQuota, reservedBy(settings));
     apiAlarms(addAlarm, api, metrics);
     smsAlarms(addAlarm, settings);
     this.topicArn = topic.topicArn;

@@ -3,6 +3,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
+import { retryConcurrency } from './concurrency.ts';
 import { ResourceAccess } from './resource-access.ts';
 import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
@@ -14,9 +15,6 @@ export const RETRY_BATCH_SIZE = 100;
 
 /** AWS requires a batching window for batches of more than 10 messages. */
 const RETRY_BATCHING_WINDOW_SECONDS = 5;
-
-/** Returns the additional concurrency for the retries of a type. The minimum of an event source mapping is 2. */
-const retryConcurrency = (maxConcurrency: number): number => Math.max(Math.ceil(maxConcurrency / 4), 2);
 
 /**
  * The queue of a notification type and its retry queue, with the same consumer and dead-letter queue. A delivery that

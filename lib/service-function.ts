@@ -33,6 +33,8 @@ export type FunctionOptions = {
   memoryMb?: number | undefined;
   /** The maximum number of concurrent DNS lookups. */
   maxLookups?: number | undefined;
+  /** The concurrency that the function reserves, which is also its maximum. Default: none. */
+  reservedConcurrency?: number | undefined;
   /** The VPC to attach the function to. */
   network?: Network | undefined;
 };
@@ -101,6 +103,7 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
         RELEASE: bundle.release,
       },
       role,
+      ...(options.reservedConcurrency !== undefined && { reservedConcurrentExecutions: options.reservedConcurrency }),
       logGroup,
       // Lambda then logs START and REPORT only of failed invocations, which `FunctionErrors` counts:
       // https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { escalationModes } from '../shared/contracts/escalation-modes.ts';
 import { notificationTypeIds } from '../shared/contracts/notification-types.ts';
 import { type LimitName, minimumLimit } from '../shared/contracts/tenant-limits.ts';
+import { MIN_UNRESERVED_CONCURRENCY, reservedConcurrency } from './concurrency.ts';
 
 /**
  * A setting with its rule in words, which completes the sentence that begins with the name of the setting. It is the
@@ -188,6 +189,7 @@ const settingsShape = z.strictObject({
   ).optional(),
   smsMonthlyBudgetUsd: positiveNumber().default(1),
   lambdaConcurrencyQuota: wholeNumber(1).default(1_000),
+  reserveConcurrency: flag().default(false),
   linkScheme: choice('http', 'https').default('https'),
   logRetentionDays: number(
     `must be one of ${logRetentions.join(', ')}`,
@@ -204,7 +206,11 @@ export type Settings = z.output<typeof settingsShape>;
 /**
  * Rules that involve several settings: the setting to report, the message, and the condition that violates the rule.
  */
-const combinationRules: [name: keyof Settings, message: string, isViolated: (settings: Settings) => boolean][] = [
+const combinationRules: [
+  name: keyof Settings,
+  message: string | ((settings: Settings) => string),
+  isViolated: (settings: Settings) => boolean,
+][] = [
   ['certificateArn', 'is required with domainName', (s) => !!s.domainName && !s.certificateArn],
   ['domainName', 'is required with certificateArn', (s) => !!s.certificateArn && !s.domainName],
   ['domainName', 'is required with basePath', (s) => !!s.basePath && !s.domainName],
@@ -226,15 +232,33 @@ const combinationRules: [name: keyof Settings, message: string, isViolated: (set
     'must not be set with developmentStage: it has no alarms',
     (s) => s.developmentStage && s.expectedEventIntervalMinutes !== undefined,
   ],
+  [
+    'reserveConcurrency',
+    'must not be set with developmentStage: its event sources have no maximum',
+    (s) => s.developmentStage && s.reserveConcurrency,
+  ],
+  [
+    'reserveConcurrency',
+    (s) =>
+      `reserves ${reservedConcurrency(s)}, which needs a lambdaConcurrencyQuota of at least ${requiredQuota(s)}, not ${s.lambdaConcurrencyQuota}`,
+    (s) => s.reserveConcurrency && requiredQuota(s) > s.lambdaConcurrencyQuota,
+  ],
   ['emailFrom', 'is required with emailIdentity', (s) => s.emailIdentity && s.emailFrom === PLACEHOLDER_SENDER],
 ];
+
+const requiredQuota = (settings: Settings): number => reservedConcurrency(settings) + MIN_UNRESERVED_CONCURRENCY;
 
 const isInZone = (domain: string | undefined, zone: string): boolean =>
   domain === undefined || `.${domain}`.endsWith(`.${zone}`);
 
 const settingsSchema = settingsShape.superRefine((settings, context) => {
   for (const [name, message, isViolated] of combinationRules) {
-    if (isViolated(settings)) context.addIssue({ code: 'custom', path: [name], message });
+    if (!isViolated(settings)) continue;
+    context.addIssue({
+      code: 'custom',
+      path: [name],
+      message: typeof message === 'string' ? message : message(settings),
+    });
   }
 });
 

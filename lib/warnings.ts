@@ -83,7 +83,7 @@ const quotaWarnings = (settings: Settings, maxConcurrency: number): Warning[] =>
 
 /**
  * Returns how many executions the event sources of the stack can use at the same time. An event source without a
- * maximum counts as 0; no function reserves concurrency.
+ * maximum counts as 0.
  */
 const maxConcurrencyOf = (stack: Stack): number =>
   stack.node.findAll().reduce((total, construct) => {

@@ -1,12 +1,12 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { LimitOf } from '../adapters/accounts/account-repository.ts';
-import type { DailyCounters } from '../adapters/accounts/daily-counter.ts';
+import { MAX_CONCURRENT_TESTS, type TestCounter, type TestLease } from '../adapters/accounts/test-counter.ts';
 import { onceConfig } from '../adapters/aws-client.ts';
-import { logger } from '../adapters/logger.ts';
+import { errorTrace, logger } from '../adapters/logger.ts';
 import { type AlarmState, alarmStates } from '../contracts/alarm-event.ts';
 import { type TestRequest, type TestResult, testResult } from '../contracts/messages.ts';
 import type { Clock } from '../domain/clock.ts';
-import { badRequest, testLimitReached, unavailable } from '../domain/errors.ts';
+import { badRequest, testLimitReached, tooManyTests, unavailable } from '../domain/errors.ts';
 import { type DeliveryTarget, typeFields } from '../domain/notification.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 
@@ -37,26 +37,35 @@ export type TestDestination = Omit<DeliveryTarget, 'id'> & Pick<TestRequest, 'st
 
 /**
  * Creates the function that sends a test message through the sender of its type, like a real alert. It enforces the
- * tenant's daily limit, which it reads while the destination is read (docs/decisions/api.md#test-operations). `record`
- * writes the audit entry of the test.
+ * tenant's daily limit, which it reads while the destination is read, and that of tests at a time
+ * (docs/decisions/api.md#test-operations). `record` writes the audit entry of the test.
  *
- * @throws ServiceError 429 if the limit is reached; 503 if the test cannot be counted or the sender fails
+ * @throws ServiceError 429 if the daily limit is reached; 503 if 20 tests run, the test cannot be counted or the sender
+ * fails
  */
-export const createTestRunner =
-  (
-    counters: Pick<DailyCounters, 'count'>,
-    limitOf: LimitOf,
-    environment: Pick<ParsedEnvironment<'test-notification'>, 'SENDER_FUNCTIONS'>,
-    lambda: LambdaClient = createInvokeClient(),
-    clock: Clock = Date.now,
-  ) =>
-  async (tenant: string, reading: Promise<TestDestination>, record: () => Promise<void>): Promise<TestResult> => {
-    const [limit, destination] = await Promise.all([limitOf(tenant), reading]);
-    const isWithinLimit = await counters.count('tests', tenant, 1, limit).catch((error: unknown) => {
+export const createTestRunner = (
+  counter: TestCounter,
+  limitOf: LimitOf,
+  environment: Pick<ParsedEnvironment<'test-notification'>, 'SENDER_FUNCTIONS'>,
+  lambda: Pick<LambdaClient, 'send'> = createInvokeClient(),
+  clock: Clock = Date.now,
+) => {
+  const start = async (tenant: string, limit: number): Promise<TestLease> => {
+    const started = await counter.start(tenant, limit).catch((error: unknown) => {
       throw unavailable(error);
     });
-    if (!isWithinLimit) throw testLimitReached(limit, clock());
-    await record();
+    if (started.kind === 'daily_limit') throw testLimitReached(limit, clock());
+    if (started.kind === 'too_many_at_once') throw tooManyTests(MAX_CONCURRENT_TESTS);
+    return started.lease;
+  };
+
+  /** A lease that cannot be given back expires. */
+  const end = (lease: TestLease): Promise<void> =>
+    counter
+      .end(lease)
+      .catch((error: unknown) => logger.warn('test not ended', { tenant_id: lease.tenant, ...errorTrace(error) }));
+
+  const invoke = async (tenant: string, destination: TestDestination): Promise<TestResult> => {
     const request: TestRequest = {
       kind: 'test',
       tenant,
@@ -81,3 +90,19 @@ export const createTestRunner =
     }
     return testResult.parse(JSON.parse(response.Payload.transformToString()));
   };
+
+  return async (
+    tenant: string,
+    reading: Promise<TestDestination>,
+    record: () => Promise<void>,
+  ): Promise<TestResult> => {
+    const [limit, destination] = await Promise.all([limitOf(tenant), reading]);
+    const lease = await start(tenant, limit);
+    try {
+      await record();
+      return await invoke(tenant, destination);
+    } finally {
+      await end(lease);
+    }
+  };
+};

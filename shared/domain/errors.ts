@@ -116,6 +116,13 @@ export const internalError = (): ServiceError =>
 export const unavailable = (cause?: unknown): ServiceError =>
   new ServiceError('serviceUnavailable', 'The service is busy. Try again later.', { retryAfterSeconds: 2, cause });
 
+/** 503: the tenant runs `limit` tests. */
+export const tooManyTests = (limit: number): ServiceError =>
+  new ServiceError('serviceUnavailable', 'Too many tests run at once. Try again later.', {
+    details: `at most ${limit} tests at a time in an account`,
+    retryAfterSeconds: 2,
+  });
+
 /** 503: the response of the database to a change was lost. */
 export const unconfirmedChange = (cause?: unknown): ServiceError =>
   new ServiceError('serviceUnavailable', 'It is unknown whether the change was applied.', {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { createTestCounter } from '../../shared/adapters/accounts/test-counter.ts';
 import { limitNames } from '../../shared/contracts/tenant-limits.ts';
 import { OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { webhook } from '../support/api.ts';
@@ -39,6 +40,34 @@ describe('limits against abuse', () => {
     expect((await (await harness.newClient()).post('/test-notification', { type: 'managed' })).status).toBe(200);
     await harness.stack.advance(86_400_000);
     expect((await tester.post(`/notifications/${id}/test`)).status).toBe(200);
+  });
+
+  it('return 503 while a tenant runs 20 tests, which end also if they fail', async () => {
+    await harness.stayWithinDay();
+    const [tester, other] = [await harness.newClient(), await harness.newClient()];
+    const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
+    await accounts.changeLimits(tester.tenant, { testsPerTenantPerDay: 100 }, auditIn(harness.table('Audits')));
+    const tests = createTestCounter(harness.documents, harness.table('Accounts'), () => harness.stack.clock.now());
+    const start = () => tests.start(tester.tenant, 100);
+    await Promise.all(Array.from({ length: 19 }, start));
+    const id = await tester.create({ label: 'm', type: 'managed' });
+    const recover = harness.stack.lambda.throttle('Delivery-send-managed');
+    expect((await tester.post(`/notifications/${id}/test`)).body).toMatchObject({ code: 503 });
+    recover();
+    const unreachable = { ...webhook, details: { url: 'http://127.0.0.1:1/' } };
+    expect((await tester.post('/test-notification', unreachable)).body).toMatchObject({ status: 'failure' });
+    expect(await start()).toMatchObject({ kind: 'started' });
+    const refused = await tester.post(`/notifications/${id}/test`);
+    expect(refused.body).toMatchObject({
+      type: 'serviceUnavailable',
+      code: 503,
+      details: 'at most 20 tests at a time in an account',
+    });
+    expect(refused.headers.get('retry-after')).toBe('2');
+    expect((await other.post('/test-notification', { type: 'managed' })).status).toBe(200);
+    await harness.stack.advance(30_000);
+    expect((await tester.post(`/notifications/${id}/test`)).status).toBe(200);
+    expect((await tester.get('/account')).body).toMatchObject({ usage: { tests_per_day: 23 } });
   });
 
   it('are overridden for one tenant', async () => {

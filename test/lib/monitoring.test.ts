@@ -2,6 +2,8 @@ import { Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { functionNames } from '../../lib/bundles.ts';
+import { reservedBy } from '../../lib/concurrency.ts';
+import { parseSettings } from '../../lib/settings.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { hasTotal } from '../../shared/domain/delivery-metrics.ts';
 import { propertiesOf, reference, synthesize } from '../support/stack.ts';
@@ -123,6 +125,11 @@ describe('alarms', () => {
     expect(alarm('SmsSpend', others).Threshold).toBe(40);
     expect(alarm('SmsSpend').Threshold).toBe(0.8);
     expect(alarm('AccountConcurrency', others).Threshold).toBe(1_600);
+    const { template: reserving } = synthesize({ reserveConcurrency: true, lambdaConcurrencyQuota: '2000' });
+    const reserved = reservedBy(parseSettings({ reserveConcurrency: true }));
+    expect(alarm('AccountConcurrency', propertiesOf(reserving, 'AWS::CloudWatch::Alarm', alarmSchema)).Threshold).toBe(
+      reserved + 0.8 * (2_000 - reserved),
+    );
   });
 
   it('cover missing events only with the setting, minute by minute for up to a day', () => {

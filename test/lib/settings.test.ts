@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseSettings, settingNames } from '../../lib/settings.ts';
+import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 
 describe('settings', () => {
   it('have defaults, so none is required', () => {
@@ -54,6 +55,36 @@ describe('settings', () => {
     ['`cdk acknowledge`', 'acknowledged-issue-numbers'],
   ])('ignore context keys of the CDK: %s', (_, key) => {
     expect(parseSettings({ [key]: true })).toEqual(parseSettings({}));
+  });
+});
+
+describe('reserved concurrency', () => {
+  /** 5 for dispatch; 8, 2 for retries and 10 for tests of each type, and 10 and 3 more for webhooks. */
+  const reserved = 5 + 20 * notificationTypeIds.length + 13;
+  const settings = {
+    reserveConcurrency: 'true',
+    dispatchConcurrency: '5',
+    senderConcurrency: '8',
+    senderConcurrencyByType: 'webhook=18',
+  };
+
+  it('is rejected unless it leaves 100 of lambdaConcurrencyQuota', () => {
+    const withQuota = (lambdaConcurrencyQuota: number) => () => parseSettings({ ...settings, lambdaConcurrencyQuota });
+    expect(withQuota(reserved + 100)).not.toThrow();
+    expect(withQuota(reserved + 99)).toThrow(
+      `Invalid setting: reserveConcurrency reserves ${reserved}, which needs a lambdaConcurrencyQuota of at least ${reserved + 100}, not ${reserved + 99}.`,
+    );
+  });
+
+  it('needs no quota while it is off, which is the default', () => {
+    expect(parseSettings({ ...settings, reserveConcurrency: 'false', lambdaConcurrencyQuota: 10 })).toMatchObject({
+      reserveConcurrency: false,
+    });
+    expect(parseSettings({}).reserveConcurrency).toBe(false);
+  });
+
+  it('fits into the default quota with the other defaults', () => {
+    expect(() => parseSettings({ reserveConcurrency: true })).not.toThrow();
   });
 });
 
@@ -212,6 +243,10 @@ describe('related settings', () => {
     [
       { developmentStage: 'true', expectedEventIntervalMinutes: '60' },
       'expectedEventIntervalMinutes must not be set with developmentStage: it has no alarms',
+    ],
+    [
+      { developmentStage: 'true', reserveConcurrency: 'true' },
+      'reserveConcurrency must not be set with developmentStage: its event sources have no maximum',
     ],
   ])('are rejected if one is missing or inconsistent: %j', (settings, message) => {
     expect(() => parseSettings(settings)).toThrow(new RegExp(`^Invalid setting: ${message}\\.$`));

@@ -123,6 +123,33 @@ describe('every work queue', () => {
   });
 });
 
+describe('reserved concurrency', () => {
+  const reservedOf = (of: typeof template) =>
+    new Map(
+      [
+        ...propertiesOf(of, 'AWS::Lambda::Function', z.object({ ReservedConcurrentExecutions: z.number().optional() })),
+      ].flatMap(([id, { ReservedConcurrentExecutions: reserved }]) => (reserved === undefined ? [] : [[id, reserved]])),
+    );
+
+  it('is none by default', () => {
+    expect([...reservedOf(template)]).toEqual([]);
+  });
+
+  it('of dispatch and the senders is that of their event sources, and ten more of each sender for tests', () => {
+    const { template: other, functionIds: ids } = synthesize({ reserveConcurrency: true, dispatchConcurrency: '5' });
+    const consumers = ['dispatch-alarm-events', ...notificationTypeIds.map(senderName)];
+    const expected = consumers.map((name): [string, number] => {
+      const id = ids.get(name) ?? '';
+      const maxima = mappings(other)
+        .filter(({ FunctionName }) => FunctionName === id)
+        .map(({ ScalingConfig }) => ScalingConfig?.MaximumConcurrency ?? Number.NaN);
+      return [id, maxima.reduce((sum, maximum) => sum + maximum, name === 'dispatch-alarm-events' ? 0 : 10)];
+    });
+    expect(reservedOf(other)).toEqual(new Map(expected));
+    expect(reservedOf(other).get(ids.get('send-webhook') ?? '')).toBe(260);
+  });
+});
+
 describe('each notification type', () => {
   it('has a queue, a dead-letter queue and a sender that consumes the queue', () => {
     expect(workQueues).toHaveLength(2 * notificationTypeIds.length + 2);

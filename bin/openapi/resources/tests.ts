@@ -1,7 +1,8 @@
 import * as z from 'zod';
+import { MAX_CONCURRENT_TESTS } from '../../../shared/adapters/accounts/test-counter.ts';
 import { alarmStates } from '../../../shared/contracts/alarm-event.ts';
 import { parseDestination } from '../../../shared/contracts/notification.ts';
-import { badRequest, testLimitReached } from '../../../shared/domain/errors.ts';
+import { badRequest, testLimitReached, tooManyTests } from '../../../shared/domain/errors.ts';
 import type { DescribedError } from '../error-responses.ts';
 import { EXAMPLE_TIME_MS } from '../examples.ts';
 import { exampleDetails } from '../notification-types.ts';
@@ -12,6 +13,11 @@ import { destination, ofEachType } from '../typed-schemas.ts';
 const noMoreTests: DescribedError = {
   when: 'The account has used its tests of the UTC day',
   error: testLimitReached(200, EXAMPLE_TIME_MS),
+};
+
+const tooManyAtOnce: DescribedError = {
+  when: `The account runs ${MAX_CONCURRENT_TESTS} tests`,
+  error: tooManyTests(MAX_CONCURRENT_TESTS),
 };
 
 const badState: DescribedError = {
@@ -57,7 +63,7 @@ export const testResource = {
         'Sends one message like a real alert, without retries. If the destination fails, the status is 200 and the body says why.',
       query: [parameters.state],
       success: testRan,
-      errors: [badState, unknownNotification, noMoreTests],
+      errors: [badState, unknownNotification, noMoreTests, tooManyAtOnce],
     },
     'test-new-notification': {
       summary: 'Send a test message to a destination before creating it',
@@ -75,6 +81,7 @@ export const testResource = {
         notJson,
         badState,
         noMoreTests,
+        tooManyAtOnce,
       ],
     },
   },

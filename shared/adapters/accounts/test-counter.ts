@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod/mini';
+import type { Clock } from '../../domain/clock.ts';
+import { DAY_SECONDS } from '../../domain/day.ts';
+import { type ConditionalUpdate, orExisting, RETURN_EXISTING } from '../dynamodb/conditional-writes.ts';
+import { counterKey } from './daily-counter.ts';
+
+/** The maximum number of tests of a tenant at a time. */
+export const MAX_CONCURRENT_TESTS = 20;
+
+/** The timeout of the API's functions: if one crashes, its lease ends by then. */
+const LEASE_MS = 30_000;
+
+/** A running test: it counts until it has ended, or 30 s after its start. */
+export type TestLease = { tenant: string; startedAtMs: number; id: string; expired: readonly string[] };
+
+/** The lease of a test, or which limit the tenant has reached. */
+export type StartedTest =
+  | { kind: 'started'; lease: TestLease }
+  | { kind: 'daily_limit' }
+  | { kind: 'too_many_at_once' };
+
+/** The counter of a tenant and UTC day, and the IDs of its leases, which start with the time of expiry in ms. */
+const storedTests = z.object({ used: z._default(z.number(), 0), leases: z._default(z.set(z.string()), new Set()) });
+
+const expiresAtMs = (id: string): number => Number.parseInt(id, 10);
+
+/**
+ * Counts the tests of a tenant per UTC day, and those that run (table Accounts), in one item: a test that starts takes a
+ * lease and counts with one write, and gives the lease back with another one.
+ */
+export const createTestCounter = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
+  const update = (tenant: string, timeMs: number, expressions: ConditionalUpdate) =>
+    orExisting(
+      client.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: counterKey('tests', tenant, timeMs),
+          ReturnValues: 'ALL_NEW',
+          ...RETURN_EXISTING,
+          ...expressions,
+        }),
+      ),
+    );
+
+  return {
+    /** Starts a test if the tenant has not reached `limit`, the tests per UTC day, and runs fewer than 20. */
+    async start(tenant: string, limit: number): Promise<StartedTest> {
+      if (limit < 1) return { kind: 'daily_limit' };
+      const startedAtMs = clock();
+      const id = `${startedAtMs + LEASE_MS}#${randomUUID()}`;
+      const isHeld = (lease: string): boolean => expiresAtMs(lease) > startedAtMs;
+      const started = (leases: ReadonlySet<string>): StartedTest => ({
+        kind: 'started',
+        lease: { tenant, startedAtMs, id, expired: [...leases].filter((lease) => !isHeld(lease)) },
+      });
+      const names = { '#ttl': 'ttl' };
+      const values = { ':ttl': Math.floor(startedAtMs / 1000) + 2 * DAY_SECONDS, ':one': 1, ':limit': limit };
+      const isBelowLimit = '(attribute_not_exists(used) OR used < :limit)';
+      const first = await update(tenant, startedAtMs, {
+        UpdateExpression: 'SET #ttl = :ttl ADD used :one, leases :lease',
+        // The SDK repeats a request whose response was lost.
+        ConditionExpression: `${isBelowLimit} AND (attribute_not_exists(leases) OR size(leases) < :max OR contains(leases, :id))`,
+        ExpressionAttributeNames: names,
+        ExpressionAttributeValues: { ...values, ':lease': new Set([id]), ':id': id, ':max': MAX_CONCURRENT_TESTS },
+      });
+      if (first.isWritten) return started(storedTests.parse(first.item).leases);
+      const { used, leases } = storedTests.parse(first.existing);
+      if (used >= limit) return { kind: 'daily_limit' };
+      const held = [...leases].filter(isHeld);
+      if (held.length >= MAX_CONCURRENT_TESTS) return { kind: 'too_many_at_once' };
+      // Functions that crashed left the others.
+      const second = await update(tenant, startedAtMs, {
+        UpdateExpression: 'SET #ttl = :ttl, leases = :held ADD used :one',
+        ConditionExpression: `${isBelowLimit} AND leases = :found`,
+        ExpressionAttributeNames: names,
+        ExpressionAttributeValues: { ...values, ':held': new Set([...held, id]), ':found': leases },
+      });
+      return second.isWritten ? started(new Set()) : { kind: 'too_many_at_once' };
+    },
+
+    /** Gives back the lease of a test, and those that had expired when it started. Repeating it has no effect. */
+    async end({ tenant, startedAtMs, id, expired }: TestLease): Promise<void> {
+      await update(tenant, startedAtMs, {
+        UpdateExpression: 'DELETE leases :leases',
+        ConditionExpression: 'attribute_exists(leases)',
+        ExpressionAttributeValues: { ':leases': new Set([id, ...expired]) },
+      });
+    },
+  };
+};
+
+/** Counts the tests of tenants. */
+export type TestCounter = ReturnType<typeof createTestCounter>;
