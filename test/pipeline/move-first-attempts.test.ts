@@ -9,7 +9,7 @@ import { createJob, type DeliveryJob, type SettledJob } from '../../shared/pipel
 import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
 import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
-import { alarmEvent } from '../support/events.ts';
+import { alarmEvent, deliveryMessage, readDelivery } from '../support/events.ts';
 import { queueUrl } from '../support/queue-urls.ts';
 import { senderDependencies } from '../support/sender-dependencies.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
@@ -63,16 +63,16 @@ const setUp = (type: NotificationTypeId, { isQueueFailing = false } = {}) => {
       event_id: `${tenant}-${number}`,
       details: { state, timestamp: NOW_MS + number },
     });
-    const body = { notification_id: id, event, accepted_at_ms: NOW_MS + number, content_hash: 'hash' };
+    const body = deliveryMessage(id, event, NOW_MS + number);
     const lockWait = { lock_wait_count: { stringValue: String(waitCount), dataType: 'Number' } };
     return createJob(dependencies, {
       message: sqsMessage({
         messageId: event.event_id,
-        body: JSON.stringify(body),
+        body,
         eventSourceARN: `arn:aws:sqs:local-1:1:${queue}`,
         messageAttributes: waitCount > 0 ? lockWait : {},
       }),
-      body,
+      body: readDelivery(body),
       batch: { unsettled: 1 },
       timeLeft: () => 20_000,
     });
@@ -141,7 +141,7 @@ describe('the alerts of an incident whose trigger was moved', () => {
     const [trigger, resolve] = [jobOf(SLOW, { queue: deliverMoved }), jobOf(SLOW, { state: 'OK' })];
     expect(outcomes(await deliverInOrder(trigger))).toEqual(['delivered']);
     expect(outcomes(await deliverInOrder(resolve))).toEqual(['delivered']);
-    expect(transport.mock.calls.map(([{ event }]) => event.details.state)).toEqual(['CRITICAL', 'OK']);
+    expect(transport.mock.calls.map(([{ event }]) => event.state)).toEqual(['CRITICAL', 'OK']);
   });
 
   it('never open the incident again if the resolve is attempted first', async () => {
@@ -149,6 +149,6 @@ describe('the alerts of an incident whose trigger was moved', () => {
     const [trigger, resolve] = [jobOf(SLOW, { queue: deliverMoved }), jobOf(SLOW, { state: 'OK' })];
     expect(outcomes(await deliverInOrder(resolve))).toEqual(['delivered']);
     expect(outcomes(await deliverInOrder(trigger))).toEqual(['superseded']);
-    expect(transport.mock.calls.map(([{ event }]) => event.details.state)).toEqual(['OK']);
+    expect(transport.mock.calls.map(([{ event }]) => event.state)).toEqual(['OK']);
   });
 });
