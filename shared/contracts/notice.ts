@@ -25,6 +25,8 @@ export const noticeContent = z.object({
   paragraphs: z.array(z.string()),
   /** Names and values, most important first. */
   facts: z.array(z.tuple([z.string(), z.string()])),
+  /** What each command does, and the command to copy. */
+  commands: z.optional(z.array(z.tuple([z.string(), z.string()]))),
 });
 
 /** The text of a notice. */

@@ -1,6 +1,7 @@
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import type { EventHeader } from '../contracts/event-header.ts';
 import type { NoticeContent } from '../contracts/notice.ts';
+import { utcTime } from './day.ts';
 
 /** Returns an unvalidated value as text if it is a string, number or boolean. */
 const scalar = (value: unknown): string | undefined => {
@@ -72,6 +73,14 @@ export const subjectLine = ({ state, entity, alarm }: Named): string =>
 export const noticeSubject = ({ subject }: Pick<NoticeContent, 'subject'>): string =>
   truncate(subject, MAX_HEADLINE_LENGTH);
 
+/** Returns facts as lines. */
+export const factLines = (rows: NoticeContent['facts']): string =>
+  rows.map(([name, value]) => `${name}: ${value}`).join('\n');
+
+/** Returns a notice as plain text, without its subject. */
+export const noticeText = ({ paragraphs, commands = [], facts: rows }: NoticeContent): string =>
+  [...paragraphs, factLines(rows), ...commands.map(([name, command]) => `${name}:\n${command}`)].join('\n\n');
+
 /** Returns the status message of the event, if it has one. */
 export const statusText = ({ details }: Pick<AlarmEvent, 'details'>): string | undefined => {
   const status = scalar(details.status);
@@ -80,7 +89,7 @@ export const statusText = ({ details }: Pick<AlarmEvent, 'details'>): string | u
 
 const time = (timestamp: unknown): string | undefined => {
   const date = new Date(typeof timestamp === 'number' ? timestamp : Number.NaN);
-  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+  return Number.isNaN(date.getTime()) ? undefined : utcTime(date.getTime());
 };
 
 const metric = (value: unknown): string | undefined => {
@@ -106,9 +115,9 @@ export const facts = (event: AlarmEvent): [name: string, value: string][] => {
     ['Status', statusText(event)],
     ['Entity', nameOf(entity)],
     ['Alarm', nameOf(alarm)],
+    ['Since', time(details.timestamp)],
     ['Check', nameOf(check)],
     ['Target', scalar(details.target)],
-    ['Time', time(details.timestamp)],
     ...metrics
       .slice(0, MAX_METRICS)
       .map(([name, value]): [string, string | undefined] => [oneLine(name), metric(value)]),

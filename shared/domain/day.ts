@@ -6,6 +6,10 @@ export const DAY_MS = DAY_SECONDS * 1000;
 /** Returns the UTC day of a time, such as `2026-01-01`. @param timeMs ms since the epoch */
 export const utcDay = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10);
 
+/** Returns a time for people, such as `2026-01-01 02:24:05 UTC`. @param timeMs ms since the epoch */
+export const utcTime = (timeMs: number): string =>
+  `${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+
 /** Returns the whole seconds until the next UTC day, from 1 to 86,400. @param nowMs ms since the epoch */
 export const secondsToNextDay = (nowMs: number): number => DAY_SECONDS - (Math.floor(nowMs / 1000) % DAY_SECONDS);
 

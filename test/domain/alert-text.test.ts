@@ -42,9 +42,9 @@ describe('the facts of an alert', () => {
       ['Status', 'Disk is full'],
       ['Entity', 'web-1'],
       ['Alarm', 'Disk space'],
+      ['Since', '2023-11-14 22:13:20 UTC'],
       ['Check', 'Disk usage'],
       ['Target', 'web-1.example.com'],
-      ['Time', '2023-11-14T22:13:20.000Z'],
       ['duration', '153 milliseconds'],
       ['Event', alarmEvent().event_id],
     ]);
@@ -69,7 +69,7 @@ describe('the facts of an alert', () => {
   it.each([Number.NaN, Number.POSITIVE_INFINITY, 8.64e15 + 1, '2026', null, {}])(
     'have no time if the timestamp is %o',
     (timestamp) => {
-      expect(factsOf(withDetails({ timestamp }))).not.toHaveProperty('Time');
+      expect(factsOf(withDetails({ timestamp }))).not.toHaveProperty('Since');
     },
   );
 

@@ -1,6 +1,7 @@
 import type { NoticeContent, NoticeKind } from '../../contracts/notice.ts';
 import type { NotificationRecord } from '../../contracts/notification.ts';
 import { oneLine, plainLine, truncate } from '../../domain/alert-text.ts';
+import { utcTime } from '../../domain/day.ts';
 import { type DeliveryRecord, failureReasonOf } from '../../domain/delivery-record.ts';
 import { failureText } from '../../domain/failure-text.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
@@ -14,17 +15,21 @@ export const MAX_VALUE_LENGTH = 1_000;
 /**
  * Returns the text of a notice, with each part on one line, so that no value can imitate another part. The subject has
  * no format characters.
+ *
+ * @param commands what each command does, and the command
  */
 export const contentOf = (
   kind: NoticeKind,
   subject: string,
   paragraphs: readonly string[],
   facts: readonly (readonly [name: string, value: string])[],
+  commands: readonly (readonly [name: string, command: string])[] = [],
 ): NoticeContent => ({
   kind,
   subject: plainLine(subject),
   paragraphs: paragraphs.map(oneLine),
   facts: facts.map(([name, value]) => [oneLine(name), truncate(oneLine(value), MAX_VALUE_LENGTH)]),
+  ...(commands.length > 0 && { commands: commands.map(([name, command]) => [oneLine(name), oneLine(command)]) }),
 });
 
 /** Returns the start of the UTC hour or day that contains a time, in ms since the epoch. */
@@ -46,9 +51,6 @@ export type UnreachedDelivery = {
 /** Maximum length of a label, in code points. Labels may have 255; email clients truncate subjects. */
 export const MAX_LABEL_LENGTH = 80;
 
-/** Returns a time in UTC (ISO 8601). @param timeMs ms since the epoch */
-export const time = (timeMs: number): string => new Date(timeMs).toISOString();
-
 /**
  * Returns the label of a notification in quotation marks, or its ID if it was deleted or cannot be read, or if the
  * label has no visible characters.
@@ -67,7 +69,7 @@ export const attemptsSoFar = ({ attempt_count }: DeliveryRecord): string => `${a
 
 /** Returns when the next attempt is due, in UTC, or `none`. */
 export const nextAttempt = ({ status, next_attempt_at_ms }: DeliveryRecord): string =>
-  status === 'pending' ? time(next_attempt_at_ms) : 'none';
+  status === 'pending' ? utcTime(next_attempt_at_ms) : 'none';
 
 /**
  * The maximum number of notices per tenant and UTC day: emails, messages to the operators, and SMS. They bound the cost

@@ -1,7 +1,7 @@
 import type { AlarmEvent } from '../../contracts/alarm-event.ts';
 import type { EventHeader } from '../../contracts/event-header.ts';
 import { headline } from '../../domain/alert-text.ts';
-import { DAY_MS } from '../../domain/day.ts';
+import { DAY_MS, utcTime } from '../../domain/day.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import { namedRecord } from '../../domain/event-header.ts';
@@ -13,13 +13,12 @@ import {
   named,
   nextAttempt,
   startOf,
-  time,
   type UnreachedDelivery,
 } from './notice-content.ts';
 
 /** Returns when the alert first failed: at the first attempt of the round, or at its start if nothing was sent. */
 const firstFailure = ({ first_attempt_at_ms, round_started_at_ms }: DeliveryRecord): string =>
-  time(first_attempt_at_ms || round_started_at_ms);
+  utcTime(first_attempt_at_ms || round_started_at_ms);
 
 /**
  * Returns the event that identifies a notice about a notification: one per kind, notification and UTC day. The time in
@@ -51,16 +50,32 @@ const notificationUrl = (apiUrl: string, id: string): string => `${apiUrl}/notif
 
 const ONCE_A_DAY = 'The service sends this notice at most once a day for each notification.';
 
-const testAdvice = (apiUrl: string, id: string): string =>
-  `Check the destination, then test it: POST ${notificationUrl(apiUrl, id)}/test. If the destination has changed, update the notification: PUT ${notificationUrl(apiUrl, id)}.`;
+const ADVICE = 'Check the destination, then test it. If it has changed, update the notification (PUT).';
+
+/** The option of curl that authenticates, as in docs/api.md. */
+const TOKEN_HEADER = '-H "X-Auth-Token: $TOKEN"';
+
+const testCommands = (apiUrl: string, id: string): [string, string][] => [
+  ['Test the destination', `curl -X POST ${notificationUrl(apiUrl, id)}/test ${TOKEN_HEADER}`],
+  ['See the delivery history', `curl ${notificationUrl(apiUrl, id)}/deliveries ${TOKEN_HEADER}`],
+];
+
+const redeliverCommand = (apiUrl: string, id: string): [string, string] => [
+  'Redeliver the alerts that failed in the last 14 days',
+  `curl -X POST ${notificationUrl(apiUrl, id)}/redeliver ${TOKEN_HEADER} -d '{"since":0}'`,
+];
 
 const deliveryFacts = (
-  apiUrl: string,
   { notificationId, notification }: UnreachedDelivery,
   event: EventHeader,
   record: DeliveryRecord,
   lastResult: string,
 ): [string, string][] => [
+  ['Alert', headline(event)],
+  ['Last result', lastResult],
+  ['First failure', firstFailure(record)],
+  ['Attempts so far', attemptsSoFar(record)],
+  ['Next attempt', nextAttempt(record)],
   ...(notification
     ? ([
         ['Notification', notification.label],
@@ -68,13 +83,7 @@ const deliveryFacts = (
       ] satisfies [string, string][])
     : []),
   ['ID', notificationId],
-  ['Alert', headline(event)],
   ['Event', event.event_id],
-  ['First failure', firstFailure(record)],
-  ['Last result', lastResult],
-  ['Attempts so far', attemptsSoFar(record)],
-  ['Next attempt', nextAttempt(record)],
-  ['History', `${notificationUrl(apiUrl, notificationId)}/deliveries`],
 ];
 
 /** A failed delivery with its record. */
@@ -115,10 +124,11 @@ export const failingNotice = (
         record.status === 'pending'
           ? `Alerts for the notification ${name} are failing: ${result}. The service continues to retry.`
           : `An alert for the notification ${name} did not arrive as intended: ${result}.`,
-        testAdvice(apiUrl, notificationId),
+        ADVICE,
         ONCE_A_DAY,
       ],
-      deliveryFacts(apiUrl, delivery, event, record, result),
+      deliveryFacts(delivery, event, record, result),
+      testCommands(apiUrl, notificationId),
     ),
   };
 };
@@ -133,7 +143,6 @@ export const undeliveredNotice = (
   const { notificationId, notification, record } = delivery;
   const name = named(notificationId, notification);
   const subject = `An alert to ${name} was not delivered`;
-  const redeliver = `${notificationUrl(apiUrl, notificationId)}/redeliver`;
   return {
     event: noticeEvent('undelivered', tenant, delivery, record.updated_at_ms, subject),
     content: contentOf(
@@ -141,11 +150,11 @@ export const undeliveredNotice = (
       subject,
       [
         `The service stopped trying to deliver an alert to the notification ${name}: ${lastFailure(record)}.`,
-        testAdvice(apiUrl, notificationId),
-        `Then redeliver the alerts that failed in the last 14 days: POST ${redeliver} with {"since": 0}.`,
+        `${ADVICE} Then redeliver.`,
         ONCE_A_DAY,
       ],
-      deliveryFacts(apiUrl, delivery, event, record, lastFailure(record)),
+      deliveryFacts(delivery, event, record, lastFailure(record)),
+      [...testCommands(apiUrl, notificationId), redeliverCommand(apiUrl, notificationId)],
     ),
   };
 };

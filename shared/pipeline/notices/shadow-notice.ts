@@ -26,7 +26,7 @@ export const shadowNotice = (tenant: string, atMs: number, withheld?: EventHeade
       'shadow',
       subject,
       [
-        `The service records the alerts of the tenant ${tenant} as cancelled, for the reason shadow. If no other system sends them, end shadow mode: ops account shadow ${tenant} off.`,
+        `The service records the alerts of the tenant ${tenant} as cancelled, for the reason shadow. If no other system sends them, end shadow mode.`,
         'The service sends this notice on each UTC day until shadow mode ends.',
       ],
       withheld
@@ -35,6 +35,7 @@ export const shadowNotice = (tenant: string, atMs: number, withheld?: EventHeade
             ['Event', withheld.event_id],
           ]
         : [],
+      [['End shadow mode', `npm run -s ops -- account shadow ${tenant} off --stack STACK`]],
     ),
   };
 };

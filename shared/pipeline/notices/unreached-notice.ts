@@ -2,7 +2,7 @@ import type { EscalationCounter } from '../../adapters/accounts/escalation-limit
 import type { AlarmEvent, AlarmState } from '../../contracts/alarm-event.ts';
 import type { EventHeader } from '../../contracts/event-header.ts';
 import { headline, plainName, truncate } from '../../domain/alert-text.ts';
-import { DAY_MS } from '../../domain/day.ts';
+import { DAY_MS, utcTime } from '../../domain/day.ts';
 import { eventHash, eventIdTimeMs } from '../../domain/delivery-key.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
@@ -16,7 +16,6 @@ import {
   named,
   nextAttempt,
   startOf,
-  time,
   type UnreachedDelivery,
 } from './notice-content.ts';
 
@@ -65,12 +64,10 @@ const unreachedEvent = ({ event, acceptedAtMs, atMs }: UnreachedAlert, problem: 
   alarm: recordOf(event.alarm),
 });
 
-const eventFacts = (event: EventHeader): [string, string][] => [
+const alertFacts = ({ event, acceptedAtMs }: UnreachedAlert): [string, string][] => [
   ['Alert', headline(event)],
   ...(event.status === undefined ? [] : [['Status', event.status] satisfies [string, string]]),
-  ['Entity', event.entity.name ?? event.entity.id],
-  ['Alarm', event.alarm.name ?? event.alarm.id],
-  ['Event', event.event_id],
+  ['Since', utcTime(event.produced_at_ms ?? acceptedAtMs)],
 ];
 
 const destinationFact = ({
@@ -80,13 +77,12 @@ const destinationFact = ({
   isUnreadable,
 }: UnreachedDelivery): [string, string] => {
   const name = notification ? `${notification.type} ${named(notificationId, notification)}` : 'notification';
-  if (isUnreadable) return [notificationId, `${name}: cannot be read by the service`];
-  if (!record || record.status === 'cancelled') return [notificationId, `${name}: deleted`];
-  const outcome = lastFailure(record);
-  return [
-    notificationId,
-    `${name}: ${outcome}; attempts ${attemptsSoFar(record)}, next attempt ${nextAttempt(record)}`,
-  ];
+  const problem = () => {
+    if (isUnreadable) return 'cannot be read by the service';
+    if (!record || record.status === 'cancelled') return 'deleted';
+    return `${lastFailure(record)}; attempts ${attemptsSoFar(record)}, next attempt ${nextAttempt(record)}`;
+  };
+  return [name, `${problem()} (${notificationId})`];
 };
 
 const ONCE_AN_HOUR = 'The service escalates an alarm at most once an hour for each state.';
@@ -132,9 +128,10 @@ export const unreachedNotice = (
       subjectOf(event, problem),
       [`${nobody} Check the alarm itself, then the destinations below.`, ...(summaryProblem ? [] : [ONCE_AN_HOUR])],
       [
-        ...eventFacts(event),
+        ...alertFacts(alert),
         ...listed.map(destinationFact),
         ...(more > 0 ? [[`and ${more} more`, 'none of them could be reached'] satisfies [string, string]] : []),
+        ['Event', event.event_id],
       ],
     ),
   };
@@ -157,7 +154,7 @@ export const unknownPlanNotice = (alert: UnreachedAlert, ids: readonly string[])
       'unreached',
       subjectOf(event, problem),
       ['This alert has reached nobody. Check the alarm itself, then change its notification plan.', ONCE_AN_HOUR],
-      [...eventFacts(event), ['Unknown notifications', `${listed.join(', ')}${more}`]],
+      [...alertFacts(alert), ['Unknown notifications', `${listed.join(', ')}${more}`], ['Event', event.event_id]],
     ),
   };
 };
@@ -181,7 +178,7 @@ export const unreachedSummary = (event: EventHeader, atMs: number): Notice => {
   const { tenant_id: tenant, state } = event;
   const isOk = state === 'OK';
   const subject = `More than ${MAX_ESCALATIONS_PER_DAY} ${isOk ? 'OK alerts' : 'alarms'} reached nobody today`;
-  const dayEndsAt = time(startOf(DAY_MS, atMs) + DAY_MS);
+  const dayEndsAt = utcTime(startOf(DAY_MS, atMs) + DAY_MS);
   return {
     event: {
       event_id: unreachedSummaryId(event, atMs),

@@ -1,13 +1,10 @@
-import { escape as escapeHtml } from 'html-escaper';
 import type { EventHeader } from '../../contracts/event-header.ts';
 import type { NoticeContent } from '../../contracts/notice.ts';
-import { headline, noticeSubject, subjectLine } from '../../domain/alert-text.ts';
+import { factLines, headline, noticeSubject, noticeText, subjectLine } from '../../domain/alert-text.ts';
+import { command, emailPage, fact, paragraph } from './email-page.ts';
 
 /** An email about an alarm event, as plain text and as HTML. */
 export type EmailMessage = { subject: string; text: string; html: string };
-
-/** The color of each state in HTML. */
-export const stateColors = { OK: '#2e7d32', WARNING: '#b26a00', CRITICAL: '#c62828' } as const;
 
 /** Alerts that are sent later than this after SQS accepted them say so. */
 const MAX_UNMENTIONED_DELAY_MS = 120_000;
@@ -20,30 +17,48 @@ const delayText = (delayMs: number): string => {
 };
 
 /**
+ * Returns the email of an alert. What, where, the status and since when come first in the HTML, and nothing of it twice;
+ * the ID of the event comes last.
+ */
+const alertEmail = (event: EventHeader, delayMs: number): EmailMessage => {
+  const { state, facts: rows } = event;
+  const bar = state + delayText(delayMs);
+  const withDelay = (line: string): string => line.replace(`[${state}]`, () => `[${state}]${delayText(delayMs)}`);
+  const heading = headline(event).slice(`[${state}] `.length);
+  const rowNamed = (wanted: string) => rows.find(([name]) => name === wanted);
+  const status = rowNamed('Status');
+  const shownAbove = [
+    status,
+    ...['State', 'Entity', 'Alarm'].map(rowNamed).filter((row) => row && `${state}: ${heading}`.includes(row[1])),
+  ];
+  return {
+    subject: withDelay(subjectLine(event)),
+    text: `${withDelay(headline(event))}\n\n${factLines(rows)}\n`,
+    html: emailPage(state, bar, heading, [
+      ...(status ? [paragraph(status[1])] : []),
+      ...rows.filter((row) => !shownAbove.includes(row)).map(([name, value]) => fact(name, value)),
+    ]),
+  };
+};
+
+const noticeEmail = ({ state }: EventHeader, notice: NoticeContent): EmailMessage => {
+  const subject = noticeSubject(notice);
+  return {
+    subject,
+    text: `${subject}\n\n${noticeText(notice)}\n`,
+    html: emailPage(state, state, subject, [
+      ...notice.paragraphs.map(paragraph),
+      ...notice.facts.map(([name, value]) => fact(name, value)),
+      ...(notice.commands ?? []).map(([name, text]) => command(name, text)),
+    ]),
+  };
+};
+
+/**
  * Returns the email for an event or a notice, with all values escaped in the HTML. Only the body keeps format
  * characters, which emoji and some languages need.
  *
  * @param delayMs the time since SQS accepted the event, which an alert mentions after its state
  */
-export const emailMessage = (event: EventHeader, notice?: NoticeContent, delayMs = 0): EmailMessage => {
-  const state = `[${event.state}]`;
-  const withDelay = (text: string): string => text.replace(state, () => state + delayText(delayMs));
-  const heading = notice ? noticeSubject(notice) : withDelay(headline(event));
-  const paragraphs = notice?.paragraphs ?? [];
-  const rows = notice?.facts ?? event.facts;
-  const htmlRows = rows.map(
-    ([name, value]) =>
-      `<tr><th style="text-align:left;padding:2px 12px 2px 0">${escapeHtml(name)}</th><td>${escapeHtml(value)}</td></tr>`,
-  );
-  return {
-    subject: notice ? heading : withDelay(subjectLine(event)),
-    text: `${[heading, ...paragraphs].join('\n\n')}\n\n${rows.map(([name, value]) => `${name}: ${value}`).join('\n')}\n`,
-    html: [
-      '<!doctype html><html><body style="font-family:sans-serif">',
-      `<h2 style="color:${stateColors[event.state]}">${escapeHtml(heading)}</h2>`,
-      ...paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`),
-      `<table>${htmlRows.join('')}</table>`,
-      '</body></html>',
-    ].join('\n'),
-  };
-};
+export const emailMessage = (event: EventHeader, notice?: NoticeContent, delayMs = 0): EmailMessage =>
+  notice ? noticeEmail(event, notice) : alertEmail(event, delayMs);

@@ -1,6 +1,6 @@
 import type { EventHeader } from '../../contracts/event-header.ts';
 import type { NoticeContent } from '../../contracts/notice.ts';
-import { headline, noticeSubject, subjectLine } from '../../domain/alert-text.ts';
+import { headline, noticeSubject, noticeText, subjectLine } from '../../domain/alert-text.ts';
 
 /** Below the SNS limit of 256 KB. */
 const MAX_MESSAGE_BYTES = 200 * 1024;
@@ -15,10 +15,9 @@ export type OperatorMessage = { subject: string; text: string };
 
 /** Returns the notice for operators as plain text. */
 const operatorNotice = (tenant: string, notice: NoticeContent): OperatorMessage => {
-  const facts = notice.facts.map(([name, value]) => `${name}: ${value}`).join('\n');
   return {
     subject: asciiSubject(`${tenant} ${noticeSubject(notice)}`),
-    text: [`Tenant: ${tenant}`, notice.subject, ...notice.paragraphs, facts].join('\n\n'),
+    text: [`Tenant: ${tenant}`, notice.subject, noticeText(notice)].join('\n\n'),
   };
 };
 

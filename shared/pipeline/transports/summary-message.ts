@@ -3,7 +3,8 @@ import type { NoticeContent } from '../../contracts/notice.ts';
 import { plainLine } from '../../domain/alert-text.ts';
 import { utcDay } from '../../domain/day.ts';
 import { alarmCount, type Summary, statesBySeverity } from '../../domain/summary.ts';
-import { type EmailMessage, stateColors } from './email-message.ts';
+import type { EmailMessage } from './email-message.ts';
+import { emailPage, paragraph, stateHeading } from './email-page.ts';
 import { fitsSms, smsPart } from './sms-message.ts';
 
 type ListedAlarm = Summary['alarms'][number];
@@ -38,7 +39,7 @@ const itemOf = (alarm: ListedAlarm, newestDay: string) => {
   return {
     state: alarm.state,
     text: `- ${alarm.name}\n  ${line}`,
-    html: `<li><b>${escapeHtml(alarm.name)}</b><br>${escapeHtml(line)}`,
+    html: `<p dir=auto><b>${escapeHtml(alarm.name)}</b><br>${escapeHtml(line)}`,
   };
 };
 
@@ -61,29 +62,30 @@ const listOf = ({ alarms }: Summary) => {
  */
 export const summaryEmail = (summary: Summary, { subject, paragraphs }: NoticeContent): EmailMessage => {
   const heading = headingOf(summary);
-  const introduction = [`${subject}.`, ...paragraphs, EXPLANATION];
+  const period = `${subject}.`;
   const listed = listOf(summary);
   const more = alarmCount(summary) - listed.length;
-  const ended = more > 0 ? [`And ${plural(more, 'more alarm')}: see the delivery history of the notification.`] : [];
+  const ended = [
+    ...(more > 0 ? [`And ${plural(more, 'more alarm')}: see the delivery history of the notification.`] : []),
+    ...paragraphs,
+    EXPLANATION,
+  ];
   const sections = statesBySeverity
     .map((state) => ({ state, items: listed.filter((item) => item.state === state) }))
     .filter(({ items }) => items.length > 0);
-  const paragraph = (line: string): string => `<p>${escapeHtml(line)}</p>`;
   const text = sections.map(({ state, items }) => [state, ...items.map((item) => item.text)].join('\n'));
+  const mostSevere = sections[0]?.state ?? 'OK';
   return {
     subject: heading,
-    text: `${[heading, ...introduction, ...text, ...ended].join('\n\n')}\n`,
-    html: [
-      '<!doctype html><html><head><meta name="viewport" content="width=device-width"></head><body style="font-family:sans-serif;overflow-wrap:anywhere">',
-      `<h2>${escapeHtml(heading)}</h2>`,
-      ...introduction.map(paragraph),
+    text: `${[heading, period, ...text, ...ended].join('\n\n')}\n`,
+    html: emailPage(mostSevere, mostSevere, heading, [
+      paragraph(period),
       ...sections.map(
         ({ state, items }) =>
-          `<h3 style="color:${stateColors[state]}">${state}</h3>\n<ul style="padding-left:18px">${items.map(({ html }) => html).join('\n')}</ul>`,
+          `${stateHeading(state)}\n<div style="margin:0 16px">${items.map(({ html }) => html).join('\n')}</div>`,
       ),
       ...ended.map(paragraph),
-      '</body></html>',
-    ].join('\n'),
+    ]),
   };
 };
 

@@ -8,6 +8,7 @@ import { emailMessage } from '../../../shared/pipeline/transports/email-message.
 import { operatorMessage } from '../../../shared/pipeline/transports/operator-message.ts';
 import { pagerEvent } from '../../../shared/pipeline/transports/pager-event.ts';
 import { routerEvent } from '../../../shared/pipeline/transports/router-event.ts';
+import { alertContent, headerOf } from '../../support/events.ts';
 
 /** An alarm event of tenant `acme` about an alarm of this name. */
 export const alarm = (label: string, state: AlarmState = 'CRITICAL'): AlarmEvent => {
@@ -25,7 +26,7 @@ export const email = (label: string, to = 'oncall@example.com'): SentMessage => 
   kind: 'email',
   from: 'notifications@example.com',
   to: [to],
-  ...emailMessage(alarm(label)),
+  ...emailMessage(headerOf(alarm(label))),
 });
 
 /** A text message about an alarm. */
@@ -33,23 +34,23 @@ export const sms = (text: string, to = '+14155550100'): SentMessage => ({ kind: 
 
 /** The pager, router, feed and operators' messages about an alarm, as the service renders them. */
 export const receiverMessages = (label: string): SentMessage[] => {
-  const event = alarm(label);
+  const { event, payload } = alertContent(alarm(label));
   const json = 'application/json';
   return [
-    { kind: 'incidentpager', path: '/pager', content_type: json, body: JSON.stringify(pagerEvent(event, 'key')) },
+    { kind: 'incidentpager', path: '/pager', content_type: json, body: pagerEvent(event, payload, 'key') },
     {
       kind: 'incidentrouter',
       path: '/router/api-key/routing-key',
       content_type: json,
-      body: JSON.stringify(routerEvent(event, Date.now())),
+      body: routerEvent(event, payload, Date.now()),
     },
     {
       kind: 'atomfeed',
       path: '/feed',
       content_type: 'application/atom+xml;type=entry;charset=utf-8',
-      body: atomEntry(event, 'databases', 'delivery1', Date.now()),
+      body: atomEntry(event, payload, 'databases', 'delivery1', Date.now()),
     },
-    { kind: 'managed', topic: 'arn:aws:sns:us-east-1:000000000000:Operators', ...operatorMessage(event) },
+    { kind: 'managed', topic: 'arn:aws:sns:us-east-1:000000000000:Operators', ...operatorMessage(event, payload) },
   ];
 };
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { escape as escapeHtml } from 'html-escaper';
 import { describe, expect, it } from 'vitest';
 import { type AlarmState, alarmStates, isAlarmEvent } from '../../../shared/contracts/alarm-event.ts';
 import type { EventHeader } from '../../../shared/contracts/event-header.ts';
@@ -29,6 +30,7 @@ import { emailMessage } from '../../../shared/pipeline/transports/email-message.
 import { operatorMessage } from '../../../shared/pipeline/transports/operator-message.ts';
 import { smsMessage } from '../../../shared/pipeline/transports/sms-message.ts';
 import { alarmEvent, alarmHeader, headerOf, readDelivery } from '../../support/events.ts';
+import { wordsOf } from '../../support/words-of-html.ts';
 
 const MORNING_MS = Date.UTC(2026, 0, 1, 6);
 const HOUR_MS = 3_600_000;
@@ -108,7 +110,13 @@ describe('every notice', () => {
     for (const [name, value] of content.facts) {
       expect(email.text).toContain(`${name}: ${value}`);
       expect(message.text).toContain(`${name}: ${value}`);
-      expect(email.html).toContain(name);
+      expect(wordsOf(email.html)).toContain(`${escapeHtml(name)} ${escapeHtml(value)}`);
+    }
+    expect(wordsOf(email.html)).toMatch(new RegExp(`^${event.details.state} `));
+    for (const [, command] of content.commands ?? []) {
+      expect(email.text).toContain(command);
+      expect(message.text).toContain(command);
+      expect(email.html).toContain(escapeHtml(command));
     }
   });
 
@@ -151,12 +159,12 @@ describe('the notice of a failing destination', () => {
       'Type: webhook',
       'ID: ntA',
       'Alert: [CRITICAL] web-1: Disk space',
-      'First failure: 2026-01-01T06:00:00.000Z',
+      'First failure: 2026-01-01 06:00:00 UTC',
       'Last result: the destination returned an unexpected status (HTTP 503)',
       'Attempts so far: 4 of 9',
-      'Next attempt: 2026-01-01T06:10:00.000Z',
-      'History: https://api.example.com/notifications/ntA/deliveries',
-      'POST https://api.example.com/notifications/ntA/test',
+      'Next attempt: 2026-01-01 06:10:00 UTC',
+      'curl https://api.example.com/notifications/ntA/deliveries -H "X-Auth-Token: $TOKEN"',
+      'curl -X POST https://api.example.com/notifications/ntA/test -H "X-Auth-Token: $TOKEN"',
     ]) {
       expect(text).toContain(part);
     }
@@ -207,9 +215,11 @@ describe('the notice of a failing destination', () => {
 });
 
 describe('the notice of an undelivered alert', () => {
-  it('contains the request that redelivers it', () => {
+  it('contains the command that redelivers it', () => {
     const { text } = emailMessage(headerOf(undelivered().event), undelivered().content);
-    expect(text).toContain(`POST https://api.example.com/notifications/ntA/redeliver with {"since": 0}`);
+    expect(text).toContain(
+      `curl -X POST https://api.example.com/notifications/ntA/redeliver -H "X-Auth-Token: $TOKEN" -d '{"since":0}'`,
+    );
     expect(text).toContain('all attempts failed');
     expect(text).toContain('Next attempt: none');
   });
@@ -220,16 +230,16 @@ describe('the escalation of an alert that reached nobody', () => {
     const { content } = unreached();
     expect(content.subject).toBe('CRITICAL on web-1: none of its 2 destinations could be reached');
     expect(content.facts).toContainEqual([
-      'ntA',
-      'webhook "On call": the destination returned an unexpected status (HTTP 503); attempts 4 of 9, next attempt 2026-01-01T06:10:00.000Z',
+      'webhook "On call"',
+      'the destination returned an unexpected status (HTTP 503); attempts 4 of 9, next attempt 2026-01-01 06:10:00 UTC (ntA)',
     ]);
-    expect(content.facts).toContainEqual(['ntB', 'notification: deleted']);
+    expect(content.facts).toContainEqual(['notification', 'deleted (ntB)']);
   });
 
   it('says which destination the service cannot read', () => {
     const destination = { notificationId: 'ntB', notification: undefined, record: undefined, isUnreadable: true };
     const { content } = unreachedNotice(alertOf(alarmHeader()), [destination]);
-    expect(content.facts.at(-1)).toEqual(['ntB', 'notification: cannot be read by the service']);
+    expect(content.facts).toContainEqual(['notification', 'cannot be read by the service (ntB)']);
   });
 
   it('lists at most 26 destinations, and the number of the others', () => {
@@ -240,8 +250,8 @@ describe('the escalation of an alert that reached nobody', () => {
     }));
     const { content } = unreachedNotice(alertOf(alarmHeader()), destinations, 29_700);
     expect(content.subject).toBe('CRITICAL on web-1: none of its 29700 destinations could be reached');
-    expect(content.facts.filter(([name]) => /^nt\d/.test(name))).toHaveLength(26);
-    expect(content.facts.at(-1)).toEqual(['and 29674 more', 'none of them could be reached']);
+    expect(content.facts.filter(([name]) => name.startsWith('webhook'))).toHaveLength(26);
+    expect(content.facts.at(-2)).toEqual(['and 29674 more', 'none of them could be reached']);
   });
 
   it('has one delivery per alarm, state and hour (UTC), whatever the event', () => {
@@ -255,7 +265,7 @@ describe('the escalation of an alert that reached nobody', () => {
 
   it('lists at most ten unknown notifications of a plan', () => {
     const ids = Array.from({ length: 12 }, (_, index) => `nt${index}`);
-    expect(unknownPlanNotice(alertOf(alarmHeader()), ids).content.facts.at(-1)).toEqual([
+    expect(unknownPlanNotice(alertOf(alarmHeader()), ids).content.facts.at(-2)).toEqual([
       'Unknown notifications',
       'nt0, nt1, nt2, nt3, nt4, nt5, nt6, nt7, nt8, nt9 and 2 more',
     ]);

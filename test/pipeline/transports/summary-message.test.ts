@@ -2,6 +2,7 @@ import { SegmentedMessage } from 'sms-segments-calculator';
 import { describe, expect, it } from 'vitest';
 import { type SummarizedAlarm, type Summary, statesBySeverity, summaryOf } from '../../../shared/domain/summary.ts';
 import { summaryEmail, summarySms } from '../../../shared/pipeline/transports/summary-message.ts';
+import { wordsOf } from '../../support/words-of-html.ts';
 
 const SEEN_MS = Date.UTC(2026, 0, 1, 12, 3, 4);
 
@@ -46,17 +47,17 @@ describe('the email of a summary', () => {
       [
         '2 alarms: 1 CRITICAL, 1 OK',
         'Alerts from 2026-01-01 12:00 UTC to 2026-01-01 12:05 UTC.',
-        'Why.',
-        'Each alarm has the state of its newest alert in this message. Later alerts arrive separately.',
         'CRITICAL\n- web-0: Disk\n  CRITICAL at 2025-12-31 12:03 UTC',
-        'OK\n- db: Load\n  OK at 12:04 UTC: Load is 0.7\n',
+        'OK\n- db: Load\n  OK at 12:04 UTC: Load is 0.7',
+        'Why.',
+        'Each alarm has the state of its newest alert in this message. Later alerts arrive separately.\n',
       ].join('\n\n'),
     );
   });
 
   it('counts the alarms that it does not list', () => {
     const { text, html } = summaryEmail(summaryWith(3_472), notice);
-    const listed = html.split('<li>').length - 1;
+    const listed = html.split('<b>').length - 1;
     const more = `And ${(3_473 - listed).toLocaleString('en-US')} more alarms: see the delivery history`;
     expect(text).toContain(more);
     expect(html).toContain(more);
@@ -67,8 +68,8 @@ describe('the email of a summary', () => {
       alarm(`web-server-${index}.example.com: Disk space on /var`, 'CRITICAL', { status: 'Disk /var is 97 % full' }),
     );
     const { html, text } = summaryEmail(summaryOf(alarms, 0), notice);
-    expect(html.split('<li>').length - 1).toBeGreaterThanOrEqual(600);
-    expect(text.split('\n- ').length - 1).toBe(html.split('<li>').length - 1);
+    expect(html.split('<b>').length - 1).toBeGreaterThanOrEqual(600);
+    expect(text.split('\n- ').length - 1).toBe(html.split('<b>').length - 1);
   });
 
   it.each(['😀', '"', 'é'])('has at most 90 KB of HTML, with long names and texts of %s', (character) => {
@@ -80,10 +81,13 @@ describe('the email of a summary', () => {
     expect(Buffer.byteLength(summaryEmail(summaryOf(alarms, 0), notice).html)).toBeLessThanOrEqual(90_000);
   });
 
-  it('escapes names in HTML, and wraps long ones', () => {
-    const { html } = summaryEmail(summaryWith(1, '<img>'), notice);
-    expect(html).not.toContain('<img>');
-    expect(html).toContain('overflow-wrap:anywhere');
+  it('escapes names in HTML', () => {
+    expect(summaryEmail(summaryWith(1, '<img>'), notice).html).not.toContain('<img>');
+  });
+
+  it('has the most severe state as its first word in HTML', () => {
+    expect(wordsOf(summaryEmail(summaryWith(1), notice).html)).toMatch(/^CRITICAL 2 alarms: 1 CRITICAL, 1 OK /);
+    expect(wordsOf(summaryEmail(summaryOf([alarm('db: Load', 'OK')], 0), notice).html)).toMatch(/^OK 1 alarm/);
   });
 });
 

@@ -1,0 +1,105 @@
+import type { AlarmState } from '../../../shared/contracts/alarm-event.ts';
+import type { EventHeader } from '../../../shared/contracts/event-header.ts';
+import { failed } from '../../../shared/domain/attempt-outcome.ts';
+import {
+  claimedRecord,
+  type DeliveryRecord,
+  withAttempt,
+  withFailure,
+  withNextAttempt,
+} from '../../../shared/domain/delivery-record.ts';
+import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { summarizedAlarm, summaryNotice, summaryOf } from '../../../shared/domain/summary.ts';
+import { testEvent } from '../../../shared/domain/test-event.ts';
+import { limitNotice } from '../../../shared/pipeline/notices/limit-notice.ts';
+import { failingNotice, undeliveredNotice } from '../../../shared/pipeline/notices/notification-notice.ts';
+import { shadowNotice } from '../../../shared/pipeline/notices/shadow-notice.ts';
+import {
+  unknownPlanNotice,
+  unreachedNotice,
+  unreachedSummary,
+} from '../../../shared/pipeline/notices/unreached-notice.ts';
+import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
+import { summaryEmail } from '../../../shared/pipeline/transports/summary-message.ts';
+import { alarmHeader, EVENT_TIME_MS, headerOf } from '../../support/events.ts';
+
+const API_URL = 'https://a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com';
+const MINUTE_MS = 60_000;
+
+/** The texts in emails that tenants and producers choose. */
+export type EmailTexts = { id: string; label: string; status: string };
+
+const eventOf = ({ id, label, status }: EmailTexts, state: AlarmState = 'CRITICAL'): EventHeader =>
+  alarmHeader({
+    event_id: `acme:${id}:${EVENT_TIME_MS}:${state}`,
+    details: {
+      state,
+      status,
+      target: label,
+      timestamp: EVENT_TIME_MS,
+      metrics: { duration: { data: 153, unit: 'milliseconds' }, [label]: { data: status, unit: label } },
+    },
+    entity: { id, label },
+    alarm: { id, label },
+    check: { id, label },
+  });
+
+const failedRecord = (event: EventHeader, notificationId: string): DeliveryRecord =>
+  withNextAttempt(
+    withAttempt(
+      claimedRecord(
+        { notification_id: notificationId, event, accepted_at_ms: EVENT_TIME_MS, content_hash: 'hash' },
+        'claim',
+        EVENT_TIME_MS,
+      ),
+      failed('transient', 'http_status', '', { status: 503 }),
+      EVENT_TIME_MS + 1_000,
+      10,
+    ),
+    EVENT_TIME_MS + 10 * MINUTE_MS,
+  );
+
+/** Returns the HTML of an email of every kind, by its kind. */
+export const sampleEmails = (texts: EmailTexts): ReadonlyMap<string, string> => {
+  const event = eventOf(texts);
+  const notification = { label: texts.label, type: 'webhook' } as const;
+  const delivery = () => {
+    const notificationId = newNotificationId();
+    return { notificationId, notification, record: failedRecord(event, notificationId) };
+  };
+  const unread = { notificationId: newNotificationId(), notification: undefined, record: undefined };
+  const alert = { event, acceptedAtMs: EVENT_TIME_MS, atMs: EVENT_TIME_MS + 5 * MINUTE_MS };
+  const failing = delivery();
+  const gone = { ...failing, record: withFailure(failing.record, 'attempts_exhausted', EVENT_TIME_MS) };
+  const alarms = (['CRITICAL', 'WARNING', 'OK'] as const).flatMap((state) =>
+    Array.from({ length: 5 }, (_, index) =>
+      summarizedAlarm(eventOf({ ...texts, id: `${texts.id}${index}` }, state), EVENT_TIME_MS + index),
+    ),
+  );
+  const summary = summaryNotice(
+    { tenant: 'acme', notificationId: failing.notificationId },
+    { startMs: EVENT_TIME_MS, endMs: EVENT_TIME_MS + 5 * MINUTE_MS, name: '5m', reason: 'Why.' },
+  );
+  const notices = {
+    'a failing notice': failingNotice('acme', API_URL, failing, event),
+    'a notice of a bounce': failingNotice('acme', API_URL, gone, event, 'bounce'),
+    'an undelivered notice': undeliveredNotice('acme', API_URL, gone, event),
+    'an escalation': unreachedNotice(alert, [delivery(), delivery(), unread]),
+    'an escalation of unknown notifications': unknownPlanNotice(alert, [texts.id, texts.label]),
+    'a summary of escalations': unreachedSummary(event, EVENT_TIME_MS),
+    'a notice of a daily limit': limitNotice(event, 'email', EVENT_TIME_MS),
+    'a notice of shadow mode': shadowNotice('acme', EVENT_TIME_MS, event),
+  };
+  return new Map([
+    ['an alert', emailMessage(event).html],
+    ['a late alert', emailMessage(event, undefined, 7 * MINUTE_MS).html],
+    ['a warning', emailMessage(eventOf(texts, 'WARNING')).html],
+    ['a recovery', emailMessage(eventOf(texts, 'OK')).html],
+    ['a test', emailMessage(headerOf(testEvent('acme', EVENT_TIME_MS))).html],
+    ...Object.entries(notices).map(([kind, { event: noticeEvent, content }]): [string, string] => [
+      kind,
+      emailMessage(headerOf(noticeEvent), content).html,
+    ]),
+    ['a summary', summaryEmail(summaryOf(alarms, 4_000), summary.content).html],
+  ]);
+};
