@@ -4,6 +4,7 @@ import type { Construct } from 'constructs';
 import { DELIVERY_LATENCY, PRODUCER_FAULTS } from '../../shared/domain/delivery-metrics.ts';
 import { FailingTenants } from './failing-tenants.ts';
 import type { MonitoredSender } from './monitored-resources.ts';
+import { opsCommand } from './ops-command.ts';
 import type { AddAlarm } from './service-alarm.ts';
 import type { ServiceMetrics } from './service-metrics.ts';
 
@@ -65,7 +66,7 @@ export const deliveryAlarms = (
     threshold: 1,
     evaluationPeriods: 1,
     impact: 'Alerts were dead-lettered because of a failure in the service. They did not reach their destinations.',
-    firstStep: 'list them with their reasons: npm run ops -- dead-letters list.',
+    firstStep: `list them with their reasons: ${opsCommand(scope, 'dead-letters list')}.`,
     runbook: 'dead-letters-of-the-service',
   });
   addAlarm('ProducerErrors', {
@@ -74,8 +75,7 @@ export const deliveryAlarms = (
     evaluationPeriods: 1,
     impact:
       'Alarm events are invalid, or use an event ID again with different content, and are not delivered; or they are delivered although they break a rule, such as a time that is not in milliseconds.',
-    firstStep:
-      'list the dead letters (npm run ops -- dead-letters list alarm-events), and search the log of dispatch for "event with warnings" and those of the senders for "event conflict".',
+    firstStep: `list the dead letters (${opsCommand(scope, 'dead-letters list alarm-events')}), and search the log of dispatch for "event with warnings" and those of the senders for "event conflict".`,
     runbook: 'a-producer-sends-wrong-events',
   });
   addAlarm('NoticesNotQueued', {

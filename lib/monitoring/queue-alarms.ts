@@ -5,6 +5,7 @@ import type { Construct } from 'constructs';
 import { inBatches } from '../../shared/domain/in-batches.ts';
 import { ActiveQueue } from './active-queue.ts';
 import type { MonitoredResources } from './monitored-resources.ts';
+import { opsCommand } from './ops-command.ts';
 import { type AddAlarm, MAX_ALARM_METRICS } from './service-alarm.ts';
 
 /** Dispatching an event and delivering an alert normally take less than a second. */
@@ -71,7 +72,7 @@ export const queueAlarms = (
     treatMissingData: TreatMissingData.IGNORE,
     impact:
       'SQS moved a message to the crashed queue after 100 receives. Its alerts are not delivered until it is redriven.',
-    firstStep: 'list the messages with their source queues: npm run ops -- dead-letters list crashed.',
+    firstStep: `list the messages with their source queues: ${opsCommand(scope, 'dead-letters list crashed')}.`,
     runbook: 'messages-crashed',
   });
 };

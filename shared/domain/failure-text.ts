@@ -17,7 +17,7 @@ const reasonTexts: Record<FailureReason, string> = {
   no_contacts: 'the account has no technical contacts',
   sender_misconfigured: 'the service is not set up to send messages of this type',
   attempts_exhausted: 'all attempts failed',
-  expired: 'the alert expired after 24 hours',
+  expired: 'the alert expired, 24 hours after its first attempt or after four days without one that counts',
   malformed: 'the message is malformed',
   too_large: 'the message is too large',
   too_many_notifications: 'the notification plan lists too many notifications',

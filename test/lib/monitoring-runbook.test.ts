@@ -38,6 +38,16 @@ describe('docs/runbook.md', () => {
   });
 });
 
+it('every command of the command line in the runbook and in alarms selects the stack', () => {
+  const descriptions = [...alarms.values()].map(({ AlarmDescription }) => AlarmDescription);
+  const opsCommands = [...[runbook, ...descriptions].join('\n').matchAll(/npm run .*?ops -- [^`\n|]+/g)].map(
+    ([text]) => text,
+  );
+  expect(opsCommands.length).toBeGreaterThan(20);
+  const withoutStack = opsCommands.filter((text) => !/ --(stack MonitoringNotifications|offline)\b/.test(text));
+  expect(withoutStack).toEqual([]);
+});
+
 /** The commands of the runbook, one line each. */
 const commands = codeBlocks(runbook.replace(/^ +/gm, ''), 'sh').join('\n');
 /** The text of the runbook without its commands. */
