@@ -62,7 +62,7 @@ describe('an alert that reaches none of its destinations', () => {
     ]);
     const notice = (await emails()).find((email) => 'subject' in email && email.subject?.includes('"First"'));
     const [firstId = ''] = ids;
-    const history = `History: ${harness.stack.ready.base_url}/notifications/${firstId}/deliveries`;
+    const history = `${harness.stack.ready.base_url}/notifications/${firstId}/deliveries -H "X-Auth-Token: $TOKEN"`;
     expect(notice).toMatchObject({ text: expect.stringContaining(history) });
   });
 

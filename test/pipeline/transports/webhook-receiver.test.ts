@@ -75,6 +75,22 @@ describe('the receiver in Node.js of docs/api.md', () => {
     }
   });
 
+  it('continues after bodies of a form of their own', async () => {
+    const { url, nextLine } = await startReceiver({ WEBHOOK_SECRETS: oldSecret });
+    for (const [id, body] of Object.entries({
+      null: 'null',
+      text: '"text"',
+      list: '[]',
+      object: '{"text":"Disk is full"}',
+    })) {
+      const headers = webhookHeaders(credentials, id, Date.now(), body);
+      expect((await fetch(url, { method: 'POST', headers, body })).status).toBe(204);
+      expect(await nextLine()).toBe('undefined undefined');
+    }
+    expect(await send(url)).toEqual(accepted);
+    expect(await nextLine()).toMatch(/:d1$/);
+  });
+
   it('rejects a changed body, ID or time, an old request, missing headers and a large body', async () => {
     const { url } = await startReceiver({ WEBHOOK_SECRETS: oldSecret });
     const genuine = JSON.stringify(webhookPayload(alarmEvent()));
