@@ -5,7 +5,17 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AwsCall, type AwsFault, type AwsResponse, type AwsService, jsonFault, xmlFault } from './aws-service.ts';
+import {
+  type AwsCall,
+  type AwsFault,
+  type AwsResponse,
+  type AwsService,
+  jsonFault,
+  LOCAL_ENV,
+  xmlFault,
+} from './aws-service.ts';
+import { calledOperation } from './called-operation.ts';
+import { credentialScopeFault, readCredentialScope } from './credential-scope.ts';
 import { BodyTooLargeError, readBody } from './http.ts';
 import { foreignPageRefusal } from './loopback-refusal.ts';
 
@@ -38,8 +48,8 @@ export type Endpoint = {
 const MAX_BODY_BYTES = 16 * 1024 * 1024 + 1024;
 
 /**
- * Creates one address for all AWS services, for any SDK or `aws --endpoint-url`. It does not verify signatures, and
- * refuses requests of pages in a browser.
+ * Creates one address for all AWS services, for any SDK or `aws --endpoint-url`. It refuses signatures for another
+ * service or region, as AWS does, without verifying them, and requests of pages in a browser.
  */
 export const createEndpoint = (): Endpoint => {
   const endpoint: Endpoint = {
@@ -84,7 +94,25 @@ const run = async (
   response: ServerResponse,
 ): Promise<AwsResponse | 'lost' | 'never'> => {
   const body = await readBody(request, MAX_BODY_BYTES);
-  return callEndpoint(endpoint, readCall(request, response, body));
+  const headers = headersOf(request);
+  const path = request.url ?? '/';
+  const signed = readCredentialScope(headers.authorization);
+  const { protocol, action, service = signed.service } = calledOperation(headers['x-amz-target'], path, body);
+  const fault = credentialScopeFault(signed, { service, protocol, region: LOCAL_ENV.region });
+  if (fault) return protocol === 'query' ? xmlFault(fault) : jsonFault(fault);
+  let signal: AbortSignal | undefined;
+  return callEndpoint(endpoint, {
+    service,
+    action,
+    caller: signed.accessKey,
+    path,
+    headers,
+    body,
+    get signal() {
+      signal ??= disconnectSignal(response);
+      return signal;
+    },
+  });
 };
 
 /**
@@ -112,53 +140,6 @@ const serve = async (endpoint: Endpoint, call: AwsCall): Promise<AwsResponse> =>
     type: 'UnknownOperationException',
     message: `The local endpoint has no service for ${call.path} (${call.service || 'unsigned'} ${call.action}).`,
   });
-};
-
-/**
- * Identifies the service and action by the target header, by the path, or by the signature and the `Action` parameter.
- */
-const readCall = (request: IncomingMessage, response: ServerResponse, body: Buffer): AwsCall => {
-  const [caller, signedService] = credential(request.headers.authorization);
-  const path = request.url ?? '/';
-  let signal: AbortSignal | undefined;
-  return {
-    ...operation(request, path, signedService, body),
-    caller,
-    path,
-    headers: headersOf(request),
-    body,
-    get signal() {
-      signal ??= disconnectSignal(response);
-      return signal;
-    },
-  };
-};
-
-const SERVICE_BY_TARGET = new Map([
-  ['DynamoDB_20120810', 'dynamodb'],
-  ['GraniteServiceVersion20100801', 'monitoring'],
-  ['AmazonSQS', 'sqs'],
-]);
-
-const operation = (request: IncomingMessage, path: string, signed: string, body: Buffer) => {
-  const target = request.headers['x-amz-target'];
-  if (typeof target === 'string') {
-    const [api = '', action = ''] = target.split('.');
-    return { service: SERVICE_BY_TARGET.get(api) ?? api, action };
-  }
-  if (path.startsWith('/2015-03-31/functions/')) return { service: 'lambda', action: 'Invoke' };
-  const form = new URLSearchParams(body.toString());
-  return { service: signed || serviceOfVersion(form.get('Version')), action: form.get('Action') ?? '' };
-};
-
-/** An unsigned request of the query protocol identifies its service only by the API version. */
-const serviceOfVersion = (version: string | null): string =>
-  version === '2010-12-01' ? 'ses' : version === '2010-03-31' ? 'sns' : '';
-
-/** Returns the access key and the service of `Credential=<key>/<date>/<region>/<service>/aws4_request`. */
-const credential = (authorization = ''): [caller: string, service: string] => {
-  const [key = '', , , service = ''] = /Credential=([^,\s]*)/.exec(authorization)?.[1]?.split('/') ?? [];
-  return [key, service === 'email' ? 'ses' : service];
 };
 
 const headersOf = ({ headers }: IncomingMessage): Record<string, string> => {

@@ -24,6 +24,7 @@ import { type PublishedMessage, snsService } from 'local-aws/sns.ts';
 import { sqsService } from 'local-aws/sqs/protocol.ts';
 import { Queue } from 'local-aws/sqs/queue.ts';
 import { StartError } from 'local-aws/start-error.ts';
+import { stsService } from 'local-aws/sts.ts';
 import { type Plan, readTemplate } from 'local-aws/template.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
@@ -166,6 +167,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
         sesService((email) => inbox.add({ kind: 'email', ...email })),
       )
       .set('lambda', lambdaService(lambda))
+      .set('sts', stsService)
       .set('monitoring', cloudWatchService(metrics));
 
     const client = new DynamoDBClient({ endpoint: endpointUrl, ...LOCAL_CLIENT });

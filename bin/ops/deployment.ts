@@ -170,7 +170,7 @@ export const localDeployment = ({ port, endpoint, outputs: values }: Omit<Announ
 };
 
 /** Returns the endpoints that replace those of AWS for all services or for one. */
-export const endpointVariables = (): [name: string, url: string][] =>
+const endpointVariables = (): [name: string, url: string][] =>
   process.env.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS === 'true'
     ? []
     : Object.entries(process.env).flatMap(([name, url = '']): [string, string][] =>

@@ -29,9 +29,6 @@ const HTTP_OPTIONS = {
   requestHandler: { connectionTimeout: 5_000, requestTimeout: 30_000, throwOnRequestTimeout: true },
 };
 
-/** The operator of a local stack, which has no IAM. */
-const LOCAL_PRINCIPAL = 'local-operator';
-
 /** The stack that a command operates, clients for it, and the output of the command. */
 export type Session = ReturnType<typeof openSession>;
 
@@ -88,7 +85,7 @@ export const openSession = (deployment: Deployment, { json, wide }: { json: bool
   });
   let principal: Promise<string> | undefined;
   const operator = (): Promise<string> => {
-    principal ??= deployment.aws.endpoint === undefined ? callerArn(sqs) : Promise.resolve(LOCAL_PRINCIPAL);
+    principal ??= callerArn(client);
     return principal;
   };
   const origin = async (): Promise<ChangeOrigin> => ({ actor: { type: 'operator', principal: await operator() } });

@@ -8,12 +8,14 @@ import {
 import { type MessageTag, SESClient, SendEmailCommand, VerifyEmailIdentityCommand } from '@aws-sdk/client-ses';
 import { ListTopicsCommand, PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { dynaliteService } from '../dynamodb/dynalite.ts';
 import { createTable, memoryTables } from '../dynamodb.ts';
 import type { Fault } from '../endpoint.ts';
 import { type SentEmail, sesService } from '../ses.ts';
 import { type PublishedMessage, snsService } from '../sns.ts';
+import { stsService } from '../sts.ts';
 import { startEndpoint, type TestEndpoint } from './support/endpoint.ts';
 
 const topic = 'arn:aws:sns:us-east-1:000000000000:alarms';
@@ -30,6 +32,7 @@ beforeAll(async () => {
     dynamodb: dynaliteService(memoryTables()),
     ses: sesService((email) => void emails.push(email)),
     sns: snsService([topic], (message) => void published.push(message)),
+    sts: stsService,
   });
   dynamodb = new DynamoDBClient(local.client);
   ses = new SESClient(local.client);
@@ -170,6 +173,65 @@ describe('SNS', () => {
 
   it('rejects an unsupported action', async () => {
     await expect(sns.send(new ListTopicsCommand({}))).rejects.toMatchObject({ name: 'InvalidAction' });
+  });
+});
+
+describe('STS', () => {
+  it('names the caller after its access key', async () => {
+    const sts = new STSClient(local.client);
+    expect(await sts.send(new GetCallerIdentityCommand())).toMatchObject({
+      Arn: 'arn:aws:iam::000000000000:user/local-test',
+      Account: '000000000000',
+    });
+  });
+});
+
+describe('a request that is signed for another service', () => {
+  const jsonTarget = (target: string) => ({ path: '/', headers: { 'x-amz-target': target }, body: '{}' });
+  const query = (version: string) => ({ path: '/', headers: {}, body: `Action=Any&Version=${version}` });
+  const services: [
+    service: string,
+    request: { path: string; headers: Record<string, string>; body: string },
+    status: number,
+    code: string,
+  ][] = [
+    ['dynamodb', jsonTarget('DynamoDB_20120810.GetItem'), 400, 'InvalidSignatureException'],
+    ['sqs', jsonTarget('AmazonSQS.PurgeQueue'), 400, 'InvalidSignatureException'],
+    ['monitoring', jsonTarget('GraniteServiceVersion20100801.GetMetricData'), 400, 'InvalidSignatureException'],
+    [
+      'lambda',
+      { path: '/2015-03-31/functions/a/invocations', headers: {}, body: '{}' },
+      403,
+      'InvalidSignatureException',
+    ],
+    ['sns', query('2010-03-31'), 403, 'SignatureDoesNotMatch'],
+    ['ses', query('2010-12-01'), 403, 'SignatureDoesNotMatch'],
+    ['sts', query('2011-06-15'), 403, 'SignatureDoesNotMatch'],
+    ['cloudformation', query('2010-05-15'), 403, 'SignatureDoesNotMatch'],
+  ];
+  const send = async ({ path, headers, body }: (typeof services)[number][1], scope: string) => {
+    const authorization = `AWS4-HMAC-SHA256 Credential=key/20260101/${scope}/aws4_request, SignedHeaders=a, Signature=b`;
+    const url = local.client.endpoint + path;
+    const response = await fetch(url, { method: 'POST', headers: { ...headers, authorization }, body });
+    return { status: response.status, text: await response.text() };
+  };
+
+  it.each(services)('is refused by %s as AWS does', async (service, request, status, code) => {
+    const refused = await send(request, 'us-east-1/execute-api');
+    expect(refused.status).toBe(status);
+    expect(refused.text).toContain(code);
+    expect(refused.text.replaceAll('&#39;', "'")).toContain(
+      `Credential should be scoped to correct service: '${service}'. `,
+    );
+    expect((await send(request, `us-east-1/${service}`)).text).not.toContain('Credential');
+  });
+
+  it.each(services)('or for another region is refused by %s', async (service, request, status) => {
+    const refused = await send(request, `eu-west-1/${service}`);
+    expect(refused).toEqual({
+      status,
+      text: expect.stringContaining('Credential should be scoped to a valid region. '),
+    });
   });
 });
 

@@ -19,7 +19,7 @@ const aws = `
       'content-type': 'application/x-amz-json-1.0',
       'x-amz-target': target,
       'x-amz-date': '20260101T000000Z',
-      authorization: 'AWS4-HMAC-SHA256 Credential=' + process.env.AWS_ACCESS_KEY_ID + '/d/r/s/aws4_request, SignedHeaders=a, Signature=b',
+      authorization: 'AWS4-HMAC-SHA256 Credential=' + process.env.AWS_ACCESS_KEY_ID + '/d/us-east-1/' + (target.startsWith('AmazonSQS') ? 'sqs' : 'dynamodb') + '/aws4_request, SignedHeaders=a, Signature=b',
     };
     const response = await fetch(process.env.AWS_ENDPOINT_URL, { method: 'POST', headers, body: JSON.stringify(body) });
     return response.json();

@@ -1,5 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { calledOperation } from 'local-aws/called-operation.ts';
+import { credentialScopeFault, readCredentialScope } from 'local-aws/credential-scope.ts';
 import { close, listen, origin } from 'local-aws/http.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { limitNames } from '../../shared/contracts/tenant-limits.ts';
@@ -12,8 +14,19 @@ const xml = (tag: string, content: string): string => `<${tag}>${content}</${tag
 /** The operator. */
 export const PRINCIPAL = 'arn:aws:sts::111111111111:assumed-role/Operator/jo';
 
+/** The response of STS that names the operator. */
+export const callerIdentity = xml('GetCallerIdentityResponse', xml('GetCallerIdentityResult', xml('Arn', PRINCIPAL)));
+
 /** The error code and message with which AWS responds. */
-export type AwsFailure = { code: string; message: string };
+export class AwsFailure {
+  readonly code: string;
+  readonly message: string;
+
+  constructor(code: string, message: string) {
+    this.code = code;
+    this.message = message;
+  }
+}
 
 const sendFailure = (response: ServerResponse, { code, message }: AwsFailure, isJson: boolean): void => {
   response.statusCode = 400;
@@ -64,41 +77,47 @@ export const stackOutputs = (url: string): Record<string, string> => {
 export type Responses = Readonly<Record<string, (body: string) => object | string | undefined>>;
 
 /**
- * Starts a stub of AWS with two stacks, and records the requests. They are empty apart from `responses`: other queries
- * and reads return nothing.
+ * Starts a stub of AWS with two stacks, and records the requests. Responses are empty apart from `responses`: other
+ * queries and reads return nothing. It refuses signatures for another service.
  */
 export const startAwsStub = async (responses: Responses = {}) => {
-  const stub: { actions: string[]; regions: Set<string | undefined>; failure: AwsFailure | undefined } = {
+  const stub: { actions: string[]; refused: string[]; regions: Set<string>; failure: AwsFailure | undefined } = {
     actions: [],
+    refused: [],
     regions: new Set(),
     failure: undefined,
   };
   const server = createServer(async (request, response) => {
     const body = await text(request);
-    const target = request.headers['x-amz-target'];
     const form = new URLSearchParams(body);
-    const path = request.url?.split('?', 1)[0]?.replace(/\/$/, '');
-    const action =
-      target === undefined
-        ? (form.get('Action') ?? `${request.method} ${path}`)
-        : (String(target).split('.').at(-1) ?? '');
+    const [path = ''] = request.url?.split('?', 1) ?? [];
+    const called = calledOperation(request.headers['x-amz-target']?.toString(), path, Buffer.from(body));
+    const isJson = called.protocol === 'json';
+    const isRest = !isJson && !form.has('Action');
+    const action = isRest ? `${request.method} ${path.replace(/\/$/, '')}` : called.action;
     stub.actions.push(action);
     // The only request without credentials is one of the API, whose tokens the stub does not know.
     if (request.headers.authorization === undefined) return response.writeHead(401).end();
-    stub.regions.add(/Credential=[^/]*\/[^/]*\/([^/]*)/.exec(request.headers.authorization ?? '')?.[1]);
-    if (stub.failure) return sendFailure(response, stub.failure, target !== undefined);
+    const signed = readCredentialScope(request.headers.authorization);
+    stub.regions.add(signed.region);
+    const { protocol, service = signed.service } = called;
+    const fault = credentialScopeFault(signed, { service, protocol, region: signed.region });
+    if (fault) stub.refused.push(`${action}: ${fault.message}`);
+    const failure = fault ? new AwsFailure(fault.type, fault.message) : stub.failure;
+    if (failure) return sendFailure(response, failure, isJson);
     const respond = responses[action];
     if (respond) {
       const content = respond(body);
+      if (content instanceof AwsFailure) return sendFailure(response, content, isJson);
       if (content === undefined) response.statusCode = 500;
       return response.end(typeof content === 'string' ? content : JSON.stringify(content ?? {}));
     }
-    if (action === 'GetCallerIdentity') return response.end(xml('Arn', PRINCIPAL));
+    if (action === 'GetCallerIdentity') return response.end(callerIdentity);
     if (action === 'ListStackResources') return response.end(xml('ListStackResourcesResponse', ''));
     if (action !== 'DescribeStacks') return response.end('{}');
     const name = form.get('StackName') ?? '';
     if (!STACKS.includes(name)) {
-      const failure = { code: 'ValidationError', message: `Stack with id ${name} does not exist` };
+      const failure = new AwsFailure('ValidationError', `Stack with id ${name} does not exist`);
       return sendFailure(response, failure, false);
     }
     const values = Object.entries(outputs).map(([key, value]) =>
@@ -113,7 +132,10 @@ export const startAwsStub = async (responses: Responses = {}) => {
     url,
     /** The outputs of both stacks. */
     outputs,
-    /** Requested actions in order, such as `GetItem`, and regions. While `failure` is set, every request fails with it. */
+    /**
+     * Requested actions in order, such as `GetItem`, those whose signature was refused, and regions. While `failure` is
+     * set, every request fails with it.
+     */
     stub,
     /** The environment of a user with credentials. */
     env: {

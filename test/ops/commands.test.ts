@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createProgram } from '../../bin/ops/program.ts';
 import { useStarted } from '../support/use-started.ts';
-import { startAwsStub } from './aws-stub.ts';
+import { AwsFailure, startAwsStub } from './aws-stub.ts';
 import { commandLine, commandNames, useDirectory } from './command-line.ts';
 
 const directory = useDirectory();
@@ -165,7 +165,7 @@ describe('the documents', () => {
 
 describe('an export that fails', () => {
   it('leaves no file, so that it can be repeated', async () => {
-    aws.stub.failure = { code: 'AccessDeniedException', message: 'denied' };
+    aws.stub.failure = new AwsFailure('AccessDeniedException', 'denied');
     try {
       const outputs = join(directory.path, 'export-outputs.json');
       writeFileSync(outputs, JSON.stringify({ Prod: aws.outputs }));
@@ -181,7 +181,7 @@ describe('an export that fails', () => {
 
 describe('a command that fails before it changes the stack', () => {
   it('has printed the stack', async () => {
-    aws.stub.failure = { code: 'AccessDeniedException', message: 'denied' };
+    aws.stub.failure = new AwsFailure('AccessDeniedException', 'denied');
     try {
       const path = join(directory.path, 'outputs.json');
       writeFileSync(path, JSON.stringify({ Prod: aws.outputs }));

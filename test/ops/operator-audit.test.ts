@@ -1,8 +1,8 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { deliveryRecord } from '../support/delivery-records.ts';
 import { useStarted } from '../support/use-started.ts';
-import { PRINCIPAL, startAwsStub } from './aws-stub.ts';
+import { AwsFailure, callerIdentity, PRINCIPAL, startAwsStub } from './aws-stub.ts';
 import { commandLine, useDirectory } from './command-line.ts';
 
 const directory = useDirectory();
@@ -13,8 +13,7 @@ const AUDITED = ['PutItem', 'TransactWriteItems'];
 
 /** The bodies of the writes to DynamoDB and of the other changes, by action, in order. */
 const changes: { action: string; body: string }[] = [];
-const stsFailure =
-  '<ErrorResponse><Error><Code>ExpiredToken</Code><Message>The token has expired.</Message></Error></ErrorResponse>';
+const stsFailure = new AwsFailure('ExpiredToken', 'The token has expired.');
 let isExpired = false;
 const waiting = deliveryRecord({ tenant: 'acme', notificationId: 'ntA' }, 'event', {
   status: 'pending',
@@ -27,7 +26,7 @@ const record = (action: string) => (body: string) => {
 const aws = useStarted(
   () =>
     startAwsStub({
-      GetCallerIdentity: () => (isExpired ? stsFailure : `<Arn>${PRINCIPAL}</Arn>`),
+      GetCallerIdentity: () => (isExpired ? stsFailure : callerIdentity),
       TransactWriteItems: record('TransactWriteItems'),
       PutItem: record('PutItem'),
       PurgeQueue: record('PurgeQueue'),
@@ -42,6 +41,9 @@ const ops = (command: string) => run(`${command} --stack Prod`, { env: aws.env }
 beforeEach(() => {
   changes.length = 0;
   isExpired = false;
+});
+afterEach(() => {
+  expect(aws.stub.refused.splice(0)).toEqual([]);
 });
 
 const commands = [

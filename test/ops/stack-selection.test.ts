@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { useStarted } from '../support/use-started.ts';
-import { startAwsStub } from './aws-stub.ts';
+import { AwsFailure, startAwsStub } from './aws-stub.ts';
 import { commandLine, useDirectory } from './command-line.ts';
 
 const directory = useDirectory();
@@ -198,7 +198,7 @@ describe('an error before a deployed stack is found is one sentence that says wh
   it('for a table that the account of the credentials does not have', async () => {
     const path = join(directory.path, 'other.json');
     writeFileSync(path, JSON.stringify({ Prod: aws.outputs }));
-    aws.stub.failure = { code: 'ResourceNotFoundException', message: 'Requested resource not found' };
+    aws.stub.failure = new AwsFailure('ResourceNotFoundException', 'Requested resource not found');
     expect(await ops(`token list --tenant acme --outputs ${path}`, { env: aws.env })).toEqual({
       code: 1,
       out: '',

@@ -119,7 +119,7 @@ describe('tenant delete', () => {
       tenant: 'hooli',
       stack: expect.stringMatching(/^local stack/),
       target: expect.stringMatching(/^local stack/),
-      operator: 'local-operator',
+      operator: 'arn:aws:iam::000000000000:user/local-operator',
       started_at: expect.stringMatching(/Z$/),
       ended_at: expect.stringMatching(/Z$/),
       result: 'completed',
@@ -172,7 +172,7 @@ describe('audits', () => {
       principal: z.string(),
     }),
   );
-  const principal = 'local-operator';
+  const principal = 'arn:aws:iam::000000000000:user/local-operator';
 
   it('shows what operators did to a tenant, newest first', async () => {
     const { id } = await runJson(

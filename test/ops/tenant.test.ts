@@ -314,7 +314,7 @@ describe('deleting a tenant', () => {
     expect((await entries.next()).value).toMatchObject({
       action: 'delete-tenant',
       target_id: TENANT,
-      actor: { type: 'operator', principal: 'local-operator' },
+      actor: { type: 'operator', principal: 'arn:aws:iam::000000000000:user/local-operator' },
     });
   });
 
