@@ -1,3 +1,4 @@
+import { notificationTypes } from '../../shared/contracts/notification-types.ts';
 import { deliveryTotals, EVENTS_RECEIVED } from '../../shared/domain/delivery-metrics.ts';
 import { idleBill, idleTotal } from './idle-bill.ts';
 import type { MeasuredUnits } from './measured-units.ts';
@@ -11,8 +12,14 @@ export type MonthlyLoad = Load & { events: number };
 /** A part of a bill: what it charges, and USD per month. */
 export type BillRow = { part: string; usage: string; usd: number };
 
-/** The size of a delivery record in bytes. */
-const RECORD_BYTES = 632;
+/**
+ * The size of a delivery record in bytes, with the 100 that DynamoDB bills in addition:
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+ */
+const RECORD_BYTES = 632 + 100;
+
+/** The bytes of a request to a receiver: a body of 2.5 KB, the headers, and a share of the TLS connection. */
+const REQUEST_BYTES = 4_000;
 
 /** Counts of deliveries and their latency over all types. The latency has one more metric for each type. */
 const TOTAL_METRICS = deliveryTotals.length + 1;
@@ -24,7 +31,13 @@ const decimal = (value: number): string => value.toLocaleString('en-US', { maxim
 export const monthlyBill = (measured: MeasuredUnits, load: MonthlyLoad, template: unknown): BillRow[] => {
   const used = sum([usagePerEvent(measured, load), load.events]);
   const bill = billOf(used);
-  const storedGb = (load.events * load.destinations * RECORD_BYTES) / 1e9;
+  const deliveries = load.events * load.destinations;
+  const storedGb = (deliveries * RECORD_BYTES) / 1e9;
+  const shareOfHttp = [...load.shares].reduce(
+    (sum, [type, share]) => sum + (notificationTypes[type].sendsByHttp ? share : 0),
+    0,
+  );
+  const transferredGb = (deliveries * shareOfHttp * REQUEST_BYTES) / 1e9;
   const others = JSON.stringify(template).includes(`"${EVENTS_RECEIVED}"`) ? 1 : 0;
   const metrics = load.events > 0 ? TOTAL_METRICS + load.shares.size + others : 0;
   const rows: BillRow[] = [
@@ -45,6 +58,7 @@ export const monthlyBill = (measured: MeasuredUnits, load: MonthlyLoad, template
     },
     { part: 'logs', usage: `${decimal(used.logBytes / 1e9)} GB`, usd: bill.logs },
     { part: 'records', usage: `${decimal(storedGb)} GB stored`, usd: storedGb * PRICES.dynamoStorageGb },
+    { part: 'transfer', usage: `${decimal(transferredGb)} GB to the internet`, usd: transferredGb * PRICES.internetGb },
     { part: 'metrics', usage: `${metrics} custom metrics`, usd: metrics * PRICES.customMetric },
     { part: 'idle stack', usage: 'what its settings cost without events', usd: idleTotal(idleBill(template)) },
   ];
@@ -69,9 +83,9 @@ export const assumptionsOf = (
     `Messages per batch: ${decimal(batch)}, in dispatch and in the senders (docs/operations.md#when-batches-are-full).`,
     'Every delivery succeeds at the first attempt (docs/operations.md#failed-destinations has the others). Cold starts are not counted.',
     `Requests, log lines and time per event are those that "npm run bench cost" measured for version ${measured.version} on ${measured.date}: functions with the default memory, receivers that respond after ${measured.receiverLatencyMs} ms, AWS after ${measured.awsLatencyMs} ms.`,
-    `Delivery records have ${RECORD_BYTES} bytes and are stored for 30 days. Metrics have values in every hour.`,
+    `Delivery records have ${RECORD_BYTES} bytes and are stored for 30 days. Requests to receivers have ${REQUEST_BYTES / 1e3} KB. Metrics have values in every hour.`,
     'The idle stack polls empty queues all month, although polls that find messages are counted above.',
     'Emails have one recipient, SMS one part in the US, without carrier fees.',
-    'Not included: requests to the API, notices, trace contexts, data transfer to receivers ($0.09 per GB), what static egress charges per GB.',
+    'Not included: requests to the API, notices, trace contexts, what static egress charges per GB.',
   ];
 };

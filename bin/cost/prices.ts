@@ -10,6 +10,8 @@ export const PRICES = {
   /** In addition to a request, for a message with a group ID on a standard queue. */
   sqsFairQueue: 0.1 / 1e6,
   logsByte: 0.5 / 1e9,
+  /** Out of AWS, of the first 10 TB of a month. */
+  internetGb: 0.09,
   email: 0.1 / 1e3,
   /** One message part in the US, without carrier fees. */
   sms: 0.0065,

@@ -147,7 +147,7 @@ describe('SNS', () => {
     const smsType = { DataType: 'String', StringValue: 'Transactional' };
     const MessageAttributes = { 'AWS.SNS.SMS.SMSType': smsType };
     await sns.send(new PublishCommand({ PhoneNumber: '+14155550100', Message: 'hello & <you>', MessageAttributes }));
-    await sns.send(new PublishCommand({ TopicArn: topic, Subject: 'Subject', Message: 'text' }));
+    await sns.send(new PublishCommand({ TopicArn: topic, Subject: 'Größe 😀', Message: 'text' }));
     expect(published).toEqual([
       {
         to: 'phone',
@@ -155,7 +155,7 @@ describe('SNS', () => {
         text: 'hello & <you>',
         attributes: { 'AWS.SNS.SMS.SMSType': 'Transactional' },
       },
-      { to: 'topic', topicArn: topic, subject: 'Subject', text: 'text' },
+      { to: 'topic', topicArn: topic, subject: 'Größe 😀', text: 'text' },
     ]);
   });
 
@@ -164,6 +164,11 @@ describe('SNS', () => {
     ['an empty message', { PhoneNumber: '+14155550100', Message: '' }, 'InvalidParameterException'],
     ['a message over 256 KB', { TopicArn: topic, Message: 'x'.repeat(262_145) }, 'InvalidParameterException'],
     ['a subject with a line break', { TopicArn: topic, Subject: 'a\nb', Message: 'a' }, 'InvalidParameterException'],
+    [
+      'a subject of 100 characters',
+      { TopicArn: topic, Subject: 'ö'.repeat(100), Message: 'a' },
+      'InvalidParameterException',
+    ],
     ['no destination', { Message: 'a' }, 'InvalidParameterException'],
     ['an unknown topic', { TopicArn: `${topic}2`, Message: 'a' }, 'NotFoundException'],
   ])('rejects %s', async (_, request, name) => {

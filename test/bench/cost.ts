@@ -119,7 +119,7 @@ export const costSection = (measured: MeasuredUnits, times: readonly string[]): 
     rows,
     note: [
       `Receivers respond after ${measured.receiverLatencyMs} ms, AWS after ${measured.awsLatencyMs} ms.`,
-      'Time is billed time with the CPU share of each function. Not included: the storage of records.',
+      'Time is billed time with the CPU share of each function. Not included: the storage of records, transfer to the internet.',
       `Batches (destinations × messages): ${times.join('; ')}.`,
     ].join(' '),
   };

@@ -73,11 +73,19 @@ describe('the bill of a month', () => {
     expect(parts).toEqual([['idle stack', expect.any(Number)]]);
   });
 
+  it('has no transfer to the internet for types that AWS sends', () => {
+    const emails = new Map([['email', 1]] as const);
+    const rows = monthlyBill(measured, { events: 1e6, destinations: 1, batch: 1, shares: emails }, template);
+    expect(rows.find(({ part }) => part === 'transfer')?.usd).toBe(0);
+  });
+
   it('has the requests and records of all events, the metrics and the idle stack once', () => {
     const [one, two] = [billed(1e6), billed(2e6)];
     expect(one.get('queues')).toBeCloseTo(1_101 * 0.4 + 0.1);
-    expect(one.get('records')).toBeCloseTo(0.28, 2);
-    for (const part of ['queues', 'records']) expect(two.get(part)).toBeCloseTo(2 * (one.get(part) ?? 0));
+    // 632 bytes, and 100 that DynamoDB adds to each item.
+    expect(one.get('records')).toBeCloseTo(0.33, 2);
+    expect(one.get('transfer')).toBeCloseTo(0.36, 2);
+    for (const part of ['queues', 'records', 'transfer']) expect(two.get(part)).toBeCloseTo(2 * (one.get(part) ?? 0));
     for (const part of ['metrics', 'idle stack']) expect(two.get(part)).toBe(one.get(part));
   });
 });

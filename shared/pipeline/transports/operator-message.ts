@@ -1,14 +1,11 @@
 import type { EventHeader } from '../../contracts/event-header.ts';
 import type { NoticeContent } from '../../contracts/notice.ts';
-import { headline, noticeSubject, noticeText, subjectLine } from '../../domain/alert-text.ts';
+import { headline, noticeSubject, noticeText, subjectLine, truncateUnits } from '../../domain/alert-text.ts';
 
 /** Below the SNS limit of 256 KB. */
 const MAX_MESSAGE_BYTES = 200 * 1024;
-/** SNS limits subjects to fewer than 100 printable ASCII characters. */
+/** In UTF-16 units: SNS limits subjects to fewer than 100 characters. */
 const MAX_SUBJECT_LENGTH = 99;
-
-/** SNS accepts only printable ASCII in subjects. */
-const asciiSubject = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?').slice(0, MAX_SUBJECT_LENGTH);
 
 /** A message to the operators' topic. */
 export type OperatorMessage = { subject: string; text: string };
@@ -16,7 +13,7 @@ export type OperatorMessage = { subject: string; text: string };
 /** Returns the notice for operators as plain text. */
 const operatorNotice = (tenant: string, notice: NoticeContent): OperatorMessage => {
   return {
-    subject: asciiSubject(`${tenant} ${noticeSubject(notice)}`),
+    subject: truncateUnits(`${tenant} ${noticeSubject(notice)}`, MAX_SUBJECT_LENGTH),
     text: [`Tenant: ${tenant}`, notice.subject, noticeText(notice)].join('\n\n'),
   };
 };
@@ -32,7 +29,7 @@ export const operatorMessage = (event: EventHeader, payload: string, notice?: No
   const summary = lines.join('\n');
   const withPayload = `${summary}\n\n${payload}`;
   return {
-    subject: asciiSubject(`${event.tenant_id} ${subjectLine(event)}`),
+    subject: truncateUnits(`${event.tenant_id} ${subjectLine(event)}`, MAX_SUBJECT_LENGTH),
     text: Buffer.byteLength(withPayload) <= MAX_MESSAGE_BYTES ? withPayload : summary,
   };
 };
