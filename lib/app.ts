@@ -48,7 +48,7 @@ export const notificationsApp = (props: AppProps = {}, stagesDirectory?: string)
   if (typeof boundary === 'string') app.node.setContext(PERMISSIONS_BOUNDARY_CONTEXT_KEY, { name: boundary });
   const parsed = namingFile(stage, () => {
     checkStackName(stackName);
-    return parseSettings(settings);
+    return parseSettings(settings, env.region);
   });
   const stack = new NotificationsStack(app, stackName, parsed, env);
   if (stage !== undefined && env.account === PLACEHOLDER_ACCOUNT) {

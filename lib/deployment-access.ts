@@ -3,10 +3,16 @@ import { ManagedPolicy, OidcProviderNative, PolicyStatement, Role, WebIdentityPr
 import { NEW_STYLE_STACK_SYNTHESIS_CONTEXT } from 'aws-cdk-lib/cx-api';
 import type { Construct } from 'constructs';
 import * as z from 'zod';
-import { ACCESS_PREFIX, boundaryStatements, executionStatements } from './execution-permissions.ts';
+import {
+  boundaryName,
+  boundaryStatements,
+  deployRoleName,
+  executionPolicyName,
+  executionStatements,
+} from './execution-permissions.ts';
 import { parseSettings } from './settings.ts';
 import { checkStackName, DEPLOYMENT_ACCESS_SUFFIX } from './stack-name.ts';
-import { readStage, type Stage } from './stages.ts';
+import { readStage, type Stage, stageNames } from './stages.ts';
 
 /** The issuer of the tokens of GitHub Actions. */
 const ISSUER = 'token.actions.githubusercontent.com';
@@ -16,12 +22,6 @@ const QUALIFIER = 'hnb659fds';
 
 /** The roles of the CDK bootstrap stack that `cdk deploy` assumes. The fourth, for container images, is not needed. */
 const BOOTSTRAP_ROLES = ['deploy-role', 'file-publishing-role', 'lookup-role'];
-
-/** The name of the role that the workflow of a stage assumes; `.github/workflows/deploy.yml` repeats it. */
-export const deployRoleName = (stage: string): string => `${ACCESS_PREFIX}MonitoringNotifications-${stage}`;
-
-/** The name of the permissions boundary of all roles in the stack of a stage. */
-export const boundaryName = (stage: string): string => `${deployRoleName(stage)}-boundary`;
 
 /** Who may deploy a stage. */
 export type DeploymentAccessProps = {
@@ -34,6 +34,8 @@ export type DeploymentAccessProps = {
   repository: string;
   /** Whether to create the OIDC provider of GitHub. An account can have only one. */
   createsProvider: boolean;
+  /** The other stages in the same account and region with such access. They share the bootstrap roles. */
+  neighbors: readonly string[];
 };
 
 /**
@@ -42,7 +44,7 @@ export type DeploymentAccessProps = {
  * that limits what CloudFormation can change; and the permissions boundary, which limits the roles that it creates.
  */
 export class DeploymentAccess extends Stack {
-  constructor(scope: Construct, { stage, repository, createsProvider }: DeploymentAccessProps) {
+  constructor(scope: Construct, { stage, repository, createsProvider, neighbors }: DeploymentAccessProps) {
     const { name, target, settings } = stage;
     super(scope, target.stackName + DEPLOYMENT_ACCESS_SUFFIX, {
       description: `Deployment of Monitoring Notifications, stage ${name}, from ${repository}`,
@@ -79,14 +81,18 @@ export class DeploymentAccess extends Stack {
       statements: boundaryStatements(target, Object.values(parseSettings(settings).existingTables)),
     });
     const execution = new ManagedPolicy(this, 'ExecutionPolicy', {
-      managedPolicyName: `${deployRoleName(name)}-execution`,
+      managedPolicyName: executionPolicyName(name),
       description: `What CloudFormation can change when it deploys ${target.stackName}`,
       statements: executionStatements(target, boundary.managedPolicyArn),
     });
     new CfnOutput(this, 'DeployRoleArn', { value: role.roleArn, description: 'Role of the deployment workflow' });
+    const policies = [
+      execution.managedPolicyArn,
+      ...neighbors.map((other) => `arn:${Aws.PARTITION}:iam::${target.account}:policy/${executionPolicyName(other)}`),
+    ];
     new CfnOutput(this, 'BootstrapCommand', {
-      value: `npx cdk bootstrap aws://${target.account}/${target.region} --cloudformation-execution-policies ${execution.managedPolicyArn}`,
-      description: 'Run this command next',
+      value: `npx cdk bootstrap aws://${target.account}/${target.region} --cloudformation-execution-policies ${policies.join(',')}`,
+      description: 'Run this command when the stack has the boundary, or does not exist yet',
     });
     new CfnOutput(this, 'PermissionsBoundary', {
       value: boundaryName(name),
@@ -121,6 +127,16 @@ export const deploymentAccessApp = (props: AppProps = {}, stagesDirectory?: stri
   const { repository, oidcProvider } = parsed.data;
   const stage = readStage(parsed.data.stage, stagesDirectory);
   checkStackName(stage.target.stackName);
-  new DeploymentAccess(app, { stage, repository, createsProvider: oidcProvider === 'create' });
+  const neighbors = neighborsOf(stage, stagesDirectory);
+  new DeploymentAccess(app, { stage, repository, createsProvider: oidcProvider === 'create', neighbors });
   return app;
 };
+
+/** Returns the other stages in the account and region of a stage whose files name a boundary. */
+const neighborsOf = ({ name, target }: Stage, stagesDirectory: string | undefined): string[] =>
+  stageNames(stagesDirectory).filter((other) => {
+    if (other === name) return false;
+    const { target: otherTarget, settings } = readStage(other, stagesDirectory);
+    const isBeside = otherTarget.account === target.account && otherTarget.region === target.region;
+    return isBeside && PERMISSIONS_BOUNDARY_CONTEXT_KEY in settings;
+  });

@@ -9,7 +9,16 @@ import type { Target } from './stages.ts';
 const NAME_PREFIX_LENGTH = 20;
 
 /** How the names of the deployment roles and their policies start, which no deployment can change. */
-export const ACCESS_PREFIX = 'GitHubDeploy-';
+const ACCESS_PREFIX = 'GitHubDeploy-';
+
+/** The name of the role that the workflow of a stage assumes; `.github/workflows/deploy.yml` repeats it. */
+export const deployRoleName = (stage: string): string => `${ACCESS_PREFIX}MonitoringNotifications-${stage}`;
+
+/** The name of the permissions boundary of all roles in the stack of a stage. */
+export const boundaryName = (stage: string): string => `${deployRoleName(stage)}-boundary`;
+
+/** The name of the policy that limits what CloudFormation can change when it deploys a stage. */
+export const executionPolicyName = (stage: string): string => `${deployRoleName(stage)}-execution`;
 
 type Conditions = NonNullable<PolicyStatementProps['conditions']>;
 
@@ -71,6 +80,8 @@ export const executionStatements = (target: Target, boundaryArn: string): Policy
         'logs:Describe*',
         'logs:*LogDeliver*',
         'logs:PutResourcePolicy',
+        // Of version 1 of the API: the handlers of event destinations call it.
+        'ses:DescribeConfigurationSet',
         'sns:*SubscriptionAttributes',
         'sns:Unsubscribe',
       ],
@@ -115,13 +126,17 @@ const ROLE_CHANGES = [
   'PutRolePermissionsBoundary',
 ].map((action) => `iam:${action}`);
 
-/** The denials also hold if the bootstrap role has the policies of other applications, which can allow more. */
+/**
+ * The denials also hold if the bootstrap role has the policies of other applications, which can allow more. With those of
+ * other stages, each stage allows changes of roles with its own boundary, and none denies the boundaries of the others:
+ * the names of their roles can start alike.
+ */
 const roleStatements = (target: Target, boundaryArn: string): PolicyStatement[] => {
   const { named, global } = arnsOf(target);
   const roles = [global('iam', `role/${named}`)];
-  const boundary = { 'iam:PermissionsBoundary': boundaryArn };
+  const boundaries = global('iam', `policy/${boundaryName('*')}`);
   return [
-    allow(ROLE_CHANGES, roles, { StringEquals: boundary }),
+    allow(ROLE_CHANGES, roles, { StringEquals: { 'iam:PermissionsBoundary': boundaryArn } }),
     allow(['iam:DeleteRole', 'iam:Get*', 'iam:List*', 'iam:TagRole', 'iam:UntagRole', 'iam:Update*'], roles),
     allow(['iam:PassRole'], roles, {
       StringEquals: { 'iam:PassedToService': ['lambda.amazonaws.com', 'scheduler.amazonaws.com'] },
@@ -129,7 +144,7 @@ const roleStatements = (target: Target, boundaryArn: string): PolicyStatement[] 
     allow(['iam:CreateServiceLinkedRole'], [global('iam', 'role/aws-service-role/*')], {
       StringEquals: { 'iam:AWSServiceName': ['ops.apigateway.amazonaws.com', 'natgateway.amazonaws.com'] },
     }),
-    deny(ROLE_CHANGES, roles, { StringNotEquals: boundary }),
+    deny(ROLE_CHANGES, roles, { ArnNotLike: { 'iam:PermissionsBoundary': boundaries } }),
     deny(['iam:DeleteRolePermissionsBoundary'], roles),
     deny(
       ['iam:*'],
@@ -159,6 +174,10 @@ export const boundaryStatements = (target: Target, existingTables: readonly stri
     allow(['ses:SendEmail'], [regional('ses', 'identity/*'), regional('ses', 'configuration-set/*')]),
     // Phone numbers have no ARN.
     new PolicyStatement({ actions: ['sns:Publish'], notResources: [`arn:${Aws.PARTITION}:sns:*:*:*`] }),
+    // The operators' topic is encrypted with the key of SNS.
+    allow(['kms:Decrypt', 'kms:GenerateDataKey*'], [regional('kms', 'key/*')], {
+      StringEquals: { 'kms:ViaService': `sns.${target.region}.amazonaws.com` },
+    }),
     // The network interfaces of functions in a VPC.
     allow(
       [

@@ -204,12 +204,13 @@ const settingsShape = z.strictObject({
 export type Settings = z.output<typeof settingsShape>;
 
 /**
- * Rules that involve several settings: the setting to report, the message, and the condition that violates the rule.
+ * Rules that involve several settings, or the region of the stack: the setting to report, the message, and the condition
+ * that violates the rule.
  */
 const combinationRules: [
   name: keyof Settings,
   message: string | ((settings: Settings) => string),
-  isViolated: (settings: Settings) => boolean,
+  isViolated: (settings: Settings, region: string | undefined) => boolean,
 ][] = [
   ['certificateArn', 'is required with domainName', (s) => !!s.domainName && !s.certificateArn],
   ['domainName', 'is required with certificateArn', (s) => !!s.certificateArn && !s.domainName],
@@ -244,23 +245,30 @@ const combinationRules: [
     (s) => s.reserveConcurrency && requiredQuota(s) > s.lambdaConcurrencyQuota,
   ],
   ['emailFrom', 'is required with emailIdentity', (s) => s.emailIdentity && s.emailFrom === PLACEHOLDER_SENDER],
+  ['certificateArn', 'must be in the region of the stack', (s, region) => isElsewhere(s.certificateArn, region)],
+  ['alarmTarget', 'must be in the region of the stack', (s, region) => isElsewhere(s.alarmTarget, region)],
 ];
 
 const requiredQuota = (settings: Settings): number => reservedConcurrency(settings) + MIN_UNRESERVED_CONCURRENCY;
 
+/** Whether a text is an ARN with another region. Without a region, the credentials select it at deployment. */
+const isElsewhere = (arn: string | undefined, region: string | undefined): boolean =>
+  region !== undefined && !!arn?.startsWith('arn:') && arn.split(':')[3] !== region;
+
 const isInZone = (domain: string | undefined, zone: string): boolean =>
   domain === undefined || `.${domain}`.endsWith(`.${zone}`);
 
-const settingsSchema = settingsShape.superRefine((settings, context) => {
-  for (const [name, message, isViolated] of combinationRules) {
-    if (!isViolated(settings)) continue;
-    context.addIssue({
-      code: 'custom',
-      path: [name],
-      message: typeof message === 'string' ? message : message(settings),
-    });
-  }
-});
+const settingsOfRegion = (region: string | undefined) =>
+  settingsShape.superRefine((settings, context) => {
+    for (const [name, message, isViolated] of combinationRules) {
+      if (!isViolated(settings, region)) continue;
+      context.addIssue({
+        code: 'custom',
+        path: [name],
+        message: typeof message === 'string' ? message : message(settings),
+      });
+    }
+  });
 
 /** The names of all settings. */
 export const settingNames = Object.keys(settingsShape.shape);
@@ -297,11 +305,12 @@ const describe = (issue: z.core.$ZodIssue): string[] =>
 /**
  * Parses the settings in a CDK context.
  *
+ * @param region that of the stack, or undefined if the credentials select it
  * @throws Error with one line for each invalid or unknown setting
  */
-export const parseSettings = (context: Readonly<Record<string, unknown>>): Settings => {
+export const parseSettings = (context: Readonly<Record<string, unknown>>, region?: string): Settings => {
   const settings = Object.fromEntries(Object.entries(context).filter(([key]) => isSetting(key)));
-  const parsed = settingsSchema.safeParse(settings);
+  const parsed = settingsOfRegion(region).safeParse(settings);
   if (parsed.success) return parsed.data;
   throw new Error(
     parsed.error.issues

@@ -14,7 +14,7 @@ export const addVerifyCommand = (program: Command): void => {
     .addHelpText(
       'after',
       `
-Sends one recovery to the operators' topic. Deletes everything that it creates. Takes up to five minutes.
+Sends one to three recoveries to the operators' topic. Deletes everything that it creates. Takes up to five minutes.
 Exits with 1 if a check fails.
 ${examples('verify --stack MonitoringNotifications', 'verify --stack MonitoringNotifications --json')}`,
     )

@@ -107,7 +107,7 @@ describe('the deployment workflow', () => {
   });
 
   it('assumes the role of the stage with a token of GitHub, and uses no secret', async () => {
-    const { deployRoleName } = await import('../../lib/deployment-access.ts');
+    const { deployRoleName } = await import('../../lib/execution-permissions.ts');
     const credentials = job?.steps.find(({ uses }) => uses?.startsWith('aws-actions/configure-aws-credentials@'));
     expect(job?.permissions).toEqual({ contents: 'read', 'id-token': 'write' });
     expect(credentials?.with['role-to-assume']).toBe(

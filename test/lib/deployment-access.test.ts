@@ -9,7 +9,8 @@ import fc from 'fast-check';
 import { type References, textOf } from 'local-aws/intrinsics.ts';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { boundaryName, deploymentAccessApp, deployRoleName } from '../../lib/deployment-access.ts';
+import { deploymentAccessApp } from '../../lib/deployment-access.ts';
+import { boundaryName, deployRoleName, executionPolicyName } from '../../lib/execution-permissions.ts';
 import { MAX_STACK_NAME_LENGTH } from '../../lib/stack-name.ts';
 import { readStage, stageNames, type Target } from '../../lib/stages.ts';
 import { allSettings } from '../support/settings.ts';
@@ -33,11 +34,13 @@ afterAll(() => {
   for (const directory of directories) rmSync(directory, { recursive: true });
 });
 
-/** Returns a directory of stage files in which the stage `prod` has this target. */
-const stagesWith = (prod: Target & Record<string, unknown>): string => {
+/** Returns a directory of stage files in which the stage `prod` has this target, with other stages. */
+const stagesWith = (prod: Target & Record<string, unknown>, others: Record<string, object> = {}): string => {
   const directory = mkdtempSync(join(tmpdir(), 'stages-'));
   directories.push(directory);
-  writeFileSync(join(directory, 'prod.json'), JSON.stringify(prod));
+  for (const [name, stage] of Object.entries({ ...others, prod })) {
+    writeFileSync(join(directory, `${name}.json`), JSON.stringify(stage));
+  }
   return directory;
 };
 
@@ -199,7 +202,7 @@ const fits = (text: string, pattern: string): boolean =>
 
 const CONDITIONS: Record<string, (value: string | undefined, values: string[]) => boolean> = {
   StringEquals: (value, values) => value !== undefined && values.includes(value),
-  StringNotEquals: (value, values) => value === undefined || !values.includes(value),
+  ArnNotLike: (value, values) => value === undefined || !values.some((pattern) => fits(value, pattern)),
   ArnLike: (value, values) => value !== undefined && values.some((pattern) => fits(value, pattern)),
 };
 
@@ -290,6 +293,7 @@ SES::ConfigurationSetEventDestination ses CreateConfigurationSetEventDestination
 SES::ConfigurationSetEventDestination ses UpdateConfigurationSetEventDestination configuration-set/c
 SES::ConfigurationSetEventDestination ses DeleteConfigurationSetEventDestination configuration-set/c
 SES::ConfigurationSetEventDestination ses GetConfigurationSetEventDestinations configuration-set/c
+SES::ConfigurationSetEventDestination ses DescribeConfigurationSet *
 SES::EmailIdentity          ses CreateEmailIdentity DeleteEmailIdentity GetEmailIdentity TagResource identity/example.org
 SES::EmailIdentity          ses PutEmailIdentityMailFromAttributes ListTagsForResource UntagResource identity/example.org
 SNS::Subscription           sns Subscribe NAME
@@ -507,6 +511,16 @@ describe('the permissions boundary', () => {
     expect(requests.length).toBeGreaterThan(100);
   });
 
+  it('permits what SNS does with its key for a publisher, and no other use of keys', () => {
+    const context = { 'kms:ViaService': 'sns.us-east-1.amazonaws.com' };
+    for (const action of ['kms:GenerateDataKey', 'kms:Decrypt']) {
+      const request = { action, resource: arnOf('kms', 'key/k1') };
+      expect(isAllowed(boundaryOf(template), { ...request, context })).toBe(true);
+      const viaOther = { 'kms:ViaService': 'dynamodb.us-east-1.amazonaws.com' };
+      expect(isAllowed(boundaryOf(template), { ...request, context: viaOther })).toBe(false);
+    }
+  });
+
   it.each([
     ['the name that a stage file contains', boundaryName('prod')],
     ['an object as the CDK reads it', { name: boundaryName('prod') }],
@@ -525,6 +539,58 @@ describe('the permissions boundary', () => {
       Value: 'GitHubDeploy-MonitoringNotifications-prod-boundary',
       Description: 'The value of "@aws-cdk/core:permissionsBoundary" in stages/prod.json',
     });
+  });
+});
+
+describe('two stages in one account and region', () => {
+  const boundaryKey = '@aws-cdk/core:permissionsBoundary';
+  const targets = { prod: target, stage: readStage('stage').target };
+  const fileOf = (stage: 'prod' | 'stage') => ({ ...targets[stage], [boundaryKey]: boundaryName(stage) });
+  const directory = stagesWith(fileOf('prod'), { stage: fileOf('stage'), dev: { ...target, region: 'eu-west-1' } });
+  const access = {
+    prod: accessOf({ stage: 'prod', repository }, directory).template,
+    stage: accessOf({ stage: 'stage', repository, oidcProvider: 'existing' }, directory).template,
+  };
+  const stages = ['prod', 'stage'] as const;
+  const executionOf = (stage: (typeof stages)[number]) =>
+    statementsOf(access[stage], 'AWS::IAM::ManagedPolicy', (id) => id.startsWith('Execution'));
+  /** The bootstrap role has both policies. */
+  const both = stages.flatMap(executionOf);
+  const boundaryArnOf = (stage: string) => iamArn(`policy/${boundaryName(stage)}`);
+  const roleChanges = ['CreateRole', 'PutRolePolicy', 'DeleteRolePolicy', 'PutRolePermissionsBoundary'];
+
+  it.each(stages)('let CloudFormation change roles with the boundary of each of them: %s', (stage) => {
+    const context = withOther(boundaryArnOf(stage));
+    const refused = roleChanges.filter((name) => !isAllowed(both, { action: `iam:${name}`, resource: ROLE, context }));
+    expect(refused).toEqual([]);
+  });
+
+  it.each(stages)('alone, allow only the own boundary: %s', (stage) => {
+    const others = stages.filter((each) => each !== stage);
+    for (const other of others) {
+      const request = { action: 'iam:CreateRole', resource: ROLE, context: withOther(boundaryArnOf(other)) };
+      expect(isAllowed(executionOf(stage), request)).toBe(false);
+    }
+  });
+
+  it.each(ATTACKS)('let nobody %s', (_, name, resource, context = {}) => {
+    expect(isAllowed([...both, ADMINISTRATOR], { action: `iam:${name}`, resource, context })).toBe(false);
+  });
+
+  it('have roles and policies with different names', () => {
+    const names = stages.flatMap((stage) =>
+      Object.values(resourcesSchema.parse(access[stage].toJSON().Resources)).flatMap(({ Properties }) =>
+        [Properties.RoleName, Properties.ManagedPolicyName].filter((name) => name !== undefined),
+      ),
+    );
+    expect(names).toHaveLength(6);
+    expect(new Set(names).size).toBe(6);
+  });
+
+  it('have a bootstrap command with the policies of both', () => {
+    const command = JSON.stringify(access.stage.findOutputs('BootstrapCommand'));
+    expect(command).toContain(`policy/${executionPolicyName('prod')}`);
+    expect(command).not.toContain(executionPolicyName('dev'));
   });
 });
 

@@ -251,4 +251,15 @@ describe('related settings', () => {
   ])('are rejected if one is missing or inconsistent: %j', (settings, message) => {
     expect(() => parseSettings(settings)).toThrow(new RegExp(`^Invalid setting: ${message}\\.$`));
   });
+
+  it.each([
+    ['certificateArn', domain],
+    ['alarmTarget', { alarmTarget: 'arn:aws:sns:eu-west-1:111111111111:alarms' }],
+  ])('are rejected if AWS would not find %s in the region of the stack', (name, settings) => {
+    expect(() => parseSettings(settings, 'eu-west-1')).not.toThrow();
+    expect(() => parseSettings(settings)).not.toThrow();
+    expect(() => parseSettings(settings, 'us-west-2')).toThrow(
+      new Error(`Invalid setting: ${name} must be in the region of the stack.`),
+    );
+  });
 });

@@ -164,6 +164,14 @@ describe('a stage is rejected with one sentence', () => {
     expect(() => readDeployment({ stage: 'prod' }, directory)).not.toThrow();
   });
 
+  it('if its certificate is in another region than that of the context', () => {
+    const certificateArn = 'arn:aws:acm:eu-west-1:111111111111:certificate/0a1b2c3d';
+    const given = { domainName: 'api.example.org', certificateArn };
+    expect(() => synthesize({ ...given, region: 'us-west-2' })).toThrow(
+      new Error('Invalid setting: certificateArn must be in the region of the stack.'),
+    );
+  });
+
   it('if the region of the context is in China', () => {
     expect(() => readDeployment({ region: 'cn-northwest-1' }, directory)).toThrow(
       new Error('Invalid setting: region: must not be in China, where SES has no configuration sets'),

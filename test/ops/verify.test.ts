@@ -54,6 +54,16 @@ const verified = (...identities: string[]) =>
       .map((key) => `<entry><key>${key}</key><value><VerificationStatus>Success</VerificationStatus></value></entry>`)
       .join('')}</VerificationAttributes>`,
   );
+const signed = (...identities: string[]) =>
+  xml(
+    'GetIdentityDkimAttributes',
+    `<DkimAttributes>${identities
+      .map(
+        (key) =>
+          `<entry><key>${key}</key><value><DkimEnabled>true</DkimEnabled><DkimVerificationStatus>Success</DkimVerificationStatus></value></entry>`,
+      )
+      .join('')}</DkimAttributes>`,
+  );
 const alarm = { AlarmName: 'Alarm-id', ActionsEnabled: true, AlarmActions: [TOPIC] };
 const mapping = { UUID: 'Source-id', State: 'Enabled', ScalingConfig: { MaximumConcurrency: 20 } };
 
@@ -106,6 +116,7 @@ const healthy: Responses = {
     TimeToLiveDescription: { TimeToLiveStatus: 'ENABLED', AttributeName: tableSchemas.tokens.ttl },
   }),
   GetIdentityVerificationAttributes: () => verified('example.com'),
+  GetIdentityDkimAttributes: () => signed(),
   GetSendQuota: () => quota(50_000),
   GetAccountSendingEnabled: () => xml('GetAccountSendingEnabled', '<Enabled>true</Enabled>'),
   GetSMSSandboxAccountStatus: () => xml('GetSMSSandboxAccountStatus', '<IsInSandbox>false</IsInSandbox>'),
@@ -144,8 +155,18 @@ const verify = (responses: Responses = {}) => {
   changes.responses = responses;
   aws.stub.actions.length = 0;
   const deployment = { ...localDeployment({ port: 0, endpoint: aws.url, outputs: aws.outputs }), stackName: 'Prod' };
-  return verifyDeployment(openSession(deployment, { json: true, wide: false }), () => undefined);
+  const session = openSession(deployment, { json: true, wide: false });
+  return verifyDeployment(session, () => undefined, { now: () => clock.nowMs, sleep: async (ms) => clock.pass(ms) });
 };
+
+/** The time of the checks, which passes when they wait. */
+const clock = {
+  nowMs: Date.now(),
+  pass(ms: number) {
+    this.nowMs += ms;
+  },
+};
+const actionsOf = (...actions: string[]) => aws.stub.actions.filter((action) => actions.includes(action));
 
 describe('verify', () => {
   it('proves every assumption about a deployed stack, and deletes what it creates', async () => {
@@ -155,6 +176,55 @@ describe('verify', () => {
     expect([count('CreateQueue'), count('Subscribe'), count('PutItem')]).toEqual([1, 1, 1]);
     // The notification, the delivery, and the counter of the day, which may change meanwhile.
     expect([count('DeleteQueue'), count('Unsubscribe'), count('DeleteItem')]).toEqual([1, 1, 4]);
+  });
+
+  it('counts a domain as verified that has only DKIM, as SES does', async () => {
+    const results = await verify({
+      GetIdentityVerificationAttributes: () => verified(),
+      GetIdentityDkimAttributes: () => signed('mail.example.com'),
+    });
+    expect(results.find(({ name }) => name === 'email-identity')).toMatchObject({
+      status: 'ok',
+      found: 'mail.example.com',
+    });
+  });
+
+  it('uses a new queue after a second, as SQS requires', async () => {
+    const times: number[] = [];
+    const at = (action: string) => (body: string) => {
+      times.push(clock.nowMs);
+      return healthy[action]?.(body);
+    };
+    await verify({ CreateQueue: at('CreateQueue'), Subscribe: at('Subscribe') });
+    const [createdMs = 0, usedMs = 0] = times;
+    expect(usedMs - createdMs).toBeGreaterThanOrEqual(1_000);
+  });
+
+  it('sends the event again if SNS published it before the new subscription worked', async () => {
+    let sends = 0;
+    const results = await verify({
+      SendMessage: (body) => {
+        sends += 1;
+        return healthy.SendMessage?.(body);
+      },
+      ReceiveMessage: (body) => (sends > 1 ? healthy.ReceiveMessage?.(body) : {}),
+    });
+    expect(results.find(({ name }) => name === 'delivery')).toMatchObject({
+      status: 'ok',
+      found: expect.stringMatching(/^received after 3\d\.\d s$/),
+    });
+    expect(actionsOf('SendMessage')).toHaveLength(2);
+    expect(new Set(actionsOf('CreateQueue', 'Subscribe', 'Unsubscribe', 'DeleteQueue')).size).toBe(4);
+  });
+
+  it('gives up after three events that do not arrive', async () => {
+    const results = await verify({ ReceiveMessage: () => ({}) });
+    expect(results.find(({ name }) => name === 'delivery')).toMatchObject({
+      status: 'failed',
+      found: expect.stringContaining('3 events published, but none received from the topic'),
+    });
+    expect(actionsOf('SendMessage')).toHaveLength(3);
+    expect(actionsOf('Unsubscribe', 'DeleteQueue')).toHaveLength(2);
   });
 
   const none = xml('ListSubscriptionsByTopic', '<Subscriptions/>');

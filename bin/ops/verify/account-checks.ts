@@ -17,15 +17,21 @@ export const accountChecks: readonly Check[] = [
     proves: 'SES has verified the sender',
     resolve: 'verify emailFrom or its domain (docs/operations.md#6-dkim-spf-and-dmarc)',
     run: ofDeployed(async ({ session: { deployment } }) => {
-      const { SESClient, GetIdentityVerificationAttributesCommand } = await import('@aws-sdk/client-ses');
+      const { SESClient, GetIdentityDkimAttributesCommand, GetIdentityVerificationAttributesCommand } = await import(
+        '@aws-sdk/client-ses'
+      );
+      const ses = new SESClient(deployment.aws);
       const { emailFrom } = deployment.outputs.Settings;
-      const { VerificationAttributes = {} } = await new SESClient(deployment.aws).send(
-        new GetIdentityVerificationAttributesCommand({ Identities: identitiesOf(emailFrom) }),
+      const Identities = identitiesOf(emailFrom);
+      const { VerificationAttributes } = await ses.send(new GetIdentityVerificationAttributesCommand({ Identities }));
+      // Version 2 of the API verifies a domain by DKIM, without the TXT record that the other status is about.
+      const { DkimAttributes } = await ses.send(new GetIdentityDkimAttributesCommand({ Identities }));
+      const verified = Identities.find(
+        (identity) =>
+          VerificationAttributes?.[identity]?.VerificationStatus === 'Success' ||
+          DkimAttributes?.[identity]?.DkimVerificationStatus === 'Success',
       );
-      const verified = Object.entries(VerificationAttributes).find(
-        ([, { VerificationStatus }]) => VerificationStatus === 'Success',
-      );
-      return verified ? ok(verified[0]) : failed(`${emailFrom} is not verified`);
+      return verified ? ok(verified) : failed(`${emailFrom} is not verified`);
     }),
   },
   {

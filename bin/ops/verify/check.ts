@@ -1,6 +1,7 @@
 import type { StackResourceDrift } from '@aws-sdk/client-cloudformation';
 import type { Session } from '../session.ts';
 import type { StackResource } from '../stack-resources.ts';
+import type { Timing } from '../tenant/pace.ts';
 
 /** What a check found. `resolve` says what to do, if that depends on it. */
 export type Finding = { status: 'ok' | 'failed' | 'skipped'; found: string; resolve?: string };
@@ -15,7 +16,7 @@ export type DeployedStack = {
 };
 
 /** What checks use. `stack` is undefined for a local stack. */
-export type Context = { session: Session; stack: DeployedStack | undefined };
+export type Context = { session: Session; stack: DeployedStack | undefined; timing: Timing };
 
 /** A check of one assumption about a deployment. */
 export type Check = {

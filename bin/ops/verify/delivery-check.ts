@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateQueueCommand, DeleteQueueCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { DeleteCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { counterKey } from '../../../shared/adapters/accounts/daily-counter.ts';
@@ -12,14 +11,22 @@ import { testEvent } from '../../../shared/domain/test-event.ts';
 import { OperationError } from '../errors.ts';
 import { catchSignals } from '../interruption.ts';
 import type { Session } from '../session.ts';
+import type { Timing } from '../tenant/pace.ts';
 import { type Check, type Context, type Finding, failed, ok } from './check.ts';
 
 /** The tenant of the event. Real ones have other names. */
 const TENANT = 'ops-verify';
 
-/** Longer than a cold start of every function, and than SNS needs to use a new subscription. */
-const TIMEOUT_MS = 120_000;
+/** Longer than a cold start of every function. */
+const DELIVERY_TIMEOUT_MS = 120_000;
+
+/** What SNS publishes before it uses a new subscription is lost, so an event that does not arrive is sent again. */
+const RECEIVE_TIMEOUT_MS = 30_000;
+const MAX_EVENTS = 3;
 const POLL_INTERVAL_MS = 1_000;
+
+/** https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html */
+const QUEUE_CREATION_MS = 1_000;
 
 /** Removes something that the check created. */
 type Undo = () => Promise<unknown>;
@@ -28,6 +35,7 @@ type Undo = () => Promise<unknown>;
 const subscribeQueue = async (
   { sqs, deployment: { aws, outputs } }: Session,
   name: string,
+  { sleep }: Timing,
   undos: Undo[],
 ): Promise<string> => {
   const { SNSClient, SubscribeCommand, UnsubscribeCommand } = await import('@aws-sdk/client-sns');
@@ -49,6 +57,7 @@ const subscribeQueue = async (
     new CreateQueueCommand({ QueueName: name, Attributes: { Policy: JSON.stringify(policy) } }),
   );
   undos.push(() => sqs.send(new DeleteQueueCommand({ QueueUrl })));
+  await sleep(QUEUE_CREATION_MS);
   const { SubscriptionArn } = await sns.send(
     new SubscribeCommand({ TopicArn, Protocol: 'sqs', Endpoint: queueArn, ReturnSubscriptionArn: true }),
   );
@@ -93,55 +102,53 @@ const verificationEvent = (notification: string, nowMs: number): AlarmEvent => {
   return { ...event, details: { ...details, status }, notification_plan: { ok_state: [notification] } };
 };
 
-/**
- * Resolves with the first result of `read` that is not undefined.
- *
- * @throws OperationError with `timeoutText` after `TIMEOUT_MS`, or if the command is interrupted
- */
-const waitFor = async <Result>(
-  read: () => Promise<Result | undefined>,
-  interruption: ReturnType<typeof catchSignals>,
-  timeoutText: string,
-): Promise<Result> => {
-  const untilMs = Date.now() + TIMEOUT_MS;
-  while (Date.now() < untilMs) {
-    const result = await read();
-    if (result !== undefined) return result;
-    if (interruption.signal() !== undefined) throw new OperationError(`interrupted by ${interruption.signal()}`);
-    await sleep(POLL_INTERVAL_MS);
-  }
-  throw new OperationError(timeoutText);
-};
+/** Resolves with the first result of `read` that is not undefined, or with undefined after `timeoutMs`. */
+type WaitFor = <Result>(read: () => Promise<Result | undefined>, timeoutMs: number) => Promise<Result | undefined>;
 
-/** Sends an event and waits until it arrives. What it creates is in `undos`. */
-const sendEvent = async (
-  { session, stack }: Context,
-  interruption: ReturnType<typeof catchSignals>,
-  undos: Undo[],
-): Promise<Finding> => {
-  const { sqs, deliveries, deployment } = session;
-  const queueUrl = stack && (await subscribeQueue(session, `ops-verify-${newNotificationId()}`, undos));
-  const startedMs = Date.now();
-  const notification = await createNotification(session, undos);
-  const event = verificationEvent(notification, startedMs);
-  const body = messageBody(JSON.stringify(event));
-  const QueueUrl = deployment.outputs.QueueUrls['alarm-events'].queue;
-  await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: body, MessageGroupId: TENANT }));
-  const seconds = `${TIMEOUT_MS / 1000} s`;
-  const readFinal = async () => {
-    const [record] = await deliveries.readAll([deliveryKey(event, notification)]);
-    return record?.status === 'pending' ? undefined : record;
+/** Returns a function that waits, and throws an `OperationError` if the command is interrupted. */
+const interruptible =
+  ({ now, sleep }: Timing, { signal }: ReturnType<typeof catchSignals>): WaitFor =>
+  async (read, timeoutMs) => {
+    const untilMs = now() + timeoutMs;
+    while (now() < untilMs) {
+      const result = await read();
+      if (result !== undefined) return result;
+      if (signal() !== undefined) throw new OperationError(`interrupted by ${signal()}`);
+      await sleep(POLL_INTERVAL_MS);
+    }
+    return undefined;
   };
-  const record = await waitFor(readFinal, interruption, `not delivered within ${seconds}`);
-  if (record.status !== 'delivered') return failed([record.status, reasonOf(record) ?? []].flat().join(': '));
-  const elapsed = () => `after ${((Date.now() - startedMs) / 1000).toFixed(1)} s`;
-  if (queueUrl === undefined)
-    return ok(`delivered ${elapsed()}; whether the topic forwards it: not on the local stack`);
+
+/** Sends events until one arrives. What it creates is in `undos`. */
+const sendEvents = async ({ session, stack, timing }: Context, waitFor: WaitFor, undos: Undo[]): Promise<Finding> => {
+  const { sqs, deliveries, deployment } = session;
+  const queueUrl = stack && (await subscribeQueue(session, `ops-verify-${newNotificationId()}`, timing, undos));
+  const startedMs = timing.now();
+  const notification = await createNotification(session, undos);
+  const elapsed = () => `after ${((timing.now() - startedMs) / 1000).toFixed(1)} s`;
+  const sentIds: string[] = [];
   const receive = new ReceiveMessageCommand({ QueueUrl: queueUrl, WaitTimeSeconds: 10, MaxNumberOfMessages: 10 });
   const readMessage = async () =>
-    (await sqs.send(receive)).Messages?.find(({ Body = '' }) => Body.includes(event.event_id));
-  await waitFor(readMessage, interruption, `published, but not received from the topic within ${seconds}`);
-  return ok(`received ${elapsed()}`);
+    (await sqs.send(receive)).Messages?.find(({ Body = '' }) => sentIds.some((id) => Body.includes(id)));
+  while (sentIds.length < MAX_EVENTS) {
+    const event = verificationEvent(notification, timing.now());
+    sentIds.push(event.event_id);
+    const MessageBody = messageBody(JSON.stringify(event));
+    const QueueUrl = deployment.outputs.QueueUrls['alarm-events'].queue;
+    await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody, MessageGroupId: TENANT }));
+    const readFinal = async () => {
+      const [record] = await deliveries.readAll([deliveryKey(event, notification)]);
+      return record?.status === 'pending' ? undefined : record;
+    };
+    const record = await waitFor(readFinal, DELIVERY_TIMEOUT_MS);
+    if (record === undefined) return failed(`not delivered within ${DELIVERY_TIMEOUT_MS / 1000} s`);
+    if (record.status !== 'delivered') return failed([record.status, reasonOf(record) ?? []].flat().join(': '));
+    if (queueUrl === undefined) {
+      return ok(`delivered ${elapsed()}; whether the topic forwards it: not on the local stack`);
+    }
+    if (await waitFor(readMessage, RECEIVE_TIMEOUT_MS)) return ok(`received ${elapsed()}`);
+  }
+  return failed(`${MAX_EVENTS} events published, but none received from the topic ${elapsed()}`);
 };
 
 /** Undoes everything, the newest first, even if some of it fails. @throws the first error */
@@ -160,7 +167,7 @@ export const deliveryCheck: Check = {
     const undos: Undo[] = [];
     const interruption = catchSignals();
     try {
-      return await sendEvent(context, interruption, undos);
+      return await sendEvents(context, interruptible(context.timing, interruption), undos);
     } finally {
       await undoAll(undos).finally(interruption.release);
     }

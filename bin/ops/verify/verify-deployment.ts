@@ -1,6 +1,7 @@
 import { errorSummary, OperationError } from '../errors.ts';
 import type { Session } from '../session.ts';
 import { stackResources } from '../stack-resources.ts';
+import { realTime } from '../tenant/pace.ts';
 import { accountChecks } from './account-checks.ts';
 import { apiCheck } from './api-check.ts';
 import { type Check, type DeployedStack, type Finding, failed } from './check.ts';
@@ -35,9 +36,14 @@ const unanswered = (error: unknown): Finding =>
     : failed(`not checked: ${errorSummary(error)}`, 'run it again, with credentials that permit the request');
 
 /** Runs all checks. One that cannot be answered has failed. */
-export const verifyDeployment = async (session: Session, onProgress: (text: string) => void): Promise<Result[]> => {
+export const verifyDeployment = async (
+  session: Session,
+  onProgress: (text: string) => void,
+  timing = realTime,
+): Promise<Result[]> => {
   const { stackName } = session.deployment;
-  const context = { session, stack: stackName === undefined ? undefined : deployedStack(session, stackName) };
+  const stack = stackName === undefined ? undefined : deployedStack(session, stackName);
+  const context = { session, stack, timing };
   let ended = 0;
   return Promise.all(
     checks.map(async ({ name, proves, resolve, run }): Promise<Result> => {
