@@ -1,7 +1,7 @@
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
-import { tokenAuthentication } from '../shared/api/authentication.ts';
+import { uncachedAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { jsonBody, valid } from '../shared/api/request.ts';
 import { created } from '../shared/api/response.ts';
@@ -17,10 +17,10 @@ const tokens = createTokenRepository(client, environment.TOKENS_TABLE);
 /** POST /tokens: 201 with the new token, which is shown only once; 403 if the tenant has reached the limit. */
 export const handler = endpoint(
   'create-token',
-  tokenAuthentication(client, environment),
+  uncachedAuthentication(client, environment),
   (request) => valid(parseNewToken(jsonBody(request))),
   async ({ label, role, days }, caller) => {
-    const grant = { tenant: caller.tenant, role, label, expiresInSeconds: days * DAY_SECONDS };
+    const grant = { tenant: caller.tenant, role, label, expiresInSeconds: days * DAY_SECONDS, issuer: caller.token.id };
     const { id, token, expires_at_ms } = await tokens.issue(grant, audits.by(caller));
     return created({ id, token, role, label, expires_at: expires_at_ms });
   },

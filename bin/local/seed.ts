@@ -6,7 +6,7 @@ import { createAccountRepository } from '../../shared/adapters/accounts/account-
 import { createAuditLog } from '../../shared/adapters/audits/audit-log.ts';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
-import { DEFAULT_TOKEN_DAYS } from '../../shared/contracts/token.ts';
+import { DEFAULT_TOKEN_DAYS, OPERATOR } from '../../shared/contracts/token.ts';
 import { DAY_SECONDS } from '../../shared/domain/day.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { GRANTS, type Tokens } from './tokens.ts';
@@ -36,7 +36,7 @@ export const seed = async (plan: Plan, client: DynamoDBClient, data?: DataDirect
     const saved = data?.tokens?.[name];
     if (saved !== undefined && (await repository.find(saved))) return saved;
     const { tenant, role } = GRANTS[name];
-    const grant = { tenant, role, label: `local ${role}`, expiresInSeconds: TOKEN_LIFETIME_SECONDS };
+    const grant = { tenant, role, label: `local ${role}`, expiresInSeconds: TOKEN_LIFETIME_SECONDS, issuer: OPERATOR };
     return (await repository.issue(grant, audit(tenant))).token;
   };
   const tokens: Tokens = {

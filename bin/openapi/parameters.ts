@@ -66,6 +66,14 @@ export const parameters = {
     schema: { type: 'integer', minimum: 0, maximum: MAX_TIME_MS },
     example: EXAMPLE_TIME_MS + 86_400_000,
   },
+  issuedSince: {
+    name: 'issued_since',
+    in: 'query',
+    description:
+      'Also revokes what the token issued at this time and later, in milliseconds since the Unix epoch, what these tokens issued, and so on',
+    schema: { type: 'integer', minimum: 0, maximum: MAX_TIME_MS },
+    example: EXAMPLE_TIME_MS,
+  },
   who: {
     name: '_who',
     in: 'query',

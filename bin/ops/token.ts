@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { TokenEntry } from '../../shared/adapters/tokens/token-list.ts';
 import { MAX_LABEL_LENGTH } from '../../shared/contracts/notification.ts';
-import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, type Role, roles } from '../../shared/contracts/token.ts';
+import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, OPERATOR, type Role, roles } from '../../shared/contracts/token.ts';
 import { DAY_SECONDS } from '../../shared/domain/day.ts';
 import { ServiceError } from '../../shared/domain/errors.ts';
-import { examples, parseNumber, parseTenant, parseText } from './arguments.ts';
+import { examples, parseNumber, parseSince, parseTenant, parseText } from './arguments.ts';
 import { OperationError } from './errors.ts';
 import { colorize, isoTime, sanitize, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
@@ -36,9 +36,17 @@ export const addTokenCommands = (program: Command): void => {
     .description('revoke a token; it takes effect within the setting tokenCacheSeconds, a minute by default')
     .argument('<id>', 'an ID from `token list`, as in the API', parseId)
     .requiredOption('--tenant <tenant>', 'the tenant of the token', parseTenant)
+    .option(
+      '--issued-since <time>',
+      'also revoke what the token issued since a time, such as 2026-11-22T09:00Z, or a duration, such as 24h, and what these tokens issued',
+      parseSince,
+    )
     .addHelpText(
       'after',
-      examples('token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme --stack MonitoringNotifications'),
+      examples(
+        'token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme --stack MonitoringNotifications',
+        'token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme --issued-since 24h --stack MonitoringNotifications',
+      ),
     )
     .action(revoke);
 };
@@ -48,7 +56,7 @@ type CreateOptions = { tenant: string; role: Role; label: string; days: number }
 const create = async ({ tenant, role, label, days }: CreateOptions, command: Command): Promise<void> => {
   const { tokens, audit, print } = await connectForChange(command);
   const { token, id, expires_at_ms } = await tokens
-    .issue({ tenant, role, label, expiresInSeconds: days * DAY_SECONDS }, await audit(tenant))
+    .issue({ tenant, role, label, expiresInSeconds: days * DAY_SECONDS, issuer: OPERATOR }, await audit(tenant))
     .catch(explainServiceError);
   const expires = isoTime(expires_at_ms);
   const note = `Token ${id}: ${role} of tenant ${tenant}, expires ${toSecond(expires)}. It is not shown again.`;
@@ -62,18 +70,26 @@ const list = async ({ tenant }: { tenant: string }, command: Command): Promise<v
   print(found, found.length > 0 ? text : `Tenant ${tenant} has no tokens.`);
 };
 
-const revoke = async (id: string, { tenant }: { tenant: string }, command: Command): Promise<void> => {
+type RevokeOptions = { tenant: string; issuedSince?: number };
+
+const revoke = async (id: string, { tenant, issuedSince }: RevokeOptions, command: Command): Promise<void> => {
   const { tokens, audit, print } = await connectForChange(command);
-  const found = (await tokens.list(tenant)).find((token) => token.id === id);
-  if (!found) throw new OperationError(`Tenant ${tenant} has no token ${id}.`);
-  await tokens.revoke(tenant, found.id, await audit(tenant), { canRevokeLastAdmin: true }).catch(explainServiceError);
-  print({ revoked: tokenJson(found) }, `Revoked token ${id} of tenant ${tenant} (${sanitize(found.label)}).`);
+  const request = { tenant, id, revoker: OPERATOR, issuedSinceMs: issuedSince };
+  const revoked = await tokens.revoke(request, await audit(tenant)).catch((error: unknown) => {
+    if (!(error instanceof ServiceError) || error.type !== 'notFoundError') return explainServiceError(error);
+    throw new OperationError(`Tenant ${tenant} has no token ${id}.`);
+  });
+  print(
+    { revoked: revoked.map(tokenJson) },
+    revoked.map((token) => `Revoked token ${token.id} of tenant ${tenant} (${sanitize(token.label)}).`).join('\n'),
+  );
 };
 
-const tokenJson = ({ id, role, label, created_at_ms, expires_at_ms }: TokenEntry) => ({
+const tokenJson = ({ id, role, label, issuer, created_at_ms, expires_at_ms }: TokenEntry) => ({
   id,
   role,
   label,
+  issuer,
   created: isoTime(created_at_ms),
   expires: isoTime(expires_at_ms),
   expired: expires_at_ms <= Date.now(),
@@ -83,6 +99,7 @@ const tokenJson = ({ id, role, label, created_at_ms, expires_at_ms }: TokenEntry
 export const tokenColumns: readonly Column<ReturnType<typeof tokenJson>>[] = [
   ['id', ({ id }) => id],
   ['role', ({ role }) => role],
+  ['issuer', ({ issuer }) => issuer, { omit: 3 }],
   ['created', ({ created }) => toSecond(created), { omit: 1 }],
   [
     'expires',

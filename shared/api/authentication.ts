@@ -44,3 +44,9 @@ export const tokenAuthentication = (
   environment: ParsedEnvironment<'get-notification-type'>,
 ): Authenticate =>
   cachedAuthentication(createTokenReader(client, environment.TOKENS_TABLE), environment.TOKEN_CACHE_SECONDS);
+
+/** Creates the authentication of a function that changes tokens, which reads the token for each request. */
+export const uncachedAuthentication = (
+  client: DynamoDBDocumentClient,
+  { TOKENS_TABLE }: ParsedEnvironment<'get-notification-type'>,
+): Authenticate => cachedAuthentication(createTokenReader(client, TOKENS_TABLE), 0);

@@ -8,10 +8,11 @@ export const unexpiredTokens = (tokens: readonly TokenEntry[], nowMs: number): T
   tokens.filter(({ expires_at_ms }) => expires_at_ms > nowMs);
 
 /** Returns a token as tenants see it. */
-export const tokenRecord = ({ id, label, role, created_at_ms, expires_at_ms }: TokenEntry): TokenRecord => ({
+export const tokenRecord = ({ id, label, role, issuer, created_at_ms, expires_at_ms }: TokenEntry): TokenRecord => ({
   id,
   label,
   role,
+  issuer,
   created_at: created_at_ms,
   expires_at: expires_at_ms,
 });

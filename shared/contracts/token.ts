@@ -37,5 +37,16 @@ const newToken = z.object({ label: text(1, MAX_LABEL_LENGTH), role, days }, 'mus
 /** Parses the body of a request that creates a token. The error lists every invalid field. */
 export const parseNewToken = (body: unknown) => newToken.safeParse(withoutNulls(body));
 
+/** The issuer of tokens that no token issued. */
+export const OPERATOR = 'operator';
+
 /** A token in responses (docs/api.md#tokens), without the token itself. Times are in ms since the epoch. */
-export type TokenRecord = { id: string; label: string; role: string; created_at: number; expires_at: number };
+export type TokenRecord = {
+  id: string;
+  label: string;
+  role: string;
+  /** The ID of the token that issued it, or `OPERATOR`. */
+  issuer: string;
+  created_at: number;
+  expires_at: number;
+};

@@ -67,7 +67,7 @@ export const tokenLimitReached = (limit: number): ServiceError =>
     details: `tokens: at most ${limit} unexpired tokens in an account`,
   });
 
-/** 403: without this token, no token could administer the account. */
+/** 403: without the tokens to revoke, no token could administer the account. */
 export const lastAdminToken = (): ServiceError =>
   new ServiceError('forbiddenError', 'The last admin token cannot be revoked.', {
     details: 'id: is the only unexpired token of role admin; create another one first',

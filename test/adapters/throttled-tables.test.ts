@@ -33,7 +33,12 @@ it.each<[operation: string, command: string, run: (database: Database) => Promis
     'GetItem',
     (database) => createDestinationListReader(database, 'deliveries')(deliveryKey(event, key.id)),
   ],
-  ['revoking a token', 'GetItem', (database) => createTokenRepository(database, 'tokens').revoke('acme', 'tk', audit)],
+  [
+    'revoking a token',
+    'GetItem',
+    (database) =>
+      createTokenRepository(database, 'tokens').revoke({ tenant: 'acme', id: 'tk', revoker: 'operator' }, audit),
+  ],
 ])('%s fails if DynamoDB throttles %s, instead of reporting nothing or a limit', async (_, command, run) => {
   const database = withThrottling(connect({ maxAttempts: 1 }), `${command}Command`);
   await expect(run(database)).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });

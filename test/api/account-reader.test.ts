@@ -39,7 +39,7 @@ describe('reading an account', () => {
     await counters.count('sms', tenant, 4, 100);
     await counters.count('managed', tenant, 5, 100);
     await createNotificationRepository(client, 'notifications').create(tenant, webhookNotification(), audit);
-    await tokens.issue({ tenant, role: 'observer', label: 'l', expiresInSeconds: 3_600 }, audit);
+    await tokens.issue({ tenant, role: 'observer', label: 'l', expiresInSeconds: 3_600, issuer: 'operator' }, audit);
     const { limits, usage } = await read({ tenant, role: 'observer' });
     expect(limits).toEqual({
       notifications: 1,

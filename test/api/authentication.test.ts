@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { cachedAuthentication } from '../../shared/api/authentication.ts';
+import { OPERATOR } from '../../shared/contracts/token.ts';
 import { newToken, tokenHash } from '../../shared/domain/token.ts';
 import { audit } from '../support/audit.ts';
 import { useDatabase } from '../support/dynamodb.ts';
@@ -9,7 +10,7 @@ import { withThrottling } from '../support/dynamodb-faults.ts';
 const { client, connect } = useDatabase();
 
 const START = Date.UTC(2026, 0, 1);
-const grant = { tenant: 'acme', role: 'creator', label: 'ci', expiresInSeconds: 3_600 } as const;
+const grant = { tenant: 'acme', role: 'creator', label: 'ci', expiresInSeconds: 3_600, issuer: OPERATOR } as const;
 const caller = { tenant: 'acme', role: 'creator' };
 
 const setUp = (cacheSeconds = 60) => {
@@ -23,7 +24,7 @@ const setUp = (cacheSeconds = 60) => {
   const issue = async (changes = {}) => (await tokens.issue({ ...grant, ...changes }, audit)).token;
   const revoke = async (token: string) => {
     const found = (await tokens.list(grant.tenant)).find(({ hash }) => hash === tokenHash(token));
-    await tokens.revoke(grant.tenant, found?.id ?? '', audit);
+    await tokens.revoke({ tenant: grant.tenant, id: found?.id ?? '', revoker: OPERATOR }, audit);
   };
   return { issue, revoke, find, advance, authenticate: cachedAuthentication({ find }, cacheSeconds, clock) };
 };

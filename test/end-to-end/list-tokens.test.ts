@@ -29,8 +29,8 @@ describe('listing tokens', () => {
     const { token, ...shown } = z.looseObject({ token: z.string() }).parse(body);
     const { values, metadata } = await list(client, '/tokens');
     expect(values).toEqual([
-      expect.objectContaining({ label: 'test', role: 'admin' }),
-      { ...shown, created_at: expect.any(Number) },
+      expect.objectContaining({ label: 'test', role: 'admin', issuer: 'operator' }),
+      { ...shown, issuer: values[0]?.id, created_at: expect.any(Number) },
     ]);
     expect(metadata).toEqual({ count: 2, limit: 50, marker: null, next_marker: null, next_href: null });
     const [first, second] = values;

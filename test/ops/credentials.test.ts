@@ -23,6 +23,7 @@ const listed = z.array(
   z.strictObject({
     id: z.string(),
     role: z.string(),
+    issuer: z.string(),
     label: z.string(),
     created: z.string(),
     expires: z.string(),
@@ -81,6 +82,21 @@ describe('token', () => {
     expect(await statusWith(token)).toBe(401);
     const repeated = await ops(`token revoke ${id} --tenant t5`);
     expect([repeated.code, repeated.err.split('\n')[1]]).toEqual([1, `Tenant t5 has no token ${id}.`]);
+  });
+
+  it('revokes a token with what it issued since a time', async () => {
+    const { id, token } = await runJson(created, 'token create --tenant t9 --role admin --label stolen');
+    const headers = { 'x-auth-token': token };
+    const body = JSON.stringify({ label: 'minted', role: 'admin' });
+    const minted = z
+      .object({ id: z.string(), token: z.string() })
+      .parse(await (await fetch(`${stack.base_url}/tokens`, { method: 'POST', headers, body })).json());
+    expect((await ops('token list --tenant t9')).out).toMatch(new RegExp(`${minted.id} +admin +${id}`));
+    expect(await ops(`token revoke ${id} --tenant t9 --issued-since 1h`)).toMatchObject({
+      code: 0,
+      out: `Revoked token ${id} of tenant t9 (stolen).\nRevoked token ${minted.id} of tenant t9 (minted).\n`,
+    });
+    expect(await statusWith(minted.token)).toBe(401);
   });
 
   it('revokes tokens by their IDs in the API, even the last admin token', async () => {

@@ -136,6 +136,7 @@ const tables: [name: string, format: (maxWidth: number) => FormattedTable][] = [
         IDS.map(() => ({
           id: 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83',
           role: 'observer' as const,
+          issuer: 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83',
           label: '監視コンソール 🛰️ '.repeat(14),
           created: TIME,
           expires: TIME,

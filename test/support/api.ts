@@ -68,7 +68,7 @@ export const connectApi = (
 
   /** Issues a token for a tenant. */
   const tokenFor = async (tenant: string, role: Role = 'admin'): Promise<string> => {
-    const grant = { tenant, role, label: 'test', expiresInSeconds: 1_000_000_000 };
+    const grant = { tenant, role, label: 'test', expiresInSeconds: 1_000_000_000, issuer: 'operator' };
     return (await createTokenRepository(documents, table('Tokens')).issue(grant, auditIn(table('Audits'), tenant)))
       .token;
   };

@@ -95,7 +95,7 @@ describe('a data directory', () => {
     await using(first, async (client) => {
       const tokens = createTokenRepository(DynamoDBDocumentClient.from(client, documentOptions), TableName);
       const [, entry] = await tokens.list('acme');
-      await tokens.revoke('acme', entry?.id ?? '', auditIn(TableName));
+      await tokens.revoke({ tenant: 'acme', id: entry?.id ?? '', revoker: 'operator' }, auditIn(TableName));
     });
     await stop(first);
     const second = await start();

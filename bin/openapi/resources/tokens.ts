@@ -3,10 +3,11 @@ import {
   DEFAULT_TOKEN_DAYS,
   MAX_TOKEN_DAYS,
   MAX_TOKENS,
+  OPERATOR,
   parseNewToken,
   roles,
 } from '../../../shared/contracts/token.ts';
-import { lastAdminToken, notFound, tokenLimitReached } from '../../../shared/domain/errors.ts';
+import { badRequest, lastAdminToken, notFound, tokenLimitReached } from '../../../shared/domain/errors.ts';
 import { collectionOf, label, timestamp } from '../common-schemas.ts';
 import { EXAMPLE_TIME_MS, onlyPage } from '../examples.ts';
 import { badLimit, notJson, ok, type Resource, rejectedBody, unconfirmed } from '../operation.ts';
@@ -19,7 +20,15 @@ const tokenAttributes = {
   expires_at: timestamp('When the token expires'),
 };
 const token = z
-  .object({ ...tokenAttributes, created_at: timestamp('When the token was created') })
+  .object({
+    ...tokenAttributes,
+    issuer: z
+      .string()
+      .describe(
+        `ID of the token that issued it, even if that was revoked or has expired, or \`${OPERATOR}\`. Of an account with more than 100 such issuers, the oldest are replaced by their own issuers`,
+      ),
+    created_at: timestamp('When the token was created'),
+  })
   .describe('An API token, without the token itself');
 
 const exampleToken = {
@@ -53,7 +62,10 @@ export const tokenResource = {
       isExtension: true,
       query: [parameters.limit, parameters.marker],
       success: ok('A page of tokens.', 'Tokens', {
-        all: { summary: 'One token', value: onlyPage('/tokens', [{ ...exampleToken, created_at: EXAMPLE_TIME_MS }]) },
+        all: {
+          summary: 'One token',
+          value: onlyPage('/tokens', [{ ...exampleToken, issuer: OPERATOR, created_at: EXAMPLE_TIME_MS }]),
+        },
       }),
       errors: [badLimit],
     },
@@ -91,12 +103,20 @@ export const tokenResource = {
     },
     'revoke-token': {
       summary: 'Revoke an API token',
-      details: 'Requests with the token return 401 within 60 seconds.',
+      details:
+        'Requests with the token return 401 within 60 seconds, and requests that create or revoke tokens at once. A revoked token can be given to revoke what it issued.',
       isExtension: true,
+      query: [parameters.issuedSince],
       success: { status: 204, description: 'The token was revoked.' },
       errors: [
-        { when: 'The token is the only unexpired one of role admin', error: lastAdminToken() },
-        { when: 'The account has no token with this ID', error: notFound('The token') },
+        {
+          when: 'The parameter `issued_since` is not a time',
+          error: badRequest(
+            'issued_since: must be 0 or a whole number from 1000000000000 to 9999999999999: milliseconds since the epoch',
+          ),
+        },
+        { when: 'No unexpired token of role admin would remain', error: lastAdminToken() },
+        { when: 'The account has no such token', error: notFound('The token') },
         unconfirmed,
       ],
     },

@@ -42,8 +42,8 @@ export type DeletionOptions = {
 };
 
 /**
- * Revokes all tokens of a tenant, and returns once no request with any of them can still run. Repeats this if one was
- * used to issue another token in the meantime.
+ * Revokes all tokens of a tenant, and returns once no request with any of them can still run. The revoked tokens issue
+ * no others.
  */
 const stopAccess = async (
   session: Session,
@@ -51,22 +51,14 @@ const stopAccess = async (
   { timing, onProgress }: DeletionOptions,
   deleted: Deletion,
 ): Promise<void> => {
-  const audit = await session.audit(tenant);
-  let revokedAtMs = 0;
-  while (true) {
-    const valid = (await session.tokens.list(tenant)).filter(({ expires_at_ms }) => expires_at_ms > timing.now());
-    for (const { id } of valid) {
-      await session.tokens.revoke(tenant, id, audit, { canRevokeLastAdmin: true });
-      add(deleted, { table: 'tokens', kind: 'tokens' });
-    }
-    if (valid.length > 0) revokedAtMs = timing.now();
-    // Only the list knows of tokens that an interrupted run revoked, and only this run has this clock.
-    const lastMs = Math.max(revokedAtMs, await session.tokens.lastRevokedAtMs(tenant));
-    const waitMs = lastMs + TOKEN_SETTLES_MS - timing.now();
-    if (waitMs <= 0) return;
-    onProgress(`Revoked the tokens. Waiting ${Math.ceil(waitMs / 1000)} s until no request can use them.`);
-    await timing.sleep(waitMs);
-  }
+  const revoked = await session.tokens.revokeAll(tenant, await session.audit(tenant));
+  for (const _ of revoked) add(deleted, { table: 'tokens', kind: 'tokens' });
+  // Only the list knows of tokens that an interrupted run revoked, and only this run has this clock.
+  const lastMs = revoked.length > 0 ? timing.now() : await session.tokens.lastRevokedAtMs(tenant);
+  const waitMs = lastMs + TOKEN_SETTLES_MS - timing.now();
+  if (waitMs <= 0) return;
+  onProgress(`Revoked the tokens. Waiting ${Math.ceil(waitMs / 1000)} s until no request can use them.`);
+  await timing.sleep(waitMs);
 };
 
 const deleteItems = async (session: Session, items: readonly OwnedItem[], pace: Pace): Promise<void> => {

@@ -35,7 +35,9 @@ type OverviewOptions = {
 };
 
 const counterItem = z.object({ used: z.number() });
-const tokenList = z.object({ tokens: z.array(z.object({ expires_at_ms: z.number() })).default([]) });
+const tokenList = z.object({
+  tokens: z.array(z.object({ hash: z.string().optional(), expires_at_ms: z.number() })).default([]),
+});
 const accountItem = z.object({
   shadow: z.object({ from_ms: z.number(), until_ms: z.number().optional() }).optional(),
 });
@@ -90,7 +92,9 @@ const sourcesOf = (overviews: ReturnType<typeof createOverviews>, nowMs: number)
       values: { ':prefix': 'tenant#' },
       add: (pk, item) => {
         const { tokens } = tokenList.parse(item);
-        overviews.of(pk.replace('tenant#', '')).tokens = tokens.filter((token) => token.expires_at_ms > nowMs).length;
+        overviews.of(pk.replace('tenant#', '')).tokens = tokens.filter(
+          ({ hash, expires_at_ms }) => hash !== undefined && expires_at_ms > nowMs,
+        ).length;
       },
     },
     {

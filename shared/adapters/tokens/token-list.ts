@@ -4,21 +4,28 @@ import * as z from 'zod/mini';
 import { unavailable } from '../../domain/errors.ts';
 import { FailedConditionsError, type TransactItem, transact } from '../dynamodb/transactions.ts';
 
-/** The maximum number of attempts to change a list that other requests change concurrently. */
-const MAX_ATTEMPTS = 20;
+/** How often a change is tried while other requests change the list, and the maximum delay before the next attempt. */
+type Persistence = { attempts: number; maxDelayMs: number };
 
-/** The maximum delay before another attempt: long enough for the write of another request. */
-const MAX_DELAY_MS = 50;
+/** Whoever issues tokens waits for the write of another request. */
+export const ISSUES: Persistence = { attempts: 20, maxDelayMs: 50 };
+
+/** Revocations try sooner and longer, so that they succeed while others issue tokens in a loop. */
+export const REVOCATIONS: Persistence = { attempts: 300, maxDelayMs: 10 };
 
 const entrySchema = z.object({
-  /** The SHA-256 of the token in hex, which is the key of its item. */
-  hash: z.string(),
+  /** The SHA-256 of the token in hex, which is the key of its item. Absent once the item is deleted. */
+  hash: z.optional(z.string()),
   /** The ID in the API: `tk` and a ULID, so IDs sort by creation. */
   id: z.string(),
   role: z.string(),
   label: z.string(),
+  /** The ID of the token that issued it, or `OPERATOR`. */
+  issuer: z.string(),
   created_at_ms: z.number(),
   expires_at_ms: z.number(),
+  /** When it was revoked, ms since the epoch. Its entry stays while a token that it issued is valid. */
+  revoked_at_ms: z.optional(z.number()),
 });
 
 /** The entry of a token in the list of its tenant. */
@@ -27,6 +34,7 @@ export type TokenEntry = z.infer<typeof entrySchema>;
 const storedList = z.object({
   /** Increases with every change, so that a change based on an older list fails its condition. */
   version: z._default(z.number(), 0),
+  /** Each token after its issuer. */
   tokens: z._default(z.array(entrySchema), []),
   /** When a token was last revoked, ms since the epoch. */
   last_revoked_at_ms: z._default(z.number(), 0),
@@ -36,8 +44,8 @@ const storedList = z.object({
 export type TokenList = z.infer<typeof storedList>;
 
 /**
- * A change of a list: its attributes that change, and the other items of the transaction: the put or delete of the
- * token's item, and the audit entry.
+ * A change of a list: its attributes that change, and the other items of the transaction: the puts or deletes of the
+ * tokens' items, and the audit entries.
  */
 export type TokenChange = { list: Partial<Omit<TokenList, 'version'>>; others: readonly TransactItem[] };
 
@@ -70,8 +78,8 @@ export const createTokenLists = (client: DynamoDBDocumentClient, table: string) 
     read,
 
     /**
-     * Changes a tenant's list and a token's item in one transaction. If another request changes the list first, reads
-     * it again and calls `decide` again.
+     * Changes a tenant's list and items of its tokens in one transaction. If another request changes the list first,
+     * reads it again and calls `decide` again.
      *
      * @param decide returns the result of the call, and the change, or none to write nothing
      * @throws ServiceError serviceUnavailable if every attempt conflicts with another change
@@ -79,10 +87,11 @@ export const createTokenLists = (client: DynamoDBDocumentClient, table: string) 
      */
     async change<Result>(
       tenant: string,
+      { attempts, maxDelayMs }: Persistence,
       decide: (list: TokenList) => { result: Result; change?: TokenChange },
     ): Promise<Result> {
-      for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-        if (attempt > 1) await sleep(Math.random() * MAX_DELAY_MS);
+      for (let attempt = 1; attempt <= attempts; attempt++) {
+        if (attempt > 1) await sleep(Math.random() * maxDelayMs);
         const list = await read(tenant);
         const { result, change } = decide(list);
         if (!change) return result;

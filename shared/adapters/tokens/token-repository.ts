@@ -1,28 +1,46 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { MAX_TOKENS } from '../../contracts/token.ts';
+import { MAX_TOKENS, OPERATOR } from '../../contracts/token.ts';
 import type { Role } from '../../domain/authorization.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { DAY_MS } from '../../domain/day.ts';
-import { tokenLimitReached } from '../../domain/errors.ts';
+import { lastAdminToken, notFound, tokenLimitReached, unauthorized } from '../../domain/errors.ts';
 import { newToken, tokenHash } from '../../domain/token.ts';
+import { issuedSince, withoutEnded } from '../../domain/token-lineage.ts';
 import { ulid } from '../../domain/ulid.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import type { TransactItem } from '../dynamodb/transactions.ts';
-import { createTokenLists, type TokenEntry } from './token-list.ts';
+import { createTokenLists, ISSUES, REVOCATIONS, type TokenEntry, type TokenList } from './token-list.ts';
 import { createTokenReader } from './token-reader.ts';
 
 /** A new token with its metadata. The token cannot be read again. */
-export type IssuedToken = TokenEntry & { token: string };
+export type IssuedToken = TokenEntry & { hash: string; token: string };
 
-/** The result of a revocation. */
-export type Revocation = 'revoked' | 'unknown' | 'last_admin';
+/** A token to issue. `issuer` is the ID of the token that authenticated the request, or `OPERATOR`. */
+export type TokenGrant = { tenant: string; role: Role; label: string; expiresInSeconds: number; issuer: string };
+
+/**
+ * A token to revoke.
+ *
+ * `revoker` is the ID of the token that authenticated the request, or `OPERATOR`, who may also revoke the last admin
+ * token. `issuedSinceMs` also revokes what the token issued since this time, ms since the epoch, and what these tokens
+ * issued, and so on.
+ */
+export type RevocationRequest = { tenant: string; id: string; revoker: string; issuedSinceMs?: number | undefined };
 
 /**
  * How long the list keeps an entry after its token expired. A day, because a function or an operator whose clock is
- * ahead must not remove the entry of a valid token. With at most 100 unexpired tokens and 100 that expired within the
- * last day, of 1.2 KB each, lists stay below the 400 KB of an item (AWS limit).
+ * ahead must not remove the entry of a valid token.
  */
 const KEPT_AFTER_EXPIRY_MS = DAY_MS;
+
+/**
+ * The maximum number of entries of tokens that ended longer ago, which issued valid ones. With at most 100 unexpired
+ * tokens and 100 that expired within the last day, of 1.2 KB each, lists stay below the 400 KB of an item (AWS limit).
+ */
+const MAX_ENDED = 100;
+
+/** Each token is a delete and an audit entry, beside the list. A transaction has at most 100 items (AWS limit). */
+const MAX_DELETES = 49;
 
 /**
  * Reads and writes tokens, stored by their SHA-256 hash, and the list of each tenant's tokens (table Tokens). Both
@@ -34,45 +52,97 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
 
   const isUnexpired = ({ expires_at_ms }: TokenEntry): boolean => expires_at_ms > clock();
 
-  /** Returns the entries without those that expired long ago. */
-  const pruned = (entries: readonly TokenEntry[]): TokenEntry[] =>
-    entries.filter(({ expires_at_ms }) => expires_at_ms + KEPT_AFTER_EXPIRY_MS > clock());
+  /** Returns whether a token may change the list: it is neither expired nor revoked. */
+  const isValid = (entry: TokenEntry): boolean => entry.revoked_at_ms === undefined && isUnexpired(entry);
 
-  const put = (tenant: string, { hash, expires_at_ms, ...entry }: TokenEntry): TransactItem => ({
-    Put: { TableName: table, Item: { pk: hash, tenant, ...entry, ttl: expires_at_ms / 1000 } },
+  /** @throws ServiceError unauthorized unless the operator or a valid token of the list makes a change */
+  const assertValid = ({ tokens }: TokenList, changer: string): void => {
+    if (changer !== OPERATOR && !tokens.some((entry) => entry.id === changer && isValid(entry))) throw unauthorized();
+  };
+
+  /** Returns the entries without those that ended long ago, unless they issued valid tokens. */
+  const pruned = (entries: readonly TokenEntry[]): TokenEntry[] =>
+    withoutEnded(
+      entries,
+      ({ hash, expires_at_ms }) => hash !== undefined && expires_at_ms + KEPT_AFTER_EXPIRY_MS > clock(),
+      MAX_ENDED,
+    );
+
+  const put = (tenant: string, { hash, id, role, label, created_at_ms, expires_at_ms }: IssuedToken): TransactItem => ({
+    Put: { TableName: table, Item: { pk: hash, tenant, id, role, label, created_at_ms, ttl: expires_at_ms / 1000 } },
   });
+
+  /**
+   * Revokes the tokens that `select` returns until it returns none. The first transaction revokes all of them in the
+   * list, so that none of them can issue a token any more, even if more are selected than one transaction can delete.
+   *
+   * @param check throws if the selected tokens may not be revoked. Once they are, it is not called again
+   * @returns the revoked tokens, each after its issuer
+   */
+  const revokeSelected = async (
+    tenant: string,
+    audit: Audit,
+    select: (list: TokenList) => readonly TokenEntry[],
+    check: (list: TokenList, selected: ReadonlySet<TokenEntry>) => void,
+  ): Promise<TokenEntry[]> => {
+    const revoked: TokenEntry[] = [];
+    let isFound = false;
+    const revokeSome = (list: TokenList) => {
+      const selected = new Set(select(list).filter((entry) => entry.hash !== undefined && isUnexpired(entry)));
+      // Several requests for the same token succeed, whichever is first.
+      if (selected.size === 0 && isFound) return { result: [] };
+      if (revoked.length === 0) check(list, selected);
+      if (selected.size === 0) return { result: [] };
+      isFound = true;
+      const deleted = [...selected].slice(0, MAX_DELETES);
+      const revoke = ({ hash, ...entry }: TokenEntry, isDeleted: boolean): TokenEntry => ({
+        ...entry,
+        ...(!isDeleted && { hash }),
+        revoked_at_ms: entry.revoked_at_ms ?? clock(),
+      });
+      const tokens = list.tokens.map((entry) => (selected.has(entry) ? revoke(entry, deleted.includes(entry)) : entry));
+      const others = deleted.flatMap(({ id, hash }): TransactItem[] => [
+        { Delete: { TableName: table, Key: { pk: hash } } },
+        audit({ action: 'revoke-token', target_id: id }),
+      ]);
+      return { result: deleted, change: { list: { tokens: pruned(tokens), last_revoked_at_ms: clock() }, others } };
+    };
+    while (true) {
+      const deleted = await lists.change<TokenEntry[]>(tenant, REVOCATIONS, revokeSome);
+      if (deleted.length === 0) return revoked;
+      revoked.push(...deleted);
+    }
+  };
 
   return {
     /**
-     * Creates and stores a token.
+     * Creates and stores a token. The issuer must be in the list that the transaction changes, so a token that was
+     * revoked before issues none.
      *
      * @param audit records the change
-     * @throws ServiceError forbiddenError if the tenant is at the limit; serviceUnavailable if every attempt conflicts
-     * with another change of the tenant's tokens
+     * @throws ServiceError unauthorizedError if the issuer is not valid; forbiddenError if the tenant is at the limit;
+     * serviceUnavailable if every attempt conflicts with another change of the tenant's tokens
      * @throws UnconfirmedChangeError if the token may be stored. In that case it is listed, and counts as one of its
      * role until it is revoked or expires, although nobody knows it
      */
-    async issue(
-      grant: { tenant: string; role: Role; label: string; expiresInSeconds: number },
-      audit: Audit,
-    ): Promise<IssuedToken> {
-      const { tenant, role, label, expiresInSeconds } = grant;
+    async issue({ tenant, expiresInSeconds, ...grant }: TokenGrant, audit: Audit): Promise<IssuedToken> {
       const token = newToken();
       const nowMs = clock();
-      const entry: TokenEntry = {
+      const entry = {
+        ...grant,
         hash: tokenHash(token),
         id: `tk${ulid(nowMs)}`,
-        role,
-        label,
         created_at_ms: nowMs,
         // The item of the token stores whole seconds.
         expires_at_ms: (Math.floor(nowMs / 1000) + expiresInSeconds) * 1000,
       };
-      return lists.change(tenant, ({ tokens }) => {
-        if (tokens.filter(isUnexpired).length >= MAX_TOKENS) throw tokenLimitReached(MAX_TOKENS);
+      const issued = { ...entry, token };
+      return lists.change(tenant, ISSUES, (list) => {
+        assertValid(list, grant.issuer);
+        if (list.tokens.filter(isValid).length >= MAX_TOKENS) throw tokenLimitReached(MAX_TOKENS);
         const changed = ['label', 'role', 'expires_at'];
-        const others = [put(tenant, entry), audit({ action: 'create-token', target_id: entry.id, changed })];
-        return { result: { ...entry, token }, change: { list: { tokens: [...pruned(tokens), entry] }, others } };
+        const others = [put(tenant, issued), audit({ action: 'create-token', target_id: entry.id, changed })];
+        return { result: issued, change: { list: { tokens: [...pruned(list.tokens), entry] }, others } };
       });
     },
 
@@ -81,50 +151,47 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
     /** Returns the tenant's tokens, oldest first. Includes those that expired within the last day. */
     async list(tenant: string): Promise<TokenEntry[]> {
       const { tokens } = await lists.read(tenant);
-      return tokens.sort((a, b) => (a.id < b.id ? -1 : 1));
+      return tokens.filter(({ hash }) => hash !== undefined).sort((a, b) => (a.id < b.id ? -1 : 1));
     },
 
     /** Returns when a token of the tenant was last revoked, in ms since the epoch; 0 if none was. */
     lastRevokedAtMs: async (tenant: string): Promise<number> => (await lists.read(tenant)).last_revoked_at_ms,
 
     /**
-     * Revokes a token. Functions may accept it until their cache expires (docs/decisions/api.md#tokens-and-roles). The rule of
-     * the last admin is checked with the list that the revocation changes, so of two admins who revoke each other at
-     * once only one succeeds.
+     * Revokes a token, and on request what it issued, even if it has ended itself. Functions may accept the tokens until
+     * their cache expires, but issue none with them (docs/decisions/api.md#tokens-and-roles). The rule of the last admin is
+     * checked with the list that the revocation changes, so of two admins who revoke each other at once only one succeeds.
+     * If the call fails, a repetition continues.
      *
-     * @param audit records the change
-     * @param options.canRevokeLastAdmin also revokes the tenant's last unexpired token of role admin
-     * @throws ServiceError serviceUnavailable if every attempt conflicts with another change of the tenant's tokens
+     * @param audit records the change of each token
+     * @returns the revoked tokens, each after its issuer
+     * @throws ServiceError unauthorizedError if the revoker is not valid; notFoundError if there is nothing to revoke;
+     * forbiddenError if no unexpired token of role admin would remain; serviceUnavailable if every attempt conflicts with
+     * another change of the tenant's tokens
      * @throws UnconfirmedChangeError
      */
-    async revoke(
-      tenant: string,
-      id: string,
-      audit: Audit,
-      { canRevokeLastAdmin = false }: { canRevokeLastAdmin?: boolean } = {},
-    ): Promise<Revocation> {
-      let isFound = false;
-      return lists.change<Revocation>(tenant, ({ tokens }) => {
-        const entry = tokens.find((each) => each.id === id && isUnexpired(each));
-        // Several requests for the same token succeed, whichever is first.
-        if (!entry) return { result: isFound ? 'revoked' : 'unknown' };
-        isFound = true;
-        const others = tokens.filter((each) => each !== entry);
-        const isLastAdmin =
-          entry.role === 'admin' && !others.some((each) => each.role === 'admin' && isUnexpired(each));
-        if (isLastAdmin && !canRevokeLastAdmin) return { result: 'last_admin' };
-        return {
-          result: 'revoked',
-          change: {
-            list: { tokens: pruned(others), last_revoked_at_ms: clock() },
-            others: [
-              { Delete: { TableName: table, Key: { pk: entry.hash } } },
-              audit({ action: 'revoke-token', target_id: id }),
-            ],
-          },
-        };
+    revoke({ tenant, id, revoker, issuedSinceMs }: RevocationRequest, audit: Audit): Promise<TokenEntry[]> {
+      const select = ({ tokens }: TokenList): TokenEntry[] => {
+        const issued = issuedSinceMs === undefined ? [] : issuedSince(tokens, id, issuedSinceMs);
+        return tokens.filter((entry) => entry.id === id || issued.includes(entry));
+      };
+      return revokeSelected(tenant, audit, select, (list, selected) => {
+        assertValid(list, revoker);
+        if (selected.size === 0) throw notFound('The token');
+        const admins = list.tokens.filter((entry) => entry.role === 'admin' && isValid(entry));
+        const isLastAdmin = admins.length > 0 && admins.every((admin) => selected.has(admin));
+        if (isLastAdmin && revoker !== OPERATOR) throw lastAdminToken();
       });
     },
+
+    /** Revokes all tokens of a tenant, like `revoke` by an operator. @returns the revoked tokens */
+    revokeAll: (tenant: string, audit: Audit): Promise<TokenEntry[]> =>
+      revokeSelected(
+        tenant,
+        audit,
+        ({ tokens }) => tokens,
+        () => undefined,
+      ),
   };
 };
 

@@ -135,7 +135,7 @@ describe('a change', () => {
   it('leaves one entry if its response is lost and the same transaction is sent again', async () => {
     const { tenant, by, list } = setUp();
     const database = withLostResponse(connect({ maxAttempts: 1 }), 'TransactWriteItemsCommand');
-    const grant = { tenant, role: 'observer', label: 'l', expiresInSeconds: 60 } as const;
+    const grant = { tenant, role: 'observer', label: 'l', expiresInSeconds: 60, issuer: 'operator' } as const;
     const { id } = await createTokenRepository(database, 'tokens').issue(grant, by);
     expect(await list()).toMatchObject([{ action: 'create-token', target_id: id }]);
   });
@@ -143,7 +143,8 @@ describe('a change', () => {
   it('leaves none if it is refused', async () => {
     const { tenant, by, list } = setUp();
     const tokens = createTokenRepository(client, 'tokens');
-    expect(await tokens.revoke(tenant, 'tk-unknown', by)).toBe('unknown');
+    const request = { tenant, id: 'tk-unknown', revoker: 'operator' };
+    await expect(tokens.revoke(request, by)).rejects.toMatchObject({ type: 'notFoundError' });
     expect(await list()).toEqual([]);
   });
 });

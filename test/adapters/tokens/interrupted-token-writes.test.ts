@@ -2,6 +2,8 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
+import { OPERATOR } from '../../../shared/contracts/token.ts';
+import { ServiceError } from '../../../shared/domain/errors.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import {
@@ -26,11 +28,26 @@ let tenants = 0;
 const setUp = async () => {
   const tenant = `tenant${tenants++}`;
   const tokens = createTokenRepository(client, 'tokens');
-  const grant = (role: 'admin' | 'creator' = 'admin') => ({ tenant, role, label: 'l', expiresInSeconds: 3_600 });
+  const grant = (role: 'admin' | 'creator' = 'admin') => ({
+    tenant,
+    role,
+    label: 'l',
+    expiresInSeconds: 3_600,
+    issuer: OPERATOR,
+  });
   const issue = (role?: 'admin' | 'creator') => tokens.issue(grant(role), audit);
   const first = await issue();
   const ids = async () => (await tokens.list(tenant)).map(({ id }) => id);
-  return { tenant, tokens, grant, issue, first, ids };
+  /** Revokes a token as the operator, unless another token does. */
+  const revoke = (id: string, { repository = tokens, revoker = OPERATOR } = {}) =>
+    repository.revoke({ tenant, id, revoker }, audit).then(
+      (revoked) => revoked.map((entry) => entry.id),
+      (error: unknown) => {
+        if (error instanceof ServiceError) return error.type;
+        throw error;
+      },
+    );
+  return { tenant, tokens, grant, issue, revoke, first, ids };
 };
 
 const once = () => connect({ maxAttempts: 1 });
@@ -76,11 +93,11 @@ describe('issuing a token', () => {
   });
 
   it('does not restore a token that another admin revokes before the repetition', async () => {
-    const { tenant, tokens, grant, first, ids } = await setUp();
+    const { tenant, tokens, grant, revoke, first, ids } = await setUp();
     const database = withLostResponse(retrying(), TRANSACTION, {
       meanwhile: async () => {
         const [, added] = await tokens.list(tenant);
-        await tokens.revoke(tenant, added?.id ?? '', audit);
+        await revoke(added?.id ?? '');
       },
     });
     const { token } = await createTokenRepository(database, 'tokens').issue(grant(), audit);
@@ -117,13 +134,13 @@ describe('issuing a token', () => {
   });
 
   it('is unconfirmed if all responses are lost: the token is listed, counts as an admin and can be revoked', async () => {
-    const { tenant, tokens, grant, first, ids } = await setUp();
+    const { grant, revoke, first, ids } = await setUp();
     const attempt = createTokenRepository(withoutResponses(once()), 'tokens').issue(grant(), audit);
     await expect(attempt).rejects.toThrow(UnconfirmedChangeError);
     const [, unknown = ''] = await ids();
-    expect(await tokens.revoke(tenant, first.id, audit)).toBe('revoked');
-    expect(await tokens.revoke(tenant, unknown, audit)).toBe('last_admin');
-    expect(await tokens.revoke(tenant, unknown, audit, { canRevokeLastAdmin: true })).toBe('revoked');
+    expect(await revoke(first.id, { revoker: first.id })).toEqual([first.id]);
+    expect(await revoke(unknown, { revoker: unknown })).toBe('forbiddenError');
+    expect(await revoke(unknown)).toEqual([unknown]);
   });
 
   it('is not undone or repeated by late copies of its transaction', async () => {
@@ -142,11 +159,11 @@ describe('issuing a token', () => {
 
 describe('a token that was revoked', () => {
   it('stays invalid and unlisted if late copies of all its writes arrive in any order', async () => {
-    const { tenant, tokens, grant, first, ids } = await setUp();
+    const { tokens, grant, revoke, first, ids } = await setUp();
     const late: LateRequest[] = [];
     const recording = createTokenRepository(withLateCopies(connect(), late), 'tokens');
     const { id, token } = await recording.issue(grant(), audit);
-    await recording.revoke(tenant, id, audit);
+    await revoke(id, { repository: recording });
     expect(late.map(({ command }) => command)).toEqual([TRANSACTION, TRANSACTION]);
     await sendAll(late);
     await sendAll(late.toReversed());
@@ -160,20 +177,20 @@ describe('revoking a token', () => {
     ['the SDK', retrying],
     ['the repository', once],
   ])('succeeds if the response is lost and %s repeats the transaction', async (_, database) => {
-    const { tenant, tokens, issue, first, ids } = await setUp();
+    const { tokens, issue, revoke, first, ids } = await setUp();
     const { id, token } = await issue();
     const losing = createTokenRepository(withLostResponse(database(), TRANSACTION), 'tokens');
-    expect(await losing.revoke(tenant, id, audit)).toBe('revoked');
+    expect(await revoke(id, { repository: losing })).toEqual([id]);
     expect(await tokens.find(token)).toBeUndefined();
     expect(await ids()).toEqual([first.id]);
   });
 
   it('is decided again if the list changes between the read and the transaction', async () => {
-    const { tenant, tokens, issue, first } = await setUp();
+    const { tokens, issue, revoke, first } = await setUp();
     const second = await issue();
-    const revokeOther = () => tokens.revoke(tenant, second.id, audit);
+    const revokeOther = () => revoke(second.id);
     const interrupted = createTokenRepository(withInterruption(once(), TRANSACTION, revokeOther), 'tokens');
-    expect(await interrupted.revoke(tenant, first.id, audit)).toBe('last_admin');
+    expect(await revoke(first.id, { repository: interrupted, revoker: first.id })).toBe('forbiddenError');
     expect(await tokens.find(first.token)).toBeDefined();
   });
 });
@@ -183,7 +200,7 @@ const effects: KilledRequest[] = ['lost', 'applied', 'delayed'];
 describe.each(effects)('a worker that is killed during a request, which is %s', (effect) => {
   // The read of the list and the transaction, which is sent twice if its outcome is unknown.
   it.each([1, 2, 3])('leaves no valid token that is not listed when issuing: request %i', async (number) => {
-    const { tenant, tokens, grant, first } = await setUp();
+    const { tenant, tokens, grant, revoke, first } = await setUp();
     const late: LateRequest[] = [];
     const killed = createTokenRepository(withKilledWorker(once(), number, effect, late), 'tokens');
     const issued = await killed.issue(grant(), audit).then(
@@ -196,22 +213,22 @@ describe.each(effects)('a worker that is killed during a request, which is %s', 
     if (issued !== undefined) expect(listed).toContain(issued);
     // The tenant can continue: whatever is listed can be revoked, and new tokens can be issued.
     await tokens.issue(grant(), audit);
-    for (const id of listed) expect(await tokens.revoke(tenant, id, audit)).toBe('revoked');
+    for (const id of listed) expect(await revoke(id)).toEqual([id]);
     expect(await tokens.list(tenant)).toHaveLength(1);
   });
 
   it.each([1, 2])('leaves the token as it was or revoked, never half: request %i', async (number) => {
-    const { tenant, tokens, issue, first, ids } = await setUp();
+    const { tokens, issue, revoke, first, ids } = await setUp();
     const { id, token } = await issue();
     const late: LateRequest[] = [];
     const killed = createTokenRepository(withKilledWorker(once(), number, effect, late), 'tokens');
-    await expect(killed.revoke(tenant, id, audit)).rejects.toThrow();
+    await expect(revoke(id, { repository: killed })).rejects.toThrow();
     await sendAll(late);
     expect(await ids()).toContain(first.id);
     const isListed = (await ids()).includes(id);
     expect((await tokens.find(token)) !== undefined).toBe(isListed);
-    expect(await tokens.revoke(tenant, id, audit)).toBe(isListed ? 'revoked' : 'unknown');
+    expect(await revoke(id)).toEqual(isListed ? [id] : 'notFoundError');
     expect(await ids()).toEqual([first.id]);
-    expect(await tokens.revoke(tenant, first.id, audit)).toBe('last_admin');
+    expect(await revoke(first.id, { revoker: first.id })).toBe('forbiddenError');
   });
 });

@@ -1,7 +1,7 @@
 import { GetCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
-import { MAX_TOKENS } from '../../../shared/contracts/token.ts';
+import { MAX_TOKENS, OPERATOR } from '../../../shared/contracts/token.ts';
 import { newToken, tokenHash } from '../../../shared/domain/token.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
@@ -18,11 +18,17 @@ const setUp = () => {
   };
   const tenant = `tenant${tenants++}`;
   const tokens = createTokenRepository(client, 'tokens', () => now);
-  const grant = { tenant, role: 'creator', label: 'ci', expiresInSeconds: 3_600 } as const;
+  const grant = { tenant, role: 'creator', label: 'ci', expiresInSeconds: 3_600, issuer: OPERATOR } as const;
   const issue = (changes: Partial<Parameters<typeof tokens.issue>[0]> = {}) =>
     tokens.issue({ ...grant, ...changes }, audit);
+  /** Revokes a token, by default as the operator. @returns the IDs of the revoked ones, or the type of the error */
+  const revoke = (id: string, revoker: string = OPERATOR) =>
+    tokens.revoke({ tenant, id, revoker }, audit).then(
+      (revoked) => revoked.map((entry) => entry.id),
+      ({ type }) => type,
+    );
   const idsOf = async (owner = tenant) => (await tokens.list(owner)).map(({ id }) => id);
-  return { advance, tokens, tenant, issue, idsOf, caller: { tenant, role: 'creator' } };
+  return { advance, tokens, tenant, issue, revoke, idsOf, caller: { tenant, role: 'creator' } };
 };
 
 const storedItem = async (pk: string) =>
@@ -115,19 +121,19 @@ describe('the list of a tenant’s tokens', () => {
   });
 
   it('keeps a valid token if it is written by an operator whose clock is hours ahead', async () => {
-    const { tokens, issue, tenant, idsOf } = setUp();
+    const { tokens, issue, revoke, tenant, idsOf } = setUp();
     const { id, token } = await issue();
     const ahead = createTokenRepository(client, 'tokens', () => START + 20 * 3_600_000);
-    await ahead.issue({ tenant, role: 'observer', label: 'l', expiresInSeconds: 3_600 }, audit);
+    await ahead.issue({ tenant, role: 'observer', label: 'l', expiresInSeconds: 3_600, issuer: OPERATOR }, audit);
     expect(await idsOf()).toContain(id);
-    expect(await tokens.revoke(tenant, id, audit)).toBe('revoked');
+    expect(await revoke(id)).toEqual([id]);
     expect(await tokens.find(token)).toBeUndefined();
   });
 });
 
 describe('the limit of tokens', () => {
   it('refuses another token at 100 unexpired ones, and names the limit', async () => {
-    const { tokens, issue, tenant, advance, idsOf } = setUp();
+    const { issue, revoke, advance, idsOf } = setUp();
     await issue({ expiresInSeconds: 1 });
     const { id } = await issue();
     while ((await idsOf()).length < MAX_TOKENS) await issue();
@@ -139,7 +145,7 @@ describe('the limit of tokens', () => {
     advance(1);
     await issue();
     await expect(issue()).rejects.toMatchObject(refusal);
-    await tokens.revoke(tenant, id, audit);
+    await revoke(id);
     await issue();
     await setUp().issue();
   });
@@ -163,75 +169,82 @@ describe('the limit of tokens', () => {
 
 describe('revoking a token', () => {
   it('makes it invalid at once, and removes it from the list', async () => {
-    const { tokens, issue, tenant, idsOf } = setUp();
+    const { tokens, issue, revoke, idsOf } = setUp();
     const [revoked, kept] = [await issue(), await issue()];
-    expect(await tokens.revoke(tenant, revoked.id, audit)).toBe('revoked');
+    expect(await revoke(revoked.id)).toEqual([revoked.id]);
     expect(await storedItem(revoked.hash)).toBeUndefined();
     expect(await tokens.find(kept.token)).toBeDefined();
     expect(await idsOf()).toEqual([kept.id]);
-    expect(await tokens.revoke(tenant, revoked.id, audit)).toBe('unknown');
+    expect(await revoke(revoked.id)).toBe('notFoundError');
   });
 
   it("finds no unknown, expired or other tenant's token", async () => {
-    const { tokens, issue, tenant, advance } = setUp();
+    const { tokens, issue, revoke, advance } = setUp();
     const foreign = await setUp().issue();
     const expired = await issue({ expiresInSeconds: 1 });
     advance(1);
-    for (const id of ['', 'tk', foreign.id, foreign.hash, expired.id, '__proto__']) {
-      expect(await tokens.revoke(tenant, id, audit), id).toBe('unknown');
+    for (const id of ['', 'tk', OPERATOR, foreign.id, foreign.hash, expired.id, '__proto__']) {
+      expect(await revoke(id), id).toBe('notFoundError');
     }
     expect(await tokens.find(foreign.token)).toBeDefined();
   });
 
-  it('refuses the last unexpired admin token', async () => {
-    const { tokens, issue, tenant, advance } = setUp();
+  it('is refused for the last unexpired admin token, except to operators', async () => {
+    const { tokens, issue, revoke, advance } = setUp();
     const other = await issue({ role: 'admin', expiresInSeconds: 10 });
     const last = await issue({ role: 'admin' });
     await issue({ role: 'creator' });
     advance(10);
-    expect(await tokens.revoke(tenant, last.id, audit)).toBe('last_admin');
+    expect(await revoke(last.id, last.id)).toBe('forbiddenError');
     expect(await tokens.find(last.token)).toBeDefined();
-    expect(await tokens.revoke(tenant, other.id, audit)).toBe('unknown');
-    await issue({ role: 'admin' });
-    expect(await tokens.revoke(tenant, last.id, audit)).toBe('revoked');
+    expect(await revoke(other.id, last.id)).toBe('notFoundError');
+    const added = await issue({ role: 'admin' });
+    expect(await revoke(last.id, added.id)).toEqual([last.id]);
+    expect(await revoke(added.id)).toEqual([added.id]);
+    expect(await tokens.find(added.token)).toBeUndefined();
   });
 
-  it('can be allowed for the last admin token', async () => {
-    const { tokens, issue, tenant } = setUp();
-    const { id, token } = await issue({ role: 'admin' });
-    expect(await tokens.revoke(tenant, id, audit, { canRevokeLastAdmin: true })).toBe('revoked');
-    expect(await tokens.find(token)).toBeUndefined();
+  it('is refused to a token that is unknown, expired or revoked', async () => {
+    const { issue, revoke, advance, idsOf } = setUp();
+    const [kept, revoked] = [await issue({ role: 'admin' }), await issue({ role: 'admin' })];
+    const expired = await issue({ role: 'admin', expiresInSeconds: 1 });
+    advance(1);
+    await revoke(revoked.id);
+    for (const revoker of ['tk', revoked.id, expired.id])
+      expect(await revoke(kept.id, revoker)).toBe('unauthorizedError');
+    expect(await idsOf()).toContain(kept.id);
   });
 
   it('succeeds for only one of two admins who revoke each other at the same time', async () => {
     for (let round = 0; round < 10; round++) {
-      const { tokens, issue, tenant, idsOf } = setUp();
-      const admins = [await issue({ role: 'admin' }), await issue({ role: 'admin' })];
-      const results = await Promise.all(admins.map(({ id }) => tokens.revoke(tenant, id, audit)));
-      expect(results.toSorted()).toEqual(['last_admin', 'revoked']);
-      const [kept] = admins.filter((_, index) => results[index] === 'last_admin');
-      expect(await idsOf()).toEqual([kept?.id]);
-      expect(await tokens.find(kept?.token ?? '')).toBeDefined();
+      const { tokens, issue, revoke, idsOf } = setUp();
+      const [one, other] = [await issue({ role: 'admin' }), await issue({ role: 'admin' })];
+      const [ofOther, ofOne] = await Promise.all([revoke(other.id, one.id), revoke(one.id, other.id)]);
+      const isOneKept = ofOne === 'unauthorizedError';
+      expect([ofOther, ofOne]).toEqual(isOneKept ? [[other.id], ofOne] : ['unauthorizedError', [one.id]]);
+      const kept = isOneKept ? one : other;
+      expect(await idsOf()).toEqual([kept.id]);
+      expect(await tokens.find(kept.token)).toBeDefined();
     }
   });
 
   it('is the last one whose time the repository knows', async () => {
-    const { tokens, issue, tenant, advance } = setUp();
+    const { tokens, issue, revoke, tenant, advance } = setUp();
     expect(await tokens.lastRevokedAtMs(tenant)).toBe(0);
     const { id } = await issue();
     advance(5);
-    await tokens.revoke(tenant, id, audit);
+    await revoke(id);
     await issue();
     expect(await tokens.lastRevokedAtMs(tenant)).toBe(START + 5_000);
   });
 
-  it('succeeds for each of several requests for the same token', async () => {
-    const { tokens, issue, tenant, idsOf } = setUp();
+  it('succeeds for each of several requests for the same token, even by itself', async () => {
+    const { issue, revoke, idsOf } = setUp();
     await issue({ role: 'admin' });
     const { id } = await issue({ role: 'admin' });
-    const results = await Promise.all(Array.from({ length: 4 }, () => tokens.revoke(tenant, id, audit)));
-    expect(results).toContain('revoked');
-    expect(results).not.toContain('last_admin');
+    const results = await Promise.all(Array.from({ length: 4 }, () => revoke(id, id)));
+    expect(results.flat().filter((result) => result === id)).toHaveLength(1);
+    expect(results).not.toContain('forbiddenError');
     expect(await idsOf()).toHaveLength(1);
   });
 });
