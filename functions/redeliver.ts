@@ -50,12 +50,12 @@ export const handler = endpoint(
     redelivery: valid(parseRedelivery(jsonBody(request))),
   }),
   async ({ id, redelivery }, caller, timeLeft) => {
-    const record = () => audits.record(caller, { action: 'redeliver', target_id: id });
+    const change = { action: 'redeliver', target_id: id } as const;
     const key = { tenant: caller.tenant, id };
     return accepted(
       redelivery.status === undefined
-        ? await redeliver(key, redelivery, timeLeft, record)
-        : await retryNow(key, redelivery.marker, timeLeft, record),
+        ? await redeliver(key, redelivery, timeLeft, () => audits.by(caller)(change))
+        : await retryNow(key, redelivery.marker, timeLeft, () => audits.record(caller, change)),
     );
   },
 );

@@ -19,15 +19,8 @@ import { errorTrace, logger } from './logger.ts';
 export type Message = {
   body: MessageBody;
   messageGroupId: string;
-  lockWait?: LockWait | undefined;
-};
-
-/** How long a message has waited for its incident lock. */
-export type LockWait = {
-  /** Failed claims of the lock so far. */
-  waitCount: number;
-  /** True if a newer event of the incident is waiting too. */
-  isOlder: boolean;
+  /** Failed claims of its incident lock so far. Default: 0 */
+  lockWaitCount?: number;
 };
 
 /**
@@ -37,7 +30,7 @@ export type LockWait = {
 export type OutgoingMessage = { body: () => MessageBody; bytes: number; messageGroupId: string };
 
 /** A message that becomes visible after `waitMs`, at most 15 min (AWS limit). */
-export type DelayedMessage = OutgoingMessage & { waitMs: number; lockWait: LockWait };
+export type DelayedMessage = OutgoingMessage & { waitMs: number; lockWaitCount: number };
 
 /** Why a message is dead-lettered, sent as message attributes: the body stays unchanged. */
 export type DeadLetterReason = {
@@ -71,9 +64,6 @@ const NEXT_ATTEMPT_AT_MS = 'next_attempt_at_ms';
 /** Message attribute: failed claims of the incident lock so far. */
 const LOCK_WAIT_COUNT = 'lock_wait_count';
 
-/** Message attribute: 1 if a newer event of the incident is waiting too. */
-const NEWER_EVENT_WAITS = 'newer_event_waits';
-
 /** Message attributes by name, in the form of a request. */
 type MessageAttributes = Record<string, { DataType: 'String' | 'Number'; StringValue: string }>;
 
@@ -91,22 +81,17 @@ const attributeNumber = ({ messageAttributes }: SQSRecord, name: string): number
 export const dueTimeMs = (message: SQSRecord): number => attributeNumber(message, NEXT_ATTEMPT_AT_MS);
 
 /**
- * Returns how long a message has waited for its incident lock. A redrive may drop the attributes; the count then
- * restarts.
+ * Returns how often the claim of its incident lock has failed for a message. A redrive may drop the attribute; the count
+ * then restarts.
  */
-export const lockWait = (message: SQSRecord): LockWait => ({
-  waitCount: attributeNumber(message, LOCK_WAIT_COUNT),
-  isOlder: attributeNumber(message, NEWER_EVENT_WAITS) > 0,
-});
+export const lockWaitCount = (message: SQSRecord): number => attributeNumber(message, LOCK_WAIT_COUNT);
 
 const numberAttribute = (name: string, value: number): MessageAttributes => ({
   [name]: { DataType: 'Number', StringValue: String(value) },
 });
 
-const lockWaitAttributes = ({ waitCount, isOlder }: LockWait): MessageAttributes => ({
-  ...(waitCount > 0 && numberAttribute(LOCK_WAIT_COUNT, waitCount)),
-  ...(isOlder && numberAttribute(NEWER_EVENT_WAITS, 1)),
-});
+const lockWaitAttributes = (count: number): MessageAttributes =>
+  count > 0 ? numberAttribute(LOCK_WAIT_COUNT, count) : {};
 
 /**
  * Packs messages, in order, into batches within the SQS limits of entries and bytes.
@@ -194,9 +179,9 @@ export const createQueues = (client?: SQSClient, clock: Clock = Date.now) => {
 
     /** Sends messages that wait for their incident lock. @returns the messages that were not sent */
     sendAllDelayed: <Message extends DelayedMessage>(url: string, messages: readonly Message[]): Promise<Message[]> =>
-      sendBatches(url, messages, ({ waitMs, lockWait: wait }) => ({
+      sendBatches(url, messages, ({ waitMs, lockWaitCount: waits }) => ({
         DelaySeconds: Math.min(Math.ceil(waitMs / 1000), MAX_DELAY_SECONDS),
-        MessageAttributes: lockWaitAttributes(wait),
+        MessageAttributes: lockWaitAttributes(waits),
       })),
 
     /**
@@ -204,11 +189,15 @@ export const createQueues = (client?: SQSClient, clock: Clock = Date.now) => {
      * longer has its due time as an attribute: a consumer that receives it early reschedules it without reading the
      * table.
      */
-    async sendDelayed(url: string, { body, messageGroupId, lockWait: wait }: Message, waitMs: number): Promise<void> {
+    async sendDelayed(
+      url: string,
+      { body, messageGroupId, lockWaitCount: waits = 0 }: Message,
+      waitMs: number,
+    ): Promise<void> {
       const seconds = Math.max(Math.ceil(waitMs / 1000), 0);
       const attributes: MessageAttributes = {
         ...(seconds > MAX_DELAY_SECONDS && numberAttribute(NEXT_ATTEMPT_AT_MS, Math.ceil(clock() + waitMs))),
-        ...(wait && lockWaitAttributes(wait)),
+        ...lockWaitAttributes(waits),
       };
       await sqs().send(
         new SendMessageCommand({

@@ -2,6 +2,7 @@ import type { LimitOf } from '../adapters/accounts/account-repository.ts';
 import { countUpTo, type DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import type { DeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import type { FailedMessage, FailedMessages } from '../adapters/deliveries/failed-messages.ts';
+import type { TransactItem } from '../adapters/dynamodb/transactions.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
 import type { OutgoingMessage, Queues } from '../adapters/queues.ts';
@@ -50,11 +51,8 @@ type Range = RedeliveryCursor & {
   nothingToSend: string;
 };
 
-/**
- * The destination of the messages, the tenant that they count for with its daily limit, and what runs before the first
- * one is sent.
- */
-type Recipient = { tenant: string; queueUrl: string; dailyLimit: number; record: () => Promise<void> };
+/** The destination of the messages, and a function that counts as many of them as the daily limit permits. */
+type Recipient = { tenant: string; queueUrl: string; dailyLimit: number; count: (amount: number) => Promise<number> };
 
 /** A message to send, and the stored message that it is a copy of. */
 type Redelivery = OutgoingMessage & { stored: FailedMessage };
@@ -146,13 +144,23 @@ export const createRedelivery = (
     }
   };
 
-  /** Counts and sends messages, as many as the daily limit permits. */
-  const send = async (
-    { tenant, queueUrl, dailyLimit, record }: Recipient,
-    due: readonly FailedMessage[],
-  ): Promise<SentGroup> => {
-    const counted = await countUpTo(counters, 'redeliveries', tenant, due.length, dailyLimit);
-    if (counted > 0) await record();
+  /**
+   * Creates the count of one request toward the daily limit of a tenant. The first amount is counted in one transaction
+   * with the audit entry: nothing is redelivered without an entry, and the limit is not used up if it is not written.
+   */
+  const createCount = (tenant: string, dailyLimit: number, entry: () => TransactItem) => {
+    let isRecorded = false;
+    return (amount: number): Promise<number> =>
+      countUpTo(amount, async (step) => {
+        if (isRecorded) return counters.count('redeliveries', tenant, step, dailyLimit);
+        isRecorded = await counters.countWith(entry(), 'redeliveries', tenant, step, dailyLimit);
+        return isRecorded;
+      });
+  };
+
+  /** Counts and sends messages, as many as the daily limit permits. Those that SQS does not confirm count, too, because it may have them. */
+  const send = async ({ tenant, queueUrl, count }: Recipient, due: readonly FailedMessage[]): Promise<SentGroup> => {
+    const counted = await count(due.length);
     const outgoing = due.slice(0, counted).map(
       (stored): Redelivery => ({
         stored,
@@ -208,22 +216,21 @@ export const createRedelivery = (
 
   /**
    * @param timeLeft returns the milliseconds until the function times out
-   * @param record writes the audit entry of the request. It is called once, before the first delivery
+   * @param entry returns the audit entry of the request, which is written with the count of its first deliveries
    */
   return async (
     key: NotificationKey,
     request: RedeliveryRequest,
     timeLeft: () => number,
-    record: () => Promise<void>,
+    entry: () => TransactItem,
   ): Promise<RedeliveryResult> => {
     const [target, dailyLimit] = await Promise.all([notifications.targets([key]).find(key), limitOf(key.tenant)]);
     if (!target) throw notFound('The notification');
-    let recorded: Promise<void> | undefined;
     const recipient = {
       tenant: key.tenant,
       queueUrl: SENDER_QUEUES[target.type],
       dailyLimit,
-      record: () => (recorded ??= record()),
+      count: createCount(key.tenant, dailyLimit, entry),
     };
     return run(recipient, key, await rangeOf(key, request), timeLeft);
   };

@@ -60,21 +60,13 @@ export const newestEventTime = ({
 }: Pick<IncidentLock, 'newest_event_at_ms' | 'newest_accepted_at_ms'>): EventTime | undefined =>
   acceptedAtMs === undefined ? undefined : { producedAtMs, acceptedAtMs };
 
-/**
- * Delays of the newest event of an incident. The first ones are short, because most sends end long before the lease.
- */
-const NEWEST_EVENT_DELAYS_MS = [2_000, 4_000, 8_000, 16_000, 35_000] as const;
-/** Delays of older events, which are superseded once the newest is delivered. */
-const OLDER_EVENT_DELAYS_MS = [2_000, 8_000, 32_000, 128_000, 512_000, 900_000] as const;
+/** Short, because most sends end long before the lease. */
+const FIRST_RETRY_DELAY_MS = 2_000;
 
 /**
- * Returns the delay in ms before a message retries to claim its incident lock. The last delay repeats. Only the newest
- * waiting event retries often, so that a slow destination does not cause many claims.
+ * Returns the delay in ms before a message retries to claim its incident lock: twice the one before, up to the lease.
  *
  * @param failedClaims number of failed claims before this one
- * @param isOlder whether a newer event of the incident is waiting
  */
-export const lockRetryDelayMs = (failedClaims: number, isOlder: boolean): number => {
-  const delaysMs: readonly number[] = isOlder ? OLDER_EVENT_DELAYS_MS : NEWEST_EVENT_DELAYS_MS;
-  return delaysMs[Math.min(failedClaims, delaysMs.length - 1)] ?? 0;
-};
+export const lockRetryDelayMs = (failedClaims: number): number =>
+  Math.min(FIRST_RETRY_DELAY_MS * 2 ** failedClaims, LEASE_MS);

@@ -118,19 +118,19 @@ describe('sendAll', () => {
 });
 
 describe('sendAllDelayed', () => {
-  const waiting = (body: string, isOlder: boolean): DelayedMessage => ({
+  const waiting = (body: string): DelayedMessage => ({
     ...message(body),
     waitMs: 1_000,
-    lockWait: { waitCount: 12, isOlder },
+    lockWaitCount: 12,
   });
 
   it('counts message attributes toward the size of a batch, as SQS does', async () => {
     const { queues, requests } = setUp();
-    const attributes = 'lock_wait_countNumber12newer_event_waitsNumber1';
+    const attributes = 'lock_wait_countNumber12';
     const half = 'x'.repeat(MIB / 2 - 'acme'.length - attributes.length);
-    await queues.sendAllDelayed(URL, [waiting(half, true), waiting(half, true)]);
+    await queues.sendAllDelayed(URL, [waiting(half), waiting(half)]);
     expect(requests).toHaveBeenCalledTimes(1);
-    await queues.sendAllDelayed(URL, [waiting(half, true), waiting(`${half}x`, true)]);
+    await queues.sendAllDelayed(URL, [waiting(half), waiting(`${half}x`)]);
     expect(requests).toHaveBeenCalledTimes(3);
   });
 });

@@ -48,7 +48,7 @@ const sqsInput = z.object({
     .default([]),
 });
 
-type SentMessage = { queue: string; delaySeconds: number; waitCount: string | undefined; isOlder: boolean };
+type SentMessage = { queue: string; delaySeconds: number; waitCount: string | undefined };
 
 /** Sets up the incident pager's sender for one notification, with an SQS client that records the requests. */
 const setUp = ({
@@ -72,7 +72,6 @@ const setUp = ({
           queue: QueueUrl,
           delaySeconds: DelaySeconds,
           waitCount: MessageAttributes.lock_wait_count?.StringValue,
-          isOlder: MessageAttributes.newer_event_waits !== undefined,
         })),
       );
       return { response: {}, output: { $metadata: {} } };
@@ -252,12 +251,12 @@ describe('delivery of the events of one incident', () => {
     async (name) => {
       const { job, run, transport, sent, outcomes } = setUp({ timeLeftMs: 16_999 });
       expect(outcomes(await run(job(NOW_MS, name)))).toEqual(['busy']);
-      expect(sent).toEqual([{ queue: queueUrl(name), delaySeconds: 2, waitCount: '1', isOlder: false }]);
+      expect(sent).toEqual([{ queue: queueUrl(name), delaySeconds: 2, waitCount: '1' }]);
       expect(transport).not.toHaveBeenCalled();
     },
   );
 
-  it('reschedules a batch in one request while another worker holds the lock, with short waits for the newest event only', async () => {
+  it('reschedules a batch in one request while another worker holds the lock, older events as soon as the newest', async () => {
     const { job, run, transport, sent, requestCount, otherClaim, outcomes } = setUp();
     await incidentLocks.claim(otherClaim, NOW_MS);
     const attributes = { lock_wait_count: '5' };
@@ -265,24 +264,13 @@ describe('delivery of the events of one incident', () => {
       job(eventTimeMs, 'incidentpager', attributes),
     );
     expect(outcomes(await run(first, ...rest))).toEqual(['busy', 'busy', 'busy']);
-    expect(sent.map(({ delaySeconds, waitCount, isOlder }) => [delaySeconds, waitCount, isOlder])).toEqual([
-      [900, '6', true],
-      [900, '6', true],
-      [35, '6', false],
+    expect(sent.map(({ delaySeconds, waitCount }) => [delaySeconds, waitCount])).toEqual([
+      [35, '6'],
+      [35, '6'],
+      [35, '6'],
     ]);
     expect(requestCount()).toBe(1);
     expect(transport).not.toHaveBeenCalled();
-  });
-
-  it('reschedules an older event with long waits if a newer event waits in another batch', async () => {
-    const { job, run, sent, otherClaim } = setUp();
-    await incidentLocks.claim(otherClaim, NOW_MS);
-    await run(job(NOW_MS));
-    await run(job(NOW_MS - 1, 'incidentpager', { lock_wait_count: '3' }));
-    expect(sent.map(({ delaySeconds, isOlder }) => [delaySeconds, isOlder])).toEqual([
-      [2, false],
-      [128, true],
-    ]);
   });
 
   it('reschedules all events and releases the lock if the circuit is open', async () => {
@@ -298,7 +286,7 @@ describe('delivery of the events of one incident', () => {
   it('reports an alert whose circuit stays open before its wait for the lock exceeds five minutes', async () => {
     const circuitOpen = failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs: 30_000 });
     const { job, run, outcomes } = setUp({ outcome: circuitOpen });
-    const waiting = job(NOW_MS, 'incidentpager-Retries', { lock_wait_count: '4' });
+    const waiting = job(NOW_MS, 'incidentpager-Retries', { lock_wait_count: '5' });
     const started = claimedRecord(waiting.body, 'earlier', NOW_MS - 230_000);
     await deliveries.claim(started, NOW_MS - 230_000);
     await deliveries.update(started, { ...started, lease_until_ms: 0 });

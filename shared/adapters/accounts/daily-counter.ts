@@ -5,6 +5,7 @@ import { DAY_MS, DAY_SECONDS, utcDay } from '../../domain/day.ts';
 import { awsConfig, createDocumentClient } from '../aws-client.ts';
 import { batchGet } from '../dynamodb/batches.ts';
 import { unlessConditionFailed } from '../dynamodb/errors.ts';
+import { FailedConditionsError, type TransactItem, transact } from '../dynamodb/transactions.ts';
 
 /** What a counter counts. The item of a tenant and UTC day has `used` and `ttl`. */
 export type DailyCounter =
@@ -34,10 +35,25 @@ export const createDailyCounters = (
   connectOnce = () => createDocumentClient({ ...awsConfig(), maxAttempts: 1 }),
 ) => {
   let onceClient: DynamoDBDocumentClient | undefined;
+
+  /** Returns the update that adds `amount` to a tenant's counter unless it would exceed `limit`. */
+  const addition = (counter: DailyCounter, tenant: string, amount: number, limit: number, timeMs: number) => ({
+    TableName: table,
+    Key: counterKey(counter, tenant, timeMs),
+    UpdateExpression: 'SET #ttl = :ttl ADD used :amount',
+    ConditionExpression: 'attribute_not_exists(used) OR used <= :max_used',
+    ExpressionAttributeNames: { '#ttl': 'ttl' },
+    ExpressionAttributeValues: {
+      ':ttl': Math.floor(timeMs / 1000) + 2 * DAY_SECONDS,
+      ':amount': amount,
+      ':max_used': limit - amount,
+    },
+  });
+
   return {
     /**
-     * Adds `amount` to a tenant's counter of the UTC day of a time, by default the current one. If the response is lost and the SDK repeats the request,
-     * it may count twice, which reaches the limit earlier, never later.
+     * Adds `amount` to a tenant's counter of the UTC day of a time, by default the current one. If the response is lost and
+     * the SDK repeats the request, it may count twice, which reaches the limit earlier, never later.
      *
      * @returns false, with nothing added, if the counter would exceed `limit`
      */
@@ -49,21 +65,31 @@ export const createDailyCounters = (
       nowMs = clock(),
     ): Promise<boolean> {
       if (amount > limit) return false;
-      const request = client.send(
-        new UpdateCommand({
-          TableName: table,
-          Key: counterKey(counter, tenant, nowMs),
-          UpdateExpression: 'SET #ttl = :ttl ADD used :amount',
-          ConditionExpression: 'attribute_not_exists(used) OR used <= :max_used',
-          ExpressionAttributeNames: { '#ttl': 'ttl' },
-          ExpressionAttributeValues: {
-            ':ttl': Math.floor(nowMs / 1000) + 2 * DAY_SECONDS,
-            ':amount': amount,
-            ':max_used': limit - amount,
-          },
-        }),
-      );
+      const request = client.send(new UpdateCommand(addition(counter, tenant, amount, limit, nowMs)));
       return (await unlessConditionFailed(request)) !== undefined;
+    },
+
+    /**
+     * Adds `amount` to the counter of the current day like `count`, in one transaction with the audit entry of what is counted. It counts once, even if its
+     * response is lost.
+     *
+     * @throws UnconfirmedChangeError
+     */
+    async countWith(
+      entry: TransactItem,
+      counter: DailyCounter,
+      tenant: string,
+      amount: number,
+      limit: number,
+    ): Promise<boolean> {
+      if (amount > limit) return false;
+      try {
+        await transact(client, [{ Update: addition(counter, tenant, amount, limit, clock()) }, entry]);
+        return true;
+      } catch (error) {
+        if (error instanceof FailedConditionsError) return false;
+        throw error;
+      }
     },
 
     /**
@@ -110,21 +136,16 @@ export const createDailyCounters = (
 export type DailyCounters = ReturnType<typeof createDailyCounters>;
 
 /**
- * Adds as much of `amount` to a tenant's counter as the limit permits, with one write if that is all of it.
+ * Counts as much of `amount` as a limit permits, with one write if that is all of it.
  *
- * @returns the amount added
+ * @param count counts an amount, unless it returns false
+ * @returns the amount counted
  */
-export const countUpTo = async (
-  counters: DailyCounters,
-  counter: DailyCounter,
-  tenant: string,
-  amount: number,
-  limit: number,
-): Promise<number> => {
+export const countUpTo = async (amount: number, count: (step: number) => Promise<boolean>): Promise<number> => {
   let counted = 0;
   let step = amount;
   while (step > 0) {
-    if (await counters.count(counter, tenant, step, limit)) {
+    if (await count(step)) {
       counted += step;
       step = Math.min(step, amount - counted);
     } else {

@@ -27,10 +27,10 @@ const newestOf = (item: Item | undefined) => {
   return { newest_event_at_ms, newest_accepted_at_ms, advance_count };
 };
 
-/** Returns the clauses of an update expression that store the times of an event in the attributes of a prefix. */
-const timesUpdate = (prefix: 'newest' | 'newest_waiting', { producedAtMs, acceptedAtMs }: EventTime) => ({
-  set: `${prefix}_accepted_at_ms = :accepted${producedAtMs === undefined ? '' : `, ${prefix}_event_at_ms = :produced`}`,
-  remove: producedAtMs === undefined ? ` REMOVE ${prefix}_event_at_ms` : '',
+/** Returns the clauses of an update expression that store the times of an event as the newest. */
+const timesUpdate = ({ producedAtMs, acceptedAtMs }: EventTime) => ({
+  set: `newest_accepted_at_ms = :accepted${producedAtMs === undefined ? '' : ', newest_event_at_ms = :produced'}`,
+  remove: producedAtMs === undefined ? ' REMOVE newest_event_at_ms' : '',
   values: { ':produced': producedAtMs, ':accepted': acceptedAtMs },
 });
 
@@ -45,15 +45,6 @@ const ADVANCE = {
 const isNewer = (time: EventTime, lock: IncidentLock): boolean => {
   const newest = newestEventTime(lock);
   return newest === undefined || isOlder(newest, time);
-};
-
-/** Returns the condition that an event is not older (`isOlder`) than the newest waiting one. */
-const notOlderThanWaiting = ({ producedAtMs }: EventTime): string => {
-  const isAcceptedInOrder = 'newest_waiting_accepted_at_ms <= :accepted';
-  // A comparison with an attribute that does not exist is false.
-  return producedAtMs === undefined
-    ? isAcceptedInOrder
-    : `newest_waiting_event_at_ms < :produced OR ((attribute_not_exists(newest_waiting_event_at_ms) OR newest_waiting_event_at_ms = :produced) AND ${isAcceptedInOrder})`;
 };
 
 const withNewest = (lock: IncidentLock, { producedAtMs, acceptedAtMs }: EventTime): IncidentLock => ({
@@ -82,7 +73,7 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
   const advance = async (lock: IncidentLock, time: EventTime): Promise<IncidentLock> => {
     let current = lock;
     while (isNewer(time, current)) {
-      const { set, remove, values } = timesUpdate('newest', time);
+      const { set, remove, values } = timesUpdate(time);
       const { isWritten, existing } = await update(current, {
         UpdateExpression: `SET ${ADVANCE.set}, ${set}, #ttl = :ttl${remove}`,
         ConditionExpression: ADVANCE.condition,
@@ -133,7 +124,7 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
     async advanceAndRelease(lock: IncidentLock, time: EventTime, nowMs: number): Promise<void> {
       if (!isNewer(time, lock)) return release(lock, nowMs);
       const held = heldBy(lock);
-      const { set, remove, values } = timesUpdate('newest', time);
+      const { set, remove, values } = timesUpdate(time);
       const { isWritten } = await update(lock, {
         UpdateExpression: `SET lease_until_ms = :now, ${ADVANCE.set}, ${set}${remove}`,
         ConditionExpression: `${held.ConditionExpression} AND ${ADVANCE.condition}`,
@@ -151,18 +142,6 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
 
     /** Releases a lock unless another worker has claimed it. */
     release,
-
-    /** Records that an event is waiting for the lock. @returns true if no newer event is waiting */
-    async recordWaiting(lock: IncidentLock, time: EventTime): Promise<boolean> {
-      const { set, remove, values } = timesUpdate('newest_waiting', time);
-      const { isWritten } = await update(lock, {
-        UpdateExpression: `SET ${set}, #ttl = :ttl${remove}`,
-        ConditionExpression: `attribute_not_exists(newest_waiting_accepted_at_ms) OR ${notOlderThanWaiting(time)}`,
-        ExpressionAttributeNames: { '#ttl': 'ttl' },
-        ExpressionAttributeValues: { ...values, ':ttl': lock.ttl },
-      });
-      return isWritten;
-    },
   };
 };
 

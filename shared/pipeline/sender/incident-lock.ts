@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import { type DelayedMessage, lockWait } from '../../adapters/queues.ts';
+import { type DelayedMessage, lockWaitCount } from '../../adapters/queues.ts';
 import { messageBody } from '../../contracts/message-body.ts';
 import { withNextAttempt } from '../../domain/delivery-record.ts';
 import { isOlder } from '../../domain/event-time.ts';
@@ -22,16 +22,15 @@ export type IncidentJobs = readonly [DeliveryJob, ...DeliveryJob[]];
  * Returns a copy of a message that waits for the lock. It is sent to the queue of the original, because the retry queue
  * has a longer batching window.
  */
-const waitingMessage = (job: DeliveryJob, newest: DeliveryJob | undefined): DelayedMessage & { job: DeliveryJob } => {
-  const { waitCount, isOlder: wasOlder } = lockWait(job.message);
-  const isOlder = wasOlder || job !== newest;
+const waitingMessage = (job: DeliveryJob): DelayedMessage & { job: DeliveryJob } => {
+  const waits = lockWaitCount(job.message);
   return {
     job,
     body: () => messageBody(job.message.body),
     bytes: Buffer.byteLength(job.message.body),
     messageGroupId: job.body.event.tenant_id,
-    waitMs: lockRetryDelayMs(waitCount, isOlder),
-    lockWait: { waitCount: waitCount + 1, isOlder },
+    waitMs: lockRetryDelayMs(waits),
+    lockWaitCount: waits + 1,
   };
 };
 
@@ -92,36 +91,14 @@ export const createIncidentDelivery = (
   /**
    * Sends copies of messages that wait for the lock: returning the messages to their queue would exhaust maxReceiveCount.
    *
-   * @param newest the job with the newest waiting event of the incident, which is retried more often than the others
-   * @returns the jobs whose copies were not sent
-   */
-  const sendWaitingMessages = async (
-    jobs: readonly DeliveryJob[],
-    newest: DeliveryJob | undefined,
-  ): Promise<ReadonlySet<DeliveryJob>> => {
-    const byQueueUrl = Map.groupBy(jobs, ({ message }) => queueUrlOf(message, dependencies));
-    const unsent = await Promise.all(
-      [...byQueueUrl].map(([url, waiting]) =>
-        queues.sendAllDelayed(
-          url,
-          waiting.map((job) => waitingMessage(job, newest)),
-        ),
-      ),
-    );
-    return new Set(unsent.flat().map(({ job }) => job));
-  };
-
-  /**
-   * Sends copies of messages that wait for the lock and records the newest waiting event in the lock, so that all older
-   * events of the incident are retried rarely. The jobs are sorted, oldest event first.
-   *
    * @returns the jobs whose copies were not sent
    */
   const sendToWait = async (jobs: readonly DeliveryJob[]): Promise<ReadonlySet<DeliveryJob>> => {
-    const newest = jobs.at(-1);
-    const isCandidate = newest && !lockWait(newest.message).isOlder;
-    const isNewest = isCandidate && (await incidentLocks.recordWaiting(newLockClaim(newest), newest.time));
-    return sendWaitingMessages(jobs, isNewest ? newest : undefined);
+    const byQueueUrl = Map.groupBy(jobs, ({ message }) => queueUrlOf(message, dependencies));
+    const unsent = await Promise.all(
+      [...byQueueUrl].map(([url, waiting]) => queues.sendAllDelayed(url, waiting.map(waitingMessage))),
+    );
+    return new Set(unsent.flat().map(({ job }) => job));
   };
 
   const waitingResult = async (
@@ -146,8 +123,7 @@ export const createIncidentDelivery = (
     job: DeliveryJob,
     { record }: UnsettledAttempt,
   ): Promise<SettledJob[]> => {
-    const { waitCount, isOlder } = lockWait(job.message);
-    const next = withNextAttempt(record, clock() + lockRetryDelayMs(waitCount, isOlder));
+    const next = withNextAttempt(record, clock() + lockRetryDelayMs(lockWaitCount(job.message)));
     return rescheduleAll(
       jobs,
       job.writes.update(record, next).then(() => sendToWait(jobs)),

@@ -1,17 +1,17 @@
 import type { SQSRecord } from 'aws-lambda';
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import { lockWait, type Message } from '../../adapters/queues.ts';
+import { lockWaitCount, type Message } from '../../adapters/queues.ts';
 import { messageBody } from '../../contracts/message-body.ts';
 import { returnWithBackoff } from '../return-with-backoff.ts';
 import { type DeliveryJob, idsOf, type SettledJob, type SettledMessage } from './delivery-job.ts';
 import { queueUrlOf } from './read-message.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
-/** Returns a new message with the body, message group and lock wait of the job's message. */
+/** Returns a new message with the body, message group and lock waits of the job's message. */
 export const copyOfMessage = ({ message, body }: DeliveryJob): Message => ({
   body: messageBody(message.body),
   messageGroupId: body.event.tenant_id,
-  lockWait: lockWait(message),
+  lockWaitCount: lockWaitCount(message),
 });
 
 /** Creates what a sender does with messages that it does not process now. */

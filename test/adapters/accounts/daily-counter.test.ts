@@ -1,8 +1,9 @@
-import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { countUpTo, createDailyCounters } from '../../../shared/adapters/accounts/daily-counter.ts';
+import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests, withLostResponse } from '../../support/dynamodb-faults.ts';
+import { countRequests, type LateRequest, withKilledWorker, withLostResponse } from '../../support/dynamodb-faults.ts';
 
 const { client, connect } = useDatabase();
 
@@ -115,18 +116,61 @@ describe('a daily counter', () => {
   });
 });
 
+describe('a count with an audit entry', () => {
+  const entryOf = (tenant: string) => audit({ action: 'redeliver', target_id: tenant });
+  const entries = async (tenant: string) => {
+    const { Items = [] } = await client.send(new ScanCommand({ TableName: 'audits' }));
+    return Items.filter(({ target_id }) => target_id === tenant).length;
+  };
+  const countWith = async (tenant: string, amount: number, database = client) =>
+    setUp(database).counters.countWith(entryOf(tenant), 'redeliveries', tenant, amount, 5);
+  const used = async (tenant: string) => (await setUp().counters.used(['redeliveries'], tenant)).used('redeliveries');
+
+  it('writes both, or neither above the limit', async () => {
+    const tenant = newTenant();
+    expect([await countWith(tenant, 6), await countWith(tenant, 3), await countWith(tenant, 3)]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect([await used(tenant), await entries(tenant)]).toEqual([3, 1]);
+  });
+
+  it('counts once although the response is lost', async () => {
+    const tenant = newTenant();
+    const losing = withLostResponse(connect({ maxAttempts: 2 }), 'TransactWriteItemsCommand');
+    expect(await countWith(tenant, 2, losing)).toBe(true);
+    expect([await used(tenant), await entries(tenant)]).toEqual([2, 1]);
+  });
+
+  it.each(['lost', 'applied', 'delayed'] as const)(
+    'counts only with its entry if the worker is killed: %s',
+    async (effect) => {
+      const tenant = newTenant();
+      const late: LateRequest[] = [];
+      const killed = withKilledWorker(connect({ maxAttempts: 1 }), 1, effect, late);
+      await expect(countWith(tenant, 2, killed)).rejects.toThrow();
+      for (const { send } of late) await send();
+      expect(await used(tenant)).toBe(2 * (await entries(tenant)));
+    },
+  );
+});
+
 describe('a count up to the limit', () => {
+  const countUpToLimit = ({ counters }: ReturnType<typeof setUp>, tenant: string, amount: number, limit: number) =>
+    countUpTo(amount, (step) => counters.count('redeliveries', tenant, step, limit));
+
   it('adds all of it with one write if the limit permits', async () => {
     const database = connect();
     const counts = countRequests(database);
-    expect(await countUpTo(setUp(database).counters, 'redeliveries', newTenant(), 1_000, 1_000)).toBe(1_000);
+    expect(await countUpToLimit(setUp(database), newTenant(), 1_000, 1_000)).toBe(1_000);
     expect(counts).toEqual({ UpdateItemCommand: 1 });
-    expect(await countUpTo(setUp(database).counters, 'redeliveries', newTenant(), 0, 1_000)).toBe(0);
+    expect(await countUpToLimit(setUp(database), newTenant(), 0, 1_000)).toBe(0);
     expect(counts).toEqual({ UpdateItemCommand: 1 });
   });
 
   it('adds exactly what is left, and then nothing', async () => {
-    const { counters } = setUp();
+    const world = setUp();
     for (const [used, amount, limit] of [
       [0, 100, 99],
       [7, 100, 10],
@@ -135,19 +179,17 @@ describe('a count up to the limit', () => {
       [3, 7, 9],
     ] as const) {
       const tenant = newTenant();
-      if (used > 0) await counters.count('redeliveries', tenant, used, limit);
-      expect(await countUpTo(counters, 'redeliveries', tenant, amount, limit)).toBe(Math.min(amount, limit - used));
+      if (used > 0) await world.counters.count('redeliveries', tenant, used, limit);
+      expect(await countUpToLimit(world, tenant, amount, limit)).toBe(Math.min(amount, limit - used));
       const left = limit - used - Math.min(amount, limit - used);
-      expect(await countUpTo(counters, 'redeliveries', tenant, 1_000, limit)).toBe(left);
+      expect(await countUpToLimit(world, tenant, 1_000, limit)).toBe(left);
     }
   });
 
   it('never exceeds the limit if several requests count at once', async () => {
-    const { counters } = setUp();
+    const world = setUp();
     const tenant = newTenant();
-    const counted = await Promise.all(
-      [40, 30, 20, 10].map((amount) => countUpTo(counters, 'redeliveries', tenant, amount, 55)),
-    );
+    const counted = await Promise.all([40, 30, 20, 10].map((amount) => countUpToLimit(world, tenant, amount, 55)));
     expect(counted.reduce((sum, amount) => sum + amount, 0)).toBe(55);
   });
 });

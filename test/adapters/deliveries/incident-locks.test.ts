@@ -164,22 +164,4 @@ describe('the incident lock', () => {
     for (const { send } of copies.toReversed()) await send();
     expect(await newestIn(by)).toEqual(times[2]);
   });
-
-  it('reports whether a waiting event is older than the newest one that waits', async () => {
-    await Promise.all(
-      allPairs.map(async ([first, second]) => {
-        const by = await heldLock();
-        expect(await locks.recordWaiting(by('x'), first)).toBe(true);
-        expect(await locks.recordWaiting(by('x'), second)).toBe(!isOlder(second, first));
-        const newest = isOlder(second, first) ? first : second;
-        expect(await locks.recordWaiting(by('x'), first)).toBe(!isOlder(first, newest));
-      }),
-    );
-  });
-
-  it('accepts a waiting event before the first claim', async () => {
-    const by = newLock();
-    await locks.recordWaiting(by('x'), at(NOW));
-    expect(await locks.claim(by('a'), NOW)).toEqual(by('a'));
-  });
 });

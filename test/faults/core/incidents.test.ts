@@ -22,12 +22,12 @@ const FAR_FUTURE_MS = Date.UTC(2100, 0);
 const harness = useFaultyStack({ retryDelayScale: '1' });
 const client = useStarted(() => harness.newClient());
 
-describe('a resolved incident stays resolved', () => {
-  const pagerAt = (url: string): Promise<string> =>
-    client.create({ label: 'p', type: 'incidentpager', details: { service_key: 'k', service_endpoint: url } });
-  const critical = (id: string) => newAlarmEvent(client.tenant, [id], { state: 'CRITICAL', timeMs: RAISED_AT_MS });
-  const ok = (id: string) => newAlarmEvent(client.tenant, [id], { state: 'OK', timeMs: RESOLVED_AT_MS });
+const pagerAt = (url: string): Promise<string> =>
+  client.create({ label: 'p', type: 'incidentpager', details: { service_key: 'k', service_endpoint: url } });
+const critical = (id: string) => newAlarmEvent(client.tenant, [id], { state: 'CRITICAL', timeMs: RAISED_AT_MS });
+const ok = (id: string) => newAlarmEvent(client.tenant, [id], { state: 'OK', timeMs: RESOLVED_AT_MS });
 
+describe('a resolved incident stays resolved', () => {
   it('if both events are in one batch, in either order', async () => {
     for (const isReversed of [false, true]) {
       const sink = await openSink((response) => setTimeout(() => response.end(), 20));
@@ -174,5 +174,31 @@ describe('a resolved incident stays resolved', () => {
     const delivered = sink.received.length;
     await harness.advanceUntil(harness.completedDeliveries(client.tenant, id, alerts));
     expect(sink.received).toHaveLength(delivered);
+  });
+});
+
+describe('an event that waited for the incident lock behind a newer one', () => {
+  it('is attempted within two minutes after the newer one has failed for good', async () => {
+    const sink = await openSink((response, { body }) =>
+      response.writeHead(body.includes('"resolve"') ? 404 : 200).end(),
+    );
+    const id = await pagerAt(sink.url);
+    const locks = createIncidentLocks(harness.documents, harness.table('Deliveries'));
+    const lock = await locks.claim(claimedLock(critical(id), id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS);
+    await harness.sendEvents([critical(id), ok(id)]);
+    const pager = harness.stack.queues.get('Delivery-incidentpager');
+    await until(async () => (pager?.counts.delayed ?? 0) + (pager?.counts.inFlight ?? 0) >= 2);
+    const advance = async (totalSeconds: number) => {
+      for (let seconds = 0; seconds < totalSeconds; seconds += 10) {
+        await harness.stack.advance(10_000);
+        // All that is due has been received and processed.
+        await until(() => pager?.counts.visible === 0 && pager.counts.inFlight === 0);
+      }
+    };
+    await advance(300);
+    expect(sink.received).toEqual([]);
+    if (lock) await locks.release(lock, 0);
+    await advance(120);
+    expect(typesOf(sink.received).toSorted()).toEqual(['resolve', 'trigger']);
   });
 });
