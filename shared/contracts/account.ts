@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import { notificationTypes } from './notification-types.ts';
-import { text, withoutNulls } from './text.ts';
+import { MAX_EMAIL_ADDRESS_LENGTH, notificationTypes } from './notification-types.ts';
+import { boundedText, text, withoutNulls } from './text.ts';
 
 /** Maximum number of technical contacts of an account (docs/api.md#limits). */
 export const MAX_TECHNICAL_CONTACTS = 50;
@@ -53,12 +53,17 @@ const summaryChanges = z.pipe(
 /** The rule of a webhook token as it follows the field name in an error message. */
 const WEBHOOK_TOKEN_RULE = 'must be 10 to 64 printable ASCII characters without spaces';
 
+const MAX_WEBHOOK_TOKEN_LENGTH = 64;
+
 /** The format of a webhook token. */
 export const WEBHOOK_TOKEN = /^[\x21-\x7e]{10,64}$/;
 
 const { allows: isEmailAddress, rule: EMAIL_ADDRESS_RULE } = notificationTypes.email.fields.address;
 
-const emailAddress = z.string(EMAIL_ADDRESS_RULE).check(z.refine(isEmailAddress, EMAIL_ADDRESS_RULE));
+const emailAddress = boundedText(
+  { max: MAX_EMAIL_ADDRESS_LENGTH, rule: EMAIL_ADDRESS_RULE },
+  z.refine(isEmailAddress, EMAIL_ADDRESS_RULE),
+);
 
 /**
  * A list of 0 to `max` strings. Removes duplicates and keeps the order. The length is checked before the strings, so
@@ -80,7 +85,12 @@ const changes = z.object(
       distinct(MAX_ESCALATION_NOTIFICATIONS, 'notification IDs', text(1, MAX_NOTIFICATION_ID_LENGTH)),
     ),
     summaries: z.optional(summaryChanges),
-    webhook_token: z.optional(z.string(WEBHOOK_TOKEN_RULE).check(z.regex(WEBHOOK_TOKEN, WEBHOOK_TOKEN_RULE))),
+    webhook_token: z.optional(
+      boundedText(
+        { max: MAX_WEBHOOK_TOKEN_LENGTH, rule: WEBHOOK_TOKEN_RULE },
+        z.regex(WEBHOOK_TOKEN, WEBHOOK_TOKEN_RULE),
+      ),
+    ),
   },
   'must be a JSON object',
 );

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { asNumber, isJsonObject } from './json.ts';
+import { boundedText } from './text.ts';
 
 /** The states of an alarm. */
 export const alarmStates = ['OK', 'WARNING', 'CRITICAL'] as const;
@@ -12,10 +13,13 @@ const typeRule = (rule: string) => ({
   error: ({ input }: { input?: unknown }) => (input === undefined ? 'is required' : rule),
 });
 
+const TENANT_ID_RULE = 'must be 1 to 128 printable ASCII characters without spaces';
+
 /** A tenant ID: 1 to 128 printable ASCII characters without spaces, the format of an SQS message group ID. */
-export const tenantId = z
-  .string(typeRule('must be a string'))
-  .check(z.regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters without spaces'));
+export const tenantId = boundedText(
+  { max: 128, type: typeRule('must be a string'), rule: TENANT_ID_RULE },
+  z.regex(/^[\x21-\x7e]{1,128}$/, TENANT_ID_RULE),
+);
 
 /** The tenant of heartbeats (docs/decisions/monitoring.md#heartbeat). Neither producers nor operators can use it. */
 export const HEARTBEAT_TENANT = 'monitoring-notifications-heartbeat';

@@ -47,7 +47,7 @@ const isHttpUrl = (value: string): boolean => {
 };
 
 /** RFC 5321, section 4.5.3.1: at most 256 octets including angle brackets; the local part has at most 64. */
-const MAX_EMAIL_ADDRESS_LENGTH = 254;
+export const MAX_EMAIL_ADDRESS_LENGTH = 254;
 
 /** The format of `<input type="email">` (HTML Living Standard, valid email address). */
 const HTML_EMAIL =
@@ -55,7 +55,11 @@ const HTML_EMAIL =
 
 /** Returns the format of an email address. */
 export const emailAddress = () =>
-  boundedText(MAX_EMAIL_ADDRESS_LENGTH, z.email({ pattern: HTML_EMAIL }), z.regex(/^[^@]{1,64}@[^@]+\.[^@]+$/));
+  boundedText(
+    { max: MAX_EMAIL_ADDRESS_LENGTH },
+    z.email({ pattern: HTML_EMAIL }),
+    z.regex(/^[^@]{1,64}@[^@]+\.[^@]+$/),
+  );
 
 const isEmailAddress = allowedBy(emailAddress);
 

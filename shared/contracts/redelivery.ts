@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { withoutNulls } from './text.ts';
+import { boundedText, withoutNulls } from './text.ts';
 
 /** Maximum length of an event ID, in UTF-16 code units, as in `alarm-event.ts`. */
 export const MAX_EVENT_ID_LENGTH = 512;
@@ -16,14 +16,20 @@ const MARKER_RULE = 'must be the next_marker of a response';
 /** The format of a marker: the time of the first request and the position to continue after, `-` instead of `#`. */
 export const REDELIVERY_MARKER = /^\d{13}(-\d{13}-[\da-f]{64})?$/;
 
+const MAX_MARKER_LENGTH = 92;
+
 const request = z
   .object(
     {
       // Unlike other checks, `refine` does not run on values of another type, for which it would repeat the error.
       event_id: z.optional(
-        z.string('must be a string').check(
+        boundedText(
+          {
+            max: MAX_EVENT_ID_LENGTH,
+            type: 'must be a string',
+            rule: `must be at most ${MAX_EVENT_ID_LENGTH} characters`,
+          },
           z.refine((id) => id !== '', 'must not be empty'),
-          z.refine((id) => id.length <= MAX_EVENT_ID_LENGTH, `must be at most ${MAX_EVENT_ID_LENGTH} characters`),
         ),
       ),
       since: z.optional(
@@ -37,7 +43,9 @@ const request = z
           ),
       ),
       status: z.optional(z.literal('pending', 'must be pending')),
-      marker: z.optional(z.string(MARKER_RULE).check(z.regex(REDELIVERY_MARKER, MARKER_RULE))),
+      marker: z.optional(
+        boundedText({ max: MAX_MARKER_LENGTH, rule: MARKER_RULE }, z.regex(REDELIVERY_MARKER, MARKER_RULE)),
+      ),
     },
     'must be a JSON object',
   )

@@ -36,10 +36,14 @@ export const text = (min: number, max: number) =>
 
 /**
  * A string of at most `max` UTF-16 units that passes the checks. `abort` keeps them from reading a longer one: zod runs
- * refinements and regular expressions also after `maxLength` has failed.
+ * refinements and regular expressions also after `maxLength` has failed. `npm run check` refuses them elsewhere.
+ *
+ * @param rule the message about a text that is too long, and by default about any other value (`type`)
  */
-export const boundedText = (max: number, ...checks: readonly z.core.$ZodCheck<string>[]) =>
-  z.string().check(z.maxLength(max, { abort: true }), ...checks);
+export const boundedText = (
+  { max, rule, type = rule }: { max: number; rule?: string; type?: string | z.core.$ZodStringParams | undefined },
+  ...checks: readonly z.core.$ZodCheck<string>[]
+) => z.string(type).check(z.maxLength(max, { abort: true, error: rule }), ...checks);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

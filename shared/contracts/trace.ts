@@ -29,12 +29,12 @@ const isTracestate = (text: string): boolean => {
   return members.length > 0 && members.length <= MAX_MEMBERS && isUnique && !keys.includes(undefined);
 };
 
-const traceparent = boundedText(MAX_TRACEPARENT_LENGTH, z.regex(TRACEPARENT));
-const tracestate = boundedText(MAX_TRACESTATE_LENGTH, z.refine(isTracestate));
+const traceparent = boundedText({ max: MAX_TRACEPARENT_LENGTH }, z.regex(TRACEPARENT));
+const tracestate = boundedText({ max: MAX_TRACESTATE_LENGTH }, z.refine(isTracestate));
 
 /** The trace of the producer's request or job to which an alert belongs. */
 export const trace = z.object({
-  id: z.string().check(z.regex(/^[\da-f]{32}$/)),
+  id: boundedText({ max: 32 }, z.regex(/^[\da-f]{32}$/)),
   /** The headers that HTTP receivers get. Absent in a notice, which has only the ID of the alert's trace. */
   headers: z.optional(z.object({ traceparent, tracestate: z.exactOptional(tracestate) })),
 });

@@ -33,7 +33,7 @@ const emailEvent = z.object({
     eventType: z.enum(emailEventKinds),
     bounce: z.optional(z.object({ bounceType: z.optional(z.string()) })),
     mail: z.object({
-      messageId: boundedText(128, z.regex(/^[\w.-]+$/)),
+      messageId: boundedText({ max: 128 }, z.regex(/^[\w.-]+$/)),
       /** Each email has one recipient. */
       destination: z.optional(z.array(z.string())),
       tags: z.object({ notification: tag, tenant: tag, event: tag }),
