@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod/mini';
-import { isJsonObject, parseJson } from '../contracts/json.ts';
+import { hasMoreValues, isJsonObject, parseJson } from '../contracts/json.ts';
 import { describeIssues } from '../contracts/text.ts';
 import { badRequest } from '../domain/errors.ts';
 
@@ -18,8 +18,15 @@ const bodyText = ({ body = '', isBase64Encoded }: ApiRequest): string => {
   }
 };
 
+/**
+ * The maximum number of values in a body: more than 256 entries each of `details` and `metadata` and 16 KB of
+ * `webhook_request` can have. Small values take up to 50 times their size in memory.
+ */
+export const MAX_BODY_VALUES = 20_000;
+
 const parsedBody = (request: ApiRequest, parse: (text: string) => unknown): unknown => {
   const text = bodyText(request);
+  if (hasMoreValues(text, MAX_BODY_VALUES)) throw badRequest(`body: must have at most ${MAX_BODY_VALUES} values`);
   try {
     return parse(text);
   } catch (error) {

@@ -9,6 +9,24 @@ declare global {
   }
 }
 
+const [QUOTE, COMMA, BACKSLASH, OPEN_LIST, OPEN_OBJECT] = [0x22, 0x2c, 0x5c, 0x5b, 0x7b];
+
+/**
+ * Returns whether JSON has more than about `max` values: commas, objects and lists outside of strings. It creates no
+ * objects, so it takes milliseconds for megabytes.
+ */
+export const hasMoreValues = (json: string, max: number): boolean => {
+  let count = 0;
+  let isInString = false;
+  for (let index = 0; index < json.length && count <= max; index++) {
+    const code = json.charCodeAt(index);
+    if (code === QUOTE) isInString = !isInString;
+    else if (isInString) index += Number(code === BACKSLASH);
+    else if (code === COMMA || code === OPEN_LIST || code === OPEN_OBJECT) count++;
+  }
+  return count > max;
+};
+
 /** Returns the number that a text represents, or raw JSON with its digits if a double would change them. */
 export const exactNumber = (text: string): number | { rawJSON: string } => {
   const number = Number(text);

@@ -96,6 +96,18 @@ const resolvedHeaders = (headers: Fields, stored: StringMap, report: Report): Fi
   return Object.fromEntries(resolved);
 };
 
+/** Returns whether a value has more than `MAX_REQUEST_BYTES` as JSON in UTF-8, or is nested too deeply for JSON. */
+const isTooLarge = (value: unknown): boolean => {
+  try {
+    return Buffer.byteLength(JSON.stringify(value)) > MAX_REQUEST_BYTES;
+  } catch (error) {
+    if (error instanceof RangeError) return true;
+    throw error;
+  }
+};
+
+const SIZE_RULE = `must take at most ${MAX_REQUEST_BYTES} bytes as JSON`;
+
 const checkBody = (body: unknown, report: Report): void => {
   try {
     parseBodyTemplate(body);
@@ -112,7 +124,13 @@ const isEmpty = ({ headers = {}, ...rest }: Fields): boolean =>
 const resolvedRequest = (request: Fields, stored: StringMap, report: Report): Fields => {
   const unknown = Object.keys(request).find((name) => name !== 'headers' && name !== 'body');
   if (unknown !== undefined) report([truncateKey(unknown)], 'is unknown: only headers and body are permitted');
-  if (Object.hasOwn(request, 'body')) checkBody(request.body, (path, message) => report(['body', ...path], message));
+  if (Object.hasOwn(request, 'body')) {
+    if (isTooLarge(request.body)) {
+      report([], SIZE_RULE);
+      return request;
+    }
+    checkBody(request.body, (path, message) => report(['body', ...path], message));
+  }
   if (request.headers === undefined) return request;
   if (isJsonObject(request.headers)) {
     const reportHeader: Report = (path, message) => report(['headers', ...path], message);
@@ -143,8 +161,7 @@ export const webhookRequest = (isPermitted: boolean, stored: StringMap) =>
       if (!isPermitted) return report([], 'is only for notifications of type webhook');
       const resolved = resolvedRequest(request, stored, report);
       if (context.issues.length > 0) return;
-      if (Buffer.byteLength(JSON.stringify(resolved)) > MAX_REQUEST_BYTES)
-        report([], `must take at most ${MAX_REQUEST_BYTES} bytes as JSON`);
+      if (isTooLarge(resolved)) report([], SIZE_RULE);
       context.value = resolved;
     });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { jsonBody, pathParameter, query, requestUrl } from '../../shared/api/request.ts';
+import { jsonBody, MAX_BODY_VALUES, pathParameter, query, requestUrl } from '../../shared/api/request.ts';
 import { apiRequest } from '../support/api-request.ts';
 
 const base64 = (bytes: string | Uint8Array) =>
@@ -35,6 +35,21 @@ describe('jsonBody', () => {
       );
     },
   );
+
+  it.each([
+    ['objects', `[${'{},'.repeat(MAX_BODY_VALUES)}{}]`],
+    ['numbers', `{"x":[${'1.0,'.repeat(MAX_BODY_VALUES)}1]}`],
+    ['levels', '['.repeat(MAX_BODY_VALUES + 1)],
+  ])('rejects a body with too many %s before it is parsed', (_, body) => {
+    const error = { type: 'badRequest', details: `body: must have at most ${MAX_BODY_VALUES} values` };
+    expect(() => jsonBody(apiRequest({ body }))).toThrow(expect.objectContaining(error));
+    expect(() => jsonBody(base64(body))).toThrow(expect.objectContaining(error));
+  });
+
+  it('accepts a body whose texts contain any number of commas and brackets', () => {
+    const body = JSON.stringify({ label: '\\",[{'.repeat(MAX_BODY_VALUES), more: Array(10).fill('",') });
+    expect(jsonBody(apiRequest({ body }))).toEqual(JSON.parse(body));
+  });
 
   it('rejects a missing body', () => {
     expect(() => jsonBody(apiRequest())).toThrow(expect.objectContaining({ type: 'badRequest' }));

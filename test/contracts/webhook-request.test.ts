@@ -71,6 +71,11 @@ const rejected: [string, unknown, string][] = [
     withHeaders({ authorization: 'Bearer ***' }),
     'webhook_request.headers.authorization: must not contain ***, which only keeps a stored value',
   ],
+  [
+    'more than 16 KB, whatever it contains',
+    { body: '{{'.repeat(16 * 1024) },
+    'webhook_request: must take at most 16384 bytes as JSON',
+  ],
   ['more than 16 KB', { body: 'b'.repeat(16 * 1024) }, 'webhook_request: must take at most 16384 bytes as JSON'],
 ];
 
