@@ -50,61 +50,67 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** What may stand between the characters of a secret: white space, `+` of forms, `\` of JSON, invisible characters. */
-const IGNORED = /[\s+\\\p{Cc}\p{Cf}]+/gu;
+const IGNORED = /[\s+\\\p{Cc}\p{Cf}]/gu;
 
-/** The same, and everything else that does not stand for itself. Each alternative has a bound or repeats one class. */
+/** The same, and everything else that does not stand for itself. Each alternative has a bound. */
 const ENCODED =
   /%[\da-f]{2}|\\ud[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|\\u[\da-f]{4}|\\[bfnrt]|&#x[\da-f]{1,8};|&#\d{1,8};|&[a-z]{2,8};|<br\s{0,4}\/?>|[\s+\\\p{Cc}\p{Cf}]/giu;
 
-/** Returns a text in lower case without ignored characters, in UTF-8, of which each byte is a character. */
-const utf8 = (text: string): string => Buffer.from(text.replace(IGNORED, '')).toString('latin1').toLowerCase();
-
-const characterOf = (codePoint: number): string =>
-  codePoint <= 0x10_ffff ? String.fromCodePoint(codePoint).toWellFormed() : '';
-
-/** Returns what a match of `ENCODED` stands for, as `utf8` does. */
-const decoded = (code: string): string => {
+/** Returns the character that a match of `ENCODED` or `IGNORED` stands for, or an empty text. */
+const decodedCharacter = (code: string): string => {
   const text = code.toLowerCase();
-  if (text.startsWith('%')) {
-    const byte = String.fromCharCode(Number.parseInt(text.slice(1), 16)).toLowerCase();
-    return byte < '\x80' ? utf8(byte) : byte;
-  }
   if (text.startsWith('\\u')) {
     const units = text.split('\\u').slice(1);
-    return utf8(String.fromCharCode(...units.map((unit) => Number.parseInt(unit, 16))).toWellFormed());
+    return String.fromCharCode(...units.map((unit) => Number.parseInt(unit, 16)));
   }
-  if (text.startsWith('&#x')) return utf8(characterOf(Number.parseInt(text.slice(3, -1), 16)));
-  if (text.startsWith('&#')) return utf8(characterOf(Number(text.slice(2, -1))));
-  return text.startsWith('&') ? utf8(ENTITIES[text.slice(1, -1)] ?? '') : '';
+  if (text.startsWith('&#')) {
+    const number = text.slice(2, -1);
+    const codePoint = number.startsWith('x') ? Number.parseInt(number.slice(1), 16) : Number(number);
+    return codePoint <= 0x10_ffff ? String.fromCodePoint(codePoint) : '';
+  }
+  return text.startsWith('&') ? (ENTITIES[text.slice(1, -1)] ?? '') : '';
 };
 
-/** A decoded text in lower case, in UTF-8, and for each of its bytes where it starts and ends in the source. */
-type Decoded = { bytes: string; starts: number[]; ends: number[] };
+/** A decoded text: its UTF-8 bytes as characters, in lower case, and for each of them where it starts and ends. */
+type Decoded = { bytes: string; starts: Uint32Array; ends: Uint32Array };
 
-const decode = (source: string): Decoded => {
-  const result: Decoded = { bytes: '', starts: [], ends: [] };
-  const add = (bytes: string, start: number, end: number): void => {
-    result.bytes += bytes;
-    for (let count = bytes.length; count > 0; count--) {
-      result.starts.push(start);
-      result.ends.push(end);
-    }
+/** Decodes a text. @param pattern what does not stand for itself: `ENCODED`, or `IGNORED` to leave it as it is */
+const decode = (source: string, pattern: RegExp): Decoded => {
+  // A UTF-16 unit has at most three bytes.
+  const bytes = Buffer.alloc(3 * source.length);
+  const starts = new Uint32Array(bytes.length);
+  const ends = new Uint32Array(bytes.length);
+  let length = 0;
+  const addByte = (byte: number, start: number, end: number): void => {
+    bytes[length] = byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
+    starts[length] = start;
+    ends[length++] = end;
+  };
+  const addText = (text: string, start: number, end: number): void => {
+    for (const byte of Buffer.from(text.replace(IGNORED, ''))) addByte(byte, start, end);
   };
   const addPlain = (start: number, end: number): void => {
-    let at = start;
-    for (const character of source.slice(start, end)) {
-      add(character < '\x80' ? character.toLowerCase() : utf8(character), at, at + character.length);
-      at += character.length;
+    for (let at = start; at < end; at++) {
+      const unit = source.charCodeAt(at);
+      if (unit < 0x80) addByte(unit, at, at + 1);
+      else {
+        const character = String.fromCodePoint(source.codePointAt(at) ?? 0);
+        addText(character, at, at + character.length);
+        at += character.length - 1;
+      }
     }
   };
   let end = 0;
-  for (const { 0: code, index } of source.matchAll(ENCODED)) {
+  for (const { 0: code, index } of source.matchAll(pattern)) {
     addPlain(end, index);
     end = index + code.length;
-    add(decoded(code), index, end);
+    const byte = code.startsWith('%') ? Number.parseInt(code.slice(1), 16) : undefined;
+    if (byte === undefined || byte < 0x80) {
+      addText(byte === undefined ? decodedCharacter(code) : String.fromCharCode(byte), index, end);
+    } else addByte(byte, index, end);
   }
   addPlain(end, source.length);
-  return result;
+  return { bytes: bytes.toString('latin1', 0, length), starts, ends };
 };
 
 /**
@@ -120,32 +126,74 @@ const partsOf = (secret: string): string[] => {
   return [secret, ...parts.filter(({ length }) => length >= MIN_PART_LENGTH)];
 };
 
-/** Returns a text as `decode` does, as it is and decoded, because a secret may itself look encoded. */
-const formsOf = (text: string): string[] => [utf8(text), decode(text).bytes];
+/** Tenants who choose secrets must not be able to choose hashes, too. */
+const SEED = Math.floor(Math.random() * 2 ** 32);
 
-/** Returns the runs of secrets by their length, or undefined if a secret has nothing to search for. */
-const runsOf = (secrets: readonly string[]): ReadonlyMap<number, ReadonlySet<string>> | undefined => {
-  const runs = new Map<number, Set<string>>();
-  for (const form of new Set(secrets.flatMap(partsOf).flatMap(formsOf))) {
-    const length = Math.min(form.length, RUN_LENGTH);
-    if (length === 0) return undefined;
-    const ofLength = runs.get(length) ?? new Set();
-    runs.set(length, ofLength);
-    for (let start = 0; start + length <= form.length; start++) ofLength.add(form.slice(start, start + length));
+/** Returns a hash of the `length` bytes from `start`, as an index below a power of two. */
+const hashAt = (bytes: string, start: number, length: number, size: number): number => {
+  let hash = SEED;
+  for (let at = start; at < start + length; at++) hash = Math.imul(hash ^ bytes.charCodeAt(at), 0x0100_0193);
+  return (hash ^ (hash >>> 15)) & (size - 1);
+};
+
+/**
+ * Returns a function that returns whether the bytes from a position are a run of `length` bytes of one of the texts. A
+ * set of strings would need four times as long.
+ */
+const createRunFinder = (texts: readonly string[], length: number) => {
+  const all = texts.join('');
+  const size = 2 ** Math.ceil(Math.log2(2 * all.length));
+  /** Positions in `all` plus one, by hash. A position of another run follows in the next place. */
+  const places = new Uint32Array(size);
+  const isAt = (position: number, bytes: string, start: number): boolean => {
+    for (let offset = 0; offset < length; offset++)
+      if (all.charCodeAt(position + offset) !== bytes.charCodeAt(start + offset)) return false;
+    return true;
+  };
+  /** Returns the place of a run, or the empty one where it belongs. */
+  const placeOf = (bytes: string, start: number): number => {
+    let place = hashAt(bytes, start, length, size);
+    for (let found = places[place]; found && !isAt(found - 1, bytes, start); found = places[place])
+      place = (place + 1) & (size - 1);
+    return place;
+  };
+  let first = 0;
+  for (const text of texts) {
+    for (let start = first; start + length <= first + text.length; start++) places[placeOf(all, start)] ||= start + 1;
+    first += text.length;
   }
-  return runs;
+  return (bytes: string, start: number): boolean => places[placeOf(bytes, start)] !== 0;
+};
+
+/** Finds runs of secrets in decoded texts. */
+type RunFinder = { length: number; isRun: (bytes: string, start: number) => boolean };
+
+/**
+ * Returns the finders of runs, one for each length, or undefined if a secret has nothing to search for. Each secret is
+ * searched for as it is and decoded, because it may itself look encoded.
+ */
+const findersOf = (secrets: readonly string[]): RunFinder[] | undefined => {
+  const forms = new Set(
+    secrets.flatMap(partsOf).flatMap((text) => {
+      const patterns = /[%&\\<]/.test(text) ? [IGNORED, ENCODED] : [IGNORED];
+      return patterns.map((pattern) => decode(text, pattern).bytes);
+    }),
+  );
+  if (forms.has('')) return undefined;
+  const byLength = Map.groupBy(forms, (form) => Math.min(form.length, RUN_LENGTH));
+  return [...byLength].map(([length, texts]) => ({ length, isRun: createRunFinder(texts, length) }));
 };
 
 /** Replaces the runs by `***`, with what stands between their characters. Its time is linear in the source. */
-const masked = (source: string, runs: ReadonlyMap<number, ReadonlySet<string>>): string => {
-  const { bytes, starts, ends } = decode(source);
+const masked = (source: string, finders: readonly RunFinder[]): string => {
+  const { bytes, starts, ends } = decode(source, ENCODED);
   const isSecret = new Uint8Array(source.length);
-  for (const [length, ofLength] of runs) {
+  for (const { length, isRun } of finders) {
     let next = 0;
     for (let start = 0; start + length <= bytes.length; start++) {
-      if (!ofLength.has(bytes.slice(start, start + length))) continue;
+      if (!isRun(bytes, start)) continue;
       const end = ends[start + length - 1] ?? 0;
-      isSecret.fill(1, Math.max(next, starts[start] ?? 0), end);
+      for (let at = Math.max(next, starts[start] ?? 0); at < end; at++) isSecret[at] = 1;
       next = end;
     }
   }
@@ -166,8 +214,10 @@ const masked = (source: string, runs: ReadonlyMap<number, ReadonlySet<string>>):
 export const responseText = (body: string, secrets: readonly string[]): string | undefined => {
   const present = secrets.filter(Boolean);
   if (present.reduce((sum, { length }) => sum + length, 0) > MAX_SECRETS_LENGTH) return undefined;
-  const runs = runsOf(present);
-  if (runs === undefined) return undefined;
-  const text = plainLine(masked(body.slice(0, MAX_SOURCE_LENGTH).toWellFormed(), runs).replace(/[^\P{Cc}\s]+/gu, ''));
+  const finders = findersOf(present);
+  if (finders === undefined) return undefined;
+  const text = plainLine(
+    masked(body.slice(0, MAX_SOURCE_LENGTH).toWellFormed(), finders).replace(/[^\P{Cc}\s]+/gu, ''),
+  );
   return [...text].slice(0, MAX_LENGTH).join('').trim() || undefined;
 };
