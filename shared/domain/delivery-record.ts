@@ -95,6 +95,8 @@ export type DeliveryRecord = DeliveryKey & {
   summary_id?: string | undefined;
   /** In a summary: the number of its alarms when it was last sent. */
   alarm_count?: number | undefined;
+  /** In a summary: the names of its first alarms when it was last sent, most severe first. */
+  alarm_names?: readonly string[] | undefined;
   /** Salted hashes of the recipients whose email SES has accepted so far. */
   reached_recipient_hashes?: string[] | undefined;
   /** Salted hashes of the recipients whose email bounced. Only `addBounce` writes it, whatever the status. */

@@ -175,9 +175,13 @@ export const summaryOf = (alarms: readonly SummarizedAlarm[], unread: number): S
   };
 };
 
-/** Returns the record of a summary with the number of its alarms and the most severe of their states. */
+/** The number of alarms that the escalation of a summary names. */
+const MAX_NAMED_ALARMS = 3;
+
+/** Returns the record of a summary with the number of its alarms, the first of them and the most severe of their states. */
 export const withSummaryOf = (record: DeliveryRecord, summary: Summary): DeliveryRecord => ({
   ...record,
   alarm_count: alarmCount(summary),
+  alarm_names: summary.alarms.slice(0, MAX_NAMED_ALARMS).map(({ name }) => name),
   state: statesBySeverity.find((state) => summary.alarmCounts[state] > 0) ?? record.state,
 });

@@ -73,10 +73,17 @@ describe('a summary', () => {
     expect(alarms.map(({ state }) => state)).toEqual(Array(MAX_LISTED_ALARMS).fill('WARNING'));
   });
 
-  it('gives its record the number of its alarms and the most severe of their states', () => {
+  it('gives its record the number of its alarms, the most severe of their states and the names of three', () => {
     const record = deliveryRecord({ tenant: 'acme', notificationId: 'ntA' }, 'summary', { state: 'WARNING' });
     const ok = alarm('a', 'OK', 2);
-    expect(withSummaryOf(record, summaryOf([ok], 0))).toEqual({ ...record, state: 'OK', alarm_count: 1 });
+    expect(withSummaryOf(record, summaryOf([ok], 0))).toEqual({
+      ...record,
+      state: 'OK',
+      alarm_count: 1,
+      alarm_names: ['name of a'],
+    });
+    const five = [ok, ...['b', 'c', 'd', 'e'].map((name) => alarm(name, 'CRITICAL', 1))];
+    expect(withSummaryOf(record, summaryOf(five, 0)).alarm_names).toEqual(['name of b', 'name of c', 'name of d']);
     const stateWith = (...others: SummarizedAlarm[]) => withSummaryOf(record, summaryOf([ok, ...others], 0)).state;
     expect(stateWith(alarm('b', 'WARNING', 1))).toBe('WARNING');
     expect(stateWith(alarm('b', 'WARNING', 1), alarm('c', 'CRITICAL', 1))).toBe('CRITICAL');

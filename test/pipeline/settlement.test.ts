@@ -258,6 +258,13 @@ describe('a summary', () => {
     expect(transport).not.toHaveBeenCalled();
   });
 
+  it('names its first alarms when it fails', () => {
+    const alarm_names = ['web-1: Disk', 'web-2: Disk', 'db: Load'];
+    const problem = 'a summary of 3 alarms could not be delivered: web-1: Disk, web-2: Disk, db: Load';
+    expect(summaryProblem({ alarm_count: 3, alarm_names })).toBe(problem);
+    expect(summaryProblem({ alarm_count: 312, alarm_names })).toBe(`${problem.replace('3 ', '312 ')} and 309 more`);
+  });
+
   it('of one alarm says so', () => {
     const body = { notification_id: 'n', event: alarmHeader(), accepted_at_ms: NOW_MS, content_hash: 'h' };
     const record = { ...claimedRecord(body, 'c', NOW_MS), alarm_count: 1 };

@@ -71,6 +71,7 @@ const storedRecord = z.object({
   notice: z.optional(z.enum(noticeKinds)),
   summary_id: z.optional(z.string()),
   alarm_count: z.optional(z.number()),
+  alarm_names: z.optional(z.array(z.string())),
   reached_recipient_hashes: z.optional(z.array(z.string())),
   ...bounceAttributes,
   ttl: z.number(),

@@ -93,9 +93,15 @@ const subjectOf = (event: EventHeader, problem: string): string =>
 /** The number of destinations that an escalation lists. */
 export const MAX_LISTED_DESTINATIONS = 26;
 
-/** Returns what is wrong with a summary that failed. */
-export const summaryProblem = ({ alarm_count: count }: DeliveryRecord): string =>
-  `a summary of ${count === undefined ? '' : `${count} `}${count === 1 ? 'alarm' : 'alarms'} could not be delivered`;
+/** Returns what is wrong with a summary that failed, and which alarms it lists. */
+export const summaryProblem = ({
+  alarm_count: count,
+  alarm_names: names = [],
+}: Pick<DeliveryRecord, 'alarm_count' | 'alarm_names'>): string => {
+  const problem = `a summary of ${count === undefined ? '' : `${count} `}${count === 1 ? 'alarm' : 'alarms'} could not be delivered`;
+  const more = (count ?? 0) - names.length;
+  return names.length === 0 ? problem : `${problem}: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+};
 
 /**
  * Returns the escalation of an alert that none of its destinations received.
