@@ -1,6 +1,7 @@
 import { Argument, Command } from 'commander';
 import { benchColdStart } from './cold-start.ts';
 import { benchCost } from './cost.ts';
+import { benchMasking } from './masking.ts';
 import { benchMemory } from './memory.ts';
 import { benchPipeline } from './pipeline.ts';
 import { benchSender } from './sender.ts';
@@ -12,6 +13,7 @@ const benchmarks: ReadonlyMap<string, () => Promise<Section>> = new Map([
   ['pipeline', benchPipeline],
   ['cost', benchCost],
   ['memory', benchMemory],
+  ['masking', benchMasking],
 ]);
 
 const print = (text: string): void => {
@@ -22,12 +24,15 @@ const print = (text: string): void => {
 const run = async (chosen: readonly string[]): Promise<void> => {
   print(`Measured on ${describeMachine()}, ${new Date().toISOString().slice(0, 10)}.`);
   for (const [name, measure] of benchmarks) {
-    if (chosen.length === 0 || chosen.includes(name)) print(toMarkdown(await measure()));
+    if (chosen.length > 0 && !chosen.includes(name)) continue;
+    const section = await measure();
+    print(toMarkdown(section));
+    if (section.brokenBars?.length) process.exitCode = 1;
   }
 };
 
 await new Command('npm run bench')
-  .description('Measures the figures of docs/benchmarks.md and prints them as Markdown.')
+  .description('Measures the figures of docs/benchmarks.md and prints them as Markdown. Fails if one breaks its bar.')
   .addArgument(new Argument('[benchmark...]', 'the benchmarks to run (default: all)').choices([...benchmarks.keys()]))
   .action(run)
   .parseAsync();

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
-import { validDetails } from '../../support/notifications.ts';
+import { largestHeaders, validDetails } from '../../support/notifications.ts';
 import { childOptions, serveAsChild } from './child.ts';
 import { LISTED_TOKEN_ID } from './first-event.ts';
 import { meter } from './meter.ts';
+import { ECHO_TENANT } from './stub-notification.ts';
 
 /*
  * AWS for benchmarks, in its own process. It responds to every call with success, counts the calls by action and meters
@@ -19,6 +20,10 @@ const { destination, isMetered } = childOptions(
     isMetered: z.boolean().default(false),
   }),
 );
+
+/** The largest summary that is read. */
+const SUMMARIZED_ALARMS = 20_000;
+const SUMMARY_PAGES = 8;
 
 type Attribute = Record<string, unknown>;
 type Item = Record<string, Attribute>;
@@ -43,6 +48,11 @@ const fields: Item = {
 
 const content = Buffer.from(JSON.stringify({ label: 'Bench', details: { url: null } }));
 
+const echo: Item = {
+  fields: { M: { ...fields, url: text(`${destination}/echo`) } },
+  webhook_request: text(JSON.stringify({ headers: largestHeaders() })),
+};
+
 /** Returns the target of a notification. The last digit of its ID is the index of its type. */
 const target = (key: Key): Item => {
   const type = notificationTypeIds[Number(key.sk?.S.at(-1))] ?? 'webhook';
@@ -50,6 +60,7 @@ const target = (key: Key): Item => {
     ...key,
     type: text(type),
     fields: { M: fields },
+    ...(key.pk?.S.endsWith(`#${ECHO_TENANT}`) && echo),
     version: text('v'),
     content: { B: content.toString('base64') },
     content_bytes: { N: String(content.length) },
@@ -91,7 +102,11 @@ const tokenList = (): Item => ({
   },
 });
 
-const queryInput = z.object({ TableName: z.string() });
+const queryInput = z.object({
+  TableName: z.string(),
+  ExpressionAttributeValues: z.object({ ':pk': z.object({ S: z.string() }) }),
+  ExclusiveStartKey: z.object({ page: z.object({ N: z.string() }) }).optional(),
+});
 const getInput = z.object({ TableName: z.string(), Key: keySchema });
 const batchGetInput = z.object({ RequestItems: z.record(z.string(), z.object({ Keys: z.array(keySchema) })) });
 const updateInput = z.object({
@@ -127,6 +142,26 @@ const sentMessage = (body: string) => ({
   MD5OfMessageBody: createHash('md5').update(body).digest('hex'),
 });
 
+/** A page of 1 MB of the 20,000 alarms of a summary, whose texts have the maximum length. */
+const alarms = Array.from(
+  { length: SUMMARIZED_ALARMS / SUMMARY_PAGES },
+  (_, index): Item => ({
+    sk: text(`alarm#${String(index).padStart(16, '0')}`),
+    name: text('n'.repeat(120)),
+    state: text('CRITICAL'),
+    status: text('s'.repeat(120)),
+    at_ms: { N: String(1_700_000_000_000 + index) },
+    newest: text('t'.repeat(48)),
+  }),
+);
+
+/** Returns a page of a summary. The key at which the next one starts has its number. */
+const summaryPage = ({ ExclusiveStartKey }: z.infer<typeof queryInput>) => {
+  const page = Number(ExclusiveStartKey?.page.N ?? 0) + 1;
+  const next = page < SUMMARY_PAGES && { LastEvaluatedKey: { page: { N: String(page) } } };
+  return { Items: alarms, Count: alarms.length, ...next };
+};
+
 /** The responses to actions with a JSON protocol (DynamoDB, SQS). */
 const responses: Record<string, (input: unknown) => object> = {
   GetItem(input) {
@@ -153,8 +188,10 @@ const responses: Record<string, (input: unknown) => object> = {
   BatchWriteItem: () => ({ UnprocessedItems: {} }),
   TransactWriteItems: () => ({}),
   Query(input) {
+    const query = queryInput.parse(input);
+    if (query.ExpressionAttributeValues[':pk'].S.startsWith('summary#')) return summaryPage(query);
     // There are no deliveries.
-    if (/Deliveries|Audits/.test(queryInput.parse(input).TableName)) return { Items: [], Count: 0 };
+    if (/Deliveries|Audits/.test(query.TableName)) return { Items: [], Count: 0 };
     const Items = Array.from({ length: 10 }, (_, index) =>
       target({ pk: { S: 'notification#bench' }, sk: { S: `nt01M7W36KGQDJ8S2D76FCWK3Z0${index}` } }),
     );

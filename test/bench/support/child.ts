@@ -54,7 +54,7 @@ export const serveAsChild = (listener: (count: (name: string, amount?: number) =
     counts[name] = (counts[name] ?? 0) + amount;
   };
   const handle = listener(count);
-  const server = createServer({ keepAliveTimeout: 60_000 }, (...call) => {
+  const server = createServer({ keepAliveTimeout: 60_000, maxHeaderSize: 64 * 1_024 }, (...call) => {
     if (latencyMs > 0) setTimeout(handle, latencyMs, ...call);
     else handle(...call);
   });

@@ -8,6 +8,8 @@ export type Section = {
   columns: readonly string[];
   rows: readonly (readonly string[])[];
   note?: string;
+  /** The bars that the figures break, in words. */
+  brokenBars?: readonly string[];
 };
 
 /** Returns the median, or the lower of the two middle values. */
@@ -15,9 +17,12 @@ export const median = (values: readonly number[]): number =>
   values.toSorted((left, right) => left - right)[(values.length - 1) >> 1] ?? Number.NaN;
 
 /** Formats a section as Markdown. All columns but the first are aligned right. */
-export const toMarkdown = ({ title, columns, rows, note }: Section): string => {
+export const toMarkdown = ({ title, columns, rows, note, brokenBars = [] }: Section): string => {
   const align = columns.map((_, index) => (index === 0 ? 'l' : 'r'));
-  return [`### ${title}`, markdownTable([columns, ...rows], { align }), ...(note ? [note] : [])].join('\n\n');
+  const table = markdownTable([columns, ...rows], { align });
+  return [`### ${title}`, table, ...(note ? [note] : []), ...brokenBars.map((bar) => `**Broken: ${bar}**`)].join(
+    '\n\n',
+  );
 };
 
 /** Returns the CPU, memory, operating system and Node version of this machine. */
