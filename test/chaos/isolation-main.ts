@@ -7,7 +7,9 @@ import { type Figures, type Isolation, isIsolated, measureIsolation } from './is
 type Measured = { attacker: Attacker; isolation: Isolation };
 
 const cells = (figures?: Figures): string[] =>
-  figures ? [figures.p50, figures.max, figures.missing].map(String) : ['–', '–', '–'];
+  [figures?.p50, figures?.max, figures?.missing].map((value = Number.NaN) =>
+    Number.isNaN(value) ? '–' : String(value),
+  );
 
 const sectionOf = (measured: readonly Measured[]): Section => ({
   title: 'Latency of a neighbor, in ms',
