@@ -123,7 +123,7 @@ describe('a first attempt', () => {
   it('keeps how long it has waited for its incident', async () => {
     const { jobOf, move, sent } = setUp('incidentpager');
     await move([jobOf(SLOW, { waitCount: 3 })]).moved;
-    expect(sent.map(({ message }) => message.lockWait)).toEqual([{ waitCount: 3, isOlder: false }]);
+    expect(sent.map(({ message }) => message.lockWaitCount)).toEqual([3]);
   });
 
   it('stays on its queue if it cannot be moved', async () => {

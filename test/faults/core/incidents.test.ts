@@ -184,7 +184,7 @@ describe('an event that waited for the incident lock behind a newer one', () => 
     );
     const id = await pagerAt(sink.url);
     const locks = createIncidentLocks(harness.documents, harness.table('Deliveries'));
-    const lock = await locks.claim(claimedLock(critical(id), id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS);
+    const lock = await locks.claim(claimedLock(headerOf(critical(id)), id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS);
     await harness.sendEvents([critical(id), ok(id)]);
     const pager = harness.stack.queues.get('Delivery-incidentpager');
     await until(async () => (pager?.counts.delayed ?? 0) + (pager?.counts.inFlight ?? 0) >= 2);
