@@ -20,7 +20,6 @@ const bounds: Readonly<Record<string, readonly [count: number, bound: string]>> 
   'local-aws/sqs/requests.ts': [1, 'the name of an attribute: 256 characters'],
   'bin/stack-trace/logged-error.ts': [1, 'a log line of the operator: 256 KB'],
   'bin/stack-trace/stack-frame.ts': [1, 'a line of a stack trace'],
-  'bin/ops/caller-identity.ts': [3, 'a response of STS'],
   'bin/ops/stack-trace.ts': [1, 'a path in a stack trace'],
   'bin/openapi/notification-types.ts': [1, 'a format in the OpenAPI document'],
   'bin/local/watch/function-builder.ts': [1, 'a bundle of the repository'],
