@@ -25,6 +25,8 @@ describe('the stack name', () => {
       // Tags and metric dimensions.
       ['Value', 256],
       ['STACK_NAME', 256],
+      // Commands in the texts of alarms.
+      ['AlarmDescription', 1_024],
     ]);
     expect(new Set(lengths.map(([key]) => key))).toEqual(new Set(limits.keys()));
     expect(lengths.filter(([key, length]) => length > (limits.get(key) ?? 0))).toEqual([]);
