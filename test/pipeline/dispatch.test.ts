@@ -279,7 +279,7 @@ describe('dispatch of large events', () => {
     const Records = [large(1, plan, 220_000), small, large(2, plan, 230_000)];
     expect(await dispatch({ Records })).toEqual({ batchItemFailures: [{ itemIdentifier: 'large2' }] });
     expect(new Set(deliveries().map(({ notification_id }) => notification_id))).toEqual(new Set(['small', ...plan]));
-    expect(returned).toEqual([['large2', 2_000]]);
+    expect(returned).toEqual([['large2', 8_000]]);
     expect(printedMetrics()).toMatchObject({ events_not_started: 1 });
     expect(printedMetrics()).not.toHaveProperty('internal_errors');
     expect(logger.warn).toHaveBeenCalledExactlyOnceWith('event not started', {
@@ -295,6 +295,14 @@ describe('dispatch of large events', () => {
     const { batchItemFailures } = await dispatch({ Records: [eventMessage(full, { messageId: 'full' }), invalid] });
     expect(batchItemFailures).toEqual([{ itemIdentifier: 'invalid' }]);
     expect(returned).toEqual([['invalid', 2_000]]);
+  });
+
+  it('follows that of events with smaller deliveries, which have time in any case', async () => {
+    const { dispatch, deliveries } = setUp({}, { sendMs: 8_000 });
+    const plan = notificationIds(250);
+    const Records = [large(1, plan, 200_000), large(2, plan, 210_000), large(3, ['one'], 220_000)];
+    expect(await dispatch({ Records })).toEqual({ batchItemFailures: [{ itemIdentifier: 'large2' }] });
+    expect(deliveries()[0]?.notification_id).toBe('one');
   });
 
   it('reaches every notification although an unknown ID contains a character that SQS rejects', async () => {

@@ -15,7 +15,6 @@ import {
   type InvalidEvent,
   idsOfEvent,
   isInvalidEvent,
-  MAX_NOTIFICATIONS,
   type PlannedEvent,
   planEvent,
 } from '../../domain/planned-event.ts';
@@ -24,6 +23,7 @@ import type { Escalation } from '../notices/escalation.ts';
 import { settleNotices } from '../notices/settle-notices.ts';
 import { unknownPlanNotice } from '../notices/unreached-notice.ts';
 import { returnWithBackoff } from '../return-with-backoff.ts';
+import { deliveriesBytes, eventGroups } from './event-groups.ts';
 import { createFanOut, type FannedOut, isPlanUnknown } from './fan-out.ts';
 
 /** The environment variables of dispatch, parsed. */
@@ -41,14 +41,8 @@ const BYTES_PER_MS = (8 * 1_024 * 1_024) / 1_000;
 /** Reserved for the reads of an event, and for a second try of its deliveries. */
 const RESERVED_MS = 3_000;
 
-/** How long an event stays invisible for which an invocation had no time. */
-const UNSTARTED_MS = 2_000;
-
-/** A longer message is neither parsed before the events that are smaller are sent, nor sent with another event. */
-const MAX_SHARED_LENGTH = 64 * 1_024;
-/** Events are sent together until they have this many notifications, or their deliveries this size, in bytes. */
-const MAX_GROUP_NOTIFICATIONS = MAX_NOTIFICATIONS;
-const MAX_GROUP_BYTES = 4 * 1_024 * 1_024;
+/** Messages that are longer are parsed only after the events of the others are sent. */
+const MAX_SMALL_LENGTH = 64 * 1_024;
 
 type EventMessage = PlannedEvent & { message: SQSRecord };
 type InvalidMessage = { message: SQSRecord; invalid: InvalidEvent; sentAtMs: number };
@@ -106,11 +100,12 @@ const isNewEvent = ({ planned, isUnstarted, message }: MessageResult): boolean =
 
 const isInvalid = (parsed: EventMessage | InvalidMessage): parsed is InvalidMessage => 'invalid' in parsed;
 
-/** The size of all deliveries of an event, about. */
-const totalBytes = ({ ids, shared }: PlannedEvent): number => ids.length * shared.bytes;
-
-/** Sorts messages, the smallest first, so that a large event delays no other. */
-const bySize = (first: SQSRecord, second: SQSRecord): number => first.body.length - second.body.length;
+/** Splits a batch into small and large messages, the smallest first. */
+const bySize = (messages: readonly SQSRecord[]): SQSRecord[][] => {
+  const sorted = messages.toSorted((one, other) => one.body.length - other.body.length);
+  const isSmall = ({ body }: SQSRecord): boolean => body.length <= MAX_SMALL_LENGTH;
+  return [sorted.filter(isSmall), sorted.filter((message) => !isSmall(message))];
+};
 
 /**
  * Creates the Lambda handler that sends a delivery to the queue of its type for each notification of an alarm event.
@@ -168,13 +163,10 @@ export const createDispatch = (
     return { message, planned, isReturned, isInternalError: hasInternalError, sentAtMs };
   };
 
-  /** Returns an event to its queue that an invocation has no time for. SQS counts the receive. Never rejects. */
+  /** Returns an event to its queue that an invocation has no time for. Never rejects. */
   const returnUnstarted = async (message: SQSRecord): Promise<MessageResult> => {
-    const ids = { message_id: message.messageId, tenant_id: message.attributes.MessageGroupId };
-    logger.warn('event not started', ids);
-    await queues
-      .changeVisibility(environment.ALARM_EVENTS_QUEUE, message, UNSTARTED_MS)
-      .catch((error: unknown) => logger.error('visibility change failed', { ...ids, ...errorTrace(error) }));
+    logger.warn('event not started', { message_id: message.messageId, tenant_id: message.attributes.MessageGroupId });
+    await returnToEventQueue(message);
     const sentAtMs = Number(message.attributes.SentTimestamp);
     return { message, isReturned: true, isInternalError: false, isUnstarted: true, sentAtMs };
   };
@@ -248,40 +240,32 @@ export const createDispatch = (
   };
 
   /**
-   * Plans and sends the events of a batch, smallest first, one at a time: an event is only started if there is time to
-   * finish it. Small events share reads and batches.
+   * Plans and sends the events of a batch: small messages before large ones, and of each those with the smallest
+   * deliveries first. An event is only started if there is time to finish it.
    */
   const runPass = async (messages: readonly SQSRecord[]) => {
     const startedAtMs = clock();
-    const endsAtMs = startedAtMs + PASS_MS;
-    const hasTimeFor = (bytes: number): boolean => clock() + RESERVED_MS + bytes / BYTES_PER_MS <= endsAtMs;
+    const hasTimeFor = (bytes: number): boolean =>
+      clock() + RESERVED_MS + bytes / BYTES_PER_MS <= startedAtMs + PASS_MS;
     const results: Promise<MessageResult>[] = [];
     const fannedOut: FannedOut<EventMessage>[] = [];
-    let group: EventMessage[] = [];
-    const groupTotal = (sizeOf: (event: EventMessage) => number) => group.reduce((sum, each) => sum + sizeOf(each), 0);
 
-    const sendGroup = async (): Promise<void> => {
-      const sent = await fanOut(group, endsAtMs);
-      group = [];
-      fannedOut.push(...sent);
-      results.push(...sent.map(finishEvent));
-    };
+    /** Parses one message after the other. */
+    const plan = (part: readonly SQSRecord[]): EventMessage[] =>
+      part.flatMap((message) => {
+        const parsed = hasTimeFor(0) ? parseMessage(message, startedAtMs, environment.HEARTBEAT_ROLE_ID) : undefined;
+        if (parsed && !isInvalid(parsed)) return [parsed];
+        results.push(parsed ? deadLetterInvalid(parsed) : returnUnstarted(message));
+        return [];
+      });
 
-    for (const message of messages.toSorted(bySize)) {
-      if (message.body.length > MAX_SHARED_LENGTH) await sendGroup();
-      const parsed = hasTimeFor(0) ? parseMessage(message, startedAtMs, environment.HEARTBEAT_ROLE_ID) : undefined;
-      if (parsed && isInvalid(parsed)) {
-        results.push(deadLetterInvalid(parsed));
-      } else if (parsed && hasTimeFor(totalBytes(parsed) + groupTotal(totalBytes))) {
-        group.push(parsed);
-        const isFull =
-          groupTotal(totalBytes) >= MAX_GROUP_BYTES || groupTotal(({ ids }) => ids.length) >= MAX_GROUP_NOTIFICATIONS;
-        if (isFull) await sendGroup();
-      } else {
-        results.push(returnUnstarted(message));
+    for (const part of bySize(messages)) {
+      for (const group of eventGroups(plan(part))) {
+        const sent = hasTimeFor(deliveriesBytes(group)) ? await fanOut(group, startedAtMs + PASS_MS) : undefined;
+        fannedOut.push(...(sent ?? []));
+        results.push(...(sent?.map(finishEvent) ?? group.map(({ message }) => returnUnstarted(message))));
       }
     }
-    await sendGroup();
     return { fannedOut, results: await Promise.all(results) };
   };
 
