@@ -159,9 +159,9 @@ describe('a message on the inbox page', () => {
     await open();
     await openMessage(page, 'Disk space');
     const frame = page.frameLocator('iframe');
-    await frame.getByRole('heading', { name: '[CRITICAL] web-1: Disk space' }).waitFor();
-    const color = (element: Element) => getComputedStyle(element).color;
-    expect(await frame.getByRole('heading').evaluate(color)).toBe('rgb(198, 40, 40)');
+    await frame.getByRole('heading', { name: 'web-1: Disk space' }).waitFor();
+    const color = (element: Element) => getComputedStyle(element).backgroundColor;
+    expect(await frame.getByText('CRITICAL', { exact: true }).evaluate(color)).toBe('rgb(198, 40, 40)');
     await page.getByRole('tab', { name: 'Text' }).click();
     await page.getByRole('tabpanel').getByText('Status: Disk space is at 97 %').waitFor();
     await page.getByRole('tab', { name: 'Source' }).click();
