@@ -158,7 +158,10 @@ export const createRedelivery = (
       });
   };
 
-  /** Counts and sends messages, as many as the daily limit permits. Those that SQS does not confirm count, too, because it may have them. */
+  /**
+   * Counts and sends messages, as many as the daily limit permits. Those that SQS does not confirm count, too, because it
+   * may have them.
+   */
   const send = async ({ tenant, queueUrl, count }: Recipient, due: readonly FailedMessage[]): Promise<SentGroup> => {
     const counted = await count(due.length);
     const outgoing = due.slice(0, counted).map(

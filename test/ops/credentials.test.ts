@@ -55,7 +55,7 @@ describe('token', () => {
     expect(found).toMatchObject({ id: first.id, role: 'admin', label: 'one', expired: false });
     expect(others).toEqual([]);
     const { out } = await ops('token list --tenant t3');
-    expect(out).toMatch(/^id +role +created +expires +label\n/);
+    expect(out).toMatch(/^id +role +issuer +created +expires +label\n/);
     expect(out).toContain(`${first.id}  admin`);
     expect(out).not.toContain(token);
   });

@@ -14,6 +14,7 @@ import { deleteWithReceipt } from '../../bin/ops/tenant/receipt.ts';
 import { itemKinds } from '../../bin/ops/tenant/stored-items.ts';
 import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
 import { createAuditReader } from '../../shared/adapters/audits/audit-reader.ts';
+import { createDestinationListWriter } from '../../shared/adapters/deliveries/destination-list.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { createSummarizedAlerts } from '../../shared/adapters/deliveries/summarized-alerts.ts';
 import { readNotificationCount } from '../../shared/adapters/notifications/notification-counter.ts';
@@ -129,6 +130,8 @@ beforeAll(async () => {
   const summarized = createSummarizedAlerts(session.documents, session.deployment.outputs.DeliveriesTable);
   await summarized.put(summary, summarizedAlarm(alarmHeader({ tenant_id: TENANT }), Date.now()), Date.now());
   await summarized.addFirst(summary, 'first', 1, Date.now());
+  const writeDestinations = createDestinationListWriter(session.documents, session.deployment.outputs.DeliveriesTable);
+  await writeDestinations({ tenant_id: TENANT, event_id: 'many' }, [notificationId], Date.now());
   // Messages without a readable `tenant_id`: the report of a bounce, and one that is not JSON.
   const event = alarmHeader({ tenant_id: TENANT });
   const tags = Object.entries(emailTags(event, newNotificationId())).map(([name, value]) => [name, [value]]);

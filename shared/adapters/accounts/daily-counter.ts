@@ -70,8 +70,8 @@ export const createDailyCounters = (
     },
 
     /**
-     * Adds `amount` to the counter of the current day like `count`, in one transaction with the audit entry of what is counted. It counts once, even if its
-     * response is lost.
+     * Adds `amount` to the counter of the current day like `count`, in one transaction with the audit entry of what is
+     * counted. It counts once, even if its response is lost.
      *
      * @throws UnconfirmedChangeError
      */
