@@ -309,7 +309,8 @@ describe('DynamoDB validation', () => {
         'content-type': 'application/x-amz-json-1.0',
         'x-amz-target': 'DynamoDB_20120810.PutItem',
         'x-amz-date': '20260101T000000Z',
-        authorization: 'AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=a, Signature=b',
+        authorization:
+          'AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=a, Signature=b',
       },
       body: JSON.stringify({ TableName, Item: { ...keyOf('b'), text: { S: '🔥' } } }).replace('🔥', '\\ud83d\\udd25'),
     });
