@@ -28,9 +28,9 @@ export const hang: RequestListener = (request) => void request.resume();
 /** Room for the headers of a `webhook_request`. */
 const MAX_HEADER_BYTES = 64 * 1_024;
 
-/** Starts a local stack with the receiver of a neighbor. */
+/** Starts a local stack, with the concurrency of dispatch of a deployed one, and the receiver of a neighbor. */
 export const openArena = async (): Promise<Arena> => {
-  const stack = await startLocalStack();
+  const stack = await startLocalStack({ settings: { dispatchConcurrency: '10' } });
   const running = addressesOf(stack);
   const api = connectApi(running);
   const { sendEvents } = connectPipeline(running, api);

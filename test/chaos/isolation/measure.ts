@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { percentile } from '../../support/percentile.ts';
 import { openArena } from './arena.ts';
@@ -14,10 +15,15 @@ export type Isolation = {
   firstMinute?: Figures;
   /** The rest of the attack. */
   beside: Figures;
+  /**
+   * How long the thread of the local AWS was busy at a time during the attack, in ms: it delays all tenants here, but
+   * none on AWS.
+   */
+  busyMs: number;
 };
 
 const PROBE_INTERVAL_MS = 250;
-const WARM_UP_PROBES = 100;
+const WARM_UP_PROBES = 300;
 const ALONE_MS = 10_000;
 const MINUTE_MS = 60_000;
 /** How long the attack lasts, after the first minute if its endpoints hang. */
@@ -89,6 +95,8 @@ export const measureIsolation = async (attacker: Attacker): Promise<Isolation> =
     await Promise.all(Array.from({ length: WARM_UP_PROBES }, probe));
     const sampling = startSampling(probe);
     await sleep(ALONE_MS);
+    const busy = monitorEventLoopDelay({ resolution: 10 });
+    busy.enable();
     const attackedAtMs = Date.now();
     const attacks = startAttacks(attack, attacker.everyMs);
     const besideAtMs = attackedAtMs + (attacker.isHanging ? MINUTE_MS : 0);
@@ -100,6 +108,7 @@ export const measureIsolation = async (attacker: Attacker): Promise<Isolation> =
       alone: figuresOf(samples, 0, attackedAtMs),
       ...(attacker.isHanging && { firstMinute: figuresOf(samples, attackedAtMs, besideAtMs) }),
       beside: figuresOf(samples, besideAtMs, Number.POSITIVE_INFINITY),
+      busyMs: Math.round(busy.max / 1e6),
     };
   } finally {
     await arena.close();
