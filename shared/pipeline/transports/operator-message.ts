@@ -2,8 +2,8 @@ import type { EventHeader } from '../../contracts/event-header.ts';
 import type { NoticeContent } from '../../contracts/notice.ts';
 import { headline, noticeSubject, noticeText, subjectLine, truncateUnits } from '../../domain/alert-text.ts';
 
-/** Below the SNS limit of 256 KB. */
-const MAX_MESSAGE_BYTES = 200 * 1024;
+/** More is of no use to a person, and 100 larger messages exceed the memory of the function. SNS accepts 256 KB. */
+const MAX_MESSAGE_BYTES = 32 * 1024;
 /** In UTF-16 units: SNS limits subjects to fewer than 100 characters. */
 const MAX_SUBJECT_LENGTH = 99;
 
