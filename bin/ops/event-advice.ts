@@ -47,8 +47,8 @@ const adviceOn = (event: Record<string, unknown>): string[] => [
 ];
 
 /**
- * Adds what dispatch does not report about an event: an invalid trace, the names of unknown lists, a state that did not change, and the
- * event before it that has the same ID and other content.
+ * Adds what dispatch does not report about an event: an invalid trace, the names of unknown lists, a state that did not
+ * change, and the event before it that has the same ID and other content.
  */
 export const withAdvice = (events: readonly CheckedEvent[]): CheckedEvent[] => {
   const firstOfId = new Map<string, { input: CheckedEvent['input']; contentHash: string }>();

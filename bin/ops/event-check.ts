@@ -75,18 +75,11 @@ const findUsed = async (
   }
   const recordsOf = await recordsOfEvents(
     session,
-    events.map(
-      ({
-        shared: {
-          header: { tenant_id: tenant, event_id: eventId },
-        },
-        ids,
-      }) => ({
-        tenant,
-        eventId,
-        ids: [...ids, ...(existing.get(tenant) ?? [])],
-      }),
-    ),
+    events.map(({ shared: { header }, ids }) => ({
+      tenant: header.tenant_id,
+      eventId: header.event_id,
+      ids: [...ids, ...(existing.get(header.tenant_id) ?? [])],
+    })),
   );
   return new Map(
     events.map((planned, index) => {

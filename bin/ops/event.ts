@@ -121,10 +121,7 @@ const send = async (file: string, { force }: SendOptions, command: Command): Pro
   if (!planned) {
     throw new OperationError(`${describeSource(input)} is not a valid alarm event: ${describeErrors(checked)}.`);
   }
-  const {
-    shared: { header },
-    ids,
-  } = planned;
+  const { shared, ids } = planned;
   const session = await connectForChange(command);
   const [found = { unknown: [], used: [] }] = await checkOnline(session, [planned]);
   const warnings = [...checked.warnings.map(describeWarning), ...findings(found)];
@@ -135,13 +132,13 @@ const send = async (file: string, { force }: SendOptions, command: Command): Pro
     new SendMessageCommand({
       QueueUrl: session.deployment.outputs.QueueUrls['alarm-events'].queue,
       MessageBody: messageBody(input.text),
-      MessageGroupId: header.tenant_id,
+      MessageGroupId: shared.header.tenant_id,
     }),
   );
   session.print(
     {
       message_id: MessageId,
-      event_id: header.event_id,
+      event_id: shared.header.event_id,
       notifications: ids,
       warnings: checked.warnings,
       ...found,

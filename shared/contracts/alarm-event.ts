@@ -27,9 +27,9 @@ export const HEARTBEAT_TENANT = 'monitoring-notifications-heartbeat';
 const id = z.string(typeRule('must be a string')).check(z.minLength(1, 'must not be empty'));
 
 /**
- * An alarm event as messages between functions contain it (docs/decisions/events.md#alarm-events). Only the fields for
- * routing are validated, so that an unexpected value elsewhere never loses an alert. Other fields pass unchanged. The
- * notification plan, which only dispatch needs, has its own rules (`checkPlan`).
+ * An alarm event of a producer (docs/decisions/events.md#alarm-events). Only the fields for routing are validated, so
+ * that an unexpected value elsewhere never loses an alert. Other fields pass unchanged. The notification plan has its own
+ * rules (`checkPlan`).
  */
 export const alarmEvent = z.looseObject(
   {

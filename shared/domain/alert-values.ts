@@ -1,6 +1,6 @@
 import type { AlarmState } from '../contracts/alarm-event.ts';
 import type { AlertName } from '../contracts/body-template.ts';
-import { subjectLine, truncateUnits } from './alert-text.ts';
+import { factLines, subjectLine, truncateUnits } from './alert-text.ts';
 import type { Alert } from './transport.ts';
 
 /** Maximum length of `alert.title` in UTF-16 units: that of a Slack header. */
@@ -22,11 +22,10 @@ export const alertValues = ({
   eventTimeMs,
 }: Pick<Alert, 'event' | 'eventTimeMs'>): Readonly<Record<AlertName, string | number>> => {
   const { state } = event;
-  const lines = event.facts.map(([name, value]) => `${name}: ${value}`);
   return {
     ...appearances[state],
     title: truncateUnits(subjectLine(event), MAX_TITLE_LENGTH),
-    text: truncateUnits(lines.join('\n'), MAX_TEXT_LENGTH),
+    text: truncateUnits(factLines(event.facts), MAX_TEXT_LENGTH),
     state,
     status: state === 'OK' ? 'resolved' : 'firing',
     color_number: Number.parseInt(appearances[state].color.slice(1), 16),

@@ -73,7 +73,7 @@ const fittingStatus = (status: string, maxBytes: number): string =>
 
 /**
  * Returns an envelope within its maximum size: facts are dropped from the last, then the status is truncated. The other
- * parts have at most 12 KB.
+ * parts have less than 15 KB.
  */
 const fittingEnvelope = <Parts extends Omit<Envelope, 'notification_id'>>(parts: Parts): Parts => {
   const { event, notice } = parts;

@@ -81,6 +81,32 @@ describe('the totals of deliveries', () => {
     expect(latencies[0]?.value).toBeGreaterThan(0);
   });
 
+  it('have the latency of each delivery, without the time that another one of its batch takes', async () => {
+    const client = await harness.newClient();
+    const held: ServerResponse[] = [];
+    const sinks = [await openSink(), await openSink((response) => held.push(response))];
+    const ids = await Promise.all(
+      sinks.map(({ url }) => client.create({ label: 'w', type: 'webhook', details: { url } })),
+    );
+    const [fast = ''] = ids;
+    const queue = harness.stack.queues.get('Delivery-webhook');
+    const since = stored.length;
+    const enable = harness.stack.eventSources.disable(queue?.settings.arn ?? '');
+    await harness.sendEvents([newAlarmEvent(client.tenant, ids)]);
+    await until(() => queue?.counts.visible === ids.length);
+    enable();
+    await until(() => held.length === 1);
+    await harness.delivery(client.tenant, fast, 'delivered');
+    await harness.stack.advance(10_000);
+    for (const response of held) response.end();
+    const latencies = await until(() => {
+      const found = measured(since).filter(({ metric }) => metric.name === 'delivery_latency');
+      return found.length === ids.length && found.map(({ value }) => value).toSorted((one, other) => one - other);
+    });
+    expect(latencies[0]).toBeLessThan(10_000);
+    expect(latencies[1]).toBeGreaterThanOrEqual(10_000);
+  });
+
   it.each(['webhook', 'incidentpager'])(
     'count a delivery by %s once, if its event arrives again while it is being sent',
     async (type) => {

@@ -72,5 +72,5 @@ export type SettledMessage = Settlement & {
   advancesLock?: boolean;
 };
 
-/** A job and its result. */
-export type SettledJob = { job: DeliveryJob; settled: SettledMessage };
+/** A job and its result, and when it had it, ms since the epoch: the rest of the batch may take longer. */
+export type SettledJob = { job: DeliveryJob; settled: SettledMessage; settledAtMs: number };

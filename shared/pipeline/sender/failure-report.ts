@@ -44,8 +44,11 @@ export const failureOf = (job: DeliveryJob, scale: number): DeliveryRecord | und
   return isReported ? written : undefined;
 };
 
+/** A job and its result, whenever it had it. */
+type Result = Omit<SettledJob, 'settledAtMs'>;
+
 /** Returns the record of a delivery that this job claimed, for the failures of its notification. */
-const claimedDelivery = ({ job }: SettledJob): FailedDelivery[] => {
+const claimedDelivery = ({ job }: Result): FailedDelivery[] => {
   const { claimed, written } = job.writes.result();
   return claimed && written ? [{ record: written, isCounted: claimed.last_cause !== undefined }] : [];
 };
@@ -67,7 +70,7 @@ export const createFailureReport = ({
   recordFailures,
   retryDelayScale,
 }: Pick<SenderDependencies, 'reports' | 'recordFailures' | 'retryDelayScale'>) => {
-  const report = async ({ job, settled }: SettledJob): Promise<void> => {
+  const report = async ({ job, settled }: Result): Promise<void> => {
     if (settled.isReturned) return;
     const { type, body, timeLeft } = job;
     const { event: sent, notification_id, siblings } = body;
@@ -98,7 +101,7 @@ export const createFailureReport = ({
     );
   };
 
-  return async (results: readonly SettledJob[]): Promise<void> => {
+  return async (results: readonly Result[]): Promise<void> => {
     await Promise.all([recordFailures(results.flatMap(claimedDelivery)), ...results.map(report)]);
   };
 };

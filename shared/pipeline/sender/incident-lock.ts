@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import { type DelayedMessage, lockWaitCount } from '../../adapters/queues.ts';
-import { messageBody } from '../../contracts/message-body.ts';
+import { lockWaitCount } from '../../adapters/queues.ts';
 import { withNextAttempt } from '../../domain/delivery-record.ts';
 import { isOlder } from '../../domain/event-time.ts';
 import { claimedLock, type IncidentLock, lockRetryDelayMs, newestEventTime } from '../../domain/incident.ts';
@@ -17,22 +16,6 @@ import type { SettleAttempt } from './settlement.ts';
 
 /** The jobs of a batch that belong to one incident of one notification, oldest event first. */
 export type IncidentJobs = readonly [DeliveryJob, ...DeliveryJob[]];
-
-/**
- * Returns a copy of a message that waits for the lock. It is sent to the queue of the original, because the retry queue
- * has a longer batching window.
- */
-const waitingMessage = (job: DeliveryJob): DelayedMessage & { job: DeliveryJob } => {
-  const waits = lockWaitCount(job.message);
-  return {
-    job,
-    body: () => messageBody(job.message.body),
-    bytes: Buffer.byteLength(job.message.body),
-    messageGroupId: job.body.event.tenant_id,
-    waitMs: lockRetryDelayMs(waits),
-    lockWaitCount: waits + 1,
-  };
-};
 
 /**
  * The event was delivered, but the lock does not record it: the message must be received again before an older event is
@@ -79,43 +62,39 @@ const isCircuitOpen = (result: AttemptResult): result is UnsettledAttempt =>
  */
 export const createIncidentDelivery = (
   dependencies: SenderDependencies,
-  { settledJob, settledOrReturned }: Pick<Requeue, 'settledJob' | 'settledOrReturned'>,
+  {
+    sendCopies,
+    settledCopies,
+    settledJob,
+    settledOrReturned,
+  }: Pick<Requeue, 'sendCopies' | 'settledCopies' | 'settledJob' | 'settledOrReturned'>,
   attempt: Attempt,
   settle: SettleAttempt,
 ) => {
-  const { queues, incidentLocks, clock } = dependencies;
+  const { incidentLocks, clock } = dependencies;
 
   const newLockClaim = ({ body }: DeliveryJob): IncidentLock =>
     claimedLock(body.event, body.notification_id, randomUUID(), clock());
 
   /**
    * Sends copies of messages that wait for the lock: returning the messages to their queue would exhaust maxReceiveCount.
-   *
-   * @returns the jobs whose copies were not sent
+   * A copy goes to the queue of its original, because the retry queue has a longer batching window.
    */
-  const sendToWait = async (jobs: readonly DeliveryJob[]): Promise<ReadonlySet<DeliveryJob>> => {
-    const byQueueUrl = Map.groupBy(jobs, ({ message }) => queueUrlOf(message, dependencies));
-    const unsent = await Promise.all(
-      [...byQueueUrl].map(([url, waiting]) => queues.sendAllDelayed(url, waiting.map(waitingMessage))),
+  const sendToWait = (jobs: readonly DeliveryJob[]): Promise<ReadonlySet<DeliveryJob>> =>
+    sendCopies(
+      jobs,
+      ({ message }) => queueUrlOf(message, dependencies),
+      ({ message }) => ({
+        waitMs: lockRetryDelayMs(lockWaitCount(message)),
+        lockWaitCount: lockWaitCount(message) + 1,
+      }),
     );
-    return new Set(unsent.flat().map(({ job }) => job));
-  };
 
-  const waitingResult = async (
-    job: DeliveryJob,
-    unsent: Promise<ReadonlySet<DeliveryJob>>,
-  ): Promise<SettledMessage> => {
-    if ((await unsent).has(job)) throw new Error('The message could not be rescheduled.');
-    return { outcome: 'busy' };
-  };
-
-  /**
-   * Reschedules jobs if another worker holds the lock, no time is left, or the circuit is open. Counts no attempt.
-   */
+  /** Reschedules jobs if another worker holds the lock, no time is left, or the circuit is open. Counts no attempt. */
   const rescheduleAll = (
     jobs: readonly DeliveryJob[],
     unsent: Promise<ReadonlySet<DeliveryJob>> = sendToWait(jobs),
-  ): Promise<SettledJob[]> => Promise.all(jobs.map((job) => settledJob(job, waitingResult(job, unsent))));
+  ): Promise<SettledJob[]> => settledCopies(jobs, unsent, 'busy');
 
   /** Releases the claim of a delivery whose circuit is open, and reschedules it with the jobs after it. */
   const rescheduleForOpenCircuit = async (

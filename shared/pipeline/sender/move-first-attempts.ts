@@ -1,4 +1,5 @@
 import { logger } from '../../adapters/logger.ts';
+import { lockWaitCount } from '../../adapters/queues.ts';
 import type { DeliveryJob, SettledJob } from './delivery-job.ts';
 import { queueUrlOf } from './read-message.ts';
 import type { Requeue } from './requeue.ts';
@@ -14,7 +15,7 @@ type MovedJobs = { moved: Promise<SettledJob[]>; others: DeliveryJob[] };
  */
 export const createFirstAttemptMove = (
   dependencies: Pick<SenderDependencies, 'type' | 'queueUrls' | 'retryQueueUrl' | 'isSlowTenant'>,
-  { reschedule, settledJob }: Pick<Requeue, 'reschedule' | 'settledJob'>,
+  { sendCopies, settledCopies }: Pick<Requeue, 'sendCopies' | 'settledCopies'>,
 ) => {
   const { type, retryQueueUrl, isSlowTenant } = dependencies;
   const tenantOf = ({ body }: DeliveryJob): string => body.event.tenant_id;
@@ -27,8 +28,13 @@ export const createFirstAttemptMove = (
     for (const [tenant_id, { length }] of Map.groupBy(toMove, tenantOf)) {
       logger.warn('first attempts moved', { type, tenant_id, messages: length });
     }
+    const unsent = sendCopies(
+      toMove,
+      () => retryQueueUrl,
+      ({ message }) => ({ waitMs: 0, lockWaitCount: lockWaitCount(message) }),
+    );
     return {
-      moved: Promise.all(toMove.map((job) => settledJob(job, reschedule(job, 0, 'moved')))),
+      moved: settledCopies(toMove, unsent, 'moved'),
       others: jobs.filter((job) => !isMoved(job)),
     };
   };

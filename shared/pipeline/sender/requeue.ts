@@ -1,6 +1,6 @@
 import type { SQSRecord } from 'aws-lambda';
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import { lockWaitCount, type Message } from '../../adapters/queues.ts';
+import { type DelayedMessage, lockWaitCount, type Message } from '../../adapters/queues.ts';
 import { messageBody } from '../../contracts/message-body.ts';
 import { returnWithBackoff } from '../return-with-backoff.ts';
 import { type DeliveryJob, idsOf, type SettledJob, type SettledMessage } from './delivery-job.ts';
@@ -16,7 +16,7 @@ export const copyOfMessage = ({ message, body }: DeliveryJob): Message => ({
 
 /** Creates what a sender does with messages that it does not process now. */
 export const createRequeue = (dependencies: SenderDependencies) => {
-  const { type, queues, retryQueueUrl, retryDelayScale, isTenantThrottled } = dependencies;
+  const { type, queues, retryQueueUrl, retryDelayScale, clock, isTenantThrottled } = dependencies;
 
   /** Logs an internal error and returns the message to its queue. Counts no attempt and never rejects. */
   const returnAfterError = async (
@@ -45,17 +45,23 @@ export const createRequeue = (dependencies: SenderDependencies) => {
     ids: Readonly<Record<string, string>> = {},
   ): Promise<SettledMessage> => settled.catch((error: unknown) => returnAfterError(message, ids, error));
 
+  /**
+   * Waits for the result of a job, once per job, and counts it as settled. If it rejects, returns the message to its
+   * queue. Never rejects.
+   */
+  const settledJob = async (job: DeliveryJob, result: Promise<SettledMessage>): Promise<SettledJob> => {
+    const settled = await settledOrReturned(job.message, result, idsOf(job));
+    job.batch.unsettled--;
+    return { job, settled, settledAtMs: clock() };
+  };
+
   return {
     settledOrReturned,
 
     /** Sends a copy of the message to the retry queue, visible after `waitMs`. Counts no attempt. */
-    async reschedule(
-      job: DeliveryJob,
-      waitMs: number,
-      outcome: 'not_due' | 'moved' = 'not_due',
-    ): Promise<SettledMessage> {
+    async reschedule(job: DeliveryJob, waitMs: number): Promise<SettledMessage> {
       await queues.sendDelayed(retryQueueUrl, copyOfMessage(job), waitMs);
-      return { outcome };
+      return { outcome: 'not_due' };
     },
 
     /** Returns the message to its queue for `timeoutMs`, until the claim of another worker ends. Counts no attempt. */
@@ -64,14 +70,38 @@ export const createRequeue = (dependencies: SenderDependencies) => {
       return { outcome: 'busy', isReturned: true };
     },
 
-    /**
-     * Waits for the result of a job, once per job, and counts it as settled. If it rejects, returns the message to its
-     * queue. Never rejects.
-     */
-    async settledJob(job: DeliveryJob, result: Promise<SettledMessage>): Promise<SettledJob> {
-      const settled = await settledOrReturned(job.message, result, idsOf(job));
-      job.batch.unsettled--;
-      return { job, settled };
+    settledJob,
+
+    /** Sends copies of messages in batches. Counts no attempt. @returns the jobs whose copies were not sent */
+    async sendCopies(
+      jobs: readonly DeliveryJob[],
+      urlOf: (job: DeliveryJob) => string,
+      delayOf: (job: DeliveryJob) => Pick<DelayedMessage, 'waitMs' | 'lockWaitCount'>,
+    ): Promise<ReadonlySet<DeliveryJob>> {
+      const copyOf = (job: DeliveryJob) => ({
+        job,
+        body: () => messageBody(job.message.body),
+        bytes: Buffer.byteLength(job.message.body),
+        messageGroupId: job.body.event.tenant_id,
+        ...delayOf(job),
+      });
+      const unsent = await Promise.all(
+        [...Map.groupBy(jobs, urlOf)].map(([url, group]) => queues.sendAllDelayed(url, group.map(copyOf))),
+      );
+      return new Set(unsent.flat().map(({ job }) => job));
+    },
+
+    /** Settles jobs whose copies are being sent (`sendCopies`). A message whose copy was not sent returns to its queue. */
+    settledCopies(
+      jobs: readonly DeliveryJob[],
+      unsent: Promise<ReadonlySet<DeliveryJob>>,
+      outcome: 'busy' | 'moved',
+    ): Promise<SettledJob[]> {
+      const resultOf = async (job: DeliveryJob): Promise<SettledMessage> => {
+        if ((await unsent).has(job)) throw new Error('The message could not be rescheduled.');
+        return { outcome };
+      };
+      return Promise.all(jobs.map((job) => settledJob(job, resultOf(job))));
     },
   };
 };

@@ -185,7 +185,7 @@ export const createSender = (
     return (await Promise.all([deliverDue(due), ...rescheduled])).flat();
   };
 
-  const emitBatchMetrics = (results: readonly MessageResult[]): void => {
+  const emitBatchMetrics = (results: readonly MessageResult[], delivered: readonly SettledJob[]): void => {
     const { delivered: _, ...outcomes } = tally(results.map(({ settled }) => settled.outcome));
     const unprocessed = results.filter(
       ({ settled }) => settled.outcome === 'internal_error' || settled.isLockNotAdvanced,
@@ -212,7 +212,7 @@ export const createSender = (
         ),
       },
       { type },
-      { [DELIVERY_LATENCY]: results.flatMap((result) => latencyMs(result, dependencies.clock())) },
+      { [DELIVERY_LATENCY]: delivered.flatMap(latencyMs) },
     );
     count({ [PRODUCER_FAULTS]: outcomes.conflict ?? 0 });
   };
@@ -252,7 +252,7 @@ export const createSender = (
 
   const runBatch = async ({ Records: messages }: SQSEvent, timeLeft: () => number): Promise<SQSBatchResponse> => {
     const { delivered, results } = await processMessages(messages, timeLeft);
-    emitBatchMetrics(results);
+    emitBatchMetrics(results, delivered);
     await reportFailures(delivered);
     const returned = results.filter(({ settled }) => settled.isReturned);
     return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
@@ -275,9 +275,9 @@ const totalOf = ({ body, settled }: MessageResult): DeliveryTotal[] => {
 };
 
 /** Returns the latency of a delivered alert in ms, none for other messages and for notices. */
-const latencyMs = ({ body, settled }: MessageResult, nowMs: number): number[] => {
+const latencyMs = ({ job: { body }, settled, settledAtMs }: SettledJob): number[] => {
   const isDelivered = deliveryTotal(settled) === 'deliveries_delivered';
-  return isDelivered && body && !body.notice ? [Math.max(0, nowMs - body.accepted_at_ms)] : [];
+  return isDelivered && !body.notice ? [Math.max(0, settledAtMs - body.accepted_at_ms)] : [];
 };
 
 const targetKeyOf = ({ body }: DeliveryJob) => ({ tenant: body.event.tenant_id, id: body.notification_id });

@@ -1,6 +1,6 @@
 import type { EventHeader } from '../../contracts/event-header.ts';
 import type { NoticeContent } from '../../contracts/notice.ts';
-import { headline, noticeSubject, noticeText, subjectLine, truncateUnits } from '../../domain/alert-text.ts';
+import { factLines, headline, noticeSubject, noticeText, subjectLine, truncateUnits } from '../../domain/alert-text.ts';
 
 /** More is of no use to a person, and 100 larger messages exceed the memory of the function. SNS accepts 256 KB. */
 const MAX_MESSAGE_BYTES = 32 * 1024;
@@ -11,22 +11,15 @@ const MAX_SUBJECT_LENGTH = 99;
 export type OperatorMessage = { subject: string; text: string };
 
 /** Returns the notice for operators as plain text. */
-const operatorNotice = (tenant: string, notice: NoticeContent): OperatorMessage => {
-  return {
-    subject: truncateUnits(`${tenant} ${noticeSubject(notice)}`, MAX_SUBJECT_LENGTH),
-    text: [`Tenant: ${tenant}`, notice.subject, noticeText(notice)].join('\n\n'),
-  };
-};
+const operatorNotice = (tenant: string, notice: NoticeContent): OperatorMessage => ({
+  subject: truncateUnits(`${tenant} ${noticeSubject(notice)}`, MAX_SUBJECT_LENGTH),
+  text: [`Tenant: ${tenant}`, notice.subject, noticeText(notice)].join('\n\n'),
+});
 
 /** Returns the message for operators as plain text: tenant, facts and, if it fits, the webhook payload. */
 export const operatorMessage = (event: EventHeader, payload: string, notice?: NoticeContent): OperatorMessage => {
   if (notice) return operatorNotice(event.tenant_id, notice);
-  const lines = [
-    `Tenant: ${event.tenant_id}`,
-    headline(event),
-    ...event.facts.map(([name, value]) => `${name}: ${value}`),
-  ];
-  const summary = lines.join('\n');
+  const summary = [`Tenant: ${event.tenant_id}`, headline(event), factLines(event.facts)].join('\n');
   const withPayload = `${summary}\n\n${payload}`;
   return {
     subject: truncateUnits(`${event.tenant_id} ${subjectLine(event)}`, MAX_SUBJECT_LENGTH),
