@@ -34,7 +34,7 @@ export const benchColdStart = async (): Promise<Section> => {
     const [invocation] = await started.invoke([event]);
     await started.stop();
     if (!invocation || !expected.safeParse(invocation.result).success)
-      throw new Error(`${found.bundle} returned ${JSON.stringify(invocation?.result)}.`);
+      throw new Error(`${found.name} returned ${JSON.stringify(invocation?.result)}.`);
     return invocation.endedAtMs - started.startedAtMs;
   };
 

@@ -10,7 +10,7 @@ import { ECHO_TENANT } from './stub-notification.ts';
 
 /*
  * AWS for benchmarks, in its own process. It responds to every call with success, counts the calls by action and meters
- * their units of the price list. It stores nothing, so that benchmarks measure only the caller.
+ * their units of the price list. It stores nothing but the revocation of its token, so that benchmarks measure only the caller.
  */
 
 const { destination, isMetered } = childOptions(
@@ -78,22 +78,26 @@ const account: Item = {
 };
 
 const token = (): Item => ({
-  id: text('tk'),
+  id: text(LISTED_TOKEN_ID),
   label: text('Bench'),
   tenant: text('bench'),
   role: text('admin'),
   ttl: { N: String(inAnHour()) },
 });
 
-const tokenList = (): Item => ({
+/** Whether the next reader of the list finds its token revoked: revoking reads the list until nothing is left to revoke. */
+let isTokenRevoked = false;
+
+const tokenList = (isRevoked: boolean): Item => ({
   tokens: {
     L: [
       {
         M: {
-          hash: text('0'.repeat(64)),
+          ...(!isRevoked && { hash: text('0'.repeat(64)) }),
           id: text(LISTED_TOKEN_ID),
           role: text('creator'),
           label: text('Bench'),
+          issuer: text('operator'),
           created_at_ms: { N: '1' },
           expires_at_ms: { N: String(inAnHour() * 1_000) },
         },
@@ -115,6 +119,9 @@ const updateInput = z.object({
   ExpressionAttributeNames: z.record(z.string(), z.string()).default({}),
   ExpressionAttributeValues: z.record(z.string(), z.record(z.string(), z.unknown())).default({}),
 });
+const transactionInput = z.object({
+  TransactItems: z.array(z.object({ Delete: z.object({ TableName: z.string() }).optional() })),
+});
 const sendInput = z.object({ MessageBody: z.string() });
 const sendBatchInput = z.object({ Entries: z.array(z.object({ Id: z.string(), MessageBody: z.string() })) });
 
@@ -130,8 +137,14 @@ const updatedItem = (input: unknown): Item => {
   return { ...Key, ...Object.fromEntries(set) };
 };
 
+const listOnce = (): Item => {
+  const list = tokenList(isTokenRevoked);
+  isTokenRevoked = false;
+  return list;
+};
+
 const itemOf = (table: string, key: Key): Item | undefined => {
-  if (table.includes('Tokens')) return key.pk?.S.startsWith('tenant#') ? tokenList() : token();
+  if (table.includes('Tokens')) return key.pk?.S.startsWith('tenant#') ? listOnce() : token();
   if (table.includes('Accounts')) return account;
   if (table.includes('Notifications')) return key.pk?.S.startsWith('quota#') ? counter : target(key);
   return undefined;
@@ -186,7 +199,11 @@ const responses: Record<string, (input: unknown) => object> = {
     return { Attributes: itemOf(TableName, Key) };
   },
   BatchWriteItem: () => ({ UnprocessedItems: {} }),
-  TransactWriteItems: () => ({}),
+  TransactWriteItems(input) {
+    const { TransactItems } = transactionInput.parse(input);
+    isTokenRevoked = TransactItems.some(({ Delete }) => Delete?.TableName.includes('Tokens'));
+    return {};
+  },
   Query(input) {
     const query = queryInput.parse(input);
     if (query.ExpressionAttributeValues[':pk'].S.startsWith('summary#')) return summaryPage(query);
