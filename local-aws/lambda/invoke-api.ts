@@ -4,7 +4,7 @@ import { MAX_PAYLOAD_BYTES } from './sandbox-pool.ts';
 
 /** Creates the Lambda API with synchronous calls of `Invoke` (`POST /2015-03-31/functions/{name}/invocations`). */
 export const lambdaService =
-  (lambda: Lambda): AwsService =>
+  (lambda: Pick<Lambda, 'has' | 'invoke'>): AwsService =>
   async ({ path, headers, body }) => {
     const name = functionName(path);
     const { 'x-amz-invocation-type': type = 'RequestResponse' } = headers;

@@ -1,0 +1,58 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Clock } from 'local-aws/clock.ts';
+import type { Random } from './random.ts';
+
+/**
+ * Who runs: an execution environment of a function, or the world around it. The replaced functions of Node.js find their
+ * time, random numbers and variables here.
+ */
+export type Context = {
+  time: Clock;
+  /** How far the clock is ahead of the world's, in ms. */
+  skewMs: number;
+  random: Random;
+  /** `process.env`. */
+  variables: Readonly<Record<string, string>>;
+  /** Called with what is written to the standard output. */
+  write: (text: string) => void;
+  /** Makes what happened outside happen inside: later if the environment is frozen, never if it was killed. */
+  deliver: (act: () => void) => void;
+  /** Sends an HTTP request of the AWS SDK. */
+  callAws: AwsTransport;
+  /** Sends any other HTTP request. */
+  internet: Internet;
+};
+
+/** A request of the AWS SDK. */
+export type AwsRequest = { path: string; headers: Readonly<Record<string, string>>; body: Buffer };
+
+/** A response of an AWS service. */
+export type AwsReply = { status: number; headers: Readonly<Record<string, string>>; body: string | Buffer };
+
+/** Sends a request of the AWS SDK. The promise never settles if the response is lost; the SDK has timeouts. */
+export type AwsTransport = (request: AwsRequest) => Promise<AwsReply>;
+
+/** An HTTP request to a receiver. */
+export type HttpRequest = { url: string; headers: Readonly<Record<string, string>>; body: string };
+
+/** How a receiver ends a request: with a response, by closing the connection, or never. */
+export type HttpReply =
+  | { kind: 'response'; status: number; headers?: Readonly<Record<string, string>>; body?: string; afterMs: number }
+  | { kind: 'closed'; afterMs: number }
+  | { kind: 'silence' };
+
+/** The network outside AWS. */
+export type Internet = {
+  /** Returns the addresses of a host name. @throws an error with the code of `dns.lookup` */
+  resolve: (hostname: string) => { address: string; family: number }[];
+  send: (request: HttpRequest) => HttpReply;
+};
+
+export const contexts = new AsyncLocalStorage<Context>();
+
+/** Returns who runs. @throws Error outside a simulation */
+export const currentContext = (): Context => {
+  const context = contexts.getStore();
+  if (!context) throw new Error('This code runs outside a simulation.');
+  return context;
+};

@@ -1,0 +1,240 @@
+import type { AwsService } from 'local-aws/aws-service.ts';
+import { type LimitedDynamoDb, limitDynamoDb } from 'local-aws/dynamodb/limited-dynamodb.ts';
+import { AWS_PARTITION_LIMITS } from 'local-aws/dynamodb/partition-capacity.ts';
+import { memoryTables } from 'local-aws/dynamodb.ts';
+import { createRouter } from 'local-aws/gateway/routes.ts';
+import { EventSources } from 'local-aws/lambda/event-sources.ts';
+import { lambdaService } from 'local-aws/lambda/invoke-api.ts';
+import { Schedules } from 'local-aws/scheduler.ts';
+import { type SentEmail, sesService } from 'local-aws/ses.ts';
+import { type PublishedMessage, snsService } from 'local-aws/sns.ts';
+import { sqsService } from 'local-aws/sqs/protocol.ts';
+import { type FaultInjection, Queue } from 'local-aws/sqs/queue.ts';
+import type { Plan } from 'local-aws/template.ts';
+import type { Context, HttpReply, HttpRequest, Internet } from './context.ts';
+import { type Random, randomOf } from './random.ts';
+import type { ServiceCode } from './service-code.ts';
+import { callOf, createSimulatedAws, type SimulatedAwsOptions } from './simulated-aws.ts';
+import { SimulatedLambda } from './simulated-lambda.ts';
+import { VirtualTime } from './virtual-time.ts';
+
+/** Options of a stack. */
+export type SimulatedStackOptions = Pick<SimulatedAwsOptions, 'fateOf'> & {
+  seed: number;
+  code: ServiceCode;
+  plan: Plan;
+  internet: Pick<Internet, 'resolve'> & { send: (request: HttpRequest, environmentId: string) => HttpReply };
+  /** The maximum difference between a clock of an execution environment and that of the world, in ms. */
+  maxSkewMs: number;
+  /** Returns the probability (0 to 1) that a queue delivers a received message again. */
+  duplicateReceives: () => number;
+  /** Adds faults to SQS. */
+  withSqsFaults: (serve: AwsService) => AwsService;
+  /** Called with the ID of the execution environment that sent the email or message. */
+  onEmail: (email: SentEmail, environmentId: string) => void;
+  onMessage: (message: PublishedMessage, environmentId: string) => void;
+  onInvocation: () => void;
+  onLog: (functionName: string, text: string) => void;
+  trace: (line: string) => void;
+};
+
+/** A request to the API. */
+export type ApiRequest = {
+  method: string;
+  /** The path and, after `?`, the query. */
+  path: string;
+  token: string;
+  headers?: Readonly<Record<string, string>>;
+  body?: unknown;
+};
+
+/** A response of the API. The body is JSON text, or empty. */
+export type ApiResponse = { status: number; headers: Readonly<Record<string, string>>; body: string };
+
+/** The start of every run: a day on which nothing special happens. */
+export const START_MS = Date.UTC(2026, 2, 3, 8);
+
+/** The maximum number of execution environments of a function. */
+const CONCURRENCY = 3;
+
+const queuesOf = ({ queues }: Plan, time: VirtualTime, faults: FaultInjection): Map<string, Queue> => {
+  const created = queues.map((settings) => new Queue(settings, time, faults));
+  queues.forEach(({ redrive }, index) => {
+    const target = created.find(({ settings }) => settings.arn === redrive?.targetArn);
+    const queue = created[index];
+    if (queue && redrive && target) queue.redrive = { target, maxReceiveCount: redrive.maxReceiveCount };
+  });
+  return new Map(created.map((queue) => [queue.settings.name, queue]));
+};
+
+/** Returns an HTTP API event (payload format 2.0). */
+const eventOf = (
+  request: ApiRequest,
+  routeKey: string,
+  pathParameters: Record<string, string>,
+  nowMs: number,
+): object => {
+  const [path = '', query = ''] = request.path.split('?');
+  return {
+    version: '2.0',
+    routeKey,
+    rawPath: path,
+    rawQueryString: query,
+    headers: {
+      host: 'api.test',
+      'x-auth-token': request.token,
+      ...(request.body !== undefined && { 'content-type': 'application/json' }),
+      ...request.headers,
+    },
+    ...(query !== '' && { queryStringParameters: Object.fromEntries(new URLSearchParams(query)) }),
+    ...(Object.keys(pathParameters).length > 0 && { pathParameters }),
+    requestContext: {
+      accountId: '000000000000',
+      apiId: 'api',
+      domainName: 'api.test',
+      domainPrefix: 'api',
+      http: { method: request.method, path, protocol: 'HTTP/1.1', sourceIp: '192.0.2.1', userAgent: 'simulation' },
+      requestId: crypto.randomUUID(),
+      routeKey,
+      stage: '$default',
+      timeEpoch: nowMs,
+    },
+    ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
+    isBase64Encoded: false,
+  };
+};
+
+const responseOf = (payload: string): ApiResponse => {
+  const {
+    statusCode,
+    headers = {},
+    body = '',
+  }: { statusCode: number; headers?: Record<string, string>; body?: string } = JSON.parse(payload);
+  return { status: statusCode, headers, body };
+};
+
+/**
+ * The deployed stack on virtual time: its real functions, with the local AWS in memory. Everything must be called in the
+ * context of the world.
+ */
+export class SimulatedStack {
+  readonly time = new VirtualTime(START_MS);
+  readonly plan: Plan;
+  readonly queues: ReadonlyMap<string, Queue>;
+  readonly lambda: SimulatedLambda;
+  readonly dynamodb: LimitedDynamoDb;
+  readonly schedules: Schedules;
+  /** The context of whatever is not a function. */
+  readonly world: Context;
+  readonly #services: ReadonlyMap<string, AwsService>;
+  readonly #route: ReturnType<typeof createRouter>;
+  #eventSources: EventSources | undefined;
+
+  constructor(options: SimulatedStackOptions) {
+    const { seed, plan, code, internet, maxSkewMs, fateOf, onEmail, onMessage, onLog, onInvocation, trace } = options;
+    const randomFor = (actor: string): Random => randomOf(seed, actor);
+    const { time } = this;
+    this.plan = plan;
+    this.queues = queuesOf(plan, time, {
+      get duplicateReceives() {
+        return options.duplicateReceives();
+      },
+      random: randomFor('queues'),
+    });
+    this.dynamodb = limitDynamoDb({ store: memoryTables(), clock: time, partitionLimits: AWS_PARTITION_LIMITS });
+    this.lambda = new SimulatedLambda({
+      functions: plan.functions,
+      concurrency: CONCURRENCY,
+      code,
+      time,
+      internet,
+      maxSkewMs,
+      random: randomFor('lambda'),
+      randomOf: randomFor,
+      write: onLog,
+      onInvocation,
+      trace,
+      callAws: (environment, request) => callAws(environment, request),
+    });
+    this.#services = new Map<string, AwsService>([
+      ['dynamodb', this.dynamodb.service],
+      ['sqs', options.withSqsFaults(sqsService([...this.queues.values()], time))],
+      ['ses', (call) => sesService((email) => onEmail(email, call.caller))(call)],
+      ['sns', (call) => snsService(plan.topicArns, (message) => onMessage(message, call.caller))(call)],
+      ['lambda', lambdaService(this.lambda)],
+    ]);
+    const callAws = createSimulatedAws({
+      time,
+      services: this.#services,
+      fateOf,
+      kill: (environment) => this.lambda.kill(environment),
+      trace,
+    });
+    this.#route = createRouter(plan.routes);
+    this.world = {
+      time,
+      skewMs: 0,
+      random: randomFor('world'),
+      variables: {},
+      write: () => undefined,
+      deliver: (act) => act(),
+      internet: { ...internet, send: (request) => internet.send(request, 'world') },
+      callAws: async (request) => this.#call(callOf(request, 'operator')),
+    };
+    this.schedules = new Schedules({ schedules: plan.schedules, clock: time, call: async (call) => this.#call(call) });
+  }
+
+  /** Starts the event sources. Schedules run from the construction. */
+  start(): void {
+    this.#eventSources = new EventSources({
+      sources: this.plan.eventSources,
+      queues: [...this.queues.values()],
+      clock: this.time,
+      invoke: (name, event) => this.lambda.invoke(name, event),
+    });
+  }
+
+  /** Ends the schedules and the event sources. */
+  stop(): void {
+    this.schedules.stop();
+    void this.#eventSources?.stop();
+  }
+
+  /** Returns a queue by its name. @throws Error if there is none */
+  queue(name: string): Queue {
+    const queue = this.queues.get(name);
+    if (!queue) throw new Error(`There is no queue ${name}.`);
+    return queue;
+  }
+
+  /** Creates the tables. */
+  createTables(): void {
+    for (const { name, keys, attributes } of this.plan.tables) {
+      const request = {
+        TableName: name,
+        BillingMode: 'PAY_PER_REQUEST',
+        KeySchema: keys,
+        AttributeDefinitions: attributes,
+      };
+      const body = Buffer.from(JSON.stringify(request));
+      const headers = { 'x-amz-target': 'DynamoDB_20120810.CreateTable' };
+      void this.#call(callOf({ path: '/', headers, body }, 'operator'));
+    }
+  }
+
+  /** Sends a request to the API. */
+  async request(request: ApiRequest): Promise<ApiResponse> {
+    const [path = ''] = request.path.split('?');
+    const match = this.#route(request.method, path);
+    if (!match) throw new Error(`There is no route for ${request.method} ${path}.`);
+    const event = eventOf(request, match.route.key, match.parameters, this.time.now());
+    const result = await this.lambda.invoke(match.route.functionName, JSON.stringify(event));
+    return result.failed ? { status: 500, headers: {}, body: result.payload } : responseOf(result.payload);
+  }
+
+  #call(call: Parameters<AwsService>[0]): ReturnType<AwsService> {
+    const service = this.#services.get(call.service);
+    if (!service) throw new Error(`There is no service ${call.service}.`);
+    return service(call);
+  }
+}

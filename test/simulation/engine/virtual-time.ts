@@ -1,0 +1,85 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Cancel, Clock } from 'local-aws/clock.ts';
+import { microtasksDone } from './replace-globals.ts';
+
+type Timer = { dueMs: number; order: number; act: (() => void) | undefined };
+
+const isBefore = (left: Timer, right: Timer): boolean =>
+  left.dueMs < right.dueMs || (left.dueMs === right.dueMs && left.order < right.order);
+
+/**
+ * The time of a simulation. It stands still while code runs, and then moves to the next timer. Timers with the same due
+ * time fire in the order in which they were set, so that a run depends only on its seed.
+ */
+export class VirtualTime implements Clock {
+  #nowMs: number;
+  #order = 0;
+  /** A binary heap: the earliest timer is the first. */
+  readonly #timers: Timer[] = [];
+
+  /** @param startMs the time at the start, in ms since the epoch */
+  constructor(startMs: number) {
+    this.#nowMs = startMs;
+  }
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  /** Runs `act` once after `ms`, in the asynchronous context of the caller. */
+  after(ms: number, act: () => void): Cancel {
+    const timer: Timer = {
+      dueMs: this.#nowMs + Math.max(0, Number.isFinite(ms) ? ms : 0),
+      order: this.#order++,
+      act: AsyncLocalStorage.bind(act),
+    };
+    this.#push(timer);
+    return () => {
+      timer.act = undefined;
+    };
+  }
+
+  /** Fires all timers that are due until `untilMs`, or until `isOver` returns true, and resolves after the last. */
+  async run(untilMs: number, isOver: () => boolean = () => false): Promise<void> {
+    await microtasksDone();
+    while (!isOver()) {
+      const next = this.#timers[0];
+      if (!next || next.dueMs > untilMs) break;
+      this.#pop();
+      if (!next.act) continue;
+      this.#nowMs = next.dueMs;
+      next.act();
+      await microtasksDone();
+    }
+    if (!isOver()) this.#nowMs = Math.max(this.#nowMs, untilMs);
+  }
+
+  #push(timer: Timer): void {
+    const heap = this.#timers;
+    let index = heap.push(timer) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      const other = heap[parent];
+      if (!other || !isBefore(timer, other)) break;
+      heap[index] = other;
+      index = parent;
+    }
+    heap[index] = timer;
+  }
+
+  #pop(): void {
+    const heap = this.#timers;
+    const last = heap.pop();
+    if (!last || heap.length === 0) return;
+    let index = 0;
+    while (true) {
+      const left = heap[2 * index + 1];
+      const right = heap[2 * index + 2];
+      const child = right && left && isBefore(right, left) ? right : left;
+      if (!child || !isBefore(child, last)) break;
+      heap[index] = child;
+      index = child === right ? 2 * index + 2 : 2 * index + 1;
+    }
+    heap[index] = last;
+  }
+}

@@ -1,0 +1,30 @@
+import { isUnrecorded } from './duplicates-are-explained.ts';
+import { eventsOf } from './planned-alerts.ts';
+import type { Rule } from './rule.ts';
+
+/** No pager or router gets an older event of an incident after a newer one that it answered. */
+export const incidentsAreOrdered: Rule = {
+  name: 'incidents are in order',
+  violations(observations) {
+    const { arrivals, scenario } = observations;
+    const events = new Map(eventsOf(scenario).map((event) => [event.number, event]));
+    const destinations = scenario.tenants
+      .flatMap(({ notifications }) => notifications)
+      .filter(({ type }) => type === 'incidentpager' || type === 'incidentrouter');
+    return destinations.flatMap(({ key }) => {
+      const received = arrivals.filter(({ to, kind }) => to === key && kind === 'alert');
+      return received.flatMap((arrival, index) => {
+        const event = events.get(arrival.numbers[0] ?? -1);
+        const newer = received.slice(0, index).find((earlier) => {
+          const other = events.get(earlier.numbers[0] ?? -1);
+          return (
+            event && other?.alarm === event.alarm && other.timeMs > event.timeMs && !isUnrecorded(earlier, observations)
+          );
+        });
+        return event && newer
+          ? [`${key} got #${event.number}# (${event.state} of ${event.timeMs}) after the newer #${newer.numbers[0]}#.`]
+          : [];
+      });
+    });
+  },
+};

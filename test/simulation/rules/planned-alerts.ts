@@ -1,0 +1,37 @@
+import { recipientOf } from '../world/receivers.ts';
+import type { Observations } from '../world/run.ts';
+import type { PlannedEvent, PlannedNotification, PlannedTenant, Scenario, Step } from '../world/scenario.ts';
+
+/** An alert that must arrive: an event, and a notification of its plan. */
+export type PlannedAlert = {
+  event: PlannedEvent;
+  notification: PlannedNotification;
+  tenant: PlannedTenant;
+  /** Where it arrives; undefined if the account has no contact. */
+  to: string | undefined;
+};
+
+const isEvent = (step: Step): step is PlannedEvent => step.kind === 'event';
+
+/** Returns the events of a scenario. */
+export const eventsOf = ({ steps }: Scenario): PlannedEvent[] => steps.filter(isEvent);
+
+/** Returns all alerts of a scenario. */
+export const plannedAlerts = (scenario: Scenario): PlannedAlert[] => {
+  const tenants = new Map(scenario.tenants.map((tenant) => [tenant.name, tenant]));
+  return eventsOf(scenario).flatMap((event) => {
+    const tenant = tenants.get(event.tenant);
+    if (!tenant) return [];
+    return tenant.notifications
+      .filter(({ index }) => event.notifications.includes(index))
+      .map((notification) => ({ event, notification, tenant, to: recipientOf(notification, tenant) }));
+  });
+};
+
+/** Returns when somebody first asked to delete a notification, ms since the start, or undefined. */
+export const deletedAtMs = ({ people }: Observations, notification: number): number | undefined =>
+  people.find(({ action }) => action.kind === 'delete' && action.notification === notification)?.startedMs;
+
+/** Returns the name of an alert in a sentence. */
+export const nameOf = ({ event, notification }: PlannedAlert): string =>
+  `#${event.number}# (${event.state} of ${event.tenant} ${event.alarm}) to ${notification.type} ${notification.key}`;

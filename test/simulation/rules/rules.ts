@@ -1,0 +1,31 @@
+import type { Observations } from '../world/run.ts';
+import { changesAreAudited } from './changes-are-audited.ts';
+import { duplicatesAreExplained } from './duplicates-are-explained.ts';
+import { incidentsAreOrdered } from './incidents-are-ordered.ts';
+import { limitsHold } from './limits-hold.ts';
+import { nothingIsLost } from './nothing-is-lost.ts';
+import type { Rule } from './rule.ts';
+import { tenantsAreSeparate } from './tenants-are-separate.ts';
+
+/** Everything that is accepted ends: no message waits, and no function fails but by a fault. */
+const everythingEnds: Rule = {
+  name: 'everything ends',
+  violations: ({ left, failures, endedMs }) => [
+    ...(left > 0 ? [`${left} messages are still in the queues after ${Math.round(endedMs / 3_600_000)} hours.`] : []),
+    ...failures.map((failure) => `A function failed: ${failure}`),
+  ],
+};
+
+const rules: readonly Rule[] = [
+  everythingEnds,
+  nothingIsLost,
+  duplicatesAreExplained,
+  incidentsAreOrdered,
+  tenantsAreSeparate,
+  changesAreAudited,
+  limitsHold,
+];
+
+/** Returns what a run violates, each with the name of its rule. */
+export const violationsOf = (observations: Observations): string[] =>
+  rules.flatMap(({ name, violations }) => violations(observations).map((text) => `${name}: ${text}`));

@@ -1,0 +1,124 @@
+import type { AwsCall, AwsFault, AwsService } from 'local-aws/aws-service.ts';
+import type { ExecutionEnvironment } from '../engine/execution-environment.ts';
+import type { Random } from '../engine/random.ts';
+import type { CallFate } from '../engine/simulated-aws.ts';
+import type { Receivers } from './receivers.ts';
+import type { FaultRates } from './scenario.ts';
+
+/** A fault that was injected into a call of an execution environment. */
+export type InjectedFault = { atMs: number; environmentId: string; operation: string; kind: string };
+
+const THROTTLED: AwsFault = { status: 400, type: 'ThrottlingException', message: 'simulated' };
+const FAILED: AwsFault = { status: 500, type: 'InternalServerError', message: 'simulated' };
+
+/** The SDK waits for 3 s. A late copy of a write may be applied after that of the SDK's retry. */
+const LATE_MS = { min: 3_100, span: 3_000 };
+
+/** Options of faults. */
+export type FaultOptions = {
+  rates: FaultRates;
+  random: Random;
+  receivers: Receivers;
+  /** Whether faults still occur. */
+  isActive: () => boolean;
+  /** Returns the ms since the start of the scenario. */
+  nowMs: () => number;
+};
+
+/** Returns the recipient and text of a message to SES or SNS. */
+const messageIn = ({ service, body }: AwsCall): { to: string; text: string } | undefined => {
+  if (service !== 'ses' && service !== 'sns') return undefined;
+  const form = new URLSearchParams(body.toString());
+  const to = form.get('Destination.ToAddresses.member.1') ?? form.get('PhoneNumber') ?? '';
+  return { to, text: form.get('Message.Body.Text.Data') ?? form.get('Message') ?? '' };
+};
+
+/** Creates the faults of a run. */
+export const createFaults = ({ rates, random, receivers, isActive, nowMs }: FaultOptions) => {
+  const injected: InjectedFault[] = [];
+  const hits = (rate: number): boolean => rate > 0 && isActive() && random() < rate;
+
+  const fateOfCall = (call: AwsCall): { fate: Partial<CallFate>; kind?: string } => {
+    if (hits(rates.kill)) return { fate: { kill: random() < 0.5 ? 'before' : 'after' }, kind: 'kill' };
+    switch (call.service) {
+      case 'dynamodb': {
+        if (hits(rates.dynamodbError)) return { fate: { fault: random() < 0.5 ? THROTTLED : FAILED }, kind: 'error' };
+        if (hits(rates.dynamodbLate))
+          return { fate: { beforeMs: LATE_MS.min + Math.floor(random() * LATE_MS.span) }, kind: 'late' };
+        if (hits(rates.dynamodbLost)) return { fate: { isLost: true }, kind: 'lost' };
+        return { fate: {} };
+      }
+      case 'sqs': {
+        if (hits(rates.sqsError)) return { fate: { fault: random() < 0.5 ? THROTTLED : FAILED }, kind: 'error' };
+        if (hits(rates.sqsLost)) return { fate: { isLost: true }, kind: 'lost' };
+        return { fate: {} };
+      }
+      case 'ses':
+      case 'sns': {
+        if (hits(rates.sendError)) return { fate: { fault: FAILED }, kind: 'error' };
+        if (hits(rates.sendThrottled)) {
+          const type = call.service === 'ses' ? 'Throttling' : 'Throttled';
+          return {
+            fate: { fault: { status: 400, type, message: 'Maximum sending rate exceeded.' } },
+            kind: 'throttled',
+          };
+        }
+        if (hits(rates.sendLost)) return { fate: { isLost: true }, kind: 'lost' };
+        const message = messageIn(call);
+        const numbers = [...(message?.text ?? '').matchAll(/#(\d+)#/g)].map(([, digits]) => Number(digits));
+        return { fate: message ? receivers.fateOfMessage(message.to, numbers) : {} };
+      }
+      default:
+        return { fate: {} };
+    }
+  };
+
+  return {
+    injected,
+
+    /** Decides what happens to a call. */
+    fateOf(call: AwsCall, { id }: ExecutionEnvironment): CallFate {
+      const { fate, kind } = fateOfCall(call);
+      if (kind !== undefined)
+        injected.push({ atMs: nowMs(), environmentId: id, operation: `${call.service}.${call.action}`, kind });
+      const isSlow = hits(rates.slowCall);
+      const beforeMs = 1 + Math.floor(random() * (isSlow ? 2_000 : 8));
+      return { beforeMs, afterMs: 1 + Math.floor(random() * 8), ...fate };
+    },
+
+    /** Returns whether an access to a partition key is throttled. */
+    isKeyThrottled: (): boolean => hits(rates.throttledKey),
+
+    /** Returns whether a write conflicts with a transaction. */
+    isConflict: (): boolean => hits(rates.conflict),
+
+    /** Makes SQS refuse some entries of some batches. */
+    withPartialBatches:
+      (serve: AwsService): AwsService =>
+      async (call) => {
+        if (call.action !== 'SendMessageBatch' || !hits(rates.sqsPartial)) return serve(call);
+        const request: { QueueUrl: string; Entries: { Id: string }[] } = JSON.parse(call.body.toString());
+        const refused = new Set(request.Entries.filter(() => random() < 0.5).map(({ Id }) => Id));
+        const Entries = request.Entries.filter(({ Id }) => !refused.has(Id));
+        const Failed = [...refused].map((Id) => ({ Id, Code: 'InternalError', SenderFault: false }));
+        injected.push({
+          atMs: nowMs(),
+          environmentId: call.caller,
+          operation: 'sqs.SendMessageBatch',
+          kind: 'partial',
+        });
+        if (Entries.length === 0) {
+          return {
+            status: 200,
+            headers: { 'content-type': 'application/x-amz-json-1.0' },
+            body: JSON.stringify({ Successful: [], Failed }),
+          };
+        }
+        const response = await serve({ ...call, body: Buffer.from(JSON.stringify({ ...request, Entries })) });
+        return { ...response, body: JSON.stringify({ ...JSON.parse(response.body.toString()), Failed }) };
+      },
+  };
+};
+
+/** The faults of a run. */
+export type Faults = ReturnType<typeof createFaults>;

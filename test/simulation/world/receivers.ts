@@ -1,0 +1,233 @@
+import type { AwsFault } from 'local-aws/aws-service.ts';
+import type { SentEmail } from 'local-aws/ses.ts';
+import type { PublishedMessage } from 'local-aws/sns.ts';
+import type { HttpReply, HttpRequest } from '../engine/context.ts';
+import type { Random } from '../engine/random.ts';
+import { type Behavior, isSentByAws, type PlannedNotification, type PlannedTenant, type Scenario } from './scenario.ts';
+
+/** What a message is for its recipient. */
+export type ArrivalKind = 'alert' | 'summary' | 'notice' | 'escalation' | 'test';
+
+/** A message that a destination has: accepted, whether or not it said so. */
+export type Arrival = {
+  atMs: number;
+  /** The key of the notification, the address of a contact, or the topic of the operators (`tenant t1`). */
+  to: string;
+  kind: ArrivalKind;
+  /** The numbers of the events that it names. */
+  numbers: readonly number[];
+  /** Whether its sender got the answer that it was accepted. */
+  isAnswered: boolean;
+  /** The execution environment that sent it. */
+  by: string;
+  text: string;
+};
+
+/** A request that a destination refused or left without an answer. */
+export type Refusal = { atMs: number; to: string; numbers: readonly number[]; behavior: Behavior };
+
+const HEADLINE = /^\[(OK|WARNING|CRITICAL)\] /;
+const SUMMARY = /^([\d,]+) alarms?: /;
+
+const numbersIn = (text: string): number[] => [
+  ...new Set([...text.matchAll(/#(\d+)#/g)].map(([, digits]) => Number(digits))),
+];
+
+const phoneOf = ({ index }: PlannedNotification): string => `+1202555${String(1_000 + index)}`;
+
+/** Returns the details of a notification for the API. */
+export const detailsOf = (notification: PlannedNotification, tenant: string): Record<string, string> => {
+  const { key, type } = notification;
+  switch (type) {
+    case 'webhook':
+      return { url: `https://${tenant}.receivers.test/${key}` };
+    case 'email':
+      return { address: `${key}@people.test` };
+    case 'sms':
+      return { phone_number: phoneOf(notification) };
+    case 'incidentpager':
+      return { service_key: `key-${key}` };
+    case 'incidentrouter':
+      return { api_key: `api-${tenant}`, routing_key: key };
+    case 'atomfeed':
+      return { category: key };
+    case 'technicalContactsEmail':
+    case 'managed':
+      return {};
+  }
+};
+
+const kindOfEmail = (subject: string): ArrivalKind => {
+  if (HEADLINE.test(subject)) return 'alert';
+  return SUMMARY.test(subject) ? 'summary' : 'notice';
+};
+
+const kindOfSms = (text: string): ArrivalKind => {
+  if (/ Escalated: | reached nobody today$/.test(text)) return 'escalation';
+  return SUMMARY.test(text) ? 'summary' : 'alert';
+};
+
+const kindOfBody = (body: string): ArrivalKind => {
+  if (body.includes(':unreached')) return 'escalation';
+  return body.includes(':test:') || body.includes('"test"') ? 'test' : 'alert';
+};
+
+/** Options of receivers. */
+export type ReceiverOptions = {
+  scenario: Scenario;
+  /** Returns the ms since the start of the scenario. */
+  nowMs: () => number;
+  random: Random;
+  trace: (line: string) => void;
+};
+
+/** The destinations of all tenants, and what arrived there. */
+export const createReceivers = ({ scenario, nowMs, random, trace }: ReceiverOptions) => {
+  const arrivals: Arrival[] = [];
+  const refusals: Refusal[] = [];
+  const all = new Map<string, { tenant: PlannedTenant; notification: PlannedNotification }>();
+  const phones = new Map<string, string>();
+  for (const tenant of scenario.tenants)
+    for (const notification of [...tenant.notifications, ...(tenant.fallback ? [tenant.fallback] : [])]) {
+      all.set(notification.key, { tenant, notification });
+      phones.set(phoneOf(notification), notification.key);
+    }
+
+  const behaviorOf = (key: string): Behavior => {
+    const phases = all.get(key)?.notification.phases ?? [];
+    return phases.findLast(({ fromMs }) => fromMs <= nowMs())?.behavior ?? 'accept';
+  };
+
+  const arrive = (arrival: Omit<Arrival, 'atMs'>): void => {
+    arrivals.push({ atMs: nowMs(), ...arrival });
+    trace(`arrived at ${arrival.to}: ${arrival.kind} ${arrival.numbers.join(' ')}`);
+  };
+
+  /** Returns the key of the notification to whose destination a request goes. */
+  const keyOfRequest = ({ url, body }: HttpRequest): string =>
+    /key-(d\d+)/.exec(body)?.[1] ?? /monitoring\.alerts\.(d\d+)/.exec(body)?.[1] ?? /\/(d\d+)$/.exec(url)?.[1] ?? '';
+
+  const replyOf = (behavior: Behavior, type: string): HttpReply => {
+    const afterMs = 20 + Math.floor(random() * 200);
+    const status = type === 'atomfeed' ? 201 : 200;
+    const accepted: HttpReply = {
+      kind: 'response',
+      status,
+      body: '{"result":"success","status":"success"}',
+      afterMs,
+    };
+    switch (behavior) {
+      case 'accept':
+        return accepted;
+      case 'accept-slowly':
+        return { ...accepted, afterMs: 6_000 + Math.floor(random() * 8_000) };
+      case 'accept-without-answer':
+      case 'hang':
+        return { kind: 'silence' };
+      case 'accept-and-close':
+      case 'close':
+        return { kind: 'closed', afterMs };
+      case 'fail':
+        return { ...accepted, status: 500, body: 'failed' };
+      case 'throttle':
+        return {
+          ...accepted,
+          status: 429,
+          headers: { 'retry-after': String(1 + Math.floor(random() * 90)) },
+          body: '',
+        };
+      case 'reject':
+        return { ...accepted, status: type === 'webhook' ? 410 : 404, body: '' };
+      case 'redirect':
+        return { ...accepted, status: 302, headers: { location: 'http://169.254.169.254/' }, body: '' };
+    }
+  };
+
+  const isAccepted = (behavior: Behavior): boolean => behavior.startsWith('accept');
+
+  return {
+    arrivals,
+    refusals,
+    behaviorOf,
+
+    /** Answers an HTTP request as its destination does. `by` is the execution environment that sent it. */
+    receive(request: HttpRequest, by: string): HttpReply {
+      const key = keyOfRequest(request);
+      const found = all.get(key);
+      if (!found) throw new Error(`Nobody receives ${request.url}.`);
+      const behavior = behaviorOf(key);
+      const numbers = numbersIn(request.body);
+      const reply = replyOf(behavior, found.notification.type);
+      if (isAccepted(behavior)) {
+        const isAnswered = reply.kind === 'response';
+        arrive({ to: key, kind: kindOfBody(request.body), numbers, isAnswered, by, text: request.body });
+      } else {
+        refusals.push({ atMs: nowMs(), to: key, numbers, behavior });
+        trace(`${key} answers ${behavior}`);
+      }
+      return reply;
+    },
+
+    /** Returns how AWS answers a message to a destination: with an error, without an answer, or normally. */
+    fateOfMessage(to: string, numbers: readonly number[]): { fault?: AwsFault; isLost?: boolean } {
+      const key = phones.get(to) ?? to.split('@')[0] ?? to;
+      const behavior = all.has(key) ? behaviorOf(key) : 'accept';
+      if (isAccepted(behavior)) return behavior === 'accept' ? {} : { isLost: true };
+      refusals.push({ atMs: nowMs(), to: key, numbers, behavior });
+      const isPhone = phones.has(to);
+      if (behavior === 'reject')
+        return {
+          fault: isPhone
+            ? { status: 400, type: 'InvalidParameter', message: 'Invalid parameter: PhoneNumber' }
+            : { status: 400, type: 'MessageRejected', message: 'Address is on the suppression list.' },
+        };
+      if (behavior === 'throttle')
+        return {
+          fault: { status: 400, type: isPhone ? 'Throttled' : 'Throttling', message: 'Maximum sending rate exceeded.' },
+        };
+      return { fault: { status: 500, type: 'InternalFailure', message: 'failed' } };
+    },
+
+    receiveEmail({ to, subject, text }: SentEmail, by: string, isAnswered: boolean): void {
+      const all = `${subject}\n${text}`;
+      for (const address of to) {
+        const [name = ''] = address.split('@');
+        arrive({
+          to: /^d\d+$/.test(name) ? name : address,
+          kind: kindOfEmail(subject),
+          numbers: numbersIn(all),
+          isAnswered,
+          by,
+          text: all,
+        });
+      }
+    },
+
+    receiveMessage(message: PublishedMessage, by: string, isAnswered: boolean): void {
+      const { text } = message;
+      const numbers = numbersIn(text);
+      if (message.to === 'phone') {
+        const to = phones.get(message.phoneNumber) ?? message.phoneNumber;
+        arrive({ to, kind: kindOfSms(text), numbers, isAnswered, by, text });
+      } else {
+        const [line = '', subject = ''] = text.split(/\n+/);
+        const to = `tenant ${line.replace(/^Tenant: /, '')}`;
+        arrive({ to, kind: HEADLINE.test(subject) ? 'alert' : 'notice', numbers, isAnswered, by, text });
+      }
+    },
+  };
+};
+
+/** The destinations of all tenants. */
+export type Receivers = ReturnType<typeof createReceivers>;
+
+/** Returns to whom the alerts of a notification go, as in `Arrival`. */
+export const recipientOf = (notification: PlannedNotification, tenant: PlannedTenant): string | undefined => {
+  if (notification.type === 'managed') return `tenant ${tenant.name}`;
+  if (notification.type === 'technicalContactsEmail') return tenant.contact;
+  return notification.key;
+};
+
+/** Returns whether the destination of a notification decides by itself how it answers. */
+export const hasOwnBehavior = ({ type }: PlannedNotification): boolean =>
+  !isSentByAws(type) || type === 'email' || type === 'sms';

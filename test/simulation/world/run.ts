@@ -1,0 +1,365 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { Plan } from 'local-aws/template.ts';
+import { z } from 'zod';
+import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
+import { createAuditLog } from '../../../shared/adapters/audits/audit-log.ts';
+import { documentOptions } from '../../../shared/adapters/dynamodb/items.ts';
+import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
+import { OPERATOR } from '../../../shared/contracts/token.ts';
+import { contexts } from '../engine/context.ts';
+import { randomOf } from '../engine/random.ts';
+import type { ServiceCode } from '../engine/service-code.ts';
+import { type ApiResponse, SimulatedStack, START_MS } from '../engine/stack.ts';
+import { createFaults, type InjectedFault } from './faults.ts';
+import { type Arrival, createReceivers, detailsOf, type Refusal } from './receivers.ts';
+import type { PersonAction, PlannedEvent, PlannedNotification, PlannedTenant, Scenario, Step } from './scenario.ts';
+
+/** What a person did: each request with its response, and when it ended, in ms since the start. */
+export type PersonRequest = {
+  action: PersonAction;
+  startedMs: number;
+  endedMs: number;
+  responses: readonly ApiResponse[];
+};
+
+const historyEntry = z.object({ event_id: z.string(), status: z.string(), reason: z.string().nullish() });
+
+/** A record of a delivery as the history shows it. */
+export type HistoryEntry = z.infer<typeof historyEntry> & { notification: number };
+
+const auditEntry = z.object({ action: z.string(), target_id: z.string().nullish() });
+
+/** An audit entry of a tenant. */
+export type AuditEntry = z.infer<typeof auditEntry> & { tenant: string };
+
+/** What is known after a run, for its rules. Times are ms since the start of the scenario. */
+export type Observations = {
+  scenario: Scenario;
+  arrivals: readonly Arrival[];
+  refusals: readonly Refusal[];
+  faults: readonly InjectedFault[];
+  kills: readonly { functionName: string; environmentId: string; atMs: number }[];
+  people: readonly PersonRequest[];
+  history: readonly HistoryEntry[];
+  audits: readonly AuditEntry[];
+  /** The bodies of dead letters, by the name of their queue. */
+  deadLetters: ReadonlyMap<string, readonly string[]>;
+  /** The IDs of notifications by their index. */
+  ids: ReadonlyMap<number, string>;
+  /** Messages that are still in a queue. */
+  left: number;
+  /** The errors that functions threw. */
+  failures: readonly string[];
+  endedMs: number;
+  invocations: number;
+};
+
+/** Options of a run. */
+export type RunOptions = {
+  scenario: Scenario;
+  code: ServiceCode;
+  plan: Plan;
+  /** Called with each line of the trace. */
+  trace?: (line: string) => void;
+  /** How many of the steps happen. Default: all. */
+  steps?: number;
+};
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** A delivery ends after 24 h; a message without an attempt after four days. */
+const MAX_MS = 5 * 24 * HOUR_MS;
+
+/** Returns the ID of an event. */
+export const eventIdOf = ({ tenant, alarm, timeMs, state, number }: PlannedEvent): string =>
+  `${tenant}:en:${alarm}:ch${number}:${START_MS + timeMs}:${state}`;
+
+const eventBody = (event: PlannedEvent, ids: ReadonlyMap<number, string>): string => {
+  const { tenant, number, alarm, state, timeMs, notifications } = event;
+  const list = { OK: 'ok_state', WARNING: 'warning_state', CRITICAL: 'critical_state' }[state];
+  return JSON.stringify({
+    event_id: eventIdOf(event),
+    log_entry_id: `log-${number}`,
+    tenant_id: tenant,
+    details: {
+      target: 'web.test',
+      timestamp: START_MS + timeMs,
+      state,
+      status: 'simulated',
+      metrics: {},
+      observations: [],
+    },
+    entity: { id: 'en', label: `host-${tenant}`, ip_addresses: { default: '192.0.2.1' } },
+    check: { id: 'ch', label: 'Check', type: 'agent.filesystem' },
+    alarm: { id: alarm, label: `${alarm} #${number}#`, active_suppressions: [] },
+    previous_state: null,
+    notification_plan: { id: 'np', [list]: notifications.map((index) => ids.get(index) ?? '') },
+  });
+};
+
+/** Runs a scenario. */
+export const runScenario = async ({
+  scenario,
+  code,
+  plan,
+  trace = () => undefined,
+  steps,
+}: RunOptions): Promise<Observations> => {
+  const { seed, tenants, rates, recoveryMs } = scenario;
+  let isFaulty = false;
+  const nowMs = (): number => stack.time.now() - startMs;
+  const traced = (line: string): void => trace(`${stack.time.now() - START_MS} ${line}`);
+  const receivers = createReceivers({ scenario, nowMs, random: randomOf(seed, 'receivers'), trace: traced });
+  const faults = createFaults({
+    rates,
+    random: randomOf(seed, 'faults'),
+    receivers,
+    isActive: () => isFaulty && nowMs() < recoveryMs,
+    nowMs,
+  });
+  const lost = new Set<string>();
+  let invocations = 0;
+  const stack: SimulatedStack = new SimulatedStack({
+    seed,
+    code,
+    plan,
+    maxSkewMs: scenario.maxSkewMs,
+    duplicateReceives: () => (isFaulty && nowMs() < recoveryMs ? rates.duplicateReceives : 0),
+    internet: {
+      resolve: () => [{ address: '93.184.216.34', family: 4 }],
+      send: (request, by) => receivers.receive(request, by),
+    },
+    fateOf: (call, environment) => {
+      const fate = faults.fateOf(call, environment);
+      if (call.service === 'ses' || call.service === 'sns') {
+        if (fate.isLost || fate.kill === 'after') lost.add(environment.id);
+        else lost.delete(environment.id);
+      }
+      return fate;
+    },
+    withSqsFaults: faults.withPartialBatches,
+    onEmail: (email, by) => receivers.receiveEmail(email, by, !lost.has(by)),
+    onMessage: (message, by) => receivers.receiveMessage(message, by, !lost.has(by)),
+    onLog: (name, text) => traced(`${name}: ${text.trim()}`),
+    onInvocation: () => {
+      invocations++;
+    },
+    trace: traced,
+  });
+  let startMs = START_MS;
+  const ids = new Map<number, string>();
+  const tokens = new Map<string, string>();
+  const people: PersonRequest[] = [];
+
+  const tokenOf = (tenant: string): string => tokens.get(tenant) ?? '';
+  const idOf = (index: number): string => ids.get(index) ?? '';
+
+  const create = async (tenant: PlannedTenant, notification: PlannedNotification): Promise<void> => {
+    const response = await stack.request({
+      method: 'POST',
+      path: '/notifications',
+      token: tokenOf(tenant.name),
+      body: { label: notification.key, type: notification.type, details: detailsOf(notification, tenant.name) },
+    });
+    const id = response.headers.location?.split('/').at(-1);
+    if (response.status !== 201 || id === undefined) throw new Error(`Not created: ${JSON.stringify(response)}`);
+    ids.set(notification.index, id);
+  };
+
+  const setUp = async (): Promise<void> => {
+    const client = new DynamoDBClient({
+      region: 'us-east-1',
+      endpoint: 'http://aws.test',
+      credentials: { accessKeyId: 'operator', secretAccessKey: 'operator' },
+    });
+    const documents = DynamoDBDocumentClient.from(client, documentOptions);
+    const accounts = createAccountRepository(documents, plan.output('AccountsTable'));
+    const log = createAuditLog(documents, {
+      AUDITS_TABLE: plan.output('AuditsTable'),
+      AUDIT_RETENTION_DAYS: Number(plan.output('AuditRetentionDays')),
+    });
+    const repository = createTokenRepository(documents, plan.output('TokensTable'));
+    for (const tenant of tenants) {
+      const { name } = tenant;
+      const audit = log.by({ tenant: name, origin: { actor: { type: 'operator', principal: 'simulation' } } });
+      const grant = {
+        tenant: name,
+        role: 'admin' as const,
+        label: 'simulation',
+        expiresInSeconds: 30 * 86_400,
+        issuer: OPERATOR,
+      };
+      tokens.set(name, (await repository.issue(grant, audit)).token);
+      await accounts.changeLimits(name, tenant.limits, audit);
+      await Promise.all(
+        [...tenant.notifications, ...(tenant.fallback ? [tenant.fallback] : [])].map((each) => create(tenant, each)),
+      );
+      await accounts.update(
+        name,
+        {
+          technical_contacts: tenant.contact === undefined ? [] : [tenant.contact],
+          ...(tenant.fallback && { escalation_notifications: [idOf(tenant.fallback.index)] }),
+          ...(tenant.summaries && { summaries: tenant.summaries }),
+        },
+        audit,
+      );
+    }
+  };
+
+  const requestOf = (action: PersonAction) => {
+    const token = tokenOf(action.tenant);
+    switch (action.kind) {
+      case 'delete':
+        return { method: 'DELETE', path: `/notifications/${idOf(action.notification)}`, token };
+      case 'relabel':
+        return {
+          method: 'PUT',
+          path: `/notifications/${idOf(action.notification)}`,
+          token,
+          body: { label: `d${action.notification} again` },
+        };
+      case 'redeliver':
+        return {
+          method: 'POST',
+          path: `/notifications/${idOf(action.notification)}/redeliver`,
+          token,
+          body: { since: 0 },
+        };
+      case 'retry-now':
+        return {
+          method: 'POST',
+          path: `/notifications/${idOf(action.notification)}/redeliver`,
+          token,
+          body: { status: 'pending' },
+        };
+      case 'summaries':
+        return { method: 'PUT', path: '/account', token, body: { summaries: action.summaries ?? {} } };
+      case 'rotate':
+        return { method: 'POST', path: '/account/rotate-signing-secret', token };
+      case 'test':
+        return { method: 'POST', path: `/notifications/${idOf(action.notification)}/test`, token, body: {} };
+      case 'token':
+        return { method: 'POST', path: '/tokens', token, body: { label: 'another', role: 'observer' } };
+    }
+  };
+
+  /** Sends the request of a person, again after a 5xx until it succeeds. */
+  const act = async (action: PersonAction): Promise<void> => {
+    const startedMs = nowMs();
+    const responses: ApiResponse[] = [];
+    for (let attempt = 0; attempt < 5; attempt++) {
+      const response = await stack.request(requestOf(action));
+      responses.push(response);
+      traced(`${action.tenant} ${action.kind}: ${response.status}`);
+      if (response.status < 500 || action.kind === 'test') break;
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    }
+    people.push({ action, startedMs, endedMs: nowMs(), responses });
+  };
+
+  const send = (body: string, tenant: string): void => {
+    stack.queue('Delivery-AlarmEvents').send({ body, attributes: new Map(), groupId: tenant, senderId: 'pipeline' });
+  };
+
+  const perform = (step: Step): void => {
+    if (step.kind === 'invalid') {
+      send(step.body, step.tenant);
+      return;
+    }
+    if (step.kind !== 'event') {
+      void act(step);
+      return;
+    }
+    const body = eventBody(step, ids);
+    for (const delayMs of [0, ...step.repeatsAfterMs]) stack.time.after(delayMs, () => send(body, step.tenant));
+  };
+
+  /** Returns the queues that still have messages, other than dead letters. */
+  const waiting = () =>
+    [...stack.queues.values()].filter(
+      ({ settings, counts }) =>
+        !settings.name.includes('DeadLetters') && counts.visible + counts.delayed + counts.inFlight > 0,
+    );
+  const isIdle = (): boolean => stack.lambda.busy.length === 0 && waiting().length === 0;
+
+  const collection = async (tenant: string, path: string): Promise<unknown[]> => {
+    const values: unknown[] = [];
+    let marker = '';
+    do {
+      const response = await stack.request({
+        method: 'GET',
+        path: `${path}?limit=1000${marker && `&marker=${encodeURIComponent(marker)}`}`,
+        token: tokenOf(tenant),
+      });
+      if (response.status === 404) return values;
+      if (response.status !== 200) throw new Error(`${path}: ${response.status} ${response.body}`);
+      const page: { values: unknown[]; metadata: { next_marker: string | null } } = JSON.parse(response.body);
+      values.push(...page.values);
+      marker = page.metadata.next_marker ?? '';
+    } while (marker !== '');
+    return values;
+  };
+
+  const readHistory = async (): Promise<{ history: HistoryEntry[]; audits: AuditEntry[] }> => {
+    const history: HistoryEntry[] = [];
+    const audits: AuditEntry[] = [];
+    for (const tenant of tenants) {
+      for (const { index } of tenant.notifications) {
+        const entries = await collection(tenant.name, `/notifications/${idOf(index)}/deliveries`);
+        history.push(...entries.map((entry) => ({ ...historyEntry.parse(entry), notification: index })));
+      }
+      const entries = await collection(tenant.name, '/audits');
+      audits.push(...entries.map((entry) => ({ ...auditEntry.parse(entry), tenant: tenant.name })));
+    }
+    return { history, audits };
+  };
+
+  /** Runs until a promise settles. */
+  const settled = async <Value>(promise: Promise<Value>): Promise<Value> => {
+    let isSettled = false;
+    const end = (): void => {
+      isSettled = true;
+    };
+    promise.then(end, end);
+    await stack.time.run(stack.time.now() + HOUR_MS, () => isSettled);
+    if (!isSettled) throw new Error('A request of the simulation does not end.');
+    return promise;
+  };
+
+  return contexts.run(stack.world, async () => {
+    stack.createTables();
+    await settled(setUp());
+    stack.start();
+    startMs = stack.time.now();
+    isFaulty = true;
+    stack.dynamodb.throttle({ partitionKey: () => faults.isKeyThrottled() });
+    stack.dynamodb.conflict({
+      operation: 'write',
+      partitionKey: (key) => /^(notification|quota)#/.test(key) && faults.isConflict(),
+    });
+    for (const step of scenario.steps.slice(0, steps)) stack.time.after(step.atMs, () => perform(step));
+    await stack.time.run(startMs + recoveryMs * 1.3);
+    while (!isIdle() && nowMs() < MAX_MS) await stack.time.run(stack.time.now() + 10 * MINUTE_MS, isIdle);
+    const { history, audits } = await settled(readHistory());
+    stack.stop();
+    const endedMs = nowMs();
+    const deadLetters = [...stack.queues].filter(([name]) => name.includes('DeadLetters'));
+    return {
+      scenario,
+      arrivals: receivers.arrivals,
+      refusals: receivers.refusals,
+      faults: faults.injected,
+      kills: stack.lambda.kills.map((kill) => ({ ...kill, atMs: kill.atMs - startMs })),
+      people,
+      history,
+      audits,
+      deadLetters: new Map(deadLetters.map(([name, queue]) => [name, queue.messages.map(({ body }) => body)])),
+      ids,
+      left: waiting().length,
+      failures: stack.lambda.failures,
+      endedMs,
+      invocations,
+    };
+  });
+};

@@ -1,0 +1,281 @@
+import { type NotificationTypeId, notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
+import { integer, pick, type Random, randomOf } from '../engine/random.ts';
+
+/** A state of an alarm. */
+export type State = 'OK' | 'WARNING' | 'CRITICAL';
+
+/** How a destination answers. What the words mean for each type is in `receivers.ts`. */
+export type Behavior =
+  | 'accept'
+  | 'accept-slowly'
+  | 'accept-without-answer'
+  | 'accept-and-close'
+  | 'fail'
+  | 'hang'
+  | 'close'
+  | 'throttle'
+  | 'reject'
+  | 'redirect';
+
+/** A destination answers so from this time on, ms since the start of the scenario. */
+export type Phase = { fromMs: number; behavior: Behavior };
+
+/** A notification. `key` identifies it in what its destination receives. */
+export type PlannedNotification = {
+  index: number;
+  key: string;
+  type: NotificationTypeId;
+  /** Sorted by time. The first starts at 0. */
+  phases: readonly Phase[];
+};
+
+/** Settings of an account, as `PUT /account` takes them. */
+export type Summaries = { email_after: number; sms_after: number; window_minutes: number };
+
+/** A tenant. An attacker sends floods to destinations that hang; a quiet one has destinations that accept at once. */
+export type PlannedTenant = {
+  name: string;
+  kind: 'quiet' | 'ordinary' | 'attacker';
+  contact: string | undefined;
+  summaries: Summaries | undefined;
+  limits: { emailsPerTenantPerDay?: number; smsPerTenantPerDay?: number };
+  notifications: readonly PlannedNotification[];
+  /** The notification to which escalations go, or none. */
+  fallback: PlannedNotification | undefined;
+};
+
+/** An alarm event. Its number is in everything that a destination receives. */
+export type PlannedEvent = {
+  kind: 'event';
+  atMs: number;
+  tenant: string;
+  number: number;
+  alarm: string;
+  state: State;
+  /** Its time by the producer's clock, ms since the start of the scenario. */
+  timeMs: number;
+  notifications: readonly number[];
+  /** After how many ms the same event is sent again. */
+  repeatsAfterMs: readonly number[];
+};
+
+/** What a person does through the API. */
+export type PersonAction =
+  | { kind: 'delete'; atMs: number; tenant: string; notification: number }
+  | { kind: 'relabel'; atMs: number; tenant: string; notification: number }
+  | { kind: 'redeliver'; atMs: number; tenant: string; notification: number }
+  | { kind: 'retry-now'; atMs: number; tenant: string; notification: number }
+  | { kind: 'summaries'; atMs: number; tenant: string; summaries: Summaries | undefined }
+  | { kind: 'rotate'; atMs: number; tenant: string }
+  | { kind: 'test'; atMs: number; tenant: string; notification: number }
+  | { kind: 'token'; atMs: number; tenant: string };
+
+/** A message that is no valid event. */
+export type InvalidEvent = { kind: 'invalid'; atMs: number; tenant: string; body: string };
+
+/** What happens in a run. The shortest failing prefix of a run is a prefix of its steps. */
+export type Step = PlannedEvent | PersonAction | InvalidEvent;
+
+/** The probability of each fault of a call, from 0 to 1. */
+export type FaultRates = {
+  kill: number;
+  dynamodbError: number;
+  dynamodbLate: number;
+  dynamodbLost: number;
+  throttledKey: number;
+  conflict: number;
+  sqsError: number;
+  sqsLost: number;
+  sqsPartial: number;
+  sendError: number;
+  sendThrottled: number;
+  sendLost: number;
+  duplicateReceives: number;
+  slowCall: number;
+};
+
+/** A run: what its seed decides in advance. */
+export type Scenario = {
+  seed: number;
+  tenants: readonly PlannedTenant[];
+  steps: readonly Step[];
+  rates: FaultRates;
+  maxSkewMs: number;
+  /** When faults end and all destinations accept, ms since the start. */
+  recoveryMs: number;
+};
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+
+const BEHAVIORS: Record<'http' | 'aws', readonly Behavior[]> = {
+  http: [
+    'accept-slowly',
+    'accept-without-answer',
+    'accept-and-close',
+    'fail',
+    'hang',
+    'close',
+    'throttle',
+    'reject',
+    'redirect',
+  ],
+  aws: ['accept-without-answer', 'fail', 'throttle', 'reject'],
+};
+
+/** Types that AWS sends. */
+export const isSentByAws = (type: NotificationTypeId): boolean =>
+  type === 'email' || type === 'sms' || type === 'technicalContactsEmail' || type === 'managed';
+
+const phasesOf = (
+  type: NotificationTypeId,
+  kind: PlannedTenant['kind'],
+  recoveryMs: number,
+  random: Random,
+): Phase[] => {
+  const phases: Phase[] = [{ fromMs: 0, behavior: kind === 'attacker' && !isSentByAws(type) ? 'hang' : 'accept' }];
+  if (kind === 'ordinary' && random() < 0.6) {
+    const behaviors = BEHAVIORS[isSentByAws(type) ? 'aws' : 'http'];
+    for (let atMs = random() * recoveryMs; atMs < recoveryMs; atMs += (0.05 + random() * 0.4) * recoveryMs)
+      phases.push({ fromMs: atMs, behavior: random() < 0.3 ? 'accept' : pick(behaviors, random) });
+  }
+  return [...phases, { fromMs: recoveryMs, behavior: 'accept' }];
+};
+
+const summariesOf = (random: Random): Summaries => ({
+  email_after: integer(1, 4, random),
+  sms_after: integer(1, 3, random),
+  window_minutes: integer(1, 10, random),
+});
+
+const tenantOf = (index: number, nextIndex: () => number, recoveryMs: number, random: Random): PlannedTenant => {
+  const kind = index === 0 ? 'quiet' : random() < 0.25 ? 'attacker' : 'ordinary';
+  const name = `t${index}`;
+  const notification = (type: NotificationTypeId): PlannedNotification => {
+    const own = nextIndex();
+    return { index: own, key: `d${own}`, type, phases: phasesOf(type, kind, recoveryMs, random) };
+  };
+  const types = kind === 'quiet' ? (['webhook', 'email'] as const) : notificationTypeIds;
+  const notifications = Array.from({ length: kind === 'quiet' ? 2 : integer(4, 10, random) }, (_, position) =>
+    notification(kind === 'quiet' ? (types[position] ?? 'webhook') : pick(types, random)),
+  );
+  const fallbackTypes = ['sms', 'webhook', 'incidentpager', 'email'] as const;
+  return {
+    name,
+    kind,
+    contact: random() < 0.9 ? `contact-${name}@people.test` : undefined,
+    summaries: kind === 'ordinary' && random() < 0.5 ? summariesOf(random) : undefined,
+    limits:
+      kind === 'ordinary' && random() < 0.3
+        ? { emailsPerTenantPerDay: integer(3, 30, random), smsPerTenantPerDay: integer(2, 10, random) }
+        : {},
+    notifications,
+    fallback:
+      kind !== 'quiet' && random() < 0.6
+        ? { ...notification(pick(fallbackTypes, random)), phases: [{ fromMs: 0, behavior: 'accept' }] }
+        : undefined,
+  };
+};
+
+const STATES = ['CRITICAL', 'WARNING', 'OK'] as const;
+
+const eventOf = (
+  number: number,
+  tenants: readonly PlannedTenant[],
+  recoveryMs: number,
+  random: Random,
+): PlannedEvent => {
+  const tenant = pick(tenants, random);
+  const atMs = Math.round(random() * recoveryMs);
+  const count = integer(1, Math.min(4, tenant.notifications.length), random);
+  const chosen = new Set(Array.from({ length: count }, () => pick(tenant.notifications, random).index));
+  const repeats = random() < 0.15 ? integer(1, 2, random) : 0;
+  return {
+    kind: 'event',
+    atMs,
+    tenant: tenant.name,
+    number,
+    alarm: `al${integer(0, 3, random)}`,
+    state: pick(STATES, random),
+    timeMs: atMs - integer(0, 2_000, random),
+    notifications: [...chosen],
+    repeatsAfterMs: Array.from({ length: repeats }, () => integer(0, 3 * MINUTE_MS, random)),
+  };
+};
+
+const ACTIONS = ['delete', 'relabel', 'redeliver', 'retry-now', 'summaries', 'rotate', 'test', 'token'] as const;
+
+const actionOf = (tenants: readonly PlannedTenant[], recoveryMs: number, random: Random): PersonAction => {
+  const tenant = pick(tenants, random);
+  const kind = pick(ACTIONS, random);
+  const atMs = Math.round(random() * recoveryMs * 1.2);
+  const notification = pick(tenant.notifications, random).index;
+  if (kind === 'summaries')
+    return { kind, atMs, tenant: tenant.name, summaries: random() < 0.3 ? undefined : summariesOf(random) };
+  if (kind === 'rotate' || kind === 'token') return { kind, atMs, tenant: tenant.name };
+  return { kind, atMs, tenant: tenant.name, notification };
+};
+
+const INVALID = ['{', '[]', '{"event_id":"x"}', '{"event_id":"","tenant_id":"t1","details":{},"entity":{},"alarm":{}}'];
+
+/** Each fault occurs in about half of the runs: what one hides, another run shows. */
+const ratesOf = (random: Random): FaultRates => {
+  const rate = (max: number): number => (random() < 0.5 ? random() * max : 0);
+  return {
+    kill: rate(0.01),
+    dynamodbError: rate(0.03),
+    dynamodbLate: rate(0.01),
+    dynamodbLost: rate(0.01),
+    throttledKey: rate(0.03),
+    conflict: rate(0.2),
+    sqsError: rate(0.03),
+    sqsLost: rate(0.01),
+    sqsPartial: rate(0.05),
+    sendError: rate(0.05),
+    sendThrottled: rate(0.1),
+    sendLost: rate(0.02),
+    duplicateReceives: rate(0.05),
+    slowCall: rate(0.02),
+  };
+};
+
+/** The size of a scenario. */
+export type ScenarioSize = { events: number; tenants: number; actions: number };
+
+/** The usual size: about 40 notifications. */
+export const USUAL_SIZE: ScenarioSize = { events: 200, tenants: 5, actions: 20 };
+
+/** Returns the scenario of a seed. */
+export const scenarioOf = (
+  seed: number,
+  { events, tenants: tenantCount, actions }: ScenarioSize = USUAL_SIZE,
+): Scenario => {
+  const random = randomOf(seed, 'scenario');
+  const recoveryMs = integer(5, 60, random) * MINUTE_MS;
+  let index = 0;
+  const tenants = Array.from({ length: tenantCount }, (_, position) =>
+    tenantOf(position, () => index++, recoveryMs, random),
+  );
+  const restless = tenants.filter(({ kind }) => kind !== 'quiet');
+  const steps: Step[] = [
+    ...Array.from({ length: events }, (_, number) => eventOf(number, tenants, recoveryMs, random)),
+    ...Array.from({ length: actions }, () => actionOf(restless, recoveryMs, random)),
+    ...Array.from(
+      { length: integer(0, 4, random) },
+      (): InvalidEvent => ({
+        kind: 'invalid',
+        atMs: Math.round(random() * recoveryMs),
+        tenant: pick(restless, random).name,
+        body: pick(INVALID, random),
+      }),
+    ),
+  ];
+  return {
+    seed,
+    tenants,
+    steps: steps.sort((left, right) => left.atMs - right.atMs),
+    rates: ratesOf(random),
+    maxSkewMs: random() < 0.5 ? 2_000 : 0,
+    recoveryMs,
+  };
+};
