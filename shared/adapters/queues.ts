@@ -120,13 +120,13 @@ export const packBatches = <Message extends OutgoingMessage>(
 
 /** The maximum number of concurrent batches, each of up to 1 MiB: they must fit into the memory of a small function. */
 const MAX_CONCURRENT_BATCHES = 8;
-const limitConcurrency = pLimit(MAX_CONCURRENT_BATCHES);
 
 /** What a batch entry has in addition to its body and message group. */
 type EntryOptions = { DelaySeconds?: number; MessageAttributes?: MessageAttributes };
 
 /** Creates the SQS operations of the pipeline. */
 export const createQueues = (client?: SQSClient, clock: Clock = Date.now) => {
+  const limitConcurrency = pLimit(MAX_CONCURRENT_BATCHES);
   let created = client;
   /** A sender that delivers sends no message, so the client is created when it is used. */
   const sqs = (): SQSClient => {

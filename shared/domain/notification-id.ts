@@ -1,4 +1,4 @@
-import { monotonicUlid } from './ulid.ts';
+import { createMonotonicUlids } from './ulid.ts';
 
 /** The ID of the default notification, which every tenant has (docs/api.md#default-notification). */
 export const DEFAULT_NOTIFICATION_ID = 'ntTechnicalContactsEmail';
@@ -10,10 +10,16 @@ export const DEFAULT_NOTIFICATION_ID = 'ntTechnicalContactsEmail';
 export const OPERATORS_NOTIFICATION_ID = 'ntOperators';
 
 /**
- * Returns a new ID: `nt` and a ULID, so IDs sort by creation. ULIDs start with a digit, so the ID of the default
- * notification sorts last.
+ * Creates a function that returns new IDs: `nt` and a ULID, so its IDs sort by creation. ULIDs start with a digit, so the
+ * ID of the default notification sorts last.
  */
-export const newNotificationId = (): string => `nt${monotonicUlid()}`;
+export const createNotificationIds = (): (() => string) => {
+  const next = createMonotonicUlids();
+  return () => `nt${next()}`;
+};
+
+/** Returns a new ID, for the command line and tests. */
+export const newNotificationId = createNotificationIds();
 
 /** Returns whether a notification can have this ID. Other IDs could contain a `#` and so name another partition. */
 export const isNotificationId = (id: string): boolean => id === DEFAULT_NOTIFICATION_ID || isStoredNotificationId(id);

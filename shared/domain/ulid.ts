@@ -9,5 +9,5 @@ const random = (): number => randomInt(RANGE) / RANGE;
 /** Returns a new ULID. @param timeMs its time, in ms since the epoch. Default: now */
 export const ulid = (timeMs?: number): string => createUlid(timeMs, random);
 
-/** Returns a new ULID. Those of one process sort in the order of their creation. */
-export const monotonicUlid = monotonicFactory(random);
+/** Creates a function that returns new ULIDs, which sort in the order of their creation. */
+export const createMonotonicUlids = (): (() => string) => monotonicFactory(random);

@@ -5,7 +5,7 @@ import { changedAttributes } from '../../domain/changed-attributes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { notificationLimitReached, unavailable } from '../../domain/errors.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
-import { isStoredNotificationId, newNotificationId } from '../../domain/notification-id.ts';
+import { createNotificationIds, isStoredNotificationId } from '../../domain/notification-id.ts';
 import { ulid } from '../../domain/ulid.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import { batchWrite } from '../dynamodb/batches.ts';
@@ -161,6 +161,8 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     return true;
   };
 
+  const newId = createNotificationIds();
+
   return {
     /**
      * Creates a notification.
@@ -180,7 +182,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
       request?: IdempotentRequest,
     ): Promise<string> {
       const createNew = async (): Promise<string> => {
-        const id = newNotificationId();
+        const id = newId();
         if (await createWithId({ tenant, id }, attributes, audit, limit, request)) return id;
         throw new Error('The ID of the notification or the idempotency key exists.');
       };
