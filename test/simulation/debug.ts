@@ -1,3 +1,5 @@
+(globalThis as any).iter = 0;
+// biome-ignore-all lint: scratch
 import './engine/replace-globals.ts';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { readTemplate } from 'local-aws/template.ts';
@@ -35,7 +37,7 @@ for (const seed of process.argv.slice(2).map(Number)) {
   const t = performance.now();
   const cpu = process.cpuUsage();
   try {
-    const o = await runScenario({ scenario: scenarioOf(seed), code, plan, trace: (line) => lines.push(line) });
+    const o = await runScenario({ scenario: scenarioOf(seed), code, plan, trace: (line) => { lines.push(line); if (lines.length === 1 || lines.length % 5000 === 0) console.log(lines.length, process.uptime(), line.slice(0,100));  } });
     const { user, system } = process.cpuUsage(cpu);
     console.log(
       seed,

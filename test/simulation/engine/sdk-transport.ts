@@ -3,17 +3,10 @@ import { NodeHttpHandler, type NodeHttpHandlerOptions } from '@smithy/node-http-
 import type { HttpHandlerOptions } from '@smithy/types';
 import { contexts, currentContext } from './context.ts';
 
-/** A body as `collectBody` of the service reads it: all of it at once. */
-const bodyOf = (content: string | Buffer) => {
-  const body = {
-    on(event: string, listener: (part?: Uint8Array) => void) {
-      if (event === 'data') listener(Buffer.from(content));
-      if (event === 'end') listener();
-      return body;
-    },
-  };
-  return body;
-};
+const bytesOf = (body: unknown): Buffer =>
+  body instanceof Uint8Array
+    ? Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+    : Buffer.from(String(body ?? ''));
 
 const errorNamed = (name: string): Error => Object.assign(new Error(name), { name });
 
@@ -35,13 +28,14 @@ class SimulatedHttpHandler implements HttpHandler<NodeHttpHandlerOptions> {
       if (abortSignal && 'addEventListener' in abortSignal)
         abortSignal.addEventListener('abort', () => reject(errorNamed('AbortError')));
       currentContext()
-        .callAws({ path, headers, body: Buffer.from(body ?? '') })
+        .callAws({ path, headers, body: bytesOf(body) })
         .then((reply) => {
           resolve({
             response: new HttpResponse({
               statusCode: reply.status,
               headers: { ...reply.headers },
-              body: bodyOf(reply.body),
+              // The SDK takes bytes without a stream.
+              body: new Uint8Array(Buffer.from(reply.body)),
             }),
           });
         }, reject)
@@ -63,8 +57,8 @@ const createReal = NodeHttpHandler.create.bind(NodeHttpHandler);
  * Others stay as they are.
  */
 export const replaceSdkTransport = (): void => {
-  NodeHttpHandler.create = (options) =>
-    contexts.getStore() && typeof options === 'object' && !('handle' in options)
-      ? new SimulatedHttpHandler(options)
-      : createReal(options);
+  NodeHttpHandler.create = (options) => {
+    if (!contexts.getStore() || (typeof options === 'object' && 'handle' in options)) return createReal(options);
+    return new SimulatedHttpHandler(typeof options === 'object' ? options : {});
+  };
 };

@@ -30,17 +30,23 @@ const projectRequire = createRequire(join(ROOT, 'shared/'));
 /** The SDK stays outside of the code, as one copy for all execution environments. It has no state but its clients'. */
 const isOfSdk = (name: string): boolean => /^@(aws-sdk|smithy)\//.test(name);
 
+/** A standard stream. `Console` adds and removes a listener for its errors. */
+const standardStream = {
+  write(text: string): boolean {
+    currentContext().write(text);
+    return true;
+  },
+  once: () => undefined,
+  removeListener: () => undefined,
+};
+
 /** What code of the service sees as `process`. */
 const simulatedProcess = {
   get env() {
     return contexts.getStore()?.variables ?? {};
   },
-  stdout: {
-    write(text: string): boolean {
-      currentContext().write(text);
-      return true;
-    },
-  },
+  stdout: standardStream,
+  stderr: standardStream,
   getBuiltinModule: (name: string) => process.getBuiltinModule(name),
   platform: process.platform,
   version: process.version,

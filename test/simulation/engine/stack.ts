@@ -1,7 +1,6 @@
 import type { AwsService } from 'local-aws/aws-service.ts';
-import { type LimitedDynamoDb, limitDynamoDb } from 'local-aws/dynamodb/limited-dynamodb.ts';
+import { createDynamoDb, type DynamoDb } from 'local-aws/dynamodb/dynamodb.ts';
 import { AWS_PARTITION_LIMITS } from 'local-aws/dynamodb/partition-capacity.ts';
-import { memoryTables } from 'local-aws/dynamodb.ts';
 import { createRouter } from 'local-aws/gateway/routes.ts';
 import { EventSources } from 'local-aws/lambda/event-sources.ts';
 import { lambdaService } from 'local-aws/lambda/invoke-api.ts';
@@ -122,7 +121,7 @@ export class SimulatedStack {
   readonly plan: Plan;
   readonly queues: ReadonlyMap<string, Queue>;
   readonly lambda: SimulatedLambda;
-  readonly dynamodb: LimitedDynamoDb;
+  readonly dynamodb: DynamoDb;
   readonly schedules: Schedules;
   /** The context of whatever is not a function. */
   readonly world: Context;
@@ -141,7 +140,7 @@ export class SimulatedStack {
       },
       random: randomFor('queues'),
     });
-    this.dynamodb = limitDynamoDb({ store: memoryTables(), clock: time, partitionLimits: AWS_PARTITION_LIMITS });
+    this.dynamodb = createDynamoDb({ clock: time, partitionLimits: AWS_PARTITION_LIMITS });
     this.lambda = new SimulatedLambda({
       functions: plan.functions,
       concurrency: CONCURRENCY,

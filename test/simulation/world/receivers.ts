@@ -46,9 +46,9 @@ export const detailsOf = (notification: PlannedNotification, tenant: string): Re
     case 'sms':
       return { phone_number: phoneOf(notification) };
     case 'incidentpager':
-      return { service_key: `key-${key}` };
+      return { service_key: `key${key}` };
     case 'incidentrouter':
-      return { api_key: `api-${tenant}`, routing_key: key };
+      return { api_key: '00000000-0000-4000-8000-000000000000', routing_key: key };
     case 'atomfeed':
       return { category: key };
     case 'technicalContactsEmail':
@@ -105,7 +105,7 @@ export const createReceivers = ({ scenario, nowMs, random, trace }: ReceiverOpti
 
   /** Returns the key of the notification to whose destination a request goes. */
   const keyOfRequest = ({ url, body }: HttpRequest): string =>
-    /key-(d\d+)/.exec(body)?.[1] ?? /monitoring\.alerts\.(d\d+)/.exec(body)?.[1] ?? /\/(d\d+)$/.exec(url)?.[1] ?? '';
+    /"key(d\d+)"/.exec(body)?.[1] ?? /monitoring\.alerts\.(d\d+)/.exec(body)?.[1] ?? /\/(d\d+)$/.exec(url)?.[1] ?? '';
 
   const replyOf = (behavior: Behavior, type: string): HttpReply => {
     const afterMs = 20 + Math.floor(random() * 200);

@@ -191,7 +191,7 @@ export const runScenario = async ({
         issuer: OPERATOR,
       };
       tokens.set(name, (await repository.issue(grant, audit)).token);
-      await accounts.changeLimits(name, tenant.limits, audit);
+      if (Object.keys(tenant.limits).length > 0) await accounts.changeLimits(name, tenant.limits, audit);
       await Promise.all(
         [...tenant.notifications, ...(tenant.fallback ? [tenant.fallback] : [])].map((each) => create(tenant, each)),
       );
