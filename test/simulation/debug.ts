@@ -1,10 +1,10 @@
-(globalThis as any).iter = 0;
-// biome-ignore-all lint: scratch
+// biome-ignore-all lint: scratch, not committed to main
 import './engine/replace-globals.ts';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { readTemplate } from 'local-aws/template.ts';
 import { replaceSdkTransport } from './engine/sdk-transport.ts';
 import { buildService } from './engine/service-code.ts';
+import { violationsOf } from './rules/rules.ts';
 import { runScenario } from './world/run.ts';
 import { scenarioOf } from './world/scenario.ts';
 
@@ -37,7 +37,15 @@ for (const seed of process.argv.slice(2).map(Number)) {
   const t = performance.now();
   const cpu = process.cpuUsage();
   try {
-    const o = await runScenario({ scenario: scenarioOf(seed), code, plan, trace: (line) => { lines.push(line); if (lines.length === 1 || lines.length % 5000 === 0) console.log(lines.length, process.uptime(), line.slice(0,100));  } });
+    const o = await runScenario({
+      scenario: scenarioOf(seed),
+      code,
+      plan,
+      trace: (line) => {
+        lines.push(line);
+      },
+    });
+    for (const text of violationsOf(o).slice(0, 12)) console.log('   ', text);
     const { user, system } = process.cpuUsage(cpu);
     console.log(
       seed,

@@ -1,4 +1,4 @@
-import type { AwsService } from 'local-aws/aws-service.ts';
+import type { AwsCall, AwsService } from 'local-aws/aws-service.ts';
 import { createDynamoDb, type DynamoDb } from 'local-aws/dynamodb/dynamodb.ts';
 import { AWS_PARTITION_LIMITS } from 'local-aws/dynamodb/partition-capacity.ts';
 import { createRouter } from 'local-aws/gateway/routes.ts';
@@ -29,9 +29,9 @@ export type SimulatedStackOptions = Pick<SimulatedAwsOptions, 'fateOf'> & {
   duplicateReceives: () => number;
   /** Adds faults to SQS. */
   withSqsFaults: (serve: AwsService) => AwsService;
-  /** Called with the ID of the execution environment that sent the email or message. */
-  onEmail: (email: SentEmail, environmentId: string) => void;
-  onMessage: (message: PublishedMessage, environmentId: string) => void;
+  /** Called with the call that sent the email or message, whose caller is the ID of an execution environment. */
+  onEmail: (email: SentEmail, call: AwsCall) => void;
+  onMessage: (message: PublishedMessage, call: AwsCall) => void;
   onInvocation: () => void;
   onLog: (functionName: string, text: string) => void;
   trace: (line: string) => void;
@@ -158,8 +158,8 @@ export class SimulatedStack {
     this.#services = new Map<string, AwsService>([
       ['dynamodb', this.dynamodb.service],
       ['sqs', options.withSqsFaults(sqsService([...this.queues.values()], time))],
-      ['ses', (call) => sesService((email) => onEmail(email, call.caller))(call)],
-      ['sns', (call) => snsService(plan.topicArns, (message) => onMessage(message, call.caller))(call)],
+      ['ses', (call) => sesService((email) => onEmail(email, call))(call)],
+      ['sns', (call) => snsService(plan.topicArns, (message) => onMessage(message, call))(call)],
       ['lambda', lambdaService(this.lambda)],
     ]);
     const callAws = createSimulatedAws({

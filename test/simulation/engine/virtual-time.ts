@@ -29,7 +29,8 @@ export class VirtualTime implements Clock {
   /** Runs `act` once after `ms`, in the asynchronous context of the caller. */
   after(ms: number, act: () => void): Cancel {
     const timer: Timer = {
-      dueMs: this.#nowMs + Math.max(0, Number.isFinite(ms) ? ms : 0),
+      // As in Node.js, timers have whole milliseconds.
+      dueMs: this.#nowMs + Math.max(0, Math.trunc(ms) || 0),
       order: this.#order++,
       act: AsyncLocalStorage.bind(act),
     };

@@ -12,7 +12,7 @@ const ACTIONS: Partial<Record<PersonAction['kind'], string>> = {
 /** Each change has one audit entry; one whose outcome is unknown has one or none. */
 export const changesAreAudited: Rule = {
   name: 'changes are audited',
-  violations({ people, audits, ids, scenario }) {
+  violations({ people, audits, ids }) {
     const keyOf = (tenant: string, action: string, target: string) => `${tenant} ${action} ${target}`;
     const counts = new Map<string, { certain: number; unknown: number }>();
     for (const { action, responses } of people) {
@@ -22,27 +22,20 @@ export const changesAreAudited: Rule = {
       const key = keyOf(action.tenant, name, target);
       const count = counts.get(key) ?? { certain: 0, unknown: 0 };
       for (const { status } of responses) {
-        if (status < 300) count.certain++;
-        else if (status >= 500 || status === 404) count.unknown++;
+        // An update that changes nothing has no entry.
+        const isCertain = action.kind !== 'summaries' || action.summaries !== undefined;
+        if (status < 300 && isCertain) count.certain++;
+        else if (status < 300 || status >= 500 || status === 404) count.unknown++;
       }
       counts.set(key, count);
     }
-    // The account is set up by an operator.
-    const byPeople = audits.filter(({ action }) => Object.values(ACTIONS).includes(action));
+    // Operators set up the accounts.
+    const byPeople = audits.filter(({ actor }) => actor.type === 'token');
     return [...counts].flatMap(([key, { certain, unknown }]) => {
       const [tenant, action, target] = key.split(' ');
-      const setUp =
-        scenario.tenants.some(({ name }) => name === tenant) &&
-        (action === 'update-account' || action === 'create-token')
-          ? action === 'update-account'
-            ? 2
-            : 1
-          : 0;
-      const found =
-        byPeople.filter(
-          (entry) =>
-            entry.tenant === tenant && entry.action === action && (target === '' || entry.target_id === target),
-        ).length - setUp;
+      const found = byPeople.filter(
+        (entry) => entry.tenant === tenant && entry.action === action && (target === '' || entry.target_id === target),
+      ).length;
       return found < certain || found > certain + unknown
         ? [`${key}: ${certain} certain and ${unknown} unknown changes have ${found} audit entries.`]
         : [];

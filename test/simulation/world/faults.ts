@@ -36,6 +36,7 @@ const messageIn = ({ service, body }: AwsCall): { to: string; text: string } | u
 /** Creates the faults of a run. */
 export const createFaults = ({ rates, random, receivers, isActive, nowMs }: FaultOptions) => {
   const injected: InjectedFault[] = [];
+  const unanswered = new WeakSet<AwsCall>();
   const hits = (rate: number): boolean => rate > 0 && isActive() && random() < rate;
 
   const fateOfCall = (call: AwsCall): { fate: Partial<CallFate>; kind?: string } => {
@@ -81,10 +82,14 @@ export const createFaults = ({ rates, random, receivers, isActive, nowMs }: Faul
       const { fate, kind } = fateOfCall(call);
       if (kind !== undefined)
         injected.push({ atMs: nowMs(), environmentId: id, operation: `${call.service}.${call.action}`, kind });
+      if (fate.isLost || fate.kill === 'after') unanswered.add(call);
       const isSlow = hits(rates.slowCall);
       const beforeMs = 1 + Math.floor(random() * (isSlow ? 2_000 : 8));
       return { beforeMs, afterMs: 1 + Math.floor(random() * 8), ...fate };
     },
+
+    /** Returns whether the caller gets the response of a call. */
+    isAnswered: (call: AwsCall): boolean => !unanswered.has(call),
 
     /** Returns whether an access to a partition key is throttled. */
     isKeyThrottled: (): boolean => hits(rates.throttledKey),

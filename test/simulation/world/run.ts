@@ -28,7 +28,11 @@ const historyEntry = z.object({ event_id: z.string(), status: z.string(), reason
 /** A record of a delivery as the history shows it. */
 export type HistoryEntry = z.infer<typeof historyEntry> & { notification: number };
 
-const auditEntry = z.object({ action: z.string(), target_id: z.string().nullish() });
+const auditEntry = z.object({
+  action: z.string(),
+  target_id: z.string().nullish(),
+  actor: z.object({ type: z.string() }),
+});
 
 /** An audit entry of a tenant. */
 export type AuditEntry = z.infer<typeof auditEntry> & { tenant: string };
@@ -118,7 +122,6 @@ export const runScenario = async ({
     isActive: () => isFaulty && nowMs() < recoveryMs,
     nowMs,
   });
-  const lost = new Set<string>();
   let invocations = 0;
   const stack: SimulatedStack = new SimulatedStack({
     seed,
@@ -130,17 +133,10 @@ export const runScenario = async ({
       resolve: () => [{ address: '93.184.216.34', family: 4 }],
       send: (request, by) => receivers.receive(request, by),
     },
-    fateOf: (call, environment) => {
-      const fate = faults.fateOf(call, environment);
-      if (call.service === 'ses' || call.service === 'sns') {
-        if (fate.isLost || fate.kill === 'after') lost.add(environment.id);
-        else lost.delete(environment.id);
-      }
-      return fate;
-    },
+    fateOf: faults.fateOf,
     withSqsFaults: faults.withPartialBatches,
-    onEmail: (email, by) => receivers.receiveEmail(email, by, !lost.has(by)),
-    onMessage: (message, by) => receivers.receiveMessage(message, by, !lost.has(by)),
+    onEmail: (email, call) => receivers.receiveEmail(email, call.caller, faults.isAnswered(call)),
+    onMessage: (message, call) => receivers.receiveMessage(message, call.caller, faults.isAnswered(call)),
     onLog: (name, text) => traced(`${name}: ${text.trim()}`),
     onInvocation: () => {
       invocations++;

@@ -156,7 +156,7 @@ const tenantOf = (index: number, nextIndex: () => number, recoveryMs: number, ra
     return { index: own, key: `d${own}`, type, phases: phasesOf(type, kind, recoveryMs, random) };
   };
   const types = kind === 'quiet' ? (['webhook', 'email'] as const) : notificationTypeIds;
-  const notifications = Array.from({ length: kind === 'quiet' ? 2 : integer(4, 10, random) }, (_, position) =>
+  const notifications = Array.from({ length: kind === 'quiet' ? 2 : integer(3, 8, random) }, (_, position) =>
     notification(kind === 'quiet' ? (types[position] ?? 'webhook') : pick(types, random)),
   );
   const fallbackTypes = ['sms', 'webhook', 'incidentpager', 'email'] as const;
@@ -242,8 +242,8 @@ const ratesOf = (random: Random): FaultRates => {
 /** The size of a scenario. */
 export type ScenarioSize = { events: number; tenants: number; actions: number };
 
-/** The usual size: about 40 notifications. */
-export const USUAL_SIZE: ScenarioSize = { events: 200, tenants: 5, actions: 20 };
+/** The usual size: about 20 notifications. */
+export const USUAL_SIZE: ScenarioSize = { events: 40, tenants: 4, actions: 10 };
 
 /** Returns the scenario of a seed. */
 export const scenarioOf = (
