@@ -86,7 +86,11 @@ const isRealTimer = (timer: unknown): timer is NodeJS.Timeout => typeof timer ==
 const randomByte = (random: () => number): number => Math.floor(random() * 256);
 
 const uuidOf = (random: () => number): `${string}-${string}-${string}-${string}-${string}` => {
-  const hex = Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join('');
+  const hex = Array.from({ length: 4 }, () =>
+    Math.floor(random() * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0'),
+  ).join('');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`;
 };
 

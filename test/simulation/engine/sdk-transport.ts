@@ -1,6 +1,7 @@
 import { type HttpHandler, type HttpRequest, HttpResponse } from '@smithy/core/protocols';
 import { NodeHttpHandler, type NodeHttpHandlerOptions } from '@smithy/node-http-handler';
-import type { HttpHandlerOptions } from '@smithy/types';
+import { SignatureV4 } from '@smithy/signature-v4';
+import type { HttpHandlerOptions, HttpRequest as SignedRequest } from '@smithy/types';
 import { contexts, currentContext } from './context.ts';
 
 const bytesOf = (body: unknown): Buffer =>
@@ -61,4 +62,11 @@ export const replaceSdkTransport = (): void => {
     if (!contexts.getStore() || (typeof options === 'object' && 'handle' in options)) return createReal(options);
     return new SimulatedHttpHandler(typeof options === 'object' ? options : {});
   };
+  // Nothing verifies signatures, and they take a sixth of the time of a run.
+  const { sign } = SignatureV4.prototype;
+  Object.defineProperty(SignatureV4.prototype, 'sign', {
+    value(this: SignatureV4, request: SignedRequest, ...others: []) {
+      return contexts.getStore() ? Promise.resolve(request) : sign.call(this, request, ...others);
+    },
+  });
 };

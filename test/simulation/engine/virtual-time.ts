@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Cancel, Clock } from 'local-aws/clock.ts';
+import { contexts } from './context.ts';
 import { microtasksDone } from './replace-globals.ts';
 
 type Timer = { dueMs: number; order: number; act: (() => void) | undefined };
@@ -26,13 +26,14 @@ export class VirtualTime implements Clock {
     return this.#nowMs;
   }
 
-  /** Runs `act` once after `ms`, in the asynchronous context of the caller. */
+  /** Runs `act` once after `ms`, in the context of the caller. */
   after(ms: number, act: () => void): Cancel {
+    const context = contexts.getStore();
     const timer: Timer = {
       // As in Node.js, timers have whole milliseconds.
       dueMs: this.#nowMs + Math.max(0, Math.trunc(ms) || 0),
       order: this.#order++,
-      act: AsyncLocalStorage.bind(act),
+      act: context ? () => contexts.run(context, act) : act,
     };
     this.#push(timer);
     return () => {

@@ -1,0 +1,6 @@
+/** Seeds that failed because of a defect of the service. They always run. */
+export const REGRESSION_SEEDS: readonly number[] = [];
+
+/** Returns the seeds from `from`. */
+export const seedsFrom = (from: number, count: number): number[] =>
+  Array.from({ length: count }, (_, index) => from + index);

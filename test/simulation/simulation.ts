@@ -1,0 +1,66 @@
+import './engine/replace-globals.ts';
+import { readFileSync } from 'node:fs';
+import { readTemplate } from 'local-aws/template.ts';
+import { replaceSdkTransport } from './engine/sdk-transport.ts';
+import { buildService, type Mutation } from './engine/service-code.ts';
+import { violationsOf } from './rules/rules.ts';
+import { runScenario } from './world/run.ts';
+import { type ScenarioSize, scenarioOf } from './world/scenario.ts';
+
+/** A run to make. */
+export type SeedRequest = {
+  seed: number;
+  size?: ScenarioSize | undefined;
+  /** How many of its steps happen. Default: all. */
+  steps?: number | undefined;
+  /** Whether the result contains the trace. */
+  isTraced?: boolean | undefined;
+};
+
+/** The result of a run. */
+export type SeedResult = {
+  seed: number;
+  violations: readonly string[];
+  /** The number of steps of the scenario. */
+  steps: number;
+  invocations: number;
+  arrivals: number;
+  trace: readonly string[];
+};
+
+/**
+ * Prepares this process for simulations: it replaces globals, and builds the service.
+ *
+ * @param templateFile the synthesized template
+ * @param mutations changes of the sources
+ */
+export const createSimulation = async (templateFile: string, mutations: readonly Mutation[] = []) => {
+  Object.assign(process.env, {
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'simulated',
+    AWS_SECRET_ACCESS_KEY: 'simulated',
+  });
+  replaceSdkTransport();
+  const template: unknown = JSON.parse(readFileSync(templateFile, 'utf8'));
+  const plan = readTemplate(template, { endpointUrl: 'http://aws.test', apiUrl: 'http://api.test', bundle: () => '' });
+  const code = await buildService(mutations);
+
+  return async ({ seed, size, steps, isTraced = false }: SeedRequest): Promise<SeedResult> => {
+    const scenario = scenarioOf(seed, size);
+    const lines: string[] = [];
+    const observations = await runScenario({
+      scenario: { ...scenario, steps: scenario.steps.slice(0, steps) },
+      code,
+      plan,
+      ...(isTraced && { trace: (line) => lines.push(line) }),
+    });
+    return {
+      seed,
+      violations: violationsOf(observations),
+      steps: scenario.steps.length,
+      invocations: observations.invocations,
+      arrivals: observations.arrivals.length,
+      trace: lines,
+    };
+  };
+};

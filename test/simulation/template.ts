@@ -1,0 +1,22 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { synthesize } from '../../bin/local/assembly.ts';
+
+/** The endpoints of the operators, which the receivers answer. */
+const SETTINGS = {
+  linkScheme: 'http',
+  pagerEndpoint: 'https://pager.test',
+  routerEndpoint: 'https://router.test',
+  feedEndpoint: 'https://feed.test',
+};
+
+/** Synthesizes the template once for all processes of a simulation. @returns its file, and a function that deletes it */
+export const writeTemplate = (): { file: string; remove: () => void } => {
+  const directory = mkdtempSync(join(tmpdir(), 'simulation-'));
+  const file = join(directory, 'template.json');
+  const assembly = synthesize(SETTINGS);
+  writeFileSync(file, JSON.stringify(assembly.template));
+  assembly.remove();
+  return { file, remove: () => rmSync(directory, { recursive: true, force: true }) };
+};
