@@ -1,5 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
+import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
@@ -30,15 +29,6 @@ export type SimulationWorker = {
   stop: () => void;
 };
 
-const nextMessage = async (child: ChildProcess): Promise<unknown> => {
-  const exited = once(child, 'exit').then(([code, signal]) => {
-    throw new Error(`A process of the simulation ended with ${signal ?? code}.`);
-  });
-  exited.catch(() => undefined);
-  const [message] = await Promise.race([once(child, 'message'), exited]);
-  return message;
-};
-
 /** Starts a process. A larger young generation of the heap halves the time of a run. */
 export const startWorker = (template: string, mutations: readonly Mutation[] = []): SimulationWorker => {
   const child = fork(
@@ -49,10 +39,16 @@ export const startWorker = (template: string, mutations: readonly Mutation[] = [
     },
   );
   let peakMb = 0;
+  let pending: PromiseWithResolvers<unknown> | undefined;
+  child.on('message', (message) => pending?.resolve(message));
+  child.on('exit', (code, signal) =>
+    pending?.reject(new Error(`A process of the simulation ended with ${signal ?? code}.`)),
+  );
   return {
     async run(request) {
+      pending = Promise.withResolvers();
       child.send(request);
-      const received = reply.parse(await nextMessage(child));
+      const received = reply.parse(await pending.promise);
       if ('error' in received) throw new Error(`Seed ${request.seed}: ${received.error}`);
       peakMb = received.peakMb;
       return received.result;
