@@ -1,43 +1,74 @@
+import type { ApiResponse } from '../engine/stack.ts';
+import type { PersonRequest } from '../world/run.ts';
 import type { PersonAction } from '../world/scenario.ts';
 import type { Rule } from './rule.ts';
 
-const ACTIONS: Partial<Record<PersonAction['kind'], string>> = {
+const ACTIONS: Record<Exclude<PersonAction['kind'], 'revoke'>, string> = {
   delete: 'delete-notification',
   relabel: 'update-notification',
   summaries: 'update-account',
   rotate: 'rotate-signing-secret',
   token: 'create-token',
+  redeliver: 'redeliver',
+  'retry-now': 'redeliver',
+  test: 'test-notification',
 };
 
-/** Each change has one audit entry; one whose outcome is unknown has one or none. */
+/** An audited action, and what its response says: it happened, or it may have happened. */
+type Change = { action: string; outcome: 'certain' | 'unknown' };
+
+const isOfDelivery = (kind: PersonAction['kind']): boolean => kind === 'redeliver' || kind === 'retry-now';
+
+/** Returns whether an action certainly changes something: settings of summaries may be as they were. */
+const isChange = (action: PersonAction, people: readonly PersonRequest[]): boolean =>
+  action.kind !== 'summaries' ||
+  (action.summaries !== undefined &&
+    people.every(
+      ({ action: other }) =>
+        other.kind !== 'summaries' ||
+        other === action ||
+        JSON.stringify(other.summaries) !== JSON.stringify(action.summaries),
+    ));
+
+const outcomeOf = (kind: PersonAction['kind'], { status, body }: ApiResponse): Change['outcome'] | undefined => {
+  if (status >= 500 || (status === 404 && kind === 'delete')) return 'unknown';
+  if (status >= 300) return undefined;
+  // Without an effect there may be an entry: its write precedes the others.
+  return isOfDelivery(kind) && JSON.parse(body).count === 0 ? 'unknown' : 'certain';
+};
+
+/** A revocation is a request to create a token, one with that token, the revocation, and more with that token. */
+const changesOf = ({ action, responses }: PersonRequest, people: readonly PersonRequest[]): Change[] =>
+  responses.flatMap((response): Change[] => {
+    const possible = outcomeOf(action.kind, response);
+    const outcome = possible && (isChange(action, people) ? possible : 'unknown');
+    if (!outcome) return [];
+    if (action.kind !== 'revoke') return [{ action: ACTIONS[action.kind], outcome }];
+    return [{ action: response.status === 204 ? 'revoke-token' : 'create-token', outcome }];
+  });
+
+/** Each change has one audit entry; one whose outcome is unknown has one or none. The first of equal changes is certain. */
 export const changesAreAudited: Rule = {
   name: 'changes are audited',
   violations({ people, audits, ids }) {
-    const keyOf = (tenant: string, action: string, target: string) => `${tenant} ${action} ${target}`;
-    const counts = new Map<string, { certain: number; unknown: number }>();
-    for (const { action, responses } of people) {
-      const name = ACTIONS[action.kind];
-      if (name === undefined) continue;
+    const changes = people.flatMap((person) => {
+      const { action } = person;
       const target = 'notification' in action ? (ids.get(action.notification) ?? '') : '';
-      const key = keyOf(action.tenant, name, target);
-      const count = counts.get(key) ?? { certain: 0, unknown: 0 };
-      for (const { status } of responses) {
-        // An update that changes nothing has no entry.
-        const isCertain = action.kind !== 'summaries' || action.summaries !== undefined;
-        if (status < 300 && isCertain) count.certain++;
-        else if (status < 300 || status >= 500 || status === 404) count.unknown++;
-      }
-      counts.set(key, count);
-    }
+      return changesOf(person, people).map((change) => ({
+        ...change,
+        key: `${action.tenant} ${change.action} ${target}`,
+      }));
+    });
     // Operators set up the accounts.
     const byPeople = audits.filter(({ actor }) => actor.type === 'token');
-    return [...counts].flatMap(([key, { certain, unknown }]) => {
+    return [...Map.groupBy(changes, ({ key }) => key)].flatMap(([key, group]) => {
       const [tenant, action, target] = key.split(' ');
       const found = byPeople.filter(
         (entry) => entry.tenant === tenant && entry.action === action && (target === '' || entry.target_id === target),
       ).length;
-      return found < certain || found > certain + unknown
-        ? [`${key}: ${certain} certain and ${unknown} unknown changes have ${found} audit entries.`]
+      const certain = group.filter(({ outcome }) => outcome === 'certain').length;
+      return found < certain || found > group.length
+        ? [`${key}: ${certain} certain and ${group.length - certain} unknown changes have ${found} audit entries.`]
         : [];
     });
   },

@@ -10,7 +10,7 @@ export const limitsHold: Rule = {
     return scenario.tenants.flatMap((tenant) => {
       const emails = new Set([
         ...tenant.notifications.filter(({ type }) => type === 'email').map(({ key }) => key),
-        tenant.contact ?? '',
+        ...tenant.contacts.map(({ address }) => address),
       ]);
       const phones = new Set(tenant.notifications.filter(({ type }) => type === 'sms').map(({ key }) => key));
       const above = (name: string, recipients: ReadonlySet<string>, limit: number | undefined): string[] => {

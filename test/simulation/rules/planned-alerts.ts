@@ -1,14 +1,14 @@
-import { recipientOf } from '../world/receivers.ts';
+import { recipientsOf } from '../world/receivers.ts';
 import type { Observations } from '../world/run.ts';
 import type { PlannedEvent, PlannedNotification, PlannedTenant, Scenario, Step } from '../world/scenario.ts';
 
-/** An alert that must arrive: an event, and a notification of its plan. */
+/** An alert that must arrive: an event, a notification of its plan, and one of its recipients. */
 export type PlannedAlert = {
   event: PlannedEvent;
   notification: PlannedNotification;
   tenant: PlannedTenant;
-  /** Where it arrives; undefined if the account has no contact. */
-  to: string | undefined;
+  /** Where it arrives. */
+  to: string;
 };
 
 const isEvent = (step: Step): step is PlannedEvent => step.kind === 'event';
@@ -24,7 +24,7 @@ export const plannedAlerts = (scenario: Scenario): PlannedAlert[] => {
     if (!tenant) return [];
     return tenant.notifications
       .filter(({ index }) => event.notifications.includes(index))
-      .map((notification) => ({ event, notification, tenant, to: recipientOf(notification, tenant) }));
+      .flatMap((notification) => recipientsOf(notification, tenant).map((to) => ({ event, notification, tenant, to })));
   });
 };
 

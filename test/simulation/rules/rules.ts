@@ -1,6 +1,7 @@
 import type { Observations } from '../world/run.ts';
 import { changesAreAudited } from './changes-are-audited.ts';
 import { duplicatesAreExplained } from './duplicates-are-explained.ts';
+import { failuresAreDeadLettered } from './failures-are-dead-lettered.ts';
 import { incidentsAreOrdered } from './incidents-are-ordered.ts';
 import { limitsHold } from './limits-hold.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
@@ -19,6 +20,7 @@ const everythingEnds: Rule = {
 const rules: readonly Rule[] = [
   everythingEnds,
   nothingIsLost,
+  failuresAreDeadLettered,
   duplicatesAreExplained,
   incidentsAreOrdered,
   tenantsAreSeparate,

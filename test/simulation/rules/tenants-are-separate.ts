@@ -7,9 +7,9 @@ export const tenantsAreSeparate: Rule = {
   violations({ arrivals, scenario }) {
     const tenantOfEvent = new Map(eventsOf(scenario).map(({ number, tenant }) => [number, tenant]));
     const tenantOfRecipient = new Map(
-      scenario.tenants.flatMap(({ name, contact, notifications, fallback }) => [
+      scenario.tenants.flatMap(({ name, contacts, notifications, fallback }) => [
         ...[...notifications, ...(fallback ? [fallback] : [])].map(({ key }) => [key, name] as const),
-        [contact ?? '', name] as const,
+        ...contacts.map(({ address }) => [address, name] as const),
         [`tenant ${name}`, name] as const,
       ]),
     );

@@ -3,7 +3,7 @@ import type { ExecutionEnvironment } from '../engine/execution-environment.ts';
 import type { Random } from '../engine/random.ts';
 import type { CallFate } from '../engine/simulated-aws.ts';
 import type { Receivers } from './receivers.ts';
-import type { FaultRates } from './scenario.ts';
+import type { FaultRates, Outage } from './scenario.ts';
 
 /** A fault that was injected into a call of an execution environment. */
 export type InjectedFault = { atMs: number; environmentId: string; operation: string; kind: string };
@@ -17,6 +17,7 @@ const LATE_MS = { min: 3_100, span: 3_000 };
 /** Options of faults. */
 export type FaultOptions = {
   rates: FaultRates;
+  outages: readonly Outage[];
   random: Random;
   receivers: Receivers;
   /** Whether faults still occur. */
@@ -34,12 +35,15 @@ const messageIn = ({ service, body }: AwsCall): { to: string; text: string } | u
 };
 
 /** Creates the faults of a run. */
-export const createFaults = ({ rates, random, receivers, isActive, nowMs }: FaultOptions) => {
+export const createFaults = ({ rates, outages, random, receivers, isActive, nowMs }: FaultOptions) => {
   const injected: InjectedFault[] = [];
   const unanswered = new WeakSet<AwsCall>();
   const hits = (rate: number): boolean => rate > 0 && isActive() && random() < rate;
 
   const fateOfCall = (call: AwsCall): { fate: Partial<CallFate>; kind?: string } => {
+    const isDown = ({ service, fromMs, untilMs }: Outage): boolean =>
+      service === call.service && fromMs <= nowMs() && nowMs() < untilMs;
+    if (isActive() && outages.some(isDown)) return { fate: { fault: FAILED }, kind: 'outage' };
     if (hits(rates.kill)) return { fate: { kill: random() < 0.5 ? 'before' : 'after' }, kind: 'kill' };
     switch (call.service) {
       case 'dynamodb': {
@@ -67,7 +71,7 @@ export const createFaults = ({ rates, random, receivers, isActive, nowMs }: Faul
         if (hits(rates.sendLost)) return { fate: { isLost: true }, kind: 'lost' };
         const message = messageIn(call);
         const numbers = [...(message?.text ?? '').matchAll(/#(\d+)#/g)].map(([, digits]) => Number(digits));
-        return { fate: message ? receivers.fateOfMessage(message.to, numbers) : {} };
+        return { fate: message ? receivers.fateOfMessage(message.to, numbers, call.caller) : {} };
       }
       default:
         return { fate: {} };

@@ -24,7 +24,16 @@ export type Arrival = {
 };
 
 /** A request that a destination refused or left without an answer. */
-export type Refusal = { atMs: number; to: string; numbers: readonly number[]; behavior: Behavior };
+export type Refusal = {
+  atMs: number;
+  to: string;
+  numbers: readonly number[];
+  behavior: Behavior;
+  /** The execution environment that sent it. */
+  by: string;
+  /** How long the destination asks to wait, in ms. */
+  retryAfterMs?: number;
+};
 
 const HEADLINE = /^\[(OK|WARNING|CRITICAL)\] /;
 const SUMMARY = /^([\d,]+) alarms?: /;
@@ -36,11 +45,11 @@ const numbersIn = (text: string): number[] => [
 const phoneOf = ({ index }: PlannedNotification): string => `+1202555${String(1_000 + index)}`;
 
 /** Returns the details of a notification for the API. */
-export const detailsOf = (notification: PlannedNotification, tenant: string): Record<string, string> => {
+export const detailsOf = (notification: PlannedNotification): Record<string, string> => {
   const { key, type } = notification;
   switch (type) {
     case 'webhook':
-      return { url: `https://${tenant}.receivers.test/${key}` };
+      return { url: `https://receivers.test/${key}` };
     case 'email':
       return { address: `${key}@people.test` };
     case 'sms':
@@ -93,8 +102,13 @@ export const createReceivers = ({ scenario, nowMs, random, trace }: ReceiverOpti
       phones.set(phoneOf(notification), notification.key);
     }
 
+  const contacts = new Map(
+    scenario.tenants.flatMap((tenant) => tenant.contacts.map(({ address, phases }) => [address, phases] as const)),
+  );
+
+  /** @param key that of a notification, or the address of a contact */
   const behaviorOf = (key: string): Behavior => {
-    const phases = all.get(key)?.notification.phases ?? [];
+    const phases = all.get(key)?.notification.phases ?? contacts.get(key) ?? [];
     return phases.findLast(({ fromMs }) => fromMs <= nowMs())?.behavior ?? 'accept';
   };
 
@@ -162,18 +176,20 @@ export const createReceivers = ({ scenario, nowMs, random, trace }: ReceiverOpti
         const isAnswered = reply.kind === 'response';
         arrive({ to: key, kind: kindOfBody(request.body), numbers, isAnswered, by, text: request.body });
       } else {
-        refusals.push({ atMs: nowMs(), to: key, numbers, behavior });
+        const retryAfter = reply.kind === 'response' ? reply.headers?.['retry-after'] : undefined;
+        const retryAfterMs = Number(retryAfter ?? 0) * 1_000;
+        refusals.push({ atMs: nowMs(), to: key, numbers, behavior, by, retryAfterMs });
         trace(`${key} answers ${behavior}`);
       }
       return reply;
     },
 
     /** Returns how AWS answers a message to a destination: with an error, without an answer, or normally. */
-    fateOfMessage(to: string, numbers: readonly number[]): { fault?: AwsFault; isLost?: boolean } {
-      const key = phones.get(to) ?? to.split('@')[0] ?? to;
-      const behavior = all.has(key) ? behaviorOf(key) : 'accept';
+    fateOfMessage(to: string, numbers: readonly number[], by: string): { fault?: AwsFault; isLost?: boolean } {
+      const key = phones.get(to) ?? (contacts.has(to) ? to : (to.split('@')[0] ?? to));
+      const behavior = behaviorOf(key);
       if (isAccepted(behavior)) return behavior === 'accept' ? {} : { isLost: true };
-      refusals.push({ atMs: nowMs(), to: key, numbers, behavior });
+      refusals.push({ atMs: nowMs(), to: key, numbers, behavior, by });
       const isPhone = phones.has(to);
       if (behavior === 'reject')
         return {
@@ -222,10 +238,10 @@ export const createReceivers = ({ scenario, nowMs, random, trace }: ReceiverOpti
 export type Receivers = ReturnType<typeof createReceivers>;
 
 /** Returns to whom the alerts of a notification go, as in `Arrival`. */
-export const recipientOf = (notification: PlannedNotification, tenant: PlannedTenant): string | undefined => {
-  if (notification.type === 'managed') return `tenant ${tenant.name}`;
-  if (notification.type === 'technicalContactsEmail') return tenant.contact;
-  return notification.key;
+export const recipientsOf = (notification: PlannedNotification, tenant: PlannedTenant): string[] => {
+  if (notification.type === 'managed') return [`tenant ${tenant.name}`];
+  if (notification.type === 'technicalContactsEmail') return tenant.contacts.map(({ address }) => address);
+  return [notification.key];
 };
 
 /** Returns whether the destination of a notification decides by itself how it answers. */

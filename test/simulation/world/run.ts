@@ -10,10 +10,18 @@ import { OPERATOR } from '../../../shared/contracts/token.ts';
 import { contexts } from '../engine/context.ts';
 import { randomOf } from '../engine/random.ts';
 import type { ServiceCode } from '../engine/service-code.ts';
-import { type ApiResponse, SimulatedStack, START_MS } from '../engine/stack.ts';
+import { type ApiRequest, type ApiResponse, SimulatedStack, START_MS } from '../engine/stack.ts';
 import { createFaults, type InjectedFault } from './faults.ts';
 import { type Arrival, createReceivers, detailsOf, type Refusal } from './receivers.ts';
-import type { PersonAction, PlannedEvent, PlannedNotification, PlannedTenant, Scenario, Step } from './scenario.ts';
+import type {
+  OccupyingEvent,
+  PersonAction,
+  PlannedEvent,
+  PlannedNotification,
+  PlannedTenant,
+  Scenario,
+  Step,
+} from './scenario.ts';
 
 /** What a person did: each request with its response, and when it ended, in ms since the start. */
 export type PersonRequest = {
@@ -51,6 +59,8 @@ export type Observations = {
   deadLetters: ReadonlyMap<string, readonly string[]>;
   /** The IDs of notifications by their index. */
   ids: ReadonlyMap<number, string>;
+  /** Deliveries that have failed and could not be redelivered at the end. */
+  notRedelivered: readonly string[];
   /** Messages that are still in a queue. */
   left: number;
   /** The errors that functions threw. */
@@ -79,7 +89,8 @@ const MAX_MS = 5 * 24 * HOUR_MS;
 export const eventIdOf = ({ tenant, alarm, timeMs, state, number }: PlannedEvent): string =>
   `${tenant}:en:${alarm}:ch${number}:${START_MS + timeMs}:${state}`;
 
-const eventBody = (event: PlannedEvent, ids: ReadonlyMap<number, string>): string => {
+/** Returns an event as a producer sends it. @param isAltered true if it is another one with the same ID */
+const eventBody = (event: PlannedEvent, ids: ReadonlyMap<number, string>, isAltered = false): string => {
   const { tenant, number, alarm, state, timeMs, notifications } = event;
   const list = { OK: 'ok_state', WARNING: 'warning_state', CRITICAL: 'critical_state' }[state];
   return JSON.stringify({
@@ -96,9 +107,27 @@ const eventBody = (event: PlannedEvent, ids: ReadonlyMap<number, string>): strin
     },
     entity: { id: 'en', label: `host-${tenant}`, ip_addresses: { default: '192.0.2.1' } },
     check: { id: 'ch', label: 'Check', type: 'agent.filesystem' },
-    alarm: { id: alarm, label: `${alarm} #${number}#`, active_suppressions: [] },
+    alarm: { id: alarm, label: isAltered ? 'altered' : `${alarm} #${number}#`, active_suppressions: [] },
     previous_state: null,
     notification_plan: { id: 'np', [list]: notifications.map((index) => ids.get(index) ?? '') },
+  });
+};
+
+/** Returns an event with the ID of the summary that a notification gets. */
+const occupyingBody = (
+  { tenant, notification, windowMinutes }: OccupyingEvent,
+  ids: ReadonlyMap<number, string>,
+  nowMs: number,
+): string => {
+  const lengthMs = windowMinutes * MINUTE_MS;
+  const id = ids.get(notification) ?? '';
+  return JSON.stringify({
+    event_id: `${tenant}:${id}-${windowMinutes}m:${nowMs - (nowMs % lengthMs)}:summary`,
+    tenant_id: tenant,
+    details: { state: 'OK' },
+    entity: { id: 'en' },
+    alarm: { id: 'occupied' },
+    notification_plan: { ok_state: [id] },
   });
 };
 
@@ -117,6 +146,7 @@ export const runScenario = async ({
   const receivers = createReceivers({ scenario, nowMs, random: randomOf(seed, 'receivers'), trace: traced });
   const faults = createFaults({
     rates,
+    outages: scenario.outages,
     random: randomOf(seed, 'faults'),
     receivers,
     isActive: () => isFaulty && nowMs() < recoveryMs,
@@ -156,7 +186,7 @@ export const runScenario = async ({
       method: 'POST',
       path: '/notifications',
       token: tokenOf(tenant.name),
-      body: { label: notification.key, type: notification.type, details: detailsOf(notification, tenant.name) },
+      body: { label: notification.key, type: notification.type, details: detailsOf(notification) },
     });
     const id = response.headers.location?.split('/').at(-1);
     if (response.status !== 201 || id === undefined) throw new Error(`Not created: ${JSON.stringify(response)}`);
@@ -194,7 +224,7 @@ export const runScenario = async ({
       await accounts.update(
         name,
         {
-          technical_contacts: tenant.contact === undefined ? [] : [tenant.contact],
+          technical_contacts: tenant.contacts.map(({ address }) => address),
           ...(tenant.fallback && { escalation_notifications: [idOf(tenant.fallback.index)] }),
           ...(tenant.summaries && { summaries: tenant.summaries }),
         },
@@ -203,7 +233,7 @@ export const runScenario = async ({
     }
   };
 
-  const requestOf = (action: PersonAction) => {
+  const requestOf = (action: Exclude<PersonAction, { kind: 'revoke' }>) => {
     const token = tokenOf(action.tenant);
     switch (action.kind) {
       case 'delete':
@@ -213,7 +243,7 @@ export const runScenario = async ({
           method: 'PUT',
           path: `/notifications/${idOf(action.notification)}`,
           token,
-          body: { label: `d${action.notification} again` },
+          body: { label: `d${action.notification} at ${action.atMs}` },
         };
       case 'redeliver':
         return {
@@ -241,17 +271,42 @@ export const runScenario = async ({
   };
 
   /** Sends the request of a person, again after a 5xx until it succeeds. */
-  const act = async (action: PersonAction): Promise<void> => {
-    const startedMs = nowMs();
+  const insist = async (request: ApiRequest, tries: number): Promise<ApiResponse[]> => {
     const responses: ApiResponse[] = [];
-    for (let attempt = 0; attempt < 5; attempt++) {
-      const response = await stack.request(requestOf(action));
+    for (let attempt = 0; attempt < tries; attempt++) {
+      const response = await stack.request(request);
       responses.push(response);
-      traced(`${action.tenant} ${action.kind}: ${response.status}`);
-      if (response.status < 500 || action.kind === 'test') break;
+      traced(`${request.method} ${request.path}: ${response.status}`);
+      if (response.status < 500) break;
       await new Promise((resolve) => setTimeout(resolve, 1_000));
     }
+    return responses;
+  };
+
+  const act = async (action: Exclude<PersonAction, { kind: 'revoke' }>): Promise<void> => {
+    const startedMs = nowMs();
+    const responses = await insist(requestOf(action), action.kind === 'test' ? 1 : 5);
     people.push({ action, startedMs, endedMs: nowMs(), responses });
+  };
+
+  /** Creates a token, revokes it, and asks for another one with it. The last response is that to the revoked token. */
+  const revoke = async (action: Extract<PersonAction, { kind: 'revoke' }>): Promise<void> => {
+    const startedMs = nowMs();
+    const token = tokenOf(action.tenant);
+    const create = (by: string) => ({
+      method: 'POST',
+      path: '/tokens',
+      token: by,
+      body: { label: 'x', role: 'admin' },
+    });
+    const created = (await insist(create(token), 1))[0];
+    if (created?.status !== 201) return;
+    const { id, token: secret }: { id: string; token: string } = JSON.parse(created.body);
+    const used = await insist(create(secret), 1);
+    const revoked = (await insist({ method: 'DELETE', path: `/tokens/${id}`, token }, 5)).at(-1);
+    if (revoked?.status !== 204) return;
+    const responses = await insist(create(secret), 3);
+    people.push({ action, startedMs, endedMs: nowMs(), responses: [created, ...used, revoked, ...responses] });
   };
 
   const send = (body: string, tenant: string): void => {
@@ -263,10 +318,21 @@ export const runScenario = async ({
       send(step.body, step.tenant);
       return;
     }
+    if (step.kind === 'occupy') {
+      send(occupyingBody(step, ids, stack.time.now()), step.tenant);
+      return;
+    }
+    if (step.kind === 'revoke') {
+      void revoke(step);
+      return;
+    }
     if (step.kind !== 'event') {
       void act(step);
       return;
     }
+    const { alteredAfterMs } = step;
+    if (alteredAfterMs !== undefined)
+      stack.time.after(alteredAfterMs, () => send(eventBody(step, ids, true), step.tenant));
     const body = eventBody(step, ids);
     for (const delayMs of [0, ...step.repeatsAfterMs]) stack.time.after(delayMs, () => send(body, step.tenant));
   };
@@ -285,7 +351,7 @@ export const runScenario = async ({
     do {
       const response = await stack.request({
         method: 'GET',
-        path: `${path}?limit=1000${marker && `&marker=${encodeURIComponent(marker)}`}`,
+        path: `${path}${path.includes('?') ? '&' : '?'}limit=1000${marker && `&marker=${encodeURIComponent(marker)}`}`,
         token: tokenOf(tenant),
       });
       if (response.status === 404) return values;
@@ -309,6 +375,27 @@ export const runScenario = async ({
       audits.push(...entries.map((entry) => ({ ...auditEntry.parse(entry), tenant: tenant.name })));
     }
     return { history, audits };
+  };
+
+  /** Redelivers whatever failed, once all destinations accept. Returns what was not redelivered. */
+  const redeliverAll = async (): Promise<string[]> => {
+    const notRedelivered: string[] = [];
+    for (const { name, notifications } of tenants)
+      for (const { index, key } of notifications) {
+        const entries = await collection(name, `/notifications/${idOf(index)}/deliveries?status=failed`);
+        const body = { since: 0 };
+        const request = { method: 'POST', path: `/notifications/${idOf(index)}/redeliver`, token: tokenOf(name), body };
+        if (entries.length === 0) continue;
+        const response = await stack.request(request);
+        const { status, body: text } = response;
+        const action = { kind: 'redeliver', atMs: nowMs(), tenant: name, notification: index } as const;
+        people.push({ action, startedMs: nowMs(), endedMs: nowMs(), responses: [response] });
+        // Deleted meanwhile.
+        if (status === 404) continue;
+        const { count = 0 }: { count?: number } = status === 202 ? JSON.parse(text) : {};
+        if (count !== entries.length) notRedelivered.push(`${count} of ${entries.length} of ${key} (${status})`);
+      }
+    return notRedelivered;
   };
 
   /** Runs until a promise settles. */
@@ -337,6 +424,8 @@ export const runScenario = async ({
     for (const step of scenario.steps.slice(0, steps)) stack.time.after(step.atMs, () => perform(step));
     await stack.time.run(startMs + recoveryMs * 1.3);
     while (!isIdle() && nowMs() < MAX_MS) await stack.time.run(stack.time.now() + 10 * MINUTE_MS, isIdle);
+    const failed = await settled(redeliverAll());
+    while (!isIdle() && nowMs() < MAX_MS) await stack.time.run(stack.time.now() + 10 * MINUTE_MS, isIdle);
     const { history, audits } = await settled(readHistory());
     stack.stop();
     const endedMs = nowMs();
@@ -354,6 +443,7 @@ export const runScenario = async ({
       ids,
       left: waiting().length,
       failures: stack.lambda.failures,
+      notRedelivered: failed,
       endedMs,
       invocations,
     };

@@ -29,6 +29,9 @@ export type PlannedNotification = {
   phases: readonly Phase[];
 };
 
+/** A technical contact of an account. */
+export type PlannedContact = { address: string; phases: readonly Phase[] };
+
 /** Settings of an account, as `PUT /account` takes them. */
 export type Summaries = { email_after: number; sms_after: number; window_minutes: number };
 
@@ -36,7 +39,7 @@ export type Summaries = { email_after: number; sms_after: number; window_minutes
 export type PlannedTenant = {
   name: string;
   kind: 'quiet' | 'ordinary' | 'attacker';
-  contact: string | undefined;
+  contacts: readonly PlannedContact[];
   summaries: Summaries | undefined;
   limits: { emailsPerTenantPerDay?: number; smsPerTenantPerDay?: number };
   notifications: readonly PlannedNotification[];
@@ -57,6 +60,8 @@ export type PlannedEvent = {
   notifications: readonly number[];
   /** After how many ms the same event is sent again. */
   repeatsAfterMs: readonly number[];
+  /** After how many ms another event with its ID is sent, which names the alarm as altered. */
+  alteredAfterMs?: number;
 };
 
 /** What a person does through the API. */
@@ -68,13 +73,23 @@ export type PersonAction =
   | { kind: 'summaries'; atMs: number; tenant: string; summaries: Summaries | undefined }
   | { kind: 'rotate'; atMs: number; tenant: string }
   | { kind: 'test'; atMs: number; tenant: string; notification: number }
-  | { kind: 'token'; atMs: number; tenant: string };
+  | { kind: 'token'; atMs: number; tenant: string }
+  | { kind: 'revoke'; atMs: number; tenant: string };
 
 /** A message that is no valid event. */
 export type InvalidEvent = { kind: 'invalid'; atMs: number; tenant: string; body: string };
 
+/** An event with the ID of the summary that a notification will get, from a producer. */
+export type OccupyingEvent = {
+  kind: 'occupy';
+  atMs: number;
+  tenant: string;
+  notification: number;
+  windowMinutes: number;
+};
+
 /** What happens in a run. The shortest failing prefix of a run is a prefix of its steps. */
-export type Step = PlannedEvent | PersonAction | InvalidEvent;
+export type Step = PlannedEvent | PersonAction | InvalidEvent | OccupyingEvent;
 
 /** The probability of each fault of a call, from 0 to 1. */
 export type FaultRates = {
@@ -94,12 +109,17 @@ export type FaultRates = {
   slowCall: number;
 };
 
+/** A time at which each call to an AWS service fails, ms since the start. */
+export type Outage = { service: 'dynamodb' | 'sqs'; fromMs: number; untilMs: number };
+
 /** A run: what its seed decides in advance. */
 export type Scenario = {
   seed: number;
   tenants: readonly PlannedTenant[];
   steps: readonly Step[];
   rates: FaultRates;
+  /** Times at which each call to an AWS service fails. */
+  outages: readonly Outage[];
   maxSkewMs: number;
   /** When faults end and all destinations accept, ms since the start. */
   recoveryMs: number;
@@ -107,6 +127,7 @@ export type Scenario = {
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
 
 const BEHAVIORS: Record<'http' | 'aws', readonly Behavior[]> = {
   http: [
@@ -139,7 +160,13 @@ const phasesOf = (
     for (let atMs = random() * recoveryMs; atMs < recoveryMs; atMs += (0.05 + random() * 0.4) * recoveryMs)
       phases.push({ fromMs: atMs, behavior: random() < 0.3 ? 'accept' : pick(behaviors, random) });
   }
-  return [...phases, { fromMs: recoveryMs, behavior: 'accept' }];
+  // The last of the nine attempts follows 7 h 42 min after the first.
+  const isDownForHours = kind === 'ordinary' && !isSentByAws(type) && random() < 0.15;
+  if (!isDownForHours) return [...phases, { fromMs: recoveryMs, behavior: 'accept' }];
+  return [
+    { fromMs: 0, behavior: pick(['fail', 'close', 'throttle'], random) },
+    { fromMs: recoveryMs + integer(1, 6, random) * HOUR_MS, behavior: 'accept' },
+  ];
 };
 
 const summariesOf = (random: Random): Summaries => ({
@@ -159,11 +186,15 @@ const tenantOf = (index: number, nextIndex: () => number, recoveryMs: number, ra
   const notifications = Array.from({ length: kind === 'quiet' ? 2 : integer(3, 8, random) }, (_, position) =>
     notification(kind === 'quiet' ? (types[position] ?? 'webhook') : pick(types, random)),
   );
+  const contactCount = random() < 0.1 ? 0 : kind === 'ordinary' ? integer(1, 2, random) : 1;
   const fallbackTypes = ['sms', 'webhook', 'incidentpager', 'email'] as const;
   return {
     name,
     kind,
-    contact: random() < 0.9 ? `contact-${name}@people.test` : undefined,
+    contacts: Array.from({ length: contactCount }, (_, position) => ({
+      address: `contact${position}-${name}@people.test`,
+      phases: phasesOf('technicalContactsEmail', kind, recoveryMs, random),
+    })),
     summaries: kind === 'ordinary' && random() < 0.5 ? summariesOf(random) : undefined,
     limits:
       kind === 'ordinary' && random() < 0.3
@@ -179,16 +210,30 @@ const tenantOf = (index: number, nextIndex: () => number, recoveryMs: number, ra
 
 const STATES = ['CRITICAL', 'WARNING', 'OK'] as const;
 
+/** Many events of one tenant in a short time. */
+type Storm = { tenant: PlannedTenant; fromMs: number; lengthMs: number };
+
+const stormOf = (tenants: readonly PlannedTenant[], recoveryMs: number, random: Random): Storm => ({
+  tenant: pick(tenants, random),
+  fromMs: Math.round(random() * recoveryMs),
+  lengthMs: pick([1, 5, 60, 300], random) * SECOND_MS,
+});
+
 const eventOf = (
   number: number,
   tenants: readonly PlannedTenant[],
+  storms: readonly Storm[],
   recoveryMs: number,
   random: Random,
 ): PlannedEvent => {
-  const tenant = pick(tenants, random);
-  const atMs = Math.round(random() * recoveryMs);
+  const storm = random() < 0.5 ? pick(storms, random) : undefined;
+  const tenant = storm?.tenant ?? pick(tenants, random);
+  const stormMs = storm ? storm.fromMs + Math.round(random() * storm.lengthMs) : recoveryMs;
+  const atMs = Math.min(storm ? stormMs : Math.round(random() * recoveryMs), recoveryMs);
   const count = integer(1, Math.min(4, tenant.notifications.length), random);
   const chosen = new Set(Array.from({ length: count }, () => pick(tenant.notifications, random).index));
+  // An attacker lists notifications of others, too.
+  if (tenant.kind === 'attacker' && random() < 0.5) chosen.add(pick(pick(tenants, random).notifications, random).index);
   const repeats = random() < 0.15 ? integer(1, 2, random) : 0;
   return {
     kind: 'event',
@@ -200,10 +245,21 @@ const eventOf = (
     timeMs: atMs - integer(0, 2_000, random),
     notifications: [...chosen],
     repeatsAfterMs: Array.from({ length: repeats }, () => integer(0, 3 * MINUTE_MS, random)),
+    ...(random() < 0.05 && { alteredAfterMs: integer(1_000, 3 * MINUTE_MS, random) }),
   };
 };
 
-const ACTIONS = ['delete', 'relabel', 'redeliver', 'retry-now', 'summaries', 'rotate', 'test', 'token'] as const;
+const ACTIONS = [
+  'delete',
+  'relabel',
+  'redeliver',
+  'retry-now',
+  'summaries',
+  'rotate',
+  'test',
+  'token',
+  'revoke',
+] as const;
 
 const actionOf = (tenants: readonly PlannedTenant[], recoveryMs: number, random: Random): PersonAction => {
   const tenant = pick(tenants, random);
@@ -212,15 +268,29 @@ const actionOf = (tenants: readonly PlannedTenant[], recoveryMs: number, random:
   const notification = pick(tenant.notifications, random).index;
   if (kind === 'summaries')
     return { kind, atMs, tenant: tenant.name, summaries: random() < 0.3 ? undefined : summariesOf(random) };
-  if (kind === 'rotate' || kind === 'token') return { kind, atMs, tenant: tenant.name };
+  if (kind === 'rotate' || kind === 'token' || kind === 'revoke') return { kind, atMs, tenant: tenant.name };
   return { kind, atMs, tenant: tenant.name, notification };
 };
 
+/** Occupies the summaries of a tenant's emails around a time. */
+const occupyingEvents = ({ name, notifications, summaries }: PlannedTenant, aroundMs: number): OccupyingEvent[] =>
+  summaries
+    ? notifications
+        .filter(({ type }) => type === 'email')
+        .map(({ index }) => ({
+          kind: 'occupy',
+          atMs: aroundMs,
+          tenant: name,
+          notification: index,
+          windowMinutes: summaries.window_minutes,
+        }))
+    : [];
+
 const INVALID = ['{', '[]', '{"event_id":"x"}', '{"event_id":"","tenant_id":"t1","details":{},"entity":{},"alarm":{}}'];
 
-/** Each fault occurs in about half of the runs: what one hides, another run shows. */
-const ratesOf = (random: Random): FaultRates => {
-  const rate = (max: number): number => (random() < 0.5 ? random() * max : 0);
+/** Each fault occurs in about half of the runs, none in a calm one: what one hides, another run shows. */
+const ratesOf = (isCalm: boolean, random: Random): FaultRates => {
+  const rate = (max: number): number => (random() < 0.5 && !isCalm ? random() * max : 0);
   return {
     kill: rate(0.01),
     dynamodbError: rate(0.03),
@@ -239,6 +309,12 @@ const ratesOf = (random: Random): FaultRates => {
   };
 };
 
+const outageOf = (recoveryMs: number, random: Random): Outage => {
+  const fromMs = Math.round(random() * recoveryMs);
+  const lengthMs = integer(2, 45, random) * SECOND_MS;
+  return { service: pick(['dynamodb', 'sqs'], random), fromMs, untilMs: Math.min(fromMs + lengthMs, recoveryMs) };
+};
+
 /** The size of a scenario. */
 export type ScenarioSize = { events: number; tenants: number; actions: number };
 
@@ -252,14 +328,25 @@ export const scenarioOf = (
 ): Scenario => {
   const random = randomOf(seed, 'scenario');
   const recoveryMs = integer(5, 60, random) * MINUTE_MS;
+  const isCalm = random() < 0.25;
   let index = 0;
   const tenants = Array.from({ length: tenantCount }, (_, position) =>
     tenantOf(position, () => index++, recoveryMs, random),
   );
   const restless = tenants.filter(({ kind }) => kind !== 'quiet');
+  const storms = Array.from({ length: 2 }, () => stormOf(restless, recoveryMs, random));
   const steps: Step[] = [
-    ...Array.from({ length: events }, (_, number) => eventOf(number, tenants, recoveryMs, random)),
+    ...Array.from({ length: events }, (_, number) => eventOf(number, tenants, storms, recoveryMs, random)),
     ...Array.from({ length: actions }, () => actionOf(restless, recoveryMs, random)),
+    ...storms.flatMap(({ tenant, fromMs }) => (random() < 0.3 ? occupyingEvents(tenant, fromMs) : [])),
+    ...tenants.flatMap(({ name, notifications }) =>
+      notifications
+        .filter(({ phases }) => (phases.at(-1)?.fromMs ?? 0) > recoveryMs)
+        .map(({ index, phases }): PersonAction => {
+          const acceptsFromMs = phases.at(-1)?.fromMs ?? 0;
+          return { kind: 'retry-now', atMs: acceptsFromMs + MINUTE_MS, tenant: name, notification: index };
+        }),
+    ),
     ...Array.from(
       { length: integer(0, 4, random) },
       (): InvalidEvent => ({
@@ -274,8 +361,9 @@ export const scenarioOf = (
     seed,
     tenants,
     steps: steps.sort((left, right) => left.atMs - right.atMs),
-    rates: ratesOf(random),
-    maxSkewMs: random() < 0.5 ? 2_000 : 0,
+    rates: ratesOf(isCalm, random),
+    outages: Array.from({ length: isCalm ? 0 : integer(0, 3, random) }, () => outageOf(recoveryMs, random)),
+    maxSkewMs: random() < 0.5 && !isCalm ? 2_000 : 0,
     recoveryMs,
   };
 };

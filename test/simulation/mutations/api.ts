@@ -1,0 +1,81 @@
+import type { NamedMutation } from './named-mutation.ts';
+
+const TRANSACTIONS = 'shared/adapters/dynamodb/transactions.ts';
+const TOKENS = 'shared/adapters/tokens/token-repository.ts';
+const WRITER = 'shared/adapters/notifications/notification-writer.ts';
+const ACCOUNTS = 'shared/adapters/accounts/account-repository.ts';
+
+/** Defects of what people change. */
+export const apiMutations: readonly NamedMutation[] = [
+  {
+    name: 'applies a transaction again whose response was lost',
+    file: TRANSACTIONS,
+    find: 'client.send(new TransactWriteCommand(input));',
+    replace: 'client.send(new TransactWriteCommand({ ...input, ClientRequestToken: randomUUID() }));',
+  },
+  {
+    name: 'fails a request that conflicts with another one',
+    file: TRANSACTIONS,
+    find: 'if (!isContention(error)) throw error;',
+    replace: 'throw error;',
+  },
+  {
+    name: 'issues a token to a token that was revoked',
+    file: TOKENS,
+    find: 'if (changer !== OPERATOR && !tokens.some((entry) => entry.id === changer && isValid(entry))) throw unauthorized();',
+    replace: '',
+    also: [
+      {
+        file: 'functions/create-token.ts',
+        find: 'uncachedAuthentication(client, environment)',
+        replace: 'tokenAuthentication(client, environment)',
+      },
+      {
+        file: 'functions/create-token.ts',
+        find: "import { uncachedAuthentication } from '../shared/api/authentication.ts';",
+        replace: "import { tokenAuthentication } from '../shared/api/authentication.ts';",
+      },
+    ],
+  },
+  {
+    name: 'deletes a notification without an audit entry',
+    file: WRITER,
+    find: '[deletion, counterItem(table, key.tenant, -1), entry]',
+    replace: '[deletion, counterItem(table, key.tenant, -1)]',
+  },
+  {
+    name: 'changes an account without an audit entry',
+    file: ACCOUNTS,
+    find: 'await transact(client, [setAttributes(tenant, attributes), entry]);',
+    replace: 'await transact(client, [setAttributes(tenant, attributes)]);',
+  },
+  {
+    name: 'makes deliveries due without an audit entry',
+    file: 'shared/api/retry-now.ts',
+    find: 'if (!isRecorded) await record();',
+    replace: '',
+  },
+  {
+    name: 'redelivers alerts without an audit entry',
+    file: 'shared/api/redelivery.ts',
+    find: 'let isRecorded = false;',
+    replace: 'let isRecorded = true;',
+  },
+  {
+    name: 'writes the audit entry of a test after the test was sent',
+    file: 'shared/api/test-runner.ts',
+    find: `      await record();
+      return await invoke(tenant, destination);
+`,
+    replace: `      const result = await invoke(tenant, destination);
+      await record();
+      return result;
+`,
+  },
+  {
+    name: 'replaces a signing secret that another request has just replaced',
+    file: ACCOUNTS,
+    find: "ConditionExpression: 'webhook_secrets[0] = :current',",
+    replace: "ConditionExpression: 'attribute_exists(webhook_secrets) OR webhook_secrets[0] = :current',",
+  },
+];

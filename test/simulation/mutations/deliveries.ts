@@ -1,0 +1,293 @@
+import type { NamedMutation } from './named-mutation.ts';
+
+const REPOSITORY = 'shared/adapters/deliveries/delivery-repository.ts';
+const RECORD = 'shared/domain/delivery-record.ts';
+const ATTEMPT = 'shared/pipeline/sender/delivery-attempt.ts';
+const SETTLEMENT = 'shared/pipeline/sender/settlement.ts';
+const SENDER = 'shared/pipeline/sender/sender.ts';
+const REQUEUE = 'shared/pipeline/sender/requeue.ts';
+
+/** Claims, leases and duplicates. */
+const claims: readonly NamedMutation[] = [
+  {
+    name: 'claims a new delivery although it has a record',
+    file: REPOSITORY,
+    find: "await put(first, { ConditionExpression: 'attribute_not_exists(pk)' })",
+    replace: 'await put(first)',
+  },
+  {
+    name: 'claims an existing delivery although it has changed since it was read',
+    file: REPOSITORY,
+    find: 'await change(claim.record, unchanged(found))',
+    replace: 'await change(claim.record, {})',
+  },
+  {
+    name: 'claims a delivery that another worker holds',
+    file: RECORD,
+    find: 'if (existing.lease_until_ms > nowMs) return',
+    replace: 'if (existing.lease_until_ms > nowMs + LEASE_MS) return',
+  },
+  {
+    name: 'leases a delivery for 10 seconds, which is shorter than a send',
+    file: RECORD,
+    find: 'export const LEASE_MS = 35_000;',
+    replace: 'export const LEASE_MS = 10_000;',
+  },
+  {
+    name: 'makes a delivery claimable again although its own claim is lost',
+    file: REPOSITORY,
+    find: 'await change(next, heldBy(held))',
+    replace: 'await change(next, {})',
+  },
+  {
+    name: 'sends an alert again whose record says that it has arrived',
+    file: RECORD,
+    find: "  if (existing.status !== 'pending') return { kind: 'ended', record: existing };\n",
+    replace: '',
+  },
+  {
+    name: 'starts a new round for a repeated message of a failed delivery',
+    file: RECORD,
+    find: 'return initial.round === existing.round + 1',
+    replace: 'return initial.round >= existing.round',
+  },
+  {
+    name: 'delivers another event with the same ID',
+    file: RECORD,
+    find: "  if (existing.content_hash !== initial.content_hash) return { kind: 'conflict' };\n",
+    replace: '',
+  },
+  {
+    name: 'acknowledges a message whose delivery another worker has claimed',
+    file: REQUEUE,
+    find: "return { outcome: 'busy', isReturned: true };",
+    replace: "return { outcome: 'busy' };",
+  },
+  {
+    name: 'acknowledges a message whose next attempt is not due',
+    file: ATTEMPT,
+    find: 'return reschedule(job, claim.record.next_attempt_at_ms - clock());',
+    replace: "return { outcome: 'not_due' };",
+  },
+  {
+    name: 'attempts a delivery before its next attempt is due',
+    file: RECORD,
+    find: "  if (existing.next_attempt_at_ms > nowMs) return { kind: 'not_due', record: existing };\n",
+    replace: '',
+  },
+];
+
+/** What follows an attempt: records, retries and dead letters. */
+const settlements: readonly NamedMutation[] = [
+  {
+    name: 'sends the retry before its record is updated, and ignores the error of the update',
+    file: SETTLEMENT,
+    find: `    await persist(job, () => job.writes.update(record, next));
+    const copy = copyOfMessage(job);
+    const isSameRound = roundOf(job.body) === record.round;
+    await queues.sendDelayed(
+      retryQueueUrl,
+      isSameRound ? copy : { ...copy, body: bodyForRound(job.body, record.round) },
+      waitMs,
+    );
+`,
+    replace: `    const copy = copyOfMessage(job);
+    const isSameRound = roundOf(job.body) === record.round;
+    await queues.sendDelayed(
+      retryQueueUrl,
+      isSameRound ? copy : { ...copy, body: bodyForRound(job.body, record.round) },
+      waitMs,
+    );
+    await persist(job, () => job.writes.update(record, next)).catch(() => undefined);
+`,
+  },
+  {
+    name: 'acknowledges a message whose retry SQS did not accept',
+    file: SETTLEMENT,
+    find: `      isSameRound ? copy : { ...copy, body: bodyForRound(job.body, record.round) },
+      waitMs,
+    );
+`,
+    replace: `      isSameRound ? copy : { ...copy, body: bodyForRound(job.body, record.round) },
+      waitMs,
+    ).catch(() => undefined);
+`,
+  },
+  {
+    name: 'returns the message of an alert that arrived and could not be recorded',
+    file: SETTLEMENT,
+    find: "return { outcome: 'unrecorded', isTenantThrottled: isTenantThrottled(error, job.body.event.tenant_id) };",
+    replace: 'throw error;',
+  },
+  {
+    name: 'tries once to record an attempt',
+    file: 'shared/pipeline/sender/persist.ts',
+    find: 'if (timeLeft() <= MIN_TIME_TO_WRITE_MS) throw error;',
+    replace: 'throw error;',
+  },
+  {
+    name: 'records a failed delivery before its dead letter is sent, and ignores the error of that',
+    file: 'shared/pipeline/sender/dead-letter.ts',
+    find: `    await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
+    const stored = await persist(job, () => writes.update(record, withFailure(record, failure.reason, failedAtMs)));
+`,
+    replace: `    const stored = await persist(job, () => writes.update(record, withFailure(record, failure.reason, failedAtMs)));
+    await queues
+      .sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count })
+      .catch(() => undefined);
+`,
+  },
+  {
+    name: 'stores the message of a failed delivery after its record says that it has failed',
+    file: 'shared/pipeline/sender/dead-letter.ts',
+    find: `    if (!isNotice) {
+      await persist(job, () => failedMessages.put({ recordKey: record, failedAtMs, body: letter.body, round }));
+    }
+    await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
+    const stored = await persist(job, () => writes.update(record, withFailure(record, failure.reason, failedAtMs)));
+`,
+    replace: `    await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
+    const stored = await persist(job, () => writes.update(record, withFailure(record, failure.reason, failedAtMs)));
+    if (!isNotice) {
+      await persist(job, () => failedMessages.put({ recordKey: record, failedAtMs, body: letter.body, round }));
+    }
+`,
+  },
+  {
+    name: 'gives a dead letter the number of the round that has failed',
+    file: 'shared/pipeline/sender/dead-letter.ts',
+    find: 'const [round, failedAtMs] = [record.round + 1, clock()];',
+    replace: 'const [round, failedAtMs] = [record.round, clock()];',
+  },
+  {
+    name: 'does not return messages to their queue after an internal error',
+    file: SENDER,
+    find: 'const returned = results.filter(({ settled }) => settled.isReturned);',
+    replace: "const returned = results.filter(({ settled }) => settled.isReturned && settled.outcome === 'busy');",
+  },
+  {
+    name: 'acknowledges a message whose copy SQS refused',
+    file: REQUEUE,
+    find: "        if ((await unsent).has(job)) throw new Error('The message could not be rescheduled.');\n",
+    replace: '        await unsent;\n',
+  },
+  {
+    name: 'acknowledges a message that could not be sent again',
+    file: REQUEUE,
+    find: 'await queues.sendDelayed(retryQueueUrl, copyOfMessage(job), waitMs);',
+    replace: 'await queues.sendDelayed(retryQueueUrl, copyOfMessage(job), waitMs).catch(() => undefined);',
+  },
+];
+
+/** The schedule of attempts, and what a response means. */
+const retries: readonly NamedMutation[] = [
+  {
+    name: 'retries sooner than scheduled if the destination says so',
+    file: 'shared/domain/retry-schedule.ts',
+    find: 'withJitter(Math.max(scheduledMs, retryAfterMs), scale, random)',
+    replace: 'withJitter(retryAfterMs || scheduledMs, scale, random)',
+  },
+  {
+    name: 'ignores Retry-After',
+    file: 'shared/domain/retry-schedule.ts',
+    find: 'withJitter(Math.max(scheduledMs, retryAfterMs), scale, random)',
+    replace: 'withJitter(scheduledMs, scale, random)',
+  },
+  {
+    name: 'skips the first delay of the schedule of retries',
+    file: 'shared/domain/retry-schedule.ts',
+    find: 'RETRY_DELAYS_MS[attemptCount - 1]',
+    replace: 'RETRY_DELAYS_MS[attemptCount]',
+  },
+  {
+    name: 'expires a delivery 24 minutes after its first attempt',
+    file: 'shared/domain/retry-schedule.ts',
+    find: 'export const MAX_AGE_MS = 24 * HOUR_MS;',
+    replace: 'export const MAX_AGE_MS = 24 * MINUTE_MS;',
+  },
+  {
+    name: 'ends a round whose retry waited for the service for more than a day',
+    file: RECORD,
+    find: 'return isLate && (existing.attempt_count > 0 || isRoundExpired(existing, nowMs))',
+    replace: 'return isLate && existing.attempt_count === 0 && isRoundExpired(existing, nowMs)',
+  },
+  {
+    name: 'forgets retries that wait longer than SQS can delay a message',
+    file: SENDER,
+    find: 'const rescheduled = notDue.map((job) => settledJob(job, reschedule(job, wait(job))));',
+    replace: "const rescheduled = notDue.map((job) => settledJob(job, Promise.resolve({ outcome: 'not_due' })));",
+  },
+  {
+    name: 'counts an attempt that an open circuit prevented',
+    file: 'shared/pipeline/transports/http-transport.ts',
+    find: '      countsAsAttempt: false,\n',
+    replace: '',
+  },
+  {
+    name: 'takes a request without a response for delivered',
+    file: 'shared/pipeline/transports/http-transport.ts',
+    find: "return failed('transient', 'timeout', `${host} did not respond within ${SEND_TIMEOUT_MS / 1000} s`);",
+    replace:
+      "return { result: 'delivered', explanation: `${host} did not respond within ${SEND_TIMEOUT_MS / 1000} s` };",
+  },
+  {
+    name: 'takes a request without a response for rejected',
+    file: 'shared/pipeline/transports/http-transport.ts',
+    find: "return failed('transient', 'timeout', `${host} did not respond within ${SEND_TIMEOUT_MS / 1000} s`);",
+    replace: "return failed('permanent', 'timeout', `${host} did not respond within ${SEND_TIMEOUT_MS / 1000} s`);",
+  },
+  {
+    name: 'takes a redirect of a webhook for delivered',
+    file: 'shared/pipeline/transports/webhook.ts',
+    find: 'status: /^2..$/',
+    replace: 'status: /^[23]..$/',
+  },
+  {
+    name: 'fails an email for good that SES throttles',
+    file: 'shared/domain/aws-outcome.ts',
+    find: "[['Throttling', 'ThrottlingException'], throttled],\n  ],\n  sns",
+    replace: "[['Throttling', 'ThrottlingException'], rejected],\n  ],\n  sns",
+  },
+  {
+    name: 'starts a send although the function times out before its end',
+    file: 'shared/domain/transport.ts',
+    find: 'export const MIN_TIME_TO_SEND_MS = SEND_TIMEOUT_MS + TIME_TO_RECORD_MS;',
+    replace: 'export const MIN_TIME_TO_SEND_MS = TIME_TO_RECORD_MS;',
+    also: [
+      {
+        file: 'shared/domain/transport.ts',
+        find: 'Math.max(0, Math.min(SEND_TIMEOUT_MS, timeLeft() - TIME_TO_RECORD_MS))',
+        replace: 'Math.max(0, Math.min(SEND_TIMEOUT_MS, timeLeft()))',
+      },
+    ],
+  },
+];
+
+/** Requests for the next attempt, and new rounds. */
+const requests: readonly NamedMutation[] = [
+  {
+    name: 'does not look whether a waiting delivery has become due',
+    file: 'shared/pipeline/sender/early-messages.ts',
+    find: "return result?.status === 'fulfilled' && result.value;",
+    replace: 'return false;',
+  },
+  {
+    name: 'deletes the messages of failed deliveries that SQS refused to redeliver',
+    file: 'shared/api/redelivery.ts',
+    find: 'await deleteMessages(tenant, [...sent, ...stale]);',
+    replace: 'await deleteMessages(tenant, [...fitting, ...stale]);',
+  },
+  {
+    name: 'deletes the messages of failed deliveries before it redelivers them',
+    file: 'shared/api/redelivery.ts',
+    find: `        const { sent, firstUnsent, isLimitReached } = await send(recipient, fitting);
+        await deleteMessages(tenant, [...sent, ...stale]);
+`,
+    replace: `        await deleteMessages(tenant, [...fitting, ...stale]);
+        const { sent, firstUnsent, isLimitReached } = await send(recipient, fitting);
+`,
+  },
+];
+
+/** Defects of deliveries. */
+export const deliveryMutations: readonly NamedMutation[] = [...claims, ...settlements, ...retries, ...requests];

@@ -1,0 +1,65 @@
+import type { NamedMutation } from './named-mutation.ts';
+
+const FAN_OUT = 'shared/pipeline/dispatch/fan-out.ts';
+const DISPATCH = 'shared/pipeline/dispatch/dispatch.ts';
+const QUEUES = 'shared/adapters/queues.ts';
+
+/** Defects of dispatch. */
+export const dispatchMutations: readonly NamedMutation[] = [
+  {
+    name: 'acknowledges an event although SQS refused some of its deliveries',
+    file: FAN_OUT,
+    find: 'failed: unread.length + existing.length - sent,',
+    replace: 'failed: unread.length,',
+  },
+  {
+    name: 'ignores the entries of a batch that SQS refuses',
+    file: QUEUES,
+    find: 'return Failed.flatMap(({ Id }) => batch[Number(Id)] ?? []);',
+    replace: 'return [];',
+  },
+  {
+    name: 'ignores that SQS did not accept a batch',
+    file: QUEUES,
+    find: '...errorTrace(error) });\n      return batch;',
+    replace: '...errorTrace(error) });\n      return [];',
+  },
+  {
+    name: 'takes a notification that it cannot read for one that does not exist',
+    file: FAN_OUT,
+    find: '    return { id, error };',
+    replace: '    return { id, target: undefined };',
+  },
+  {
+    name: 'acknowledges an event of which a notification could not be read',
+    file: DISPATCH,
+    find: 'const isReturned = failed > 0 && !isHeartbeat(planned.shared.header);',
+    replace: 'const isReturned = hasInternalError && !isHeartbeat(planned.shared.header);',
+  },
+  {
+    name: 'does not return events to their queue',
+    file: DISPATCH,
+    find: 'const returned = results.filter(({ isReturned }) => isReturned);',
+    replace: 'const returned = results.filter(({ isUnstarted }) => isUnstarted);',
+  },
+  {
+    name: 'acknowledges an invalid event whose dead letter SQS did not accept',
+    file: DISPATCH,
+    find: 'return { message, isReturned: true, isInternalError: true, sentAtMs };',
+    replace: 'return { message, isReturned: false, isInternalError: true, sentAtMs };',
+  },
+  {
+    name: 'does not escalate an event whose notifications have all been deleted',
+    file: FAN_OUT,
+    find: 'unknown > 0 && unknown === planned.ids.length;',
+    replace: 'unknown > planned.ids.length;',
+  },
+  {
+    name: "lets a producer occupy the ID of a tenant's summary",
+    file: 'shared/domain/event-findings.ts',
+    find: `  if (typeof eventId === 'string' && NOTICE_EVENT_ID.test(eventId))
+    errors.push('event_id must not be that of a notice');
+`,
+    replace: '',
+  },
+];

@@ -1,0 +1,10 @@
+import type { Mutation } from '../engine/service-code.ts';
+
+/** A defect that the simulation must find. Its name says what the service then does. */
+export type NamedMutation = Mutation & {
+  name: string;
+  /** Further changes, if one alone would be harmless because two parts of the service prevent the defect. */
+  also?: readonly Mutation[];
+  /** The seed that found it last, which is tried first. */
+  seed?: number;
+};

@@ -1,0 +1,113 @@
+import type { NamedMutation } from './named-mutation.ts';
+
+const REPORT = 'shared/pipeline/sender/failure-report.ts';
+const RECORD = 'shared/domain/delivery-record.ts';
+const UNREACHED = 'shared/pipeline/notices/unreached-notice.ts';
+const CHECK = 'shared/pipeline/notices/unreached-check.ts';
+const REPORTS = 'shared/pipeline/notices/delivery-reports.ts';
+const EMAIL = 'shared/pipeline/transports/email.ts';
+
+/** Defects of notices, escalations and emails to several contacts. */
+export const noticeMutations: readonly NamedMutation[] = [
+  {
+    name: 'does not escalate a CRITICAL in the hour in which it escalated an OK of the alarm',
+    file: UNREACHED,
+    find: '${key.slice(0, INCIDENT_KEY_LENGTH)}-${event.state}:',
+    replace: '${key.slice(0, INCIDENT_KEY_LENGTH)}:',
+  },
+  {
+    name: 'escalates only the first failed summary of an hour',
+    file: UNREACHED,
+    find: '? [eventHash(event), eventIdTimeMs(event.event_id) ?? 0]',
+    replace: '? [event.incident_key, startOf(HOUR_MS, atMs)]',
+  },
+  {
+    name: 'hides a CRITICAL of a deleted notification behind a newer WARNING of the alarm',
+    file: REPORTS,
+    find: '({ event }) => `${event.incident_key} ${event.state}`',
+    replace: '({ event }) => event.incident_key',
+  },
+  {
+    name: 'does not escalate an alert of which a summary fails',
+    file: CHECK,
+    find: "if (record.status !== 'summarized' || record.summary_id === undefined || hasReachedRecipient(record)) return [];",
+    replace:
+      "if (record.status !== 'failed' || record.summary_id === undefined || hasReachedRecipient(record)) return [];",
+  },
+  {
+    name: 'escalates an alert although it has reached another destination',
+    file: CHECK,
+    find: 'if (![...records.values()].every((record) => isUnreached(record, scale))) return undefined;',
+    replace:
+      'if (records.size > 0 && ![...records.values()].some((record) => isUnreached(record, scale))) return undefined;',
+  },
+  {
+    name: 'does not escalate an alert that failed for good after its retries',
+    file: REPORT,
+    find: `    case 'failed':
+    case 'bounced':
+      return true;
+    case 'cancelled':
+      return !isFailing(claimed, scale);
+`,
+    replace: `    case 'bounced':
+      return true;
+    case 'failed':
+    case 'cancelled':
+      return !isFailing(claimed, scale);
+`,
+  },
+  {
+    name: 'does not escalate an alert whose last destination is rejected',
+    file: RECORD,
+    find: "return record.status === 'failed' || isCancelled || isFailing(record, scale);",
+    replace: 'return isCancelled || isFailing(record, scale);',
+  },
+  {
+    name: 'does not escalate an alert whose notification was deleted while it failed',
+    file: RECORD,
+    find: "const isCancelled = record.status === 'cancelled' && !isShadow(record);",
+    replace: 'const isCancelled = false;',
+  },
+  {
+    name: 'reports a failure only if its worker did not crash before',
+    file: REPORT,
+    find: 'if (Number(message.attributes.ApproximateReceiveCount) <= 1) return false;',
+    replace: 'return false;',
+  },
+  {
+    name: 'does not send escalations to the fallback notifications of the account',
+    file: 'shared/pipeline/notices/escalation.ts',
+    find: "if (state === 'OK') return [];",
+    replace: "if (state !== 'OK') return [];",
+  },
+  {
+    name: 'sends the notice of a failing notification every hour',
+    file: 'shared/pipeline/notices/notification-notice.ts',
+    find: '`${tenant}:${notificationId}:${startOf(DAY_MS, atMs)}:${kind}`',
+    replace: '`${tenant}:${notificationId}:${startOf(DAY_MS / 24, atMs)}:${kind}`',
+  },
+  {
+    name: 'sends an email again to a contact that an earlier attempt reached',
+    file: EMAIL,
+    find: 'return { ...combined, reachedRecipientHashes: [...reachedRecipientHashes, ...newlyReached] };',
+    replace: 'return { ...combined, reachedRecipientHashes: newlyReached };',
+  },
+  {
+    name: 'does not retry a contact if the email to another one is rejected',
+    file: EMAIL,
+    find: `      failures.find(({ result }) => result !== 'permanent') ??
+      failures.find(({ canBeSummarized }) => canBeSummarized) ??
+      failures[0] ??
+`,
+    replace: `      failures.find(({ canBeSummarized }) => canBeSummarized) ??
+      failures[0] ??
+`,
+  },
+  {
+    name: 'takes an alert to several contacts for delivered once it reached one of them',
+    file: EMAIL,
+    find: '    const combined =\n',
+    replace: '    const combined =\n      (newlyReached.length > 0 ? accepted : undefined) ??\n',
+  },
+];

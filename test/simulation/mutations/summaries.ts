@@ -1,0 +1,99 @@
+import type { NamedMutation } from './named-mutation.ts';
+
+const SUMMARIZE = 'shared/pipeline/sender/summarize.ts';
+const ALERTS = 'shared/adapters/deliveries/summarized-alerts.ts';
+const SUMMARY = 'shared/domain/summary.ts';
+
+/** Defects of summaries. */
+export const summaryMutations: readonly NamedMutation[] = [
+  {
+    name: 'records an alert as summarized before its alarm is stored',
+    file: SUMMARIZE,
+    find: `    await summarizedAlerts.put(notice.event, summarizedAlarm(event, record.accepted_at_ms ?? accepted_at_ms), clock());
+    await persist(job, () =>
+      job.writes.end(record, withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock())),
+    );
+`,
+    replace: `    await persist(job, () =>
+      job.writes.end(record, withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock())),
+    );
+    await summarizedAlerts.put(notice.event, summarizedAlarm(event, record.accepted_at_ms ?? accepted_at_ms), clock());
+`,
+  },
+  {
+    name: 'sends a summary at the end of its window, although other senders still list alerts',
+    file: SUMMARY,
+    find: 'const SETTLING_MS = MINUTE_MS;',
+    replace: 'const SETTLING_MS = 0;',
+  },
+  {
+    name: 'sends one alert more at once than the account permits',
+    file: ALERTS,
+    find: 'size(first_ids) < :limit',
+    replace: 'size(first_ids) <= :limit',
+  },
+  {
+    name: 'summarizes the first alert of a window',
+    file: SUMMARIZE,
+    find: 'const after = settings[setting];',
+    replace: 'const after = settings[setting] - 1;',
+  },
+  {
+    name: 'forgets which of the alerts of a window are the first',
+    file: ALERTS,
+    find: ' OR contains(first_ids, :id)',
+    replace: '',
+    also: [{ file: ALERTS, find: "            ':id': id,\n", replace: '' }],
+  },
+  {
+    name: 'lists the alert of an alarm in a summary that was stored last instead of the newest',
+    file: ALERTS,
+    find: "'attribute_not_exists(newest) OR newest < :newest'",
+    replace: "'attribute_not_exists(newest) OR newest <> :newest'",
+  },
+  {
+    name: 'hides an alarm in a summary behind another one',
+    file: SUMMARY,
+    find: 'export const INCIDENT_LENGTH = 16;',
+    replace: 'export const INCIDENT_LENGTH = 1;',
+  },
+  {
+    name: 'names at most two alarms in a summary',
+    file: ALERTS,
+    find: 'const MAX_READ = 20_000;',
+    replace: 'const MAX_READ = 2;',
+  },
+  {
+    name: 'mixes the alarms of all notifications in one summary',
+    file: SUMMARY,
+    find: '`${tenant}:${notificationId}-${name}:${startMs}:summary`',
+    replace: '`${tenant}:${notificationId.slice(0, 2)}-${name}:${startMs}:summary`',
+  },
+  {
+    name: 'remembers a summary as queued before SQS has accepted it',
+    file: 'shared/pipeline/notices/notice-queue.ts',
+    find: `    await allSettled([
+      ...(toContacts`,
+    replace: `    queuedIds.set(notice.event.event_id, true);
+    await allSettled([
+      ...(toContacts`,
+  },
+  {
+    name: 'takes all windows of a notification for full once one is',
+    file: SUMMARIZE,
+    find: 'const full = `${summary.event_id} ${after}`;',
+    replace: 'const full = `${alert.target.id} ${after}`;',
+  },
+  {
+    name: 'fails a summary above the daily limit instead of sending it on the next day',
+    file: 'shared/pipeline/daily-limit.ts',
+    find: "summaries: createDailyLimit(counters, `${type}_summaries`, limitOf, { above: 'wait' }),",
+    replace: 'summaries: createDailyLimit(counters, `${type}_summaries`, limitOf),',
+  },
+  {
+    name: 'sends a summary whose alarms could not be read',
+    file: 'shared/pipeline/sender/delivery-attempt.ts',
+    find: 'if (isSummary && !summary) return sendAgain(job, record);',
+    replace: 'if (isSummary && !summary) return cancel(job, record);',
+  },
+];

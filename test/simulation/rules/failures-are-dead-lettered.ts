@@ -1,0 +1,32 @@
+import { nameOf, plannedAlerts } from './planned-alerts.ts';
+import type { Rule } from './rule.ts';
+
+/**
+ * An alert that its destination rejected is in a dead-letter queue, and whatever had failed at the end of the run could be
+ * redelivered. With several recipients, another one decides.
+ */
+export const failuresAreDeadLettered: Rule = {
+  name: 'failures are dead-lettered',
+  violations({ refusals, scenario, deadLetters, ids, notRedelivered }) {
+    const letters = new Map([...deadLetters].map(([name, bodies]) => [name, bodies.join('\n')]));
+    const isDeadLettered = (type: string, number: number, id: string): boolean => {
+      const letter = letters.get(`Delivery-${type}-DeadLetters`) ?? '';
+      return letter.includes(`#${number}#`) && letter.includes(id);
+    };
+    const rejected = plannedAlerts(scenario)
+      .filter(({ notification }) => notification.type !== 'technicalContactsEmail')
+      .filter(({ event, to }) =>
+        refusals.some(
+          (refusal) => refusal.to === to && refusal.behavior === 'reject' && refusal.numbers.includes(event.number),
+        ),
+      )
+      .filter(
+        ({ event, notification }) =>
+          !isDeadLettered(notification.type, event.number, ids.get(notification.index) ?? ''),
+      );
+    return [
+      ...rejected.map((alert) => `${nameOf(alert)} was rejected and is in no dead-letter queue.`),
+      ...notRedelivered.map((text) => `Failed deliveries could not be redelivered: ${text}.`),
+    ];
+  },
+};
