@@ -1,5 +1,7 @@
 import { Console } from 'node:console';
 import { Command } from 'commander';
+import { findMutations, type MutationResult } from './mutations/find-mutations.ts';
+import { mutations } from './mutations/mutations.ts';
 import { REGRESSION_SEEDS, seedsFrom } from './seeds.ts';
 import { writeTemplate } from './template.ts';
 import { runSeeds, shortestFailingPrefix, startWorker } from './workers.ts';
@@ -41,13 +43,36 @@ const runMany = async (template: string, seeds: readonly number[]): Promise<bool
   return false;
 };
 
+/** How long to look for each mutation. */
+const MUTATION_SECONDS = 60;
+
+const logMutation = ({ name, found, seeds, seconds }: MutationResult): void => {
+  const effort = `${seeds} ${seeds === 1 ? 'seed' : 'seeds'}, ${seconds.toFixed(0)} s`;
+  log(found ? `Seed ${found.seed} (${effort}): ${name}\n    ${found.violation}` : `NOT FOUND (${effort}): ${name}`);
+};
+
+/** Looks for the mutations whose names contain a text. @returns whether all of them are found */
+const runMutations = async (template: string, text: string): Promise<boolean> => {
+  const wanted = mutations.filter(({ name }) => name.includes(text));
+  const results = await findMutations(template, wanted, MUTATION_SECONDS, logMutation);
+  const found = results.filter((result) => result.found);
+  log(`${found.length} of ${results.length} mutations are found.`);
+  return found.length === results.length;
+};
+
 const wholeNumber = (text: string): number => {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 0) throw new Error(`${text} is not a whole number.`);
   return value;
 };
 
-const { seeds, from, seed, trace } = new Command('npm run simulate --')
+const {
+  seeds,
+  from,
+  seed,
+  trace,
+  mutations: mutationText,
+} = new Command('npm run simulate --')
   .description(
     'Simulates the service: each seed is a run with other tenants, events and faults, which it repeats exactly.',
   )
@@ -55,16 +80,18 @@ const { seeds, from, seed, trace } = new Command('npm run simulate --')
   .option('--from <seed>', 'the first seed', wholeNumber, 1)
   .option('--seed <seed>', 'run only this seed', wholeNumber)
   .option('--trace', 'print what happens in the run of --seed')
+  .option('--mutations [text]', 'look for the defects in the list whose names contain a text')
   .parse()
-  .opts<{ seeds: number; from: number; seed?: number; trace?: boolean }>();
+  .opts<{ seeds: number; from: number; seed?: number; trace?: boolean; mutations?: string | true }>();
 
 const template = writeTemplate();
 try {
-  const passes =
-    seed === undefined
-      ? await runMany(template.file, [...REGRESSION_SEEDS, ...seedsFrom(from, seeds)])
-      : await runOne(template.file, seed, trace === true);
-  if (!passes) process.exitCode = 1;
+  const run = (): Promise<boolean> => {
+    if (mutationText !== undefined) return runMutations(template.file, mutationText === true ? '' : mutationText);
+    if (seed !== undefined) return runOne(template.file, seed, trace === true);
+    return runMany(template.file, [...REGRESSION_SEEDS, ...seedsFrom(from, seeds)]);
+  };
+  if (!(await run())) process.exitCode = 1;
 } finally {
   template.remove();
 }

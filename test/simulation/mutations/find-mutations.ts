@@ -1,47 +1,70 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
+import { type SimulationWorker, startWorker } from '../workers.ts';
 import type { NamedMutation } from './named-mutation.ts';
 
-/** What became of a mutation: the seed that found it and the rule that it violated, unless it was not found. */
+/** What became of a mutation: the seed that found it and what that violated, unless it was not found. */
 export type MutationResult = {
   name: string;
-  seed?: number;
-  violation?: string;
+  found?: { seed: number; violation: string };
   /** How many seeds were tried. */
   seeds: number;
-  /** How long they took, without the start of the process. */
+  /** How long that took, with the start of the process. */
   seconds: number;
 };
 
-const WORKER = join(import.meta.dirname, 'mutation-worker.ts');
+/** The seed that found a mutation last, then 1, 2, 3 and so on. */
+function* seedsFor({ seed: last }: NamedMutation): Generator<number> {
+  if (last !== undefined) yield last;
+  for (let seed = 1; ; seed++) if (seed !== last) yield seed;
+}
 
-const run = promisify(execFile);
-
-/** Options of the search. */
-export type SearchOptions = {
-  /** The file with the CloudFormation template of the stack. */
-  template: string;
-  /** How long to look for each mutation, in seconds. */
-  seconds: number;
-  /** How many processes run at the same time. */
-  processes: number;
-  /** Called with each result. */
-  onResult: (result: MutationResult) => void;
+/** Returns what the run of a seed violates first. A run that cannot end violates that it must. */
+const firstViolation = async (worker: SimulationWorker, seed: number): Promise<string | undefined> => {
+  try {
+    return (await worker.run({ seed })).violations[0];
+  } catch (error) {
+    return String(error).split('\n')[0];
+  }
 };
 
-/** Looks for mutations, each in a process of its own. Resolves to their results, in order. */
+const findMutation = async (template: string, mutation: NamedMutation, maxSeconds: number): Promise<MutationResult> => {
+  const startMs = performance.now();
+  const seconds = (): number => (performance.now() - startMs) / 1_000;
+  const worker = startWorker(template, [mutation, ...(mutation.also ?? [])]);
+  let seeds = 0;
+  try {
+    for (const seed of seedsFor(mutation)) {
+      const violation = await firstViolation(worker, seed);
+      seeds++;
+      if (violation !== undefined)
+        return { name: mutation.name, found: { seed, violation }, seeds, seconds: seconds() };
+      if (seconds() > maxSeconds) break;
+    }
+    return { name: mutation.name, seeds, seconds: seconds() };
+  } finally {
+    worker.stop();
+  }
+};
+
+/**
+ * Looks for mutations, each in a process of its own, because the code of the service is evaluated once per process.
+ *
+ * @param maxSeconds how long to look for each of them
+ * @param onResult called with each result
+ * @returns the results, in order
+ */
 export const findMutations = (
+  template: string,
   mutations: readonly NamedMutation[],
-  { template, seconds, processes, onResult }: SearchOptions,
+  maxSeconds: number,
+  onResult: (result: MutationResult) => void,
 ): Promise<MutationResult[]> => {
-  const limit = pLimit(processes);
+  const limit = pLimit(availableParallelism());
   return Promise.all(
-    mutations.map(({ name }) =>
+    mutations.map((mutation) =>
       limit(async () => {
-        const { stdout } = await run(process.execPath, [WORKER, name, template, String(seconds)]);
-        const result: MutationResult = JSON.parse(stdout);
+        const result = await findMutation(template, mutation, maxSeconds);
         onResult(result);
         return result;
       }),
