@@ -8,7 +8,7 @@ import type { Rule } from './rule.ts';
 export const failuresAreDeadLettered: Rule = {
   name: 'failures are dead-lettered',
   violations({ refusals, scenario, deadLetters, ids, notRedelivered }) {
-    const letters = new Map([...deadLetters].map(([name, bodies]) => [name, bodies.join('\n')]));
+    const letters = new Map([...deadLetters].map(([name, sent]) => [name, sent.map(({ body }) => body).join('\n')]));
     const isDeadLettered = (type: string, number: number, id: string): boolean => {
       const letter = letters.get(`Delivery-${type}-DeadLetters`) ?? '';
       return letter.includes(`#${number}#`) && letter.includes(id);

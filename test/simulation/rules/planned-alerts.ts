@@ -2,11 +2,15 @@ import { recipientsOf } from '../world/receivers.ts';
 import type { Observations } from '../world/run.ts';
 import type { PlannedEvent, PlannedNotification, PlannedTenant, Scenario, Step } from '../world/scenario.ts';
 
-/** An alert that must arrive: an event, a notification of its plan, and one of its recipients. */
-export type PlannedAlert = {
+/** A delivery: an event, and a notification of its plan. */
+export type PlannedDelivery = {
   event: PlannedEvent;
   notification: PlannedNotification;
   tenant: PlannedTenant;
+};
+
+/** An alert that must arrive: a delivery, and one of its recipients. */
+export type PlannedAlert = PlannedDelivery & {
   /** Where it arrives. */
   to: string;
 };
@@ -16,22 +20,28 @@ const isEvent = (step: Step): step is PlannedEvent => step.kind === 'event';
 /** Returns the events of a scenario. */
 export const eventsOf = ({ steps }: Scenario): PlannedEvent[] => steps.filter(isEvent);
 
-/** Returns all alerts of a scenario. */
-export const plannedAlerts = (scenario: Scenario): PlannedAlert[] => {
+/** Returns all deliveries of a scenario. */
+export const plannedDeliveries = (scenario: Scenario): PlannedDelivery[] => {
   const tenants = new Map(scenario.tenants.map((tenant) => [tenant.name, tenant]));
   return eventsOf(scenario).flatMap((event) => {
     const tenant = tenants.get(event.tenant);
     if (!tenant) return [];
     return tenant.notifications
       .filter(({ index }) => event.notifications.includes(index))
-      .flatMap((notification) => recipientsOf(notification, tenant).map((to) => ({ event, notification, tenant, to })));
+      .map((notification) => ({ event, notification, tenant }));
   });
 };
+
+/** Returns all alerts of a scenario. */
+export const plannedAlerts = (scenario: Scenario): PlannedAlert[] =>
+  plannedDeliveries(scenario).flatMap((delivery) =>
+    recipientsOf(delivery.notification, delivery.tenant).map((to) => ({ ...delivery, to })),
+  );
 
 /** Returns when somebody first asked to delete a notification, ms since the start, or undefined. */
 export const deletedAtMs = ({ people }: Observations, notification: number): number | undefined =>
   people.find(({ action }) => action.kind === 'delete' && action.notification === notification)?.startedMs;
 
 /** Returns the name of an alert in a sentence. */
-export const nameOf = ({ event, notification }: PlannedAlert): string =>
+export const nameOf = ({ event, notification }: PlannedDelivery): string =>
   `#${event.number}# (${event.state} of ${event.tenant} ${event.alarm}) to ${notification.type} ${notification.key}`;

@@ -2,11 +2,13 @@ import type { Observations } from '../world/run.ts';
 import { changesAreAudited } from './changes-are-audited.ts';
 import { duplicatesAreExplained } from './duplicates-are-explained.ts';
 import { failuresAreDeadLettered } from './failures-are-dead-lettered.ts';
+import { failuresAreNoticed, noticesAreJustified } from './failures-are-noticed.ts';
 import { incidentsAreOrdered } from './incidents-are-ordered.ts';
 import { limitsHold } from './limits-hold.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
 import type { Rule } from './rule.ts';
 import { tenantsAreSeparate } from './tenants-are-separate.ts';
+import { escalationsAreJustified, unreachedEventsAreEscalated } from './unreached-events-are-escalated.ts';
 
 /** Everything that is accepted ends: no message waits, and no function fails but by a fault. */
 const everythingEnds: Rule = {
@@ -26,6 +28,10 @@ const rules: readonly Rule[] = [
   tenantsAreSeparate,
   changesAreAudited,
   limitsHold,
+  failuresAreNoticed,
+  noticesAreJustified,
+  unreachedEventsAreEscalated,
+  escalationsAreJustified,
 ];
 
 /** Returns what a run violates, each with the name of its rule. */

@@ -3,7 +3,14 @@ import type { SentEmail } from 'local-aws/ses.ts';
 import type { PublishedMessage } from 'local-aws/sns.ts';
 import type { HttpReply, HttpRequest } from '../engine/context.ts';
 import type { Random } from '../engine/random.ts';
-import { type Behavior, isSentByAws, type PlannedNotification, type PlannedTenant, type Scenario } from './scenario.ts';
+import {
+  type Behavior,
+  isSentByAws,
+  notificationsOf,
+  type PlannedNotification,
+  type PlannedTenant,
+  type Scenario,
+} from './scenario.ts';
 
 /** What a message is for its recipient. */
 export type ArrivalKind = 'alert' | 'summary' | 'notice' | 'escalation' | 'test';
@@ -97,7 +104,7 @@ export const createReceivers = ({ scenario, nowMs, random, trace }: ReceiverOpti
   const all = new Map<string, { tenant: PlannedTenant; notification: PlannedNotification }>();
   const phones = new Map<string, string>();
   for (const tenant of scenario.tenants)
-    for (const notification of [...tenant.notifications, ...(tenant.fallback ? [tenant.fallback] : [])]) {
+    for (const notification of notificationsOf(tenant)) {
       all.set(notification.key, { tenant, notification });
       phones.set(phoneOf(notification), notification.key);
     }

@@ -13,14 +13,15 @@ import type { ServiceCode } from '../engine/service-code.ts';
 import { type ApiRequest, type ApiResponse, SimulatedStack, START_MS } from '../engine/stack.ts';
 import { createFaults, type InjectedFault } from './faults.ts';
 import { type Arrival, createReceivers, detailsOf, type Refusal } from './receivers.ts';
-import type {
-  OccupyingEvent,
-  PersonAction,
-  PlannedEvent,
-  PlannedNotification,
-  PlannedTenant,
-  Scenario,
-  Step,
+import {
+  notificationsOf,
+  type OccupyingEvent,
+  type PersonAction,
+  type PlannedEvent,
+  type PlannedNotification,
+  type PlannedTenant,
+  type Scenario,
+  type Step,
 } from './scenario.ts';
 
 /** What a person did: each request with its response, and when it ended, in ms since the start. */
@@ -31,9 +32,25 @@ export type PersonRequest = {
   responses: readonly ApiResponse[];
 };
 
-const historyEntry = z.object({ event_id: z.string(), status: z.string(), reason: z.string().nullish() });
+const historyEntry = z.object({
+  event_id: z.string(),
+  alarm_id: z.string(),
+  state: z.string(),
+  status: z.string(),
+  reason: z.string().nullish(),
+  summary_id: z.string().nullish(),
+  attempts: z.array(
+    z.object({
+      timestamp: z.number(),
+      result: z.string(),
+      reason: z.string().nullish(),
+      duration_ms: z.number(),
+    }),
+  ),
+  updated_at: z.number(),
+});
 
-/** A record of a delivery as the history shows it. */
+/** A record of a delivery as the history shows it. Its times are ms since the epoch. */
 export type HistoryEntry = z.infer<typeof historyEntry> & { notification: number };
 
 const auditEntry = z.object({
@@ -45,6 +62,9 @@ const auditEntry = z.object({
 /** An audit entry of a tenant. */
 export type AuditEntry = z.infer<typeof auditEntry> & { tenant: string };
 
+/** A message in a dead-letter queue. */
+export type DeadLetter = { body: string; reason: string | undefined };
+
 /** What is known after a run, for its rules. Times are ms since the start of the scenario. */
 export type Observations = {
   scenario: Scenario;
@@ -54,15 +74,23 @@ export type Observations = {
   kills: readonly { functionName: string; environmentId: string; atMs: number }[];
   people: readonly PersonRequest[];
   history: readonly HistoryEntry[];
+  /** The history when everything had ended, before what had failed was redelivered. */
+  earlierHistory: readonly HistoryEntry[];
+  /** When that was. */
+  redeliveredMs: number;
   audits: readonly AuditEntry[];
-  /** The bodies of dead letters, by the name of their queue. */
-  deadLetters: ReadonlyMap<string, readonly string[]>;
+  /** The dead letters, by the name of their queue. */
+  deadLetters: ReadonlyMap<string, readonly DeadLetter[]>;
   /** The IDs of notifications by their index. */
   ids: ReadonlyMap<number, string>;
   /** Deliveries that have failed and could not be redelivered at the end. */
   notRedelivered: readonly string[];
   /** Messages that are still in a queue. */
   left: number;
+  /** The lines that functions logged. */
+  logs: readonly string[];
+  /** When the scenario started, ms since the epoch. */
+  startMs: number;
   /** The errors that functions threw. */
   failures: readonly string[];
   endedMs: number;
@@ -153,6 +181,7 @@ export const runScenario = async ({
     nowMs,
   });
   let invocations = 0;
+  const logs: string[] = [];
   const stack: SimulatedStack = new SimulatedStack({
     seed,
     code,
@@ -167,7 +196,10 @@ export const runScenario = async ({
     withSqsFaults: faults.withPartialBatches,
     onEmail: (email, call) => receivers.receiveEmail(email, call.caller, faults.isAnswered(call)),
     onMessage: (message, call) => receivers.receiveMessage(message, call.caller, faults.isAnswered(call)),
-    onLog: (name, text) => traced(`${name}: ${text.trim()}`),
+    onLog(name, text) {
+      logs.push(text.trim());
+      traced(`${name}: ${text.trim()}`);
+    },
     onInvocation: () => {
       invocations++;
     },
@@ -219,7 +251,7 @@ export const runScenario = async ({
       tokens.set(name, (await repository.issue(grant, audit)).token);
       if (Object.keys(tenant.limits).length > 0) await accounts.changeLimits(name, tenant.limits, audit);
       await Promise.all(
-        [...tenant.notifications, ...(tenant.fallback ? [tenant.fallback] : [])].map((each) => create(tenant, each)),
+        notificationsOf(tenant).map((each) => create(tenant, each)),
       );
       await accounts.update(
         name,
@@ -363,18 +395,23 @@ export const runScenario = async ({
     return values;
   };
 
-  const readHistory = async (): Promise<{ history: HistoryEntry[]; audits: AuditEntry[] }> => {
+  const readHistory = async (): Promise<HistoryEntry[]> => {
     const history: HistoryEntry[] = [];
-    const audits: AuditEntry[] = [];
-    for (const tenant of tenants) {
-      for (const { index } of tenant.notifications) {
+    for (const tenant of tenants)
+      for (const { index } of notificationsOf(tenant)) {
         const entries = await collection(tenant.name, `/notifications/${idOf(index)}/deliveries`);
         history.push(...entries.map((entry) => ({ ...historyEntry.parse(entry), notification: index })));
       }
-      const entries = await collection(tenant.name, '/audits');
-      audits.push(...entries.map((entry) => ({ ...auditEntry.parse(entry), tenant: tenant.name })));
+    return history;
+  };
+
+  const readAudits = async (): Promise<AuditEntry[]> => {
+    const audits: AuditEntry[] = [];
+    for (const { name } of tenants) {
+      const entries = await collection(name, '/audits');
+      audits.push(...entries.map((entry) => ({ ...auditEntry.parse(entry), tenant: name })));
     }
-    return { history, audits };
+    return audits;
   };
 
   /** Redelivers whatever failed, once all destinations accept. Returns what was not redelivered. */
@@ -424,9 +461,12 @@ export const runScenario = async ({
     for (const step of scenario.steps.slice(0, steps)) stack.time.after(step.atMs, () => perform(step));
     await stack.time.run(startMs + recoveryMs * 1.3);
     while (!isIdle() && nowMs() < MAX_MS) await stack.time.run(stack.time.now() + 10 * MINUTE_MS, isIdle);
+    const earlierHistory = await settled(readHistory());
+    const redeliveredMs = nowMs();
     const failed = await settled(redeliverAll());
     while (!isIdle() && nowMs() < MAX_MS) await stack.time.run(stack.time.now() + 10 * MINUTE_MS, isIdle);
-    const { history, audits } = await settled(readHistory());
+    const history = await settled(readHistory());
+    const audits = await settled(readAudits());
     stack.stop();
     const endedMs = nowMs();
     const deadLetters = [...stack.queues].filter(([name]) => name.includes('DeadLetters'));
@@ -438,10 +478,19 @@ export const runScenario = async ({
       kills: stack.lambda.kills.map((kill) => ({ ...kill, atMs: kill.atMs - startMs })),
       people,
       history,
+      earlierHistory,
+      redeliveredMs,
       audits,
-      deadLetters: new Map(deadLetters.map(([name, queue]) => [name, queue.messages.map(({ body }) => body)])),
+      deadLetters: new Map(
+        deadLetters.map(([name, { messages }]) => [
+          name,
+          messages.map(({ body, attributes }) => ({ body, reason: attributes.get('reason')?.value.toString() })),
+        ]),
+      ),
       ids,
       left: waiting().length,
+      logs,
+      startMs,
       failures: stack.lambda.failures,
       notRedelivered: failed,
       endedMs,

@@ -47,6 +47,12 @@ export type PlannedTenant = {
   fallback: PlannedNotification | undefined;
 };
 
+/** Returns the notifications of a tenant, with the one to which escalations go. */
+export const notificationsOf = ({ notifications, fallback }: PlannedTenant): PlannedNotification[] => [
+  ...notifications,
+  ...(fallback ? [fallback] : []),
+];
+
 /** An alarm event. Its number is in everything that a destination receives. */
 export type PlannedEvent = {
   kind: 'event';

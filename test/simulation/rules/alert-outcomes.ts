@@ -1,0 +1,35 @@
+import type { Arrival } from '../world/receivers.ts';
+import { recipientsOf } from '../world/receivers.ts';
+import type { HistoryEntry, Observations } from '../world/run.ts';
+import { isUnrecorded } from './duplicates-are-explained.ts';
+import type { PlannedDelivery } from './planned-alerts.ts';
+
+/** Returns functions that tell what happened to planned deliveries, from what arrived and what the history shows. */
+export const createOutcomes = (observations: Observations) => {
+  const alerts = Map.groupBy(
+    observations.arrivals.filter(({ kind }) => kind === 'alert'),
+    ({ to }) => to,
+  );
+  const entries = Map.groupBy(observations.earlierHistory, ({ notification }) => notification);
+
+  const arrivalsOf = ({ event, notification, tenant }: PlannedDelivery): Arrival[] =>
+    recipientsOf(notification, tenant)
+      .flatMap((to) => alerts.get(to) ?? [])
+      .filter(({ numbers }) => numbers.includes(event.number))
+      .toSorted((left, right) => left.atMs - right.atMs);
+
+  return {
+    arrivalsOf,
+
+    /** Returns when the alert first reached a recipient so that its sender recorded it, ms since the start, or Infinity. */
+    reachedAtMs: (delivery: PlannedDelivery): number =>
+      arrivalsOf(delivery).find((arrival) => !isUnrecorded(arrival, observations))?.atMs ?? Number.POSITIVE_INFINITY,
+
+    /** Returns the record of the delivery before what had failed was redelivered at the end. */
+    entryOf: ({ event, notification }: PlannedDelivery): HistoryEntry | undefined =>
+      entries.get(notification.index)?.find(({ event_id }) => event_id.includes(`:ch${event.number}:`)),
+  };
+};
+
+/** What happened to planned deliveries. */
+export type Outcomes = ReturnType<typeof createOutcomes>;

@@ -1,0 +1,138 @@
+import type { HistoryEntry, Observations } from '../world/run.ts';
+import { isSentByAws, notificationsOf, type PlannedNotification, type PlannedTenant } from '../world/scenario.ts';
+import { isUnrecorded } from './duplicates-are-explained.ts';
+import { contactsOf, type Notice, type NoticeKind, noticesOf } from './notices.ts';
+import type { Rule } from './rule.ts';
+
+const DAY_MS = 86_400_000;
+
+/** A sender may be 2 s off, and a notice is queued within 5 s. */
+const TOLERANCE_MS = 10_000;
+
+/** After the fourth attempt of a round, none is due within five minutes of its start. */
+const FAILING_ATTEMPTS = 4;
+
+/** An alert that fails earlier than this after its event does not count as failing, ms (docs/decisions/notices.md). */
+const MIN_FAILING_MS = 240_000;
+
+/** Returns whether nobody asked to redeliver the failed alerts of a notification, so that each has had one round. */
+export const hasOneRound = ({ people, redeliveredMs }: Observations, notification: number): boolean =>
+  !people.some(
+    ({ action, startedMs }) =>
+      action.kind === 'redeliver' && action.notification === notification && startedMs < redeliveredMs,
+  );
+
+/** Returns when an alert counted as failing for sure, ms since the epoch, or undefined. */
+export const failingFromMs = (
+  { attempts }: HistoryEntry,
+  { type }: Pick<PlannedNotification, 'type'>,
+): number | undefined => {
+  // Failures of SES and SNS are not caused by the destination.
+  if (isSentByAws(type)) return undefined;
+  const last = attempts.slice(0, FAILING_ATTEMPTS);
+  if (last.length < FAILING_ATTEMPTS || last.some(({ result }) => result === 'delivered')) return undefined;
+  const { timestamp = 0, duration_ms = 0 } = last.at(-1) ?? {};
+  return timestamp + duration_ms;
+};
+
+/** Returns whether the log says that a notice could not be queued, which raises an alarm. */
+export const wasNotQueued = ({ logs }: Observations, eventId: string): boolean =>
+  logs.some((line) => line.includes('notice not queued') && line.includes(eventId));
+
+const startOfDay = (atMs: number): number => atMs - (atMs % DAY_MS);
+
+/** The technical contacts get a notice of each notification that fails, once a day. */
+export const failuresAreNoticed: Rule = {
+  name: 'failures are noticed',
+  violations(observations) {
+    const { scenario, earlierHistory, startMs } = observations;
+    const notices = noticesOf(observations);
+    const violationsOf = (tenant: PlannedTenant, notification: PlannedNotification, contact: string): string[] => {
+      const own = notices.filter(
+        (notice) => notice.notification === notification.index && notice.arrival.to === contact,
+      );
+      const isNoticed = (kinds: readonly NoticeKind[], failedAtMs: number): boolean =>
+        own.some(
+          ({ kind, arrival }) =>
+            kinds.includes(kind) && startMs + arrival.atMs >= startOfDay(failedAtMs - TOLERANCE_MS),
+        );
+      const entries = earlierHistory.filter(
+        (entry) =>
+          entry.notification === notification.index &&
+          !entry.event_id.endsWith(':unreached') &&
+          !wasNotQueued(observations, entry.event_id),
+      );
+      const name = `${tenant.name} ${notification.type} ${notification.key}`;
+      return entries.flatMap((entry) => {
+        if (entry.status === 'failed' && !isNoticed(['undelivered'], entry.updated_at))
+          return [`${entry.event_id} to ${name} failed, and ${contact} got no notice.`];
+        const failedAtMs = failingFromMs(entry, notification);
+        return failedAtMs !== undefined &&
+          hasOneRound(observations, notification.index) &&
+          !isNoticed(['failing', 'undelivered'], failedAtMs)
+          ? [`${entry.event_id} to ${name} was failing, and ${contact} got no notice.`]
+          : [];
+      });
+    };
+    return scenario.tenants.flatMap((tenant) =>
+      notificationsOf(tenant)
+        .filter(({ type }) => type !== 'technicalContactsEmail')
+        .flatMap((notification) =>
+          contactsOf(tenant).flatMap((contact) => violationsOf(tenant, notification, contact)),
+        ),
+    );
+  },
+};
+
+/** Returns the notices of which their recipient got more than one for the same period, but for explained duplicates. */
+const tooMany = (
+  notices: readonly Notice[],
+  periodMs: number,
+  nameOf: (notice: Notice) => string,
+  observations: Observations,
+): string[] =>
+  [...Map.groupBy(notices, (notice) => `${notice.arrival.to} ${nameOf(notice)}`)].flatMap(([name, group]) => {
+    const recorded = group.filter(({ arrival }) => !isUnrecorded(arrival, observations));
+    const period = (atMs: number): number => Math.floor((observations.startMs + atMs) / periodMs);
+    const periods = period(group.at(-1)?.arrival.atMs ?? 0) - period(0) + 1;
+    return recorded.length > periods ? [`${name}: ${recorded.length} notices in ${periods} periods.`] : [];
+  });
+
+/** No notice is repeated within its period, and none of a notification whose alerts arrived in time. */
+export const noticesAreJustified: Rule = {
+  name: 'notices are justified',
+  violations(observations) {
+    const { arrivals, scenario } = observations;
+    const notices = noticesOf(observations);
+    const events = new Map(
+      scenario.steps.flatMap((step) => (step.kind === 'event' ? [[step.number, step] as const] : [])),
+    );
+    const keys = new Map(scenario.tenants.flatMap(notificationsOf).map(({ index, key }) => [index, key]));
+    const early = notices.filter(({ kind, notification, arrival }) => {
+      const [number = -1] = arrival.numbers;
+      const event = events.get(number);
+      return (
+        kind === 'failing' &&
+        event !== undefined &&
+        arrivals.some(
+          (alert) =>
+            alert.kind === 'alert' &&
+            alert.to === keys.get(notification ?? -1) &&
+            alert.numbers.includes(number) &&
+            alert.atMs < event.atMs + MIN_FAILING_MS &&
+            !isUnrecorded(alert, observations),
+        )
+      );
+    });
+    return [
+      ...tooMany(
+        notices.filter(({ kind }) => kind === 'failing' || kind === 'undelivered' || kind === 'limit'),
+        DAY_MS,
+        ({ kind, notification, arrival }) =>
+          `${kind} ${notification ?? /limit (\w+) of this day/.exec(arrival.text)?.[1]}`,
+        observations,
+      ),
+      ...early.map(({ arrival }) => `${arrival.to} got a notice of an alert that arrived: ${arrival.text.slice(0, 80)}`),
+    ];
+  },
+};

@@ -1,0 +1,77 @@
+import type { Arrival } from '../world/receivers.ts';
+import type { Observations } from '../world/run.ts';
+import { notificationsOf, type PlannedTenant, type State } from '../world/scenario.ts';
+
+/** What a notice of the service is about. */
+export type NoticeKind = 'failing' | 'undelivered' | 'unreached' | 'unreached-summary' | 'limit' | 'shadow';
+
+/** A notice that arrived. */
+export type Notice = {
+  kind: NoticeKind;
+  tenant: PlannedTenant;
+  arrival: Arrival;
+  /** The notification of a failing or undelivered notice. */
+  notification: number | undefined;
+  /** The state and the alarm of an escalation. `summary` if it is that of a summary. */
+  state: State | undefined;
+  alarm: string | undefined;
+};
+
+const HEADLINE = /\[(OK|WARNING|CRITICAL)\] [^:\n]+: ([\w-]+)/;
+const SUMMARY_OF_ESCALATIONS = /(OK alerts|alarms) reached nobody today/;
+
+const stateOf = (text: string | undefined): State | undefined =>
+  text === 'OK' || text === 'WARNING' || text === 'CRITICAL' ? text : undefined;
+
+/** The subject of an email or message to the operators, or the text of other notices. */
+const kindOf = ({ text }: Arrival): NoticeKind | undefined => {
+  const [subject = ''] = text.replace(/^Tenant: .*\n+/, '').split('\n');
+  if (SUMMARY_OF_ESCALATIONS.test(text)) return 'unreached-summary';
+  if (/(is failing|was reported as spam)$/.test(subject)) return 'failing';
+  if (/was not delivered$/.test(subject)) return 'undelivered';
+  if (/alerts are summarized$/.test(subject)) return 'limit';
+  if (/shadow mode$/.test(subject)) return 'shadow';
+  if (/Escalated: |could be reached$|could not be reached$|could not be delivered|that do not exist$/m.test(text) )
+    return 'unreached';
+  return undefined;
+};
+
+const escalationOf = (text: string): { state: State | undefined; alarm: string | undefined } => {
+  if (text.includes('could not be delivered')) return { state: stateOf(/(OK|WARNING|CRITICAL)/.exec(text)?.[1]), alarm: 'summary' };
+  const [, state, alarm] = HEADLINE.exec(text) ?? [];
+  if (alarm !== undefined) return { state: stateOf(state), alarm };
+  // The payload of a webhook.
+  return {
+    state: stateOf(/-(OK|WARNING|CRITICAL):\d+:unreached/.exec(text)?.[1]),
+    alarm: /"alarm":\{"id":"([\w-]+)"/.exec(text)?.[1],
+  };
+};
+
+/** Returns the notices of a run in the order of their arrival. @throws Error for an unknown one */
+export const noticesOf = ({ scenario, arrivals, ids }: Observations): Notice[] => {
+  const tenants = new Map(
+    scenario.tenants.flatMap((tenant) => [
+      ...notificationsOf(tenant).map(({ key }) => [key, tenant] as const),
+      ...tenant.contacts.map(({ address }) => [address, tenant] as const),
+      [`tenant ${tenant.name}`, tenant] as const,
+    ]),
+  );
+  const indexes = new Map([...ids].map(([index, id]) => [id, index]));
+  return arrivals
+    .filter(({ kind }) => kind === 'notice' || kind === 'escalation')
+    .map((arrival) => {
+      const tenant = tenants.get(arrival.to);
+      const kind = kindOf(arrival);
+      if (!tenant || !kind) throw new Error(`${arrival.to} got an unknown notice: ${arrival.text}`);
+      const id = /^ID: (\S+)$/m.exec(arrival.text)?.[1];
+      const isEscalation = kind === 'unreached' || kind === 'unreached-summary';
+      const { state, alarm } = isEscalation ? escalationOf(arrival.text) : { state: undefined, alarm: undefined };
+      return { kind, tenant, arrival, notification: indexes.get(id ?? ''), state, alarm };
+    });
+};
+
+/** Returns the addresses at which each notice for the technical contacts must arrive: none if one of them rejects it. */
+export const contactsOf = ({ contacts }: PlannedTenant): string[] =>
+  contacts.some(({ phases }) => phases.some(({ behavior }) => behavior === 'reject'))
+    ? []
+    : contacts.map(({ address }) => address);

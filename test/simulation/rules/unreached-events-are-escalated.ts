@@ -1,0 +1,124 @@
+import type { Observations } from '../world/run.ts';
+import type { PlannedEvent, PlannedTenant } from '../world/scenario.ts';
+import { createOutcomes, type Outcomes } from './alert-outcomes.ts';
+import { isUnrecorded } from './duplicates-are-explained.ts';
+import { failingFromMs, hasOneRound, wasNotQueued } from './failures-are-noticed.ts';
+import { contactsOf, type Notice, noticesOf } from './notices.ts';
+import { deletedAtMs, nameOf, type PlannedDelivery, plannedDeliveries } from './planned-alerts.ts';
+import type { Rule } from './rule.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Differences between the clocks, and the time in which an attempt may still end before the others are read. */
+const TOLERANCE_MS = 60_000;
+
+/** Before this time after its event, ms, no alert counts as failing. */
+const MIN_FAILING_MS = 240_000;
+
+/** The maximum number of escalations of an account in a UTC day, for OK and for other states. */
+const MAX_PER_DAY = 20;
+
+const startOfHour = (atMs: number): number => atMs - (atMs % HOUR_MS);
+
+/** Returns from when on an alert counts as not reached, ms since the start, or undefined if that is not certain. */
+const unreachedFromMs = (
+  delivery: PlannedDelivery,
+  { entryOf }: Outcomes,
+  observations: Observations,
+): number | undefined => {
+  const { notification, event } = delivery;
+  const { startMs } = observations;
+  const entry = entryOf(delivery);
+  if (!entry) return deletedAtMs(observations, notification.index) === undefined ? undefined : event.atMs;
+  const isOver = ['failed', 'bounced', 'cancelled'].includes(entry.status) && entry.reason !== 'shadow';
+  const endedAtMs = isOver ? entry.updated_at - startMs : undefined;
+  const failedAtMs = hasOneRound(observations, notification.index) ? failingFromMs(entry, notification) : undefined;
+  const times = [endedAtMs, failedAtMs === undefined ? undefined : failedAtMs - startMs];
+  return times.filter((time) => time !== undefined).toSorted((left, right) => left - right)[0];
+};
+
+/** Returns the recipients of the escalation of an event. */
+const recipientsOf = (tenant: PlannedTenant, { state }: PlannedEvent): string[] => {
+  const { fallback, name } = tenant;
+  return [
+  ...contactsOf(tenant),
+  `tenant ${name}`,
+  // A pager that got an escalation of a newer event of the alarm gets no older one.
+  ...(fallback && state !== 'OK' && fallback.type !== 'incidentpager' ? [fallback.key] : []),
+];
+};
+
+/** An event that reached nobody is escalated to the contacts, the operators and the fallback notification. */
+export const unreachedEventsAreEscalated: Rule = {
+  name: 'unreached events are escalated',
+  violations(observations) {
+    const { scenario, startMs } = observations;
+    const outcomes = createOutcomes(observations);
+    const notices = noticesOf(observations);
+    const alerts = Map.groupBy(plannedDeliveries(scenario), ({ event }) => event);
+    return [...alerts].flatMap(([event, ofEvent]) => {
+      const [{ tenant } = { tenant: undefined }] = ofEvent;
+      const times = ofEvent.map((delivery) => unreachedFromMs(delivery, outcomes, observations));
+      const firstReachedMs = Math.min(...ofEvent.map(outcomes.reachedAtMs));
+      const atMs = Math.max(...times.map((time) => time ?? Number.POSITIVE_INFINITY));
+      if (!tenant || !(atMs + TOLERANCE_MS < firstReachedMs)) return [];
+      if (wasNotQueued(observations, `:ch${event.number}:`)) return [];
+      const isEscalated = (to: string): boolean =>
+        notices.some(
+          ({ kind, state, alarm, arrival }) =>
+            arrival.to === to &&
+            startMs + arrival.atMs >= startOfHour(startMs + atMs - TOLERANCE_MS) &&
+            state === event.state &&
+            ((kind === 'unreached' && alarm === event.alarm) || kind === 'unreached-summary'),
+        );
+      return recipientsOf(tenant, event)
+        .filter((to) => !isEscalated(to))
+        .map((to) => `${ofEvent.map(nameOf).join(', ')} reached nobody, but ${to} got no escalation.`);
+    });
+  },
+};
+
+const isEscalation = ({ kind }: Notice): boolean => kind === 'unreached';
+
+/** No event that reached somebody is escalated, and no recipient gets more escalations than documented. */
+export const escalationsAreJustified: Rule = {
+  name: 'escalations are justified',
+  violations(observations) {
+    const { scenario, startMs } = observations;
+    const { reachedAtMs } = createOutcomes(observations);
+    const alerts = plannedDeliveries(scenario);
+    const escalations = noticesOf(observations).filter(isEscalation);
+    const hourOf = (atMs: number): number => Math.floor((startMs + atMs) / HOUR_MS);
+
+    const unjustified = escalations.flatMap(({ arrival, alarm }) => {
+      if (alarm === 'summary') return [];
+      const reached = alerts.find(
+        (alert) =>
+          arrival.numbers.includes(alert.event.number) &&
+          reachedAtMs(alert) < Math.min(arrival.atMs, alert.event.atMs + MIN_FAILING_MS),
+      );
+      return reached ? [`${arrival.to} got an escalation, but ${nameOf(reached)} had arrived.`] : [];
+    });
+
+    const repeated = [
+      ...Map.groupBy(escalations, ({ arrival, alarm, state }) => `${arrival.to} ${alarm} ${state}`),
+    ].flatMap(([name, group]) => {
+      const recorded = group.filter(({ arrival, alarm }) => alarm !== 'summary' && !isUnrecorded(arrival, observations));
+      const hours = hourOf(group.at(-1)?.arrival.atMs ?? 0) - hourOf(0) + 1;
+      return recorded.length > hours ? [`${name}: ${recorded.length} escalations in ${hours} hours.`] : [];
+    });
+
+    const tooMany = [
+      ...Map.groupBy(escalations, ({ arrival, state }) => {
+        const day = Math.floor((startMs + arrival.atMs) / DAY_MS);
+        return `${arrival.to} day ${day} ${state === 'OK' ? 'OK' : 'others'}`;
+      }),
+    ].flatMap(([name, group]) => {
+      const recorded = group.filter(({ arrival }) => !isUnrecorded(arrival, observations));
+      return recorded.length > MAX_PER_DAY ? [`${name}: ${recorded.length} escalations.`] : [];
+    });
+
+    return [...unjustified, ...repeated, ...tooMany];
+  },
+};
