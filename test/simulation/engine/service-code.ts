@@ -72,7 +72,7 @@ const scriptOf = (code: string, filename: string): Script =>
   new Script(`(function (module, exports, require, process, console) {${code}\n})`, { filename });
 
 /** Returns the text of a source file after its mutations. @throws Error if the text to replace does not occur once */
-const mutatedText = (file: string, mutations: readonly Mutation[]): string =>
+export const mutatedText = (file: string, mutations: readonly Mutation[]): string =>
   mutations
     .filter((mutation) => mutation.file === file)
     .reduce(

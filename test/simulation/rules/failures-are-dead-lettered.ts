@@ -17,7 +17,11 @@ export const failuresAreDeadLettered: Rule = {
       .filter(({ notification }) => notification.type !== 'technicalContactsEmail')
       .filter(({ event, to }) =>
         refusals.some(
-          (refusal) => refusal.to === to && refusal.behavior === 'reject' && refusal.numbers.includes(event.number),
+          (refusal) =>
+            refusal.to === to &&
+            refusal.kind === 'alert' &&
+            refusal.behavior === 'reject' &&
+            refusal.numbers.includes(event.number),
         ),
       )
       .filter(

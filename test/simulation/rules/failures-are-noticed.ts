@@ -132,7 +132,9 @@ export const noticesAreJustified: Rule = {
           `${kind} ${notification ?? /limit (\w+) of this day/.exec(arrival.text)?.[1]}`,
         observations,
       ),
-      ...early.map(({ arrival }) => `${arrival.to} got a notice of an alert that arrived: ${arrival.text.slice(0, 80)}`),
+      ...early.map(
+        ({ arrival }) => `${arrival.to} got a notice of an alert that arrived: ${arrival.text.slice(0, 80)}`,
+      ),
     ];
   },
 };

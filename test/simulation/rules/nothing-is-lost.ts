@@ -15,7 +15,12 @@ export const nothingIsLost: Rule = {
 
     const hasArrived = ({ event, to }: PlannedAlert): boolean =>
       arrivals.some(
-        (arrival) => arrival.to === to && arrival.kind === 'alert' && arrival.numbers.includes(event.number),
+        (arrival) =>
+          arrival.to === to &&
+          arrival.kind === 'alert' &&
+          (arrival.numbers.includes(event.number) ||
+            // Another event with its ID was first.
+            (event.alteredAfterMs !== undefined && arrival.text.includes(`:ch${event.number}:`))),
       );
 
     const isInSummary = ({ event, to, notification }: PlannedAlert): boolean =>

@@ -31,13 +31,14 @@ const kindOf = ({ text }: Arrival): NoticeKind | undefined => {
   if (/was not delivered$/.test(subject)) return 'undelivered';
   if (/alerts are summarized$/.test(subject)) return 'limit';
   if (/shadow mode$/.test(subject)) return 'shadow';
-  if (/Escalated: |could be reached$|could not be reached$|could not be delivered|that do not exist$/m.test(text) )
+  if (/Escalated: |could be reached$|could not be reached$|could not be delivered|that do not exist$/m.test(text))
     return 'unreached';
   return undefined;
 };
 
 const escalationOf = (text: string): { state: State | undefined; alarm: string | undefined } => {
-  if (text.includes('could not be delivered')) return { state: stateOf(/(OK|WARNING|CRITICAL)/.exec(text)?.[1]), alarm: 'summary' };
+  if (text.includes('could not be delivered'))
+    return { state: stateOf(/(OK|WARNING|CRITICAL)/.exec(text)?.[1]), alarm: 'summary' };
   const [, state, alarm] = HEADLINE.exec(text) ?? [];
   if (alarm !== undefined) return { state: stateOf(state), alarm };
   // The payload of a webhook.

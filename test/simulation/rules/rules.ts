@@ -3,12 +3,20 @@ import { changesAreAudited } from './changes-are-audited.ts';
 import { duplicatesAreExplained } from './duplicates-are-explained.ts';
 import { failuresAreDeadLettered } from './failures-are-dead-lettered.ts';
 import { failuresAreNoticed, noticesAreJustified } from './failures-are-noticed.ts';
+import { firstEventWins } from './first-event-wins.ts';
+import { historyIsTrue } from './history-is-true.ts';
 import { incidentsAreOrdered } from './incidents-are-ordered.ts';
+import { limitsAreUsed } from './limits-are-used.ts';
 import { limitsHold } from './limits-hold.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
+import { quietTenantsArePrompt } from './quiet-tenants-are-prompt.ts';
+import { requestsOfPeopleAreTrue } from './requests-of-people-are-true.ts';
+import { retriesFollowTheSchedule } from './retries-follow-the-schedule.ts';
 import type { Rule } from './rule.ts';
+import { summariesHold } from './summaries-hold.ts';
 import { tenantsAreSeparate } from './tenants-are-separate.ts';
 import { escalationsAreJustified, unreachedEventsAreEscalated } from './unreached-events-are-escalated.ts';
+import { webhooksHaveTheirToken } from './webhooks-have-their-token.ts';
 
 /** Everything that is accepted ends: no message waits, and no function fails but by a fault. */
 const everythingEnds: Rule = {
@@ -32,6 +40,14 @@ const rules: readonly Rule[] = [
   noticesAreJustified,
   unreachedEventsAreEscalated,
   escalationsAreJustified,
+  retriesFollowTheSchedule,
+  requestsOfPeopleAreTrue,
+  summariesHold,
+  limitsAreUsed,
+  historyIsTrue,
+  firstEventWins,
+  quietTenantsArePrompt,
+  webhooksHaveTheirToken,
 ];
 
 /** Returns what a run violates, each with the name of its rule. */

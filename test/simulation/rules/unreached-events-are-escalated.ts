@@ -42,11 +42,11 @@ const unreachedFromMs = (
 const recipientsOf = (tenant: PlannedTenant, { state }: PlannedEvent): string[] => {
   const { fallback, name } = tenant;
   return [
-  ...contactsOf(tenant),
-  `tenant ${name}`,
-  // A pager that got an escalation of a newer event of the alarm gets no older one.
-  ...(fallback && state !== 'OK' && fallback.type !== 'incidentpager' ? [fallback.key] : []),
-];
+    ...contactsOf(tenant),
+    `tenant ${name}`,
+    // A pager that got an escalation of a newer event of the alarm gets no older one.
+    ...(fallback && state !== 'OK' && fallback.type !== 'incidentpager' ? [fallback.key] : []),
+  ];
 };
 
 /** An event that reached nobody is escalated to the contacts, the operators and the fallback notification. */
@@ -104,7 +104,9 @@ export const escalationsAreJustified: Rule = {
     const repeated = [
       ...Map.groupBy(escalations, ({ arrival, alarm, state }) => `${arrival.to} ${alarm} ${state}`),
     ].flatMap(([name, group]) => {
-      const recorded = group.filter(({ arrival, alarm }) => alarm !== 'summary' && !isUnrecorded(arrival, observations));
+      const recorded = group.filter(
+        ({ arrival, alarm }) => alarm !== 'summary' && !isUnrecorded(arrival, observations),
+      );
       const hours = hourOf(group.at(-1)?.arrival.atMs ?? 0) - hourOf(0) + 1;
       return recorded.length > hours ? [`${name}: ${recorded.length} escalations in ${hours} hours.`] : [];
     });

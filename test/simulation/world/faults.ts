@@ -2,7 +2,7 @@ import type { AwsCall, AwsFault, AwsService } from 'local-aws/aws-service.ts';
 import type { ExecutionEnvironment } from '../engine/execution-environment.ts';
 import type { Random } from '../engine/random.ts';
 import type { CallFate } from '../engine/simulated-aws.ts';
-import type { Receivers } from './receivers.ts';
+import type { OutgoingMessage, Receivers } from './receivers.ts';
 import type { FaultRates, Outage } from './scenario.ts';
 
 /** A fault that was injected into a call of an execution environment. */
@@ -26,12 +26,15 @@ export type FaultOptions = {
   nowMs: () => number;
 };
 
-/** Returns the recipient and text of a message to SES or SNS. */
-const messageIn = ({ service, body }: AwsCall): { to: string; text: string } | undefined => {
+/** Returns a message to SES or SNS. */
+const messageIn = ({ service, body }: AwsCall): OutgoingMessage | undefined => {
   if (service !== 'ses' && service !== 'sns') return undefined;
   const form = new URLSearchParams(body.toString());
-  const to = form.get('Destination.ToAddresses.member.1') ?? form.get('PhoneNumber') ?? '';
-  return { to, text: form.get('Message.Body.Text.Data') ?? form.get('Message') ?? '' };
+  return {
+    to: form.get('Destination.ToAddresses.member.1') ?? form.get('PhoneNumber') ?? '',
+    subject: form.get('Message.Subject.Data') ?? '',
+    text: form.get('Message.Body.Text.Data') ?? form.get('Message') ?? '',
+  };
 };
 
 /** Creates the faults of a run. */
@@ -70,8 +73,7 @@ export const createFaults = ({ rates, outages, random, receivers, isActive, nowM
         }
         if (hits(rates.sendLost)) return { fate: { isLost: true }, kind: 'lost' };
         const message = messageIn(call);
-        const numbers = [...(message?.text ?? '').matchAll(/#(\d+)#/g)].map(([, digits]) => Number(digits));
-        return { fate: message ? receivers.fateOfMessage(message.to, numbers, call.caller) : {} };
+        return { fate: message ? receivers.fateOfMessage(message, call.caller) : {} };
       }
       default:
         return { fate: {} };

@@ -28,12 +28,18 @@ export type Arrival = {
   /** The execution environment that sent it. */
   by: string;
   text: string;
+  /** The token of its tenant, if it is a webhook. */
+  token?: string | undefined;
 };
+
+/** A message to SES or SNS. The subject of an SMS is empty. */
+export type OutgoingMessage = { to: string; subject: string; text: string };
 
 /** A request that a destination refused or left without an answer. */
 export type Refusal = {
   atMs: number;
   to: string;
+  kind: ArrivalKind;
   numbers: readonly number[];
   behavior: Behavior;
   /** The execution environment that sent it. */
@@ -181,23 +187,25 @@ export const createReceivers = ({ scenario, nowMs, random, trace }: ReceiverOpti
       const reply = replyOf(behavior, found.notification.type);
       if (isAccepted(behavior)) {
         const isAnswered = reply.kind === 'response';
-        arrive({ to: key, kind: kindOfBody(request.body), numbers, isAnswered, by, text: request.body });
+        const token = request.headers['x-monitoring-webhook-token'];
+        arrive({ to: key, kind: kindOfBody(request.body), numbers, isAnswered, by, text: request.body, token });
       } else {
         const retryAfter = reply.kind === 'response' ? reply.headers?.['retry-after'] : undefined;
         const retryAfterMs = Number(retryAfter ?? 0) * 1_000;
-        refusals.push({ atMs: nowMs(), to: key, numbers, behavior, by, retryAfterMs });
+        refusals.push({ atMs: nowMs(), to: key, kind: kindOfBody(request.body), numbers, behavior, by, retryAfterMs });
         trace(`${key} answers ${behavior}`);
       }
       return reply;
     },
 
     /** Returns how AWS answers a message to a destination: with an error, without an answer, or normally. */
-    fateOfMessage(to: string, numbers: readonly number[], by: string): { fault?: AwsFault; isLost?: boolean } {
+    fateOfMessage({ to, subject, text }: OutgoingMessage, by: string): { fault?: AwsFault; isLost?: boolean } {
       const key = phones.get(to) ?? (contacts.has(to) ? to : (to.split('@')[0] ?? to));
       const behavior = behaviorOf(key);
       if (isAccepted(behavior)) return behavior === 'accept' ? {} : { isLost: true };
-      refusals.push({ atMs: nowMs(), to: key, numbers, behavior, by });
       const isPhone = phones.has(to);
+      const kind = isPhone ? kindOfSms(text) : kindOfEmail(subject);
+      refusals.push({ atMs: nowMs(), to: key, kind, numbers: numbersIn(`${subject} ${text}`), behavior, by });
       if (behavior === 'reject')
         return {
           fault: isPhone

@@ -83,6 +83,8 @@ export type Observations = {
   deadLetters: ReadonlyMap<string, readonly DeadLetter[]>;
   /** The IDs of notifications by their index. */
   ids: ReadonlyMap<number, string>;
+  /** The token of each tenant's webhooks. */
+  webhookTokens: ReadonlyMap<string, string>;
   /** Deliveries that have failed and could not be redelivered at the end. */
   notRedelivered: readonly string[];
   /** Messages that are still in a queue. */
@@ -158,6 +160,14 @@ const occupyingBody = (
     notification_plan: { ok_state: [id] },
   });
 };
+
+/** Returns the time from which all destinations accept, ms since the start. */
+const allAcceptFromMs = ({ tenants }: Scenario): number =>
+  Math.max(
+    ...tenants.flatMap(({ contacts, notifications }) =>
+      [...contacts, ...notifications].map(({ phases }) => phases.at(-1)?.fromMs ?? 0),
+    ),
+  );
 
 /** Runs a scenario. */
 export const runScenario = async ({
@@ -250,9 +260,7 @@ export const runScenario = async ({
       };
       tokens.set(name, (await repository.issue(grant, audit)).token);
       if (Object.keys(tenant.limits).length > 0) await accounts.changeLimits(name, tenant.limits, audit);
-      await Promise.all(
-        notificationsOf(tenant).map((each) => create(tenant, each)),
-      );
+      await Promise.all(notificationsOf(tenant).map((each) => create(tenant, each)));
       await accounts.update(
         name,
         {
@@ -414,6 +422,16 @@ export const runScenario = async ({
     return audits;
   };
 
+  const readWebhookTokens = async (): Promise<Map<string, string>> => {
+    const found = new Map<string, string>();
+    for (const { name } of tenants) {
+      const { body } = await stack.request({ method: 'GET', path: '/account', token: tokenOf(name) });
+      const { webhook_token: token = '' }: { webhook_token?: string } = JSON.parse(body);
+      found.set(name, token);
+    }
+    return found;
+  };
+
   /** Redelivers whatever failed, once all destinations accept. Returns what was not redelivered. */
   const redeliverAll = async (): Promise<string[]> => {
     const notRedelivered: string[] = [];
@@ -463,10 +481,13 @@ export const runScenario = async ({
     while (!isIdle() && nowMs() < MAX_MS) await stack.time.run(stack.time.now() + 10 * MINUTE_MS, isIdle);
     const earlierHistory = await settled(readHistory());
     const redeliveredMs = nowMs();
+    // All destinations accept, and the clocks of the API agree that the failures were before.
+    await stack.time.run(startMs + allAcceptFromMs(scenario) + MINUTE_MS);
     const failed = await settled(redeliverAll());
     while (!isIdle() && nowMs() < MAX_MS) await stack.time.run(stack.time.now() + 10 * MINUTE_MS, isIdle);
     const history = await settled(readHistory());
     const audits = await settled(readAudits());
+    const webhookTokens = await settled(readWebhookTokens());
     stack.stop();
     const endedMs = nowMs();
     const deadLetters = [...stack.queues].filter(([name]) => name.includes('DeadLetters'));
@@ -493,6 +514,7 @@ export const runScenario = async ({
       startMs,
       failures: stack.lambda.failures,
       notRedelivered: failed,
+      webhookTokens,
       endedMs,
       invocations,
     };

@@ -171,7 +171,7 @@ const phasesOf = (
   if (!isDownForHours) return [...phases, { fromMs: recoveryMs, behavior: 'accept' }];
   return [
     { fromMs: 0, behavior: pick(['fail', 'close', 'throttle'], random) },
-    { fromMs: recoveryMs + integer(1, 6, random) * HOUR_MS, behavior: 'accept' },
+    { fromMs: recoveryMs + integer(1, 9, random) * HOUR_MS, behavior: 'accept' },
   ];
 };
 
@@ -204,7 +204,7 @@ const tenantOf = (index: number, nextIndex: () => number, recoveryMs: number, ra
     summaries: kind === 'ordinary' && random() < 0.5 ? summariesOf(random) : undefined,
     limits:
       kind === 'ordinary' && random() < 0.3
-        ? { emailsPerTenantPerDay: integer(3, 30, random), smsPerTenantPerDay: integer(2, 10, random) }
+        ? { emailsPerTenantPerDay: integer(2, 10, random), smsPerTenantPerDay: integer(1, 6, random) }
         : {},
     notifications,
     fallback:
@@ -240,6 +240,9 @@ const eventOf = (
   const chosen = new Set(Array.from({ length: count }, () => pick(tenant.notifications, random).index));
   // An attacker lists notifications of others, too.
   if (tenant.kind === 'attacker' && random() < 0.5) chosen.add(pick(pick(tenants, random).notifications, random).index);
+  const isOnlyWebhooks = [...chosen].every((index) =>
+    tenant.notifications.some((each) => each.index === index && each.type === 'webhook'),
+  );
   const repeats = random() < 0.15 ? integer(1, 2, random) : 0;
   return {
     kind: 'event',
@@ -251,7 +254,7 @@ const eventOf = (
     timeMs: atMs - integer(0, 2_000, random),
     notifications: [...chosen],
     repeatsAfterMs: Array.from({ length: repeats }, () => integer(0, 3 * MINUTE_MS, random)),
-    ...(random() < 0.05 && { alteredAfterMs: integer(1_000, 3 * MINUTE_MS, random) }),
+    ...(isOnlyWebhooks && random() < 0.3 && { alteredAfterMs: integer(1_000, 3 * MINUTE_MS, random) }),
   };
 };
 

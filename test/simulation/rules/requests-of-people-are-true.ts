@@ -1,0 +1,48 @@
+import type { PersonRequest } from '../world/run.ts';
+import type { Rule } from './rule.ts';
+
+/** SQS delays a message by at most 15 minutes, and the attempt of a message that was received early waits for a batch. */
+const MAX_WAIT_MS = 17 * 60_000;
+
+/** Lambda, and not the service, responds so. */
+const IS_CRASH = /Runtime\.ExitError|Sandbox\.Timedout/;
+
+const wrongResponses = ({ action, responses }: PersonRequest): string[] => {
+  const errors = responses.filter(({ status, body }) => status === 500 && !IS_CRASH.test(body));
+  const revoked = action.kind === 'revoke' ? responses.findIndex(({ status }) => status === 204) : -1;
+  const permitted = revoked < 0 ? [] : responses.slice(revoked + 1).filter(({ status }) => status < 400);
+  return [
+    ...errors.map(({ body }) => `${action.tenant} ${action.kind}: ${body}`),
+    ...permitted.map(({ status }) => `${action.tenant}: a revoked token created a token (${status}).`),
+  ];
+};
+
+/**
+ * No request of a person fails but by a fault, a revoked token issues none, and waiting deliveries that were made due are
+ * attempted.
+ */
+export const requestsOfPeopleAreTrue: Rule = {
+  name: 'responses of the API are true',
+  violations({ people, arrivals, refusals, scenario, ids }) {
+    const types = new Map(
+      scenario.tenants.flatMap(({ notifications }) => notifications.map(({ index, type }) => [index, type] as const)),
+    );
+    const notEarly = people.flatMap(({ action, responses, endedMs }) => {
+      const [response] = responses;
+      if (action.kind !== 'retry-now' || response?.status !== 202 || endedMs < scenario.recoveryMs + MAX_WAIT_MS)
+        return [];
+      const { count }: { count: number } = JSON.parse(response.body);
+      const key = `d${action.notification}`;
+      const type = types.get(action.notification);
+      // An event of an incident may be superseded instead.
+      if (type === 'incidentpager' || type === 'incidentrouter') return [];
+      const attempts = [...arrivals, ...refusals].filter(
+        ({ to, kind, atMs }) => to === key && kind === 'alert' && atMs >= endedMs && atMs <= endedMs + MAX_WAIT_MS,
+      ).length;
+      return attempts < count
+        ? [`${count} deliveries of ${key} (${ids.get(action.notification)}) became due, ${attempts} were attempted.`]
+        : [];
+    });
+    return [...people.flatMap(wrongResponses), ...notEarly];
+  },
+};

@@ -1,0 +1,84 @@
+import type { Observations } from '../world/run.ts';
+import { isSentByAws } from '../world/scenario.ts';
+import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
+import { type AlertRequest, isCalm, isDisturbed, requestsOf } from './requests.ts';
+import type { Rule } from './rule.ts';
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+
+/** The minimum delays after the first attempt, the second and so on, as docs/api.md states them. */
+const DELAYS_MS = [
+  5 * SECOND_MS,
+  30 * SECOND_MS,
+  2 * MINUTE_MS,
+  10 * MINUTE_MS,
+  30 * MINUTE_MS,
+  60 * MINUTE_MS,
+  120 * MINUTE_MS,
+  240 * MINUTE_MS,
+];
+
+/** The first retry has a jitter of a second, and waits for the batching window of its queue. */
+const MAX_FIRST_DELAY_MS = 29 * SECOND_MS;
+
+const firstRequestMs = ({ people }: Observations, notification: number): number =>
+  Math.min(
+    ...people.flatMap(({ action, startedMs }) =>
+      (action.kind === 'redeliver' || action.kind === 'retry-now') && action.notification === notification
+        ? [startedMs]
+        : [],
+    ),
+  );
+
+/** Returns the minimum delay after a request. Attempts that AWS throttles, and those that faults hide, do not count. */
+const minDelayMs = (before: readonly AlertRequest[], isHttp: boolean, observations: Observations): number => {
+  const last = before.at(-1);
+  const isCounted = isHttp && !before.some((request) => isDisturbed(request, observations));
+  const scheduledMs = DELAYS_MS[isCounted ? before.length - 1 : 0] ?? 0;
+  return Math.max(scheduledMs, last?.retryAfterMs ?? 0);
+};
+
+const tooEarly = (alert: PlannedAlert, observations: Observations): string[] => {
+  const { scenario } = observations;
+  const requests = requestsOf(observations, alert);
+  const untilMs = firstRequestMs(observations, alert.notification.index);
+  const isHttp = !isSentByAws(alert.notification.type);
+  const toleranceMs = 2 * scenario.maxSkewMs + 100;
+  return requests.flatMap(({ atMs }, index) => {
+    const before = requests.slice(0, index);
+    const last = before.at(-1);
+    if (!last || last.isAccepted || atMs >= untilMs || isDisturbed(last, observations)) return [];
+    if (last.behavior === 'reject') return [`${nameOf(alert)} was sent again after it was rejected.`];
+    const minMs = minDelayMs(before, isHttp, observations);
+    return atMs - last.atMs < minMs - toleranceMs
+      ? [`${nameOf(alert)} was sent again after ${atMs - last.atMs} ms instead of ${minMs} ms.`]
+      : [];
+  });
+};
+
+/** Destinations that answer at once, so that no circuit opens. */
+const HAS_CIRCUIT = ['hang', 'accept-without-answer', 'accept-slowly'];
+
+const tooLate = (alert: PlannedAlert, observations: Observations): string[] => {
+  const isSlow = alert.tenant.notifications.some(({ phases }) =>
+    phases.some(({ behavior }) => HAS_CIRCUIT.includes(behavior)),
+  );
+  const isOrdered = alert.notification.type === 'incidentpager' || alert.notification.type === 'incidentrouter';
+  if (isSlow || isOrdered || isSentByAws(alert.notification.type) || !isCalm(observations)) return [];
+  const [first, second] = requestsOf(observations, alert);
+  if (!first || !second || (first.behavior !== 'fail' && first.behavior !== 'close')) return [];
+  return second.atMs - first.atMs > MAX_FIRST_DELAY_MS
+    ? [`${nameOf(alert)} was tried again only after ${second.atMs - first.atMs} ms.`]
+    : [];
+};
+
+/** No retry is earlier than its schedule and the destination permit, the first is not late, and none follows a rejection. */
+export const retriesFollowTheSchedule: Rule = {
+  name: 'retries follow the schedule',
+  violations: (observations) =>
+    plannedAlerts(observations.scenario).flatMap((alert) => [
+      ...tooEarly(alert, observations),
+      ...tooLate(alert, observations),
+    ]),
+};

@@ -1,0 +1,71 @@
+import { START_MS } from '../engine/stack.ts';
+import type { Observations } from '../world/run.ts';
+import type { PlannedNotification, PlannedTenant } from '../world/scenario.ts';
+import { plannedAlerts } from './planned-alerts.ts';
+import { isCalm, requestsOf } from './requests.ts';
+import type { Rule } from './rule.ts';
+
+const MINUTE_MS = 60_000;
+
+/** An alert is sent at most so long after its sender decided by its clock to which window it belongs. */
+const SLACK_MS = 5_000;
+
+const PERIOD = /Alerts from (\d{4}-\d\d-\d\d \d\d:\d\d) UTC to (\d{4}-\d\d-\d\d \d\d:\d\d) UTC/;
+
+const timeMs = (text: string): number => Date.parse(`${text.replace(' ', 'T')}:00Z`);
+
+/** Returns when each alert of a notification was first sent, ms since the epoch. */
+const firstRequestsMs = (observations: Observations, { index }: PlannedNotification): number[] =>
+  plannedAlerts(observations.scenario)
+    .filter(({ notification }) => notification.index === index)
+    .flatMap((alert) => requestsOf(observations, alert)[0] ?? [])
+    .map(({ atMs }) => START_MS + atMs);
+
+const violationsOf = (
+  observations: Observations,
+  { summaries }: PlannedTenant,
+  notification: PlannedNotification,
+): string[] => {
+  if (!summaries) return [];
+  const after = notification.type === 'sms' ? summaries.sms_after : summaries.email_after;
+  const lengthMs = summaries.window_minutes * MINUTE_MS;
+  const times = firstRequestsMs(observations, notification);
+  const windows = Map.groupBy(
+    times.filter((ms) => ms % lengthMs > SLACK_MS),
+    (ms) => Math.floor(ms / lengthMs),
+  );
+  const tooMany = [...windows.values()]
+    .filter(({ length }) => length > after)
+    .map(({ length }) => `${notification.key} got ${length} alerts in a window, not ${after}.`);
+  const periods = observations.arrivals
+    .filter(({ to, kind }) => to === notification.key && kind === 'summary')
+    .flatMap(({ text }) => {
+      const [, from, to] = PERIOD.exec(text) ?? [];
+      return from === undefined || to === undefined ? [] : [{ fromMs: timeMs(from), toMs: timeMs(to) }];
+    });
+  const tooFew = isCalm(observations)
+    ? periods
+        .map(({ fromMs, toMs }) => times.filter((ms) => ms >= fromMs && ms <= toMs + SLACK_MS).length)
+        .filter((count) => count < after)
+        .map(
+          (count) => `${notification.key} got a summary of a window in which ${count} alerts were sent, not ${after}.`,
+        )
+    : [];
+  return [...tooMany, ...tooFew];
+};
+
+/** As many alerts of a window as the account wants are sent at once, and the others are summarized. */
+export const summariesHold: Rule = {
+  name: 'summaries are as the account wants them',
+  violations(observations) {
+    const { scenario, people } = observations;
+    return scenario.tenants
+      .filter(({ limits }) => Object.keys(limits).length === 0)
+      .filter(({ name }) => !people.some(({ action }) => action.kind === 'summaries' && action.tenant === name))
+      .flatMap((tenant) =>
+        tenant.notifications
+          .filter(({ type }) => type === 'email' || type === 'sms')
+          .flatMap((notification) => violationsOf(observations, tenant, notification)),
+      );
+  },
+};
