@@ -3,12 +3,16 @@ import { changesAreAudited } from './changes-are-audited.ts';
 import { duplicatesAreExplained } from './duplicates-are-explained.ts';
 import { failuresAreDeadLettered } from './failures-are-dead-lettered.ts';
 import { failuresAreNoticed, noticesAreJustified } from './failures-are-noticed.ts';
+import { historyAgrees } from './history-agrees.ts';
 import { incidentsAreOrdered } from './incidents-are-ordered.ts';
+import { invalidEventsAreDeadLettered } from './invalid-events-are-dead-lettered.ts';
 import { limitsHold } from './limits-hold.ts';
+import { logsNameNoSecrets } from './logs-name-no-secrets.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
 import type { Rule } from './rule.ts';
 import { tenantsAreSeparate } from './tenants-are-separate.ts';
 import { escalationsAreJustified, unreachedEventsAreEscalated } from './unreached-events-are-escalated.ts';
+import { webhookIdsIdentifyDeliveries, webhooksAreSigned } from './webhooks-are-signed.ts';
 
 /** Everything that is accepted ends: no message waits, and no function fails but by a fault. */
 const everythingEnds: Rule = {
@@ -32,6 +36,11 @@ const rules: readonly Rule[] = [
   noticesAreJustified,
   unreachedEventsAreEscalated,
   escalationsAreJustified,
+  webhooksAreSigned,
+  webhookIdsIdentifyDeliveries,
+  logsNameNoSecrets,
+  invalidEventsAreDeadLettered,
+  historyAgrees,
 ];
 
 /** Returns what a run violates, each with the name of its rule. */
