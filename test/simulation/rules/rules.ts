@@ -4,10 +4,13 @@ import { duplicatesAreExplained } from './duplicates-are-explained.ts';
 import { failuresAreDeadLettered } from './failures-are-dead-lettered.ts';
 import { failuresAreNoticed, noticesAreJustified } from './failures-are-noticed.ts';
 import { firstEventWins } from './first-event-wins.ts';
+import { historyAgrees } from './history-agrees.ts';
 import { historyIsTrue } from './history-is-true.ts';
 import { incidentsAreOrdered } from './incidents-are-ordered.ts';
+import { invalidEventsAreDeadLettered } from './invalid-events-are-dead-lettered.ts';
 import { limitsAreUsed } from './limits-are-used.ts';
 import { limitsHold } from './limits-hold.ts';
+import { logsNameNoSecrets } from './logs-name-no-secrets.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
 import { quietTenantsArePrompt } from './quiet-tenants-are-prompt.ts';
 import { requestsOfPeopleAreTrue } from './requests-of-people-are-true.ts';
@@ -16,6 +19,7 @@ import type { Rule } from './rule.ts';
 import { summariesHold } from './summaries-hold.ts';
 import { tenantsAreSeparate } from './tenants-are-separate.ts';
 import { escalationsAreJustified, unreachedEventsAreEscalated } from './unreached-events-are-escalated.ts';
+import { webhookIdsIdentifyDeliveries, webhooksAreSigned } from './webhooks-are-signed.ts';
 import { webhooksHaveTheirToken } from './webhooks-have-their-token.ts';
 
 /** Everything that is accepted ends: no message waits, and no function fails but by a fault. */
@@ -48,6 +52,11 @@ const rules: readonly Rule[] = [
   firstEventWins,
   quietTenantsArePrompt,
   webhooksHaveTheirToken,
+  webhooksAreSigned,
+  webhookIdsIdentifyDeliveries,
+  logsNameNoSecrets,
+  invalidEventsAreDeadLettered,
+  historyAgrees,
 ];
 
 /** Returns what a run violates, each with the name of its rule. */

@@ -48,6 +48,9 @@ export type Refusal = {
   retryAfterMs?: number;
 };
 
+/** An HTTP request that a destination got, whatever it answered. */
+export type ReceivedRequest = HttpRequest & { atMs: number; to: string; numbers: readonly number[]; by: string };
+
 const HEADLINE = /^\[(OK|WARNING|CRITICAL)\] /;
 const SUMMARY = /^([\d,]+) alarms?: /;
 
@@ -107,6 +110,7 @@ export type ReceiverOptions = {
 export const createReceivers = ({ scenario, nowMs, random, trace }: ReceiverOptions) => {
   const arrivals: Arrival[] = [];
   const refusals: Refusal[] = [];
+  const requests: ReceivedRequest[] = [];
   const all = new Map<string, { tenant: PlannedTenant; notification: PlannedNotification }>();
   const phones = new Map<string, string>();
   for (const tenant of scenario.tenants)
@@ -175,6 +179,7 @@ export const createReceivers = ({ scenario, nowMs, random, trace }: ReceiverOpti
   return {
     arrivals,
     refusals,
+    requests,
     behaviorOf,
 
     /** Answers an HTTP request as its destination does. `by` is the execution environment that sent it. */
@@ -184,6 +189,7 @@ export const createReceivers = ({ scenario, nowMs, random, trace }: ReceiverOpti
       if (!found) throw new Error(`Nobody receives ${request.url}.`);
       const behavior = behaviorOf(key);
       const numbers = numbersIn(request.body);
+      requests.push({ ...request, atMs: nowMs(), to: key, numbers, by });
       const reply = replyOf(behavior, found.notification.type);
       if (isAccepted(behavior)) {
         const isAnswered = reply.kind === 'response';

@@ -12,7 +12,7 @@ import { randomOf } from '../engine/random.ts';
 import type { ServiceCode } from '../engine/service-code.ts';
 import { type ApiRequest, type ApiResponse, SimulatedStack, START_MS } from '../engine/stack.ts';
 import { createFaults, type InjectedFault } from './faults.ts';
-import { type Arrival, createReceivers, detailsOf, type Refusal } from './receivers.ts';
+import { type Arrival, createReceivers, detailsOf, type ReceivedRequest, type Refusal } from './receivers.ts';
 import {
   notificationsOf,
   type OccupyingEvent,
@@ -62,6 +62,11 @@ const auditEntry = z.object({
 /** An audit entry of a tenant. */
 export type AuditEntry = z.infer<typeof auditEntry> & { tenant: string };
 
+const credentials = z.object({ webhook_token: z.string(), webhook_signing_secrets: z.array(z.string()) });
+
+/** The credentials of an account. */
+export type Credentials = z.infer<typeof credentials> & { token: string };
+
 /** A message in a dead-letter queue. */
 export type DeadLetter = { body: string; reason: string | undefined };
 
@@ -70,6 +75,7 @@ export type Observations = {
   scenario: Scenario;
   arrivals: readonly Arrival[];
   refusals: readonly Refusal[];
+  requests: readonly ReceivedRequest[];
   faults: readonly InjectedFault[];
   kills: readonly { functionName: string; environmentId: string; atMs: number }[];
   people: readonly PersonRequest[];
@@ -79,6 +85,8 @@ export type Observations = {
   /** When that was. */
   redeliveredMs: number;
   audits: readonly AuditEntry[];
+  /** The credentials of each account at the start, with its token for the API. */
+  credentials: ReadonlyMap<string, Credentials>;
   /** The dead letters, by the name of their queue. */
   deadLetters: ReadonlyMap<string, readonly DeadLetter[]>;
   /** The IDs of notifications by their index. */
@@ -403,6 +411,16 @@ export const runScenario = async ({
     return values;
   };
 
+  const readCredentials = async (): Promise<ReadonlyMap<string, Credentials>> => {
+    const found = new Map<string, Credentials>();
+    for (const { name } of tenants) {
+      const token = tokenOf(name);
+      const { body } = await stack.request({ method: 'GET', path: '/account', token });
+      found.set(name, { ...credentials.parse(JSON.parse(body)), token });
+    }
+    return found;
+  };
+
   const readHistory = async (): Promise<HistoryEntry[]> => {
     const history: HistoryEntry[] = [];
     for (const tenant of tenants)
@@ -468,6 +486,7 @@ export const runScenario = async ({
   return contexts.run(stack.world, async () => {
     stack.createTables();
     await settled(setUp());
+    const credentials = await settled(readCredentials());
     stack.start();
     startMs = stack.time.now();
     isFaulty = true;
@@ -495,6 +514,7 @@ export const runScenario = async ({
       scenario,
       arrivals: receivers.arrivals,
       refusals: receivers.refusals,
+      requests: receivers.requests,
       faults: faults.injected,
       kills: stack.lambda.kills.map((kill) => ({ ...kill, atMs: kill.atMs - startMs })),
       people,
@@ -502,6 +522,7 @@ export const runScenario = async ({
       earlierHistory,
       redeliveredMs,
       audits,
+      credentials,
       deadLetters: new Map(
         deadLetters.map(([name, { messages }]) => [
           name,

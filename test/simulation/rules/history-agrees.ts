@@ -1,0 +1,97 @@
+import { notificationTypes } from '../../../shared/contracts/notification-types.ts';
+import { recipientsOf } from '../world/receivers.ts';
+import type { HistoryEntry, Observations } from '../world/run.ts';
+import { isSentByAws } from '../world/scenario.ts';
+import { createOutcomes } from './alert-outcomes.ts';
+import { deletedAtMs, eventsOf, nameOf, type PlannedDelivery, plannedDeliveries } from './planned-alerts.ts';
+import type { Rule } from './rule.ts';
+
+/** The maximum number of attempts in the history, and in a round. */
+const MAX_ATTEMPTS = 9;
+
+/** Returns whether DynamoDB failed, or a function was killed, so that a result may not be recorded. */
+const mayBeUnrecorded = ({ faults, kills }: Observations): boolean =>
+  kills.length > 0 || faults.some(({ operation }) => operation.startsWith('dynamodb'));
+
+/** The status of each delivery agrees with what arrived, and with what people did. */
+export const historyAgrees: Rule = {
+  name: 'the history agrees with what arrived',
+  violations(observations) {
+    const { scenario, history, arrivals, requests, people } = observations;
+    const { arrivalsOf, reachedAtMs } = createOutcomes(observations);
+    const events = new Map(eventsOf(scenario).map((event) => [event.number, event]));
+    const isUncertain = mayBeUnrecorded(observations);
+
+    const isSuperseded = ({ event, notification }: PlannedDelivery): boolean =>
+      notificationTypes[notification.type].hasIncidents &&
+      arrivals.some(
+        ({ to, kind, numbers }) =>
+          to === notification.key &&
+          kind === 'alert' &&
+          numbers.some((number) => {
+            const newer = events.get(number);
+            return newer?.alarm === event.alarm && newer.timeMs >= event.timeMs && newer !== event;
+          }),
+      );
+
+    const hasSummary = ({ notification, tenant }: PlannedDelivery, { summary_id: id }: HistoryEntry): boolean => {
+      const summary = history.find((entry) => entry.event_id === id && entry.notification === notification.index);
+      const hasArrived = recipientsOf(notification, tenant).some((recipient) =>
+        arrivals.some(({ to, kind }) => to === recipient && kind === 'summary'),
+      );
+      return summary !== undefined && (summary.status !== 'delivered' || hasArrived);
+    };
+
+    const problemOf = (delivery: PlannedDelivery, entry: HistoryEntry): string | undefined => {
+      const { status } = entry;
+      const { notification } = delivery;
+      const isDeleted = deletedAtMs(observations, notification.index) !== undefined;
+      switch (status) {
+        case 'delivered':
+          return arrivalsOf(delivery).length > 0 ? undefined : 'nothing arrived';
+        case 'superseded':
+          return isSuperseded(delivery) ? undefined : 'nothing newer arrived';
+        case 'cancelled':
+          return isDeleted ? undefined : 'nobody deleted the notification';
+        case 'summarized':
+          return hasSummary(delivery, entry) ? undefined : 'there is no summary';
+        case 'failed':
+          return isDeleted || entry.reason === 'no_contacts' ? undefined : 'it was not redelivered';
+        default:
+          return isUncertain ? undefined : 'everything has ended';
+      }
+    };
+
+    const countProblem = ({ event, notification }: PlannedDelivery, { attempts }: HistoryEntry): string | undefined => {
+      if (isSentByAws(notification.type)) return undefined;
+      const sent = requests.filter(({ to, numbers }) => to === notification.key && numbers.includes(event.number));
+      if (attempts.length > sent.length) return `it has ${attempts.length} attempts, and ${sent.length} requests came`;
+      if (isUncertain) return undefined;
+      const rounds = 1 + people.filter(({ action }) => action.kind === 'redeliver').length;
+      if (sent.length > rounds * MAX_ATTEMPTS) return `${sent.length} requests came in ${rounds} rounds`;
+      return attempts.length === Math.min(sent.length, MAX_ATTEMPTS)
+        ? undefined
+        : `it has ${attempts.length} attempts, but ${sent.length} requests came`;
+    };
+
+    return plannedDeliveries(scenario)
+      .filter(({ event }) => event.alteredAfterMs === undefined)
+      .flatMap((delivery) => {
+        const { event, notification } = delivery;
+        const entry = history.find(
+          ({ notification: index, event_id }) =>
+            index === notification.index && event_id.includes(`:ch${event.number}:`),
+        );
+        if (!entry)
+          return deletedAtMs(observations, notification.index) === undefined
+            ? [`${nameOf(delivery)} has no record.`]
+            : [];
+        const isUnknown = entry.status !== 'delivered' && Number.isFinite(reachedAtMs(delivery)) && !isUncertain;
+        const problem =
+          isUnknown && recipientsOf(notification, delivery.tenant).length === 1
+            ? 'it arrived'
+            : (problemOf(delivery, entry) ?? countProblem(delivery, entry));
+        return problem === undefined ? [] : [`${nameOf(delivery)} is ${entry.status}, but ${problem}.`];
+      });
+  },
+};
