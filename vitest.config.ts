@@ -95,7 +95,7 @@ const everyRelease = [
   project({ name: 'more-end-to-end', include: slowEndToEnd, ...runningStack, ...waiting }),
   project({
     name: 'more-faults',
-    include: ['test/{faults,chaos,permissions}/**/*.test.ts'],
+    include: ['test/{faults,permissions}/**/*.test.ts'],
     exclude: ['test/faults/core/**', ...drills],
     ...waiting,
   }),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RequestTimeoutError } from '../../shared/adapters/outbound-http/http-client.ts';
 import { createSlowTenants } from '../../shared/adapters/outbound-http/slow-tenants.ts';
-import { seededRandom } from '../chaos/random.ts';
+import { seededRandom } from '../simulation/engine/random.ts';
 
 const STEP_MS = 100;
 const TIMEOUT_MS = 15_000;

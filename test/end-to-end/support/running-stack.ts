@@ -27,7 +27,7 @@ export default async function runStack(project: TestProject): Promise<() => Prom
   } = await startLocalStackProcess({
     testsPerTenantPerDay: '100000',
     retryDelayScale: '0.01',
-    // Fewer cold starts than with the defaults, which are for chaos.
+    // Fewer cold starts than with the defaults.
     senderConcurrency: '2',
     senderConcurrencyByType: 'webhook=4',
     dispatchConcurrency: '2',

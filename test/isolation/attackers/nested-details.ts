@@ -1,5 +1,5 @@
-import { costlyEvent, LARGEST_EVENT_BYTES } from '../../../support/costly-event.ts';
-import { newAlarmEvent } from '../../../support/events.ts';
+import { costlyEvent, LARGEST_EVENT_BYTES } from '../../support/costly-event.ts';
+import { newAlarmEvent } from '../../support/events.ts';
 import { createWebhooks } from '../arena.ts';
 import type { Attacker } from '../attacker.ts';
 

@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
 import { type Section, toMarkdown } from '../bench/support/report.ts';
-import type { Attacker } from './isolation/attacker.ts';
-import { attackers } from './isolation/attackers.ts';
-import { type Figures, type Isolation, isIsolated, measureIsolation } from './isolation/measure.ts';
+import type { Attacker } from './attacker.ts';
+import { attackers } from './attackers.ts';
+import { type Figures, type Isolation, isIsolated, measureIsolation } from './measure.ts';
 
 type Measured = { attacker: Attacker; isolation: Isolation };
 

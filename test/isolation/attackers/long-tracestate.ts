@@ -1,4 +1,4 @@
-import { newAlarmEvent, traceFields } from '../../../support/events.ts';
+import { newAlarmEvent, traceFields } from '../../support/events.ts';
 import { createWebhook } from '../arena.ts';
 import type { Attacker } from '../attacker.ts';
 

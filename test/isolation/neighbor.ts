@@ -1,5 +1,5 @@
-import { newAlarmEvent } from '../../support/events.ts';
-import { webhookNotification } from '../../support/notifications.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { webhookNotification } from '../support/notifications.ts';
 import { type Arena, createWebhook } from './arena.ts';
 import type { Attacker } from './attacker.ts';
 

@@ -1,4 +1,4 @@
-import { newAlarmEvent } from '../../../support/events.ts';
+import { newAlarmEvent } from '../../support/events.ts';
 import { createWebhook, hang } from '../arena.ts';
 import type { Attacker } from '../attacker.ts';
 

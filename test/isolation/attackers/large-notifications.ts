@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newAlarmEvent } from '../../../support/events.ts';
-import { incompressibleEntries } from '../../../support/notifications.ts';
+import { newAlarmEvent } from '../../support/events.ts';
+import { incompressibleEntries } from '../../support/notifications.ts';
 import { createWebhook } from '../arena.ts';
 import type { Attacker } from '../attacker.ts';
 

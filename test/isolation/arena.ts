@@ -1,11 +1,11 @@
 import { createServer, type RequestListener } from 'node:http';
-import { startLocalStack } from '../../../bin/local/stack.ts';
-import type { AlarmEvent } from '../../../shared/contracts/alarm-event.ts';
-import { type Client, connectApi } from '../../support/api.ts';
-import { listenOnLoopback } from '../../support/listen.ts';
-import { connectPipeline } from '../../support/pipeline.ts';
-import { addressesOf } from '../../support/running-stack.ts';
-import { payload } from '../../support/sink.ts';
+import { startLocalStack } from '../../bin/local/stack.ts';
+import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
+import { type Client, connectApi } from '../support/api.ts';
+import { listenOnLoopback } from '../support/listen.ts';
+import { connectPipeline } from '../support/pipeline.ts';
+import { addressesOf } from '../support/running-stack.ts';
+import { payload } from '../support/sink.ts';
 
 /** A stack with an attacker, its neighbor, and their receivers. */
 export type Arena = {

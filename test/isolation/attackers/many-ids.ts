@@ -1,5 +1,5 @@
 import { ulid } from 'ulid';
-import { newAlarmEvent } from '../../../support/events.ts';
+import { newAlarmEvent } from '../../support/events.ts';
 import type { Attacker } from '../attacker.ts';
 
 /** The first are too many for an event of the maximum size, the second too many for any event. */

@@ -1,5 +1,5 @@
-import { newAlarmEvent } from '../../../support/events.ts';
-import { largestHeaders } from '../../../support/notifications.ts';
+import { newAlarmEvent } from '../../support/events.ts';
+import { largestHeaders } from '../../support/notifications.ts';
 import { createWebhooks } from '../arena.ts';
 import type { Attacker } from '../attacker.ts';
 

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { percentile } from '../../support/percentile.ts';
+import { percentile } from '../support/percentile.ts';
 import { openArena } from './arena.ts';
 import type { Attacker } from './attacker.ts';
 import { neighbors, type Probe } from './neighbor.ts';
