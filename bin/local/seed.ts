@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { ensureTable } from 'local-aws/dynamodb.ts';
+import { ensureTable } from 'local-aws/dynamodb/table-settings.ts';
 import type { Plan } from 'local-aws/template.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createAuditLog } from '../../shared/adapters/audits/audit-log.ts';

@@ -8,9 +8,9 @@ import { type Clock, MovableClock } from 'local-aws/clock.ts';
 import { embeddedMeasurements } from 'local-aws/cloudwatch/embedded-metrics.ts';
 import { MetricStore } from 'local-aws/cloudwatch/metric-store.ts';
 import { cloudWatchService } from 'local-aws/cloudwatch/service.ts';
-import { type LimitedDynamoDb, limitDynamoDb } from 'local-aws/dynamodb/limited-dynamodb.ts';
+import { createDynamoDb, type DynamoDb } from 'local-aws/dynamodb/dynamodb.ts';
 import { AWS_PARTITION_LIMITS, type PartitionLimits } from 'local-aws/dynamodb/partition-capacity.ts';
-import { memoryTables, openTables } from 'local-aws/dynamodb.ts';
+import { openTables } from 'local-aws/dynamodb/stored-tables.ts';
 import { callEndpoint, createEndpoint, type Endpoint } from 'local-aws/endpoint.ts';
 import { createGateway, type RequestReport } from 'local-aws/gateway/gateway.ts';
 import { close, listen, origin } from 'local-aws/http.ts';
@@ -91,7 +91,7 @@ export type LocalStack = {
   endpoint: Endpoint;
   inbox: Inbox;
   /** Throttles tables and keys, and makes writes conflict, on demand. */
-  dynamodb: Pick<LimitedDynamoDb, 'conflict' | 'throttle'>;
+  dynamodb: Pick<DynamoDb, 'conflict' | 'throttle'>;
   lambda: Lambda;
   eventSources: Pick<EventSources, 'disable'>;
   schedules: Pick<Schedules, 'disable'>;
@@ -118,8 +118,8 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
   };
   try {
     const data = options.data === undefined ? undefined : openDataDirectory(options.data);
-    const tables = data && (await openTables(data.tables, data.tokens === undefined));
-    if (tables) cleanups.push(() => tables.db.close());
+    const tables = data && openTables(data.tables, data.tokens === undefined);
+    if (tables) cleanups.push(() => tables.close());
     const gateway = createGateway(basePath);
     const endpoint = createEndpoint();
     const inbox = createInbox();
@@ -154,7 +154,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
     });
     cleanups.push(() => lambda.stop());
     const { partitionLimits = AWS_PARTITION_LIMITS } = options;
-    const dynamodb = limitDynamoDb({ store: tables ?? memoryTables(), clock, partitionLimits });
+    const dynamodb = createDynamoDb({ ...(tables && { tables }), clock, partitionLimits });
     endpoint.services
       .set('dynamodb', dynamodb.service)
       .set('sqs', sqsService([...queues.values()], clock))

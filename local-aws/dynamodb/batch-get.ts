@@ -1,47 +1,67 @@
-import type { AwsResponse } from '../aws-service.ts';
-import type { Attributes } from './attributes.ts';
-import { accessOf, type CallContext } from './context.ts';
+import { consumedCapacity } from './capacity.ts';
+import { accessOf, type Context } from './context.ts';
+import { validationError } from './errors.ts';
 import { readUnits } from './partition-capacity.ts';
-import { parsed, sendWith, success } from './protocol.ts';
-import { type BatchGetRequest, requests, responses } from './requests.ts';
+import { type Request, readRequest, requests } from './requests.ts';
+import { readSelection } from './selection.ts';
+import { readKey, type StoredItem } from './table.ts';
 import { type ThrottlingReason, throttlingException } from './throttling.ts';
+import type { Attributes } from './value.ts';
 
 /** The maximum size of a response; the keys of items that would exceed it are returned as unprocessed. */
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
+const MAX_KEYS = 100;
 
-/** dynalite returns at most about 1 MB, so larger reads are split into several requests to it. */
-const BYTES_PER_REQUEST = 1024 * 1024;
-
-type Read = {
-  table: string;
-  key: Attributes;
-  bytes: number;
-};
+type Read = { tableName: string; key: Attributes; stored: StoredItem | undefined };
 
 /**
  * Reads up to 100 items. Returns keys as unprocessed if they are throttled or if the response would be too large; fails
  * only if every key is throttled.
  */
-export const batchGet = async (context: CallContext): Promise<AwsResponse> => {
-  const request = parsed(requests.BatchGetItem, context.call.body);
-  if (!request || isInvalid(request)) return context.inner(context.call);
-  for (const table of Object.keys(request.RequestItems)) await context.locks.untilReleased(`${table} `);
-  const { admitted, unprocessed, reasons } = admit(context, request);
-  if (admitted.length === 0 && reasons.length > 0) return throttlingException(reasons);
-  const groups = groupBySize(admitted);
-  if (unprocessed.length === 0 && groups.length <= 1) return context.inner(context.call);
-  return collect(context, request, groups, unprocessed);
+export const batchGet = (context: Context, parameters: unknown): object => {
+  const request = readRequest(requests.BatchGetItem, parameters);
+  const tables = Object.entries(request.RequestItems);
+  if (tables.reduce((sum, [, { Keys }]) => sum + Keys.length, 0) > MAX_KEYS) {
+    throw validationError('Too many items requested for the BatchGetItem call');
+  }
+  const selections = new Map(tables.map(([name, read]) => [name, readSelection(read)]));
+  const reads = tables.flatMap(([name, { Keys }]) => readsOf(context, name, Keys));
+  for (const [name, selection] of selections) selection.assertKeys(context.tables.get(name));
+  const { admitted, unprocessed, units } = admit(context, request, reads);
+  const itemsOf = (name: string) =>
+    admitted.flatMap(({ tableName, stored }) =>
+      tableName === name && stored ? [selections.get(name)?.select(stored.item)] : [],
+    );
+  const capacity = [...units].flatMap(([name, sum]) => consumedCapacity(request, name, sum) ?? []);
+  return {
+    Responses: Object.fromEntries(tables.map(([name]) => [name, itemsOf(name)])),
+    UnprocessedKeys: requestItems(request, unprocessed),
+    ...(capacity.length > 0 && { ConsumedCapacity: capacity }),
+  };
 };
 
-const admit = (context: CallContext, request: BatchGetRequest) => {
-  const { items, throttling } = context;
+const readsOf = ({ tables }: Context, tableName: string, keys: readonly Attributes[]): Read[] => {
+  const table = tables.get(tableName);
+  const located = keys.map((key) => ({ key, located: readKey(table, key) }));
+  if (
+    new Set(located.map(({ located: { partition, sort } }) => JSON.stringify([partition, sort]))).size < keys.length
+  ) {
+    throw validationError('Provided list of item keys contains duplicates');
+  }
+  return located.map(({ key, located: place }) => ({ tableName, key, stored: table.get(place) }));
+};
+
+const admit = (context: Context, request: Request<'BatchGetItem'>, reads: readonly Read[]) => {
+  const { tables, throttling } = context;
   const admitted: Read[] = [];
   const unprocessed: Read[] = [];
   const reasons: ThrottlingReason[] = [];
+  const units = new Map<string, number>();
   let totalBytes = 0;
-  for (const read of readsOf(context, request)) {
-    const { table, key, bytes } = read;
-    const access = accessOf(context, 'read', table, items.partitionKey(table, key));
+  for (const read of reads) {
+    const { tableName, key, stored } = read;
+    const bytes = stored?.bytes ?? 0;
+    const access = accessOf(context, 'read', tables.get(tableName), key);
     const reason = throttling.reason(access);
     if (reason) reasons.push(reason);
     if (reason || totalBytes + bytes > MAX_RESPONSE_BYTES) {
@@ -49,67 +69,20 @@ const admit = (context: CallContext, request: BatchGetRequest) => {
       continue;
     }
     totalBytes += bytes;
-    throttling.consume(access, readUnits(bytes, request.RequestItems[table]?.ConsistentRead ?? false));
+    const used = readUnits(bytes, request.RequestItems[tableName]?.ConsistentRead ?? false);
+    units.set(tableName, (units.get(tableName) ?? 0) + used);
+    throttling.consume(access, used);
     admitted.push(read);
   }
-  return { admitted, unprocessed, reasons };
-};
-
-const readsOf = ({ items }: CallContext, { RequestItems }: BatchGetRequest): Read[] =>
-  Object.entries(RequestItems).flatMap(([table, { Keys }]) =>
-    Keys.map((key) => ({ table, key, bytes: items.bytes(table, key) })),
-  );
-
-/** Returns whether the request has no keys, too many keys or repeated keys, which dynalite rejects as a whole. */
-const isInvalid = ({ RequestItems }: BatchGetRequest): boolean => {
-  const keys = Object.entries(RequestItems).flatMap(([table, { Keys }]) =>
-    Keys.map((key) => JSON.stringify([table, Object.entries(key).toSorted(([a], [b]) => (a < b ? -1 : 1))])),
-  );
-  return keys.length === 0 || keys.length > 100 || new Set(keys).size < keys.length;
-};
-
-const groupBySize = (reads: readonly Read[]): Read[][] => {
-  const groups: Read[][] = [];
-  let bytes = 0;
-  for (const read of reads) {
-    const last = groups.at(-1);
-    if (last && bytes + read.bytes <= BYTES_PER_REQUEST) last.push(read);
-    else {
-      groups.push([read]);
-      bytes = 0;
-    }
-    bytes += read.bytes;
-  }
-  return groups;
-};
-
-const collect = async (
-  context: CallContext,
-  request: BatchGetRequest,
-  groups: readonly Read[][],
-  unprocessed: readonly Read[],
-): Promise<AwsResponse> => {
-  const items = new Map<string, unknown[]>(Object.keys(request.RequestItems).map((table) => [table, []]));
-  const capacity: unknown[] = [];
-  for (const group of groups) {
-    const result = await sendWith(context, { ...request, RequestItems: requestItems(request, group) });
-    const response = result.status === 200 ? parsed(responses.BatchGetItem, result.body) : undefined;
-    if (!response) return result;
-    for (const [table, found] of Object.entries(response.Responses)) items.get(table)?.push(...found);
-    capacity.push(...(response.ConsumedCapacity ?? []));
-  }
-  return success({
-    Responses: Object.fromEntries(items),
-    UnprocessedKeys: requestItems(request, unprocessed),
-    ...(capacity.length > 0 && { ConsumedCapacity: capacity }),
-  });
+  if (admitted.length === 0 && reasons.length > 0) throw throttlingException(reasons);
+  return { admitted, unprocessed, units };
 };
 
 /** Returns `RequestItems` for some of the keys, with the other parameters of their tables unchanged. */
-const requestItems = (request: BatchGetRequest, reads: readonly Read[]): BatchGetRequest['RequestItems'] => {
-  const tables = Object.entries(request.RequestItems).map(([table, rest]) => {
-    const Keys = reads.filter((read) => read.table === table).map(({ key }) => key);
-    return [table, { ...rest, Keys }] as const;
+const requestItems = (request: Request<'BatchGetItem'>, reads: readonly Read[]): object => {
+  const tables = Object.entries(request.RequestItems).map(([name, rest]) => {
+    const Keys = reads.filter(({ tableName }) => tableName === name).map(({ key }) => key);
+    return [name, { ...rest, Keys }] as const;
   });
   return Object.fromEntries(tables.filter(([, { Keys }]) => Keys.length > 0));
 };

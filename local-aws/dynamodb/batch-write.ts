@@ -1,79 +1,104 @@
-import type { AwsResponse } from '../aws-service.ts';
-import type { Attributes } from './attributes.ts';
-import { accessOf, type CallContext } from './context.ts';
-import { itemBytes, MAX_ITEM_BYTES } from './item-size.ts';
+import { consumedCapacity } from './capacity.ts';
+import { accessOf, type Context } from './context.ts';
+import { itemTooLarge, validationError } from './errors.ts';
 import { writeUnits } from './partition-capacity.ts';
-import { parsed, sendWith, success, validationException } from './protocol.ts';
-import { type BatchWriteRequest, requests, type Write } from './requests.ts';
+import { type Request, readRequest, requests } from './requests.ts';
+import { readItemKey, readKey, type StoredItem, type Table } from './table.ts';
+import type { Change } from './tables.ts';
 import { type ThrottlingReason, throttlingException } from './throttling.ts';
+import type { Attributes } from './value.ts';
+import { itemBytes, MAX_ITEM_BYTES } from './value-size.ts';
+
+const MAX_WRITES = 25;
+
+type WriteRequest = Request<'BatchWriteItem'>['RequestItems'][string][number];
 
 type TableWrite = {
-  table: string;
-  write: Write;
+  table: Table;
+  request: WriteRequest;
   /** The item to put, or the key to delete. */
   item: Attributes;
-  /** The size of the item after the write. */
-  bytes: number;
+  before: StoredItem | undefined;
+  change: Change;
+  units: number;
 };
 
 /**
- * Writes up to 25 items. Returns writes as unprocessed if they are throttled or if a transaction uses the item; fails
- * only if every write is throttled.
+ * Writes up to 25 items. Returns writes as unprocessed if they are throttled or conflict with a transaction; fails only
+ * if every write is throttled.
  */
-export const batchWrite = async (context: CallContext): Promise<AwsResponse> => {
-  const { call, inner } = context;
-  const request = parsed(requests.BatchWriteItem, call.body);
-  if (!request) return inner(call);
-  const writes = writesOf(request);
-  if (writes.some(({ bytes }) => bytes > MAX_ITEM_BYTES)) {
-    return validationException('Item size has exceeded the maximum allowed size');
-  }
-  const { admitted, unprocessed, reasons } = admit(context, writes);
-  if (writes.length > 0 && reasons.length === writes.length) return throttlingException(reasons);
-  if (writes.length > 0 && admitted.length === 0) return success({ UnprocessedItems: requestItems(unprocessed) });
-  const result =
-    unprocessed.length === 0
-      ? await inner(call)
-      : await sendWith(context, { ...request, RequestItems: requestItems(admitted) });
-  if (result.status !== 200) return result;
-  for (const { table, item, bytes } of admitted) context.items.setBytes(table, item, bytes);
-  return unprocessed.length === 0 ? result : success({ UnprocessedItems: requestItems(unprocessed) });
+export const batchWrite = (context: Context, parameters: unknown): object => {
+  const request = readRequest(requests.BatchWriteItem, parameters);
+  const tables = Object.entries(request.RequestItems);
+  const all = tables.flatMap(([, writes]) => writes);
+  if (all.length > MAX_WRITES) throw validationError('Too many items requested for the BatchWriteItem call');
+  for (const write of all) assertValid(write);
+  const writes = tables.flatMap(([name, list]) => list.map((write) => locate(context.tables.get(name), write)));
+  assertDistinct(writes);
+  const { admitted, unprocessed } = admit(context, writes);
+  context.tables.write(admitted.map(({ change }) => change));
+  const capacity = tables.flatMap(([name]) => {
+    const units = admitted.filter(({ table }) => table.definition.name === name).map((write) => write.units);
+    return units.length === 0
+      ? []
+      : (consumedCapacity(
+          request,
+          name,
+          units.reduce((a, b) => a + b),
+        ) ?? []);
+  });
+  return { UnprocessedItems: requestItems(unprocessed), ...(capacity.length > 0 && { ConsumedCapacity: capacity }) };
 };
 
-const writesOf = ({ RequestItems }: BatchWriteRequest): TableWrite[] =>
-  Object.entries(RequestItems).flatMap(([table, writes]) =>
-    writes.map((write) => {
-      if ('DeleteRequest' in write) return { table, write, item: write.DeleteRequest.Key, bytes: 0 };
-      const { Item: item } = write.PutRequest;
-      return { table, write, item, bytes: itemBytes(item) };
-    }),
-  );
+const assertValid = ({ PutRequest, DeleteRequest }: WriteRequest): void => {
+  if ((PutRequest === undefined) === (DeleteRequest === undefined)) {
+    throw validationError(
+      'Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes',
+    );
+  }
+  if (PutRequest && itemBytes(PutRequest.Item) > MAX_ITEM_BYTES) throw itemTooLarge();
+};
 
-const admit = (context: CallContext, writes: readonly TableWrite[]) => {
-  const { items, locks, conflicts, throttling } = context;
+const locate = (table: Table, request: WriteRequest): TableWrite => {
+  const item = request.PutRequest?.Item ?? request.DeleteRequest?.Key ?? {};
+  const key = request.PutRequest ? readItemKey(table, item) : readKey(table, item);
+  const bytes = request.PutRequest ? itemBytes(item) : 0;
+  const before = table.get(key);
+  const change: Change = request.PutRequest ? { table, put: { key, item, bytes } } : { table, delete: key };
+  return { table, request, item, before, change, units: writeUnits(Math.max(bytes, before?.bytes ?? 0)) };
+};
+
+const assertDistinct = (writes: readonly TableWrite[]): void => {
+  const keys = writes.map(({ table, change }) => {
+    const { partition, sort } = 'put' in change ? change.put.key : change.delete;
+    return JSON.stringify([table.definition.name, partition, sort]);
+  });
+  if (new Set(keys).size < keys.length) {
+    throw validationError('Provided list of item keys contains duplicates');
+  }
+};
+
+const admit = (context: Context, writes: readonly TableWrite[]) => {
+  const { conflicts, throttling } = context;
   const admitted: TableWrite[] = [];
   const unprocessed: TableWrite[] = [];
   const reasons: ThrottlingReason[] = [];
   for (const write of writes) {
-    const { table, item, bytes } = write;
-    const access = accessOf(context, 'write', table, items.partitionKey(table, item));
+    const access = accessOf(context, 'write', write.table, write.item);
     const reason = throttling.reason(access);
     if (reason) reasons.push(reason);
-    if (reason || locks.isLocked(items.id(table, item)) || conflicts.match(access)) {
+    if (reason || conflicts.match(access)) {
       unprocessed.push(write);
-    } else {
-      throttling.consume(access, writeUnits(Math.max(bytes, items.bytes(table, item))));
-      admitted.push(write);
+      continue;
     }
+    throttling.consume(access, write.units);
+    admitted.push(write);
   }
-  return { admitted, unprocessed, reasons };
+  if (reasons.length === writes.length) throw throttlingException(reasons);
+  return { admitted, unprocessed };
 };
 
-const requestItems = (writes: readonly TableWrite[]): BatchWriteRequest['RequestItems'] => {
-  const grouped: BatchWriteRequest['RequestItems'] = {};
-  for (const { table, write } of writes) {
-    grouped[table] ??= [];
-    grouped[table].push(write);
-  }
-  return grouped;
+const requestItems = (writes: readonly TableWrite[]): object => {
+  const grouped = Map.groupBy(writes, ({ table }) => table.definition.name);
+  return Object.fromEntries([...grouped].map(([name, list]) => [name, list.map(({ request }) => request)]));
 };

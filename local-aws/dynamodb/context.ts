@@ -1,32 +1,30 @@
-import type { Store } from 'dynalite/db/index.js';
-import type { AwsCall, AwsService } from '../aws-service.ts';
 import type { Access, AccessRules, AppliedItems } from './access-rule.ts';
-import type { ItemLocks } from './item-locks.ts';
 import type { Operation } from './partition-capacity.ts';
 import type { RequestTokens } from './request-tokens.ts';
-import type { StoredItems } from './stored-items.ts';
+import type { Table } from './table.ts';
+import type { Tables } from './tables.ts';
 import type { Throttling } from './throttling.ts';
+import { type Attributes, attributeOf, textOf } from './value.ts';
 
 /** The tables, and the state on which limits and transactions depend. */
 export type Database = {
-  store: Store;
-  /** The operations of dynalite, without limits. */
-  inner: AwsService;
-  items: StoredItems;
+  tables: Tables;
   throttling: Throttling;
-  locks: ItemLocks;
   /** Accesses that conflict with a transaction because a test says so. */
   conflicts: AccessRules;
   tokens: RequestTokens<AppliedItems>;
 };
 
-/** A call and the database that it uses. */
-export type CallContext = Database & { call: AwsCall };
+/** The database that a call uses, and who calls. */
+export type Context = Database & { caller: string };
 
-/** Returns the access to one partition key value that a call makes, for throttling. */
+/** Returns the access of a call to the partition key value of an item or a key. */
 export const accessOf = (
-  { call }: CallContext,
+  { caller }: Context,
   operation: Operation,
-  table: string,
-  partitionKey: string | undefined,
-): Access => ({ table, partitionKey, operation, caller: call.caller.replace(/^local-/, '') });
+  { definition: { name, partition } }: Table,
+  attributes: Attributes,
+): Access => {
+  const value = attributeOf(attributes, partition.name);
+  return { table: name, partitionKey: value && textOf(value), operation, caller: caller.replace(/^local-/, '') };
+};

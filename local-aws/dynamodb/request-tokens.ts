@@ -3,16 +3,9 @@ import type { Clock } from '../clock.ts';
 /** How long a token is valid after its transaction was applied. */
 const VALIDITY_MS = 10 * 60_000;
 
-/** What a token says about a request: it must run, runs now, was applied, or its token belongs to another request. */
-export type TokenState<Result> = { is: 'new' | 'in progress' | 'mismatch' } | { is: 'applied'; result: Result };
+type Use<Result> = { fingerprint: string; result: Result; expiresAtMs: number };
 
-type Use<Result> = {
-  fingerprint: string;
-  /** Absent while the transaction is in progress. */
-  applied?: { result: Result; expiresAtMs: number };
-};
-
-/** The client request tokens of transactions that are in progress or were applied within ten minutes. */
+/** The client request tokens of transactions that were applied within ten minutes, in the order of their expiry. */
 export class RequestTokens<Result> {
   readonly #clock: Clock;
   readonly #uses = new Map<string, Use<Result>>();
@@ -21,32 +14,17 @@ export class RequestTokens<Result> {
     this.#clock = clock;
   }
 
-  /** Returns the state of a token. If it is new, `end` must follow. */
-  begin(token: string, fingerprint: string): TokenState<Result> {
-    this.#removeExpired();
-    const use = this.#uses.get(token);
-    if (!use) {
-      this.#uses.set(token, { fingerprint });
-      return { is: 'new' };
+  /** Returns the request that was applied with a token, or undefined if there is none. */
+  find(token: string): Use<Result> | undefined {
+    for (const [old, { expiresAtMs }] of this.#uses) {
+      if (expiresAtMs > this.#clock.now()) break;
+      this.#uses.delete(old);
     }
-    if (use.fingerprint !== fingerprint) return { is: 'mismatch' };
-    return use.applied ? { is: 'applied', result: use.applied.result } : { is: 'in progress' };
+    return this.#uses.get(token);
   }
 
-  /** Ends the use of a new token. Without a result, the transaction was not applied: the token can be used again. */
-  end(token: string, result: Result | undefined): void {
-    const use = this.#uses.get(token);
-    // Inserted again, so that tokens are in the order of their expiry.
-    this.#uses.delete(token);
-    if (!use || result === undefined) return;
-    this.#uses.set(token, { ...use, applied: { result, expiresAtMs: this.#clock.now() + VALIDITY_MS } });
-  }
-
-  #removeExpired(): void {
-    for (const [token, { applied }] of this.#uses) {
-      if (!applied) continue;
-      if (applied.expiresAtMs > this.#clock.now()) return;
-      this.#uses.delete(token);
-    }
+  /** Adds the token of an applied request; `fingerprint` identifies its parameters. */
+  add(token: string, fingerprint: string, result: Result): void {
+    this.#uses.set(token, { fingerprint, result, expiresAtMs: this.#clock.now() + VALIDITY_MS });
   }
 }

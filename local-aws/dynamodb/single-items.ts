@@ -1,96 +1,88 @@
-import type { DynaliteError, Item } from 'dynalite/db/index.js';
-import type { AwsResponse } from '../aws-service.ts';
-import type { Attributes } from './attributes.ts';
-import { accessOf, type CallContext } from './context.ts';
-import {
-  errorResponse,
-  isConditionFailure,
-  type Operation,
-  operationOf,
-  type Validated,
-  validate,
-} from './dynalite.ts';
-import { itemBytes, MAX_ITEM_BYTES } from './item-size.ts';
+import { consumedCapacity } from './capacity.ts';
+import { accessOf, type Context } from './context.ts';
+import { exception, validationError } from './errors.ts';
+import { project } from './expressions/projection.ts';
 import { readUnits, writeUnits } from './partition-capacity.ts';
-import { exception, parsed, success, validationException } from './protocol.ts';
-import { requests } from './requests.ts';
-import { commit, stageWrite } from './staged-write.ts';
-import { throttlingException } from './throttling.ts';
+import { type Request, readRequest, requests } from './requests.ts';
+import { readSelection } from './selection.ts';
+import { readKey } from './table.ts';
+import type { Attributes } from './value.ts';
+import { changeOf, itemAfter, locate, readDelete, readPut, readUpdateWrite, type Write } from './write.ts';
 
 /** Reads an item. Consumes units for the whole item, regardless of the projection. */
-export const getItem = async (context: CallContext): Promise<AwsResponse> => {
-  const { call, inner, items, locks, throttling } = context;
-  const request = parsed(requests.GetItem, call.body);
-  if (!request) return inner(call);
-  const { TableName: table, Key: key, ConsistentRead = false } = request;
-  await locks.untilReleased(items.id(table, key));
-  const access = accessOf(context, 'read', table, items.partitionKey(table, key));
-  const reason = throttling.reason(access);
-  if (reason) return throttlingException([reason]);
-  throttling.consume(access, readUnits(items.bytes(table, key), ConsistentRead));
-  return inner(call);
+export const getItem = (context: Context, parameters: unknown): object => {
+  const request = readRequest(requests.GetItem, parameters);
+  const selection = readSelection(request);
+  const table = context.tables.get(request.TableName);
+  const key = readKey(table, request.Key);
+  selection.assertKeys(table);
+  const access = accessOf(context, 'read', table, request.Key);
+  context.throttling.assertAdmitted(access);
+  const stored = table.get(key);
+  const units = readUnits(stored?.bytes ?? 0, request.ConsistentRead ?? false);
+  context.throttling.consume(access, units);
+  return {
+    ...(stored && { Item: selection.select(stored.item) }),
+    ConsumedCapacity: consumedCapacity(request, request.TableName, units),
+  };
 };
 
-export const putItem = async (context: CallContext): Promise<AwsResponse> => {
-  const request = parsed(requests.PutItem, context.call.body);
-  if (!request) return context.inner(context.call);
-  if (itemBytes(request.Item) > MAX_ITEM_BYTES) {
-    return validationException('Item size has exceeded the maximum allowed size');
-  }
-  return writeItem(context, operationOf('PutItem'), request.TableName, request.Item);
+export const putItem = (context: Context, parameters: unknown): object => {
+  const request = readRequest(requests.PutItem, parameters);
+  return writeItem(context, request, readPut(request));
 };
 
 /** Deletes an item. Consumes units for its size before the deletion. */
-export const deleteItem = async (context: CallContext): Promise<AwsResponse> => {
-  const request = parsed(requests.DeleteItem, context.call.body);
-  if (!request) return context.inner(context.call);
-  return writeItem(context, operationOf('DeleteItem'), request.TableName, request.Key);
+export const deleteItem = (context: Context, parameters: unknown): object => {
+  const request = readRequest(requests.DeleteItem, parameters);
+  return writeItem(context, request, readDelete(request));
 };
 
 /** Updates an item. Consumes units for the larger of its sizes before and after the update. */
-export const updateItem = async (context: CallContext): Promise<AwsResponse> => {
-  const request = parsed(requests.UpdateItem, context.call.body);
-  if (!request) return context.inner(context.call);
-  return writeItem(context, operationOf('UpdateItem'), request.TableName, request.Key);
+export const updateItem = (context: Context, parameters: unknown): object => {
+  const request = readRequest(requests.UpdateItem, parameters);
+  return writeItem(context, request, readUpdateWrite(request));
 };
+
+type Returning = Pick<Request<'UpdateItem'>, 'ReturnValues' | 'ReturnConsumedCapacity'>;
 
 /** A failed condition consumes units for the existing item, a write for the larger of the old and the new item. */
-const writeItem = async (
-  context: CallContext,
-  operation: Operation,
-  table: string,
-  item: Attributes,
-): Promise<AwsResponse> => {
-  const { call, store, items, locks, conflicts, throttling } = context;
-  const data = validate(store, operation.parameters, call.body);
-  const access = accessOf(context, 'write', table, items.partitionKey(table, item));
-  const reason = throttling.reason(access);
-  if (reason) return throttlingException([reason]);
-  if (locks.isLocked(items.id(table, item)) || conflicts.match(access)) {
-    return exception('TransactionConflictException', 'Transaction is ongoing for the item');
+const writeItem = (context: Context, request: Returning, write: Write): object => {
+  const { tables, conflicts, throttling } = context;
+  const { ReturnValues = 'NONE' } = request;
+  const isUpdate = typeof write.effect === 'object' && 'update' in write.effect;
+  if (!isUpdate && ReturnValues !== 'NONE' && ReturnValues !== 'ALL_OLD') {
+    throw validationError('Return values set to invalid value');
   }
-  const unitsBefore = writeUnits(items.bytes(table, item));
+  const { table, key } = locate(context, write);
+  const access = accessOf(context, 'write', table, write.item);
+  throttling.assertAdmitted(access);
+  if (conflicts.match(access)) {
+    throw exception('TransactionConflictException', 'Transaction is ongoing for the item');
+  }
+  const before = table.get(key);
+  const unitsBefore = writeUnits(before?.bytes ?? 0);
   throttling.consume(access, unitsBefore);
-  const write = await stageWrite(store, operation, data);
-  try {
-    if ('error' in write.outcome) return failure(write.outcome.error, write.before, data);
-    await commit(store, [write]);
-    items.setBytes(table, item, write.bytesAfter);
-    throttling.consume(access, Math.max(0, writeUnits(write.bytesAfter) - unitsBefore));
-    return success(withoutEmptyAttributes(write.outcome.response));
-  } finally {
-    write.release();
-  }
+  const after = itemAfter(write, key, before);
+  const units = Math.max(unitsBefore, writeUnits(after?.bytes ?? 0));
+  throttling.consume(access, units - unitsBefore);
+  tables.write([changeOf(table, key, after)]);
+  const attributes = returnedAttributes(ReturnValues, write, before?.item, after?.item);
+  return {
+    ...(attributes && Object.keys(attributes).length > 0 && { Attributes: attributes }),
+    ConsumedCapacity: consumedCapacity(request, write.tableName, units),
+  };
 };
 
-/** Returns the error of a write, with the item if its condition failed and the request asks for it. */
-const failure = (error: DynaliteError, before: Item | undefined, data: Validated): AwsResponse => {
-  const returnsItem = data.ReturnValuesOnConditionCheckFailure === 'ALL_OLD' && isConditionFailure(error);
-  return errorResponse(error, returnsItem && before ? { Item: before } : {});
-};
-
-/** DynamoDB omits the attributes of `ReturnValues` if there are none. */
-const withoutEmptyAttributes = (response: { Attributes?: object }): object => {
-  const { Attributes, ...rest } = response;
-  return Attributes && Object.keys(Attributes).length > 0 ? response : rest;
+const returnedAttributes = (
+  returned: NonNullable<Returning['ReturnValues']>,
+  { effect }: Write,
+  before: Attributes | undefined,
+  after: Attributes | undefined,
+): Attributes | undefined => {
+  if (returned === 'NONE') return undefined;
+  const item = returned.endsWith('OLD') ? before : after;
+  if (returned.startsWith('ALL') || !item) return item;
+  const update = typeof effect === 'object' && 'update' in effect ? effect.update : undefined;
+  return update && project(item, update);
 };

@@ -1,5 +1,6 @@
-import { type AwsResponse, jsonFault, LOCAL_ENV } from '../aws-service.ts';
+import { LOCAL_ENV } from '../aws-service.ts';
 import { type Access, type AccessRule, AccessRules } from './access-rule.ts';
+import { type DynamoDbError, exception } from './errors.ts';
 import type { PartitionCapacity } from './partition-capacity.ts';
 
 /** A throttling reason with the values that DynamoDB uses. */
@@ -37,6 +38,12 @@ export class Throttling {
     return reasonOf(access, 'KeyRangeThroughputExceeded');
   }
 
+  /** @throws DynamoDbError if an access is throttled now */
+  assertAdmitted(access: Access): void {
+    const reason = this.reason(access);
+    if (reason) throw throttlingException([reason]);
+  }
+
   /** Consumes capacity units of the partition key value; a scan consumes none. */
   consume({ table, partitionKey, operation }: Access, units: number): void {
     if (partitionKey !== undefined) this.#capacity?.consume(table, partitionKey, operation, units);
@@ -52,13 +59,11 @@ const reasonOf = (
 });
 
 /** Returns the exception of an on-demand table, with each reason once. */
-export const throttlingException = (reasons: readonly ThrottlingReason[]): AwsResponse => {
+export const throttlingException = (reasons: readonly ThrottlingReason[]): DynamoDbError => {
   const distinct = new Map(reasons.map((reason) => [`${reason.reason} ${reason.resource}`, reason]));
-  return jsonFault({
-    status: 400,
-    type: 'com.amazonaws.dynamodb.v20120810#ThrottlingException',
-    message:
-      'Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your table or index so please try again shortly. If exceptions persist, check if you have a hot key.',
-    members: { throttlingReasons: [...distinct.values()] },
-  });
+  return exception('ThrottlingException', `${THROTTLED}.`, { throttlingReasons: [...distinct.values()] });
 };
+
+/** The start of the messages of all throttled requests. */
+export const THROTTLED =
+  'Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your table or index so please try again shortly. If exceptions persist, check if you have a hot key';

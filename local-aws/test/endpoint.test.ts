@@ -10,8 +10,9 @@ import { ListTopicsCommand, PublishCommand, SNSClient } from '@aws-sdk/client-sn
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { dynaliteService } from '../dynamodb/dynalite.ts';
-import { createTable, memoryTables } from '../dynamodb.ts';
+import { systemClock } from '../clock.ts';
+import { createDynamoDb } from '../dynamodb/dynamodb.ts';
+import { createTable } from '../dynamodb/table-settings.ts';
 import type { Fault } from '../endpoint.ts';
 import { type SentEmail, sesService } from '../ses.ts';
 import { type PublishedMessage, snsService } from '../sns.ts';
@@ -29,7 +30,7 @@ let sqs: SQSClient;
 
 beforeAll(async () => {
   local = await startEndpoint({
-    dynamodb: dynaliteService(memoryTables()),
+    dynamodb: createDynamoDb({ clock: systemClock, partitionLimits: false }).service,
     ses: sesService((email) => void emails.push(email)),
     sns: snsService([topic], (message) => void published.push(message)),
     sts: stsService,

@@ -15,8 +15,6 @@ const bounds: Readonly<Record<string, readonly [count: number, bound: string]>> 
   'shared/domain/token.ts': [1, 'new RegExp: 53 characters'],
   'lib/settings.ts': [1, 'a setting'],
   'local-aws/intrinsics.ts': [1, 'the template of the repository'],
-  'local-aws/dynamodb/item-size.ts': [2, 'a number: dynalite accepts 38 digits'],
-  'local-aws/dynamodb/query.ts': [1, 'an expression: 4 KB'],
   'local-aws/sqs/requests.ts': [1, 'the name of an attribute: 256 characters'],
   'bin/stack-trace/logged-error.ts': [1, 'a log line of the operator: 256 KB'],
   'bin/stack-trace/stack-frame.ts': [1, 'a line of a stack trace'],

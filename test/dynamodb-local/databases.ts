@@ -1,6 +1,5 @@
 import { type Clock, systemClock } from 'local-aws/clock.ts';
-import { limitDynamoDb } from 'local-aws/dynamodb/limited-dynamodb.ts';
-import { memoryTables } from 'local-aws/dynamodb.ts';
+import { createDynamoDb } from 'local-aws/dynamodb/dynamodb.ts';
 import * as z from 'zod';
 import { type Request, TABLES } from './generated-requests.ts';
 
@@ -32,7 +31,7 @@ export const dynamoDbLocal = async (endpoint: string): Promise<Send> => {
 
 /** Creates empty tables in the DynamoDB of the local stack. */
 export const localStack = async (clock: Clock = systemClock): Promise<Send> => {
-  const { service } = limitDynamoDb({ store: memoryTables(), clock, partitionLimits: false });
+  const { service } = createDynamoDb({ clock, partitionLimits: false });
   const { signal } = new AbortController();
   const send: Send = async ({ action, body: parameters }) => {
     const call = { service: 'dynamodb', action, caller: 'test', path: '/', headers: {}, signal };

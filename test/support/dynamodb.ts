@@ -3,8 +3,8 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { type HttpRequest, HttpResponse } from '@smithy/core/protocols';
 import type { AwsService } from 'local-aws/aws-service.ts';
 import { systemClock } from 'local-aws/clock.ts';
-import { limitDynamoDb } from 'local-aws/dynamodb/limited-dynamodb.ts';
-import { createTable, memoryTables, type TableSettings } from 'local-aws/dynamodb.ts';
+import { createDynamoDb } from 'local-aws/dynamodb/dynamodb.ts';
+import { createTable, type TableSettings } from 'local-aws/dynamodb/table-settings.ts';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { tableSchemas } from '../../shared/contracts/table-schemas.ts';
@@ -44,7 +44,7 @@ const inProcess = (service: AwsService): Connection => ({
 const connectDatabase = (): Connection => {
   const endpoint = inject('dynamoDbLocal');
   if (endpoint !== undefined) return { endpoint };
-  return inProcess(limitDynamoDb({ store: memoryTables(), clock: systemClock, partitionLimits: false }).service);
+  return inProcess(createDynamoDb({ clock: systemClock, partitionLimits: false }).service);
 };
 
 /** Runs DynamoDB with the empty tables of `tableSchemas` for the tests of a file or describe. */

@@ -6,13 +6,12 @@ import {
   IdempotentParameterMismatchException,
   ResourceNotFoundException,
   ScanCommand,
-  TransactionInProgressException,
   type TransactWriteItem,
   TransactWriteItemsCommand,
   type TransactWriteItemsInput,
 } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { itemOf, keyOf, pauseWrite, startDynamoDb, TableName, type TestDynamoDb } from '../support/dynamodb.ts';
+import { itemOf, keyOf, startDynamoDb, TableName, type TestDynamoDb } from '../support/dynamodb.ts';
 
 let local: TestDynamoDb;
 let dynamodb: DynamoDBClient;
@@ -215,16 +214,5 @@ describe('a client request token', () => {
   it('identifies a transaction regardless of the order of attributes and set members', async () => {
     await transact([put('a', { x: { N: '1' }, y: { SS: ['1', '2'] } })], token);
     await transact([put('a', { y: { SS: ['2', '1'] }, x: { N: '1' } })], token);
-  });
-
-  it('is rejected while its transaction is in progress', async () => {
-    const { reached, release } = await pauseWrite(local.store, 'a');
-    const first = transact([add('a')], token);
-    await reached;
-    await expect(transact([add('a')], token)).rejects.toBeInstanceOf(TransactionInProgressException);
-    release();
-    await first;
-    await transact([add('a')], token);
-    expect(await get('a')).toMatchObject({ n: { N: '1' } });
   });
 });

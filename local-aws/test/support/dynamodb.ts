@@ -1,9 +1,7 @@
 import { type AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import db, { type Store } from 'dynalite/db/index.js';
-import { type LimitedDynamoDb, limitDynamoDb } from '../../dynamodb/limited-dynamodb.ts';
+import { createDynamoDb, type DynamoDb } from '../../dynamodb/dynamodb.ts';
 import type { PartitionLimits } from '../../dynamodb/partition-capacity.ts';
-import { tableOf } from '../../dynamodb/transaction-keys.ts';
-import { createTable, memoryTables } from '../../dynamodb.ts';
+import { createTable } from '../../dynamodb/table-settings.ts';
 import { startEndpoint } from './endpoint.ts';
 import { ManualClock } from './manual-clock.ts';
 
@@ -15,17 +13,15 @@ export type TestDynamoDb = {
   url: string;
   client: DynamoDBClient;
   clock: ManualClock;
-  limited: LimitedDynamoDb;
-  store: Store;
+  dynamodb: DynamoDb;
   stop(): Promise<void>;
 };
 
 /** Starts a DynamoDB on a free port. */
 export const startDynamoDb = async (partitionLimits: PartitionLimits | false): Promise<TestDynamoDb> => {
   const clock = new ManualClock();
-  const store = memoryTables();
-  const limited = limitDynamoDb({ store, clock, partitionLimits });
-  const local = await startEndpoint({ dynamodb: limited.service });
+  const dynamodb = createDynamoDb({ clock, partitionLimits });
+  const local = await startEndpoint({ dynamodb: dynamodb.service });
   const client = new DynamoDBClient(local.client);
   const names = ['pk', 'sk'];
   await createTable(client, {
@@ -37,7 +33,7 @@ export const startDynamoDb = async (partitionLimits: PartitionLimits | false): P
     client.destroy();
     await local.stop();
   };
-  return { url: local.client.endpoint, client, clock, limited, store, stop };
+  return { url: local.client.endpoint, client, clock, dynamodb, stop };
 };
 
 export const keyOf = (pk: string, sk = 'a') => ({ pk: { S: pk }, sk: { S: sk } });
@@ -46,26 +42,4 @@ export const keyOf = (pk: string, sk = 'a') => ({ pk: { S: pk }, sk: { S: sk } }
 export const itemOf = (pk: string, sk: string, kilobytes: number): Record<string, AttributeValue> => {
   const overhead = 'pk'.length + pk.length + 'sk'.length + sk.length + 'text'.length;
   return { ...keyOf(pk, sk), text: { S: 'x'.repeat(kilobytes * 1024 - overhead) } };
-};
-
-/**
- * Pauses the next write of an item before its condition is checked. `reached` resolves when it is paused; `release`
- * resumes it.
- */
-export const pauseWrite = async (
-  store: Store,
-  pk: string,
-): Promise<{ reached: Promise<void>; release: () => void }> => {
-  const pausedKey = db.createKey(keyOf(pk), await tableOf(store, TableName));
-  const items = store.getItemDb(TableName);
-  const { lock } = items;
-  const reached = Promise.withResolvers<void>();
-  const resumed = Promise.withResolvers<void>();
-  items.lock = (key, act) => {
-    if (key !== pausedKey) return lock(key, act);
-    items.lock = lock;
-    reached.resolve();
-    void resumed.promise.then(() => lock(key, act));
-  };
-  return { reached: reached.promise, release: resumed.resolve };
 };

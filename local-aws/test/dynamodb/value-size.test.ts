@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { itemBytes } from '../../dynamodb/item-size.ts';
+import { itemBytes } from '../../dynamodb/value-size.ts';
 
 it.each([
   ['text in UTF-8 bytes', { pk: { S: 'Grüße' } }, 2 + 7],

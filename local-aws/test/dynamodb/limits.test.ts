@@ -13,7 +13,6 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { LimitedDynamoDb } from '../../dynamodb/limited-dynamodb.ts';
 import { AWS_PARTITION_LIMITS } from '../../dynamodb/partition-capacity.ts';
 import { itemOf, keyOf, startDynamoDb, TableName, type TestDynamoDb } from '../support/dynamodb.ts';
 import type { ManualClock } from '../support/manual-clock.ts';
@@ -21,13 +20,12 @@ import type { ManualClock } from '../support/manual-clock.ts';
 const arn = `arn:aws:dynamodb:us-east-1:000000000000:table/${TableName}`;
 
 let clock: ManualClock;
-let limited: LimitedDynamoDb;
 let dynamodb: DynamoDBClient;
 let local: TestDynamoDb;
 
 const start = async (partitionLimits: typeof AWS_PARTITION_LIMITS | false) => {
   local = await startDynamoDb(partitionLimits);
-  ({ client: dynamodb, clock, limited } = local);
+  ({ client: dynamodb, clock } = local);
 };
 beforeEach(() => start(AWS_PARTITION_LIMITS));
 afterEach(() => local.stop());
@@ -250,7 +248,7 @@ describe('BatchWriteItem', () => {
 
 describe('a throttling rule', () => {
   it('throttles a whole table with the reason AccountLimitExceeded', async () => {
-    const release = limited.throttle({ table: TableName });
+    const release = local.dynamodb.throttle({ table: TableName });
     const throttled = (reason: string) => ({
       name: 'ThrottlingException',
       throttlingReasons: [{ reason, resource: arn }],
@@ -265,13 +263,13 @@ describe('a throttling rule', () => {
   });
 
   it('does not affect other tables', async () => {
-    limited.throttle({ table: 'others' });
+    local.dynamodb.throttle({ table: 'others' });
     await put('a', 'a', 1);
   });
 
   it('throttles matching keys, such as those of one tenant', async () => {
     await put('tenant-b', 'a', 1);
-    limited.throttle({ partitionKey: (key) => key.startsWith('tenant-a') });
+    local.dynamodb.throttle({ partitionKey: (key) => key.startsWith('tenant-a') });
     await expect(get('tenant-a#1')).rejects.toMatchObject({
       throttlingReasons: [{ reason: 'TableReadKeyRangeThroughputExceeded', resource: arn }],
     });
@@ -282,8 +280,8 @@ describe('a throttling rule', () => {
   });
 
   it('applies only to its operation and caller', async () => {
-    limited.throttle({ operation: 'write', caller: 'test' });
-    limited.throttle({ operation: 'read', caller: 'another' });
+    local.dynamodb.throttle({ operation: 'write', caller: 'test' });
+    local.dynamodb.throttle({ operation: 'read', caller: 'another' });
     await get('a');
     await expect(put('a', 'a', 1)).rejects.toBeInstanceOf(ThrottlingException);
   });

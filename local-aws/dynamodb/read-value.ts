@@ -1,0 +1,124 @@
+import { serializationError, validationError } from './errors.ts';
+import { normalizeNumber } from './number.ts';
+import { type Attributes, isType, type Type, type Value } from './value.ts';
+
+/** The maximum depth of lists and maps. */
+const MAX_DEPTH = 32;
+
+/**
+ * Reads attributes of a request.
+ *
+ * @throws DynamoDbError if a value is invalid
+ */
+export const readAttributes = (raw: unknown, depth = 0): Attributes =>
+  Object.fromEntries(Object.entries(objectOf(raw)).map(([name, value]) => [wellFormed(name), readValue(value, depth)]));
+
+/**
+ * Reads a value of a request, with numbers normalized.
+ *
+ * @throws DynamoDbError if it is invalid
+ */
+export const readValue = (raw: unknown, depth = 0): Value => {
+  const entries = Object.entries(objectOf(raw)).filter(([name]) => isType(name));
+  const [[type, content] = [], another] = entries;
+  if (type === undefined || !isType(type)) {
+    throw validationError('Supplied AttributeValue is empty, must contain exactly one of the supported datatypes');
+  }
+  const value = readAs(type, content, depth);
+  if (!another) return value;
+  throw validationError(
+    'Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes',
+  );
+};
+
+const readAs = (type: Type, content: unknown, depth: number): Value => {
+  switch (type) {
+    case 'S':
+      return { S: wellFormed(stringOf(content)) };
+    case 'N':
+      return { N: normalizeNumber(stringOf(content)) };
+    case 'B':
+      return { B: binaryOf(content) };
+    case 'BOOL':
+      return { BOOL: booleanOf(content) };
+    case 'NULL':
+      if (booleanOf(content)) return { NULL: true };
+      throw invalidValue('Null attribute value types must have the value of true');
+    case 'SS':
+      return {
+        SS: readSet(
+          type,
+          listOf(content).map((element) => wellFormed(stringOf(element))),
+        ),
+      };
+    case 'NS':
+      return {
+        NS: readSet(
+          type,
+          listOf(content).map((element) => normalizeNumber(stringOf(element))),
+        ),
+      };
+    case 'BS':
+      return { BS: readSet(type, listOf(content).map(binaryOf)) };
+    case 'L':
+      return { L: listOf(content).map((element) => readValue(element, nested(depth))) };
+    case 'M':
+      return { M: readAttributes(content, nested(depth)) };
+  }
+};
+
+const invalidValue = (message: string) => validationError(`One or more parameter values were invalid: ${message}`);
+
+const readSet = (type: 'SS' | 'NS' | 'BS', elements: readonly string[]): readonly string[] => {
+  if (elements.length === 0) {
+    throw invalidValue(
+      type === 'BS'
+        ? 'Binary sets should not be empty'
+        : `An ${type === 'SS' ? 'string' : 'number'} set  may not be empty`,
+    );
+  }
+  if (new Set(elements).size === elements.length) return elements;
+  if (type === 'NS') throw validationError('Input collection contains duplicates');
+  const ending = type === 'SS' ? ' contains duplicates.' : 'of type BS contains duplicates.';
+  throw invalidValue(`Input collection [${elements.join(', ')}]${ending}`);
+};
+
+const nested = (depth: number): number => {
+  if (depth < MAX_DEPTH - 1) return depth + 1;
+  throw validationError('Nesting Levels have exceeded supported limits');
+};
+
+const objectOf = (raw: unknown): object => {
+  if (typeof raw === 'object' && raw !== null && !Array.isArray(raw)) return raw;
+  throw serializationError('Start of structure or map expected');
+};
+
+const listOf = (raw: unknown): readonly unknown[] => {
+  if (Array.isArray(raw)) return raw;
+  throw serializationError('Unexpected field type');
+};
+
+const stringOf = (raw: unknown): string => {
+  if (typeof raw === 'string') return raw;
+  throw serializationError('A value cannot be converted to String');
+};
+
+const booleanOf = (raw: unknown): boolean => {
+  if (typeof raw === 'boolean') return raw;
+  throw serializationError('A value cannot be converted to Boolean');
+};
+
+const binaryOf = (raw: unknown): string => {
+  const text = stringOf(raw);
+  if (Buffer.from(text, 'base64').toString('base64') === text) return text;
+  throw serializationError('Invalid Base64');
+};
+
+/**
+ * DynamoDB stores text as UTF-8, which cannot encode a lone surrogate. AWS documents the encoding but not the error;
+ * this is the error for a body that cannot be deserialized, which SDKs do not retry.
+ */
+const wellFormed = (text: string): string => {
+  if (text.isWellFormed()) return text;
+  throw serializationError('A string of the request is not valid Unicode: it contains a lone surrogate.');
+};

@@ -1,0 +1,159 @@
+import { validationError } from './errors.ts';
+import { orderOf } from './order.ts';
+import { type Attributes, attributeOf, textOf, typeOf, type Value } from './value.ts';
+
+/** An attribute of the key of a table. */
+export type KeyAttribute = { name: string; type: 'S' | 'N' | 'B' };
+
+/** The name and the key of a table. */
+export type TableDefinition = { name: string; partition: KeyAttribute; sort?: KeyAttribute | undefined };
+
+/** The key of an item: texts in the order of DynamoDB. `sort` is empty in a table without sort key. */
+export type Key = { partition: string; sort: string };
+
+/** An item with its size. */
+export type StoredItem = { key: Key; item: Attributes; bytes: number };
+
+/** The items of a table in memory. */
+export class Table {
+  readonly definition: TableDefinition;
+  /** The items of each partition key value, in the order of their sort keys. */
+  readonly #partitions = new Map<string, StoredItem[]>();
+  /** The partition keys in the order of a scan. */
+  #scanOrder: string[] | undefined;
+  count = 0;
+
+  constructor(definition: TableDefinition) {
+    this.definition = definition;
+  }
+
+  get keyNames(): string[] {
+    const { partition, sort } = this.definition;
+    return sort ? [partition.name, sort.name] : [partition.name];
+  }
+
+  get(key: Key): StoredItem | undefined {
+    const items = this.items(key.partition);
+    const found = items[firstIndex(items, ({ key: { sort } }) => sort >= key.sort)];
+    return found?.key.sort === key.sort ? found : undefined;
+  }
+
+  put(stored: StoredItem): void {
+    const { partition, sort } = stored.key;
+    let items = this.#partitions.get(partition);
+    if (!items) {
+      items = [];
+      this.#partitions.set(partition, items);
+      this.#scanOrder = undefined;
+    }
+    const index = firstIndex(items, ({ key }) => key.sort >= sort);
+    const isReplaced = items[index]?.key.sort === sort;
+    items.splice(index, isReplaced ? 1 : 0, stored);
+    if (!isReplaced) this.count++;
+  }
+
+  delete(key: Key): void {
+    const items = this.#partitions.get(key.partition);
+    if (!items || !this.get(key)) return;
+    items.splice(
+      firstIndex(items, ({ key: { sort } }) => sort >= key.sort),
+      1,
+    );
+    this.count--;
+    if (items.length > 0) return;
+    this.#partitions.delete(key.partition);
+    this.#scanOrder = undefined;
+  }
+
+  /** Returns the items of a partition key value, in the order of their sort keys. */
+  items(partition: string): readonly StoredItem[] {
+    return this.#partitions.get(partition) ?? [];
+  }
+
+  /** Returns the items after a key. The order of partition keys looks random, as in DynamoDB, but is always the same. */
+  *scan(after?: Key): Generator<StoredItem> {
+    this.#scanOrder ??= [...this.#partitions.keys()].toSorted(byHash);
+    for (const partition of this.#scanOrder) {
+      const isStart = partition === after?.partition;
+      if (after && !isStart && byHash(partition, after.partition) < 0) continue;
+      for (const stored of this.items(partition)) {
+        if (!isStart || stored.key.sort > after.sort) yield stored;
+      }
+    }
+  }
+}
+
+/** Returns the index of the first item for which a condition is true that stays true for all that follow. */
+export const firstIndex = (items: readonly StoredItem[], condition: (item: StoredItem) => boolean): number => {
+  let [low, high] = [0, items.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const item = items[middle];
+    if (item && condition(item)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+};
+
+const byHash = (a: string, b: string): number => hash(a) - hash(b) || (a < b ? -1 : Number(a > b));
+
+/** FNV-1a. */
+const hash = (text: string): number => {
+  let value = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);
+  return value >>> 0;
+};
+
+const MISMATCH = 'The provided key element does not match the schema';
+
+/**
+ * Returns the key of a request that contains nothing else.
+ *
+ * @throws DynamoDbError if it does not match the table
+ */
+export const readKey = (table: Table, attributes: Attributes, message = MISMATCH): Key => {
+  const names = table.keyNames;
+  if (Object.keys(attributes).length !== names.length) throw validationError(message);
+  return keyOf(table, attributes, () => message);
+};
+
+/**
+ * Returns the key of an item.
+ *
+ * @throws DynamoDbError if it does not match the table
+ */
+export const readItemKey = (table: Table, item: Attributes): Key =>
+  keyOf(table, item, ({ name, type }, value) =>
+    value
+      ? `One or more parameter values were invalid: Type mismatch for key ${name} expected: ${type} actual: ${typeOf(value)}`
+      : `One or more parameter values were invalid: Missing the key ${name} in the item`,
+  );
+
+type MismatchMessage = (attribute: KeyAttribute, value: Value | undefined) => string;
+
+const keyOf = ({ definition }: Table, attributes: Attributes, mismatch: MismatchMessage): Key => {
+  const orderIn = (attribute: KeyAttribute, maxBytes: number): string => {
+    const value = attributeOf(attributes, attribute.name);
+    if (!value || typeOf(value) !== attribute.type) throw validationError(mismatch(attribute, value));
+    assertKeySize(attribute, value, maxBytes);
+    return orderOf(value) ?? '';
+  };
+  const { partition, sort } = definition;
+  return { partition: orderIn(partition, 2048), sort: sort ? orderIn(sort, 1024) : '' };
+};
+
+const assertKeySize = ({ name, type }: KeyAttribute, value: Value, maxBytes: number): void => {
+  const text = textOf(value) ?? '';
+  if (text === '') {
+    const kind = type === 'S' ? 'string' : 'binary';
+    throw validationError(
+      `One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty ${kind} value. Key: ${name}`,
+    );
+  }
+  if (Buffer.byteLength(text, type === 'B' ? 'base64' : 'utf8') <= maxBytes) return;
+  throw validationError(
+    maxBytes === 2048
+      ? 'One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes'
+      : 'One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of 1024 bytes',
+  );
+};

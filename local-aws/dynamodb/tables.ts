@@ -1,0 +1,65 @@
+import { exception } from './errors.ts';
+import { type Key, type StoredItem, Table, type TableDefinition } from './table.ts';
+
+/** A change of an item: the item after it, or the key of one to delete. */
+export type Change = { table: Table } & ({ put: StoredItem } | { delete: Key });
+
+/** Keeps tables and items beyond the end of the process. */
+export type Storage = {
+  create(table: TableDefinition): void;
+  /** Stores all changes or none. */
+  write(changes: readonly Change[]): void;
+  close(): void;
+};
+
+/** The tables of a DynamoDB. */
+export class Tables {
+  readonly #tables = new Map<string, Table>();
+  readonly #storage: Storage | undefined;
+
+  constructor(storage?: Storage) {
+    this.#storage = storage;
+  }
+
+  /** The names of the tables, sorted. */
+  get names(): string[] {
+    return [...this.#tables.keys()].toSorted();
+  }
+
+  /** @throws DynamoDbError if there is no table with this name */
+  get(name: string, message = 'Requested resource not found'): Table {
+    const table = this.#tables.get(name);
+    if (!table) throw exception('ResourceNotFoundException', message);
+    return table;
+  }
+
+  /** @throws DynamoDbError if there is a table with this name */
+  create(definition: TableDefinition): Table {
+    if (this.#tables.has(definition.name)) {
+      throw exception('ResourceInUseException', `Table already exists: ${definition.name}`);
+    }
+    this.#storage?.create(definition);
+    return this.load(definition);
+  }
+
+  /** Adds a table that is stored already. */
+  load(definition: TableDefinition): Table {
+    const table = new Table(definition);
+    this.#tables.set(definition.name, table);
+    return table;
+  }
+
+  /** Applies all changes at once. */
+  write(changes: readonly Change[]): void {
+    this.#storage?.write(changes);
+    for (const change of changes) {
+      if ('put' in change) change.table.put(change.put);
+      else change.table.delete(change.delete);
+    }
+  }
+
+  /** Releases the storage. */
+  close(): void {
+    this.#storage?.close();
+  }
+}

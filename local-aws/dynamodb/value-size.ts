@@ -1,0 +1,33 @@
+import { type Attributes, setOf, textOf, type Value } from './value.ts';
+
+/** The maximum size of an item. */
+export const MAX_ITEM_BYTES = 400 * 1024;
+
+/** Returns the size that DynamoDB counts: the names and values of all attributes, in UTF-8 bytes. */
+export const itemBytes = (item: Attributes): number =>
+  Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueBytes(value), 0);
+
+/** The overhead of a list or map, and of each of its elements. */
+const CONTAINER_BYTES = 3;
+const ELEMENT_BYTES = 1;
+
+/** Returns the size of a value. */
+export const valueBytes = (value: Value): number => {
+  if ('L' in value) return value.L.reduce((sum, one) => sum + valueBytes(one) + ELEMENT_BYTES, CONTAINER_BYTES);
+  if ('M' in value) return CONTAINER_BYTES + itemBytes(value.M) + Object.keys(value.M).length * ELEMENT_BYTES;
+  const [text, elements] = [textOf(value), setOf(value)];
+  const bytesOf = 'N' in value || 'NS' in value ? numberBytes : 'B' in value || 'BS' in value ? binaryBytes : textBytes;
+  if (text !== undefined) return bytesOf(text);
+  return elements ? elements.reduce((sum, element) => sum + bytesOf(element), 0) : 1;
+};
+
+const textBytes = (text: string): number => Buffer.byteLength(text);
+const binaryBytes = (base64: string): number => Buffer.byteLength(base64, 'base64');
+
+/** About one byte for two significant digits, one byte of overhead, and one for a negative sign. */
+const numberBytes = (number: string): number => {
+  let digits = number.replace(/[-.]/g, '');
+  while (digits.startsWith('0')) digits = digits.slice(1);
+  while (digits.endsWith('0')) digits = digits.slice(0, -1);
+  return Math.ceil(digits.length / 2) + 1 + (number.startsWith('-') ? 1 : 0);
+};

@@ -1,0 +1,69 @@
+/** A value of an attribute in DynamoDB JSON. Numbers are normalized, so that equal ones have the same text. */
+export type Value =
+  | { S: string }
+  | { N: string }
+  | { B: string }
+  | { BOOL: boolean }
+  | { NULL: boolean }
+  | { SS: readonly string[] }
+  | { NS: readonly string[] }
+  | { BS: readonly string[] }
+  | { L: readonly Value[] }
+  | { M: Attributes };
+
+/** The attributes of an item or a map. They are never changed: a write replaces them. */
+export type Attributes = Readonly<Record<string, Value>>;
+
+const TYPES = ['S', 'N', 'B', 'BOOL', 'NULL', 'SS', 'NS', 'BS', 'L', 'M'] as const;
+/** The name of a type. */
+export type Type = (typeof TYPES)[number];
+
+/** Returns whether a text is the name of a type. */
+export const isType = (name: string): name is Type => TYPES.some((type) => type === name);
+
+/** Returns the type of a value. */
+export const typeOf = (value: Value): Type => {
+  for (const name in value) if (isType(name)) return name;
+  throw new Error('A value has no type.');
+};
+
+/** Returns an attribute, or undefined if there is none with this name. */
+export const attributeOf = (attributes: Attributes, name: string): Value | undefined =>
+  Object.hasOwn(attributes, name) ? attributes[name] : undefined;
+
+/** Returns the elements of a set, or undefined if the value is none. */
+export const setOf = (value: Value): readonly string[] | undefined => {
+  if ('SS' in value) return value.SS;
+  if ('NS' in value) return value.NS;
+  return 'BS' in value ? value.BS : undefined;
+};
+
+/** Returns the text of a string, number or binary value, or undefined if the value is of another type. */
+export const textOf = (value: Value): string | undefined => {
+  if ('S' in value) return value.S;
+  if ('N' in value) return value.N;
+  return 'B' in value ? value.B : undefined;
+};
+
+/** Returns whether two values are equal, regardless of the order of the elements of sets. */
+export const isEqual = (a: Value, b: Value): boolean => {
+  const type = typeOf(a);
+  if (type !== typeOf(b)) return false;
+  const text = textOf(a);
+  if (text !== undefined) return text === textOf(b);
+  const [elements, others] = [setOf(a), setOf(b)];
+  if (elements && others) return elements.length === others.length && elements.every((one) => others.includes(one));
+  if ('BOOL' in a && 'BOOL' in b) return a.BOOL === b.BOOL;
+  if ('L' in a && 'L' in b) return a.L.length === b.L.length && a.L.every((one, index) => isSame(one, b.L[index]));
+  if ('M' in a && 'M' in b) {
+    const names = Object.keys(a.M);
+    return (
+      names.length === Object.keys(b.M).length &&
+      names.every((name) => isSame(attributeOf(a.M, name), attributeOf(b.M, name)))
+    );
+  }
+  return true;
+};
+
+const isSame = (a: Value | undefined, b: Value | undefined): boolean =>
+  a !== undefined && b !== undefined && isEqual(a, b);
