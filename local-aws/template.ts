@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { TableSettings } from './dynamodb/table-settings.ts';
+import type { TableSettings } from './dynamodb/table-operations.ts';
 import type { RouteSettings } from './gateway/routes.ts';
 import { textOf } from './intrinsics.ts';
 import type { FunctionSettings } from './lambda/environment.ts';

@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { ensureTable } from 'local-aws/dynamodb/table-settings.ts';
+import { ensureTable } from 'local-aws/dynamodb/table-operations.ts';
+import type { Tables } from 'local-aws/dynamodb/tables.ts';
 import type { Plan } from 'local-aws/template.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createAuditLog } from '../../shared/adapters/audits/audit-log.ts';
@@ -19,8 +20,13 @@ const TOKEN_LIFETIME_SECONDS = DEFAULT_TOKEN_DAYS * DAY_SECONDS;
  *
  * @throws StartError if the tables of the data directory do not match the template
  */
-export const seed = async (plan: Plan, client: DynamoDBClient, data?: DataDirectory): Promise<Tokens> => {
-  for (const table of plan.tables) await ensureTable(client, table);
+export const seed = async (
+  plan: Plan,
+  tables: Tables,
+  client: DynamoDBClient,
+  data?: DataDirectory,
+): Promise<Tokens> => {
+  for (const table of plan.tables) ensureTable(tables, table);
   const documents = DynamoDBDocumentClient.from(client, documentOptions);
   const accounts = createAccountRepository(documents, plan.output('AccountsTable'));
   const audits = createAuditLog(documents, {

@@ -11,6 +11,7 @@ import { cloudWatchService } from 'local-aws/cloudwatch/service.ts';
 import { createDynamoDb, type DynamoDb } from 'local-aws/dynamodb/dynamodb.ts';
 import { AWS_PARTITION_LIMITS, type PartitionLimits } from 'local-aws/dynamodb/partition-capacity.ts';
 import { openTables } from 'local-aws/dynamodb/stored-tables.ts';
+import { Tables } from 'local-aws/dynamodb/tables.ts';
 import { callEndpoint, createEndpoint, type Endpoint } from 'local-aws/endpoint.ts';
 import { createGateway, type RequestReport } from 'local-aws/gateway/gateway.ts';
 import { close, listen, origin } from 'local-aws/http.ts';
@@ -118,8 +119,8 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
   };
   try {
     const data = options.data === undefined ? undefined : openDataDirectory(options.data);
-    const tables = data && openTables(data.tables, data.tokens === undefined);
-    if (tables) cleanups.push(() => tables.close());
+    const tables = data ? openTables(data.tables, data.tokens === undefined) : new Tables();
+    cleanups.push(() => tables.close());
     const gateway = createGateway(basePath);
     const endpoint = createEndpoint();
     const inbox = createInbox();
@@ -154,7 +155,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
     });
     cleanups.push(() => lambda.stop());
     const { partitionLimits = AWS_PARTITION_LIMITS } = options;
-    const dynamodb = createDynamoDb({ ...(tables && { tables }), clock, partitionLimits });
+    const dynamodb = createDynamoDb({ tables, clock, partitionLimits });
     endpoint.services
       .set('dynamodb', dynamodb.service)
       .set('sqs', sqsService([...queues.values()], clock))
@@ -172,7 +173,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
 
     const client = new DynamoDBClient({ endpoint: endpointUrl, ...LOCAL_CLIENT });
     cleanups.push(() => client.destroy());
-    const tokens = await seed(plan, client, data);
+    const tokens = await seed(plan, tables, client, data);
     const docsUrl = await open(createApiDocs({ baseUrl: apiUrl + basePath, token: tokens.admin }));
     gateway.serve({
       routes: plan.routes,

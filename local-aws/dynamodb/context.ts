@@ -3,28 +3,67 @@ import type { Operation } from './partition-capacity.ts';
 import type { RequestTokens } from './request-tokens.ts';
 import type { Table } from './table.ts';
 import type { Tables } from './tables.ts';
-import type { Throttling } from './throttling.ts';
+import { type Throttling, type ThrottlingReason, throttlingException } from './throttling.ts';
 import { type Attributes, attributeOf, textOf } from './value.ts';
 
-/** The tables, and the state on which limits and transactions depend. */
-export type Database = {
+/** The tables and the state on which limits and transactions depend, and who calls. */
+export type Context = {
   tables: Tables;
   throttling: Throttling;
   /** Accesses that conflict with a transaction because a test says so. */
   conflicts: AccessRules;
   tokens: RequestTokens<AppliedItems>;
+  caller: string;
 };
 
-/** The database that a call uses, and who calls. */
-export type Context = Database & { caller: string };
-
 /** Returns the access of a call to the partition key value of an item or a key. */
-export const accessOf = (
-  { caller }: Context,
-  operation: Operation,
-  { definition: { name, partition } }: Table,
-  attributes: Attributes,
-): Access => {
-  const value = attributeOf(attributes, partition.name);
-  return { table: name, partitionKey: value && textOf(value), operation, caller: caller.replace(/^local-/, '') };
+export const accessOf = ({ caller }: Context, operation: Operation, table: Table, attributes: Attributes): Access => {
+  const value = attributeOf(attributes, table.definition.partition.name);
+  const partitionKey = value && textOf(value);
+  return { table: table.definition.name, partitionKey, operation, caller: caller.replace(/^local-/, '') };
+};
+
+/**
+ * Consumes the capacity of the accesses of a batch. Those that are throttled or postponed remain unprocessed.
+ *
+ * @throws DynamoDbError if all are throttled
+ */
+export const admitBatch = <Entry extends { access: Access; units: number }>(
+  { throttling }: Context,
+  entries: readonly Entry[],
+  isPostponed: (entry: Entry) => boolean,
+): { admitted: Entry[]; unprocessed: Entry[] } => {
+  const [admitted, unprocessed]: [Entry[], Entry[]] = [[], []];
+  const reasons: ThrottlingReason[] = [];
+  for (const entry of entries) {
+    const reason = throttling.reason(entry.access);
+    if (reason) reasons.push(reason);
+    const isAdmitted = !reason && !isPostponed(entry);
+    if (isAdmitted) throttling.consume(entry.access, entry.units);
+    (isAdmitted ? admitted : unprocessed).push(entry);
+  }
+  if (reasons.length === entries.length) throw throttlingException(reasons);
+  return { admitted, unprocessed };
+};
+
+/** The members of a request for the consumed capacity. */
+type CapacityRequest = { ReturnConsumedCapacity?: 'INDEXES' | 'TOTAL' | 'NONE' | undefined };
+
+/** Returns the member `ConsumedCapacity` of a response if the request asks for it. */
+export const consumedCapacity = (
+  { ReturnConsumedCapacity: type = 'NONE' }: CapacityRequest,
+  TableName: string,
+  CapacityUnits: number,
+) =>
+  type === 'NONE' ? undefined : { TableName, CapacityUnits, ...(type === 'INDEXES' && { Table: { CapacityUnits } }) };
+
+/** Returns the member `ConsumedCapacity` of the response to a batch: one for each table. */
+export const batchCapacity = (
+  request: CapacityRequest,
+  entries: readonly { access: Access; units: number }[],
+): object[] | undefined => {
+  const units = new Map<string, number>();
+  for (const { access, units: used } of entries) units.set(access.table, (units.get(access.table) ?? 0) + used);
+  const capacity = [...units].flatMap(([name, sum]) => consumedCapacity(request, name, sum) ?? []);
+  return capacity.length > 0 ? capacity : undefined;
 };

@@ -2,9 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { type AwsService, jsonFault } from '../aws-service.ts';
 import type { Clock } from '../clock.ts';
 import { type AccessRule, AccessRules } from './access-rule.ts';
-import { batchGet } from './batch-get.ts';
-import { batchWrite } from './batch-write.ts';
-import type { Context, Database } from './context.ts';
+import { batchGet, batchWrite } from './batches.ts';
+import type { Context } from './context.ts';
 import { DynamoDbError, serializationError } from './errors.ts';
 import { query, scan } from './pages.ts';
 import { PartitionCapacity, type PartitionLimits } from './partition-capacity.ts';
@@ -59,7 +58,7 @@ const HEADERS = { 'content-type': 'application/x-amz-json-1.0' };
 
 /** Creates a DynamoDB. */
 export const createDynamoDb = ({ tables = new Tables(), clock, partitionLimits }: DynamoDbOptions): DynamoDb => {
-  const database: Database = {
+  const database: Omit<Context, 'caller'> = {
     tables,
     throttling: new Throttling(partitionLimits ? new PartitionCapacity(partitionLimits, clock) : undefined),
     conflicts: new AccessRules(),

@@ -1,14 +1,14 @@
 import type { Clock } from '../clock.ts';
 
-const READ_UNIT_BYTES = 4096;
-const WRITE_UNIT_BYTES = 1024;
+/** Reads and writes have separate limits. */
+export type Operation = 'read' | 'write';
 
-/** Returns the read units of a read; an eventually consistent read consumes half as much. */
-export const readUnits = (bytes: number, isConsistent: boolean): number =>
-  Math.max(1, Math.ceil(bytes / READ_UNIT_BYTES)) * (isConsistent ? 1 : 0.5);
+/** Returns the read units of a read, one per 4 KB; an eventually consistent read consumes half as much. */
+export const readUnits = (bytes: number, isConsistent = false): number =>
+  Math.max(1, Math.ceil(bytes / 4096)) * (isConsistent ? 1 : 0.5);
 
-/** Returns the write units of a write; `bytes` is the larger size of the old and the new item. */
-export const writeUnits = (bytes: number): number => Math.max(1, Math.ceil(bytes / WRITE_UNIT_BYTES));
+/** Returns the write units of a write, one per KB; `bytes` is the larger size of the old and the new item. */
+export const writeUnits = (bytes: number): number => Math.max(1, Math.ceil(bytes / 1024));
 
 /** The capacity of one partition key value. */
 export type PartitionLimits = {
@@ -19,14 +19,8 @@ export type PartitionLimits = {
 /** The AWS limits of a partition, which all items of a partition key value share. */
 export const AWS_PARTITION_LIMITS: PartitionLimits = { readUnitsPerSecond: 3000, writeUnitsPerSecond: 1000 };
 
-/** Reads and writes have separate limits. */
-export type Operation = 'read' | 'write';
-
-type Bucket = {
-  units: number;
-  /** When `units` was computed, in ms since the epoch. */
-  updatedAtMs: number;
-};
+/** `updatedAtMs` is when `units` was computed, in ms since the epoch. */
+type Bucket = { rate: number; units: number; updatedAtMs: number };
 
 const MAX_BUCKETS = 10_000;
 
@@ -56,30 +50,26 @@ export class PartitionCapacity {
 
   #refilled(table: string, partitionKey: string, operation: Operation): Bucket {
     const id = `${operation} ${table} ${partitionKey}`;
-    const rate = this.#rate(operation);
-    const now = this.#clock.now();
-    const bucket = this.#buckets.get(id) ?? this.#add(id, { units: rate, updatedAtMs: now });
-    bucket.units = Math.min(rate, bucket.units + (rate * (now - bucket.updatedAtMs)) / 1000);
-    bucket.updatedAtMs = now;
+    const known = this.#buckets.get(id);
+    if (known) return this.#refill(known);
+    if (this.#buckets.size >= MAX_BUCKETS) this.#prune();
+    const rate = this.#limits[`${operation}UnitsPerSecond`];
+    const bucket = { rate, units: rate, updatedAtMs: this.#clock.now() };
+    this.#buckets.set(id, bucket);
     return bucket;
   }
 
-  #add(id: string, bucket: Bucket): Bucket {
-    if (this.#buckets.size >= MAX_BUCKETS) this.#prune();
-    this.#buckets.set(id, bucket);
+  #refill(bucket: Bucket): Bucket {
+    const now = this.#clock.now();
+    bucket.units = Math.min(bucket.rate, bucket.units + (bucket.rate * (now - bucket.updatedAtMs)) / 1000);
+    bucket.updatedAtMs = now;
     return bucket;
   }
 
   /** Removes full buckets, which are equivalent to new ones. */
   #prune(): void {
-    const now = this.#clock.now();
-    for (const [id, { units, updatedAtMs }] of this.#buckets) {
-      const rate = this.#rate(id.startsWith('read ') ? 'read' : 'write');
-      if (units + (rate * (now - updatedAtMs)) / 1000 >= rate) this.#buckets.delete(id);
+    for (const [id, bucket] of this.#buckets) {
+      if (this.#refill(bucket).units >= bucket.rate) this.#buckets.delete(id);
     }
-  }
-
-  #rate(operation: Operation): number {
-    return operation === 'read' ? this.#limits.readUnitsPerSecond : this.#limits.writeUnitsPerSecond;
   }
 }

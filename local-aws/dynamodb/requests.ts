@@ -14,7 +14,7 @@ const table = z.object({
     .regex(/^[a-zA-Z0-9_.-]+$/),
 });
 const names = { ExpressionAttributeNames: z.record(z.string(), z.string()).optional() };
-const values = { ExpressionAttributeValues: struct.optional() };
+const values = { ExpressionAttributeValues: attributes.optional() };
 const capacity = { ReturnConsumedCapacity: z.enum(['INDEXES', 'TOTAL', 'NONE']).optional() };
 const metrics = { ReturnItemCollectionMetrics: z.enum(['SIZE', 'NONE']).optional() };
 

@@ -1,29 +1,50 @@
 import { LOCAL_ENV } from '../aws-service.ts';
+import { StartError } from '../start-error.ts';
 import type { Context } from './context.ts';
 import { validationError } from './errors.ts';
 import { type Request, readRequest, requests } from './requests.ts';
-import type { KeyAttribute, Table } from './table.ts';
+import type { KeyAttribute, Table, TableDefinition } from './table.ts';
+import type { Tables } from './tables.ts';
+
+/** A table as a template defines it. */
+export type TableSettings = {
+  name: string;
+  keys: Request<'CreateTable'>['KeySchema'];
+  attributes: Request<'CreateTable'>['AttributeDefinitions'];
+};
 
 /** Creates a table, which is active at once. */
 export const createTable = ({ tables }: Context, parameters: unknown): object => {
-  const request = readRequest(requests.CreateTable, parameters);
-  const partition = keyAttribute(request, 'HASH');
-  if (!partition) throw validationError('Invalid KeySchema: The first KeySchemaElement is not a HASH key type');
-  const table = tables.create({ name: request.TableName, partition, sort: keyAttribute(request, 'RANGE') });
-  return { TableDescription: describe(table) };
+  const {
+    TableName: name,
+    KeySchema: keys,
+    AttributeDefinitions: attributes,
+  } = readRequest(requests.CreateTable, parameters);
+  return { TableDescription: describe(tables.create(definitionOf({ name, keys, attributes }))) };
 };
 
-const keyAttribute = (
-  { KeySchema, AttributeDefinitions }: Request<'CreateTable'>,
-  type: 'HASH' | 'RANGE',
-): KeyAttribute | undefined => {
-  const name = KeySchema.find(({ KeyType }) => KeyType === type)?.AttributeName;
-  if (name === undefined) return undefined;
-  const definition = AttributeDefinitions.find(({ AttributeName }) => AttributeName === name);
-  if (definition) return { name, type: definition.AttributeType };
-  throw validationError(
-    `One or more parameter values were invalid: Some index key attributes are not defined in AttributeDefinitions. Keys: [${name}]`,
+/**
+ * Creates a table unless it exists.
+ *
+ * @throws StartError if it exists with other keys
+ */
+export const ensureTable = (tables: Tables, settings: TableSettings): void => {
+  const definition = definitionOf(settings);
+  const existing = tables.names.includes(definition.name) ? tables.get(definition.name) : tables.create(definition);
+  if (JSON.stringify(existing.definition) === JSON.stringify(definition)) return;
+  throw new StartError(
+    `The table ${definition.name} in the data directory has other keys than the template: use another directory.`,
   );
+};
+
+const definitionOf = ({ name, keys, attributes }: TableSettings): TableDefinition => {
+  const [partition, sort] = ['HASH', 'RANGE'].flatMap((type): KeyAttribute[] => {
+    const key = keys.find(({ KeyType }) => KeyType === type)?.AttributeName;
+    const definition = attributes.find(({ AttributeName }) => AttributeName === key);
+    return key !== undefined && definition ? [{ name: key, type: definition.AttributeType }] : [];
+  });
+  if (partition && keys.length === (sort ? 2 : 1)) return { name, partition, ...(sort && { sort }) };
+  throw validationError('One or more parameter values were invalid: KeySchema and AttributeDefinitions do not match');
 };
 
 export const describeTable = ({ tables }: Context, parameters: unknown): object => {
@@ -49,5 +70,5 @@ export const listTables = ({ tables }: Context, parameters: unknown): object => 
   const { ExclusiveStartTableName: start = '', Limit = 100 } = readRequest(requests.ListTables, parameters);
   const names = tables.names.filter((name) => name > start);
   const TableNames = names.slice(0, Limit);
-  return { TableNames, ...(names.length > Limit && { LastEvaluatedTableName: TableNames.at(-1) }) };
+  return { TableNames, LastEvaluatedTableName: names.length > Limit ? TableNames.at(-1) : undefined };
 };

@@ -1,4 +1,5 @@
 import { validationError } from './errors.ts';
+import type { Path } from './expressions/parser.ts';
 import { orderOf } from './order.ts';
 import { type Attributes, attributeOf, textOf, typeOf, type Value } from './value.ts';
 
@@ -102,6 +103,19 @@ const hash = (text: string): number => {
   let value = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);
   return value >>> 0;
+};
+
+/** Returns a text that identifies an item among those of all tables. */
+export const keyId = ({ definition: { name } }: Table, { partition, sort }: Key): string =>
+  JSON.stringify([name, partition, sort]);
+
+/** @throws DynamoDbError if a path is below a key, which has no elements */
+export const assertNotBelowKey = (table: Table, paths: readonly Path[]): void => {
+  const path = paths.find(([name, ...below]) => below.length > 0 && table.keyNames.includes(String(name)));
+  if (!path) return;
+  throw validationError(
+    `Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: ${path[0]}`,
+  );
 };
 
 const MISMATCH = 'The provided key element does not match the schema';

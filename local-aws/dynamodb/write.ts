@@ -1,146 +1,106 @@
-import type { Context } from './context.ts';
+import type { Access } from './access-rule.ts';
+import { accessOf, type Context } from './context.ts';
 import { conditionFailed, itemTooLarge, validationError } from './errors.ts';
-import { type Condition, readCondition } from './expressions/condition.ts';
-import type { Path } from './expressions/lexer.ts';
-import { Scope } from './expressions/scope.ts';
+import { type Condition, Expressions } from './expressions/expressions.ts';
 import { applyUpdate, readUpdate, type Update } from './expressions/update.ts';
 import type { Request } from './requests.ts';
-import { type Key, readItemKey, readKey, type StoredItem, type Table } from './table.ts';
+import { assertNotBelowKey, type Key, keyId, readItemKey, readKey, type StoredItem, type Table } from './table.ts';
 import type { Change } from './tables.ts';
 import type { Attributes } from './value.ts';
 import { itemBytes, MAX_ITEM_BYTES, valueBytes } from './value-size.ts';
 
-/** What a write does, apart from its condition. */
-type Effect = { put: Attributes } | { update: Update | undefined } | 'delete' | 'check';
-
 /** The write of one item, validated as far as possible without its table. */
 export type Write = {
   tableName: string;
+  kind: 'put' | 'update' | 'delete' | 'check';
   /** The item to put, or the key. */
   item: Attributes;
-  effect: Effect;
+  update: Update | undefined;
   condition: Condition | undefined;
-  /** The attributes of nested paths, which cannot be keys. */
-  nested: ReadonlySet<string>;
+  expressions: Expressions;
   /** Whether a failed condition returns the item. */
   returnsItem: boolean;
   /** The size of the item or the key. */
   itemBytes: number;
-  /** The size of the values and expressions of the request. */
-  expressionBytes: number;
+  /** The size of all that the request has for this item. */
+  requestBytes: number;
 };
 
-type Conditional = Omit<Request<'DeleteItem'>, 'Key'>;
+type Parameters = Omit<Request<'UpdateItem'>, 'Key'> & { Key?: Attributes; Item?: Attributes };
 
 /** @throws DynamoDbError if the write is invalid */
-export const readPut = (request: Pick<Request<'PutItem'>, 'Item'> & Conditional): Write => {
-  const write = readWrite(request, request.Item, { put: request.Item });
-  if (write.itemBytes > MAX_ITEM_BYTES) throw itemTooLarge();
-  return write;
-};
-
-/** @throws DynamoDbError if the write is invalid */
-export const readDelete = (request: Request<'DeleteItem'>): Write => readWrite(request, request.Key, 'delete');
-
-/** Reads a write that only checks a condition. */
-export const readCheck = (request: Request<'DeleteItem'>): Write => readWrite(request, request.Key, 'check');
-
-/** @throws DynamoDbError if the write is invalid */
-export const readUpdateWrite = (request: Request<'UpdateItem'>): Write =>
-  readWrite(request, request.Key, 'update', request.UpdateExpression);
-
-const readWrite = (
-  request: Conditional,
-  item: Attributes,
-  kind: Exclude<Effect, object> | { put: Attributes } | 'update',
-  updateText?: string,
-): Write => {
+export const readWrite = (kind: Write['kind'], parameters: Parameters): Write => {
   const {
-    ConditionExpression: conditionText,
-    ExpressionAttributeNames: names,
-    ExpressionAttributeValues: values,
-  } = request;
-  if (conditionText === undefined && updateText === undefined) assertNoPlaceholders(names, values, kind === 'update');
-  const scope = new Scope(names, values);
-  const nested = new Set<string>();
-  const onPath = (path: Path) => {
-    if (path.length > 1) nested.add(String(path[0]));
-  };
-  const update = updateText === undefined ? undefined : readUpdate(updateText, scope);
-  const condition =
-    conditionText === undefined ? undefined : readCondition('ConditionExpression', conditionText, scope, onPath);
-  scope.assertAllUsed();
-  const expressions = Buffer.byteLength(conditionText ?? '') + Buffer.byteLength(updateText ?? '');
-  return {
-    tableName: request.TableName,
-    item,
-    effect: kind === 'update' ? { update } : kind,
-    condition,
-    nested,
-    returnsItem: request.ReturnValuesOnConditionCheckFailure === 'ALL_OLD',
-    itemBytes: itemBytes(item),
-    expressionBytes: Object.values(scope.values).reduce((sum, value) => sum + valueBytes(value), expressions),
-  };
+    TableName: tableName,
+    Item: item = parameters.Key ?? {},
+    ExpressionAttributeValues: values = {},
+  } = parameters;
+  const { ConditionExpression = '', UpdateExpression = '', ReturnValuesOnConditionCheckFailure } = parameters;
+  const expressions = new Expressions(parameters);
+  const update = readUpdate(expressions);
+  const condition = expressions.condition('ConditionExpression');
+  expressions.assertAllUsed();
+  const bytes = itemBytes(item);
+  if (kind === 'put' && bytes > MAX_ITEM_BYTES) throw itemTooLarge();
+  const requestBytes =
+    Object.values(values).reduce((sum, value) => sum + valueBytes(value), bytes) +
+    Buffer.byteLength(ConditionExpression + UpdateExpression);
+  const returnsItem = ReturnValuesOnConditionCheckFailure === 'ALL_OLD';
+  return { tableName, kind, item, update, condition, expressions, returnsItem, itemBytes: bytes, requestBytes };
 };
 
-const assertNoPlaceholders = (names: object | undefined, values: object | undefined, isUpdate: boolean): void => {
-  if (names) throw validationError('ExpressionAttributeNames can only be specified when using expressions');
-  if (!values) return;
-  const absent = isUpdate ? 'UpdateExpression and ConditionExpression are' : 'ConditionExpression is';
-  throw validationError(`ExpressionAttributeValues can only be specified when using expressions: ${absent} null`);
-};
+/** A write with the item that it replaces. */
+export type LocatedWrite = { write: Write; table: Table; key: Key; access: Access; before: StoredItem | undefined };
 
 /**
- * Finds the table and the key of a write.
+ * Finds the item of a write.
  *
  * @throws DynamoDbError if the table is absent, or the write does not match its key
  */
-export const locate = ({ tables }: Context, write: Write): { table: Table; key: Key } => {
-  const table = tables.get(write.tableName);
-  const key = isPut(write) ? readItemKey(table, write.item) : readKey(table, write.item);
-  const nested = table.keyNames.find((name) => write.nested.has(name));
-  if (nested !== undefined) throw nestedKey(nested);
-  if (typeof write.effect === 'object' && 'update' in write.effect) {
-    const changed = write.effect.update?.children;
-    for (const name of table.keyNames) {
-      const change = changed?.get(name);
-      if (change && change.children.size > 0) throw nestedKey(name);
-      if (!change) continue;
-      throw validationError(
-        `One or more parameter values were invalid: Cannot update attribute ${name}. This attribute is part of the key`,
-      );
-    }
-  }
-  return { table, key };
+export const locate = (context: Context, write: Write): LocatedWrite => {
+  const table = context.tables.get(write.tableName);
+  const key = write.kind === 'put' ? readItemKey(table, write.item) : readKey(table, write.item);
+  assertNotBelowKey(table, write.expressions.paths);
+  return { write, table, key, access: accessOf(context, 'write', table, write.item), before: table.get(key) };
 };
 
-/** Returns whether a write replaces an item regardless of what it is. */
-export const isPut = ({ effect }: Write): boolean => typeof effect === 'object' && 'put' in effect;
-
-/** Creates the error for a path below a key. */
-export const nestedKey = (name: string) =>
-  validationError(
-    `Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: ${name}`,
-  );
+/** @throws DynamoDbError if two writes have the same item */
+export const assertDistinct = (writes: readonly { table: Table; key: Key }[], message: string): void => {
+  const ids = new Set(writes.map(({ table, key }) => keyId(table, key)));
+  if (ids.size < writes.length) throw validationError(message);
+};
 
 /**
  * Checks the condition of a write, and returns the item after it.
  *
  * @throws DynamoDbError if the item does not permit the write
  */
-export const itemAfter = (write: Write, key: Key, before: StoredItem | undefined): StoredItem | undefined => {
-  const { effect, condition, item, returnsItem } = write;
+export const itemAfter = ({ write, table, key, before }: LocatedWrite): StoredItem | undefined => {
+  const { kind, condition, item, update, returnsItem } = write;
   if (condition && !condition(before?.item ?? {})) throw conditionFailed(returnsItem ? before?.item : undefined);
-  if (effect === 'check') return before;
-  if (effect === 'delete') return undefined;
-  if ('put' in effect) return { key, item, bytes: write.itemBytes };
+  if (kind === 'check') return before;
+  if (kind === 'delete') return undefined;
+  if (kind === 'put') return { key, item, bytes: write.itemBytes };
   const start = before?.item ?? item;
-  const updated = effect.update ? applyUpdate(start, effect.update) : start;
+  if (update) assertKeyUnchanged(table, update);
+  const updated = update ? applyUpdate(start, update) : start;
   const bytes = itemBytes(updated);
   if (bytes > MAX_ITEM_BYTES) throw itemTooLarge(true);
   return { key, item: updated, bytes };
 };
 
+const assertKeyUnchanged = (table: Table, { children }: Update): void => {
+  assertNotBelowKey(
+    table,
+    [...children.values()].map(({ path }) => path),
+  );
+  const changed = table.keyNames.find((name) => children.has(name));
+  if (changed === undefined) return;
+  throw validationError(
+    `One or more parameter values were invalid: Cannot update attribute ${changed}. This attribute is part of the key`,
+  );
+};
+
 /** Returns the change of a table. */
-export const changeOf = (table: Table, key: Key, after: StoredItem | undefined): Change =>
+export const changeOf = ({ table, key }: LocatedWrite, after: StoredItem | undefined): Change =>
   after ? { table, put: after } : { table, delete: key };

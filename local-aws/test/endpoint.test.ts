@@ -12,11 +12,11 @@ import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../clock.ts';
 import { createDynamoDb } from '../dynamodb/dynamodb.ts';
-import { createTable } from '../dynamodb/table-settings.ts';
 import type { Fault } from '../endpoint.ts';
 import { type SentEmail, sesService } from '../ses.ts';
 import { type PublishedMessage, snsService } from '../sns.ts';
 import { stsService } from '../sts.ts';
+import { createTable } from './support/create-table.ts';
 import { startEndpoint, type TestEndpoint } from './support/endpoint.ts';
 
 const topic = 'arn:aws:sns:us-east-1:000000000000:alarms';

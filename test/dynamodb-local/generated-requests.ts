@@ -24,7 +24,11 @@ type Expression = {
 };
 
 const TEXTS = ['', 'a', 'b', 'ab', 'ä', '🔥', 'long'.repeat(30)];
-const NUMBERS = ['0', '1', '-1', '2', '1.5', '10', '1e2', '0.001', '-12.50', '12345678901234567890123456789012345678'];
+const NUMBERS = [
+  ...['0', '1', '-1', '2', '1.5', '10', '1e2', '0.001', '-12.50', '.5', '5.', '+7', '-0', '00012', '1E+3'],
+  ...['12345678901234567890123456789012345678', '-0.12345678901234567890123456789012345678'],
+  ...['9.9e125', '-9.9E125', '1e-130', '0.00000000000000000000000000000000000001', '1e38', '1e37'],
+];
 const BINARIES = ['', 'AA==', 'AAE=', '/w=='];
 
 const setOf = (values: readonly string[]) => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1, maxLength: 3 });
@@ -42,10 +46,12 @@ const set: Arbitrary<Typed> = fc.oneof(
   fc.record({ BS: setOf(['AA==', 'AAE=']) }),
 );
 const shallow = fc.oneof({ arbitrary: scalar, weight: 3 }, set);
-const container: Arbitrary<Typed> = fc.oneof(
-  fc.record({ L: fc.array(shallow, { maxLength: 3 }) }),
-  fc.record({ M: fc.dictionary(fc.constantFrom('k', 'l'), shallow) }),
-);
+const containerOf = (element: Arbitrary<Typed>): Arbitrary<Typed> =>
+  fc.oneof(
+    fc.record({ L: fc.array(element, { maxLength: 3 }) }),
+    fc.record({ M: fc.dictionary(fc.constantFrom('k', 'l'), element) }),
+  );
+const container = containerOf(fc.oneof({ arbitrary: shallow, weight: 3 }, containerOf(shallow)));
 const value = fc.oneof(
   { arbitrary: scalar, weight: 4 },
   { arbitrary: set, weight: 2 },
@@ -59,6 +65,14 @@ const invalidValue: Arbitrary<Typed> = fc.constantFrom<Typed[]>(
   { NS: ['1', '1.0'] },
   { N: 'abc' },
   { N: '1e200' },
+  { N: '1e-131' },
+  { N: '' },
+  { N: ' 1' },
+  { N: '1e' },
+  { N: 'NaN' },
+  { BS: ['AA==', 'AA=='] },
+  { L: [{ S: 'a', N: '1' }] },
+  { M: { k: { SS: [] } } },
   { N: '123456789012345678901234567890123456789' },
   { NULL: false },
   {},
@@ -112,7 +126,26 @@ const join = (parts: readonly (string | Expression)[]): Expression => {
 
 const path: Arbitrary<Expression> = fc.oneof(
   { arbitrary: fc.constantFrom(...NAMES).map(literal), weight: 6 },
-  { arbitrary: fc.constantFrom('obj.k', 'lst[0]', 'lst[1]', 'a.b', 'obj.k[0]').map(literal), weight: 3 },
+  {
+    arbitrary: fc
+      .constantFrom(
+        ...[
+          'obj.k',
+          'obj.l',
+          'lst[0]',
+          'lst[1]',
+          'lst[2]',
+          'lst[5]',
+          'a.b',
+          'obj.k[0]',
+          'obj.l.k',
+          'lst[1][0]',
+          'lst [0] . k',
+        ],
+      )
+      .map(literal),
+    weight: 4,
+  },
   {
     arbitrary: fc
       .constantFrom(...NAMES)
@@ -142,13 +175,31 @@ const simpleCondition: Arbitrary<Expression> = fc.oneof(
   fc.tuple(conditionPath, comparator, operandOf(scalar)).map(join),
   fc.tuple(conditionPath, comparator, operand).map(join),
   fc
-    .tuple(conditionPath, operandOf(fc.record({ S: fc.constantFrom('a', 'ä', 'long') })))
+    .tuple(
+      conditionPath,
+      operandOf(
+        fc.oneof(
+          fc.record({ S: fc.constantFrom('a', 'ä', 'long', '') }),
+          fc.record({ B: fc.constantFrom('AA==', '') }),
+        ),
+      ),
+    )
     .map(([of, start]) => join(['begins_with(', of, ', ', start, ')'])),
-  fc.tuple(conditionPath, operandOf(scalar)).map(([of, member]) => join(['contains(', of, ', ', member, ')'])),
+  fc.tuple(conditionPath, operand).map(([of, member]) => join(['contains(', of, ', ', member, ')'])),
+  fc.tuple(operand, conditionPath).map(([of, member]) => join(['contains(', of, ', ', member, ')'])),
+  fc.tuple(operand, comparator, conditionPath).map(join),
+  fc.tuple(conditionPath, comparator, conditionPath).map(join),
+  fc
+    .tuple(conditionPath, comparator, conditionPath)
+    .map(([a, compare, b]) => join(['size(', a, ')', compare, 'size(', b, ')'])),
+  fc.tuple(operand, comparator, operand).map(join),
+  fc.tuple(conditionPath, operand, operand).map(([of, a, b]) => join([of, ' BETWEEN ', a, ' AND ', b])),
+  fc.tuple(operand, conditionPath, conditionPath).map(([of, a, b]) => join([of, ' between ', a, ' and ', b])),
+  fc.tuple(conditionPath, operand, conditionPath).map(([of, a, b]) => join([of, ' in (', a, ', ', b, ')'])),
   fc
     .tuple(
       conditionPath,
-      operandOf(fc.record({ S: fc.constantFrom('S', 'N', 'B', 'BOOL', 'NULL', 'SS', 'NS', 'BS', 'L', 'M') })),
+      operandOf(fc.record({ S: fc.constantFrom('S', 'N', 'B', 'BOOL', 'NULL', 'SS', 'NS', 'BS', 'L', 'M', 'X') })),
     )
     .map(([of, type]) => join(['attribute_type(', of, ', ', type, ')'])),
   fc
@@ -166,6 +217,15 @@ const simpleCondition: Arbitrary<Expression> = fc.oneof(
     .map(([of, low, high]) => join([of, ' BETWEEN ', low, ' AND ', high])),
 );
 
+const COMBINATIONS = [
+  ['', ' OR ', ' AND ', ''],
+  ['', ' AND ', ' OR ', ''],
+  ['(', ' OR ', ') AND ', ''],
+  ['NOT (', ' AND ', ') OR NOT ', ''],
+  ['not ', ' and not (', ' or ', ')'],
+  ['NOT NOT (', ' OR ', ' OR ', ')'],
+  ['((', ' AND ', ') OR ', ')'],
+] as const;
 const condition: Arbitrary<Expression> = fc.oneof(
   { arbitrary: simpleCondition, weight: 24 },
   {
@@ -175,13 +235,68 @@ const condition: Arbitrary<Expression> = fc.oneof(
   { arbitrary: simpleCondition.map((inner) => join(['NOT ', inner])), weight: 4 },
   {
     arbitrary: fc
-      .constantFrom('', 'a =', 'foo bar', 'a = :undefined', '#undefined = a', 'unknown(a)', 'size(a)')
+      .tuple(simpleCondition, simpleCondition, simpleCondition, fc.constantFrom(...COMBINATIONS))
+      .map(([a, b, c, texts]) => join([texts[0], a, texts[1], b, texts[2], c, texts[3]])),
+    weight: 10,
+  },
+  {
+    arbitrary: fc
+      .constantFrom(
+        ...[
+          '',
+          'a =',
+          'foo bar',
+          'a = :undefined',
+          '#undefined = a',
+          'unknown(a)',
+          'size(a)',
+          'a = a',
+          '_a = b',
+          'a.1 = b',
+        ],
+        ...[
+          '((a = b))',
+          '(a) = b',
+          '(a = b) = c',
+          'NOT',
+          'a IN ()',
+          'a IN b',
+          'a BETWEEN b',
+          'a[b] = a',
+          'a[-1] = b',
+          'a. = b',
+        ],
+        ...['attribute_exists(a, b)', 'contains(a)', 'begins_with(a, a)', 'contains(a, size(b))', 'size(size(a)) = b'],
+        ...[
+          'Attribute_exists(a)',
+          'attribute_exists(size(a))',
+          'size (a) = b',
+          'a=b',
+          'a<>b AND b<a',
+          'a = b = c',
+          'a AND b',
+        ],
+        ...[
+          'attribute_exists(a) = b',
+          'a IN (b, c, obj)',
+          'a IN (contains(a, b))',
+          'comment = a',
+          'a == b',
+          'a != b',
+          '1a = b',
+          'if_not_exists(a, b) = n',
+          '(size(a)) = b',
+        ],
+      )
       .map(literal),
     weight: 1,
   },
 );
 
-const numeric = operandOf(fc.record({ N: fc.constantFrom('1', '-2', '0.5') }));
+const numeric = operandOf(
+  fc.record({ N: fc.constantFrom('1', '-2', '0.5', '1e-40', '9.9e125', '-12345678901234567890123456789012345678') }),
+);
+const listOperand = operandOf(fc.record({ L: fc.array(scalar, { maxLength: 2 }) }));
 const setClause: Arbitrary<Expression> = fc.oneof(
   fc.tuple(updatePath, operand).map(([to, from]) => join([to, ' = ', from])),
   fc.tuple(updatePath, path).map(([to, from]) => join([to, ' = ', from])),
@@ -192,37 +307,96 @@ const setClause: Arbitrary<Expression> = fc.oneof(
     .tuple(updatePath, path, operand)
     .map(([to, from, otherwise]) => join([to, ' = if_not_exists(', from, ', ', otherwise, ')'])),
   fc
-    .tuple(updatePath, path, operandOf(fc.record({ L: fc.array(scalar, { maxLength: 2 }) })))
+    .tuple(updatePath, path, listOperand)
     .map(([to, from, more]) => join([to, ' = list_append(', from, ', ', more, ')'])),
+  fc
+    .tuple(updatePath, path, listOperand, listOperand)
+    .map(([to, from, none, more]) => join([to, ' = list_append(if_not_exists(', from, ', ', none, '), ', more, ')'])),
+  fc
+    .tuple(updatePath, path, numeric, fc.constantFrom(' + ', ' - '), numeric)
+    .map(([to, from, none, sign, by]) => join([to, ' = if_not_exists(', from, ', ', none, ')', sign, by])),
+  fc
+    .tuple(updatePath, operand, fc.constantFrom(' + ', ' - '), path)
+    .map(([to, a, sign, b]) => join([to, ' = ', a, sign, b])),
+  fc.tuple(updatePath, operand, operand).map(([to, a, b]) => join([to, ' = list_append(', a, ', ', b, ')'])),
 );
 const commaSeparated = (clauses: readonly Expression[]) =>
   join(clauses.flatMap((clause, index) => (index === 0 ? [clause] : [', ', clause])));
 const clausesOf = (keyword: string, clause: Arbitrary<Expression>) =>
-  fc.array(clause, { minLength: 1, maxLength: 2 }).map((clauses) => join([keyword, ' ', commaSeparated(clauses)]));
+  fc.array(clause, { minLength: 1, maxLength: 3 }).map((clauses) => join([keyword, ' ', commaSeparated(clauses)]));
 const update: Arbitrary<Expression> = fc.oneof(
   { arbitrary: clausesOf('SET', setClause), weight: 25 },
   { arbitrary: clausesOf('REMOVE', updatePath), weight: 10 },
   {
     arbitrary: clausesOf(
       'ADD',
-      fc.tuple(updatePath, fc.oneof(numeric, operandOf(set))).map(([to, by]) => join([to, ' ', by])),
+      fc
+        .tuple(updatePath, rarely(fc.oneof(numeric, operandOf(set)), operand, 10))
+        .map(([to, by]) => join([to, ' ', by])),
     ),
     weight: 10,
   },
   {
     arbitrary: clausesOf(
       'DELETE',
-      fc.tuple(updatePath, operandOf(set)).map(([to, by]) => join([to, ' ', by])),
+      fc.tuple(updatePath, rarely(operandOf(set), operand, 10)).map(([to, by]) => join([to, ' ', by])),
     ),
     weight: 6,
   },
   {
     arbitrary: fc
-      .tuple(clausesOf('SET', setClause), clausesOf('REMOVE', updatePath))
-      .map(([a, b]) => join([a, ' ', b])),
+      .tuple(
+        clausesOf('set', setClause),
+        clausesOf('REMOVE', updatePath),
+        clausesOf(
+          'ADD',
+          fc.tuple(updatePath, numeric).map(([to, by]) => join([to, ' ', by])),
+        ),
+      )
+      .map(([a, b, c]) => join([a, ' ', b, ' ', c])),
     weight: 5,
   },
-  { arbitrary: fc.constantFrom('', 'SET', 'a = b', 'SET a', 'ADD a b', 'SET a = a + a + a').map(literal), weight: 1 },
+  {
+    arbitrary: fc
+      .constantFrom(
+        ...[
+          '',
+          'SET',
+          'a = b',
+          'SET a',
+          'ADD a b',
+          'SET a = a + a + a',
+          'SET a = (b)',
+          'SET a = (b + n)',
+          'SET a = b SET n = b',
+        ],
+        ...[
+          'REMOVE a, a',
+          'REMOVE a, a.b',
+          'REMOVE a[0], a.b',
+          'REMOVE a b',
+          'SET a = size(b)',
+          'SET a = contains(a, b)',
+        ],
+        ...[
+          'SET a = if_not_exists(b)',
+          'SET a = list_append(a, b, n)',
+          'SET a = unknown(b)',
+          'SET a = a = b',
+          'REMOVE lst[0], lst[0]',
+        ],
+        ...[
+          'SET a = if_not_exists(b, n) + n',
+          'SET comment = a',
+          'SET a = b,',
+          'REMOVE',
+          'SET a = b REMOVE n,',
+          'SET a[0] = b, a.k = n',
+        ],
+      )
+      .map(literal),
+    weight: 2,
+  },
 );
 
 /** Returns the parameters of some expressions, by their names. */
@@ -318,7 +492,12 @@ const projection = optional(
       arbitrary: fc.uniqueArray(path, { minLength: 1, maxLength: 3, selector: ({ text }) => text }).map(commaSeparated),
       weight: 60,
     },
-    { arbitrary: fc.constantFrom('', 'a,', 'a, a', 'a b').map(literal), weight: 1 },
+    {
+      arbitrary: fc
+        .constantFrom('', 'a,', 'a, a', 'a b', 'a, a.b', 'a[0], a.b', 'comment', 'pk.a', 'a[x]', ':a', 'size(a)')
+        .map(literal),
+      weight: 1,
+    },
   ),
 );
 const get: Arbitrary<Request> = fc

@@ -4,7 +4,8 @@ import { type HttpRequest, HttpResponse } from '@smithy/core/protocols';
 import type { AwsService } from 'local-aws/aws-service.ts';
 import { systemClock } from 'local-aws/clock.ts';
 import { createDynamoDb } from 'local-aws/dynamodb/dynamodb.ts';
-import { createTable, type TableSettings } from 'local-aws/dynamodb/table-settings.ts';
+import type { TableSettings } from 'local-aws/dynamodb/table-operations.ts';
+import { createTable } from 'local-aws/test/support/create-table.ts';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { tableSchemas } from '../../shared/contracts/table-schemas.ts';
@@ -30,6 +31,8 @@ const inProcess = (service: AwsService): Connection => ({
   signer: { sign: async (request) => request },
   requestHandler: {
     async handle({ path, headers: sent, body: content }: HttpRequest) {
+      // Like a network, so that callers in a loop do not prevent timers and other calls.
+      await new Promise(setImmediate);
       const headers = Object.fromEntries(Object.entries(sent).map(([name, value]) => [name.toLowerCase(), value]));
       const action = headers['x-amz-target']?.split('.')[1] ?? '';
       const { signal } = new AbortController();

@@ -154,7 +154,7 @@ describe('a data directory', () => {
 
   it.each([
     ['tokens.json', '{', /tokens\.json is damaged: delete this file to issue new tokens; the tables remain\.$/],
-    ['tables/CURRENT', 'garbage', /tables is damaged: delete .*data to start with empty tables \(Corruption: .*\)\.$/],
+    ['tables/tables.sqlite', 'garbage', /tables is damaged: delete .*data to start with empty tables \(file is not a database\)\.$/],
     ['notes.txt', '', /data is not a data directory, because it contains notes\.txt: pass --data with another one\.$/],
   ])('is rejected in one sentence if it is not as an earlier start left it: %s', async (file, content, message) => {
     await stop(await start());
@@ -164,7 +164,7 @@ describe('a data directory', () => {
 
   it('is not emptied if its tables are missing', async () => {
     await stop(await start());
-    rmSync(join(data, 'tables/CURRENT'));
+    rmSync(join(data, 'tables/tables.sqlite'));
     await expect(start()).rejects.toThrow(/is damaged/);
   });
 

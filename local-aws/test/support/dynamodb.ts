@@ -1,7 +1,7 @@
 import { type AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createDynamoDb, type DynamoDb } from '../../dynamodb/dynamodb.ts';
 import type { PartitionLimits } from '../../dynamodb/partition-capacity.ts';
-import { createTable } from '../../dynamodb/table-settings.ts';
+import { createTable } from './create-table.ts';
 import { startEndpoint } from './endpoint.ts';
 import { ManualClock } from './manual-clock.ts';
 

@@ -6,7 +6,7 @@ import {
   TransactionCanceledException,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
-import { createTable } from '../../dynamodb/table-settings.ts';
+import { createTable } from './create-table.ts';
 
 /** The largest item, with the key `pk`. */
 const largeItem = (pk: string) => ({ pk: { S: pk }, t: { S: 'x'.repeat(409_600 - 'pkt'.length - pk.length) } });
