@@ -97,7 +97,7 @@ describe('the check of bundle contents', () => {
   it.each([
     'node_modules/vitest/dist/index.js',
     'node_modules/@vitest/spy/dist/index.js',
-    'node_modules/dynalite/index.js',
+    'node_modules/fast-check/lib/fast-check.js',
     'node_modules/not-in-the-lockfile/index.js',
     'node_modules/zod/node_modules/commander/index.js',
     'bin/ops.ts',
