@@ -1,8 +1,9 @@
 import { accessOf, admitBatch, batchCapacity, type Context } from './context.ts';
 import { validationError } from './errors.ts';
+import { Expressions } from './expressions/expressions.ts';
 import { readUnits, writeUnits } from './partition-capacity.ts';
 import { type Request, readRequest, requests } from './requests.ts';
-import { readSelection } from './selection.ts';
+
 import { readKey } from './table.ts';
 import { assertDistinct, changeOf, itemAfter, locate, readWrite, type Write } from './write.ts';
 
@@ -22,7 +23,12 @@ export const batchGet = (context: Context, parameters: unknown): object => {
   if (tables.reduce((sum, [, { Keys }]) => sum + Keys.length, 0) > MAX_KEYS) {
     throw validationError('Too many items requested for the BatchGetItem call');
   }
-  const selections = tables.map(([name, read]) => [name, readSelection(read)] as const);
+  const selections = tables.map(([name, read]) => {
+    const expressions = new Expressions(read);
+    const selection = expressions.selection();
+    expressions.assertAllUsed();
+    return [name, selection] as const;
+  });
   const reads = tables.flatMap(([name, { Keys, ConsistentRead }]) => {
     const table = context.tables.get(name);
     return Keys.map((attributes) => {
@@ -40,7 +46,7 @@ export const batchGet = (context: Context, parameters: unknown): object => {
     return exceeds;
   });
   const found = selections.map(([name, selection]) => {
-    const select = selection.of(context.tables.get(name));
+    const select = selection(context.tables.get(name));
     return [
       name,
       admitted.flatMap(({ access, stored }) => (access.table === name && stored ? [select(stored.item)] : [])),

@@ -5,7 +5,7 @@ import { queriedKeys, readKeyCondition } from './expressions/key-condition.ts';
 import { orderOf } from './order.ts';
 import { readUnits } from './partition-capacity.ts';
 import { type Request, readRequest, requests } from './requests.ts';
-import { selectionIn } from './selection.ts';
+
 import { assertNotBelowKey, firstIndex, type Key, readKey, type StoredItem, type Table } from './table.ts';
 import type { Attributes } from './value.ts';
 
@@ -85,7 +85,7 @@ const startKey = (table: Table, { ExclusiveStartKey }: Request<'Scan'>): Key | u
 const readPageRequest = (request: Request<'Scan'>, expressions: Expressions) => {
   const { ProjectionExpression, Select } = request;
   const filter: Condition = expressions.condition('FilterExpression') ?? (() => true);
-  const selection = selectionIn(expressions);
+  const selection = expressions.selection();
   expressions.assertAllUsed();
   const needsProjection = Select === 'SPECIFIC_ATTRIBUTES';
   if (Select !== undefined && needsProjection !== (ProjectionExpression !== undefined)) {
@@ -104,7 +104,7 @@ const readPage = (
   { request, filter, selection }: ReturnType<typeof readPageRequest>,
 ): { response: object; units: number } => {
   const { Limit = Number.POSITIVE_INFINITY } = request;
-  const select = selection.of(table);
+  const select = selection(table);
   const found: Attributes[] = [];
   let [scanned, bytes] = [0, 0];
   let last: StoredItem | undefined;

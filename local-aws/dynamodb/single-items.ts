@@ -1,9 +1,10 @@
 import { accessOf, type Context, consumedCapacity } from './context.ts';
 import { exception, validationError } from './errors.ts';
+import { Expressions } from './expressions/expressions.ts';
 import { project } from './expressions/path-tree.ts';
 import { readUnits, writeUnits } from './partition-capacity.ts';
 import { type Request, readRequest, requests } from './requests.ts';
-import { readSelection } from './selection.ts';
+
 import { readKey } from './table.ts';
 import type { Attributes } from './value.ts';
 import { changeOf, itemAfter, locate, readWrite, type Write } from './write.ts';
@@ -11,10 +12,13 @@ import { changeOf, itemAfter, locate, readWrite, type Write } from './write.ts';
 /** Reads an item. Consumes units for the whole item, regardless of the projection. */
 export const getItem = (context: Context, parameters: unknown): object => {
   const request = readRequest(requests.GetItem, parameters);
-  const selection = readSelection(request);
+  const expressions = new Expressions(request);
+  const selection = expressions.selection();
+  expressions.assertAllUsed();
+
   const table = context.tables.get(request.TableName);
   const key = readKey(table, request.Key);
-  const select = selection.of(table);
+  const select = selection(table);
   const access = accessOf(context, 'read', table, request.Key);
   context.throttling.assertAdmitted(access);
   const stored = table.get(key);

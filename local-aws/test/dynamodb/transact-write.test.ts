@@ -3,8 +3,6 @@ import {
   type CancellationReason,
   type DynamoDBClient,
   GetItemCommand,
-  IdempotentParameterMismatchException,
-  ResourceNotFoundException,
   ScanCommand,
   type TransactWriteItem,
   TransactWriteItemsCommand,
@@ -31,7 +29,6 @@ const put = (pk: string, attributes: Record<string, AttributeValue> = {}, condit
   Put: { TableName, Item: { ...keyOf(pk), ...attributes }, ...condition },
 });
 const putLarge = (pk: string, kilobytes: number) => ({ Put: { TableName, Item: itemOf(pk, 'a', kilobytes) } });
-const del = (pk: string, condition: Condition = {}) => ({ Delete: { TableName, Key: keyOf(pk), ...condition } });
 const add = (pk: string, value: AttributeValue = { N: '1' }) => ({
   Update: {
     TableName,
@@ -67,37 +64,6 @@ const conditionFailed = { Code: 'ConditionalCheckFailed', Message: 'The conditio
 const invalid = (message: string) => ({ name: 'ValidationException', message: expect.stringContaining(message) });
 
 describe('TransactWriteItems', () => {
-  it('puts, updates, deletes and checks items together', async () => {
-    await transact([put('deleted'), put('updated', { n: { N: '1' } }), put('checked')]);
-    await transact([put('new'), add('updated'), del('deleted'), check('checked', 'attribute_exists(pk)')]);
-    expect(await stored()).toEqual(['checked', 'new', 'updated']);
-    expect(await get('updated')).toEqual({ ...keyOf('updated'), n: { N: '2' } });
-  });
-
-  it('writes nothing if one condition fails, and gives one reason for each item in their order', async () => {
-    await transact([put('taken')]);
-    const attempt = transact([
-      put('first'),
-      put('taken', { n: { N: '1' } }, isNew),
-      check('none', 'attribute_exists(pk)'),
-    ]);
-    await expect(attempt).rejects.toMatchObject(cancelled('None', conditionFailed, conditionFailed));
-    expect(await stored()).toEqual(['taken']);
-    expect(await get('taken')).toEqual(keyOf('taken'));
-  });
-
-  it('returns the items whose conditions failed, if the request asks for them', async () => {
-    await transact([put('taken', { n: { N: '7' } })]);
-    const all = { ...isNew, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const;
-    const exists = {
-      ConditionExpression: 'attribute_exists(pk)',
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    } as const;
-    await expect(transact([put('taken', {}, all), del('none', exists)])).rejects.toMatchObject(
-      cancelled({ ...conditionFailed, Item: { ...keyOf('taken'), n: { N: '7' } } }, conditionFailed),
-    );
-  });
-
   it('is cancelled by an update that the stored item does not permit', async () => {
     await transact([put('text', { n: { S: 'text' } })]);
     const Message = 'An operand in the update expression has an incorrect data type';
@@ -114,49 +80,9 @@ describe('TransactWriteItems', () => {
       cancelled('None', { Code: 'ValidationError', Message }),
     );
   });
-
-  it('fails for a table that does not exist', async () => {
-    const elsewhere = { Put: { TableName: 'nowhere', Item: keyOf('a') } };
-    await expect(transact([put('a'), elsewhere])).rejects.toBeInstanceOf(ResourceNotFoundException);
-    expect(await stored()).toEqual([]);
-  });
 });
 
 describe('the limits of a transaction', () => {
-  it('are 100 items', async () => {
-    const puts = numbers(101).map((index) => put(`p${index}`));
-    await expect(transact(puts)).rejects.toMatchObject(invalid('Member must have length less than or equal to 100'));
-    await transact(puts.slice(0, 100));
-    expect(await stored()).toHaveLength(100);
-  });
-
-  it('are at least one item', async () => {
-    await expect(transact([])).rejects.toMatchObject(invalid('Member must have length greater than or equal to 1'));
-  });
-
-  it('permit one operation for each item', async () => {
-    await expect(transact([put('a'), del('a')])).rejects.toMatchObject(
-      invalid('Transaction request cannot include multiple operations on one item'),
-    );
-  });
-
-  it('permit one operation in each member', async () => {
-    await expect(transact([{ ...put('a'), ...del('b') }])).rejects.toMatchObject(
-      invalid('TransactItems can only contain one of Check, Put, Update or Delete'),
-    );
-    await expect(transact([{}])).rejects.toMatchObject(
-      invalid('Invalid Request: TransactWriteRequest should contain Delete or Put or Update request'),
-    );
-  });
-
-  it('are 4 MB in the request', async () => {
-    const puts = numbers(10).map((index) => putLarge(`p${index}`, 400));
-    await transact(puts);
-    await expect(transact([...puts, putLarge('last', 97)])).rejects.toMatchObject(
-      invalid('Transaction payload size cannot exceed 4MB.'),
-    );
-  });
-
   it('are 4 MB of stored items, also of those that are checked', async () => {
     for (const index of numbers(11)) await transact([putLarge(`p${index}`, 400)]);
     const checks = numbers(11).map((index) => check(`p${index}`, 'attribute_exists(pk)'));
@@ -203,12 +129,6 @@ describe('a client request token', () => {
     local.clock.advance(200);
     await transact([add('counter')], token);
     expect(await get('counter')).toMatchObject({ n: { N: '2' } });
-  });
-
-  it('cannot be used for another transaction', async () => {
-    await transact([add('a')], token);
-    await expect(transact([add('b')], token)).rejects.toBeInstanceOf(IdempotentParameterMismatchException);
-    expect(await stored()).toEqual(['a']);
   });
 
   it('identifies a transaction regardless of the order of attributes and set members', async () => {
