@@ -19,17 +19,18 @@ export const readAttributes = (raw: unknown, depth = 0): Attributes =>
  * @throws DynamoDbError if it is invalid
  */
 export const readValue = (raw: unknown, depth = 0): Value => {
-  const entries = Object.entries(objectOf(raw)).filter(([name]) => isType(name));
-  const [[type, content] = [], another] = entries;
-  if (type === undefined || !isType(type)) {
-    throw validationError('Supplied AttributeValue is empty, must contain exactly one of the supported datatypes');
+  let value: Value | undefined;
+  for (const [type, content] of Object.entries(objectOf(raw))) {
+    if (!isType(type)) continue;
+    if (value) throw notOneType('has more than one datatypes set');
+    value = readAs(type, content, depth);
   }
-  const value = readAs(type, content, depth);
-  if (!another) return value;
-  throw validationError(
-    'Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes',
-  );
+  if (!value) throw notOneType('is empty');
+  return value;
 };
+
+const notOneType = (problem: string) =>
+  validationError(`Supplied AttributeValue ${problem}, must contain exactly one of the supported datatypes`);
 
 const readAs = (type: Type, content: unknown, depth: number): Value => {
   switch (type) {

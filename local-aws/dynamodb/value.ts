@@ -14,12 +14,12 @@ export type Value =
 /** The attributes of an item or a map. They are never changed: a write replaces them. */
 export type Attributes = Readonly<Record<string, Value>>;
 
-const TYPES = ['S', 'N', 'B', 'BOOL', 'NULL', 'SS', 'NS', 'BS', 'L', 'M'] as const;
 /** The name of a type. */
-export type Type = (typeof TYPES)[number];
+export type Type = 'S' | 'N' | 'B' | 'BOOL' | 'NULL' | 'SS' | 'NS' | 'BS' | 'L' | 'M';
+const TYPES = new Set<string>(['S', 'N', 'B', 'BOOL', 'NULL', 'SS', 'NS', 'BS', 'L', 'M'] satisfies Type[]);
 
 /** Returns whether a text is the name of a type. */
-export const isType = (name: string): name is Type => TYPES.some((type) => type === name);
+export const isType = (name: string): name is Type => TYPES.has(name);
 
 /** Returns the type of a value. */
 export const typeOf = (value: Value): Type => {
