@@ -46,7 +46,7 @@ const byText = (a: unknown, b: unknown): number => (JSON.stringify(a) < JSON.str
 /** Returns the digits and the exponent of a number. */
 const number = (text: string): string => {
   const [, sign = '', integer = '', fraction = '', exponent = '0'] =
-    /^(-?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(text) ?? [];
+    /^(-?)\+?(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(text) ?? [];
   const digits = (integer + fraction).replace(/^0+/, '');
   const significant = digits.replace(/0+$/, '');
   if (significant === '') return '0';

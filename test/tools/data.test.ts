@@ -154,7 +154,11 @@ describe('a data directory', () => {
 
   it.each([
     ['tokens.json', '{', /tokens\.json is damaged: delete this file to issue new tokens; the tables remain\.$/],
-    ['tables/tables.sqlite', 'garbage', /tables is damaged: delete .*data to start with empty tables \(file is not a database\)\.$/],
+    [
+      'tables/tables.sqlite',
+      'garbage',
+      /tables is damaged: delete .*data to start with empty tables \(file is not a database\)\.$/,
+    ],
     ['notes.txt', '', /data is not a data directory, because it contains notes\.txt: pass --data with another one\.$/],
   ])('is rejected in one sentence if it is not as an earlier start left it: %s', async (file, content, message) => {
     await stop(await start());
