@@ -286,6 +286,7 @@ export class Queue {
 
   #hide(message: QueuedMessage, state: 'delayed' | 'inFlight', seconds: number): void {
     this.#setState(message, state);
+    message.visibleAtMs = this.#clock.now() + seconds * 1000;
     message.cancelDue = this.#clock.after(seconds * 1000, () => {
       if (message.invocation) message.invocation.isOverdue = true;
       else this.#show(message);

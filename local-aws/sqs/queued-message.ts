@@ -34,6 +34,8 @@ export type QueuedMessage = NewMessage & {
   /** Set while an invocation processes the message; `isOverdue` once its visibility timeout has expired. */
   invocation?: { isOverdue: boolean } | undefined;
   state: 'delayed' | 'visible' | 'inFlight' | 'removed';
+  /** When a message that is delayed or in flight becomes visible, in ms since the epoch. */
+  visibleAtMs?: number;
   cancelDue?: Cancel;
   cancelExpiry?: Cancel;
 };

@@ -34,7 +34,7 @@ export type SeedResult = {
  * @param templateFile the synthesized template
  * @param mutations changes of the sources
  */
-export const createSimulation = async (templateFile: string, mutations: readonly Mutation[] = []) => {
+export const loadService = async (templateFile: string, mutations: readonly Mutation[] = []) => {
   Object.assign(process.env, {
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'simulated',
@@ -43,8 +43,12 @@ export const createSimulation = async (templateFile: string, mutations: readonly
   replaceSdkTransport();
   const template: unknown = JSON.parse(readFileSync(templateFile, 'utf8'));
   const plan = readTemplate(template, { endpointUrl: 'http://aws.test', apiUrl: 'http://api.test', bundle: () => '' });
-  const code = await buildService(mutations);
+  return { plan, code: await buildService(mutations) };
+};
 
+/** Prepares this process for simulations (`loadService`). @returns what runs a seed */
+export const createSimulation = async (templateFile: string, mutations: readonly Mutation[] = []) => {
+  const { plan, code } = await loadService(templateFile, mutations);
   return async ({ seed, size, steps, isTraced = false }: SeedRequest): Promise<SeedResult> => {
     const scenario = scenarioOf(seed, size);
     const lines: string[] = [];

@@ -45,7 +45,7 @@ export type HttpReply =
 export type Internet = {
   /** Returns the addresses of a host name. @throws an error with the code of `dns.lookup` */
   resolve: (hostname: string) => { address: string; family: number }[];
-  send: (request: HttpRequest) => HttpReply;
+  send: (request: HttpRequest) => HttpReply | Promise<HttpReply>;
 };
 
 export const contexts = new AsyncLocalStorage<Context>();

@@ -1,11 +1,4 @@
-import {
-  type AwsTransport,
-  type Context,
-  contexts,
-  type HttpReply,
-  type HttpRequest,
-  type Internet,
-} from './context.ts';
+import { type AwsTransport, type Context, contexts, type HttpRequest, type Internet } from './context.ts';
 import type { Random } from './random.ts';
 import type { Handler, ServiceCode } from './service-code.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -23,7 +16,9 @@ export type EnvironmentOptions = {
   variables: Readonly<Record<string, string>>;
   write: (text: string) => void;
   /** Sends HTTP requests for the environment with this ID. */
-  internet: Pick<Internet, 'resolve'> & { send: (request: HttpRequest, environmentId: string) => HttpReply };
+  internet: Pick<Internet, 'resolve'> & {
+    send: (request: HttpRequest, environmentId: string) => ReturnType<Internet['send']>;
+  };
   /** Sends a request of the SDK for this environment. */
   callAws: (environment: ExecutionEnvironment, ...parameters: Parameters<AwsTransport>) => ReturnType<AwsTransport>;
 };

@@ -63,8 +63,8 @@ class ClientRequest extends EventEmitter {
   end(body: string): void {
     const { hostname } = this.#url;
     const { lookup } = this.#options.agent.options;
-    if (isIP(hostname.replace(/^\[|\]$/g, '')) || !lookup) this.#send(body);
-    else lookup(hostname, { all: true }, (error) => (error ? this.destroy(error) : this.#send(body)));
+    if (isIP(hostname.replace(/^\[|\]$/g, '')) || !lookup) void this.#send(body);
+    else lookup(hostname, { all: true }, (error) => void (error ? this.destroy(error) : this.#send(body)));
   }
 
   destroy(error?: Error): this {
@@ -75,9 +75,9 @@ class ClientRequest extends EventEmitter {
     return this;
   }
 
-  #send(body: string): void {
+  async #send(body: string): Promise<void> {
     const { internet } = currentContext();
-    const reply = internet.send({ url: this.#url.href, headers: this.#options.headers, body });
+    const reply = await internet.send({ url: this.#url.href, headers: this.#options.headers, body });
     if (reply.kind === 'silence') return;
     setTimeout(() => this.#receive(reply), reply.afterMs);
   }

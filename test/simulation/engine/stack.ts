@@ -56,7 +56,8 @@ export const START_MS = Date.UTC(2026, 2, 3, 8);
 /** The maximum number of execution environments of a function. */
 const CONCURRENCY = 3;
 
-const queuesOf = ({ queues }: Plan, time: VirtualTime, faults: FaultInjection): Map<string, Queue> => {
+/** Creates the queues of a template. */
+export const queuesOf = ({ queues }: Plan, time: VirtualTime, faults: FaultInjection): Map<string, Queue> => {
   const created = queues.map((settings) => new Queue(settings, time, faults));
   queues.forEach(({ redrive }, index) => {
     const target = created.find(({ settings }) => settings.arn === redrive?.targetArn);

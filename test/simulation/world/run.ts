@@ -128,7 +128,7 @@ export const eventIdOf = ({ tenant, alarm, timeMs, state, number }: PlannedEvent
   `${tenant}:en:${alarm}:ch${number}:${START_MS + timeMs}:${state}`;
 
 /** Returns an event as a producer sends it. @param isAltered true if it is another one with the same ID */
-const eventBody = (event: PlannedEvent, ids: ReadonlyMap<number, string>, isAltered = false): string => {
+export const eventBody = (event: PlannedEvent, ids: ReadonlyMap<number, string>, isAltered = false): string => {
   const { tenant, number, alarm, state, timeMs, notifications } = event;
   const list = { OK: 'ok_state', WARNING: 'warning_state', CRITICAL: 'critical_state' }[state];
   return JSON.stringify({

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Mutation } from '../engine/service-code.ts';
+import { writeTemplate } from '../template.ts';
+import { smallCases } from './cases.ts';
+import { describeExploration, exploreCases } from './explore-cases.ts';
+
+let template: ReturnType<typeof writeTemplate>;
+beforeAll(() => {
+  template = writeTemplate();
+});
+afterAll(() => template.remove());
+
+const SETTLEMENT = 'shared/pipeline/sender/settlement.ts';
+
+/** Defects, and the cases that find them. */
+const defects: readonly { name: string; caseName: string; faults: number; mutations: readonly Mutation[] }[] = [
+  {
+    name: 'a claim has no condition',
+    caseName: 'a webhook',
+    faults: 0,
+    mutations: [
+      {
+        file: 'shared/adapters/deliveries/delivery-repository.ts',
+        find: "await put(first, { ConditionExpression: 'attribute_not_exists(pk)' })",
+        replace: 'await put(first)',
+      },
+    ],
+  },
+  {
+    name: 'a retry is sent before its record is updated, and the error of the update is ignored',
+    caseName: 'a webhook that fails at first',
+    faults: 1,
+    mutations: [
+      { file: SETTLEMENT, find: 'await persist(job, () => job.writes.update(record, next));', replace: '' },
+      {
+        file: SETTLEMENT,
+        find: "logFailure(job, 'retried'",
+        replace: "await job.writes.update(record, next).catch(() => undefined);\n    logFailure(job, 'retried'",
+      },
+    ],
+  },
+];
+
+describe('a delivery by two workers', () => {
+  it('keeps its promises in all orders of their calls and with each fault', async () => {
+    const explorations = await exploreCases({ template: template.file });
+    expect(explorations.filter(({ violations }) => violations.length > 0).flatMap(describeExploration)).toEqual([]);
+    expect(explorations.map(({ name }) => name).toSorted()).toEqual(smallCases.map(({ name }) => name).toSorted());
+    for (const { states, paths } of explorations) {
+      expect(states).toBeGreaterThan(100);
+      expect(paths).toBeGreaterThan(10);
+    }
+  });
+
+  it.each(defects)('breaks a promise in one of them if $name', async ({ caseName, faults, mutations }) => {
+    const [exploration] = await exploreCases({ template: template.file, mutations, names: [caseName], faults });
+    expect(exploration?.violations.length).toBeGreaterThan(0);
+  });
+});

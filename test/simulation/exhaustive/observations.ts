@@ -1,0 +1,55 @@
+import type { Plan } from 'local-aws/template.ts';
+import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
+import { listedDelivery } from '../../../shared/domain/delivery-history.ts';
+import { START_MS } from '../engine/stack.ts';
+import type { HistoryEntry, Observations } from '../world/run.ts';
+import type { Scenario } from '../world/scenario.ts';
+import { createOperatorClient } from './prepare.ts';
+import type { SmallWorld } from './small-world.ts';
+
+/** Returns what is known at the end of a path. */
+export const observationsOf = async (
+  world: SmallWorld,
+  plan: Plan,
+  scenario: Scenario,
+  ids: ReadonlyMap<number, string>,
+): Promise<Observations> => {
+  const { time, receivers, kills, failures, faults, queues, waiting, log } = world;
+  const deliveries = createDeliveryRepository(createOperatorClient(), plan.output('DeliveriesTable'));
+  const history: HistoryEntry[] = [];
+  for (const { name: tenant } of scenario.tenants)
+    for (const [notification, notificationId] of ids) {
+      const { records } = await deliveries.listPage({ tenant, notificationId }, { limit: 100 });
+      const alerts = records.filter(({ notice }) => notice === undefined);
+      history.push(...alerts.map((record) => ({ ...listedDelivery(record, false), notification })));
+    }
+  const deadLetters = [...queues].filter(([name]) => name.includes('DeadLetters'));
+  const endedMs = time.now() - START_MS;
+  return {
+    scenario,
+    arrivals: receivers.arrivals,
+    refusals: receivers.refusals,
+    faults,
+    kills,
+    people: [],
+    history,
+    earlierHistory: history,
+    redeliveredMs: endedMs,
+    audits: [],
+    deadLetters: new Map(
+      deadLetters.map(([name, { messages }]) => [
+        name,
+        messages.map(({ body, attributes }) => ({ body, reason: attributes.get('reason')?.value.toString() })),
+      ]),
+    ),
+    ids,
+    webhookTokens: new Map(),
+    notRedelivered: [],
+    left: waiting.length,
+    logs: log,
+    startMs: START_MS,
+    failures,
+    endedMs,
+    invocations: 0,
+  };
+};
