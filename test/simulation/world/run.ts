@@ -229,6 +229,7 @@ export const runScenario = async ({
   const people: PersonRequest[] = [];
 
   const tokenOf = (tenant: string): string => tokens.get(tenant) ?? '';
+  const accountRequest = (tenant: string) => ({ method: 'GET', path: '/account', token: tokenOf(tenant) });
   const idOf = (index: number): string => ids.get(index) ?? '';
 
   const create = async (tenant: PlannedTenant, notification: PlannedNotification): Promise<void> => {
@@ -333,8 +334,12 @@ export const runScenario = async ({
 
   const act = async (action: Exclude<PersonAction, { kind: 'revoke' }>): Promise<void> => {
     const startedMs = nowMs();
-    const responses = await insist(requestOf(action), action.kind === 'test' ? 1 : 5);
-    people.push({ action, startedMs, endedMs: nowMs(), responses });
+    const request = requestOf(action);
+    // Two people rotate the secret at the same time.
+    const requests = action.kind === 'rotate' ? [request, request] : [request];
+    const responses = await Promise.all(requests.map((each) => insist(each, action.kind === 'test' ? 1 : 5)));
+    const account = action.kind === 'rotate' ? await insist(accountRequest(action.tenant), 1) : [];
+    people.push({ action, startedMs, endedMs: nowMs(), responses: [...responses.flat(), ...account] });
   };
 
   /** Creates a token, revokes it, and asks for another one with it. The last response is that to the revoked token. */
@@ -443,7 +448,7 @@ export const runScenario = async ({
   const readWebhookTokens = async (): Promise<Map<string, string>> => {
     const found = new Map<string, string>();
     for (const { name } of tenants) {
-      const { body } = await stack.request({ method: 'GET', path: '/account', token: tokenOf(name) });
+      const { body } = await stack.request(accountRequest(name));
       const { webhook_token: token = '' }: { webhook_token?: string } = JSON.parse(body);
       found.set(name, token);
     }
