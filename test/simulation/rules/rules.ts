@@ -2,6 +2,7 @@ import type { Observations } from '../world/run.ts';
 import { changesAreAudited } from './changes-are-audited.ts';
 import { duplicatesAreExplained } from './duplicates-are-explained.ts';
 import { failuresAreDeadLettered } from './failures-are-dead-lettered.ts';
+import { failuresAreJustified } from './failures-are-justified.ts';
 import { failuresAreNoticed, noticesAreJustified } from './failures-are-noticed.ts';
 import { firstEventWins } from './first-event-wins.ts';
 import { historyAgrees } from './history-agrees.ts';
@@ -35,6 +36,7 @@ const rules: readonly Rule[] = [
   everythingEnds,
   nothingIsLost,
   failuresAreDeadLettered,
+  failuresAreJustified,
   duplicatesAreExplained,
   incidentsAreOrdered,
   tenantsAreSeparate,
