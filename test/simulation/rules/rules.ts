@@ -21,7 +21,6 @@ import { summariesHold } from './summaries-hold.ts';
 import { tenantsAreSeparate } from './tenants-are-separate.ts';
 import { escalationsAreJustified, unreachedEventsAreEscalated } from './unreached-events-are-escalated.ts';
 import { webhookIdsIdentifyDeliveries, webhooksAreSigned } from './webhooks-are-signed.ts';
-import { webhooksHaveTheirToken } from './webhooks-have-their-token.ts';
 
 /** Everything that is accepted ends: no message waits, and no function fails but by a fault. */
 const everythingEnds: Rule = {
@@ -53,7 +52,6 @@ const rules: readonly Rule[] = [
   historyIsTrue,
   firstEventWins,
   quietTenantsArePrompt,
-  webhooksHaveTheirToken,
   webhooksAreSigned,
   webhookIdsIdentifyDeliveries,
   logsNameNoSecrets,
