@@ -7,11 +7,24 @@ const MAX_WAIT_MS = 17 * 60_000;
 /** Lambda, and not the service, responds so. */
 const IS_CRASH = /Runtime\.ExitError|Sandbox\.Timedout/;
 
-const wrongResponses = ({ action, responses }: PersonRequest): string[] => {
+/** Secrets that a rotation returned and that do not sign, although nobody has rotated them again. */
+const unusedSecrets = ({ action, responses }: PersonRequest): string[] => {
+  if (action.kind !== 'rotate') return [];
+  const bodies = responses.filter(({ status }) => status === 200).map(({ body }) => JSON.parse(body));
+  const account: { webhook_signing_secrets?: string[] } | undefined = bodies.find((body) => body.id !== undefined);
+  const secrets: string[] = bodies.flatMap(({ webhook_signing_secret: secret }) => secret ?? []);
+  return secrets
+    .filter((secret) => account && !account.webhook_signing_secrets?.includes(secret))
+    .map(() => `${action.tenant} got a new secret that signs nothing.`);
+};
+
+const wrongResponses = (person: PersonRequest): string[] => {
+  const { action, responses } = person;
   const errors = responses.filter(({ status, body }) => status === 500 && !IS_CRASH.test(body));
   const revoked = action.kind === 'revoke' ? responses.findIndex(({ status }) => status === 204) : -1;
   const permitted = revoked < 0 ? [] : responses.slice(revoked + 1).filter(({ status }) => status < 400);
   return [
+    ...unusedSecrets(person),
     ...errors.map(({ body }) => `${action.tenant} ${action.kind}: ${body}`),
     ...permitted.map(({ status }) => `${action.tenant}: a revoked token created a token (${status}).`),
   ];

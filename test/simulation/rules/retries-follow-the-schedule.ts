@@ -60,12 +60,28 @@ const tooEarly = (alert: PlannedAlert, observations: Observations): string[] => 
 /** Destinations that answer at once, so that no circuit opens. */
 const HAS_CIRCUIT = ['hang', 'accept-without-answer', 'accept-slowly'];
 
+/** Returns whether a destination that gets an incident in order got another event of it at about the same time. */
+const hasOthersOfIncident = ({ event, notification, to }: PlannedAlert, { scenario }: Observations): boolean => {
+  const isOrdered = notification.type === 'incidentpager' || notification.type === 'incidentrouter';
+  const isOther = (other: PlannedAlert): boolean =>
+    other.to === to &&
+    other.event.alarm === event.alarm &&
+    other.event.number !== event.number &&
+    Math.abs(other.event.atMs - event.atMs) < 10 * MINUTE_MS;
+  return isOrdered && plannedAlerts(scenario).some(isOther);
+};
+
 const tooLate = (alert: PlannedAlert, observations: Observations): string[] => {
   const isSlow = alert.tenant.notifications.some(({ phases }) =>
     phases.some(({ behavior }) => HAS_CIRCUIT.includes(behavior)),
   );
-  const isOrdered = alert.notification.type === 'incidentpager' || alert.notification.type === 'incidentrouter';
-  if (isSlow || isOrdered || isSentByAws(alert.notification.type) || !isCalm(observations)) return [];
+  if (
+    isSlow ||
+    hasOthersOfIncident(alert, observations) ||
+    isSentByAws(alert.notification.type) ||
+    !isCalm(observations)
+  )
+    return [];
   const [first, second] = requestsOf(observations, alert);
   if (!first || !second || (first.behavior !== 'fail' && first.behavior !== 'close')) return [];
   return second.atMs - first.atMs > MAX_FIRST_DELAY_MS

@@ -2,6 +2,7 @@ import type { Observations } from '../world/run.ts';
 import { changesAreAudited } from './changes-are-audited.ts';
 import { duplicatesAreExplained } from './duplicates-are-explained.ts';
 import { failuresAreDeadLettered } from './failures-are-dead-lettered.ts';
+import { failuresAreJustified } from './failures-are-justified.ts';
 import { failuresAreNoticed, noticesAreJustified } from './failures-are-noticed.ts';
 import { firstEventWins } from './first-event-wins.ts';
 import { historyAgrees } from './history-agrees.ts';
@@ -20,7 +21,6 @@ import { summariesHold } from './summaries-hold.ts';
 import { tenantsAreSeparate } from './tenants-are-separate.ts';
 import { escalationsAreJustified, unreachedEventsAreEscalated } from './unreached-events-are-escalated.ts';
 import { webhookIdsIdentifyDeliveries, webhooksAreSigned } from './webhooks-are-signed.ts';
-import { webhooksHaveTheirToken } from './webhooks-have-their-token.ts';
 
 /** Everything that is accepted ends: no message waits, and no function fails but by a fault. */
 const everythingEnds: Rule = {
@@ -35,6 +35,7 @@ const rules: readonly Rule[] = [
   everythingEnds,
   nothingIsLost,
   failuresAreDeadLettered,
+  failuresAreJustified,
   duplicatesAreExplained,
   incidentsAreOrdered,
   tenantsAreSeparate,
@@ -51,7 +52,6 @@ const rules: readonly Rule[] = [
   historyIsTrue,
   firstEventWins,
   quietTenantsArePrompt,
-  webhooksHaveTheirToken,
   webhooksAreSigned,
   webhookIdsIdentifyDeliveries,
   logsNameNoSecrets,

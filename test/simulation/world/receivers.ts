@@ -28,8 +28,6 @@ export type Arrival = {
   /** The execution environment that sent it. */
   by: string;
   text: string;
-  /** The token of its tenant, if it is a webhook. */
-  token?: string | undefined;
 };
 
 /** A message to SES or SNS. The subject of an SMS is empty. */
@@ -193,8 +191,7 @@ export const createReceivers = ({ scenario, nowMs, random, trace }: ReceiverOpti
       const reply = replyOf(behavior, found.notification.type);
       if (isAccepted(behavior)) {
         const isAnswered = reply.kind === 'response';
-        const token = request.headers['x-monitoring-webhook-token'];
-        arrive({ to: key, kind: kindOfBody(request.body), numbers, isAnswered, by, text: request.body, token });
+        arrive({ to: key, kind: kindOfBody(request.body), numbers, isAnswered, by, text: request.body });
       } else {
         const retryAfter = reply.kind === 'response' ? reply.headers?.['retry-after'] : undefined;
         const retryAfterMs = Number(retryAfter ?? 0) * 1_000;

@@ -91,8 +91,6 @@ export type Observations = {
   deadLetters: ReadonlyMap<string, readonly DeadLetter[]>;
   /** The IDs of notifications by their index. */
   ids: ReadonlyMap<number, string>;
-  /** The token of each tenant's webhooks. */
-  webhookTokens: ReadonlyMap<string, string>;
   /** Deliveries that have failed and could not be redelivered at the end. */
   notRedelivered: readonly string[];
   /** Messages that are still in a queue. */
@@ -229,6 +227,7 @@ export const runScenario = async ({
   const people: PersonRequest[] = [];
 
   const tokenOf = (tenant: string): string => tokens.get(tenant) ?? '';
+  const accountRequest = (tenant: string) => ({ method: 'GET', path: '/account', token: tokenOf(tenant) });
   const idOf = (index: number): string => ids.get(index) ?? '';
 
   const create = async (tenant: PlannedTenant, notification: PlannedNotification): Promise<void> => {
@@ -333,8 +332,13 @@ export const runScenario = async ({
 
   const act = async (action: Exclude<PersonAction, { kind: 'revoke' }>): Promise<void> => {
     const startedMs = nowMs();
-    const responses = await insist(requestOf(action), action.kind === 'test' ? 1 : 5);
-    people.push({ action, startedMs, endedMs: nowMs(), responses });
+    const request = requestOf(action);
+    // Sometimes two people rotate the secret at the same time. The account then shows which secrets sign.
+    const isTwice = action.kind === 'rotate' && action.atMs % 2 === 0;
+    const requests = isTwice ? [request, request] : [request];
+    const responses = await Promise.all(requests.map((each) => insist(each, action.kind === 'test' ? 1 : 5)));
+    const account = isTwice ? await insist(accountRequest(action.tenant), 1) : [];
+    people.push({ action, startedMs, endedMs: nowMs(), responses: [...responses.flat(), ...account] });
   };
 
   /** Creates a token, revokes it, and asks for another one with it. The last response is that to the revoked token. */
@@ -440,16 +444,6 @@ export const runScenario = async ({
     return audits;
   };
 
-  const readWebhookTokens = async (): Promise<Map<string, string>> => {
-    const found = new Map<string, string>();
-    for (const { name } of tenants) {
-      const { body } = await stack.request({ method: 'GET', path: '/account', token: tokenOf(name) });
-      const { webhook_token: token = '' }: { webhook_token?: string } = JSON.parse(body);
-      found.set(name, token);
-    }
-    return found;
-  };
-
   /** Redelivers whatever failed, once all destinations accept. Returns what was not redelivered. */
   const redeliverAll = async (): Promise<string[]> => {
     const notRedelivered: string[] = [];
@@ -506,7 +500,6 @@ export const runScenario = async ({
     while (!isIdle() && nowMs() < MAX_MS) await stack.time.run(stack.time.now() + 10 * MINUTE_MS, isIdle);
     const history = await settled(readHistory());
     const audits = await settled(readAudits());
-    const webhookTokens = await settled(readWebhookTokens());
     stack.stop();
     const endedMs = nowMs();
     const deadLetters = [...stack.queues].filter(([name]) => name.includes('DeadLetters'));
@@ -535,7 +528,6 @@ export const runScenario = async ({
       startMs,
       failures: stack.lambda.failures,
       notRedelivered: failed,
-      webhookTokens,
       endedMs,
       invocations,
     };

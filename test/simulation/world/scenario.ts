@@ -188,7 +188,10 @@ const tenantOf = (index: number, nextIndex: () => number, recoveryMs: number, ra
     const own = nextIndex();
     return { index: own, key: `d${own}`, type, phases: phasesOf(type, kind, recoveryMs, random) };
   };
-  const types = kind === 'quiet' ? (['webhook', 'email'] as const) : notificationTypeIds;
+  const types =
+    kind === 'quiet'
+      ? (['webhook', 'email'] as const)
+      : Array.from({ length: 3 }, () => pick(notificationTypeIds, random));
   const notifications = Array.from({ length: kind === 'quiet' ? 2 : integer(3, 8, random) }, (_, position) =>
     notification(kind === 'quiet' ? (types[position] ?? 'webhook') : pick(types, random)),
   );
@@ -219,11 +222,19 @@ const STATES = ['CRITICAL', 'WARNING', 'OK'] as const;
 /** Many events of one tenant in a short time. */
 type Storm = { tenant: PlannedTenant; fromMs: number; lengthMs: number };
 
-const stormOf = (tenants: readonly PlannedTenant[], recoveryMs: number, random: Random): Storm => ({
-  tenant: pick(tenants, random),
-  fromMs: Math.round(random() * recoveryMs),
-  lengthMs: pick([1, 5, 60, 300], random) * SECOND_MS,
-});
+/** A storm on a tenant with summaries passes the end of a window: a run starts at a full hour. */
+const stormOf = (tenants: readonly PlannedTenant[], recoveryMs: number, random: Random): Storm => {
+  const tenant = pick(tenants, random);
+  const lengthMs = pick([1, 5, 60, 300], random) * SECOND_MS;
+  const atMs = Math.round(random() * recoveryMs);
+  const windowMs = (tenant.summaries?.window_minutes ?? 0) * MINUTE_MS;
+  const fromMs = windowMs > 0 ? Math.max(0, atMs - (atMs % windowMs) - Math.round(lengthMs / 2)) : atMs;
+  return { tenant, fromMs, lengthMs };
+};
+
+/** Repeats follow while an attempt is made, or later. */
+const repeatOf = (random: Random): number =>
+  random() < 0.5 ? integer(0, 15 * SECOND_MS, random) : integer(0, 3 * MINUTE_MS, random);
 
 const eventOf = (
   number: number,
@@ -238,8 +249,6 @@ const eventOf = (
   const atMs = Math.min(storm ? stormMs : Math.round(random() * recoveryMs), recoveryMs);
   const count = integer(1, Math.min(4, tenant.notifications.length), random);
   const chosen = new Set(Array.from({ length: count }, () => pick(tenant.notifications, random).index));
-  // An attacker lists notifications of others, too.
-  if (tenant.kind === 'attacker' && random() < 0.5) chosen.add(pick(pick(tenants, random).notifications, random).index);
   const isOnlyWebhooks = [...chosen].every((index) =>
     tenant.notifications.some((each) => each.index === index && each.type === 'webhook'),
   );
@@ -253,10 +262,42 @@ const eventOf = (
     state: pick(STATES, random),
     timeMs: atMs - integer(0, 2_000, random),
     notifications: [...chosen],
-    repeatsAfterMs: Array.from({ length: repeats }, () => integer(0, 3 * MINUTE_MS, random)),
+    repeatsAfterMs: Array.from({ length: repeats }, () => repeatOf(random)),
     ...(isOnlyWebhooks && random() < 0.3 && { alteredAfterMs: integer(1_000, 3 * MINUTE_MS, random) }),
   };
 };
+
+const movedTo = (event: PlannedEvent, atMs: number): PlannedEvent => ({
+  ...event,
+  atMs,
+  timeMs: atMs + event.timeMs - event.atMs,
+});
+
+/** An attacker sends an event at the same time as another tenant, and lists the notifications of that. */
+const withForeignNotifications = (events: readonly PlannedEvent[], attackers: ReadonlySet<string>, random: Random) =>
+  events.map((event) => {
+    const victim = pick(events, random);
+    return attackers.has(event.tenant) && random() < 0.4
+      ? {
+          ...movedTo(event, victim.atMs),
+          notifications: [...new Set([...event.notifications, ...victim.notifications])],
+        }
+      : event;
+  });
+
+/** Some events of quiet tenants follow a storm, whose destinations may hang. */
+const withQuietEvents = (
+  events: readonly PlannedEvent[],
+  quiet: ReadonlySet<string>,
+  storms: readonly Storm[],
+  recoveryMs: number,
+  random: Random,
+) =>
+  events.map((event) => {
+    if (!quiet.has(event.tenant) || random() < 0.5) return event;
+    const atMs = Math.min(pick(storms, random).fromMs + integer(0, 35, random) * SECOND_MS, recoveryMs);
+    return movedTo(event, atMs);
+  });
 
 const ACTIONS = [
   'delete',
@@ -313,7 +354,7 @@ const ratesOf = (isCalm: boolean, random: Random): FaultRates => {
     sendError: rate(0.05),
     sendThrottled: rate(0.1),
     sendLost: rate(0.02),
-    duplicateReceives: rate(0.05),
+    duplicateReceives: rate(0.2),
     slowCall: rate(0.02),
   };
 };
@@ -344,8 +385,13 @@ export const scenarioOf = (
   );
   const restless = tenants.filter(({ kind }) => kind !== 'quiet');
   const storms = Array.from({ length: 2 }, () => stormOf(restless, recoveryMs, random));
+  const namesOf = (kind: PlannedTenant['kind']) =>
+    new Set(tenants.filter((tenant) => tenant.kind === kind).map(({ name }) => name));
+  const first = Array.from({ length: events }, (_, number) => eventOf(number, tenants, storms, recoveryMs, random));
+  const quiet = withQuietEvents(first, namesOf('quiet'), storms, recoveryMs, random);
+  const planned = withForeignNotifications(quiet, namesOf('attacker'), random);
   const steps: Step[] = [
-    ...Array.from({ length: events }, (_, number) => eventOf(number, tenants, storms, recoveryMs, random)),
+    ...planned,
     ...Array.from({ length: actions }, () => actionOf(restless, recoveryMs, random)),
     ...storms.flatMap(({ tenant, fromMs }) => (random() < 0.3 ? occupyingEvents(tenant, fromMs) : [])),
     ...tenants.flatMap(({ name, notifications }) =>

@@ -1,0 +1,53 @@
+import { recipientsOf } from '../world/receivers.ts';
+import type { Observations } from '../world/run.ts';
+import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
+import { requestsOf } from './requests.ts';
+import type { Rule } from './rule.ts';
+
+/** The number of attempts after which a delivery fails. */
+const MAX_ATTEMPTS = 9;
+
+const isRejected = ({ refusals }: Observations, kind: 'alert' | 'summary', to: string, number?: number): boolean =>
+  refusals.some(
+    (refusal) =>
+      refusal.to === to &&
+      refusal.kind === kind &&
+      refusal.behavior === 'reject' &&
+      (number === undefined || refusal.numbers.includes(number)),
+  );
+
+/** Returns whether an alert was rejected by one of the recipients of its notification, or attempted often enough. */
+const mayHaveFailed = (alert: PlannedAlert, observations: Observations): boolean =>
+  recipientsOf(alert.notification, alert.tenant).some(
+    (to) =>
+      isRejected(observations, 'alert', to, alert.event.number) ||
+      requestsOf(observations, { ...alert, to }).length >= MAX_ATTEMPTS,
+  );
+
+/** A delivery fails only because its destination rejected it, or after its last attempt. So do summaries. */
+export const failuresAreJustified: Rule = {
+  name: 'failures are justified',
+  violations(observations) {
+    const { earlierHistory, scenario } = observations;
+    const failed = earlierHistory.filter(({ status }) => status === 'failed');
+    const alerts = plannedAlerts(scenario)
+      .filter(({ event, notification }) =>
+        failed.some(
+          (entry) => entry.notification === notification.index && entry.event_id.includes(`:ch${event.number}:`),
+        ),
+      )
+      .filter((alert) => !mayHaveFailed(alert, observations))
+      .map((alert) => `${nameOf(alert)} failed, although its destination did not reject it.`);
+    const summaries = scenario.tenants.flatMap((tenant) =>
+      tenant.notifications
+        .filter(({ index }) =>
+          failed.some((entry) => entry.notification === index && entry.event_id.endsWith(':summary')),
+        )
+        .filter((notification) =>
+          recipientsOf(notification, tenant).every((to) => !isRejected(observations, 'summary', to)),
+        )
+        .map(({ key }) => `A summary of ${key} failed, although its destination did not reject it.`),
+    );
+    return [...alerts, ...summaries];
+  },
+};
