@@ -31,13 +31,14 @@ const kindOf = ({ text }: Arrival): NoticeKind | undefined => {
   if (/was not delivered$/.test(subject)) return 'undelivered';
   if (/alerts are summarized$/.test(subject)) return 'limit';
   if (/shadow mode$/.test(subject)) return 'shadow';
-  if (/Escalated: |could be reached$|could not be reached$|could not be delivered|that do not exist$/m.test(text) )
+  if (/Escalated: |could be reached$|could not be reached$|could not be delivered|that do not exist$/m.test(text))
     return 'unreached';
   return undefined;
 };
 
 const escalationOf = (text: string): { state: State | undefined; alarm: string | undefined } => {
-  if (text.includes('could not be delivered')) return { state: stateOf(/(OK|WARNING|CRITICAL)/.exec(text)?.[1]), alarm: 'summary' };
+  if (text.includes('could not be delivered'))
+    return { state: stateOf(/(OK|WARNING|CRITICAL)/.exec(text)?.[1]), alarm: 'summary' };
   const [, state, alarm] = HEADLINE.exec(text) ?? [];
   if (alarm !== undefined) return { state: stateOf(state), alarm };
   // The payload of a webhook.
@@ -70,8 +71,12 @@ export const noticesOf = ({ scenario, arrivals, ids }: Observations): Notice[] =
     });
 };
 
-/** Returns the addresses at which each notice for the technical contacts must arrive: none if one of them rejects it. */
-export const contactsOf = ({ contacts }: PlannedTenant): string[] =>
+/**
+ * Returns the addresses at which each notice for the technical contacts must arrive: none if one of them rejects it, or
+ * after a shadow mode of the account, in which only the operators get notices.
+ */
+export const contactsOf = ({ name, contacts }: PlannedTenant, { shadows }: Observations): string[] =>
+  shadows.some(({ tenant }) => tenant === name) ||
   contacts.some(({ phases }) => phases.some(({ behavior }) => behavior === 'reject'))
     ? []
     : contacts.map(({ address }) => address);

@@ -2,14 +2,16 @@ import type { Observations } from '../world/run.ts';
 import { changesAreAudited } from './changes-are-audited.ts';
 import { duplicatesAreExplained } from './duplicates-are-explained.ts';
 import { failuresAreDeadLettered } from './failures-are-dead-lettered.ts';
-import { failuresAreNoticed, noticesAreJustified } from './failures-are-noticed.ts';
+import { emailReportsAreNoticed, failuresAreNoticed, noticesAreJustified } from './failures-are-noticed.ts';
 import { historyAgrees } from './history-agrees.ts';
 import { incidentsAreOrdered } from './incidents-are-ordered.ts';
 import { invalidEventsAreDeadLettered } from './invalid-events-are-dead-lettered.ts';
 import { limitsHold } from './limits-hold.ts';
 import { logsNameNoSecrets } from './logs-name-no-secrets.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
+import { privateAddressesAreRefused } from './private-addresses-are-refused.ts';
 import type { Rule } from './rule.ts';
+import { shadowWithholdsAlerts } from './shadow-withholds-alerts.ts';
 import { tenantsAreSeparate } from './tenants-are-separate.ts';
 import { escalationsAreJustified, unreachedEventsAreEscalated } from './unreached-events-are-escalated.ts';
 import { webhookIdsIdentifyDeliveries, webhooksAreSigned } from './webhooks-are-signed.ts';
@@ -33,6 +35,7 @@ const rules: readonly Rule[] = [
   changesAreAudited,
   limitsHold,
   failuresAreNoticed,
+  emailReportsAreNoticed,
   noticesAreJustified,
   unreachedEventsAreEscalated,
   escalationsAreJustified,
@@ -41,6 +44,8 @@ const rules: readonly Rule[] = [
   logsNameNoSecrets,
   invalidEventsAreDeadLettered,
   historyAgrees,
+  shadowWithholdsAlerts,
+  privateAddressesAreRefused,
 ];
 
 /** Returns what a run violates, each with the name of its rule. */

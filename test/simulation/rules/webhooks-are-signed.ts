@@ -86,9 +86,16 @@ export const webhookIdsIdentifyDeliveries: Rule = {
       const id = headers['webhook-id'];
       return id !== undefined && numbers.length > 0 ? [{ id, delivery: `#${numbers.join('#')}# to ${to}` }] : [];
     });
-    const escalations = new Set(requests.filter(({ body }) => body.includes(':unreached')).map(({ headers }) => headers['webhook-id']));
+    const escalations = new Set(
+      requests.filter(({ body }) => body.includes(':unreached')).map(({ headers }) => headers['webhook-id']),
+    );
     const differing = <Key extends 'id' | 'delivery'>(key: Key, other: Exclude<'id' | 'delivery', Key>): string[] =>
-      [...Map.groupBy(alerts.filter(({ id }) => !escalations.has(id)), (alert) => alert[key])]
+      [
+        ...Map.groupBy(
+          alerts.filter(({ id }) => !escalations.has(id)),
+          (alert) => alert[key],
+        ),
+      ]
         .filter(([, group]) => new Set(group.map((alert) => alert[other])).size > 1)
         .map(([name]) => `${name} has several ${other === 'id' ? 'IDs' : 'deliveries'}.`);
     return [...differing('delivery', 'id'), ...differing('id', 'delivery')];
