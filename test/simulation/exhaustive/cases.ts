@@ -78,6 +78,8 @@ const smallCase = ({ name, isDuplicated, faults, type, ...rest }: CaseOptions): 
         slowCall: 0,
       },
       outages: [],
+      emailReports: 0,
+      privateWebhooks: [],
       maxSkewMs: 0,
       recoveryMs: 0,
     },

@@ -50,7 +50,7 @@ export const prepare = async (options: SmallWorldOptions): Promise<Snapshot> => 
       const audit = log.by({ tenant: id, origin: { actor: { type: 'operator', principal: 'simulation' } } });
       for (const notification of tenant.notifications) {
         const { index, key, type } = notification;
-        const details = detailsOf(notification);
+        const details = detailsOf(notification, false);
         ids.set(index, await notifications.create(id, { label: key, type, details }, audit));
       }
       // The first webhook of a tenant would create them.

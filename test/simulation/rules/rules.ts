@@ -3,7 +3,7 @@ import { changesAreAudited } from './changes-are-audited.ts';
 import { duplicatesAreExplained } from './duplicates-are-explained.ts';
 import { failuresAreDeadLettered } from './failures-are-dead-lettered.ts';
 import { failuresAreJustified } from './failures-are-justified.ts';
-import { failuresAreNoticed, noticesAreJustified } from './failures-are-noticed.ts';
+import { emailReportsAreNoticed, failuresAreNoticed, noticesAreJustified } from './failures-are-noticed.ts';
 import { firstEventWins } from './first-event-wins.ts';
 import { historyAgrees } from './history-agrees.ts';
 import { historyIsTrue } from './history-is-true.ts';
@@ -13,10 +13,12 @@ import { limitsAreUsed } from './limits-are-used.ts';
 import { limitsHold } from './limits-hold.ts';
 import { logsNameNoSecrets } from './logs-name-no-secrets.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
+import { privateAddressesAreRefused } from './private-addresses-are-refused.ts';
 import { quietTenantsArePrompt } from './quiet-tenants-are-prompt.ts';
 import { requestsOfPeopleAreTrue } from './requests-of-people-are-true.ts';
 import { retriesFollowTheSchedule } from './retries-follow-the-schedule.ts';
 import type { Rule } from './rule.ts';
+import { shadowWithholdsAlerts } from './shadow-withholds-alerts.ts';
 import { summariesHold } from './summaries-hold.ts';
 import { tenantsAreSeparate } from './tenants-are-separate.ts';
 import { escalationsAreJustified, unreachedEventsAreEscalated } from './unreached-events-are-escalated.ts';
@@ -42,6 +44,7 @@ const rules: readonly Rule[] = [
   changesAreAudited,
   limitsHold,
   failuresAreNoticed,
+  emailReportsAreNoticed,
   noticesAreJustified,
   unreachedEventsAreEscalated,
   escalationsAreJustified,
@@ -57,6 +60,8 @@ const rules: readonly Rule[] = [
   logsNameNoSecrets,
   invalidEventsAreDeadLettered,
   historyAgrees,
+  shadowWithholdsAlerts,
+  privateAddressesAreRefused,
 ];
 
 /** Returns what a run violates, each with the name of its rule. */
