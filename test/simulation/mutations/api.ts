@@ -39,6 +39,7 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'deletes a notification without an audit entry',
+    seed: 128,
     file: WRITER,
     find: '[deletion, counterItem(table, key.tenant, -1), entry]',
     replace: '[deletion, counterItem(table, key.tenant, -1)]',
@@ -51,12 +52,14 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'makes deliveries due without an audit entry',
+    seed: 128,
     file: 'shared/api/retry-now.ts',
     find: 'if (!isRecorded) await record();',
     replace: '',
   },
   {
     name: 'redelivers alerts without an audit entry',
+    seed: 7,
     file: 'shared/api/redelivery.ts',
     find: 'let isRecorded = false;',
     replace: 'let isRecorded = true;',
@@ -74,6 +77,7 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'replaces a signing secret that another request has just replaced',
+    seed: 7,
     file: ACCOUNTS,
     find: "ConditionExpression: 'webhook_secrets[0] = :current',",
     replace: "ConditionExpression: 'attribute_exists(webhook_secrets) OR webhook_secrets[0] = :current',",
