@@ -9,6 +9,7 @@ const ACCOUNTS = 'shared/adapters/accounts/account-repository.ts';
 export const apiMutations: readonly NamedMutation[] = [
   {
     name: 'applies a transaction again whose response was lost',
+    seed: 48,
     file: TRANSACTIONS,
     find: 'client.send(new TransactWriteCommand(input));',
     replace: 'client.send(new TransactWriteCommand({ ...input, ClientRequestToken: randomUUID() }));',
@@ -21,6 +22,7 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'issues a token to a token that was revoked',
+    seed: 7,
     file: TOKENS,
     find: 'if (changer !== OPERATOR && !tokens.some((entry) => entry.id === changer && isValid(entry))) throw unauthorized();',
     replace: '',
@@ -46,6 +48,7 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'changes an account without an audit entry',
+    seed: 48,
     file: ACCOUNTS,
     find: 'await transact(client, [setAttributes(tenant, attributes), entry]);',
     replace: 'await transact(client, [setAttributes(tenant, attributes)]);',
