@@ -9,6 +9,7 @@ const ACCOUNTS = 'shared/adapters/accounts/account-repository.ts';
 export const apiMutations: readonly NamedMutation[] = [
   {
     name: 'applies a transaction again whose response was lost',
+    seed: 48,
     file: TRANSACTIONS,
     find: 'client.send(new TransactWriteCommand(input));',
     replace: 'client.send(new TransactWriteCommand({ ...input, ClientRequestToken: randomUUID() }));',
@@ -21,6 +22,7 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'issues a token to a token that was revoked',
+    seed: 7,
     file: TOKENS,
     find: 'if (changer !== OPERATOR && !tokens.some((entry) => entry.id === changer && isValid(entry))) throw unauthorized();',
     replace: '',
@@ -39,24 +41,28 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'deletes a notification without an audit entry',
+    seed: 128,
     file: WRITER,
     find: '[deletion, counterItem(table, key.tenant, -1), entry]',
     replace: '[deletion, counterItem(table, key.tenant, -1)]',
   },
   {
     name: 'changes an account without an audit entry',
+    seed: 48,
     file: ACCOUNTS,
     find: 'await transact(client, [setAttributes(tenant, attributes), entry]);',
     replace: 'await transact(client, [setAttributes(tenant, attributes)]);',
   },
   {
     name: 'makes deliveries due without an audit entry',
+    seed: 128,
     file: 'shared/api/retry-now.ts',
     find: 'if (!isRecorded) await record();',
     replace: '',
   },
   {
     name: 'redelivers alerts without an audit entry',
+    seed: 7,
     file: 'shared/api/redelivery.ts',
     find: 'let isRecorded = false;',
     replace: 'let isRecorded = true;',
@@ -74,6 +80,7 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'replaces a signing secret that another request has just replaced',
+    seed: 7,
     file: ACCOUNTS,
     find: "ConditionExpression: 'webhook_secrets[0] = :current',",
     replace: "ConditionExpression: 'attribute_exists(webhook_secrets) OR webhook_secrets[0] = :current',",

@@ -53,12 +53,14 @@ const claims: readonly NamedMutation[] = [
   },
   {
     name: 'delivers another event with the same ID',
+    seed: 128,
     file: RECORD,
     find: "  if (existing.content_hash !== initial.content_hash) return { kind: 'conflict' };\n",
     replace: '',
   },
   {
     name: 'acknowledges a message whose delivery another worker has claimed',
+    seed: 128,
     file: REQUEUE,
     find: "return { outcome: 'busy', isReturned: true };",
     replace: "return { outcome: 'busy' };",
@@ -103,6 +105,7 @@ const settlements: readonly NamedMutation[] = [
   },
   {
     name: 'acknowledges a message whose retry SQS did not accept',
+    seed: 143,
     file: SETTLEMENT,
     find: `      isSameRound ? copy : { ...copy, body: bodyForRound(job.body, record.round) },
       waitMs,
@@ -161,6 +164,7 @@ const settlements: readonly NamedMutation[] = [
   },
   {
     name: 'does not return messages to their queue after an internal error',
+    seed: 128,
     file: SENDER,
     find: 'const returned = results.filter(({ settled }) => settled.isReturned);',
     replace: "const returned = results.filter(({ settled }) => settled.isReturned && settled.outcome === 'busy');",
@@ -201,6 +205,7 @@ const retries: readonly NamedMutation[] = [
   },
   {
     name: 'expires a delivery 24 minutes after its first attempt',
+    seed: 143,
     file: 'shared/domain/retry-schedule.ts',
     find: 'export const MAX_AGE_MS = 24 * HOUR_MS;',
     replace: 'export const MAX_AGE_MS = 24 * MINUTE_MS;',
@@ -213,6 +218,7 @@ const retries: readonly NamedMutation[] = [
   },
   {
     name: 'forgets retries that wait longer than SQS can delay a message',
+    seed: 143,
     file: SENDER,
     find: 'const rescheduled = notDue.map((job) => settledJob(job, reschedule(job, wait(job))));',
     replace: "const rescheduled = notDue.map((job) => settledJob(job, Promise.resolve({ outcome: 'not_due' })));",
@@ -225,6 +231,7 @@ const retries: readonly NamedMutation[] = [
   },
   {
     name: 'takes a request without a response for delivered',
+    seed: 128,
     file: 'shared/pipeline/transports/http-transport.ts',
     find: "return failed('transient', 'timeout', `${host} did not respond within ${SEND_TIMEOUT_MS / 1000} s`);",
     replace:
@@ -267,6 +274,7 @@ const retries: readonly NamedMutation[] = [
 const requests: readonly NamedMutation[] = [
   {
     name: 'does not look whether a waiting delivery has become due',
+    seed: 128,
     file: 'shared/pipeline/sender/early-messages.ts',
     find: "return result?.status === 'fulfilled' && result.value;",
     replace: 'return false;',

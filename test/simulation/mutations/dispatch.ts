@@ -8,6 +8,7 @@ const QUEUES = 'shared/adapters/queues.ts';
 export const dispatchMutations: readonly NamedMutation[] = [
   {
     name: 'acknowledges an event although SQS refused some of its deliveries',
+    seed: 143,
     file: FAN_OUT,
     find: 'failed: unread.length + existing.length - sent,',
     replace: 'failed: unread.length,',
@@ -20,12 +21,14 @@ export const dispatchMutations: readonly NamedMutation[] = [
   },
   {
     name: 'ignores that SQS did not accept a batch',
+    seed: 143,
     file: QUEUES,
     find: '...errorTrace(error) });\n      return batch;',
     replace: '...errorTrace(error) });\n      return [];',
   },
   {
     name: 'takes a notification that it cannot read for one that does not exist',
+    seed: 128,
     file: FAN_OUT,
     find: '    return { id, error };',
     replace: '    return { id, target: undefined };',
@@ -38,6 +41,7 @@ export const dispatchMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not return events to their queue',
+    seed: 128,
     file: DISPATCH,
     find: 'const returned = results.filter(({ isReturned }) => isReturned);',
     replace: 'const returned = results.filter(({ isUnstarted }) => isUnstarted);',
@@ -50,12 +54,14 @@ export const dispatchMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not escalate an event whose notifications have all been deleted',
+    seed: 143,
     file: FAN_OUT,
     find: 'unknown > 0 && unknown === planned.ids.length;',
     replace: 'unknown > planned.ids.length;',
   },
   {
     name: "lets a producer occupy the ID of a tenant's summary",
+    seed: 128,
     file: 'shared/domain/event-findings.ts',
     find: `  if (typeof eventId === 'string' && NOTICE_EVENT_ID.test(eventId))
     errors.push('event_id must not be that of a notice');

@@ -71,6 +71,7 @@ export const incidentMutations: readonly NamedMutation[] = [
   },
   {
     name: 'sends all notifications of an incident to the first of them',
+    seed: 143,
     file: SENDER,
     find: '`${body.notification_id} ${body.event.incident_key}`',
     replace: 'body.event.incident_key',

@@ -11,6 +11,7 @@ const EMAIL = 'shared/pipeline/transports/email.ts';
 export const noticeMutations: readonly NamedMutation[] = [
   {
     name: 'does not escalate a CRITICAL in the hour in which it escalated an OK of the alarm',
+    seed: 128,
     file: UNREACHED,
     find: '${key.slice(0, INCIDENT_KEY_LENGTH)}-${event.state}:',
     replace: '${key.slice(0, INCIDENT_KEY_LENGTH)}:',
@@ -36,6 +37,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'escalates an alert although it has reached another destination',
+    seed: 128,
     file: CHECK,
     find: 'if (![...records.values()].every((record) => isUnreached(record, scale))) return undefined;',
     replace:
@@ -59,6 +61,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not escalate an alert whose last destination is rejected',
+    seed: 128,
     file: RECORD,
     find: "return record.status === 'failed' || isCancelled || isFailing(record, scale);",
     replace: 'return isCancelled || isFailing(record, scale);',
@@ -77,6 +80,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not send escalations to the fallback notifications of the account',
+    seed: 128,
     file: 'shared/pipeline/notices/escalation.ts',
     find: "if (state === 'OK') return [];",
     replace: "if (state !== 'OK') return [];",

@@ -65,6 +65,7 @@ export const summaryMutations: readonly NamedMutation[] = [
   },
   {
     name: 'mixes the alarms of all notifications in one summary',
+    seed: 128,
     file: SUMMARY,
     find: '`${tenant}:${notificationId}-${name}:${startMs}:summary`',
     replace: '`${tenant}:${notificationId.slice(0, 2)}-${name}:${startMs}:summary`',

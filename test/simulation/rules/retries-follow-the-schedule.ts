@@ -49,7 +49,9 @@ const tooEarly = (alert: PlannedAlert, observations: Observations): string[] => 
     const before = requests.slice(0, index);
     const last = before.at(-1);
     if (!last || last.isAccepted || atMs >= untilMs || isDisturbed(last, observations)) return [];
-    if (last.behavior === 'reject') return [`${nameOf(alert)} was sent again after it was rejected.`];
+    // A retry for one contact goes to all contacts that no attempt has reached.
+    const isAlone = alert.notification.type !== 'technicalContactsEmail';
+    if (last.behavior === 'reject' && isAlone) return [`${nameOf(alert)} was sent again after it was rejected.`];
     const minMs = minDelayMs(before, isHttp, observations);
     return atMs - last.atMs < minMs - toleranceMs
       ? [`${nameOf(alert)} was sent again after ${atMs - last.atMs} ms instead of ${minMs} ms.`]
