@@ -28,6 +28,7 @@ export const observationsOf = async (
   return {
     scenario,
     arrivals: receivers.arrivals,
+    requests: receivers.requests,
     refusals: receivers.refusals,
     faults,
     kills,
@@ -43,6 +44,7 @@ export const observationsOf = async (
       ]),
     ),
     ids,
+    credentials: new Map(),
     credentials: new Map(),
     emailReports: [],
     redrives: [],
