@@ -1,6 +1,7 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createDestinationListWriter } from '../shared/adapters/deliveries/destination-list.ts';
+import { createDispatchedCheck } from '../shared/adapters/deliveries/dispatched-check.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
 import { parseEnvironment } from '../shared/environment.ts';
@@ -20,6 +21,7 @@ export const handler = createDispatch(
   notifications,
   queues,
   createDestinationListWriter(client, environment.DELIVERIES_TABLE),
+  createDispatchedCheck(client, environment.DELIVERIES_TABLE),
   createEscalation({ client, notices, accounts, notifications }, environment),
   environment,
 );

@@ -142,8 +142,8 @@ export class Delivery extends Construct {
       defaults,
       storage.notifications
         .access('BatchGetItem')
-        // The list of the destinations of an event (docs/decisions/notices.md#nobody-reached).
-        .and(storage.deliveries.access('PutItem'))
+        // The list of the destinations of an event, and its records (docs/decisions/notices.md#nobody-reached).
+        .and(storage.deliveries.access('PutItem', 'BatchGetItem'))
         .and(escalationAccess(defaults, storage))
         .and(sendAccess)
         .and(this.alarmEvents.consumerAccess())

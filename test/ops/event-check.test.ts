@@ -45,6 +45,7 @@ const dispatched = async (text: string): Promise<{ logged: Report; deadLetter: R
       },
     },
     async () => {},
+    async () => false,
     { isDue: () => false, escalate: async () => undefined },
     {
       ALARM_EVENTS_QUEUE: queueUrl('AlarmEvents'),

@@ -42,7 +42,7 @@ const notificationIds = (count: number, prefix = 'nt') =>
 /** Which notifications do not exist, and which reads fail. */
 type Reads = { isUnknown?: (id: string) => boolean; errorOf?: (id: string) => Error | undefined };
 /** `refusals`: how often SQS refuses each message. */
-type Options = { readMs?: number; sendMs?: number; writeError?: Error; refusals?: number };
+type Options = { readMs?: number; sendMs?: number; writeError?: Error; refusals?: number; wasDispatched?: boolean };
 
 /** Returns whether SQS accepts a message. Checks its declared size. */
 const isAccepted = ({ body, bytes }: OutgoingMessage): boolean => {
@@ -54,7 +54,7 @@ const isAccepted = ({ body, bytes }: OutgoingMessage): boolean => {
 /** Creates a dispatch whose reads and sends advance its clock. */
 const setUp = (
   { isUnknown = () => false, errorOf = () => undefined }: Reads = {},
-  { readMs = 0, sendMs = 0, writeError, refusals = 0 }: Options = {},
+  { readMs = 0, sendMs = 0, writeError, refusals = 0, wasDispatched = false }: Options = {},
 ) => {
   let now = NOW_MS;
   const sent: { url: string; body: string }[] = [];
@@ -118,6 +118,7 @@ const setUp = (
     notifications,
     queues,
     writeDestinationList,
+    async () => wasDispatched,
     escalation,
     environment,
     () => now,
@@ -256,6 +257,12 @@ describe('dispatch', () => {
     expect(await escalatedIf({ isUnknown: () => true })).toBe(1);
     expect(await escalatedIf({ isUnknown })).toBe(0);
     expect(await escalatedIf({ isUnknown, errorOf: (id) => (isUnknown(id) ? undefined : new Error()) })).toBe(0);
+  });
+
+  it('does not escalate an event that is sent again after its notifications were deleted', async () => {
+    const { dispatch, escalated } = setUp({ isUnknown: () => true }, { wasDispatched: true });
+    await dispatch({ Records: [eventMessage(['nt0'])] });
+    expect(escalated).toEqual([]);
   });
 });
 

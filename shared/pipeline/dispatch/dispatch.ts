@@ -1,5 +1,6 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import type { WriteDestinationList } from '../../adapters/deliveries/destination-list.ts';
+import type { WasDispatched } from '../../adapters/deliveries/dispatched-check.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { count, emitMetrics, oldestAgeSeconds } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
@@ -114,6 +115,7 @@ export const createDispatch = (
   notifications: Pick<NotificationRepository, 'targets'>,
   queues: Queues,
   writeDestinationList: WriteDestinationList,
+  wasDispatched: WasDispatched,
   escalation: Escalation,
   environment: DispatchEnvironment,
   clock: Clock = Date.now,
@@ -171,16 +173,19 @@ export const createDispatch = (
     return { message, isReturned: true, isInternalError: false, isUnstarted: true, sentAtMs };
   };
 
-  /** Escalates an event whose notification plan lists only notifications that do not exist. Never rejects. */
+  /**
+   * Escalates an event whose notification plan lists only notifications that do not exist. If an event is sent again after
+   * its notifications were deleted, its deliveries have decided whether it is escalated. Never rejects.
+   */
   const escalateUnknownPlan = async (planned: EventMessage, timeLeft: () => number): Promise<void> => {
     const { shared, origin, ids, acceptedAtMs } = planned;
     if (!escalation.isDue(shared.header, acceptedAtMs)) return;
     const alert = { event: shared.header, acceptedAtMs, atMs: acceptedAtMs };
-    await settleNotices(
-      [escalation.escalate(alert, origin, ids, () => unknownPlanNotice(alert, ids))],
-      idsOfEvent(planned),
-      timeLeft,
-    );
+    const escalate = async (): Promise<void> => {
+      if (await wasDispatched(shared.header, ids)) return;
+      await escalation.escalate(alert, origin, ids, () => unknownPlanNotice(alert, ids));
+    };
+    await settleNotices([escalate()], idsOfEvent(planned), timeLeft);
   };
 
   /**
