@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { readTemplate } from 'local-aws/template.ts';
 import { replaceSdkTransport } from './engine/sdk-transport.ts';
 import { buildService, type Mutation } from './engine/service-code.ts';
+import { delaysOfQuietTenants, withoutAttackers } from './rules/quiet-tenant-is-not-delayed.ts';
 import { violationsOf } from './rules/rules.ts';
 import { runScenario } from './world/run.ts';
 import { type ScenarioSize, scenarioOf } from './world/scenario.ts';
@@ -48,15 +49,18 @@ export const createSimulation = async (templateFile: string, mutations: readonly
   return async ({ seed, size, steps, isTraced = false }: SeedRequest): Promise<SeedResult> => {
     const scenario = scenarioOf(seed, size);
     const lines: string[] = [];
+    const planned = { ...scenario, steps: scenario.steps.slice(0, steps) };
+    const calm = withoutAttackers(planned);
+    const alone = calm && (await runScenario({ scenario: calm, code, plan }));
     const observations = await runScenario({
-      scenario: { ...scenario, steps: scenario.steps.slice(0, steps) },
+      scenario: planned,
       code,
       plan,
       ...(isTraced && { trace: (line) => lines.push(line) }),
     });
     return {
       seed,
-      violations: violationsOf(observations),
+      violations: [...violationsOf(observations), ...(alone ? delaysOfQuietTenants(observations, alone) : [])],
       steps: scenario.steps.length,
       invocations: observations.invocations,
       arrivals: observations.arrivals.length,

@@ -18,12 +18,29 @@ export const createOutcomes = (observations: Observations) => {
       .filter(({ numbers }) => numbers.includes(event.number))
       .toSorted((left, right) => left.atMs - right.atMs);
 
+  const hasBounced = ({ notification }: PlannedDelivery, { to, numbers }: Arrival): boolean =>
+    observations.emailReports.some(
+      (report) =>
+        report.to === to &&
+        report.of === 'alert' &&
+        report.kind !== 'Complaint' &&
+        report.notificationId === observations.ids.get(notification.index) &&
+        report.numbers[0] === numbers[0],
+    );
+
   return {
     arrivalsOf,
 
+    /** Returns whether the alert arrived at recipients and bounced at all of them. */
+    isBounced(delivery: PlannedDelivery): boolean {
+      const arrived = arrivalsOf(delivery);
+      return arrived.length > 0 && arrived.every((arrival) => hasBounced(delivery, arrival));
+    },
+
     /** Returns when the alert first reached a recipient so that its sender recorded it, ms since the start, or Infinity. */
     reachedAtMs: (delivery: PlannedDelivery): number =>
-      arrivalsOf(delivery).find((arrival) => !isUnrecorded(arrival, observations))?.atMs ?? Number.POSITIVE_INFINITY,
+      arrivalsOf(delivery).find((arrival) => !isUnrecorded(arrival, observations) && !hasBounced(delivery, arrival))
+        ?.atMs ?? Number.POSITIVE_INFINITY,
 
     /** Returns the record of the delivery before what had failed was redelivered at the end. */
     entryOf: ({ event, notification }: PlannedDelivery): HistoryEntry | undefined =>

@@ -8,7 +8,8 @@ const MAX_RUN_MS = 35_000;
 
 /** Returns whether the sender of a message may not have recorded that it was accepted. */
 export const isUnrecorded = ({ isAnswered, by, atMs }: Arrival, { kills }: Observations): boolean =>
-  !isAnswered || kills.some((kill) => kill.environmentId === by && kill.atMs >= atMs && kill.atMs <= atMs + MAX_RUN_MS);
+  // A call that was on its way arrives after its sender was ended.
+  !isAnswered || kills.some((kill) => kill.environmentId === by && kill.atMs <= atMs + MAX_RUN_MS);
 
 /** An alert arrives twice only if its sender got no answer, or was ended before it recorded the answer. */
 export const duplicatesAreExplained: Rule = {

@@ -2,6 +2,7 @@ import type { HistoryEntry, Observations } from '../world/run.ts';
 import { isSentByAws, notificationsOf, type PlannedNotification, type PlannedTenant } from '../world/scenario.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
 import { contactsOf, type Notice, type NoticeKind, noticesOf } from './notices.ts';
+import { nameOf, plannedDeliveries } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
 
 const DAY_MS = 86_400_000;
@@ -16,7 +17,8 @@ const FAILING_ATTEMPTS = 4;
 const MIN_FAILING_MS = 240_000;
 
 /** Returns whether nobody asked to redeliver the failed alerts of a notification, so that each has had one round. */
-export const hasOneRound = ({ people, redeliveredMs }: Observations, notification: number): boolean =>
+export const hasOneRound = ({ people, redrives, redeliveredMs }: Observations, notification: number): boolean =>
+  redrives.length === 0 &&
   !people.some(
     ({ action, startedMs }) =>
       action.kind === 'redeliver' && action.notification === notification && startedMs < redeliveredMs,
@@ -78,9 +80,41 @@ export const failuresAreNoticed: Rule = {
       notificationsOf(tenant)
         .filter(({ type }) => type !== 'technicalContactsEmail')
         .flatMap((notification) =>
-          contactsOf(tenant).flatMap((contact) => violationsOf(tenant, notification, contact)),
+          contactsOf(tenant, observations).flatMap((contact) => violationsOf(tenant, notification, contact)),
         ),
     );
+  },
+};
+
+/** The technical contacts get a notice of each notification whose email bounced permanently or was reported. */
+export const emailReportsAreNoticed: Rule = {
+  name: 'email reports are noticed',
+  violations(observations) {
+    const { emailReports, scenario, startMs, ids } = observations;
+    const notices = noticesOf(observations);
+    const deliveries = plannedDeliveries(scenario);
+    return emailReports
+      .filter(({ of, isPermanent }) => of === 'alert' && isPermanent)
+      .flatMap(({ notificationId, numbers: [number = -1], atMs, kind }) =>
+        deliveries
+          .filter(
+            ({ event, notification }) => event.number === number && ids.get(notification.index) === notificationId,
+          )
+          .filter(() => !wasNotQueued(observations, `:ch${number}:`))
+          .flatMap((delivery) =>
+            contactsOf(delivery.tenant, observations)
+              .filter(
+                (contact) =>
+                  !notices.some(
+                    ({ notification, arrival }) =>
+                      notification === delivery.notification.index &&
+                      arrival.to === contact &&
+                      startMs + arrival.atMs >= startOfDay(startMs + atMs),
+                  ),
+              )
+              .map((contact) => `${kind} of ${nameOf(delivery)}: ${contact} got no notice.`),
+          ),
+      );
   },
 };
 

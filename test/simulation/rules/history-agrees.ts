@@ -3,7 +3,15 @@ import { recipientsOf } from '../world/receivers.ts';
 import type { HistoryEntry, Observations } from '../world/run.ts';
 import { isSentByAws } from '../world/scenario.ts';
 import { createOutcomes } from './alert-outcomes.ts';
-import { deletedAtMs, eventsOf, nameOf, type PlannedDelivery, plannedDeliveries } from './planned-alerts.ts';
+import {
+  deletedAtMs,
+  eventsOf,
+  isInShadow,
+  isSupersededInShadow,
+  nameOf,
+  type PlannedDelivery,
+  plannedDeliveries,
+} from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
 
 /** The maximum number of attempts in the history, and in a round. */
@@ -17,22 +25,23 @@ const mayBeUnrecorded = ({ faults, kills }: Observations): boolean =>
 export const historyAgrees: Rule = {
   name: 'the history agrees with what arrived',
   violations(observations) {
-    const { scenario, history, arrivals, requests, people } = observations;
-    const { arrivalsOf, reachedAtMs } = createOutcomes(observations);
+    const { scenario, history, arrivals, requests, people, redrives } = observations;
+    const { arrivalsOf, isBounced, reachedAtMs } = createOutcomes(observations);
     const events = new Map(eventsOf(scenario).map((event) => [event.number, event]));
     const isUncertain = mayBeUnrecorded(observations);
 
     const isSuperseded = ({ event, notification }: PlannedDelivery): boolean =>
       notificationTypes[notification.type].hasIncidents &&
-      arrivals.some(
-        ({ to, kind, numbers }) =>
-          to === notification.key &&
-          kind === 'alert' &&
-          numbers.some((number) => {
-            const newer = events.get(number);
-            return newer?.alarm === event.alarm && newer.timeMs >= event.timeMs && newer !== event;
-          }),
-      );
+      (isSupersededInShadow(event, observations) ||
+        arrivals.some(
+          ({ to, kind, numbers }) =>
+            to === notification.key &&
+            kind === 'alert' &&
+            numbers.some((number) => {
+              const newer = events.get(number);
+              return newer?.alarm === event.alarm && newer.timeMs >= event.timeMs && newer !== event;
+            }),
+        ));
 
     const hasSummary = ({ notification, tenant }: PlannedDelivery, { summary_id: id }: HistoryEntry): boolean => {
       const summary = history.find((entry) => entry.event_id === id && entry.notification === notification.index);
@@ -48,11 +57,16 @@ export const historyAgrees: Rule = {
       const isDeleted = deletedAtMs(observations, notification.index) !== undefined;
       switch (status) {
         case 'delivered':
-          return arrivalsOf(delivery).length > 0 ? undefined : 'nothing arrived';
+          if (arrivalsOf(delivery).length === 0) return 'nothing arrived';
+          return isBounced(delivery) && !isUncertain ? 'it bounced' : undefined;
+        case 'bounced':
+          return isBounced(delivery) || isUncertain ? undefined : 'it did not bounce';
         case 'superseded':
           return isSuperseded(delivery) ? undefined : 'nothing newer arrived';
         case 'cancelled':
-          return isDeleted ? undefined : 'nobody deleted the notification';
+          return isDeleted || (entry.reason === 'shadow' && isInShadow(delivery.event, observations))
+            ? undefined
+            : 'nobody deleted the notification';
         case 'summarized':
           return hasSummary(delivery, entry) ? undefined : 'there is no summary';
         case 'failed':
@@ -63,11 +77,11 @@ export const historyAgrees: Rule = {
     };
 
     const countProblem = ({ event, notification }: PlannedDelivery, { attempts }: HistoryEntry): string | undefined => {
-      if (isSentByAws(notification.type)) return undefined;
+      if (isSentByAws(notification.type) || scenario.privateWebhooks.includes(notification.index)) return undefined;
       const sent = requests.filter(({ to, numbers }) => to === notification.key && numbers.includes(event.number));
       if (attempts.length > sent.length) return `it has ${attempts.length} attempts, and ${sent.length} requests came`;
       if (isUncertain) return undefined;
-      const rounds = 1 + people.filter(({ action }) => action.kind === 'redeliver').length;
+      const rounds = 1 + people.filter(({ action }) => action.kind === 'redeliver').length + redrives.length;
       if (sent.length > rounds * MAX_ATTEMPTS) return `${sent.length} requests came in ${rounds} rounds`;
       return attempts.length === Math.min(sent.length, MAX_ATTEMPTS)
         ? undefined

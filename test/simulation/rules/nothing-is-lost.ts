@@ -1,4 +1,12 @@
-import { deletedAtMs, eventsOf, nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
+import {
+  deletedAtMs,
+  eventsOf,
+  isInShadow,
+  isSupersededInShadow,
+  nameOf,
+  type PlannedAlert,
+  plannedAlerts,
+} from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
 
 const isIncidentType = (type: string): boolean => type === 'incidentpager' || type === 'incidentrouter';
@@ -38,13 +46,14 @@ export const nothingIsLost: Rule = {
 
     const isSuperseded = ({ event, to, notification }: PlannedAlert): boolean =>
       isIncidentType(notification.type) &&
-      arrivals.some((arrival) => {
-        if (arrival.to !== to || arrival.kind !== 'alert') return false;
-        return arrival.numbers.some((number) => {
-          const newer = events.get(number);
-          return newer?.alarm === event.alarm && newer.tenant === event.tenant && newer.timeMs >= event.timeMs;
-        });
-      });
+      (isSupersededInShadow(event, observations) ||
+        arrivals.some((arrival) => {
+          if (arrival.to !== to || arrival.kind !== 'alert') return false;
+          return arrival.numbers.some((number) => {
+            const newer = events.get(number);
+            return newer?.alarm === event.alarm && newer.tenant === event.tenant && newer.timeMs >= event.timeMs;
+          });
+        }));
 
     const statusOf = ({ event, notification }: PlannedAlert): string =>
       history
@@ -53,6 +62,7 @@ export const nothingIsLost: Rule = {
         .join(', ');
 
     return plannedAlerts(scenario)
+      .filter(({ event }) => !isInShadow(event, observations))
       .filter((alert) => deletedAtMs(observations, alert.notification.index) === undefined)
       .filter((alert) => !hasArrived(alert) && !isInSummary(alert) && !isSuperseded(alert))
       .map((alert) => `${nameOf(alert)} is lost: its record is ${statusOf(alert) || 'missing'}.`);

@@ -71,8 +71,12 @@ export const noticesOf = ({ scenario, arrivals, ids }: Observations): Notice[] =
     });
 };
 
-/** Returns the addresses at which each notice for the technical contacts must arrive: none if one of them rejects it. */
-export const contactsOf = ({ contacts }: PlannedTenant): string[] =>
+/**
+ * Returns the addresses at which each notice for the technical contacts must arrive: none if one of them rejects it, or
+ * after a shadow mode of the account, in which only the operators get notices.
+ */
+export const contactsOf = ({ name, contacts }: PlannedTenant, { shadows }: Observations): string[] =>
+  shadows.some(({ tenant }) => tenant === name) ||
   contacts.some(({ phases }) => phases.some(({ behavior }) => behavior === 'reject'))
     ? []
     : contacts.map(({ address }) => address);

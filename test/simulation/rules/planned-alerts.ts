@@ -45,3 +45,27 @@ export const deletedAtMs = ({ people }: Observations, notification: number): num
 /** Returns the name of an alert in a sentence. */
 export const nameOf = ({ event, notification }: PlannedDelivery): string =>
   `#${event.number}# (${event.state} of ${event.tenant} ${event.alarm}) to ${notification.type} ${notification.key}`;
+
+/** Returns whether SQS accepted a copy of an event in a period of shadow mode, so that it may be withheld. */
+export const isInShadow = (
+  { tenant, atMs, repeatsAfterMs, alteredAfterMs = 0 }: PlannedEvent,
+  { shadows }: Observations,
+) =>
+  shadows.some(
+    (period) =>
+      period.tenant === tenant &&
+      [0, alteredAfterMs, ...repeatsAfterMs].some(
+        (delayMs) => period.startedMs <= atMs + delayMs && atMs + delayMs < period.untilMs,
+      ),
+  );
+
+/** Returns whether a newer event of the incident may have been withheld in shadow mode, which supersedes older ones. */
+export const isSupersededInShadow = (event: PlannedEvent, observations: Observations): boolean =>
+  eventsOf(observations.scenario).some(
+    (newer) =>
+      newer.tenant === event.tenant &&
+      newer.alarm === event.alarm &&
+      newer.timeMs >= event.timeMs &&
+      newer !== event &&
+      isInShadow(newer, observations),
+  );

@@ -2,8 +2,8 @@ import type { Observations } from '../world/run.ts';
 import { changesAreAudited } from './changes-are-audited.ts';
 import { duplicatesAreExplained } from './duplicates-are-explained.ts';
 import { failuresAreDeadLettered } from './failures-are-dead-lettered.ts';
-import { failuresAreNoticed, noticesAreJustified } from './failures-are-noticed.ts';
 import { firstEventWins } from './first-event-wins.ts';
+import { emailReportsAreNoticed, failuresAreNoticed, noticesAreJustified } from './failures-are-noticed.ts';
 import { historyAgrees } from './history-agrees.ts';
 import { historyIsTrue } from './history-is-true.ts';
 import { incidentsAreOrdered } from './incidents-are-ordered.ts';
@@ -17,6 +17,8 @@ import { requestsOfPeopleAreTrue } from './requests-of-people-are-true.ts';
 import { retriesFollowTheSchedule } from './retries-follow-the-schedule.ts';
 import type { Rule } from './rule.ts';
 import { summariesHold } from './summaries-hold.ts';
+import { privateAddressesAreRefused } from './private-addresses-are-refused.ts';
+import { shadowWithholdsAlerts } from './shadow-withholds-alerts.ts';
 import { tenantsAreSeparate } from './tenants-are-separate.ts';
 import { escalationsAreJustified, unreachedEventsAreEscalated } from './unreached-events-are-escalated.ts';
 import { webhookIdsIdentifyDeliveries, webhooksAreSigned } from './webhooks-are-signed.ts';
@@ -41,6 +43,7 @@ const rules: readonly Rule[] = [
   changesAreAudited,
   limitsHold,
   failuresAreNoticed,
+  emailReportsAreNoticed,
   noticesAreJustified,
   unreachedEventsAreEscalated,
   escalationsAreJustified,
@@ -57,6 +60,8 @@ const rules: readonly Rule[] = [
   logsNameNoSecrets,
   invalidEventsAreDeadLettered,
   historyAgrees,
+  shadowWithholdsAlerts,
+  privateAddressesAreRefused,
 ];
 
 /** Returns what a run violates, each with the name of its rule. */

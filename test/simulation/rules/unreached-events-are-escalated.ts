@@ -4,7 +4,14 @@ import { createOutcomes, type Outcomes } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
 import { failingFromMs, hasOneRound, wasNotQueued } from './failures-are-noticed.ts';
 import { contactsOf, type Notice, noticesOf } from './notices.ts';
-import { deletedAtMs, nameOf, type PlannedDelivery, plannedDeliveries } from './planned-alerts.ts';
+import {
+  deletedAtMs,
+  eventsOf,
+  isInShadow,
+  nameOf,
+  type PlannedDelivery,
+  plannedDeliveries,
+} from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
 
 const HOUR_MS = 3_600_000;
@@ -39,13 +46,14 @@ const unreachedFromMs = (
 };
 
 /** Returns the recipients of the escalation of an event. */
-const recipientsOf = (tenant: PlannedTenant, { state }: PlannedEvent): string[] => {
+const recipientsOf = (tenant: PlannedTenant, { state }: PlannedEvent, observations: Observations): string[] => {
   const { fallback, name } = tenant;
+  const isShadowed = observations.shadows.some((period) => period.tenant === name);
   return [
-    ...contactsOf(tenant),
+    ...contactsOf(tenant, observations),
     `tenant ${name}`,
     // A pager that got an escalation of a newer event of the alarm gets no older one.
-    ...(fallback && state !== 'OK' && fallback.type !== 'incidentpager' ? [fallback.key] : []),
+    ...(fallback && !isShadowed && state !== 'OK' && fallback.type !== 'incidentpager' ? [fallback.key] : []),
   ];
 };
 
@@ -56,12 +64,14 @@ export const unreachedEventsAreEscalated: Rule = {
     const { scenario, startMs } = observations;
     const outcomes = createOutcomes(observations);
     const notices = noticesOf(observations);
-    const alerts = Map.groupBy(plannedDeliveries(scenario), ({ event }) => event);
-    return [...alerts].flatMap(([event, ofEvent]) => {
-      const [{ tenant } = { tenant: undefined }] = ofEvent;
+    const deliveries = Map.groupBy(plannedDeliveries(scenario), ({ event }) => event);
+    return eventsOf(scenario).flatMap((event) => {
+      const ofEvent = deliveries.get(event) ?? [];
+      const tenant = scenario.tenants.find(({ name }) => name === event.tenant);
       const times = ofEvent.map((delivery) => unreachedFromMs(delivery, outcomes, observations));
       const firstReachedMs = Math.min(...ofEvent.map(outcomes.reachedAtMs));
-      const atMs = Math.max(...times.map((time) => time ?? Number.POSITIVE_INFINITY));
+      const atMs = Math.max(event.atMs, ...times.map((time) => time ?? Number.POSITIVE_INFINITY));
+      if (isInShadow(event, observations)) return [];
       if (!tenant || !(atMs + TOLERANCE_MS < firstReachedMs)) return [];
       if (wasNotQueued(observations, `:ch${event.number}:`)) return [];
       const isEscalated = (to: string): boolean =>
@@ -72,9 +82,11 @@ export const unreachedEventsAreEscalated: Rule = {
             state === event.state &&
             ((kind === 'unreached' && alarm === event.alarm) || kind === 'unreached-summary'),
         );
-      return recipientsOf(tenant, event)
+      return recipientsOf(tenant, event, observations)
         .filter((to) => !isEscalated(to))
-        .map((to) => `${ofEvent.map(nameOf).join(', ')} reached nobody, but ${to} got no escalation.`);
+        .map(
+          (to) => `#${event.number}# to ${ofEvent.map(nameOf).join(', ')} reached nobody, but ${to} got no escalation.`,
+        );
     });
   },
 };

@@ -60,12 +60,15 @@ const numbersIn = (text: string): number[] => [
 
 const phoneOf = ({ index }: PlannedNotification): string => `+1202555${String(1_000 + index)}`;
 
+/** The host of webhooks that resolves to private addresses. */
+export const PRIVATE_HOST = 'private.test';
+
 /** Returns the details of a notification for the API. */
-export const detailsOf = (notification: PlannedNotification): Record<string, string> => {
+export const detailsOf = (notification: PlannedNotification, isPrivate: boolean): Record<string, string> => {
   const { key, type } = notification;
   switch (type) {
     case 'webhook':
-      return { url: `https://receivers.test/${key}` };
+      return { url: `https://${isPrivate ? PRIVATE_HOST : 'receivers.test'}/${key}` };
     case 'email':
       return { address: `${key}@people.test` };
     case 'sms':
@@ -164,7 +167,7 @@ export const createReceivers = ({ scenario, nowMs, random, trace }: ReceiverOpti
         return {
           ...accepted,
           status: 429,
-          headers: { 'retry-after': String(1 + Math.floor(random() * 90)) },
+          headers: { 'retry-after': String(1 + Math.floor(random() * (random() < 0.1 ? 7_200 : 90))) },
           body: '',
         };
       case 'reject':
@@ -225,19 +228,18 @@ export const createReceivers = ({ scenario, nowMs, random, trace }: ReceiverOpti
       return { fault: { status: 500, type: 'InternalFailure', message: 'failed' } };
     },
 
-    receiveEmail({ to, subject, text }: SentEmail, by: string, isAnswered: boolean): void {
+    /** @returns the arrival */
+    receiveEmail(
+      { to: [address = ''], subject, text }: SentEmail,
+      by: string,
+      isAnswered: boolean,
+    ): Pick<Arrival, 'to' | 'numbers' | 'kind'> {
       const all = `${subject}\n${text}`;
-      for (const address of to) {
-        const [name = ''] = address.split('@');
-        arrive({
-          to: /^d\d+$/.test(name) ? name : address,
-          kind: kindOfEmail(subject),
-          numbers: numbersIn(all),
-          isAnswered,
-          by,
-          text: all,
-        });
-      }
+      const [name = ''] = address.split('@');
+      const to = /^d\d+$/.test(name) ? name : address;
+      const arrival = { to, numbers: numbersIn(all), kind: kindOfEmail(subject) };
+      arrive({ ...arrival, isAnswered, by, text: all });
+      return arrival;
     },
 
     receiveMessage(message: PublishedMessage, by: string, isAnswered: boolean): void {

@@ -1,18 +1,21 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Plan } from 'local-aws/template.ts';
 import { z } from 'zod';
-import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
-import { createAuditLog } from '../../../shared/adapters/audits/audit-log.ts';
-import { documentOptions } from '../../../shared/adapters/dynamodb/items.ts';
-import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
-import { OPERATOR } from '../../../shared/contracts/token.ts';
 import { contexts } from '../engine/context.ts';
 import { randomOf } from '../engine/random.ts';
 import type { ServiceCode } from '../engine/service-code.ts';
 import { type ApiRequest, type ApiResponse, SimulatedStack, START_MS } from '../engine/stack.ts';
+import { createEmailReports, type EmailReport } from './email-reports.ts';
 import { createFaults, type InjectedFault } from './faults.ts';
-import { type Arrival, createReceivers, detailsOf, type ReceivedRequest, type Refusal } from './receivers.ts';
+import type { Operation } from './operations.ts';
+import { createOperators, type DeadLetter, lettersIn } from './operators.ts';
+import {
+  type Arrival,
+  createReceivers,
+  detailsOf,
+  PRIVATE_HOST,
+  type ReceivedRequest,
+  type Refusal,
+} from './receivers.ts';
 import {
   notificationsOf,
   type OccupyingEvent,
@@ -67,8 +70,11 @@ const credentials = z.object({ webhook_token: z.string(), webhook_signing_secret
 /** The credentials of an account. */
 export type Credentials = z.infer<typeof credentials> & { token: string };
 
-/** A message in a dead-letter queue. */
-export type DeadLetter = { body: string; reason: string | undefined };
+/** Dead letters that the operators moved to their queues, by the name of the dead-letter queue. */
+export type Redrive = { startedMs: number; letters: ReadonlyMap<string, readonly DeadLetter[]> };
+
+/** A period of shadow mode. Events are withheld from `startedMs` on, and at least from `fromMs` on. */
+export type ShadowPeriod = { tenant: string; startedMs: number; fromMs: number; untilMs: number };
 
 /** What is known after a run, for its rules. Times are ms since the start of the scenario. */
 export type Observations = {
@@ -87,7 +93,10 @@ export type Observations = {
   audits: readonly AuditEntry[];
   /** The credentials of each account at the start, with its token for the API. */
   credentials: ReadonlyMap<string, Credentials>;
-  /** The dead letters, by the name of their queue. */
+  emailReports: readonly EmailReport[];
+  redrives: readonly Redrive[];
+  shadows: readonly ShadowPeriod[];
+  /** The dead letters, with those that were moved back, by the name of their queue. */
   deadLetters: ReadonlyMap<string, readonly DeadLetter[]>;
   /** The IDs of notifications by their index. */
   ids: ReadonlyMap<number, string>;
@@ -129,7 +138,7 @@ export const eventIdOf = ({ tenant, alarm, timeMs, state, number }: PlannedEvent
 
 /** Returns an event as a producer sends it. @param isAltered true if it is another one with the same ID */
 const eventBody = (event: PlannedEvent, ids: ReadonlyMap<number, string>, isAltered = false): string => {
-  const { tenant, number, alarm, state, timeMs, notifications } = event;
+  const { tenant, number, alarm, state, timeMs, notifications, paddingBytes = 0 } = event;
   const list = { OK: 'ok_state', WARNING: 'warning_state', CRITICAL: 'critical_state' }[state];
   return JSON.stringify({
     event_id: eventIdOf(event),
@@ -143,11 +152,16 @@ const eventBody = (event: PlannedEvent, ids: ReadonlyMap<number, string>, isAlte
       metrics: {},
       observations: [],
     },
-    entity: { id: 'en', label: `host-${tenant}`, ip_addresses: { default: '192.0.2.1' } },
+    entity: {
+      id: 'en',
+      label: `host-${tenant}`,
+      ip_addresses: { default: '192.0.2.1' },
+      ...(paddingBytes > 0 && { metadata: { padding: 'x'.repeat(paddingBytes) } }),
+    },
     check: { id: 'ch', label: 'Check', type: 'agent.filesystem' },
     alarm: { id: alarm, label: isAltered ? 'altered' : `${alarm} #${number}#`, active_suppressions: [] },
     previous_state: null,
-    notification_plan: { id: 'np', [list]: notifications.map((index) => ids.get(index) ?? '') },
+    notification_plan: { id: 'np', [list]: notifications.map((index) => ids.get(index) ?? `ntUnknown${index}`) },
   });
 };
 
@@ -198,6 +212,18 @@ export const runScenario = async ({
     isActive: () => isFaulty && nowMs() < recoveryMs,
     nowMs,
   });
+  const quiet = tenants.filter(({ kind }) => kind === 'quiet');
+  const emailReports = createEmailReports({
+    rate: scenario.emailReports,
+    random: randomOf(seed, 'email reports'),
+    isActive: () => isFaulty && nowMs() < recoveryMs,
+    nowMs,
+    send: (body, afterMs) => {
+      stack.time.after(afterMs, () => {
+        stack.queue('EmailEvents-Queue').send({ body, attributes: new Map(), senderId: 'events' });
+      });
+    },
+  });
   let invocations = 0;
   const logs: string[] = [];
   const stack: SimulatedStack = new SimulatedStack({
@@ -207,12 +233,21 @@ export const runScenario = async ({
     maxSkewMs: scenario.maxSkewMs,
     duplicateReceives: () => (isFaulty && nowMs() < recoveryMs ? rates.duplicateReceives : 0),
     internet: {
-      resolve: () => [{ address: '93.184.216.34', family: 4 }],
+      resolve: (hostname) => [
+        { address: '93.184.216.34', family: 4 },
+        ...(hostname === PRIVATE_HOST && nowMs() < recoveryMs ? [{ address: '10.0.0.1', family: 4 }] : []),
+      ],
       send: (request, by) => receivers.receive(request, by),
     },
     fateOf: faults.fateOf,
     withSqsFaults: faults.withPartialBatches,
-    onEmail: (email, call) => receivers.receiveEmail(email, call.caller, faults.isAnswered(call)),
+    onEmail(email, call) {
+      const { to, numbers, kind } = receivers.receiveEmail(email, call.caller, faults.isAnswered(call));
+      const isQuiet = quiet.some(({ contacts, notifications }) =>
+        [...contacts.map(({ address }) => address), ...notifications.map(({ key }) => key)].includes(to),
+      );
+      if (!isQuiet) emailReports.onAccepted(call, email.to[0] ?? '', { to, numbers, of: kind });
+    },
     onMessage: (message, call) => receivers.receiveMessage(message, call.caller, faults.isAnswered(call)),
     onLog(name, text) {
       logs.push(text.trim());
@@ -226,7 +261,11 @@ export const runScenario = async ({
   let startMs = START_MS;
   const ids = new Map<number, string>();
   const tokens = new Map<string, string>();
+  const operators = contexts.run(stack.world, () => createOperators(stack));
   const people: PersonRequest[] = [];
+
+  const redrives: Redrive[] = [];
+  const shadows: ShadowPeriod[] = [];
 
   const tokenOf = (tenant: string): string => tokens.get(tenant) ?? '';
   const idOf = (index: number): string => ids.get(index) ?? '';
@@ -236,7 +275,11 @@ export const runScenario = async ({
       method: 'POST',
       path: '/notifications',
       token: tokenOf(tenant.name),
-      body: { label: notification.key, type: notification.type, details: detailsOf(notification) },
+      body: {
+        label: notification.key,
+        type: notification.type,
+        details: detailsOf(notification, scenario.privateWebhooks.includes(notification.index)),
+      },
     });
     const id = response.headers.location?.split('/').at(-1);
     if (response.status !== 201 || id === undefined) throw new Error(`Not created: ${JSON.stringify(response)}`);
@@ -244,40 +287,10 @@ export const runScenario = async ({
   };
 
   const setUp = async (): Promise<void> => {
-    const client = new DynamoDBClient({
-      region: 'us-east-1',
-      endpoint: 'http://aws.test',
-      credentials: { accessKeyId: 'operator', secretAccessKey: 'operator' },
-    });
-    const documents = DynamoDBDocumentClient.from(client, documentOptions);
-    const accounts = createAccountRepository(documents, plan.output('AccountsTable'));
-    const log = createAuditLog(documents, {
-      AUDITS_TABLE: plan.output('AuditsTable'),
-      AUDIT_RETENTION_DAYS: Number(plan.output('AuditRetentionDays')),
-    });
-    const repository = createTokenRepository(documents, plan.output('TokensTable'));
     for (const tenant of tenants) {
-      const { name } = tenant;
-      const audit = log.by({ tenant: name, origin: { actor: { type: 'operator', principal: 'simulation' } } });
-      const grant = {
-        tenant: name,
-        role: 'admin' as const,
-        label: 'simulation',
-        expiresInSeconds: 30 * 86_400,
-        issuer: OPERATOR,
-      };
-      tokens.set(name, (await repository.issue(grant, audit)).token);
-      if (Object.keys(tenant.limits).length > 0) await accounts.changeLimits(name, tenant.limits, audit);
+      tokens.set(tenant.name, await operators.issueToken(tenant.name));
       await Promise.all(notificationsOf(tenant).map((each) => create(tenant, each)));
-      await accounts.update(
-        name,
-        {
-          technical_contacts: tenant.contacts.map(({ address }) => address),
-          ...(tenant.fallback && { escalation_notifications: [idOf(tenant.fallback.index)] }),
-          ...(tenant.summaries && { summaries: tenant.summaries }),
-        },
-        audit,
-      );
+      await operators.setUp(tenant, tenant.fallback && idOf(tenant.fallback.index));
     }
   };
 
@@ -361,7 +374,28 @@ export const runScenario = async ({
     stack.queue('Delivery-AlarmEvents').send({ body, attributes: new Map(), groupId: tenant, senderId: 'pipeline' });
   };
 
+  const operate = async (operation: Operation): Promise<void> => {
+    const startedMs = nowMs();
+    switch (operation.kind) {
+      case 'recycle':
+        stack.lambda.recycle();
+        break;
+      case 'redrive':
+        redrives.push({ startedMs, letters: await operators.redrive() });
+        break;
+      case 'shadow':
+        await operators.shadow(operation.tenant, operation.lengthMs);
+        shadows.push({ tenant: operation.tenant, startedMs, fromMs: nowMs(), untilMs: startedMs + operation.lengthMs });
+    }
+    traced(`operator ${operation.kind}`);
+  };
+
   const perform = (step: Step): void => {
+    if (step.kind === 'recycle' || step.kind === 'redrive' || step.kind === 'shadow') {
+      // With faults of DynamoDB or SQS, it has no effect.
+      operate(step).catch(() => undefined);
+      return;
+    }
     if (step.kind === 'invalid') {
       send(step.body, step.tenant);
       return;
@@ -523,10 +557,13 @@ export const runScenario = async ({
       redeliveredMs,
       audits,
       credentials,
+      emailReports: emailReports.reports,
+      redrives,
+      shadows,
       deadLetters: new Map(
-        deadLetters.map(([name, { messages }]) => [
+        deadLetters.map(([name, queue]) => [
           name,
-          messages.map(({ body, attributes }) => ({ body, reason: attributes.get('reason')?.value.toString() })),
+          [...redrives.flatMap(({ letters }) => letters.get(name) ?? []), ...lettersIn(queue)],
         ]),
       ),
       ids,

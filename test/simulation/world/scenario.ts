@@ -1,5 +1,6 @@
 import { type NotificationTypeId, notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
 import { integer, pick, type Random, randomOf } from '../engine/random.ts';
+import { type Operation, operationsOf, privateWebhooksOf, unusualEventsOf } from './operations.ts';
 
 /** A state of an alarm. */
 export type State = 'OK' | 'WARNING' | 'CRITICAL';
@@ -68,6 +69,8 @@ export type PlannedEvent = {
   repeatsAfterMs: readonly number[];
   /** After how many ms another event with its ID is sent, which names the alarm as altered. */
   alteredAfterMs?: number;
+  /** How much larger than necessary it is. */
+  paddingBytes?: number;
 };
 
 /** What a person does through the API. */
@@ -95,7 +98,7 @@ export type OccupyingEvent = {
 };
 
 /** What happens in a run. The shortest failing prefix of a run is a prefix of its steps. */
-export type Step = PlannedEvent | PersonAction | InvalidEvent | OccupyingEvent;
+export type Step = PlannedEvent | PersonAction | InvalidEvent | OccupyingEvent | Operation;
 
 /** The probability of each fault of a call, from 0 to 1. */
 export type FaultRates = {
@@ -126,6 +129,10 @@ export type Scenario = {
   rates: FaultRates;
   /** Times at which each call to an AWS service fails. */
   outages: readonly Outage[];
+  /** The probability that an email that SES accepted bounces, is rejected, or is reported as spam, from 0 to 1. */
+  emailReports: number;
+  /** The webhooks whose host resolves to private addresses until the recovery. */
+  privateWebhooks: readonly number[];
   maxSkewMs: number;
   /** When faults end and all destinations accept, ms since the start. */
   recoveryMs: number;
@@ -336,6 +343,7 @@ export const scenarioOf = (
   { events, tenants: tenantCount, actions }: ScenarioSize = USUAL_SIZE,
 ): Scenario => {
   const random = randomOf(seed, 'scenario');
+  const otherRandom = randomOf(seed, 'operations');
   const recoveryMs = integer(5, 60, random) * MINUTE_MS;
   const isCalm = random() < 0.25;
   let index = 0;
@@ -345,6 +353,8 @@ export const scenarioOf = (
   const restless = tenants.filter(({ kind }) => kind !== 'quiet');
   const storms = Array.from({ length: 2 }, () => stormOf(restless, recoveryMs, random));
   const steps: Step[] = [
+    ...operationsOf(tenants, recoveryMs, otherRandom),
+    ...unusualEventsOf(restless, recoveryMs, otherRandom),
     ...Array.from({ length: events }, (_, number) => eventOf(number, tenants, storms, recoveryMs, random)),
     ...Array.from({ length: actions }, () => actionOf(restless, recoveryMs, random)),
     ...storms.flatMap(({ tenant, fromMs }) => (random() < 0.3 ? occupyingEvents(tenant, fromMs) : [])),
@@ -372,6 +382,8 @@ export const scenarioOf = (
     steps: steps.sort((left, right) => left.atMs - right.atMs),
     rates: ratesOf(isCalm, random),
     outages: Array.from({ length: isCalm ? 0 : integer(0, 3, random) }, () => outageOf(recoveryMs, random)),
+    emailReports: otherRandom() < 0.4 ? otherRandom() * 0.3 : 0,
+    privateWebhooks: privateWebhooksOf(tenants, otherRandom),
     maxSkewMs: random() < 0.5 && !isCalm ? 2_000 : 0,
     recoveryMs,
   };

@@ -1,0 +1,65 @@
+import type { Observations } from '../world/run.ts';
+import type { Scenario } from '../world/scenario.ts';
+import { eventsOf } from './planned-alerts.ts';
+
+/** After this time without an event of an attacker, ms, the service no longer knows who is slow. */
+const QUIET_MS = 120_000;
+
+/** How long after the start of an attack the first attempts of others may wait for the attacker's. */
+const FIRST_MINUTE_MS = 60_000;
+
+const MAX_DELAY_MS = { firstMinute: 20_000, then: 2_000 };
+
+const isOfAttacker = ({ tenants }: Scenario, name: string): boolean =>
+  tenants.some((tenant) => tenant.name === name && tenant.kind === 'attacker');
+
+/** Returns a scenario without what attackers do, or undefined if it has faults or no attackers. */
+export const withoutAttackers = (scenario: Scenario): Scenario | undefined => {
+  const { rates, outages, steps } = scenario;
+  if (Object.values(rates).some((rate) => rate > 0) || outages.length > 0) return undefined;
+  const others = steps.filter((step) => !('tenant' in step) || !isOfAttacker(scenario, step.tenant));
+  return others.length === steps.length ? undefined : { ...scenario, steps: others };
+};
+
+/** Returns when each alert of quiet tenants was first attempted, by event and recipient. */
+const firstAttempts = ({ scenario, arrivals }: Observations): ReadonlyMap<string, number> => {
+  const quiet = new Set(scenario.tenants.filter(({ kind }) => kind === 'quiet').map(({ name }) => name));
+  const numbers = new Set(eventsOf(scenario).flatMap(({ number, tenant }) => (quiet.has(tenant) ? [number] : [])));
+  const first = new Map<string, number>();
+  for (const {
+    to,
+    kind,
+    numbers: [number = -1],
+    atMs,
+  } of arrivals) {
+    const key = `#${number}# to ${to}`;
+    if (kind === 'alert' && numbers.has(number) && !first.has(key)) first.set(key, atMs);
+  }
+  return first;
+};
+
+/** Returns when attacks start, ms since the start. */
+const attackStarts = (scenario: Scenario): number[] => {
+  const times = eventsOf(scenario)
+    .filter(({ tenant }) => isOfAttacker(scenario, tenant))
+    .flatMap(({ atMs, repeatsAfterMs }) => [0, ...repeatsAfterMs].map((delayMs) => atMs + delayMs))
+    .toSorted((left, right) => left - right);
+  return times.filter((atMs, index) => atMs - (times[index - 1] ?? Number.NEGATIVE_INFINITY) > QUIET_MS);
+};
+
+/**
+ * Returns which first attempts of quiet tenants are later than in the same run without attackers: by more than 20 s in the
+ * first minute of an attack, or by more than 2 s after it.
+ */
+export const delaysOfQuietTenants = (attacked: Observations, alone: Observations): string[] => {
+  const starts = attackStarts(attacked.scenario);
+  const expected = firstAttempts(alone);
+  return [...firstAttempts(attacked)].flatMap(([name, atMs]) => {
+    const expectedMs = expected.get(name) ?? Number.NEGATIVE_INFINITY;
+    const isFirstMinute = starts.some((startMs) => startMs <= atMs && expectedMs <= startMs + FIRST_MINUTE_MS);
+    const maxMs = isFirstMinute ? MAX_DELAY_MS.firstMinute : MAX_DELAY_MS.then;
+    return atMs - expectedMs > maxMs
+      ? [`a quiet tenant is not delayed: ${name} is ${atMs - expectedMs} ms later than without attackers.`]
+      : [];
+  });
+};

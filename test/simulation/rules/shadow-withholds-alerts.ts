@@ -1,0 +1,40 @@
+import { createOutcomes } from './alert-outcomes.ts';
+import { noticesOf } from './notices.ts';
+import { nameOf, plannedDeliveries } from './planned-alerts.ts';
+import type { Rule } from './rule.ts';
+
+/** Senders read the account every minute, by clocks that are up to 2 s off. */
+const CACHE_MS = 65_000;
+
+/** No alert of an event that SQS accepted in shadow mode arrives, and the operators get a notice of it. */
+export const shadowWithholdsAlerts: Rule = {
+  name: 'shadow mode withholds alerts',
+  violations(observations) {
+    const { scenario, shadows, history } = observations;
+    const { arrivalsOf } = createOutcomes(observations);
+    const isWithheld = (tenant: string, times: readonly number[]): boolean =>
+      shadows.some(
+        (period) =>
+          period.tenant === tenant && times.every((atMs) => period.fromMs + CACHE_MS < atMs && atMs < period.untilMs),
+      );
+    const sent = plannedDeliveries(scenario).filter(
+      (delivery) =>
+        isWithheld(
+          delivery.event.tenant,
+          [0, ...delivery.event.repeatsAfterMs].map((delayMs) => delivery.event.atMs + delayMs),
+        ) && arrivalsOf(delivery).length > 0,
+    );
+    const noticed = new Set(
+      noticesOf(observations).flatMap(({ kind, tenant }) => (kind === 'shadow' ? [tenant.name] : [])),
+    );
+    const unnoticed = shadows.filter(
+      ({ tenant }) =>
+        !noticed.has(tenant) &&
+        history.some(({ event_id, reason }) => reason === 'shadow' && event_id.startsWith(`${tenant}:`)),
+    );
+    return [
+      ...sent.map((delivery) => `${nameOf(delivery)} arrived in shadow mode.`),
+      ...unnoticed.map(({ tenant }) => `The operators got no notice of the shadow mode of ${tenant}.`),
+    ];
+  },
+};

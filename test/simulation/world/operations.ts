@@ -1,0 +1,77 @@
+import { integer, pick, type Random } from '../engine/random.ts';
+
+/** What operations need to know of a tenant. */
+type Tenant = { name: string; kind: string; notifications: readonly { index: number; type: string }[] };
+
+/** What AWS and the operators do. */
+export type Operation =
+  /** Lambda ends all execution environments that are idle, as after a deployment. */
+  | { kind: 'recycle'; atMs: number }
+  /** The operators move all dead letters of the senders back to their queues. */
+  | { kind: 'redrive'; atMs: number }
+  /** The operators turn on shadow mode for a time. */
+  | { kind: 'shadow'; atMs: number; tenant: string; lengthMs: number };
+
+/** Returns the operations of a scenario. */
+export const operationsOf = (tenants: readonly Tenant[], recoveryMs: number, random: Random): Operation[] => {
+  const anyTime = (): number => Math.round(random() * recoveryMs);
+  const ordinary = tenants.filter(({ kind }) => kind === 'ordinary');
+  return [
+    ...Array.from({ length: integer(0, 3, random) }, (): Operation => ({ kind: 'recycle', atMs: anyTime() })),
+    ...(random() < 0.3 ? [{ kind: 'redrive', atMs: anyTime() } as const] : []),
+    ...(ordinary.length > 0 && random() < 0.2
+      ? [
+          {
+            kind: 'shadow',
+            atMs: anyTime(),
+            tenant: pick(ordinary, random).name,
+            lengthMs: integer(60_000, recoveryMs, random),
+          } as const,
+        ]
+      : []),
+  ];
+};
+
+/** The numbers of these events, and the indexes of notifications that do not exist. */
+const FIRST_UNUSUAL = 1_000;
+
+/** The maximum size of an event in bytes, and how much of it its other fields need at most. */
+const MAX_EVENT_BYTES = 262_144;
+const OTHER_FIELDS_BYTES = 8_192;
+
+/** Returns large events, too large ones, and events whose plan lists notifications that do not exist. */
+export const unusualEventsOf = (tenants: readonly Tenant[], recoveryMs: number, random: Random) =>
+  Array.from({ length: integer(0, 3, random) }, (_, position) => {
+    const tenant = pick(tenants, random);
+    const atMs = Math.round(random() * recoveryMs);
+    const kind = pick(['unknown', 'partly unknown', 'large', 'too large'] as const, random);
+    if (kind === 'too large')
+      return {
+        kind: 'invalid' as const,
+        atMs,
+        tenant: tenant.name,
+        body: JSON.stringify({ padding: 'x'.repeat(MAX_EVENT_BYTES) }),
+      };
+    const number = FIRST_UNUSUAL + position;
+    const known = kind === 'unknown' ? [] : tenant.notifications.map(({ index }) => index);
+    return {
+      kind: 'event' as const,
+      atMs,
+      tenant: tenant.name,
+      number,
+      alarm: `al${integer(4, 6, random)}`,
+      state: pick(['OK', 'WARNING', 'CRITICAL'] as const, random),
+      timeMs: atMs,
+      notifications: [...known, ...(kind === 'large' ? [] : [number])],
+      repeatsAfterMs: [],
+      ...(kind === 'large' && { paddingBytes: MAX_EVENT_BYTES - OTHER_FIELDS_BYTES }),
+    };
+  });
+
+/** Returns the indexes of webhooks whose host resolves to private addresses until the recovery. */
+export const privateWebhooksOf = (tenants: readonly Tenant[], random: Random): number[] =>
+  tenants
+    .filter(({ kind }) => kind === 'ordinary')
+    .flatMap(({ notifications }) => notifications.filter(({ type }) => type === 'webhook'))
+    .filter(() => random() < 0.15)
+    .map(({ index }) => index);
