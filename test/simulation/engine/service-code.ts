@@ -36,6 +36,7 @@ const standardStream = {
     currentContext().write(text);
     return true;
   },
+  listenerCount: () => 0,
   once: () => undefined,
   removeListener: () => undefined,
 };

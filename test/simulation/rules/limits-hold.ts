@@ -1,4 +1,3 @@
-import { START_MS } from '../engine/stack.ts';
 import type { Rule } from './rule.ts';
 
 const DAY_MS = 86_400_000;
@@ -6,7 +5,7 @@ const DAY_MS = 86_400_000;
 /** No tenant has more alerts by email or SMS in a UTC day than its limit. */
 export const limitsHold: Rule = {
   name: 'daily limits hold',
-  violations({ scenario, arrivals }) {
+  violations({ scenario, arrivals, startMs }) {
     return scenario.tenants.flatMap((tenant) => {
       const emails = new Set([
         ...tenant.notifications.filter(({ type }) => type === 'email').map(({ key }) => key),
@@ -15,7 +14,7 @@ export const limitsHold: Rule = {
       const phones = new Set(tenant.notifications.filter(({ type }) => type === 'sms').map(({ key }) => key));
       const above = (name: string, recipients: ReadonlySet<string>, limit: number | undefined): string[] => {
         const alerts = arrivals.filter(({ to, kind }) => kind === 'alert' && recipients.has(to));
-        const days = Map.groupBy(alerts, ({ atMs }) => Math.floor((START_MS + atMs) / DAY_MS));
+        const days = Map.groupBy(alerts, ({ atMs }) => Math.floor((startMs + atMs) / DAY_MS));
         return [...days.values()]
           .filter(({ length }) => limit !== undefined && length > limit)
           .map(({ length }) => `${tenant.name} got ${length} alerts by ${name} in a day, with a limit of ${limit}.`);

@@ -19,6 +19,9 @@ const DELAYS_MS = [
   240 * MINUTE_MS,
 ];
 
+/** A destination can delay the next attempt by at most an hour. */
+const MAX_RETRY_AFTER_MS = 60 * MINUTE_MS;
+
 /** The first retry has a jitter of a second, and waits for the batching window of its queue. */
 const MAX_FIRST_DELAY_MS = 29 * SECOND_MS;
 
@@ -36,7 +39,7 @@ const minDelayMs = (before: readonly AlertRequest[], isHttp: boolean, observatio
   const last = before.at(-1);
   const isCounted = isHttp && !before.some((request) => isDisturbed(request, observations));
   const scheduledMs = DELAYS_MS[isCounted ? before.length - 1 : 0] ?? 0;
-  return Math.max(scheduledMs, last?.retryAfterMs ?? 0);
+  return Math.max(scheduledMs, Math.min(last?.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS));
 };
 
 const tooEarly = (alert: PlannedAlert, observations: Observations): string[] => {

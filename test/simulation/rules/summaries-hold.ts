@@ -1,4 +1,3 @@
-import { START_MS } from '../engine/stack.ts';
 import type { Observations } from '../world/run.ts';
 import type { PlannedNotification, PlannedTenant } from '../world/scenario.ts';
 import { plannedAlerts } from './planned-alerts.ts';
@@ -19,7 +18,7 @@ const firstRequestsMs = (observations: Observations, { index }: PlannedNotificat
   plannedAlerts(observations.scenario)
     .filter(({ notification }) => notification.index === index)
     .flatMap((alert) => requestsOf(observations, alert)[0] ?? [])
-    .map(({ atMs }) => START_MS + atMs);
+    .map(({ atMs }) => observations.startMs + atMs);
 
 const violationsOf = (
   observations: Observations,
