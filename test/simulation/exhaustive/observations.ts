@@ -45,7 +45,6 @@ export const observationsOf = async (
     ),
     ids,
     credentials: new Map(),
-    credentials: new Map(),
     emailReports: [],
     redrives: [],
     shadows: [],

@@ -47,6 +47,12 @@ const tooEarly = (alert: PlannedAlert, observations: Observations): string[] => 
   const requests = requestsOf(observations, alert);
   const untilMs = firstRequestMs(observations, alert.notification.index);
   const isHttp = !isSentByAws(alert.notification.type);
+  // Another notification of the event with the same recipient has attempts of its own.
+  const isShared = plannedAlerts(scenario).some(
+    ({ event, to, notification }) =>
+      event.number === alert.event.number && to === alert.to && notification.index !== alert.notification.index,
+  );
+  if (isShared) return [];
   const toleranceMs = 2 * scenario.maxSkewMs + 100;
   return requests.flatMap(({ atMs }, index) => {
     const before = requests.slice(0, index);
