@@ -51,6 +51,13 @@ export const historyAgrees: Rule = {
       return summary !== undefined && (summary.status !== 'delivered' || hasArrived);
     };
 
+    /** Whether what arrived for the event at its recipient can only be this delivery. */
+    const isOnlyOne = ({ event, notification, tenant }: PlannedDelivery): boolean =>
+      recipientsOf(notification, tenant).length === 1 &&
+      tenant.notifications.filter(
+        ({ index, type }) => type === notification.type && event.notifications.includes(index),
+      ).length === 1;
+
     const problemOf = (delivery: PlannedDelivery, entry: HistoryEntry): string | undefined => {
       const { status } = entry;
       const { notification } = delivery;
@@ -102,7 +109,7 @@ export const historyAgrees: Rule = {
             : [];
         const isUnknown = entry.status !== 'delivered' && Number.isFinite(reachedAtMs(delivery)) && !isUncertain;
         const problem =
-          isUnknown && recipientsOf(notification, delivery.tenant).length === 1
+          isUnknown && isOnlyOne(delivery)
             ? 'it arrived'
             : (problemOf(delivery, entry) ?? countProblem(delivery, entry));
         return problem === undefined ? [] : [`${nameOf(delivery)} is ${entry.status}, but ${problem}.`];

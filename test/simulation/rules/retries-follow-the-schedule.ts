@@ -4,6 +4,9 @@ import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import { type AlertRequest, isCalm, isDisturbed, requestsOf } from './requests.ts';
 import type { Rule } from './rule.ts';
 
+/** The service waits no longer for a destination, however long it asks to wait. */
+const MAX_RETRY_AFTER_MS = 3_600_000;
+
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 
@@ -25,8 +28,9 @@ const MAX_RETRY_AFTER_MS = 60 * MINUTE_MS;
 /** The first retry has a jitter of a second, and waits for the batching window of its queue. */
 const MAX_FIRST_DELAY_MS = 29 * SECOND_MS;
 
-const firstRequestMs = ({ people }: Observations, notification: number): number =>
+const firstRequestMs = ({ people, redrives }: Observations, notification: number): number =>
   Math.min(
+    ...redrives.map(({ startedMs }) => startedMs),
     ...people.flatMap(({ action, startedMs }) =>
       (action.kind === 'redeliver' || action.kind === 'retry-now') && action.notification === notification
         ? [startedMs]

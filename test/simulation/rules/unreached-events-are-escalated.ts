@@ -74,11 +74,19 @@ export const unreachedEventsAreEscalated: Rule = {
       if (isInShadow(event, observations)) return [];
       if (!tenant || !(atMs + TOLERANCE_MS < firstReachedMs)) return [];
       if (wasNotQueued(observations, `:ch${event.number}:`)) return [];
+      // With a long Retry-After, an alert counts as failing after its first attempt.
+      const firstFailedMs = Math.max(
+        event.atMs,
+        ...ofEvent.map((delivery, index) => {
+          const [first] = outcomes.entryOf(delivery)?.attempts ?? [];
+          return first ? first.timestamp - startMs : (times[index] ?? 0);
+        }),
+      );
       const isEscalated = (to: string): boolean =>
         notices.some(
           ({ kind, state, alarm, arrival }) =>
             arrival.to === to &&
-            startMs + arrival.atMs >= startOfHour(startMs + atMs - TOLERANCE_MS) &&
+            startMs + arrival.atMs >= startOfHour(startMs + firstFailedMs - TOLERANCE_MS) &&
             state === event.state &&
             ((kind === 'unreached' && alarm === event.alarm) || kind === 'unreached-summary'),
         );
