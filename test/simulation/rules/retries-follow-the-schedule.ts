@@ -4,9 +4,6 @@ import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import { type AlertRequest, isCalm, isDisturbed, requestsOf } from './requests.ts';
 import type { Rule } from './rule.ts';
 
-/** The service waits no longer for a destination, however long it asks to wait. */
-const MAX_RETRY_AFTER_MS = 3_600_000;
-
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 
