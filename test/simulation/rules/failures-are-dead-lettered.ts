@@ -1,4 +1,5 @@
-import { nameOf, plannedAlerts } from './planned-alerts.ts';
+import { hasOneRound } from './failures-are-noticed.ts';
+import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
 
 /**
@@ -7,13 +8,21 @@ import type { Rule } from './rule.ts';
  */
 export const failuresAreDeadLettered: Rule = {
   name: 'failures are dead-lettered',
-  violations({ refusals, scenario, deadLetters, ids, notRedelivered }) {
+  violations(observations) {
+    const { arrivals, refusals, scenario, deadLetters, ids, notRedelivered } = observations;
     const letters = new Map([...deadLetters].map(([name, sent]) => [name, sent.map(({ body }) => body).join('\n')]));
     const isDeadLettered = (type: string, number: number, id: string): boolean => {
       const letter = letters.get(`Delivery-${type}-DeadLetters`) ?? '';
       return letter.includes(`#${number}#`) && letter.includes(id);
     };
+    /** Whether its sender could not dead-letter it, so that the message was received again and its alert accepted. */
+    const isSentAgain = ({ event, to, notification }: PlannedAlert): boolean =>
+      hasOneRound(observations, notification.index) &&
+      arrivals.some(
+        (arrival) => arrival.to === to && arrival.kind === 'alert' && arrival.numbers.includes(event.number),
+      );
     const rejected = plannedAlerts(scenario)
+      .filter((alert) => !isSentAgain(alert))
       .filter(({ notification }) => notification.type !== 'technicalContactsEmail')
       .filter(({ event, to }) =>
         refusals.some(
