@@ -1,4 +1,4 @@
-import { hasOneRound } from './failures-are-noticed.ts';
+import type { Arrival, Refusal } from '../world/receivers.ts';
 import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
 
@@ -9,18 +9,28 @@ import type { Rule } from './rule.ts';
 export const failuresAreDeadLettered: Rule = {
   name: 'failures are dead-lettered',
   violations(observations) {
-    const { arrivals, refusals, scenario, deadLetters, ids, notRedelivered } = observations;
+    const { arrivals, refusals, scenario, deadLetters, ids, notRedelivered, people, redrives } = observations;
     const letters = new Map([...deadLetters].map(([name, sent]) => [name, sent.map(({ body }) => body).join('\n')]));
     const isDeadLettered = (type: string, number: number, id: string): boolean => {
       const letter = letters.get(`Delivery-${type}-DeadLetters`) ?? '';
       return letter.includes(`#${number}#`) && letter.includes(id);
     };
     /** Whether its sender could not dead-letter it, so that the message was received again and its alert accepted. */
-    const isSentAgain = ({ event, to, notification }: PlannedAlert): boolean =>
-      hasOneRound(observations, notification.index) &&
-      arrivals.some(
-        (arrival) => arrival.to === to && arrival.kind === 'alert' && arrival.numbers.includes(event.number),
+    const isSentAgain = ({ event, to, notification }: PlannedAlert): boolean => {
+      const isAlert = ({ numbers, ...other }: Arrival | Refusal): boolean =>
+        other.to === to && other.kind === 'alert' && numbers.includes(event.number);
+      const refusedMs = refusals.find((refusal) => isAlert(refusal) && refusal.behavior === 'reject')?.atMs ?? 0;
+      const sentMs = arrivals.find((arrival) => isAlert(arrival) && arrival.atMs > refusedMs)?.atMs;
+      const isAskedFor = (startedMs: number): boolean => refusedMs < startedMs && startedMs < (sentMs ?? 0);
+      return (
+        sentMs !== undefined &&
+        !redrives.some(({ startedMs }) => isAskedFor(startedMs)) &&
+        !people.some(
+          ({ action, startedMs }) =>
+            action.kind === 'redeliver' && action.notification === notification.index && isAskedFor(startedMs),
+        )
       );
+    };
     const rejected = plannedAlerts(scenario)
       .filter((alert) => !isSentAgain(alert))
       .filter(({ notification }) => notification.type !== 'technicalContactsEmail')
