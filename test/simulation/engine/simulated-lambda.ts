@@ -139,7 +139,8 @@ export class SimulatedLambda {
       callAws,
       random,
       skewMs: Math.round((random() * 2 - 1) * maxSkewMs),
-      variables: lambdaEnvironment(pool.settings, 'http://aws.test'),
+      // The logger of `shared/`, which all functions have in common here, keeps the release of the first of them.
+      variables: { ...lambdaEnvironment(pool.settings, 'http://aws.test'), RELEASE: 'simulated' },
       write: (text) => write(pool.name, text),
     });
   }
