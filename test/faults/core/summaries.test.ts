@@ -213,7 +213,9 @@ describe('without summaries and below the limits', () => {
       requests.length = 0;
       await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
       await harness.endedDeliveries(client.tenant, id, account.length === 0 ? 2 : 1);
-      expect(requests.toSorted()).toEqual([...account, ...others, record].toSorted());
+      // Another sandbox may have received the second alert, which reads the account first.
+      const expected = [account, ['dynamodb GetItem']].map((reads) => [...reads, ...others, record].toSorted());
+      expect(expected).toContainEqual(requests.toSorted());
     }
     end();
   });
