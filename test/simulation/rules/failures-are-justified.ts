@@ -24,12 +24,15 @@ const mayHaveFailed = (alert: PlannedAlert, observations: Observations): boolean
       requestsOf(observations, { ...alert, to }).length >= MAX_ATTEMPTS,
   );
 
-/** A delivery fails only because its destination rejected it, or after its last attempt. So do summaries. */
+/**
+ * A delivery fails only because its destination rejected it, because the account has no contacts, or after its last
+ * attempt. So do summaries.
+ */
 export const failuresAreJustified: Rule = {
   name: 'failures are justified',
   violations(observations) {
     const { earlierHistory, scenario } = observations;
-    const failed = earlierHistory.filter(({ status }) => status === 'failed');
+    const failed = earlierHistory.filter(({ status, reason }) => status === 'failed' && reason !== 'no_contacts');
     const alerts = plannedAlerts(scenario)
       .filter(({ event, notification }) =>
         failed.some(

@@ -1,11 +1,10 @@
-import { START_MS } from '../engine/stack.ts';
 import type { Observations } from '../world/run.ts';
 import type { PlannedTenant } from '../world/scenario.ts';
 import type { Rule } from './rule.ts';
 
 const DAY_MS = 86_400_000;
 
-const dayOf = (atMs: number): number => Math.floor((START_MS + atMs) / DAY_MS);
+const dayOf = (atMs: number, { startMs }: Observations): number => Math.floor((startMs + atMs) / DAY_MS);
 
 /** A way to send messages, with its recipients of a tenant and its limit. */
 type Way = {
@@ -39,7 +38,7 @@ const waysOf = ({ notifications, contacts, limits }: PlannedTenant): Way[] => {
 
 /** Returns at most how many messages count toward a limit on a day: those that arrived, or may have. */
 const maxUsed = ({ service, senders, recipients }: Way, day: number, observations: Observations): number => {
-  const isOfDay = ({ atMs }: { atMs: number }): boolean => dayOf(atMs) === day;
+  const isOfDay = ({ atMs }: { atMs: number }): boolean => dayOf(atMs, observations) === day;
   const arrived = observations.arrivals.filter((each) => each.kind === 'alert' && recipients.has(each.to));
   const failed = observations.refusals.filter(({ to, behavior }) => recipients.has(to) && behavior === 'fail');
   const faults = observations.faults.filter(
@@ -67,10 +66,13 @@ export const limitsAreUsed: Rule = {
           const days = new Set(
             arrivals
               .filter(({ kind, to }) => kind === 'summary' && way.recipients.has(to))
-              .map(({ atMs }) => dayOf(atMs)),
+              .map(({ atMs }) => dayOf(atMs, observations)),
           );
+          const firstDay = dayOf(0, observations);
+          // A summary above the limit of summaries waits for another day.
           return [...days]
-            .map((day) => maxUsed(way, day, observations))
+            .map((day) => Array.from({ length: day - firstDay + 1 }, (_, index) => firstDay + index))
+            .map((until) => Math.max(...until.map((day) => maxUsed(way, day, observations))))
             .filter((used) => limit === undefined || used < limit)
             .map((used) => `${tenant.name} got a summary after ${used} ${way.name}, with a limit of ${limit}.`);
         }),

@@ -157,7 +157,7 @@ export const eventBody = (event: PlannedEvent, ids: ReadonlyMap<number, string>,
       ...(paddingBytes > 0 && { metadata: { padding: 'x'.repeat(paddingBytes) } }),
     },
     check: { id: 'ch', label: 'Check', type: 'agent.filesystem' },
-    alarm: { id: alarm, label: isAltered ? 'altered' : `${alarm} #${number}#`, active_suppressions: [] },
+    alarm: { id: alarm, label: `${alarm} ${isAltered ? 'altered' : `#${number}#`}`, active_suppressions: [] },
     previous_state: null,
     notification_plan: { id: 'np', [list]: notifications.map((index) => ids.get(index) ?? `ntUnknown${index}`) },
   });
