@@ -3,7 +3,7 @@ import { duplicatesAreExplained, isUnrecorded } from '../rules/duplicates-are-ex
 import { incidentsAreOrdered } from '../rules/incidents-are-ordered.ts';
 import { nothingIsLost } from '../rules/nothing-is-lost.ts';
 import { plannedAlerts } from '../rules/planned-alerts.ts';
-import type { Observations } from '../world/run.ts';
+import type { Observations } from '../world/observations.ts';
 import type { Phase, PlannedEvent, PlannedTenant, Scenario, State } from '../world/scenario.ts';
 
 /** A small case: the deliveries of one or two events to one notification. */

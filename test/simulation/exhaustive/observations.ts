@@ -2,9 +2,9 @@ import type { Plan } from 'local-aws/template.ts';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import { listedDelivery } from '../../../shared/domain/delivery-history.ts';
 import { START_MS } from '../engine/stack.ts';
-import type { HistoryEntry, Observations } from '../world/run.ts';
+import type { HistoryEntry, Observations } from '../world/observations.ts';
+import { createOperatorClient } from '../world/operators.ts';
 import type { Scenario } from '../world/scenario.ts';
-import { createOperatorClient } from './prepare.ts';
 import type { SmallWorld } from './small-world.ts';
 
 /** Returns what is known at the end of a path. */

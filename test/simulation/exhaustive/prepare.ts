@@ -1,26 +1,12 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { KeyAttribute } from 'local-aws/dynamodb/table.ts';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
-import { createAuditLog } from '../../../shared/adapters/audits/audit-log.ts';
-import { documentOptions } from '../../../shared/adapters/dynamodb/items.ts';
 import { createNotificationWriter } from '../../../shared/adapters/notifications/notification-writer.ts';
 import { contexts } from '../engine/context.ts';
 import { eventsOf } from '../rules/planned-alerts.ts';
+import { eventBody } from '../world/alarm-events.ts';
+import { createOperatorClient, createOperators } from '../world/operators.ts';
 import { detailsOf } from '../world/receivers.ts';
-import { eventBody } from '../world/run.ts';
 import { SmallWorld, type SmallWorldOptions, type Snapshot } from './small-world.ts';
-
-/** Creates the client of an operator, whose calls are answered at once. */
-export const createOperatorClient = (): DynamoDBDocumentClient =>
-  DynamoDBDocumentClient.from(
-    new DynamoDBClient({
-      region: 'us-east-1',
-      endpoint: 'http://aws.test',
-      credentials: { accessKeyId: 'operator', secretAccessKey: 'operator' },
-    }),
-    documentOptions,
-  );
 
 /** Takes what happens by default until all workers have ended. */
 export const finishWorkers = async (world: SmallWorld): Promise<void> => {
@@ -39,27 +25,18 @@ export const prepare = async (options: SmallWorldOptions): Promise<Snapshot> => 
   }
   await contexts.run(world.context, async () => {
     const client = createOperatorClient();
-    const accounts = createAccountRepository(client, plan.output('AccountsTable'));
+    const operators = createOperators({ plan, queues: world.queues, time: world.time });
     const notifications = createNotificationWriter(client, plan.output('NotificationsTable'), Date.now);
-    const log = createAuditLog(client, {
-      AUDITS_TABLE: plan.output('AuditsTable'),
-      AUDIT_RETENTION_DAYS: Number(plan.output('AuditRetentionDays')),
-    });
     for (const tenant of scenario.tenants) {
-      const { name: id, contacts, summaries } = tenant;
-      const audit = log.by({ tenant: id, origin: { actor: { type: 'operator', principal: 'simulation' } } });
       for (const notification of tenant.notifications) {
         const { index, key, type } = notification;
         const details = detailsOf(notification, false);
-        ids.set(index, await notifications.create(id, { label: key, type, details }, audit));
+        const audit = operators.auditOf(tenant.name);
+        ids.set(index, await notifications.create(tenant.name, { label: key, type, details }, audit));
       }
       // The first webhook of a tenant would create them.
-      await accounts.webhookCredentials(id);
-      await accounts.update(
-        id,
-        { technical_contacts: contacts.map(({ address }) => address), ...(summaries && { summaries }) },
-        audit,
-      );
+      await createAccountRepository(client, plan.output('AccountsTable')).webhookCredentials(tenant.name);
+      await operators.setUp(tenant, undefined);
     }
     const queue = world.queue('Delivery-AlarmEvents');
     for (const event of eventsOf(scenario)) {

@@ -1,6 +1,6 @@
+import type { HistoryEntry, Observations } from '../world/observations.ts';
 import type { Arrival } from '../world/receivers.ts';
 import { recipientsOf } from '../world/receivers.ts';
-import type { HistoryEntry, Observations } from '../world/run.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
 import type { PlannedDelivery } from './planned-alerts.ts';
 

@@ -1,5 +1,5 @@
 import type { ApiResponse } from '../engine/stack.ts';
-import type { PersonRequest } from '../world/run.ts';
+import type { PersonRequest } from '../world/observations.ts';
 import type { PersonAction } from '../world/scenario.ts';
 import type { Rule } from './rule.ts';
 

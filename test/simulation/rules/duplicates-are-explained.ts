@@ -1,5 +1,5 @@
+import type { Observations } from '../world/observations.ts';
 import type { Arrival } from '../world/receivers.ts';
-import type { Observations } from '../world/run.ts';
 import { type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
 

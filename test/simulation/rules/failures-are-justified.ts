@@ -1,5 +1,5 @@
+import type { Observations } from '../world/observations.ts';
 import { recipientsOf } from '../world/receivers.ts';
-import type { Observations } from '../world/run.ts';
 import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import { requestsOf } from './requests.ts';
 import type { Rule } from './rule.ts';

@@ -1,4 +1,4 @@
-import type { HistoryEntry, Observations } from '../world/run.ts';
+import type { HistoryEntry, Observations } from '../world/observations.ts';
 import { isSentByAws, notificationsOf, type PlannedNotification, type PlannedTenant } from '../world/scenario.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
 import { contactsOf, type Notice, type NoticeKind, noticesOf } from './notices.ts';

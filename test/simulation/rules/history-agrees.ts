@@ -1,6 +1,6 @@
 import { notificationTypes } from '../../../shared/contracts/notification-types.ts';
+import type { HistoryEntry, Observations } from '../world/observations.ts';
 import { recipientsOf } from '../world/receivers.ts';
-import type { HistoryEntry, Observations } from '../world/run.ts';
 import { isSentByAws } from '../world/scenario.ts';
 import { createOutcomes } from './alert-outcomes.ts';
 import {
@@ -29,6 +29,7 @@ export const historyAgrees: Rule = {
     const { arrivalsOf, isBounced, reachedAtMs } = createOutcomes(observations);
     const events = new Map(eventsOf(scenario).map((event) => [event.number, event]));
     const isUncertain = mayBeUnrecorded(observations);
+    const unrecorded = observations.logs.filter((line) => line.includes('delivered but not recorded')).join('\n');
 
     const isSuperseded = ({ event, notification }: PlannedDelivery): boolean =>
       notificationTypes[notification.type].hasIncidents &&
@@ -79,7 +80,8 @@ export const historyAgrees: Rule = {
         case 'failed':
           return isDeleted || entry.reason === 'no_contacts' ? undefined : 'it was not redelivered';
         default:
-          return isUncertain ? undefined : 'everything has ended';
+          // Unless the service said that it could not record the result.
+          return unrecorded.includes(`:ch${delivery.event.number}:`) ? undefined : 'everything has ended';
       }
     };
 

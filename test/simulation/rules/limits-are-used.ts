@@ -1,4 +1,4 @@
-import type { Observations } from '../world/run.ts';
+import type { Observations } from '../world/observations.ts';
 import type { PlannedTenant } from '../world/scenario.ts';
 import type { Rule } from './rule.ts';
 

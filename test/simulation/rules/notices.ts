@@ -1,5 +1,5 @@
+import type { Observations } from '../world/observations.ts';
 import type { Arrival } from '../world/receivers.ts';
-import type { Observations } from '../world/run.ts';
 import { notificationsOf, type PlannedTenant, type State } from '../world/scenario.ts';
 
 /** What a notice of the service is about. */

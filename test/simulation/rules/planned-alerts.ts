@@ -1,5 +1,5 @@
+import type { Observations } from '../world/observations.ts';
 import { recipientsOf } from '../world/receivers.ts';
-import type { Observations } from '../world/run.ts';
 import type { PlannedEvent, PlannedNotification, PlannedTenant, Scenario, Step } from '../world/scenario.ts';
 
 /** A delivery: an event, and a notification of its plan. */

@@ -1,4 +1,4 @@
-import type { Observations } from '../world/run.ts';
+import type { Observations } from '../world/observations.ts';
 import type { Scenario } from '../world/scenario.ts';
 import { eventsOf } from './planned-alerts.ts';
 

@@ -1,4 +1,4 @@
-import type { PersonRequest } from '../world/run.ts';
+import type { PersonRequest } from '../world/observations.ts';
 import type { Rule } from './rule.ts';
 
 /** SQS delays a message by at most 15 minutes, and the attempt of a message that was received early waits for a batch. */

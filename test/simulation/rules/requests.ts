@@ -1,4 +1,4 @@
-import type { Observations } from '../world/run.ts';
+import type { Observations } from '../world/observations.ts';
 import type { Behavior } from '../world/scenario.ts';
 import type { PlannedAlert } from './planned-alerts.ts';
 

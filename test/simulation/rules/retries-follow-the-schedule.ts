@@ -1,4 +1,4 @@
-import type { Observations } from '../world/run.ts';
+import type { Observations } from '../world/observations.ts';
 import { isSentByAws } from '../world/scenario.ts';
 import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import { type AlertRequest, isCalm, isDisturbed, requestsOf } from './requests.ts';

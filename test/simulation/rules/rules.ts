@@ -1,4 +1,4 @@
-import type { Observations } from '../world/run.ts';
+import type { Observations } from '../world/observations.ts';
 import { changesAreAudited } from './changes-are-audited.ts';
 import { duplicatesAreExplained } from './duplicates-are-explained.ts';
 import { failuresAreDeadLettered } from './failures-are-dead-lettered.ts';
@@ -6,7 +6,6 @@ import { failuresAreJustified } from './failures-are-justified.ts';
 import { emailReportsAreNoticed, failuresAreNoticed, noticesAreJustified } from './failures-are-noticed.ts';
 import { firstEventWins } from './first-event-wins.ts';
 import { historyAgrees } from './history-agrees.ts';
-import { historyIsTrue } from './history-is-true.ts';
 import { incidentsAreOrdered } from './incidents-are-ordered.ts';
 import { invalidEventsAreDeadLettered } from './invalid-events-are-dead-lettered.ts';
 import { limitsAreUsed } from './limits-are-used.ts';
@@ -52,7 +51,6 @@ const rules: readonly Rule[] = [
   requestsOfPeopleAreTrue,
   summariesHold,
   limitsAreUsed,
-  historyIsTrue,
   firstEventWins,
   quietTenantsArePrompt,
   webhooksAreSigned,

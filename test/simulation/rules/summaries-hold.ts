@@ -1,4 +1,4 @@
-import type { Observations } from '../world/run.ts';
+import type { Observations } from '../world/observations.ts';
 import type { PlannedNotification, PlannedTenant } from '../world/scenario.ts';
 import { plannedAlerts } from './planned-alerts.ts';
 import { isCalm, requestsOf } from './requests.ts';

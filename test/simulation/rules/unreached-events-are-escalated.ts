@@ -1,4 +1,4 @@
-import type { Observations } from '../world/run.ts';
+import type { Observations } from '../world/observations.ts';
 import type { PlannedEvent, PlannedTenant } from '../world/scenario.ts';
 import { createOutcomes, type Outcomes } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
+import type { Observations } from '../world/observations.ts';
 import type { ReceivedRequest } from '../world/receivers.ts';
-import type { Observations } from '../world/run.ts';
 import type { Rule } from './rule.ts';
 
 const DAY_MS = 86_400_000;

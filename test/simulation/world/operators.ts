@@ -1,6 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { Clock } from 'local-aws/clock.ts';
 import type { Queue } from 'local-aws/sqs/queue.ts';
 import { moveMessages } from '../../../bin/ops/redrive.ts';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
@@ -24,9 +25,13 @@ export type DeadLetter = { body: string; reason: string | undefined };
 export const lettersIn = ({ messages }: Queue): DeadLetter[] =>
   messages.map(({ body, attributes }) => ({ body, reason: attributes.get('reason')?.value.toString() }));
 
+/** Creates the client of an operator, whose calls are answered at once. It must run in the context of the world. */
+export const createOperatorClient = (): DynamoDBDocumentClient =>
+  DynamoDBDocumentClient.from(new DynamoDBClient(CLIENT), documentOptions);
+
 /** Creates what operators do, with the parts of `bin/ops`. It must run in the context of the world. */
-export const createOperators = ({ plan, queues, time }: SimulatedStack) => {
-  const documents = DynamoDBDocumentClient.from(new DynamoDBClient(CLIENT), documentOptions);
+export const createOperators = ({ plan, queues, time }: Pick<SimulatedStack, 'plan' | 'queues'> & { time: Clock }) => {
+  const documents = createOperatorClient();
   const accounts = createAccountRepository(documents, plan.output('AccountsTable'));
   const log = createAuditLog(documents, {
     AUDITS_TABLE: plan.output('AuditsTable'),
@@ -38,6 +43,9 @@ export const createOperators = ({ plan, queues, time }: SimulatedStack) => {
     log.by({ tenant, origin: { actor: { type: 'operator', principal: 'simulation' } } });
 
   return {
+    /** Returns who makes a change of an account. */
+    auditOf,
+
     /** Returns the first token of an account. */
     async issueToken(tenant: string): Promise<string> {
       const grant = {
@@ -50,6 +58,7 @@ export const createOperators = ({ plan, queues, time }: SimulatedStack) => {
       return (await tokens.issue(grant, auditOf(tenant))).token;
     },
 
+    /** Sets the limits, contacts, fallback notification and summaries of an account. */
     async setUp({ name, limits, contacts, summaries }: PlannedTenant, fallbackId: string | undefined): Promise<void> {
       if (Object.keys(limits).length > 0) await accounts.changeLimits(name, limits, auditOf(name));
       await accounts.update(
@@ -83,6 +92,3 @@ export const createOperators = ({ plan, queues, time }: SimulatedStack) => {
     },
   };
 };
-
-/** What operators do. */
-export type Operators = ReturnType<typeof createOperators>;

@@ -1,0 +1,71 @@
+import type { SimulatedStack } from '../engine/stack.ts';
+import {
+  type AuditEntry,
+  auditEntrySchema,
+  type Credentials,
+  credentialsSchema,
+  type HistoryEntry,
+  historyEntrySchema,
+} from './observations.ts';
+import { notificationsOf, type PlannedTenant } from './scenario.ts';
+
+/** Options of a reader. */
+export type AccountReaderOptions = {
+  stack: SimulatedStack;
+  tenants: readonly PlannedTenant[];
+  tokenOf: (tenant: string) => string;
+  /** Returns the ID of a notification. */
+  idOf: (index: number) => string;
+};
+
+/** Creates what reads the accounts of all tenants through the API. Each function throws if a request fails. */
+export const createAccountReader = ({ stack, tenants, tokenOf, idOf }: AccountReaderOptions) => {
+  const collection = async (tenant: string, path: string): Promise<unknown[]> => {
+    const values: unknown[] = [];
+    let marker = '';
+    do {
+      const response = await stack.request({
+        method: 'GET',
+        path: `${path}${path.includes('?') ? '&' : '?'}limit=1000${marker && `&marker=${encodeURIComponent(marker)}`}`,
+        token: tokenOf(tenant),
+      });
+      if (response.status === 404) return values;
+      if (response.status !== 200) throw new Error(`${path}: ${response.status} ${response.body}`);
+      const page: { values: unknown[]; metadata: { next_marker: string | null } } = JSON.parse(response.body);
+      values.push(...page.values);
+      marker = page.metadata.next_marker ?? '';
+    } while (marker !== '');
+    return values;
+  };
+
+  const readCredentials = async (): Promise<ReadonlyMap<string, Credentials>> => {
+    const found = new Map<string, Credentials>();
+    for (const { name } of tenants) {
+      const token = tokenOf(name);
+      const { body } = await stack.request({ method: 'GET', path: '/account', token });
+      found.set(name, { ...credentialsSchema.parse(JSON.parse(body)), token });
+    }
+    return found;
+  };
+
+  const readHistory = async (): Promise<HistoryEntry[]> => {
+    const history: HistoryEntry[] = [];
+    for (const tenant of tenants)
+      for (const { index } of notificationsOf(tenant)) {
+        const entries = await collection(tenant.name, `/notifications/${idOf(index)}/deliveries`);
+        history.push(...entries.map((entry) => ({ ...historyEntrySchema.parse(entry), notification: index })));
+      }
+    return history;
+  };
+
+  const readAudits = async (): Promise<AuditEntry[]> => {
+    const audits: AuditEntry[] = [];
+    for (const { name } of tenants) {
+      const entries = await collection(name, '/audits');
+      audits.push(...entries.map((entry) => ({ ...auditEntrySchema.parse(entry), tenant: name })));
+    }
+    return audits;
+  };
+
+  return { collection, readCredentials, readHistory, readAudits };
+};

@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import type { ApiResponse } from '../engine/stack.ts';
+import type { EmailReport } from './email-reports.ts';
+import type { InjectedFault } from './faults.ts';
+import type { DeadLetter } from './operators.ts';
+import type { Arrival, ReceivedRequest, Refusal } from './receivers.ts';
+import type { PersonAction, Scenario } from './scenario.ts';
+
+/** What a person did: each request with its response, and when it ended, in ms since the start. */
+export type PersonRequest = {
+  action: PersonAction;
+  startedMs: number;
+  endedMs: number;
+  responses: readonly ApiResponse[];
+};
+
+/** A delivery in the history of a notification. */
+export const historyEntrySchema = z.object({
+  event_id: z.string(),
+  alarm_id: z.string(),
+  state: z.string(),
+  status: z.string(),
+  reason: z.string().nullish(),
+  summary_id: z.string().nullish(),
+  attempts: z.array(
+    z.object({
+      timestamp: z.number(),
+      result: z.string(),
+      reason: z.string().nullish(),
+      duration_ms: z.number(),
+    }),
+  ),
+  updated_at: z.number(),
+});
+
+/** A record of a delivery as the history shows it. Its times are ms since the epoch. */
+export type HistoryEntry = z.infer<typeof historyEntrySchema> & { notification: number };
+
+/** An entry of the audit. */
+export const auditEntrySchema = z.object({
+  action: z.string(),
+  target_id: z.string().nullish(),
+  actor: z.object({ type: z.string() }),
+});
+
+/** An audit entry of a tenant. */
+export type AuditEntry = z.infer<typeof auditEntrySchema> & { tenant: string };
+
+/** The credentials in an account. */
+export const credentialsSchema = z.object({ webhook_token: z.string(), webhook_signing_secrets: z.array(z.string()) });
+
+/** The credentials of an account. */
+export type Credentials = z.infer<typeof credentialsSchema> & { token: string };
+
+/** Dead letters that the operators moved to their queues, by the name of the dead-letter queue. */
+export type Redrive = { startedMs: number; letters: ReadonlyMap<string, readonly DeadLetter[]> };
+
+/** A period of shadow mode. Events are withheld from `startedMs` on, and at least from `fromMs` on. */
+export type ShadowPeriod = { tenant: string; startedMs: number; fromMs: number; untilMs: number };
+
+/** What is known after a run, for its rules. Times are ms since the start of the scenario. */
+export type Observations = {
+  scenario: Scenario;
+  arrivals: readonly Arrival[];
+  refusals: readonly Refusal[];
+  requests: readonly ReceivedRequest[];
+  faults: readonly InjectedFault[];
+  kills: readonly { functionName: string; environmentId: string; atMs: number }[];
+  people: readonly PersonRequest[];
+  history: readonly HistoryEntry[];
+  /** The history when everything had ended, before what had failed was redelivered. */
+  earlierHistory: readonly HistoryEntry[];
+  /** When that was. */
+  redeliveredMs: number;
+  audits: readonly AuditEntry[];
+  /** The credentials of each account at the start, with its token for the API. */
+  credentials: ReadonlyMap<string, Credentials>;
+  emailReports: readonly EmailReport[];
+  redrives: readonly Redrive[];
+  shadows: readonly ShadowPeriod[];
+  /** The dead letters, with those that were moved back, by the name of their queue. */
+  deadLetters: ReadonlyMap<string, readonly DeadLetter[]>;
+  /** The IDs of notifications by their index. */
+  ids: ReadonlyMap<number, string>;
+  /** Deliveries that have failed and could not be redelivered at the end. */
+  notRedelivered: readonly string[];
+  /** Messages that are still in a queue. */
+  left: number;
+  /** The lines that functions logged. */
+  logs: readonly string[];
+  /** When the scenario started, ms since the epoch. */
+  startMs: number;
+  /** The errors that functions threw. */
+  failures: readonly string[];
+  endedMs: number;
+  invocations: number;
+};

@@ -1,0 +1,113 @@
+import type { ApiRequest, ApiResponse, SimulatedStack } from '../engine/stack.ts';
+import type { PersonRequest } from './observations.ts';
+import type { PersonAction } from './scenario.ts';
+
+/** Options of people. */
+export type PeopleOptions = {
+  stack: SimulatedStack;
+  tokenOf: (tenant: string) => string;
+  /** Returns the ID of a notification. */
+  idOf: (index: number) => string;
+  /** Returns the ms since the start of the scenario. */
+  nowMs: () => number;
+  trace: (line: string) => void;
+};
+
+/** Returns the request of an action, with the token of its tenant. */
+const requestOf = (
+  action: Exclude<PersonAction, { kind: 'revoke' }>,
+  token: string,
+  idOf: (index: number) => string,
+): ApiRequest => {
+  switch (action.kind) {
+    case 'delete':
+      return { method: 'DELETE', path: `/notifications/${idOf(action.notification)}`, token };
+    case 'relabel':
+      return {
+        method: 'PUT',
+        path: `/notifications/${idOf(action.notification)}`,
+        token,
+        body: { label: `d${action.notification} at ${action.atMs}` },
+      };
+    case 'redeliver':
+      return {
+        method: 'POST',
+        path: `/notifications/${idOf(action.notification)}/redeliver`,
+        token,
+        body: { since: 0 },
+      };
+    case 'retry-now':
+      return {
+        method: 'POST',
+        path: `/notifications/${idOf(action.notification)}/redeliver`,
+        token,
+        body: { status: 'pending' },
+      };
+    case 'summaries':
+      return { method: 'PUT', path: '/account', token, body: { summaries: action.summaries ?? {} } };
+    case 'rotate':
+      return { method: 'POST', path: '/account/rotate-signing-secret', token };
+    case 'test':
+      return { method: 'POST', path: `/notifications/${idOf(action.notification)}/test`, token, body: {} };
+    case 'token':
+      return { method: 'POST', path: '/tokens', token, body: { label: 'another', role: 'observer' } };
+  }
+};
+
+/** Creates the people who use the API. */
+export const createPeople = ({ stack, tokenOf, idOf, nowMs, trace }: PeopleOptions) => {
+  const requests: PersonRequest[] = [];
+
+  /** Sends the request of a person, again after a 5xx until it succeeds. */
+  const insist = async (request: ApiRequest, tries: number): Promise<ApiResponse[]> => {
+    const responses: ApiResponse[] = [];
+    for (let attempt = 0; attempt < tries; attempt++) {
+      const response = await stack.request(request);
+      responses.push(response);
+      trace(`${request.method} ${request.path}: ${response.status}`);
+      if (response.status < 500) break;
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    }
+    return responses;
+  };
+
+  const act = async (action: Exclude<PersonAction, { kind: 'revoke' }>): Promise<void> => {
+    const startedMs = nowMs();
+    const request = requestOf(action, tokenOf(action.tenant), idOf);
+    const accountRequest = { method: 'GET', path: '/account', token: tokenOf(action.tenant) };
+    // Sometimes two people rotate the secret at the same time. The account then shows which secrets sign.
+    const isTwice = action.kind === 'rotate' && action.atMs % 2 === 0;
+    const responses = await Promise.all(
+      (isTwice ? [request, request] : [request]).map((each) => insist(each, action.kind === 'test' ? 1 : 5)),
+    );
+    const account = isTwice ? await insist(accountRequest, 1) : [];
+    requests.push({ action, startedMs, endedMs: nowMs(), responses: [...responses.flat(), ...account] });
+  };
+
+  /** Creates a token, revokes it, and asks for another one with it. The last response is that to the revoked token. */
+  const revoke = async (action: Extract<PersonAction, { kind: 'revoke' }>): Promise<void> => {
+    const startedMs = nowMs();
+    const token = tokenOf(action.tenant);
+    const create = (by: string) => ({
+      method: 'POST',
+      path: '/tokens',
+      token: by,
+      body: { label: 'x', role: 'admin' },
+    });
+    const created = (await insist(create(token), 1))[0];
+    if (created?.status !== 201) return;
+    const { id, token: secret }: { id: string; token: string } = JSON.parse(created.body);
+    const used = await insist(create(secret), 1);
+    const revoked = (await insist({ method: 'DELETE', path: `/tokens/${id}`, token }, 5)).at(-1);
+    if (revoked?.status !== 204) return;
+    const responses = await insist(create(secret), 3);
+    requests.push({ action, startedMs, endedMs: nowMs(), responses: [created, ...used, revoked, ...responses] });
+  };
+
+  return {
+    /** What they did. */
+    requests,
+    /** Carries out an action, and resolves when it has ended. */
+    act: (action: PersonAction): Promise<void> => (action.kind === 'revoke' ? revoke(action) : act(action)),
+  };
+};
