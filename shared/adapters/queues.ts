@@ -177,7 +177,7 @@ export const createQueues = (client?: SQSClient, clock: Clock = Date.now) => {
     sendAll: <Message extends OutgoingMessage>(url: string, messages: readonly Message[]): Promise<Message[]> =>
       sendBatches(url, messages),
 
-    /** Sends messages that wait for their incident lock. @returns the messages that were not sent */
+    /** Sends messages that become visible after their `waitMs`, in batches. @returns the messages that were not sent */
     sendAllDelayed: <Message extends DelayedMessage>(url: string, messages: readonly Message[]): Promise<Message[]> =>
       sendBatches(url, messages, ({ waitMs, lockWaitCount: waits }) => ({
         DelaySeconds: Math.min(Math.ceil(waitMs / 1000), MAX_DELAY_SECONDS),
