@@ -1,4 +1,3 @@
-import type { AwsCall } from 'local-aws/aws-service.ts';
 import * as z from 'zod';
 import { type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
@@ -10,28 +9,17 @@ import { destinationsAt, incompressibleEntries } from '../support/notifications.
 /** The content is stored in chunks. */
 const largeDetails = incompressibleEntries(105, 'x');
 
-/** Intercepts the first DynamoDB call that matches, and returns the result of `respond`, which can forward the call. */
-const interceptOnce = (
-  { stack }: FaultyStack,
-  matches: (call: AwsCall) => boolean,
-  respond: (forward: () => unknown) => Promise<{ status: number; body: string }>,
-): void => {
-  const serve = stack.endpoint.services.get('dynamodb');
-  if (!serve) throw new Error('The stack has no DynamoDB.');
-  stack.endpoint.services.set('dynamodb', async (call) => {
-    if (!matches(call)) return serve(call);
-    stack.endpoint.services.set('dynamodb', serve);
-    return { headers: { 'content-type': 'application/x-amz-json-1.0' }, ...(await respond(() => serve(call))) };
-  });
-};
-
 /** Returns no chunks of a notification, as if another version had just replaced it. */
 const loseChunks = (world: FaultyStack, caller: string): void =>
-  interceptOnce(
-    world,
+  world.interceptOnce(
+    'dynamodb',
     ({ action, body, ...call }) =>
       action === 'BatchGetItem' && call.caller.endsWith(caller) && body.includes('"chunk#'),
-    async () => ({ status: 200, body: '{"Responses":{},"UnprocessedKeys":{}}' }),
+    async () => ({
+      status: 200,
+      headers: { 'content-type': 'application/x-amz-json-1.0' },
+      body: '{"Responses":{},"UnprocessedKeys":{}}',
+    }),
   );
 
 /**
