@@ -73,7 +73,6 @@ const everyCommit = [
     exclude: slowEndToEnd,
     ...runningStack,
   }),
-  project({ name: 'faults', include: ['test/faults/core/**/*.test.ts'] }),
 ];
 
 /** Many of these tests wait for timeouts or processes, so two cores can run three files at a time. */
@@ -86,9 +85,9 @@ const everyRelease = [
   project({ name: 'ops', include: ['test/ops/**/*.test.ts'], ...waiting }),
   project({ name: 'more-end-to-end', include: slowEndToEnd, ...runningStack, ...waiting }),
   project({
-    name: 'more-faults',
+    name: 'faults',
     include: ['test/{faults,permissions}/**/*.test.ts'],
-    exclude: ['test/faults/core/**', ...drills],
+    exclude: drills,
     ...waiting,
   }),
   // Outages over hours of simulated time. A step ends when the stack is idle, so nothing else runs at the same time.

@@ -60,7 +60,7 @@ describe.each(maps)('$map', ({ map, parse, maxLength, fieldCount }) => {
 
 describe('the error message', () => {
   it('truncates long field names', () => {
-    const longKeys = Object.fromEntries(Array.from({ length: 250 }, (_, i) => [`${i}${'😀'.repeat(100_000)}`, 'v']));
+    const longKeys = Object.fromEntries(Array.from({ length: 250 }, (_, i) => [`${i}${'😀'.repeat(1_000)}`, 'v']));
     expect(rejectionDetails(withMetadata(longKeys))?.length).toBeLessThan(60_000);
   });
 

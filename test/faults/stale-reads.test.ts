@@ -1,3 +1,4 @@
+// The DynamoDB of the simulation never returns an earlier state.
 import type { AwsCall, AwsService } from 'local-aws/aws-service.ts';
 import { describe, expect, it } from 'vitest';
 import { webhook } from '../support/api.ts';

@@ -1,3 +1,4 @@
+// In the simulation, nobody uses a revoked token but to issue tokens.
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { Client } from '../support/api.ts';

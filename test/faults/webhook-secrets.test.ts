@@ -1,3 +1,4 @@
+// The webhooks of the simulation have no headers of their own.
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, it } from 'vitest';
 import * as z from 'zod';

@@ -157,6 +157,13 @@ const settlements: readonly NamedMutation[] = [
 `,
   },
   {
+    name: 'gives up the claim of a rejected delivery before its dead letter is sent',
+    file: 'shared/pipeline/sender/dead-letter.ts',
+    find: 'await persist(job, () => writes.update(record, { ...record, next_attempt_at_ms: clock() }));',
+    replace:
+      'await persist(job, () => writes.update(record, { ...record, next_attempt_at_ms: clock(), lease_until_ms: 0 }));',
+  },
+  {
     name: 'gives a dead letter the number of the round that has failed',
     file: 'shared/pipeline/sender/dead-letter.ts',
     find: 'const [round, failedAtMs] = [record.round + 1, clock()];',

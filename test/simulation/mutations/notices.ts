@@ -114,4 +114,16 @@ export const noticeMutations: readonly NamedMutation[] = [
     find: '    const combined =\n',
     replace: '    const combined =\n      (newlyReached.length > 0 ? accepted : undefined) ??\n',
   },
+  {
+    name: 'acknowledges the report of a bounce that could not be recorded',
+    file: 'shared/pipeline/email-events.ts',
+    find: 'return { batchItemFailures: returned.map(({ messageId }) => ({ itemIdentifier: messageId })) };',
+    replace: 'return { batchItemFailures: [] };',
+  },
+  {
+    name: 'withholds alerts if the account is in shadow mode when they are attempted, not when SQS accepted their events',
+    file: 'shared/pipeline/sender/delivery-attempt.ts',
+    find: 'await accounts.isShadowed(event.tenant_id, accepted_at_ms)',
+    replace: 'await accounts.isShadowed(event.tenant_id, clock())',
+  },
 ];

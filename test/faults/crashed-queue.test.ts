@@ -1,0 +1,73 @@
+// No message of the simulation is received so often that SQS moves it to the crashed queue.
+import { StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
+import { describe, expect, it } from 'vitest';
+import { webhook } from '../support/api.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
+import { useStarted } from '../support/use-started.ts';
+import { useFaultyStack } from './support.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** An error that the SDK does not retry. */
+const denied = { status: 400, type: 'AccessDeniedException', message: 'not authorized' } as const;
+
+const harness = useFaultyStack();
+const client = useStarted(() => harness.newClient());
+
+describe('a message that operators move back from the crashed queue', () => {
+  const queue = (name: string) => {
+    const found = harness.stack.queues.get(name);
+    if (!found) throw new Error(`There is no queue ${name}.`);
+    return found;
+  };
+  const deadLettersOf = (type: string, part: string): string[] =>
+    queue(`Delivery-${type}-DeadLetters`)
+      .messages.map(({ body }) => body)
+      .filter((body) => body.includes(part));
+  /** Sets the receive count of a message to 100, and waits until SQS has moved it to the crashed queue. */
+  const moveToCrashedQueue = async (name: string, part: string): Promise<void> => {
+    await harness.advanceUntil(
+      until(async () => {
+        for (const message of queue(name).messages) if (message.body.includes(part)) message.receiveCount = 100;
+        return queue('CrashedQueue').messages.some(({ body }) => body.includes(part)) || undefined;
+      }),
+    );
+  };
+  const webhookAt = (url: string) => client.create({ ...webhook, details: { url } });
+
+  it('is delivered in its first round if it was there for a day and had no attempt', async () => {
+    const sink = await openSink();
+    const id = await webhookAt(sink.url);
+    const recover = harness.injectFault(
+      denied,
+      ({ service, caller }) => service === 'dynamodb' && caller.includes('send-webhook'),
+    );
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
+    await moveToCrashedQueue('Delivery-webhook', id);
+    recover();
+    await harness.stack.advance(DAY_MS);
+    await harness.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queue('CrashedQueue').settings.arn }));
+    expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
+      attempt_count: 1,
+    });
+    expect(sink.received).toHaveLength(1);
+  });
+
+  it('starts another round if the previous one expired meanwhile', async () => {
+    const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
+    const id = await webhookAt(sink.url);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
+    await until(async () => queue('Delivery-webhook-Retries').messages.find(({ body }) => body.includes(id)));
+    await moveToCrashedQueue('Delivery-webhook-Retries', id);
+    await harness.stack.advance(DAY_MS + HOUR_MS);
+    await harness.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queue('CrashedQueue').settings.arn }));
+    expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
+      attempt_count: 1,
+      round: 2,
+    });
+    expect(deadLettersOf('webhook', id)).toEqual([]);
+  });
+});
