@@ -6,12 +6,11 @@ import { buildService, type Mutation } from './engine/service-code.ts';
 import { delaysOfQuietTenants, withoutAttackers } from './rules/quiet-tenant-is-not-delayed.ts';
 import { violationsOf } from './rules/rules.ts';
 import { runScenario } from './world/run.ts';
-import { type ScenarioSize, scenarioOf } from './world/scenario.ts';
+import { scenarioOf } from './world/scenario.ts';
 
 /** A run to make. */
 export type SeedRequest = {
   seed: number;
-  size?: ScenarioSize | undefined;
   /** How many of its steps happen. Default: all. */
   steps?: number | undefined;
   /** Whether the result contains the trace. */
@@ -50,8 +49,8 @@ export const loadService = async (templateFile: string, mutations: readonly Muta
 /** Prepares this process for simulations (`loadService`). @returns what runs a seed */
 export const createSimulation = async (templateFile: string, mutations: readonly Mutation[] = []) => {
   const { plan, code } = await loadService(templateFile, mutations);
-  return async ({ seed, size, steps, isTraced = false }: SeedRequest): Promise<SeedResult> => {
-    const scenario = scenarioOf(seed, size);
+  return async ({ seed, steps, isTraced = false }: SeedRequest): Promise<SeedResult> => {
+    const scenario = scenarioOf(seed);
     const lines: string[] = [];
     const planned = { ...scenario, steps: scenario.steps.slice(0, steps) };
     const calm = withoutAttackers(planned);

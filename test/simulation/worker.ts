@@ -10,7 +10,6 @@ const mutation = z.object({ file: z.string(), find: z.string(), replace: z.strin
 const options = z.object({ template: z.string(), mutations: z.array(mutation) });
 const request = z.object({
   seed: z.number(),
-  size: z.object({ events: z.number(), tenants: z.number(), actions: z.number() }).optional(),
   steps: z.number().optional(),
   isTraced: z.boolean().optional(),
 });

@@ -23,7 +23,7 @@ const real = {
 };
 
 /** Resolves when no microtask is pending. Nothing in a simulation waits for real I/O. */
-export const microtasksDone = (): Promise<void> => new Promise((resolve) => real.setImmediate(resolve));
+export const microtasksDone = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
 
 const nowMs = (): number => {
   const context = contexts.getStore();

@@ -1,3 +1,4 @@
+import { externalDataInterceptor } from '@smithy/core/config';
 import { type HttpHandler, type HttpRequest, HttpResponse } from '@smithy/core/protocols';
 import { NodeHttpHandler, type NodeHttpHandlerOptions } from '@smithy/node-http-handler';
 import { SignatureV4 } from '@smithy/signature-v4';
@@ -58,6 +59,11 @@ const createReal = NodeHttpHandler.create.bind(NodeHttpHandler);
  * Others stay as they are.
  */
 export const replaceSdkTransport = (): void => {
+  // The SDK would read them from the disk.
+  for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) {
+    process.env[name] = name;
+    externalDataInterceptor.interceptFile(name, '');
+  }
   NodeHttpHandler.create = (options) => {
     if (!contexts.getStore() || (typeof options === 'object' && 'handle' in options)) return createReal(options);
     return new SimulatedHttpHandler(typeof options === 'object' ? options : {});

@@ -1,6 +1,7 @@
+import { eventIdOf } from '../world/alarm-events.ts';
 import { createOutcomes } from './alert-outcomes.ts';
 import { noticesOf } from './notices.ts';
-import { nameOf, plannedDeliveries } from './planned-alerts.ts';
+import { eventsOf, nameOf, plannedDeliveries } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
 
 /** Senders read the account every minute, by clocks that are up to 2 s off. */
@@ -27,10 +28,14 @@ export const shadowWithholdsAlerts: Rule = {
     const noticed = new Set(
       noticesOf(observations).flatMap(({ kind, tenant }) => (kind === 'shadow' ? [tenant.name] : [])),
     );
+    // Notices that are withheld need none.
+    const alertIds = new Set(eventsOf(scenario).map(eventIdOf));
     const unnoticed = shadows.filter(
       ({ tenant }) =>
         !noticed.has(tenant) &&
-        history.some(({ event_id, reason }) => reason === 'shadow' && event_id.startsWith(`${tenant}:`)),
+        history.some(
+          ({ event_id, reason }) => reason === 'shadow' && event_id.startsWith(`${tenant}:`) && alertIds.has(event_id),
+        ),
     );
     return [
       ...sent.map((delivery) => `${nameOf(delivery)} arrived in shadow mode.`),

@@ -13,12 +13,13 @@ const PERIOD = /Alerts from (\d{4}-\d\d-\d\d \d\d:\d\d) UTC to (\d{4}-\d\d-\d\d 
 
 const timeMs = (text: string): number => Date.parse(`${text.replace(' ', 'T')}:00Z`);
 
-/** Returns when each alert of a notification was first sent, ms since the epoch. */
-const firstRequestsMs = (observations: Observations, { index }: PlannedNotification): number[] =>
-  plannedAlerts(observations.scenario)
+/** Returns when each alert of a notification was sent, ms since the epoch: the first time, and all times. */
+const sentMs = (observations: Observations, { index }: PlannedNotification): { first: number[]; all: number[] } => {
+  const times = plannedAlerts(observations.scenario)
     .filter(({ notification }) => notification.index === index)
-    .flatMap((alert) => requestsOf(observations, alert)[0] ?? [])
-    .map(({ atMs }) => observations.startMs + atMs);
+    .map((alert) => requestsOf(observations, alert).map(({ atMs }) => observations.startMs + atMs));
+  return { first: times.flatMap((ms) => ms.slice(0, 1)), all: times.flat() };
+};
 
 const violationsOf = (
   observations: Observations,
@@ -28,9 +29,9 @@ const violationsOf = (
   if (!summaries) return [];
   const after = notification.type === 'sms' ? summaries.sms_after : summaries.email_after;
   const lengthMs = summaries.window_minutes * MINUTE_MS;
-  const times = firstRequestsMs(observations, notification);
+  const { first, all } = sentMs(observations, notification);
   const windows = Map.groupBy(
-    times.filter((ms) => ms % lengthMs > SLACK_MS),
+    first.filter((ms) => ms % lengthMs > SLACK_MS),
     (ms) => Math.floor(ms / lengthMs),
   );
   const tooMany = [...windows.values()]
@@ -42,9 +43,10 @@ const violationsOf = (
       const [, from, to] = PERIOD.exec(text) ?? [];
       return from === undefined || to === undefined ? [] : [{ fromMs: timeMs(from), toMs: timeMs(to) }];
     });
+  // An alert that was redelivered counts in the window of its new round, too.
   const tooFew = isCalm(observations)
     ? periods
-        .map(({ fromMs, toMs }) => times.filter((ms) => ms >= fromMs && ms <= toMs + SLACK_MS).length)
+        .map(({ fromMs, toMs }) => all.filter((ms) => ms >= fromMs && ms <= toMs + SLACK_MS).length)
         .filter((count) => count < after)
         .map(
           (count) => `${notification.key} got a summary of a window in which ${count} alerts were sent, not ${after}.`,
