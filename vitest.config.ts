@@ -73,6 +73,14 @@ const everyCommit = [
     exclude: slowEndToEnd,
     ...runningStack,
   }),
+  // Its processes use all cores.
+  project({
+    name: 'simulation',
+    include: ['test/simulation/**/*.test.ts'],
+    maxWorkers: 1,
+    sequence: { groupOrder: 6 },
+    testTimeout: 1_200_000,
+  }),
 ];
 
 /** Many of these tests wait for timeouts or processes, so two cores can run three files at a time. */
@@ -100,14 +108,6 @@ const everyRelease = [
     maxWorkers: 1,
     expect: { poll: { timeout: 60_000 } },
     sequence: { groupOrder: 4 },
-  }),
-  // Its processes use all cores.
-  project({
-    name: 'simulation',
-    include: ['test/simulation/**/*.test.ts'],
-    maxWorkers: 1,
-    sequence: { groupOrder: 6 },
-    testTimeout: 1_200_000,
   }),
   // AWS's own DynamoDB Local.
   project({

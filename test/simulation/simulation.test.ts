@@ -4,7 +4,7 @@ import { writeTemplate } from './template.ts';
 import { runSeeds, startWorker } from './workers.ts';
 
 /** `npm run simulate` runs any number. */
-const SEEDS = 25;
+const SEEDS = 200;
 
 let template: ReturnType<typeof writeTemplate>;
 beforeAll(() => {

@@ -381,8 +381,8 @@ type ScenarioSize = { events: number; tenants: number; actions: number };
  */
 const sizeOf = (random: Random): ScenarioSize => {
   const share = random();
-  if (share < 0.85) return { events: integer(4, 12, random), tenants: 2, actions: integer(2, 5, random) };
-  if (share < 0.98) return { events: integer(20, 50, random), tenants: integer(3, 4, random), actions: 10 };
+  if (share < 0.88) return { events: integer(4, 12, random), tenants: 2, actions: integer(2, 5, random) };
+  if (share < 0.99) return { events: integer(20, 50, random), tenants: integer(3, 4, random), actions: 10 };
   return { events: 200, tenants: 5, actions: 30 };
 };
 
