@@ -25,6 +25,9 @@ const real = {
 /** Resolves when no microtask is pending. Nothing in a simulation waits for real I/O. */
 export const microtasksDone = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
 
+/** Lets the process receive messages and signals. It takes longer than `microtasksDone`. */
+export const eventLoopTurn = (): Promise<void> => new Promise((resolve) => real.setImmediate(resolve));
+
 const nowMs = (): number => {
   const context = contexts.getStore();
   return context ? context.time.now() + context.skewMs : real.now();

@@ -1,6 +1,8 @@
 import type { Cancel, Clock } from 'local-aws/clock.ts';
 import { contexts } from './context.ts';
-import { microtasksDone } from './replace-globals.ts';
+import { eventLoopTurn, microtasksDone } from './replace-globals.ts';
+
+const TIMERS_PER_TURN = 1_000;
 
 type Timer = { dueMs: number; order: number; act: (() => void) | undefined };
 
@@ -44,7 +46,9 @@ export class VirtualTime implements Clock {
   /** Fires all timers that are due until `untilMs`, or until `isOver` returns true, and resolves after the last. */
   async run(untilMs: number, isOver: () => boolean = () => false): Promise<void> {
     await microtasksDone();
-    while (!isOver()) {
+    for (let fired = 1; !isOver(); fired++) {
+      // So that a process notices that the one that started it has ended.
+      if (fired % TIMERS_PER_TURN === 0) await eventLoopTurn();
       const next = this.#timers[0];
       if (!next || next.dueMs > untilMs) break;
       this.#pop();
