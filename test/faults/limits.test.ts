@@ -144,31 +144,34 @@ describe('the cost of a delivery', () => {
     ['email', { address: 'plain@example.com' }, 'ses SendEmail', []],
     ['sms', { phone_number: '+12025550179' }, 'sns Publish', []],
     ['technicalContactsEmail', {}, 'ses SendEmail', ['dynamodb GetItem']],
-  ] as const)('is these requests of the sender for an alert by %s, without summaries and below the limits', async (type, details, send, contactReads) => {
-    const client = await harness.newClient();
-    const isContacts = type === 'technicalContactsEmail';
-    await client.put('/account', { technical_contacts: ['plain@example.com'] });
-    const id = isContacts ? DEFAULT_NOTIFICATION_ID : await client.create({ label: 'n', type, details });
-    const requests: string[] = [];
-    const end = harness.injectFault(throttled, ({ caller, service, action, body }) => {
-      const isOfTenant = body.toString('utf8').includes(client.tenant) || service !== 'dynamodb';
-      if (caller.endsWith(`send-${type}`) && isOfTenant) requests.push(`${service} ${action}`);
-      return false;
-    });
-    const target = isContacts ? [] : ['dynamodb BatchGetItem'];
-    const others = ['dynamodb PutItem', ...target, ...contactReads, 'dynamodb UpdateItem', send];
-    const record = type === 'sms' ? 'dynamodb PutItem' : 'dynamodb UpdateItem';
-    // The account is read once a minute.
-    for (const account of [['dynamodb GetItem'], []]) {
-      requests.length = 0;
-      await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-      await harness.endedDeliveries(client.tenant, id, account.length === 0 ? 2 : 1);
-      // Another sandbox may have received the second alert, which reads the account first.
-      const expected = [account, ['dynamodb GetItem']].map((reads) => [...reads, ...others, record].toSorted());
-      expect(expected).toContainEqual(requests.toSorted());
-    }
-    end();
-  });
+  ] as const)(
+    'is these requests of the sender for an alert by %s, without summaries and below the limits',
+    async (type, details, send, contactReads) => {
+      const client = await harness.newClient();
+      const isContacts = type === 'technicalContactsEmail';
+      await client.put('/account', { technical_contacts: ['plain@example.com'] });
+      const id = isContacts ? DEFAULT_NOTIFICATION_ID : await client.create({ label: 'n', type, details });
+      const requests: string[] = [];
+      const end = harness.injectFault(throttled, ({ caller, service, action, body }) => {
+        const isOfTenant = body.toString('utf8').includes(client.tenant) || service !== 'dynamodb';
+        if (caller.endsWith(`send-${type}`) && isOfTenant) requests.push(`${service} ${action}`);
+        return false;
+      });
+      const target = isContacts ? [] : ['dynamodb BatchGetItem'];
+      const others = ['dynamodb PutItem', ...target, ...contactReads, 'dynamodb UpdateItem', send];
+      const record = type === 'sms' ? 'dynamodb PutItem' : 'dynamodb UpdateItem';
+      // The account is read once a minute.
+      for (const account of [['dynamodb GetItem'], []]) {
+        requests.length = 0;
+        await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
+        await harness.endedDeliveries(client.tenant, id, account.length === 0 ? 2 : 1);
+        // Another sandbox may have received the second alert, which reads the account first.
+        const expected = [account, ['dynamodb GetItem']].map((reads) => [...reads, ...others, record].toSorted());
+        expect(expected).toContainEqual(requests.toSorted());
+      }
+      end();
+    },
+  );
 
   it('is at most 0.4 AWS calls by dispatch per delivery for ten events with one webhook each', async () => {
     const client = await harness.newClient();
