@@ -48,6 +48,8 @@ const mocking = [
   'test/pipeline/transports/email-tags.test.ts',
 ];
 const drills = ['test/faults/alarm-drills*.test.ts'];
+/** Starts a process for each function. */
+const bundles = 'test/lib/bundles.test.ts';
 const slowEndToEnd = ['test/end-to-end/{generated-*,typed-client}.test.ts'];
 const runningStack = { globalSetup: 'test/end-to-end/support/running-stack.ts' };
 
@@ -62,7 +64,7 @@ const everyCommit = [
   project({
     name: 'template',
     include: ['test/lib/**/*.test.ts'],
-    exclude: mocking,
+    exclude: [...mocking, bundles],
     maxWorkers: 1,
     sequence: { groupOrder: 1 },
   }),
@@ -89,7 +91,7 @@ const waiting = { maxWorkers: 3, sequence: { groupOrder: 2 } };
 /** What only `npm run test:all` runs too: it is slow, needs a browser or Java, or tests a tool. */
 const everyRelease = [
   project({ name: 'local-aws', include: ['local-aws/test/**/*.test.ts'], ...waiting }),
-  project({ name: 'tools', include: ['test/tools/**/*.test.ts'], ...waiting }),
+  project({ name: 'tools', include: ['test/tools/**/*.test.ts', bundles], ...waiting }),
   project({ name: 'ops', include: ['test/ops/**/*.test.ts'], ...waiting }),
   project({ name: 'more-end-to-end', include: slowEndToEnd, ...runningStack, ...waiting }),
   project({

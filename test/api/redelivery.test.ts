@@ -13,7 +13,7 @@ import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { audit, auditIn } from '../support/audit.ts';
 import { deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
-import { withThrottling } from '../support/dynamodb-faults.ts';
+import { withRejections, withThrottling } from '../support/dynamodb-faults.ts';
 import { webhookNotification } from '../support/notifications.ts';
 import { senderQueueUrls } from '../support/queue-urls.ts';
 
@@ -328,11 +328,7 @@ describe('the audit of redeliveries', () => {
   });
 
   it('is written with the count before anything is sent, or nothing is sent and the limit is not used', async () => {
-    const failing = createDailyCounters(
-      withThrottling(connect({ maxAttempts: 1 }), TRANSACTION),
-      'accounts',
-      () => NOW,
-    );
+    const failing = createDailyCounters(withRejections(connect(), TRANSACTION), 'accounts', () => NOW);
     const { fail, since, entries, used, sent, stored } = await setUp({ counters: failing });
     await fail(1);
     await expect(since()).rejects.toThrow();

@@ -87,7 +87,7 @@ describe.each(Object.entries(receivers))('%s', (name, rejectionOf) => {
         });
         expect(rejectionOf(bodyFor(recipe, event))).toBeUndefined();
       }),
-      { numRuns: 200 },
+      { numRuns: 50 },
     );
   });
 

@@ -144,21 +144,4 @@ describe.runIf(isLocal)('an alarm event', () => {
     const [received] = await sink.wait(1);
     expect(JSON.parse(received?.body ?? '')).toMatchObject({ alarm: { filler } });
   });
-
-  it('waiting for a retry goes to the current destination of its notification, or is cancelled if that is deleted', async () => {
-    const working = await openSink();
-    const failing = await openSink((response) => response.writeHead(500).end());
-    const id = await toWebhook(failing.url);
-    await sendEvents([newAlarmEvent(client.tenant, [id])]);
-    await failing.wait(1);
-    await client.put(`/notifications/${id}`, { details: { url: working.url } });
-    await working.wait(1);
-
-    const deleted = await toWebhook(failing.url);
-    const event = newAlarmEvent(client.tenant, [deleted]);
-    await sendEvents([event]);
-    await failing.wait(1, ({ body }) => body.includes(event.event_id));
-    await client.delete(`/notifications/${deleted}`);
-    await delivery(client.tenant, deleted, 'cancelled');
-  });
 });

@@ -15,7 +15,8 @@ import { sqsMessage } from '../support/sqs-message.ts';
 
 /*
  * Senders with clocks of their own, and a queue with the clock of SQS. Workers are killed or slow, requests fail,
- * and messages are delivered twice; then all messages are processed.
+ * and messages are delivered twice; then all messages are processed. Unlike those of the simulation, the clocks can be
+ * minutes off, and accounts with a daily limit change the settings of their summaries.
  */
 
 const { connect } = useDatabase();
@@ -257,33 +258,6 @@ describe('an alert is listed in a summary that is sent later', () => {
 });
 
 describe('alerts of a window', () => {
-  const requests = Array.from({ length: 8 }, (_, index) => index + 1);
-
-  it.each(faultKinds)('arrive although one of the requests of their sender fails or waits: %s', async (kind) => {
-    for (const at of requests) {
-      const { alert, process, drain } = setUp([0, 0]);
-      alert('a');
-      alert('b');
-      await process(0);
-      alert('c');
-      await process(0, { at, kind });
-      const [a, b, c = 0] = await drain();
-      expect([a, b]).toEqual([1, 1]);
-      // It is listed twice only if the worker was killed between storing and recording it, or after it was sent.
-      if (kind.startsWith('killed')) expect(c).toBeGreaterThan(0);
-      else expect(c).toBe(1);
-    }
-  });
-
-  it('arrive once although SQS delivers two messages of each at the same time', async () => {
-    for (const at of requests) {
-      const { alert, process, drain } = setUp([0, 0]);
-      for (const label of ['a', 'b', 'c', 'd']) alert(label, { copies: 2 });
-      await process(0, { at, kind: 'slow' });
-      expect(await drain()).toEqual([1, 1, 1, 1]);
-    }
-  });
-
   it.each(['rejected', 'killed before'] as const)(
     'include a first alert whose send did not start, although the window was full when it was tried again: %s',
     async (kind) => {

@@ -115,13 +115,15 @@ export const noticeMutations: readonly NamedMutation[] = [
     replace: '    const combined =\n      (newlyReached.length > 0 ? accepted : undefined) ??\n',
   },
   {
-    name: 'acknowledges the report of a bounce that could not be recorded',
+    name: 'acknowledges a report of SES that could not be recorded',
+    seed: 1816,
     file: 'shared/pipeline/email-events.ts',
     find: 'return { batchItemFailures: returned.map(({ messageId }) => ({ itemIdentifier: messageId })) };',
     replace: 'return { batchItemFailures: [] };',
   },
   {
     name: 'withholds alerts if the account is in shadow mode when they are attempted, not when SQS accepted their events',
+    seed: 23,
     file: 'shared/pipeline/sender/delivery-attempt.ts',
     find: 'await accounts.isShadowed(event.tenant_id, accepted_at_ms)',
     replace: 'await accounts.isShadowed(event.tenant_id, clock())',
