@@ -50,7 +50,9 @@ const mocking = [
 const drills = ['test/faults/alarm-drills*.test.ts'];
 /** Starts a process for each function. */
 const bundles = 'test/lib/bundles.test.ts';
-const slowEndToEnd = ['test/end-to-end/{generated-*,typed-client}.test.ts'];
+const slowEndToEnd = ['test/end-to-end/{generated-*,openapi-responses,typed-client}.test.ts'];
+/** What only DynamoDB Local runs. */
+const slowAdapters = ['test/adapters/notifications/{interrupted-writes,large-notifications}.test.ts'];
 const runningStack = { globalSetup: 'test/end-to-end/support/running-stack.ts' };
 
 /** What `npm test` runs. It needs nothing but `npm ci`. */
@@ -58,7 +60,7 @@ const everyCommit = [
   project({
     name: 'parts',
     include: ['test/{contracts,domain,adapters,api,pipeline,local,cloudwatch}/**/*.test.ts'],
-    exclude: mocking,
+    exclude: [...mocking, ...slowAdapters],
   }),
   // One worker, because loading the CDK and the first synthesis take two seconds.
   project({
