@@ -65,7 +65,7 @@ export const createSimulation = async (templateFile: string, mutations: readonly
       seed,
       violations: [...violationsOf(observations), ...(alone ? delaysOfQuietTenants(observations, alone) : [])],
       steps: scenario.steps.length,
-      invocations: observations.invocations,
+      invocations: observations.invocations.length,
       arrivals: observations.arrivals.length,
       trace: lines,
     };

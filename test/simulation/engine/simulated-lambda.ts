@@ -16,8 +16,8 @@ export type SimulatedLambdaOptions = Pick<EnvironmentOptions, 'code' | 'time' | 
   randomOf: (actor: string) => Random;
   trace: (line: string) => void;
   write: (functionName: string, text: string) => void;
-  /** Called when an invocation starts. */
-  onInvocation: (functionName: string) => void;
+  /** Called when an invocation starts in an execution environment. */
+  onInvocation: (environmentId: string) => void;
 };
 
 type Invocation = { requestId: string; event: string; resolve: (result: InvocationResult) => void };
@@ -150,7 +150,7 @@ export class SimulatedLambda {
     if (!end || environment.isKilled) return;
     const { time, trace, onInvocation } = this.#options;
     const { settings } = pool;
-    onInvocation(pool.name);
+    onInvocation(environment.id);
     const deadlineMs = time.now() + settings.timeoutSeconds * 1_000;
     const cancelTimeout = time.after(settings.timeoutSeconds * 1_000, () =>
       this.#end(environment, 'Sandbox.Timedout', `Task timed out after ${settings.timeoutSeconds.toFixed(2)} seconds`),

@@ -27,12 +27,14 @@ export type SimulatedStackOptions = Pick<SimulatedAwsOptions, 'fateOf'> & {
   maxSkewMs: number;
   /** Returns the probability (0 to 1) that a queue delivers a received message again. */
   duplicateReceives: () => number;
+  /** Called with the caller of a call of DynamoDB before it is applied. */
+  onDynamoDbCall: (environmentId: string) => void;
   /** Adds faults to SQS. */
   withSqsFaults: (serve: AwsService) => AwsService;
   /** Called with the call that sent the email or message, whose caller is the ID of an execution environment. */
   onEmail: (email: SentEmail, call: AwsCall) => void;
   onMessage: (message: PublishedMessage, call: AwsCall) => void;
-  onInvocation: () => void;
+  onInvocation: (environmentId: string) => void;
   onLog: (functionName: string, text: string) => void;
   trace: (line: string) => void;
 };
@@ -157,7 +159,13 @@ export class SimulatedStack {
       callAws: (environment, request) => callAws(environment, request),
     });
     this.#services = new Map<string, AwsService>([
-      ['dynamodb', this.dynamodb.service],
+      [
+        'dynamodb',
+        (call) => {
+          options.onDynamoDbCall(call.caller);
+          return this.dynamodb.service(call);
+        },
+      ],
       ['sqs', options.withSqsFaults(sqsService([...this.queues.values()], time))],
       ['ses', (call) => sesService((email) => onEmail(email, call))(call)],
       ['sns', (call) => snsService(plan.topicArns, (message) => onMessage(message, call))(call)],

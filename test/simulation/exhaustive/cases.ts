@@ -76,6 +76,7 @@ const smallCase = ({ name, isDuplicated, faults, type, ...rest }: CaseOptions): 
         sendLost: 0,
         duplicateReceives: 0,
         slowCall: 0,
+        recordOutage: 0,
       },
       outages: [],
       emailReports: 0,

@@ -54,6 +54,6 @@ export const observationsOf = async (
     startMs: START_MS,
     failures,
     endedMs,
-    invocations: 0,
+    invocations: [],
   };
 };

@@ -1,15 +1,42 @@
+import { notificationTypes } from '../../../shared/contracts/notification-types.ts';
 import type { Observations } from '../world/observations.ts';
 import type { Arrival } from '../world/receivers.ts';
 import { type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
+import { mayBeUnrecorded, sendersOf } from './requests.ts';
 import type { Rule } from './rule.ts';
 
-/** A function that runs longer is ended, and its claim with it. */
-const MAX_RUN_MS = 35_000;
-
 /** Returns whether the sender of a message may not have recorded that it was accepted. */
-export const isUnrecorded = ({ isAnswered, by, atMs }: Arrival, { kills }: Observations): boolean =>
-  // A call that was on its way arrives after its sender was ended.
-  !isAnswered || kills.some((kill) => kill.environmentId === by && kill.atMs <= atMs + MAX_RUN_MS);
+export const isUnrecorded = (arrival: Arrival, observations: Observations): boolean =>
+  !arrival.isAnswered || mayBeUnrecorded(arrival, observations);
+
+/**
+ * Returns whether an alert has one message, so that it is sent once although DynamoDB cannot record that it was accepted:
+ * the message is then acknowledged.
+ */
+const hasOneMessage = (
+  { event, notification }: PlannedAlert,
+  arrivals: readonly Arrival[],
+  observations: Observations,
+): boolean => {
+  const { scenario, redrives, people } = observations;
+  return (
+    event.repeatsAfterMs.length === 0 &&
+    event.alteredAfterMs === undefined &&
+    scenario.rates.duplicateReceives === 0 &&
+    redrives.length === 0 &&
+    !people.some(({ action }) => action.kind === 'redeliver' && action.notification === notification.index) &&
+    // If the lock of an incident cannot be advanced, the message is received again.
+    !notificationTypes[notification.type].hasIncidents &&
+    observations.kills.every(({ environmentId }) => !sendersOf(notification.type).test(environmentId)) &&
+    !observations.faults.some(
+      ({ environmentId, operation, atMs }) =>
+        sendersOf(notification.type).test(environmentId) &&
+        // A message that dispatch or a sender could not record as sent is sent again.
+        (operation.startsWith('sqs') || environmentId.startsWith('dispatch')) &&
+        atMs <= (arrivals.at(-1)?.atMs ?? event.atMs),
+    )
+  );
+};
 
 /** An alert arrives twice only if its sender got no answer, or was ended before it recorded the answer. */
 export const duplicatesAreExplained: Rule = {
@@ -24,7 +51,10 @@ export const duplicatesAreExplained: Rule = {
       const arrivals = observations.arrivals.filter(
         ({ to, kind, numbers }) => to === first?.to && kind === 'alert' && numbers.includes(first?.event.number ?? -1),
       );
-      const unexplained = arrivals.filter((arrival) => !isUnrecorded(arrival, observations)).length;
+      const isOnce = first !== undefined && hasOneMessage(first, arrivals, observations);
+      const unexplained = arrivals.filter(
+        (arrival) => arrival.isAnswered && (isOnce || !isUnrecorded(arrival, observations)),
+      ).length;
       return unexplained > alerts.length
         ? [`${name} arrived ${arrivals.length} times, ${unexplained} with an answer.`]
         : [];

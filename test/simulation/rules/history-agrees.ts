@@ -1,8 +1,9 @@
 import { notificationTypes } from '../../../shared/contracts/notification-types.ts';
-import type { HistoryEntry, Observations } from '../world/observations.ts';
+import type { HistoryEntry } from '../world/observations.ts';
 import { recipientsOf } from '../world/receivers.ts';
 import { isSentByAws } from '../world/scenario.ts';
 import { createOutcomes } from './alert-outcomes.ts';
+import { isUnrecorded } from './duplicates-are-explained.ts';
 import {
   deletedAtMs,
   eventsOf,
@@ -12,14 +13,11 @@ import {
   type PlannedDelivery,
   plannedDeliveries,
 } from './planned-alerts.ts';
+import { mayBeUnrecorded } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 /** The maximum number of attempts in the history, and in a round. */
 const MAX_ATTEMPTS = 9;
-
-/** Returns whether DynamoDB failed, or a function was killed, so that a result may not be recorded. */
-const mayBeUnrecorded = ({ faults, kills }: Observations): boolean =>
-  kills.length > 0 || faults.some(({ operation }) => operation.startsWith('dynamodb'));
 
 /** The status of each delivery agrees with what arrived, and with what people did. */
 export const historyAgrees: Rule = {
@@ -28,7 +26,6 @@ export const historyAgrees: Rule = {
     const { scenario, history, arrivals, requests, people, redrives } = observations;
     const { arrivalsOf, isBounced, reachedAtMs } = createOutcomes(observations);
     const events = new Map(eventsOf(scenario).map((event) => [event.number, event]));
-    const isUncertain = mayBeUnrecorded(observations);
     const unrecorded = observations.logs.filter((line) => line.includes('delivered but not recorded')).join('\n');
 
     const isSuperseded = ({ event, notification }: PlannedDelivery): boolean =>
@@ -59,6 +56,10 @@ export const historyAgrees: Rule = {
         ({ index, type }) => type === notification.type && event.notifications.includes(index),
       ).length === 1;
 
+    /** Whether what arrived may not be recorded. */
+    const isUncertain = (delivery: PlannedDelivery): boolean =>
+      arrivalsOf(delivery).some((arrival) => isUnrecorded(arrival, observations));
+
     const problemOf = (delivery: PlannedDelivery, entry: HistoryEntry): string | undefined => {
       const { status } = entry;
       const { notification } = delivery;
@@ -66,9 +67,9 @@ export const historyAgrees: Rule = {
       switch (status) {
         case 'delivered':
           if (arrivalsOf(delivery).length === 0) return 'nothing arrived';
-          return isBounced(delivery) && !isUncertain ? 'it bounced' : undefined;
+          return isBounced(delivery) && !isUncertain(delivery) ? 'it bounced' : undefined;
         case 'bounced':
-          return isBounced(delivery) || isUncertain ? undefined : 'it did not bounce';
+          return isBounced(delivery) || isUncertain(delivery) ? undefined : 'it did not bounce';
         case 'superseded':
           return isSuperseded(delivery) ? undefined : 'nothing newer arrived';
         case 'cancelled':
@@ -89,12 +90,12 @@ export const historyAgrees: Rule = {
       if (isSentByAws(notification.type) || scenario.privateWebhooks.includes(notification.index)) return undefined;
       const sent = requests.filter(({ to, numbers }) => to === notification.key && numbers.includes(event.number));
       if (attempts.length > sent.length) return `it has ${attempts.length} attempts, and ${sent.length} requests came`;
-      if (isUncertain) return undefined;
+      const recorded = sent.filter((request) => !mayBeUnrecorded(request, observations));
+      if (attempts.length < Math.min(recorded.length, MAX_ATTEMPTS))
+        return `it has ${attempts.length} attempts, but ${recorded.length} of ${sent.length} requests must be recorded`;
+      if (recorded.length < sent.length) return undefined;
       const rounds = 1 + people.filter(({ action }) => action.kind === 'redeliver').length + redrives.length;
-      if (sent.length > rounds * MAX_ATTEMPTS) return `${sent.length} requests came in ${rounds} rounds`;
-      return attempts.length === Math.min(sent.length, MAX_ATTEMPTS)
-        ? undefined
-        : `it has ${attempts.length} attempts, but ${sent.length} requests came`;
+      return sent.length > rounds * MAX_ATTEMPTS ? `${sent.length} requests came in ${rounds} rounds` : undefined;
     };
 
     return plannedDeliveries(scenario)
@@ -109,7 +110,7 @@ export const historyAgrees: Rule = {
           return deletedAtMs(observations, notification.index) === undefined
             ? [`${nameOf(delivery)} has no record.`]
             : [];
-        const isUnknown = entry.status !== 'delivered' && Number.isFinite(reachedAtMs(delivery)) && !isUncertain;
+        const isUnknown = entry.status !== 'delivered' && Number.isFinite(reachedAtMs(delivery));
         const problem =
           isUnknown && isOnlyOne(delivery)
             ? 'it arrived'

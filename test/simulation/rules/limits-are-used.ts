@@ -53,7 +53,6 @@ export const limitsAreUsed: Rule = {
   name: 'daily limits can be used up',
   violations(observations) {
     const { scenario, arrivals, faults, people } = observations;
-    if (scenario.rates.throttledKey > 0) return [];
     return scenario.tenants
       .filter(({ summaries }) => summaries === undefined)
       .filter(({ name }) => !people.some(({ action }) => action.kind === 'summaries' && action.tenant === name))

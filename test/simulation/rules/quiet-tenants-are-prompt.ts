@@ -1,5 +1,5 @@
 import { nameOf, plannedAlerts } from './planned-alerts.ts';
-import { isCalm, requestsOf } from './requests.ts';
+import { areFunctionsCalm, requestsOf, sendersOf } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 /** What attackers may delay others by, and two cold starts. */
@@ -9,13 +9,15 @@ const MAX_DELAY_MS = 20_000;
 export const quietTenantsArePrompt: Rule = {
   name: 'quiet tenants are prompt',
   violations: (observations) =>
-    isCalm(observations)
+    observations.scenario.rates.slowCall === 0
       ? plannedAlerts(observations.scenario)
           .filter(({ tenant }) => tenant.kind === 'quiet')
           .flatMap((alert) => {
             const [first] = requestsOf(observations, alert);
             const delayMs = (first?.atMs ?? 0) - alert.event.atMs;
-            return delayMs > MAX_DELAY_MS ? [`${nameOf(alert)} was sent after ${delayMs} ms.`] : [];
+            const [fromMs, untilMs] = [alert.event.atMs - MAX_DELAY_MS, alert.event.atMs + delayMs];
+            const isCalm = areFunctionsCalm(observations, sendersOf(alert.notification.type), fromMs, untilMs);
+            return isCalm && delayMs > MAX_DELAY_MS ? [`${nameOf(alert)} was sent after ${delayMs} ms.`] : [];
           })
       : [],
 };

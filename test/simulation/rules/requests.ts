@@ -24,19 +24,69 @@ export const requestsOf = ({ arrivals, refusals }: Observations, { event, to }: 
       .map((refusal) => ({ ...refusal, isAccepted: false, isAnswered: false })),
   ].sort((left, right) => left.atMs - right.atMs);
 
-/** An attempt is recorded within this time, or not at all. */
-const MAX_RECORDING_MS = 40_000;
+/** What was sent, by an execution environment. */
+type Sent = Pick<AlertRequest, 'by' | 'atMs'>;
 
-/** Returns whether a fault may have prevented that an attempt was recorded. */
-export const isDisturbed = ({ by, atMs }: AlertRequest, { kills, faults, scenario }: Observations): boolean => {
-  const isSoonAfter = (other: { environmentId: string; atMs: number }): boolean =>
-    other.environmentId === by && other.atMs >= atMs && other.atMs <= atMs + MAX_RECORDING_MS;
-  return scenario.rates.throttledKey > 0 || kills.some(isSoonAfter) || faults.some(isSoonAfter);
+/** A function runs for at most 30 s. */
+const MAX_RUN_MS = 30_000;
+
+/**
+ * A sender repeats the write of a result until 13 s are left. After the last fault of DynamoDB, the write that it is
+ * making ends within 4 s, and the next one succeeds.
+ */
+const LAST_FAULT_MS = MAX_RUN_MS - 13_000 - 5_000;
+
+/** A time in an execution environment. */
+type Moment = { environmentId: string; atMs: number };
+
+/** Returns when the invocation that sent a request started, and before when it ended, ms since the start of the run. */
+const invocationOf = ({ by, atMs }: Sent, { invocations }: Observations) => {
+  const own = invocations.filter(({ environmentId }) => environmentId === by);
+  const startedMs = own.findLast((each) => each.atMs <= atMs)?.atMs ?? atMs;
+  const nextMs = own.find((each) => each.atMs > atMs)?.atMs ?? Number.POSITIVE_INFINITY;
+  return { startedMs, endedMs: Math.min(nextMs, startedMs + MAX_RUN_MS + 1) };
 };
 
-/** Returns whether nothing went wrong but at destinations. */
-export const isCalm = ({ kills, faults, scenario }: Observations): boolean =>
-  kills.length === 0 &&
-  faults.length === 0 &&
-  scenario.rates.throttledKey === 0 &&
-  scenario.rates.duplicateReceives === 0;
+/** Returns whether the sender of a request may not have recorded its result. */
+export const mayBeUnrecorded = (request: Sent, observations: Observations): boolean => {
+  const { kills, faults } = observations;
+  const { startedMs, endedMs } = invocationOf(request, observations);
+  const isOfSender = ({ environmentId, atMs }: Moment): boolean => environmentId === request.by && atMs < endedMs;
+  return (
+    // A call that was on its way arrives after its sender was ended.
+    kills.some(isOfSender) ||
+    faults.some(
+      (fault) =>
+        isOfSender(fault) &&
+        fault.operation.startsWith('dynamodb') &&
+        fault.atMs > Math.max(request.atMs, startedMs + LAST_FAULT_MS),
+    )
+  );
+};
+
+/** Returns whether a fault may have prevented that an attempt was recorded, or that it counted. */
+export const isDisturbed = (request: Sent, observations: Observations): boolean => {
+  const { endedMs } = invocationOf(request, observations);
+  return (
+    mayBeUnrecorded(request, observations) ||
+    observations.faults.some(
+      ({ environmentId, operation, atMs }) =>
+        environmentId === request.by && !operation.startsWith('dynamodb') && atMs >= request.atMs && atMs < endedMs,
+    )
+  );
+};
+
+/** Returns whether no fault was injected into some functions, and none was killed, in a time, ms since the start. */
+export const areFunctionsCalm = (
+  { kills, faults }: Observations,
+  functions: RegExp,
+  fromMs: number,
+  untilMs: number,
+): boolean => {
+  const isInside = ({ environmentId, atMs }: Moment): boolean =>
+    functions.test(environmentId) && fromMs <= atMs && atMs <= untilMs;
+  return !kills.some(isInside) && !faults.some(isInside);
+};
+
+/** Returns the execution environments that send alerts of a type, and those that dispatch them. */
+export const sendersOf = (type: string): RegExp => new RegExp(`^(send-${type}|dispatch-alarm-events)#`);

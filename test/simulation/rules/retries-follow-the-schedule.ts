@@ -1,7 +1,7 @@
 import type { Observations } from '../world/observations.ts';
 import { isSentByAws } from '../world/scenario.ts';
 import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
-import { type AlertRequest, isCalm, isDisturbed, requestsOf } from './requests.ts';
+import { type AlertRequest, areFunctionsCalm, isDisturbed, requestsOf, sendersOf } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 const SECOND_MS = 1_000;
@@ -87,16 +87,11 @@ const tooLate = (alert: PlannedAlert, observations: Observations): string[] => {
   const isSlow = alert.tenant.notifications.some(({ phases }) =>
     phases.some(({ behavior }) => HAS_CIRCUIT.includes(behavior)),
   );
-  if (
-    isSlow ||
-    hasOthersOfIncident(alert, observations) ||
-    isSentByAws(alert.notification.type) ||
-    !isCalm(observations)
-  )
-    return [];
+  if (isSlow || hasOthersOfIncident(alert, observations) || isSentByAws(alert.notification.type)) return [];
   const [first, second] = requestsOf(observations, alert);
   if (!first || !second || (first.behavior !== 'fail' && first.behavior !== 'close')) return [];
-  return second.atMs - first.atMs > MAX_FIRST_DELAY_MS
+  const isCalm = areFunctionsCalm(observations, sendersOf(alert.notification.type), first.atMs, second.atMs);
+  return isCalm && second.atMs - first.atMs > MAX_FIRST_DELAY_MS
     ? [`${nameOf(alert)} was tried again only after ${second.atMs - first.atMs} ms.`]
     : [];
 };

@@ -1,7 +1,7 @@
 import type { Observations } from '../world/observations.ts';
 import type { PlannedNotification, PlannedTenant } from '../world/scenario.ts';
 import { plannedAlerts } from './planned-alerts.ts';
-import { isCalm, requestsOf } from './requests.ts';
+import { areFunctionsCalm, requestsOf, sendersOf } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 const MINUTE_MS = 60_000;
@@ -44,14 +44,18 @@ const violationsOf = (
       return from === undefined || to === undefined ? [] : [{ fromMs: timeMs(from), toMs: timeMs(to) }];
     });
   // An alert that was redelivered counts in the window of its new round, too.
-  const tooFew = isCalm(observations)
-    ? periods
-        .map(({ fromMs, toMs }) => all.filter((ms) => ms >= fromMs && ms <= toMs + SLACK_MS).length)
-        .filter((count) => count < after)
-        .map(
-          (count) => `${notification.key} got a summary of a window in which ${count} alerts were sent, not ${after}.`,
-        )
-    : [];
+  const isCalm = ({ fromMs, toMs }: { fromMs: number; toMs: number }): boolean =>
+    areFunctionsCalm(
+      observations,
+      sendersOf(notification.type),
+      fromMs - observations.startMs - MINUTE_MS,
+      toMs - observations.startMs + MINUTE_MS,
+    );
+  const tooFew = periods
+    .filter(isCalm)
+    .map(({ fromMs, toMs }) => all.filter((ms) => ms >= fromMs && ms <= toMs + SLACK_MS).length)
+    .filter((count) => count < after)
+    .map((count) => `${notification.key} got a summary of a window in which ${count} alerts were sent, not ${after}.`);
   return [...tooMany, ...tooFew];
 };
 

@@ -1,6 +1,6 @@
 import type { AwsCall, AwsFault, AwsService } from 'local-aws/aws-service.ts';
 import type { ExecutionEnvironment } from '../engine/execution-environment.ts';
-import type { Random } from '../engine/random.ts';
+import { integer, type Random } from '../engine/random.ts';
 import type { CallFate } from '../engine/simulated-aws.ts';
 import type { OutgoingMessage, Receivers } from './receivers.ts';
 import type { FaultRates, Outage } from './scenario.ts';
@@ -19,6 +19,8 @@ export type FaultOptions = {
   rates: FaultRates;
   outages: readonly Outage[];
   random: Random;
+  /** Decides about outages that start when a message was accepted. */
+  outageRandom: Random;
   receivers: Receivers;
   /** Whether faults still occur. */
   isActive: () => boolean;
@@ -38,15 +40,27 @@ const messageIn = ({ service, body }: AwsCall): OutgoingMessage | undefined => {
 };
 
 /** Creates the faults of a run. */
-export const createFaults = ({ rates, outages, random, receivers, isActive, nowMs }: FaultOptions) => {
+export const createFaults = ({ rates, outages, random, outageRandom, receivers, isActive, nowMs }: FaultOptions) => {
   const injected: InjectedFault[] = [];
   const unanswered = new WeakSet<AwsCall>();
   const hits = (rate: number): boolean => rate > 0 && isActive() && random() < rate;
 
+  /** The services that fail for an execution environment, and until when. */
+  const localOutages = new Map<string, { service: Outage['service']; untilMs: number }>();
+  let databaseCaller = '';
+
+  const injectKeyFault = (rate: number, kind: string): boolean => {
+    const isHit = hits(rate);
+    if (isHit) injected.push({ atMs: nowMs(), environmentId: databaseCaller, operation: 'dynamodb.key', kind });
+    return isHit;
+  };
+
   const fateOfCall = (call: AwsCall): { fate: Partial<CallFate>; kind?: string } => {
     const isDown = ({ service, fromMs, untilMs }: Outage): boolean =>
       service === call.service && fromMs <= nowMs() && nowMs() < untilMs;
-    if (isActive() && outages.some(isDown)) return { fate: { fault: FAILED }, kind: 'outage' };
+    const local = localOutages.get(call.caller);
+    const isDownHere = local?.service === call.service && nowMs() < local.untilMs;
+    if (isActive() && (isDownHere || outages.some(isDown))) return { fate: { fault: FAILED }, kind: 'outage' };
     if (hits(rates.kill)) return { fate: { kill: random() < 0.5 ? 'before' : 'after' }, kind: 'kill' };
     switch (call.service) {
       case 'dynamodb': {
@@ -97,11 +111,23 @@ export const createFaults = ({ rates, outages, random, receivers, isActive, nowM
     /** Returns whether the caller gets the response of a call. */
     isAnswered: (call: AwsCall): boolean => !unanswered.has(call),
 
+    /** Whose call DynamoDB now applies. */
+    onDynamoDbCall(environmentId: string): void {
+      databaseCaller = environmentId;
+    },
+
     /** Returns whether an access to a partition key is throttled. */
-    isKeyThrottled: (): boolean => hits(rates.throttledKey),
+    isKeyThrottled: (): boolean => injectKeyFault(rates.throttledKey, 'throttled key'),
 
     /** Returns whether a write conflicts with a transaction. */
-    isConflict: (): boolean => hits(rates.conflict),
+    isConflict: (): boolean => injectKeyFault(rates.conflict, 'conflict'),
+
+    /** Starts some outages for the sender of a message that was accepted, between its send and its record. */
+    onAccepted(environmentId: string): void {
+      if (rates.recordOutage === 0 || !isActive() || outageRandom() >= rates.recordOutage) return;
+      const service = outageRandom() < 0.75 ? 'dynamodb' : 'sqs';
+      localOutages.set(environmentId, { service, untilMs: nowMs() + 1_000 * integer(2, 45, outageRandom) });
+    },
 
     /** Makes SQS refuse some entries of some batches. */
     withPartialBatches:

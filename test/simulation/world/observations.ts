@@ -58,6 +58,9 @@ export type Redrive = { startedMs: number; letters: ReadonlyMap<string, readonly
 /** A period of shadow mode. Events are withheld from `startedMs` on, and at least from `fromMs` on. */
 export type ShadowPeriod = { tenant: string; startedMs: number; fromMs: number; untilMs: number };
 
+/** An invocation of a function, and when it started. */
+export type Invocation = { environmentId: string; atMs: number };
+
 /** What is known after a run, for its rules. Times are ms since the start of the scenario. */
 export type Observations = {
   scenario: Scenario;
@@ -93,5 +96,5 @@ export type Observations = {
   /** The errors that functions threw. */
   failures: readonly string[];
   endedMs: number;
-  invocations: number;
+  invocations: readonly Invocation[];
 };

@@ -105,10 +105,12 @@ export type ReceiverOptions = {
   nowMs: () => number;
   random: Random;
   trace: (line: string) => void;
+  /** Called when a destination has accepted a message. */
+  onArrival?: (arrival: Arrival) => void;
 };
 
 /** The destinations of all tenants, and what arrived there. */
-export const createReceivers = ({ scenario, nowMs, random, trace }: ReceiverOptions) => {
+export const createReceivers = ({ scenario, nowMs, random, trace, onArrival = () => undefined }: ReceiverOptions) => {
   const arrivals: Arrival[] = [];
   const refusals: Refusal[] = [];
   const requests: ReceivedRequest[] = [];
@@ -130,8 +132,10 @@ export const createReceivers = ({ scenario, nowMs, random, trace }: ReceiverOpti
     return phases.findLast(({ fromMs }) => fromMs <= nowMs())?.behavior ?? 'accept';
   };
 
-  const arrive = (arrival: Omit<Arrival, 'atMs'>): void => {
-    arrivals.push({ atMs: nowMs(), ...arrival });
+  const arrive = (accepted: Omit<Arrival, 'atMs'>): void => {
+    const arrival = { atMs: nowMs(), ...accepted };
+    arrivals.push(arrival);
+    onArrival(arrival);
     trace(`arrived at ${arrival.to}: ${arrival.kind} ${arrival.numbers.join(' ')}`);
   };
 

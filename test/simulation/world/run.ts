@@ -7,7 +7,7 @@ import { createAccountReader } from './account-reader.ts';
 import { eventBody, occupyingBody } from './alarm-events.ts';
 import { createEmailReports } from './email-reports.ts';
 import { createFaults } from './faults.ts';
-import type { Observations, Redrive, ShadowPeriod } from './observations.ts';
+import type { Invocation, Observations, Redrive, ShadowPeriod } from './observations.ts';
 import type { Operation } from './operations.ts';
 import { createOperators, lettersIn } from './operators.ts';
 import { createPeople } from './people.ts';
@@ -47,11 +47,18 @@ export const runScenario = async ({
   let isFaulty = false;
   const nowMs = (): number => stack.time.now() - startMs;
   const traced = (line: string): void => trace(`${stack.time.now() - START_MS} ${line}`);
-  const receivers = createReceivers({ scenario, nowMs, random: randomOf(seed, 'receivers'), trace: traced });
+  const receivers = createReceivers({
+    scenario,
+    nowMs,
+    random: randomOf(seed, 'receivers'),
+    trace: traced,
+    onArrival: ({ by }) => faults.onAccepted(by),
+  });
   const faults = createFaults({
     rates,
     outages: scenario.outages,
     random: randomOf(seed, 'faults'),
+    outageRandom: randomOf(seed, 'outages after a send'),
     receivers,
     isActive: () => isFaulty && nowMs() < recoveryMs,
     nowMs,
@@ -68,7 +75,7 @@ export const runScenario = async ({
       });
     },
   });
-  let invocations = 0;
+  const invocations: Invocation[] = [];
   const logs: string[] = [];
   const stack: SimulatedStack = new SimulatedStack({
     seed,
@@ -97,9 +104,8 @@ export const runScenario = async ({
       logs.push(text.trim());
       traced(`${name}: ${text.trim()}`);
     },
-    onInvocation: () => {
-      invocations++;
-    },
+    onInvocation: (environmentId) => invocations.push({ environmentId, atMs: nowMs() }),
+    onDynamoDbCall: faults.onDynamoDbCall,
     trace: traced,
   });
   let startMs = START_MS;

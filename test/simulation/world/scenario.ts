@@ -116,6 +116,8 @@ export type FaultRates = {
   sendLost: number;
   duplicateReceives: number;
   slowCall: number;
+  /** Of an outage for one execution environment that starts when a message that it sent was accepted. */
+  recordOutage: number;
 };
 
 /** A time at which each call to an AWS service fails, ms since the start. */
@@ -346,7 +348,7 @@ const occupyingEvents = ({ name, notifications, summaries }: PlannedTenant, arou
 const INVALID = ['{', '[]', '{"event_id":"x"}', '{"event_id":"","tenant_id":"t1","details":{},"entity":{},"alarm":{}}'];
 
 /** Each fault occurs in about half of the runs, none in a calm one: what one hides, another run shows. */
-const ratesOf = (isCalm: boolean, random: Random): FaultRates => {
+const ratesOf = (isCalm: boolean, random: Random): Omit<FaultRates, 'recordOutage'> => {
   const rate = (max: number): number => (random() < 0.5 && !isCalm ? random() * max : 0);
   return {
     kill: rate(0.01),
@@ -365,6 +367,9 @@ const ratesOf = (isCalm: boolean, random: Random): FaultRates => {
     slowCall: rate(0.02),
   };
 };
+
+const recordOutageOf = (isCalm: boolean, random: Random): number =>
+  random() < 0.5 && !isCalm ? 0.02 + random() * 0.2 : 0;
 
 const outageOf = (recoveryMs: number, random: Random): Outage => {
   const fromMs = Math.round(random() * recoveryMs);
@@ -432,7 +437,7 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     seed,
     tenants,
     steps: steps.sort((left, right) => left.atMs - right.atMs),
-    rates: ratesOf(isCalm, random),
+    rates: { ...ratesOf(isCalm, random), recordOutage: recordOutageOf(isCalm, randomOf(seed, 'record outages')) },
     outages: Array.from({ length: isCalm ? 0 : integer(0, 3, random) }, () => outageOf(recoveryMs, random)),
     emailReports: otherRandom() < 0.4 ? otherRandom() * 0.3 : 0,
     privateWebhooks: privateWebhooksOf(tenants, otherRandom),
