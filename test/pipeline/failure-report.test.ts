@@ -196,6 +196,12 @@ describe('a delivery that fails', () => {
     expect(await reportedAfter(records.failing, records.delivered)).toBeUndefined();
   });
 
+  it('is reported by a later attempt whose message was received before, because its sender may have returned it', async () => {
+    const started = setUp({ kind: 'claimed', record: records.failing }, {}, { receiveCount: 2 });
+    await write(started, records.failing);
+    expect(failureOf(started.job, 1)).toBe(records.failing);
+  });
+
   it('is given to the failures of its notification by each claim, and is counted until an attempt of the round failed', async () => {
     const recordedAfter = async (before: DeliveryRecord, after: DeliveryRecord) => {
       const started = setUp({ kind: 'claimed', record: before });

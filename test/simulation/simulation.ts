@@ -6,7 +6,7 @@ import { buildService, type Mutation } from './engine/service-code.ts';
 import { delaysOfQuietTenants, withoutAttackers } from './rules/quiet-tenant-is-not-delayed.ts';
 import { violationsOf } from './rules/rules.ts';
 import { runScenario } from './world/run.ts';
-import { scenarioOf } from './world/scenario.ts';
+import { scenarioOf } from './world/seeded-scenario.ts';
 
 /** A run to make. */
 export type SeedRequest = {

@@ -20,7 +20,7 @@ const isNewFailure = (claimed: DeliveryRecord, written: DeliveryRecord, scale: n
 
 /**
  * Returns whether an earlier worker may not have reported a delivery: it crashed before it acknowledged this message, or
- * SQS delivered the message twice. Repeating a report has no effect.
+ * returned it, or SQS delivered the message twice. Repeating a report has no effect.
  */
 const mayBeUnreported = ({ message, body }: DeliveryJob, found: DeliveryRecord, scale: number): boolean => {
   if (Number(message.attributes.ApproximateReceiveCount) <= 1) return false;
@@ -40,8 +40,9 @@ const isSummary = ({ notice }: DeliveryJob['body']): boolean => notice?.kind ===
 export const failureOf = (job: DeliveryJob, scale: number): DeliveryRecord | undefined => {
   const { claimed, written } = job.writes.result();
   if (!written || (job.body.notice && !isSummary(job.body))) return undefined;
-  const isReported = claimed ? isNewFailure(claimed, written, scale) : mayBeUnreported(job, written, scale);
-  return isReported ? written : undefined;
+  // If the message was returned, its next attempt may have become due before it was received again.
+  const isNew = claimed !== undefined && isNewFailure(claimed, written, scale);
+  return isNew || mayBeUnreported(job, written, scale) ? written : undefined;
 };
 
 /** A job and its result, whenever it had it. */

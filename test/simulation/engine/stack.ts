@@ -12,6 +12,7 @@ import { type FaultInjection, Queue } from 'local-aws/sqs/queue.ts';
 import type { Plan } from 'local-aws/template.ts';
 import type { Context, HttpReply, HttpRequest, Internet } from './context.ts';
 import { type Random, randomOf } from './random.ts';
+import { isEventuallyConsistent, ReplicatedTables } from './replica.ts';
 import type { ServiceCode } from './service-code.ts';
 import { callOf, createSimulatedAws, type SimulatedAwsOptions } from './simulated-aws.ts';
 import { SimulatedLambda } from './simulated-lambda.ts';
@@ -27,6 +28,8 @@ export type SimulatedStackOptions = Pick<SimulatedAwsOptions, 'fateOf'> & {
   maxSkewMs: number;
   /** Returns the probability (0 to 1) that a queue delivers a received message again. */
   duplicateReceives: () => number;
+  /** How long an eventually consistent read of DynamoDB may not find what was written, in ms. */
+  replicationLagMs: number;
   /** Called with the caller of a call of DynamoDB before it is applied. */
   onDynamoDbCall: (environmentId: string) => void;
   /** Adds faults to SQS. */
@@ -143,7 +146,9 @@ export class SimulatedStack {
       },
       random: randomFor('queues'),
     });
-    this.dynamodb = createDynamoDb({ clock: time, partitionLimits: AWS_PARTITION_LIMITS });
+    const tables = new ReplicatedTables(time, options.replicationLagMs);
+    const replica = createDynamoDb({ tables: tables.replica, clock: time, partitionLimits: false });
+    this.dynamodb = createDynamoDb({ tables, clock: time, partitionLimits: AWS_PARTITION_LIMITS });
     this.lambda = new SimulatedLambda({
       functions: plan.functions,
       concurrency: CONCURRENCY,
@@ -163,7 +168,7 @@ export class SimulatedStack {
         'dynamodb',
         (call) => {
           options.onDynamoDbCall(call.caller);
-          return this.dynamodb.service(call);
+          return isEventuallyConsistent(call) ? replica.service(call) : this.dynamodb.service(call);
         },
       ],
       ['sqs', options.withSqsFaults(sqsService([...this.queues.values()], time))],

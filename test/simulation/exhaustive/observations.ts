@@ -37,6 +37,7 @@ export const observationsOf = async (
     earlierHistory: history,
     redeliveredMs: endedMs,
     audits: [],
+    labels: new Map(),
     deadLetters: new Map(
       deadLetters.map(([name, { messages }]) => [
         name,

@@ -4,6 +4,8 @@ import type { PersonAction } from '../world/scenario.ts';
 import type { Rule } from './rule.ts';
 
 const ACTIONS: Record<Exclude<PersonAction['kind'], 'revoke'>, string> = {
+  create: 'create-notification',
+  reroute: 'update-notification',
   delete: 'delete-notification',
   relabel: 'update-notification',
   summaries: 'update-account',
@@ -40,6 +42,8 @@ const outcomeOf = (kind: PersonAction['kind'], { status, body }: ApiResponse): C
 /** A revocation is a request to create a token, one with that token, the revocation, and more with that token. */
 const changesOf = ({ action, responses }: PersonRequest, people: readonly PersonRequest[]): Change[] =>
   responses.flatMap((response, index): Change[] => {
+    // A rule of its own: repeats change nothing.
+    if (action.kind === 'create') return [];
     // Two rotations at the same time may have one secret. The last response is the account.
     if (action.kind === 'rotate' && response.body.includes('webhook_signing_secrets')) return [];
     const isJoined = responses.slice(0, index).some(({ body }) => body === response.body);

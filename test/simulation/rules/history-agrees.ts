@@ -9,6 +9,7 @@ import {
   eventsOf,
   isInShadow,
   isSupersededInShadow,
+  mayBeOlder,
   nameOf,
   type PlannedDelivery,
   plannedDeliveries,
@@ -37,7 +38,7 @@ export const historyAgrees: Rule = {
             kind === 'alert' &&
             numbers.some((number) => {
               const newer = events.get(number);
-              return newer?.alarm === event.alarm && newer.timeMs >= event.timeMs && newer !== event;
+              return newer !== undefined && mayBeOlder(event, newer);
             }),
         ));
 

@@ -1,5 +1,5 @@
 import { isUnrecorded } from './duplicates-are-explained.ts';
-import { eventsOf } from './planned-alerts.ts';
+import { eventsOf, mustBeOlder } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
 
 /** No pager or router gets an older event of an incident after a newer one that it answered. */
@@ -17,9 +17,7 @@ export const incidentsAreOrdered: Rule = {
         const event = events.get(arrival.numbers[0] ?? -1);
         const newer = received.slice(0, index).find((earlier) => {
           const other = events.get(earlier.numbers[0] ?? -1);
-          return (
-            event && other?.alarm === event.alarm && other.timeMs > event.timeMs && !isUnrecorded(earlier, observations)
-          );
+          return event && other && mustBeOlder(event, other) && !isUnrecorded(earlier, observations);
         });
         return event && newer
           ? [`${key} got #${event.number}# (${event.state} of ${event.timeMs}) after the newer #${newer.numbers[0]}#.`]

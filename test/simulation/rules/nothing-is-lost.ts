@@ -3,6 +3,7 @@ import {
   eventsOf,
   isInShadow,
   isSupersededInShadow,
+  mayBeOlder,
   nameOf,
   type PlannedAlert,
   plannedAlerts,
@@ -51,7 +52,7 @@ export const nothingIsLost: Rule = {
           if (arrival.to !== to || arrival.kind !== 'alert') return false;
           return arrival.numbers.some((number) => {
             const newer = events.get(number);
-            return newer?.alarm === event.alarm && newer.tenant === event.tenant && newer.timeMs >= event.timeMs;
+            return newer !== undefined && mayBeOlder(event, newer);
           });
         }));
 

@@ -59,13 +59,22 @@ export const isInShadow = (
       ),
   );
 
+const acceptedMs = ({ atMs, repeatsAfterMs }: PlannedEvent): number[] => [
+  atMs,
+  ...repeatsAfterMs.map((delayMs) => atMs + delayMs),
+];
+
+/** Returns whether one of two events of an incident may be older: by its own time or, if these are equal, by that of SQS. */
+export const mayBeOlder = (event: PlannedEvent, other: PlannedEvent): boolean =>
+  event.tenant === other.tenant &&
+  event.alarm === other.alarm &&
+  (event.timeMs < other.timeMs ||
+    (event.timeMs === other.timeMs && Math.min(...acceptedMs(event)) < Math.max(...acceptedMs(other))));
+
+/** Returns whether it must be older. */
+export const mustBeOlder = (event: PlannedEvent, other: PlannedEvent): boolean =>
+  mayBeOlder(event, other) && !mayBeOlder(other, event);
+
 /** Returns whether a newer event of the incident may have been withheld in shadow mode, which supersedes older ones. */
 export const isSupersededInShadow = (event: PlannedEvent, observations: Observations): boolean =>
-  eventsOf(observations.scenario).some(
-    (newer) =>
-      newer.tenant === event.tenant &&
-      newer.alarm === event.alarm &&
-      newer.timeMs >= event.timeMs &&
-      newer !== event &&
-      isInShadow(newer, observations),
-  );
+  eventsOf(observations.scenario).some((newer) => mayBeOlder(event, newer) && isInShadow(newer, observations));

@@ -1,5 +1,7 @@
 import type { Observations } from '../world/observations.ts';
 import { changesAreAudited } from './changes-are-audited.ts';
+import { changesTakeEffect } from './changes-take-effect.ts';
+import { deadLettersAreExact } from './dead-letters-are-exact.ts';
 import { duplicatesAreExplained } from './duplicates-are-explained.ts';
 import { failuresAreDeadLettered } from './failures-are-dead-lettered.ts';
 import { failuresAreJustified } from './failures-are-justified.ts';
@@ -36,11 +38,13 @@ const rules: readonly Rule[] = [
   everythingEnds,
   nothingIsLost,
   failuresAreDeadLettered,
+  deadLettersAreExact,
   failuresAreJustified,
   duplicatesAreExplained,
   incidentsAreOrdered,
   tenantsAreSeparate,
   changesAreAudited,
+  changesTakeEffect,
   limitsHold,
   failuresAreNoticed,
   emailReportsAreNoticed,

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { SimulatedStack } from '../engine/stack.ts';
 import {
   type AuditEntry,
@@ -67,5 +68,19 @@ export const createAccountReader = ({ stack, tenants, tokenOf, idOf }: AccountRe
     return audits;
   };
 
-  return { collection, readCredentials, readHistory, readAudits };
+  /** Returns the IDs of all notifications, by tenant and label. */
+  const readLabels = async (): Promise<ReadonlyMap<string, readonly string[]>> => {
+    const found: { name: string; id: string }[] = [];
+    for (const { name } of tenants) {
+      const entries = z
+        .array(z.object({ id: z.string(), label: z.string() }))
+        .parse(await collection(name, '/notifications'));
+      found.push(...entries.map(({ id, label }) => ({ name: `${name} ${label}`, id })));
+    }
+    return new Map(
+      [...Map.groupBy(found, ({ name }) => name)].map(([name, group]) => [name, group.map(({ id }) => id)]),
+    );
+  };
+
+  return { readLabels, collection, readCredentials, readHistory, readAudits };
 };

@@ -19,7 +19,7 @@ export type FaultOptions = {
   rates: FaultRates;
   outages: readonly Outage[];
   random: Random;
-  /** Decides about outages that start when a message was accepted. */
+  /** Decides about outages that start when a message has arrived. */
   outageRandom: Random;
   receivers: Receivers;
   /** Whether faults still occur. */
@@ -122,8 +122,8 @@ export const createFaults = ({ rates, outages, random, outageRandom, receivers, 
     /** Returns whether a write conflicts with a transaction. */
     isConflict: (): boolean => injectKeyFault(rates.conflict, 'conflict'),
 
-    /** Starts some outages for the sender of a message that was accepted, between its send and its record. */
-    onAccepted(environmentId: string): void {
+    /** Starts some outages for the sender of a message that arrived, between its send and its record. */
+    onReceived(environmentId: string): void {
       if (rates.recordOutage === 0 || !isActive() || outageRandom() >= rates.recordOutage) return;
       const service = outageRandom() < 0.75 ? 'dynamodb' : 'sqs';
       localOutages.set(environmentId, { service, untilMs: nowMs() + 1_000 * integer(2, 45, outageRandom) });

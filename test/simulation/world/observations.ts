@@ -76,6 +76,8 @@ export type Observations = {
   /** When that was. */
   redeliveredMs: number;
   audits: readonly AuditEntry[];
+  /** The IDs of the notifications at the end, by tenant and label. */
+  labels: ReadonlyMap<string, readonly string[]>;
   /** The credentials of each account at the start, with its token for the API. */
   credentials: ReadonlyMap<string, Credentials>;
   emailReports: readonly EmailReport[];

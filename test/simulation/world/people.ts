@@ -1,5 +1,6 @@
 import type { ApiRequest, ApiResponse, SimulatedStack } from '../engine/stack.ts';
 import type { PersonRequest } from './observations.ts';
+import { movedUrlOf } from './receivers.ts';
 import type { PersonAction } from './scenario.ts';
 
 /** Options of people. */
@@ -13,12 +14,10 @@ export type PeopleOptions = {
   trace: (line: string) => void;
 };
 
+type SimpleAction = Exclude<PersonAction, { kind: 'revoke' | 'create' }>;
+
 /** Returns the request of an action, with the token of its tenant. */
-const requestOf = (
-  action: Exclude<PersonAction, { kind: 'revoke' }>,
-  token: string,
-  idOf: (index: number) => string,
-): ApiRequest => {
+const requestOf = (action: SimpleAction, token: string, idOf: (index: number) => string): ApiRequest => {
   switch (action.kind) {
     case 'delete':
       return { method: 'DELETE', path: `/notifications/${idOf(action.notification)}`, token };
@@ -49,10 +48,20 @@ const requestOf = (
       return { method: 'POST', path: '/account/rotate-signing-secret', token };
     case 'test':
       return { method: 'POST', path: `/notifications/${idOf(action.notification)}/test`, token, body: {} };
+    case 'reroute':
+      return {
+        method: 'PUT',
+        path: `/notifications/${idOf(action.notification)}`,
+        token,
+        body: { details: { url: movedUrlOf(`d${action.notification}`) } },
+      };
     case 'token':
       return { method: 'POST', path: '/tokens', token, body: { label: 'another', role: 'observer' } };
   }
 };
+
+/** Returns the label of a notification that is created in a run. */
+export const createdLabel = ({ atMs }: { atMs: number }): string => `created at ${atMs}`;
 
 /** Creates the people who use the API. */
 export const createPeople = ({ stack, tokenOf, idOf, nowMs, trace }: PeopleOptions) => {
@@ -71,7 +80,7 @@ export const createPeople = ({ stack, tokenOf, idOf, nowMs, trace }: PeopleOptio
     return responses;
   };
 
-  const act = async (action: Exclude<PersonAction, { kind: 'revoke' }>): Promise<void> => {
+  const act = async (action: SimpleAction): Promise<void> => {
     const startedMs = nowMs();
     const request = requestOf(action, tokenOf(action.tenant), idOf);
     const accountRequest = { method: 'GET', path: '/account', token: tokenOf(action.tenant) };
@@ -104,10 +113,29 @@ export const createPeople = ({ stack, tokenOf, idOf, nowMs, trace }: PeopleOptio
     requests.push({ action, startedMs, endedMs: nowMs(), responses: [created, ...used, revoked, ...responses] });
   };
 
+  /** Creates a notification, again after a 5xx, and once more as if the answer had been lost. */
+  const create = async (action: Extract<PersonAction, { kind: 'create' }>): Promise<void> => {
+    const startedMs = nowMs();
+    const request = {
+      method: 'POST',
+      path: '/notifications',
+      token: tokenOf(action.tenant),
+      headers: { 'idempotency-key': `key ${action.atMs}` },
+      body: { label: createdLabel(action), type: 'atomfeed', details: { category: 'created' } },
+    };
+    const responses = [...(await insist(request, 5)), ...(await insist(request, 5))];
+    requests.push({ action, startedMs, endedMs: nowMs(), responses });
+  };
+
+  const perform = (action: PersonAction): Promise<void> => {
+    if (action.kind === 'create') return create(action);
+    return action.kind === 'revoke' ? revoke(action) : act(action);
+  };
+
   return {
     /** What they did. */
     requests,
     /** Carries out an action, and resolves when it has ended. */
-    act: (action: PersonAction): Promise<void> => (action.kind === 'revoke' ? revoke(action) : act(action)),
+    act: perform,
   };
 };

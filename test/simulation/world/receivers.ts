@@ -61,12 +61,21 @@ const phoneOf = ({ index }: PlannedNotification): string => `+1202555${String(1_
 /** The host of webhooks that resolves to private addresses. */
 export const PRIVATE_HOST = 'private.test';
 
+/** Returns the URL of a webhook after it was moved. */
+export const movedUrlOf = (key: string): string => `https://receivers.test/moved/${key}`;
+
+/** Returns the host of a webhook. Each endpoint of an attacker that hangs has its own. */
+const hostOf = ({ key, phases }: PlannedNotification, isPrivate: boolean): string => {
+  if (isPrivate) return PRIVATE_HOST;
+  return phases[0]?.behavior === 'hang' ? `${key}.receivers.test` : 'receivers.test';
+};
+
 /** Returns the details of a notification for the API. */
 export const detailsOf = (notification: PlannedNotification, isPrivate: boolean): Record<string, string> => {
   const { key, type } = notification;
   switch (type) {
     case 'webhook':
-      return { url: `https://${isPrivate ? PRIVATE_HOST : 'receivers.test'}/${key}` };
+      return { url: `https://${hostOf(notification, isPrivate)}/${key}` };
     case 'email':
       return { address: `${key}@people.test` };
     case 'sms':
@@ -105,12 +114,12 @@ export type ReceiverOptions = {
   nowMs: () => number;
   random: Random;
   trace: (line: string) => void;
-  /** Called when a destination has accepted a message. */
-  onArrival?: (arrival: Arrival) => void;
+  /** Called when a destination has accepted or refused a message of an execution environment. */
+  onReceived?: (by: string) => void;
 };
 
 /** The destinations of all tenants, and what arrived there. */
-export const createReceivers = ({ scenario, nowMs, random, trace, onArrival = () => undefined }: ReceiverOptions) => {
+export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = () => undefined }: ReceiverOptions) => {
   const arrivals: Arrival[] = [];
   const refusals: Refusal[] = [];
   const requests: ReceivedRequest[] = [];
@@ -132,10 +141,9 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onArrival = ()
     return phases.findLast(({ fromMs }) => fromMs <= nowMs())?.behavior ?? 'accept';
   };
 
-  const arrive = (accepted: Omit<Arrival, 'atMs'>): void => {
-    const arrival = { atMs: nowMs(), ...accepted };
-    arrivals.push(arrival);
-    onArrival(arrival);
+  const arrive = (arrival: Omit<Arrival, 'atMs'>): void => {
+    arrivals.push({ atMs: nowMs(), ...arrival });
+    onReceived(arrival.by);
     trace(`arrived at ${arrival.to}: ${arrival.kind} ${arrival.numbers.join(' ')}`);
   };
 
@@ -179,6 +187,11 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onArrival = ()
     }
   };
 
+  const refuse = (refusal: Omit<Refusal, 'atMs'>): void => {
+    refusals.push({ atMs: nowMs(), ...refusal });
+    onReceived(refusal.by);
+  };
+
   const isAccepted = (behavior: Behavior): boolean => behavior.startsWith('accept');
 
   return {
@@ -202,7 +215,7 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onArrival = ()
       } else {
         const retryAfter = reply.kind === 'response' ? reply.headers?.['retry-after'] : undefined;
         const retryAfterMs = Number(retryAfter ?? 0) * 1_000;
-        refusals.push({ atMs: nowMs(), to: key, kind: kindOfBody(request.body), numbers, behavior, by, retryAfterMs });
+        refuse({ to: key, kind: kindOfBody(request.body), numbers, behavior, by, retryAfterMs });
         trace(`${key} answers ${behavior}`);
       }
       return reply;
@@ -215,7 +228,7 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onArrival = ()
       if (isAccepted(behavior)) return behavior === 'accept' ? {} : { isLost: true };
       const isPhone = phones.has(to);
       const kind = isPhone ? kindOfSms(text) : kindOfEmail(subject);
-      refusals.push({ atMs: nowMs(), to: key, kind, numbers: numbersIn(`${subject} ${text}`), behavior, by });
+      refuse({ to: key, kind, numbers: numbersIn(`${subject} ${text}`), behavior, by });
       if (behavior === 'reject')
         return {
           fault: isPhone

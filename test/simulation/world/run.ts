@@ -36,6 +36,12 @@ const allAcceptFromMs = ({ tenants }: Scenario): number =>
     ),
   );
 
+/** Returns when the last event or repeat is sent, ms since the start. */
+const lastEventMs = ({ steps }: Scenario): number =>
+  Math.max(
+    ...steps.map((step) => (step.kind === 'event' ? step.atMs + Math.max(0, ...step.repeatsAfterMs) : step.atMs)),
+  );
+
 /** Runs a scenario. */
 export const runScenario = async ({
   scenario,
@@ -52,7 +58,7 @@ export const runScenario = async ({
     nowMs,
     random: randomOf(seed, 'receivers'),
     trace: traced,
-    onArrival: ({ by }) => faults.onAccepted(by),
+    onReceived: (by) => faults.onReceived(by),
   });
   const faults = createFaults({
     rates,
@@ -82,6 +88,7 @@ export const runScenario = async ({
     code,
     plan,
     maxSkewMs: scenario.maxSkewMs,
+    replicationLagMs: scenario.replicationLagMs,
     duplicateReceives: () => (isFaulty && nowMs() < recoveryMs ? rates.duplicateReceives : 0),
     internet: {
       resolve: (hostname) => [
@@ -119,7 +126,7 @@ export const runScenario = async ({
   const idOf = (index: number): string => ids.get(index) ?? '';
 
   const people = createPeople({ stack, tokenOf, idOf, nowMs, trace: traced });
-  const { collection, readCredentials, readHistory, readAudits } = createAccountReader({
+  const { collection, readCredentials, readHistory, readAudits, readLabels } = createAccountReader({
     stack,
     tenants,
     tokenOf,
@@ -252,7 +259,7 @@ export const runScenario = async ({
       partitionKey: (key) => /^(notification|quota)#/.test(key) && faults.isConflict(),
     });
     for (const step of scenario.steps) stack.time.after(step.atMs, () => perform(step));
-    await stack.time.run(startMs + recoveryMs * 1.3);
+    await stack.time.run(startMs + Math.max(recoveryMs * 1.3, lastEventMs(scenario) + MINUTE_MS));
     while (!isIdle() && nowMs() < MAX_MS) await stack.time.run(stack.time.now() + 10 * MINUTE_MS, isIdle);
     const earlierHistory = await settled(readHistory());
     const redeliveredMs = nowMs();
@@ -262,6 +269,7 @@ export const runScenario = async ({
     while (!isIdle() && nowMs() < MAX_MS) await stack.time.run(stack.time.now() + 10 * MINUTE_MS, isIdle);
     const history = await settled(readHistory());
     const audits = await settled(readAudits());
+    const labels = await settled(readLabels());
     stack.stop();
     const endedMs = nowMs();
     const deadLetters = [...stack.queues].filter(([name]) => name.includes('DeadLetters'));
@@ -277,6 +285,7 @@ export const runScenario = async ({
       earlierHistory,
       redeliveredMs,
       audits,
+      labels,
       credentials,
       emailReports: emailReports.reports,
       redrives,

@@ -1,0 +1,392 @@
+import { type NotificationTypeId, notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
+import { integer, pick, type Random, randomOf } from '../engine/random.ts';
+import { operationsOf, privateWebhooksOf, unusualEventsOf } from './operations.ts';
+import {
+  type Behavior,
+  type FaultRates,
+  type InvalidEvent,
+  isSentByAws,
+  type OccupyingEvent,
+  type Outage,
+  type PersonAction,
+  type Phase,
+  type PlannedEvent,
+  type PlannedNotification,
+  type PlannedTenant,
+  type Scenario,
+  type Step,
+  type Summaries,
+} from './scenario.ts';
+import { attackOf, largePlanOf, type SpecialTenant } from './special-tenants.ts';
+import { twinsOf, withLateRepeats } from './twins.ts';
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+const BEHAVIORS: Record<'http' | 'aws', readonly Behavior[]> = {
+  http: [
+    'accept-slowly',
+    'accept-without-answer',
+    'accept-and-close',
+    'fail',
+    'hang',
+    'close',
+    'throttle',
+    'reject',
+    'redirect',
+  ],
+  aws: ['accept-without-answer', 'fail', 'throttle', 'reject'],
+};
+
+const phasesOf = (
+  type: NotificationTypeId,
+  kind: PlannedTenant['kind'],
+  recoveryMs: number,
+  random: Random,
+): Phase[] => {
+  const phases: Phase[] = [{ fromMs: 0, behavior: kind === 'attacker' && !isSentByAws(type) ? 'hang' : 'accept' }];
+  if (kind === 'ordinary' && random() < 0.6) {
+    const behaviors = BEHAVIORS[isSentByAws(type) ? 'aws' : 'http'];
+    for (let atMs = random() * recoveryMs; atMs < recoveryMs; atMs += (0.05 + random() * 0.4) * recoveryMs)
+      phases.push({ fromMs: atMs, behavior: random() < 0.3 ? 'accept' : pick(behaviors, random) });
+  }
+  // The last of the nine attempts follows 7 h 42 min after the first.
+  const isDownForHours = kind === 'ordinary' && !isSentByAws(type) && random() < 0.15;
+  if (!isDownForHours) return [...phases, { fromMs: recoveryMs, behavior: 'accept' }];
+  return [
+    { fromMs: 0, behavior: pick(['fail', 'close', 'throttle'], random) },
+    { fromMs: recoveryMs + integer(1, 9, random) * HOUR_MS, behavior: 'accept' },
+  ];
+};
+
+const summariesOf = (random: Random): Summaries => ({
+  email_after: integer(1, 4, random),
+  sms_after: integer(1, 3, random),
+  window_minutes: integer(1, 10, random),
+});
+
+const tenantOf = (index: number, nextIndex: () => number, recoveryMs: number, random: Random): PlannedTenant => {
+  const kind = index === 0 ? 'quiet' : random() < 0.25 ? 'attacker' : 'ordinary';
+  const name = `t${index}`;
+  const notification = (type: NotificationTypeId): PlannedNotification => {
+    const own = nextIndex();
+    return { index: own, key: `d${own}`, type, phases: phasesOf(type, kind, recoveryMs, random) };
+  };
+  const types =
+    kind === 'quiet'
+      ? (['webhook', 'email'] as const)
+      : Array.from({ length: 3 }, () => pick(notificationTypeIds, random));
+  const notifications = Array.from({ length: kind === 'quiet' ? 2 : integer(3, 8, random) }, (_, position) =>
+    notification(kind === 'quiet' ? (types[position] ?? 'webhook') : pick(types, random)),
+  );
+  const contactCount = random() < 0.1 ? 0 : kind === 'ordinary' ? integer(1, 2, random) : 1;
+  const fallbackTypes = ['sms', 'webhook', 'incidentpager', 'email'] as const;
+  return {
+    name,
+    kind,
+    contacts: Array.from({ length: contactCount }, (_, position) => ({
+      address: `contact${position}-${name}@people.test`,
+      phases: phasesOf('technicalContactsEmail', kind, recoveryMs, random),
+    })),
+    summaries: kind === 'ordinary' && random() < 0.5 ? summariesOf(random) : undefined,
+    limits:
+      kind === 'ordinary' && random() < 0.3
+        ? { emailsPerTenantPerDay: integer(2, 10, random), smsPerTenantPerDay: integer(1, 6, random) }
+        : {},
+    notifications,
+    fallback:
+      kind !== 'quiet' && random() < 0.6
+        ? { ...notification(pick(fallbackTypes, random)), phases: [{ fromMs: 0, behavior: 'accept' }] }
+        : undefined,
+  };
+};
+
+const STATES = ['CRITICAL', 'WARNING', 'OK'] as const;
+
+/** Many events of one tenant in a short time. */
+type Storm = { tenant: PlannedTenant; fromMs: number; lengthMs: number };
+
+/** A storm on a tenant with summaries passes the end of a window: a run starts at a full hour. */
+const stormOf = (tenants: readonly PlannedTenant[], recoveryMs: number, random: Random): Storm => {
+  const tenant = pick(tenants, random);
+  const lengthMs = pick([1, 5, 60, 300], random) * SECOND_MS;
+  const atMs = Math.round(random() * recoveryMs);
+  const windowMs = (tenant.summaries?.window_minutes ?? 0) * MINUTE_MS;
+  const fromMs = windowMs > 0 ? Math.max(0, atMs - (atMs % windowMs) - Math.round(lengthMs / 2)) : atMs;
+  return { tenant, fromMs, lengthMs };
+};
+
+/** Repeats follow while an attempt is made, or later. */
+const repeatOf = (random: Random): number =>
+  random() < 0.5 ? integer(0, 15 * SECOND_MS, random) : integer(0, 3 * MINUTE_MS, random);
+
+const eventOf = (
+  number: number,
+  tenants: readonly PlannedTenant[],
+  storms: readonly Storm[],
+  recoveryMs: number,
+  random: Random,
+): PlannedEvent => {
+  const storm = random() < 0.5 ? pick(storms, random) : undefined;
+  const tenant = storm?.tenant ?? pick(tenants, random);
+  const stormMs = storm ? storm.fromMs + Math.round(random() * storm.lengthMs) : recoveryMs;
+  const atMs = Math.min(storm ? stormMs : Math.round(random() * recoveryMs), recoveryMs);
+  const count = integer(1, Math.min(4, tenant.notifications.length), random);
+  const chosen = new Set(Array.from({ length: count }, () => pick(tenant.notifications, random).index));
+  const isOnlyWebhooks = [...chosen].every((index) =>
+    tenant.notifications.some((each) => each.index === index && each.type === 'webhook'),
+  );
+  const repeats = random() < 0.15 ? integer(1, 2, random) : 0;
+  return {
+    kind: 'event',
+    atMs,
+    tenant: tenant.name,
+    number,
+    alarm: `al${integer(0, 3, random)}`,
+    state: pick(STATES, random),
+    timeMs: atMs - integer(0, 2_000, random),
+    notifications: [...chosen],
+    repeatsAfterMs: Array.from({ length: repeats }, () => repeatOf(random)),
+    ...(isOnlyWebhooks && random() < 0.3 && { alteredAfterMs: integer(1_000, 3 * MINUTE_MS, random) }),
+  };
+};
+
+const movedTo = (event: PlannedEvent, atMs: number): PlannedEvent => ({
+  ...event,
+  atMs,
+  timeMs: atMs + event.timeMs - event.atMs,
+});
+
+/** An attacker sends an event at the same time as another tenant, and lists the notifications of that. */
+const withForeignNotifications = (events: readonly PlannedEvent[], attackers: ReadonlySet<string>, random: Random) =>
+  events.map((event) => {
+    const victim = pick(events, random);
+    return attackers.has(event.tenant) && random() < 0.4
+      ? {
+          ...movedTo(event, victim.atMs),
+          notifications: [...new Set([...event.notifications, ...victim.notifications])],
+        }
+      : event;
+  });
+
+/** Some events of quiet tenants follow a storm, whose destinations may hang. */
+const withQuietEvents = (
+  events: readonly PlannedEvent[],
+  quiet: ReadonlySet<string>,
+  storms: readonly Storm[],
+  recoveryMs: number,
+  random: Random,
+) =>
+  events.map((event) => {
+    if (!quiet.has(event.tenant) || random() < 0.5) return event;
+    const atMs = Math.min(pick(storms, random).fromMs + integer(0, 35, random) * SECOND_MS, recoveryMs);
+    return movedTo(event, atMs);
+  });
+
+const ACTIONS = [
+  'delete',
+  'relabel',
+  'redeliver',
+  'retry-now',
+  'summaries',
+  'rotate',
+  'test',
+  'token',
+  'revoke',
+] as const;
+
+const actionOf = (tenants: readonly PlannedTenant[], recoveryMs: number, random: Random): PersonAction => {
+  const tenant = pick(tenants, random);
+  const kind = pick(ACTIONS, random);
+  const atMs = Math.round(random() * recoveryMs * 1.2);
+  const notification = pick(tenant.notifications, random).index;
+  if (kind === 'summaries')
+    return { kind, atMs, tenant: tenant.name, summaries: random() < 0.3 ? undefined : summariesOf(random) };
+  if (kind === 'rotate' || kind === 'token' || kind === 'revoke') return { kind, atMs, tenant: tenant.name };
+  return { kind, atMs, tenant: tenant.name, notification };
+};
+
+/** Returns further actions: webhooks move, notifications are created, and some are deleted while a summary waits. */
+const moreActionsOf = (
+  tenants: readonly PlannedTenant[],
+  storms: readonly Storm[],
+  recoveryMs: number,
+  random: Random,
+): PersonAction[] => {
+  const anyTime = (): number => Math.round(random() * recoveryMs);
+  const reroutes = tenants.flatMap(({ name, notifications }) =>
+    notifications
+      .filter(({ type }) => type === 'webhook')
+      .filter(() => random() < 0.3)
+      .map(({ index }): PersonAction => ({ kind: 'reroute', atMs: anyTime(), tenant: name, notification: index })),
+  );
+  const created = tenants
+    .filter(() => random() < 0.3)
+    .map(({ name }): PersonAction => ({ kind: 'create', atMs: anyTime(), tenant: name }));
+  const deleted = storms
+    .filter(({ tenant }) => tenant.summaries !== undefined && random() < 0.3)
+    .flatMap(({ tenant, fromMs, lengthMs }) =>
+      tenant.notifications
+        .filter(({ type }) => type === 'email' || type === 'sms')
+        .slice(0, 1)
+        .map(({ index }): PersonAction => {
+          const atMs = fromMs + lengthMs + integer(0, 60 * SECOND_MS, random);
+          return { kind: 'delete', atMs, tenant: tenant.name, notification: index };
+        }),
+    );
+  return [...reroutes, ...created, ...deleted];
+};
+
+/** Returns the tenants that only few runs have. */
+const specialTenantsOf = (
+  firstIndex: number,
+  quiet: PlannedTenant | undefined,
+  recoveryMs: number,
+  random: Random,
+): SpecialTenant[] => {
+  const share = random();
+  if (share < 0.04) return [largePlanOf(firstIndex, recoveryMs, random)];
+  return share < 0.06 ? [attackOf(firstIndex, quiet, recoveryMs, random)] : [];
+};
+
+/** Occupies the summaries of a tenant's emails around a time. */
+const occupyingEvents = ({ name, notifications, summaries }: PlannedTenant, aroundMs: number): OccupyingEvent[] =>
+  summaries
+    ? notifications
+        .filter(({ type }) => type === 'email')
+        .map(({ index }) => ({
+          kind: 'occupy',
+          atMs: aroundMs,
+          tenant: name,
+          notification: index,
+          windowMinutes: summaries.window_minutes,
+        }))
+    : [];
+
+const INVALID = ['{', '[]', '{"event_id":"x"}', '{"event_id":"","tenant_id":"t1","details":{},"entity":{},"alarm":{}}'];
+
+/** Each fault occurs in about half of the runs, none in a calm one: what one hides, another run shows. */
+const ratesOf = (isCalm: boolean, random: Random): Omit<FaultRates, 'recordOutage'> => {
+  const rate = (max: number): number => (random() < 0.5 && !isCalm ? random() * max : 0);
+  return {
+    kill: rate(0.01),
+    dynamodbError: rate(0.03),
+    dynamodbLate: rate(0.01),
+    dynamodbLost: rate(0.01),
+    throttledKey: rate(0.03),
+    conflict: rate(0.2),
+    sqsError: rate(0.03),
+    sqsLost: rate(0.01),
+    sqsPartial: rate(0.05),
+    sendError: rate(0.05),
+    sendThrottled: rate(0.1),
+    sendLost: rate(0.02),
+    duplicateReceives: rate(0.2),
+    slowCall: rate(0.02),
+  };
+};
+
+/** Faults that show more together, or if they are frequent. */
+const FOCUSES: readonly Partial<FaultRates>[] = [
+  { kill: 0.05, duplicateReceives: 0.5 },
+  { recordOutage: 0.5 },
+  { recordOutage: 0.2, duplicateReceives: 0.5 },
+  { sqsError: 0.15, sqsLost: 0.05, sqsPartial: 0.4 },
+  { dynamodbError: 0.1, dynamodbLate: 0.05, dynamodbLost: 0.05 },
+  { throttledKey: 0.15, conflict: 0.4 },
+  { sendError: 0.3, sendThrottled: 0.4, sendLost: 0.1 },
+];
+
+/** Returns rates that about half of the runs have in addition: those of outages after sends, and of frequent faults. */
+const addedRatesOf = (isCalm: boolean, random: Random): Partial<FaultRates> & Pick<FaultRates, 'recordOutage'> => {
+  const recordOutage = random() < 0.5 ? 0.02 + random() * 0.2 : 0;
+  const focus = random() < 0.5 ? pick(FOCUSES, random) : {};
+  return isCalm ? { recordOutage: 0 } : { recordOutage, ...focus };
+};
+
+const outageOf = (recoveryMs: number, random: Random): Outage => {
+  const fromMs = Math.round(random() * recoveryMs);
+  const lengthMs = integer(2, 45, random) * SECOND_MS;
+  return { service: pick(['dynamodb', 'sqs'], random), fromMs, untilMs: Math.min(fromMs + lengthMs, recoveryMs) };
+};
+
+/** The size of a scenario. */
+type ScenarioSize = { events: number; tenants: number; actions: number };
+
+/**
+ * Most runs are small: what a few events show is found sooner in many small runs than in a large one. What needs limits,
+ * slow tenants or long histories is in the others. A large run has about 40 notifications.
+ */
+const sizeOf = (random: Random): ScenarioSize => {
+  const share = random();
+  if (share < 0.88) return { events: integer(4, 12, random), tenants: 2, actions: integer(2, 5, random) };
+  if (share < 0.99) return { events: integer(20, 50, random), tenants: integer(3, 4, random), actions: 10 };
+  return { events: 200, tenants: 5, actions: 30 };
+};
+
+/** Returns the scenario of a seed. */
+export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(seed, 'size'))): Scenario => {
+  const { events, tenants: tenantCount, actions } = size;
+  const random = randomOf(seed, 'scenario');
+  const otherRandom = randomOf(seed, 'operations');
+  const recoveryMs = integer(5, 60, random) * MINUTE_MS;
+  const mayBeCalm = random() < 0.25;
+  let index = 0;
+  const ordinaryTenants = Array.from({ length: tenantCount }, (_, position) =>
+    tenantOf(position, () => index++, recoveryMs, random),
+  );
+  const special = specialTenantsOf(index, ordinaryTenants[0], recoveryMs, randomOf(seed, 'special tenants'));
+  // Only without faults, it is known how long the alerts of others should take.
+  const isCalm = mayBeCalm || special.some(({ tenant }) => tenant.kind === 'attacker');
+  const tenants = [...ordinaryTenants, ...special.map(({ tenant }) => tenant)];
+  const restless = ordinaryTenants.filter(({ kind }) => kind !== 'quiet');
+  const storms = Array.from({ length: 2 }, () => stormOf(restless, recoveryMs, random));
+  const namesOf = (kind: PlannedTenant['kind']) =>
+    new Set(tenants.filter((tenant) => tenant.kind === kind).map(({ name }) => name));
+  const first = Array.from({ length: events }, (_, number) =>
+    eventOf(number, ordinaryTenants, storms, recoveryMs, random),
+  );
+  const quiet = withQuietEvents(first, namesOf('quiet'), storms, recoveryMs, random);
+  const foreign = withForeignNotifications(quiet, namesOf('attacker'), random);
+  const planned = withLateRepeats(foreign, randomOf(seed, 'late repeats'));
+  const steps: Step[] = [
+    ...operationsOf(ordinaryTenants, recoveryMs, otherRandom),
+    ...unusualEventsOf(restless, recoveryMs, otherRandom),
+    ...planned,
+    ...twinsOf(planned, ordinaryTenants, randomOf(seed, 'twins')),
+    ...special.flatMap((each) => each.events),
+    ...moreActionsOf(restless, storms, recoveryMs, randomOf(seed, 'more actions')),
+    ...Array.from({ length: actions }, () => actionOf(restless, recoveryMs, random)),
+    ...storms.flatMap(({ tenant, fromMs }) => (random() < 0.3 ? occupyingEvents(tenant, fromMs) : [])),
+    ...ordinaryTenants.flatMap(({ name, notifications }) =>
+      notifications
+        .filter(({ phases }) => (phases.at(-1)?.fromMs ?? 0) > recoveryMs)
+        .map(({ index, phases }): PersonAction => {
+          const acceptsFromMs = phases.at(-1)?.fromMs ?? 0;
+          return { kind: 'retry-now', atMs: acceptsFromMs + MINUTE_MS, tenant: name, notification: index };
+        }),
+    ),
+    ...Array.from(
+      { length: integer(0, 4, random) },
+      (): InvalidEvent => ({
+        kind: 'invalid',
+        atMs: Math.round(random() * recoveryMs),
+        tenant: pick(restless, random).name,
+        body: pick(INVALID, random),
+      }),
+    ),
+  ];
+  return {
+    seed,
+    tenants,
+    steps: steps.sort((left, right) => left.atMs - right.atMs),
+    rates: { ...ratesOf(isCalm, random), ...addedRatesOf(isCalm, randomOf(seed, 'added rates')) },
+    outages: Array.from({ length: isCalm ? 0 : integer(0, 3, random) }, () => outageOf(recoveryMs, random)),
+    emailReports: otherRandom() < 0.4 ? otherRandom() * 0.3 : 0,
+    privateWebhooks: privateWebhooksOf(ordinaryTenants, otherRandom),
+    replicationLagMs: integer(0, 1_000, randomOf(seed, 'replication')),
+    maxSkewMs: random() < 0.5 && !isCalm ? 2_000 : 0,
+    recoveryMs,
+  };
+};
