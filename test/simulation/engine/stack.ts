@@ -28,6 +28,8 @@ export type SimulatedStackOptions = Pick<SimulatedAwsOptions, 'fateOf'> & {
   maxSkewMs: number;
   /** Returns the probability (0 to 1) that a queue delivers a received message again. */
   duplicateReceives: () => number;
+  /** The maximum number of execution environments of a function. */
+  concurrency: number;
   /** How long an eventually consistent read of DynamoDB may not find what was written, in ms. */
   replicationLagMs: number;
   /** Called with the caller of a call of DynamoDB before it is applied. */
@@ -57,9 +59,6 @@ export type ApiResponse = { status: number; headers: Readonly<Record<string, str
 
 /** The start of every run: a day on which nothing special happens. */
 export const START_MS = Date.UTC(2026, 2, 3, 8);
-
-/** The maximum number of execution environments of a function. */
-const CONCURRENCY = 3;
 
 /** Creates the queues of a template. */
 export const queuesOf = ({ queues }: Plan, time: VirtualTime, faults: FaultInjection): Map<string, Queue> => {
@@ -151,7 +150,7 @@ export class SimulatedStack {
     this.dynamodb = createDynamoDb({ tables, clock: time, partitionLimits: AWS_PARTITION_LIMITS });
     this.lambda = new SimulatedLambda({
       functions: plan.functions,
-      concurrency: CONCURRENCY,
+      concurrency: options.concurrency,
       code,
       time,
       internet,

@@ -82,6 +82,7 @@ const smallCase = ({ name, isDuplicated, faults, type, ...rest }: CaseOptions): 
       emailReports: 0,
       privateWebhooks: [],
       maxSkewMs: 0,
+      concurrency: 2,
       replicationLagMs: 0,
       recoveryMs: 0,
     },

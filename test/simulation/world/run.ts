@@ -88,6 +88,7 @@ export const runScenario = async ({
     code,
     plan,
     maxSkewMs: scenario.maxSkewMs,
+    concurrency: scenario.concurrency,
     replicationLagMs: scenario.replicationLagMs,
     duplicateReceives: () => (isFaulty && nowMs() < recoveryMs ? rates.duplicateReceives : 0),
     internet: {

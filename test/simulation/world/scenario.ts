@@ -139,6 +139,8 @@ export type Scenario = {
   /** The webhooks whose host resolves to private addresses until the recovery. */
   privateWebhooks: readonly number[];
   maxSkewMs: number;
+  /** The maximum number of execution environments of a function. */
+  concurrency: number;
   /** How old the items may be that an eventually consistent read of DynamoDB finds, in ms. */
   replicationLagMs: number;
   /** When faults end and all destinations accept, ms since the start. */

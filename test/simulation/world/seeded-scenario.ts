@@ -289,9 +289,9 @@ const ratesOf = (isCalm: boolean, random: Random): Omit<FaultRates, 'recordOutag
 
 /** Faults that show more together, or if they are frequent. */
 const FOCUSES: readonly Partial<FaultRates>[] = [
-  { kill: 0.05, duplicateReceives: 0.5 },
+  { kill: 0.05, duplicateReceives: 0.25 },
   { recordOutage: 0.5 },
-  { recordOutage: 0.2, duplicateReceives: 0.5 },
+  { recordOutage: 0.2, duplicateReceives: 0.25 },
   { sqsError: 0.15, sqsLost: 0.05, sqsPartial: 0.4 },
   { dynamodbError: 0.1, dynamodbLate: 0.05, dynamodbLost: 0.05 },
   { throttledKey: 0.15, conflict: 0.4 },
@@ -338,7 +338,8 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
   );
   const special = specialTenantsOf(index, ordinaryTenants[0], recoveryMs, randomOf(seed, 'special tenants'));
   // Only without faults, it is known how long the alerts of others should take.
-  const isCalm = mayBeCalm || special.some(({ tenant }) => tenant.kind === 'attacker');
+  const isAttacked = special.some(({ tenant }) => tenant.kind === 'attacker');
+  const isCalm = mayBeCalm || isAttacked;
   const tenants = [...ordinaryTenants, ...special.map(({ tenant }) => tenant)];
   const restless = ordinaryTenants.filter(({ kind }) => kind !== 'quiet');
   const storms = Array.from({ length: 2 }, () => stormOf(restless, recoveryMs, random));
@@ -385,6 +386,8 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     outages: Array.from({ length: isCalm ? 0 : integer(0, 3, random) }, () => outageOf(recoveryMs, random)),
     emailReports: otherRandom() < 0.4 ? otherRandom() * 0.3 : 0,
     privateWebhooks: privateWebhooksOf(ordinaryTenants, otherRandom),
+    // Two more for an attack: retries have a concurrency of their own.
+    concurrency: isAttacked ? 5 : 3,
     replicationLagMs: integer(0, 1_000, randomOf(seed, 'replication')),
     maxSkewMs: random() < 0.5 && !isCalm ? 2_000 : 0,
     recoveryMs,
