@@ -410,12 +410,13 @@ const REPORT_AFTER_MS = 5 * 60_000 - 40_000;
  * @param scale factor for all delays; tests use a small one
  */
 export const isFailing = (
-  { status, last_cause, next_attempt_at_ms, round_started_at_ms }: DeliveryRecord,
+  { status, last_cause, next_attempt_at_ms, scheduled_attempt_at_ms = 0, round_started_at_ms }: DeliveryRecord,
   scale: number,
 ): boolean =>
   status === 'pending' &&
   last_cause === 'destination' &&
-  next_attempt_at_ms - round_started_at_ms > REPORT_AFTER_MS * scale;
+  // A tenant who requests the next attempt earlier does not end the failure.
+  Math.max(next_attempt_at_ms, scheduled_attempt_at_ms) - round_started_at_ms > REPORT_AFTER_MS * scale;
 
 /** Returns whether the delivery has reached a recipient, and not all emails to those that it has reached have bounced. */
 export const hasReachedRecipient = (record: DeliveryRecord): boolean =>

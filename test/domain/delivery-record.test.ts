@@ -425,6 +425,12 @@ describe('a failing destination', () => {
     expect(reportedAfter([fast, fast, fast, fast, fast])).toMatchObject({ attempts: 4 });
   });
 
+  it('is still failing after its tenant has requested the next attempt now', () => {
+    const failing = withNextAttempt(withAttempt(initial(), transient, NOW, 100), NOW + 10 * MINUTE);
+    const requested = { ...failing, next_attempt_at_ms: NOW + MINUTE, scheduled_attempt_at_ms: NOW + 10 * MINUTE };
+    expect(isFailing(requested, 1)).toBe(true);
+  });
+
   it('is reported within five minutes, even if every attempt times out and every retry is late', () => {
     expect(reportedAfter([slow, slow, slow, slow, slow])?.ms).toBeLessThanOrEqual(5 * MINUTE);
   });

@@ -44,8 +44,8 @@ export const createSummarizer = (
   /**
    * Lists an alert in the summary of a window: (1) queue the summary, (2) store the alarm, (3) record the alert. A crash
    * loses nothing, because the message is received again until (3). After (1), the summary may be empty and is cancelled.
-   * After (2), the alert may be listed twice. In the order (2), (1), a crash between them could leave an alarm that no
-   * message lists, if the alert is then sent or listed in a later window.
+   * After (2), the alert may be listed twice. In the order (2), (1), a crash between them could list it twice, too: in this
+   * summary, if another alert queues it, and in that of a later window.
    */
   const summarize = async ({ job, record, target }: ClaimedAlert, window: SummaryWindow): Promise<SettledMessage> => {
     // The times of the message may be long ago, and if the own clock is slow, the summary of the window may be sent.

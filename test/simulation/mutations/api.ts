@@ -21,6 +21,12 @@ export const apiMutations: readonly NamedMutation[] = [
     replace: 'throw error;',
   },
   {
+    name: 'creates another notification for a repeated idempotency key',
+    file: WRITER,
+    find: '...(request ? [idempotencyItem(table, key, request, clock())] : []),',
+    replace: '',
+  },
+  {
     name: 'issues a token to a token that was revoked',
     seed: 7,
     file: TOKENS,

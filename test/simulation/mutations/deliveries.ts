@@ -123,6 +123,18 @@ const settlements: readonly NamedMutation[] = [
     replace: 'throw error;',
   },
   {
+    name: 'tries once to record that an attempt failed',
+    file: SETTLEMENT,
+    find: 'await persist(job, () => job.writes.update(record, next));',
+    replace: 'await job.writes.update(record, next);',
+  },
+  {
+    name: 'sends a retry without waiting for its record',
+    file: SETTLEMENT,
+    find: 'await persist(job, () => job.writes.update(record, next));',
+    replace: 'void persist(job, () => job.writes.update(record, next)).catch(() => undefined);',
+  },
+  {
     name: 'tries once to record an attempt',
     file: 'shared/pipeline/sender/persist.ts',
     find: 'if (timeLeft() <= MIN_TIME_TO_WRITE_MS) throw error;',

@@ -25,6 +25,19 @@ export const incidentMutations: readonly NamedMutation[] = [
     replace: "'attribute_not_exists(lease_until_ms) OR lease_until_ms <= :lease_until_ms OR lease_until_ms <= :now'",
   },
   {
+    name: 'releases the lock of an incident that another worker has claimed',
+    file: LOCKS,
+    find: "      ...held,\n      UpdateExpression: 'SET lease_until_ms = :now',\n      ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':now': nowMs },",
+    replace:
+      "      UpdateExpression: held ? 'SET lease_until_ms = :now' : '',\n      ExpressionAttributeValues: { ':now': nowMs },",
+  },
+  {
+    name: 'acknowledges an event whose incident lock could not be advanced',
+    file: LOCK,
+    find: 'if (!lockError) return settled;',
+    replace: 'if (lockError || !lockError) return settled;',
+  },
+  {
     name: 'keeps the lock of an incident after a delivery that failed',
     file: LOCK,
     find: '    await releaseHeldLock(held);\n    return done;',
