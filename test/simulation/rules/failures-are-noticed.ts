@@ -37,8 +37,9 @@ export const failingFromMs = (
   return timestamp + duration_ms;
 };
 
-/** Returns whether the log says that a notice could not be queued, which raises an alarm. */
-export const wasNotQueued = ({ logs }: Observations, eventId: string): boolean =>
+/** Returns whether a notice could not be queued for a fault or a slow call, which is logged and raises an alarm. */
+export const wasNotQueued = ({ logs, faults, scenario }: Observations, eventId: string): boolean =>
+  (faults.length > 0 || scenario.rates.slowCall > 0) &&
   logs.some((line) => line.includes('notice not queued') && line.includes(eventId));
 
 const startOfDay = (atMs: number): number => atMs - (atMs % DAY_MS);

@@ -1,4 +1,4 @@
-import type { Observations } from '../world/observations.ts';
+import type { HistoryEntry, Observations } from '../world/observations.ts';
 import type { PlannedEvent, PlannedTenant } from '../world/scenario.ts';
 import { createOutcomes, type Outcomes } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
@@ -28,6 +28,28 @@ const MAX_PER_DAY = 20;
 
 const startOfHour = (atMs: number): number => atMs - (atMs % HOUR_MS);
 
+/**
+ * Returns when the summary of an alert was cancelled, ms since the start, or undefined. Only the newest alert of an alarm
+ * and state in it is escalated.
+ */
+const summaryCancelledMs = (
+  { notification, event }: PlannedDelivery,
+  { summary_id }: HistoryEntry,
+  { earlierHistory, scenario, startMs }: Observations,
+): number | undefined => {
+  const own = earlierHistory.filter((entry) => entry.notification === notification.index);
+  const summary = own.find((entry) => entry.event_id === summary_id);
+  const isNewer = (other: PlannedEvent): boolean =>
+    other.number !== event.number &&
+    other.alarm === event.alarm &&
+    other.state === event.state &&
+    other.timeMs >= event.timeMs &&
+    own.some((entry) => entry.summary_id === summary_id && entry.event_id.includes(`:ch${other.number}:`));
+  return summary?.status === 'cancelled' && !eventsOf(scenario).some(isNewer)
+    ? summary.updated_at - startMs
+    : undefined;
+};
+
 /** Returns from when on an alert counts as not reached, ms since the start, or undefined if that is not certain. */
 const unreachedFromMs = (
   delivery: PlannedDelivery,
@@ -38,6 +60,7 @@ const unreachedFromMs = (
   const { startMs } = observations;
   const entry = entryOf(delivery);
   if (!entry) return deletedAtMs(observations, notification.index) === undefined ? undefined : event.atMs;
+  if (entry.status === 'summarized') return summaryCancelledMs(delivery, entry, observations);
   const isOver = ['failed', 'bounced', 'cancelled'].includes(entry.status) && entry.reason !== 'shadow';
   const endedAtMs = isOver ? entry.updated_at - startMs : undefined;
   const failedAtMs = hasOneRound(observations, notification.index) ? failingFromMs(entry, notification) : undefined;
@@ -73,6 +96,11 @@ export const unreachedEventsAreEscalated: Rule = {
       const atMs = Math.max(event.atMs, ...times.map((time) => time ?? Number.POSITIVE_INFINITY));
       if (isInShadow(event, observations)) return [];
       if (!tenant || !(atMs + TOLERANCE_MS < firstReachedMs)) return [];
+      const entries = ofEvent.flatMap((delivery) => outcomes.entryOf(delivery) ?? []);
+      // Deleting a notification does not escalate the alerts of its summary that have failed nowhere else.
+      const isSummarized = entries.some(({ status }) => status === 'summarized');
+      if (isSummarized && !entries.some(({ status }) => status === 'failed')) return [];
+      if (entries.some(({ summary_id }) => summary_id && wasNotQueued(observations, summary_id))) return [];
       if (wasNotQueued(observations, `:ch${event.number}:`)) return [];
       // With a long Retry-After, an alert counts as failing after its first attempt.
       const firstFailedMs = Math.max(
@@ -93,7 +121,8 @@ export const unreachedEventsAreEscalated: Rule = {
       return recipientsOf(tenant, event, observations)
         .filter((to) => !isEscalated(to))
         .map(
-          (to) => `#${event.number}# to ${ofEvent.map(nameOf).join(', ')} reached nobody, but ${to} got no escalation.`,
+          (to) =>
+            `${ofEvent.slice(0, 3).map(nameOf).join(', ')} and ${ofEvent.length} in all reached nobody, but ${to} got no escalation.`,
         );
     });
   },

@@ -12,7 +12,7 @@ const THROTTLED: AwsFault = { status: 400, type: 'ThrottlingException', message:
 const FAILED: AwsFault = { status: 500, type: 'InternalServerError', message: 'simulated' };
 
 /** The SDK waits for 3 s. A late copy of a write may be applied after that of the SDK's retry. */
-const LATE_MS = { min: 3_100, span: 3_000 };
+const LATE_MS = { min: 3_100, span: 12_000 };
 
 /** Options of faults. */
 export type FaultOptions = {
@@ -125,7 +125,7 @@ export const createFaults = ({ rates, outages, random, outageRandom, receivers, 
     /** Starts some outages for the sender of a message that arrived, between its send and its record. */
     onReceived(environmentId: string): void {
       if (rates.recordOutage === 0 || !isActive() || outageRandom() >= rates.recordOutage) return;
-      const service = outageRandom() < 0.75 ? 'dynamodb' : 'sqs';
+      const service = outageRandom() < 0.6 ? 'dynamodb' : 'sqs';
       localOutages.set(environmentId, { service, untilMs: nowMs() + 1_000 * integer(2, 45, outageRandom) });
     },
 

@@ -289,10 +289,10 @@ const ratesOf = (isCalm: boolean, random: Random): Omit<FaultRates, 'recordOutag
 
 /** Faults that show more together, or if they are frequent. */
 const FOCUSES: readonly Partial<FaultRates>[] = [
-  { kill: 0.05, duplicateReceives: 0.25 },
+  { kill: 0.03, duplicateReceives: 0.1 },
   { recordOutage: 0.5 },
-  { recordOutage: 0.2, duplicateReceives: 0.25 },
-  { sqsError: 0.15, sqsLost: 0.05, sqsPartial: 0.4 },
+  { recordOutage: 0.2, duplicateReceives: 0.15 },
+  { sqsError: 0.4, sqsLost: 0.05, sqsPartial: 0.4 },
   { dynamodbError: 0.1, dynamodbLate: 0.05, dynamodbLost: 0.05 },
   { throttledKey: 0.15, conflict: 0.4 },
   { sendError: 0.3, sendThrottled: 0.4, sendLost: 0.1 },

@@ -44,14 +44,19 @@ const eventAt = (atMs: number, number: number, tenant: PlannedTenant, notificati
   repeatsAfterMs: [],
 });
 
-/** Returns a tenant whose events have about as many destinations as a message lists, most of which reject alerts. */
+/** Returns a tenant whose events have about as many destinations as a message lists. All, or all but one, reject them. */
 export const largePlanOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
   const count = MAX_LISTED + integer(0, 4, random);
   const rejecting: Phase[] = [
     { fromMs: 0, behavior: 'reject' },
     { fromMs: recoveryMs, behavior: 'accept' },
   ];
-  const tenant = tenantOf('large', 'ordinary', webhooksFrom(firstIndex, count, rejecting));
+  const accepting: Phase[] = [{ fromMs: 0, behavior: 'accept' }];
+  const notifications = [
+    ...webhooksFrom(firstIndex, count - 1, rejecting),
+    ...webhooksFrom(firstIndex + count - 1, 1, random() < 0.5 ? accepting : rejecting),
+  ];
+  const tenant = tenantOf('large', 'ordinary', notifications);
   const events = Array.from({ length: integer(1, 2, random) }, (_, position) => {
     const omitted = integer(0, 2, random);
     const indexes = tenant.notifications.slice(omitted).map(({ index }) => index);
