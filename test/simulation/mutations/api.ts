@@ -22,6 +22,7 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'creates another notification for a repeated idempotency key',
+    seed: 1,
     file: WRITER,
     find: '...(request ? [idempotencyItem(table, key, request, clock())] : []),',
     replace: '',

@@ -53,26 +53,28 @@ const claims: readonly NamedMutation[] = [
   },
   {
     name: 'delivers another event with the same ID',
-    seed: 128,
+    seed: 2,
     file: RECORD,
     find: "  if (existing.content_hash !== initial.content_hash) return { kind: 'conflict' };\n",
     replace: '',
   },
   {
     name: 'acknowledges a message whose delivery another worker has claimed',
-    seed: 128,
+    seed: 1,
     file: REQUEUE,
     find: "return { outcome: 'busy', isReturned: true };",
     replace: "return { outcome: 'busy' };",
   },
   {
     name: 'acknowledges a message whose next attempt is not due',
+    seed: 2,
     file: ATTEMPT,
     find: 'return reschedule(job, claim.record.next_attempt_at_ms - clock());',
     replace: "return { outcome: 'not_due' };",
   },
   {
     name: 'attempts a delivery before its next attempt is due',
+    seed: 2,
     file: RECORD,
     find: "  if (existing.next_attempt_at_ms > nowMs) return { kind: 'not_due', record: existing };\n",
     replace: '',
@@ -118,30 +120,35 @@ const settlements: readonly NamedMutation[] = [
   },
   {
     name: 'returns the message of an alert that arrived and could not be recorded',
+    seed: 4,
     file: SETTLEMENT,
     find: "return { outcome: 'unrecorded', isTenantThrottled: isTenantThrottled(error, job.body.event.tenant_id) };",
     replace: 'throw error;',
   },
   {
     name: 'tries once to record that an attempt failed',
+    seed: 2,
     file: SETTLEMENT,
     find: 'await persist(job, () => job.writes.update(record, next));',
     replace: 'await job.writes.update(record, next);',
   },
   {
     name: 'sends a retry without waiting for its record',
+    seed: 2,
     file: SETTLEMENT,
     find: 'await persist(job, () => job.writes.update(record, next));',
     replace: 'void persist(job, () => job.writes.update(record, next)).catch(() => undefined);',
   },
   {
     name: 'tries once to record an attempt',
+    seed: 2,
     file: 'shared/pipeline/sender/persist.ts',
     find: 'if (timeLeft() <= MIN_TIME_TO_WRITE_MS) throw error;',
     replace: 'throw error;',
   },
   {
     name: 'records a failed delivery before its dead letter is sent, and ignores the error of that',
+    seed: 45,
     file: 'shared/pipeline/sender/dead-letter.ts',
     find: `    await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
     const stored = await persist(job, () => writes.update(record, withFailure(record, failure.reason, failedAtMs)));
@@ -154,6 +161,7 @@ const settlements: readonly NamedMutation[] = [
   },
   {
     name: 'stores the message of a failed delivery after its record says that it has failed',
+    seed: 48,
     file: 'shared/pipeline/sender/dead-letter.ts',
     find: `    if (!isNotice) {
       await persist(job, () => failedMessages.put({ recordKey: record, failedAtMs, body: letter.body, round }));
@@ -190,6 +198,7 @@ const settlements: readonly NamedMutation[] = [
   },
   {
     name: 'acknowledges a message whose copy SQS refused',
+    seed: 2,
     file: REQUEUE,
     find: "        if ((await unsent).has(job)) throw new Error('The message could not be rescheduled.');\n",
     replace: '        await unsent;\n',

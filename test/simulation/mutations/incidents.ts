@@ -14,6 +14,7 @@ export const incidentMutations: readonly NamedMutation[] = [
   },
   {
     name: 'supersedes an event by another one of the same time',
+    seed: 3,
     file: 'shared/domain/event-time.ts',
     find: '? event.acceptedAtMs < other.acceptedAtMs',
     replace: '? event.acceptedAtMs <= other.acceptedAtMs',
@@ -23,19 +24,6 @@ export const incidentMutations: readonly NamedMutation[] = [
     file: LOCKS,
     find: "'attribute_not_exists(lease_until_ms) OR lease_until_ms <= :now OR (claim_id = :claim_id AND lease_until_ms = :lease_until_ms)'",
     replace: "'attribute_not_exists(lease_until_ms) OR lease_until_ms <= :lease_until_ms OR lease_until_ms <= :now'",
-  },
-  {
-    name: 'releases the lock of an incident that another worker has claimed',
-    file: LOCKS,
-    find: "      ...held,\n      UpdateExpression: 'SET lease_until_ms = :now',\n      ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':now': nowMs },",
-    replace:
-      "      UpdateExpression: held ? 'SET lease_until_ms = :now' : '',\n      ExpressionAttributeValues: { ':now': nowMs },",
-  },
-  {
-    name: 'acknowledges an event whose incident lock could not be advanced',
-    file: LOCK,
-    find: 'if (!lockError) return settled;',
-    replace: 'if (lockError || !lockError) return settled;',
   },
   {
     name: 'keeps the lock of an incident after a delivery that failed',

@@ -102,21 +102,10 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not find that the other destinations of an alert have just failed',
+    seed: 13,
     file: 'shared/adapters/dynamodb/batches.ts',
     find: 'ConsistentRead: true, ...options',
     replace: 'ConsistentRead: false, ...options',
-  },
-  {
-    name: 'does not escalate the alerts of a summary whose notification was deleted',
-    file: REPORTS,
-    find: 'await (isCancelledSummary ? escalateAlertsOf(record)',
-    replace: 'await (!isCancelledSummary && isCancelledSummary ? escalateAlertsOf(record)',
-  },
-  {
-    name: 'does not escalate an alert whose emails all bounced after they were recorded',
-    file: 'shared/pipeline/email-events.ts',
-    find: '...(wasReached ? [reports',
-    replace: '...(wasReached && report === undefined ? [reports',
   },
   {
     name: 'reports a failure only if its worker did not crash before',
