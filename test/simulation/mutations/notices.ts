@@ -88,14 +88,14 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not store the list of the notifications of a large plan',
-    seed: 13,
+    seed: 193,
     file: 'shared/pipeline/dispatch/fan-out.ts',
     find: 'if (existing.length > 0 && !known) await storeDestinations(planned);',
     replace: 'if (existing.length === 0 && !known) await storeDestinations(planned);',
   },
   {
     name: 'stores one notification of a large plan',
-    seed: 45,
+    seed: 13,
     file: 'shared/adapters/deliveries/destination-list.ts',
     find: 'notification_ids: ids.filter(isNotificationId),',
     replace: 'notification_ids: ids.filter(isNotificationId).slice(0, 1),',
