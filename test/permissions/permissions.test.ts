@@ -20,9 +20,6 @@ const usedByLambda: readonly { action: string; reason: string }[] = [
   },
 ];
 
-/** The setup makes functions perform all their calls in sequence, which takes minutes on a busy machine. */
-const SETUP_TIMEOUT_MS = 900_000;
-
 const describeCall = ({ caller, action, resource }: Call): string => `${caller}: ${action} on ${resource}`;
 const describeGrant = ({ caller, action, resource, isExcluded }: Grant): string =>
   `${caller}: ${action} on ${isExcluded ? 'all but ' : ''}${resource}`;
@@ -76,7 +73,7 @@ describe('the permissions of functions and schedules', () => {
     await exercisePipeline({ world, client, calls, setBehavior, sinkUrl: sink.url }, ids);
     // Every schedule has called.
     await world.stack.advance(3_600_000);
-  }, SETUP_TIMEOUT_MS);
+  });
   afterAll(async () => {
     await world.stack.stop();
     sink.close();

@@ -29,7 +29,7 @@ const withoutTagDescriptions = ({ tags, ...document }: Document): object => ({
   tags: tags.map(({ name }) => ({ name })),
 });
 
-describe('the OpenAPI document', { timeout: 120_000 }, () => {
+describe('the OpenAPI document', () => {
   it('has no problem by the recommended rules of redocly, except that it names no license', async () => {
     const problems = await redoclyProblems(openApiDocument());
     expect(problems).toEqual([expect.stringContaining(`${IGNORED_RULE}: `)]);

@@ -110,7 +110,7 @@ describe('npm start', () => {
     second.child.kill('SIGKILL');
     await once(second.child, 'close');
     rmSync(data, { recursive: true });
-  }, 120_000);
+  });
 
   it('disables the capacity limits with --no-partition-limits', async () => {
     const child = start('--json', '--port', '0', '--no-partition-limits');
