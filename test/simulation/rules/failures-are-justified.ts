@@ -16,8 +16,12 @@ const isRejected = ({ refusals }: Observations, kind: 'alert' | 'summary', to: s
       (number === undefined || refusal.numbers.includes(number)),
   );
 
-/** Returns whether an alert was rejected by one of the recipients of its notification, or attempted often enough. */
+/**
+ * Returns whether an alert was rejected by one of the recipients of its notification, or attempted often enough. An
+ * attempt to send to a private address reaches nobody.
+ */
 const mayHaveFailed = (alert: PlannedAlert, observations: Observations): boolean =>
+  observations.scenario.privateWebhooks.includes(alert.notification.index) ||
   recipientsOf(alert.notification, alert.tenant).some(
     (to) =>
       isRejected(observations, 'alert', to, alert.event.number) ||

@@ -66,10 +66,11 @@ const acceptedMs = ({ atMs, repeatsAfterMs }: PlannedEvent): number[] => [
 
 /** Returns whether one of two events of an incident may be older: by its own time or, if these are equal, by that of SQS. */
 export const mayBeOlder = (event: PlannedEvent, other: PlannedEvent): boolean =>
+  event.number !== other.number &&
   event.tenant === other.tenant &&
   event.alarm === other.alarm &&
   (event.timeMs < other.timeMs ||
-    (event.timeMs === other.timeMs && Math.min(...acceptedMs(event)) < Math.max(...acceptedMs(other))));
+    (event.timeMs === other.timeMs && Math.min(...acceptedMs(event)) <= Math.max(...acceptedMs(other))));
 
 /** Returns whether it must be older. */
 export const mustBeOlder = (event: PlannedEvent, other: PlannedEvent): boolean =>

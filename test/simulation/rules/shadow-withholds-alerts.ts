@@ -7,11 +7,14 @@ import type { Rule } from './rule.ts';
 /** Senders read the account every minute, by clocks that are up to 2 s off. */
 const CACHE_MS = 65_000;
 
+/** A notice is sent within this time, also if its sender and that of the alert are killed once. */
+const MAX_NOTICE_MS = 10 * 60_000;
+
 /** No alert of an event that SQS accepted in shadow mode arrives, and the operators get a notice of it. */
 export const shadowWithholdsAlerts: Rule = {
   name: 'shadow mode withholds alerts',
   violations(observations) {
-    const { scenario, shadows, history } = observations;
+    const { scenario, shadows, history, startMs } = observations;
     const { arrivalsOf } = createOutcomes(observations);
     const isWithheld = (tenant: string, times: readonly number[]): boolean =>
       shadows.some(
@@ -28,13 +31,17 @@ export const shadowWithholdsAlerts: Rule = {
     const noticed = new Set(
       noticesOf(observations).flatMap(({ kind, tenant }) => (kind === 'shadow' ? [tenant.name] : [])),
     );
-    // Notices that are withheld need none.
+    // Notices that are withheld need none, and a notice that is sent after the mode has ended is dropped.
     const alertIds = new Set(eventsOf(scenario).map(eventIdOf));
     const unnoticed = shadows.filter(
-      ({ tenant }) =>
+      ({ tenant, untilMs }) =>
         !noticed.has(tenant) &&
         history.some(
-          ({ event_id, reason }) => reason === 'shadow' && event_id.startsWith(`${tenant}:`) && alertIds.has(event_id),
+          ({ event_id, reason, updated_at }) =>
+            reason === 'shadow' &&
+            event_id.startsWith(`${tenant}:`) &&
+            alertIds.has(event_id) &&
+            updated_at + MAX_NOTICE_MS < startMs + untilMs,
         ),
     );
     return [
