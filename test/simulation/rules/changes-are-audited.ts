@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../engine/stack.ts';
-import type { PersonRequest } from '../world/observations.ts';
-import type { PersonAction } from '../world/scenario.ts';
+import type { Observations, PersonRequest } from '../world/observations.ts';
+import { notificationsOf, type PersonAction } from '../world/scenario.ts';
 import type { Rule } from './rule.ts';
 
 const ACTIONS: Record<Exclude<PersonAction['kind'], 'revoke'>, string> = {
@@ -55,10 +55,19 @@ const changesOf = ({ action, responses }: PersonRequest, people: readonly Person
     return [{ action: response.status === 204 ? 'revoke-token' : 'create-token', outcome }];
   });
 
+/** Returns the notifications at which tests arrived of which there is no entry: it is written before they are sent. */
+const untoldTests = ({ scenario, arrivals, audits, ids }: Observations): string[] =>
+  scenario.tenants
+    .flatMap(notificationsOf)
+    .filter(({ key }) => arrivals.some(({ to, kind }) => to === key && kind === 'test'))
+    .filter(({ index }) => !audits.some((entry) => entry.target_id === ids.get(index) && entry.action === ACTIONS.test))
+    .map(({ key }) => `A test arrived at ${key} and has no audit entry.`);
+
 /** Each change has one audit entry; one whose outcome is unknown has one or none. The first of equal changes is certain. */
 export const changesAreAudited: Rule = {
   name: 'changes are audited',
-  violations({ people, audits, ids }) {
+  violations(observations) {
+    const { people, audits, ids } = observations;
     const changes = people.flatMap((person) => {
       const { action } = person;
       const target = 'notification' in action ? (ids.get(action.notification) ?? '') : '';
@@ -69,7 +78,7 @@ export const changesAreAudited: Rule = {
     });
     // Operators set up the accounts.
     const byPeople = audits.filter(({ actor }) => actor.type === 'token');
-    return [...Map.groupBy(changes, ({ key }) => key)].flatMap(([key, group]) => {
+    const miscounted = [...Map.groupBy(changes, ({ key }) => key)].flatMap(([key, group]) => {
       const [tenant, action, target] = key.split(' ');
       const found = byPeople.filter(
         (entry) => entry.tenant === tenant && entry.action === action && (target === '' || entry.target_id === target),
@@ -79,5 +88,6 @@ export const changesAreAudited: Rule = {
         ? [`${key}: ${certain} certain and ${group.length - certain} unknown changes have ${found} audit entries.`]
         : [];
     });
+    return [...miscounted, ...untoldTests(observations)];
   },
 };

@@ -87,7 +87,10 @@ const tooLate = (alert: PlannedAlert, observations: Observations): string[] => {
   const isSlow = alert.tenant.notifications.some(({ phases }) =>
     phases.some(({ behavior }) => HAS_CIRCUIT.includes(behavior)),
   );
-  if (isSlow || hasOthersOfIncident(alert, observations) || isSentByAws(alert.notification.type)) return [];
+  // An attempt to send to a private address reaches nobody.
+  const isPrivate = observations.scenario.privateWebhooks.includes(alert.notification.index);
+  if (isSlow || isPrivate || hasOthersOfIncident(alert, observations) || isSentByAws(alert.notification.type))
+    return [];
   const [first, second] = requestsOf(observations, alert);
   if (!first || !second || (first.behavior !== 'fail' && first.behavior !== 'close')) return [];
   const isCalm = areFunctionsCalm(observations, sendersOf(alert.notification.type), first.atMs, second.atMs);

@@ -13,12 +13,27 @@ const PERIOD = /Alerts from (\d{4}-\d\d-\d\d \d\d:\d\d) UTC to (\d{4}-\d\d-\d\d 
 
 const timeMs = (text: string): number => Date.parse(`${text.replace(' ', 'T')}:00Z`);
 
-/** Returns when each alert of a notification was sent, ms since the epoch: the first time, and all times. */
-const sentMs = (observations: Observations, { index }: PlannedNotification): { first: number[]; all: number[] } => {
-  const times = plannedAlerts(observations.scenario)
+/**
+ * Returns when each alert of a notification was sent, ms since the epoch: all times, and the first time of those that
+ * belong to the window of this time. An alert that AWS did not accept before belongs to that of its first attempt.
+ */
+const sentMs = (
+  observations: Observations,
+  { index, type }: PlannedNotification,
+  lengthMs: number,
+): { first: number[]; all: number[] } => {
+  const { scenario, startMs } = observations;
+  const windowOf = (atMs: number): number => Math.floor((startMs + atMs) / lengthMs);
+  const alerts = plannedAlerts(scenario)
     .filter(({ notification }) => notification.index === index)
-    .map((alert) => requestsOf(observations, alert).map(({ atMs }) => observations.startMs + atMs));
-  return { first: times.flatMap((ms) => ms.slice(0, 1)), all: times.flat() };
+    .map((alert) => ({ acceptedMs: alert.event.atMs, times: requestsOf(observations, alert).map(({ atMs }) => atMs) }));
+  const first = alerts.flatMap(({ acceptedMs, times: [atMs] }) =>
+    atMs !== undefined &&
+    (windowOf(acceptedMs) === windowOf(atMs) || areFunctionsCalm(observations, sendersOf(type), acceptedMs, atMs))
+      ? [startMs + atMs]
+      : [],
+  );
+  return { first, all: alerts.flatMap(({ times }) => times.map((atMs) => startMs + atMs)) };
 };
 
 const violationsOf = (
@@ -29,7 +44,7 @@ const violationsOf = (
   if (!summaries) return [];
   const after = notification.type === 'sms' ? summaries.sms_after : summaries.email_after;
   const lengthMs = summaries.window_minutes * MINUTE_MS;
-  const { first, all } = sentMs(observations, notification);
+  const { first, all } = sentMs(observations, notification, lengthMs);
   const windows = Map.groupBy(
     // By a fast clock, the next window has started.
     first.filter((ms) => ms % lengthMs > SLACK_MS && ms % lengthMs < lengthMs - observations.scenario.maxSkewMs),
