@@ -9,13 +9,13 @@ const ACCOUNTS = 'shared/adapters/accounts/account-repository.ts';
 export const apiMutations: readonly NamedMutation[] = [
   {
     name: 'applies a transaction again whose response was lost',
-    seed: 48,
     file: TRANSACTIONS,
     find: 'client.send(new TransactWriteCommand(input));',
     replace: 'client.send(new TransactWriteCommand({ ...input, ClientRequestToken: randomUUID() }));',
   },
   {
     name: 'fails a request that conflicts with another one',
+    seed: 2,
     file: TRANSACTIONS,
     find: 'if (!isContention(error)) throw error;',
     replace: 'throw error;',
@@ -29,7 +29,7 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'issues a token to a token that was revoked',
-    seed: 7,
+    seed: 2,
     file: TOKENS,
     find: 'if (changer !== OPERATOR && !tokens.some((entry) => entry.id === changer && isValid(entry))) throw unauthorized();',
     replace: '',
@@ -62,14 +62,14 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'makes deliveries due without an audit entry',
-    seed: 128,
+    seed: 3,
     file: 'shared/api/retry-now.ts',
     find: 'if (!isRecorded) await record();',
     replace: '',
   },
   {
     name: 'redelivers alerts without an audit entry',
-    seed: 7,
+    seed: 2,
     file: 'shared/api/redelivery.ts',
     find: 'let isRecorded = false;',
     replace: 'let isRecorded = true;',
@@ -87,7 +87,7 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'replaces a signing secret that another request has just replaced',
-    seed: 7,
+    seed: 31,
     file: ACCOUNTS,
     find: "ConditionExpression: 'webhook_secrets[0] = :current',",
     replace: "ConditionExpression: 'attribute_exists(webhook_secrets) OR webhook_secrets[0] = :current',",

@@ -15,6 +15,7 @@ export const dispatchMutations: readonly NamedMutation[] = [
   },
   {
     name: 'ignores the entries of a batch that SQS refuses',
+    seed: 2,
     file: QUEUES,
     find: 'return Failed.flatMap(({ Id }) => batch[Number(Id)] ?? []);',
     replace: 'return [];',
@@ -28,7 +29,7 @@ export const dispatchMutations: readonly NamedMutation[] = [
   },
   {
     name: 'takes a notification that it cannot read for one that does not exist',
-    seed: 128,
+    seed: 24,
     file: FAN_OUT,
     find: '    return { id, error };',
     replace: '    return { id, target: undefined };',

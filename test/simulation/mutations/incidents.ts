@@ -72,7 +72,7 @@ export const incidentMutations: readonly NamedMutation[] = [
   },
   {
     name: 'sends all notifications of an incident to the first of them',
-    seed: 143,
+    seed: 2,
     file: SENDER,
     find: '`${body.notification_id} ${body.event.incident_key}`',
     replace: 'body.event.incident_key',
@@ -85,6 +85,7 @@ export const incidentMutations: readonly NamedMutation[] = [
   },
   {
     name: 'drops the events of an incident after one that has an internal error',
+    seed: 44,
     file: LOCK,
     find: `        done.push(await settledJob(job, Promise.reject(result.error)));
         continue;
@@ -101,6 +102,7 @@ export const incidentMutations: readonly NamedMutation[] = [
   },
   {
     name: 'drops the events of an incident behind an open circuit, except the first',
+    seed: 2,
     file: LOCK,
     find: 'done.push(...(await rescheduleForOpenCircuit(remaining, job, result)));',
     replace: 'done.push(...(await rescheduleForOpenCircuit([job], job, result)));',

@@ -7,13 +7,14 @@ const LIMIT = 'shared/pipeline/daily-limit.ts';
 export const limitMutations: readonly NamedMutation[] = [
   {
     name: 'sends one message more than the daily limit',
-    seed: 128,
+    seed: 16,
     file: COUNTER,
     find: "':max_used': limit - amount,",
     replace: "':max_used': limit,",
   },
   {
     name: 'sends one message less than the daily limit',
+    seed: 16,
     file: COUNTER,
     find: 'used <= :max_used',
     replace: 'used < :max_used',
@@ -26,7 +27,7 @@ export const limitMutations: readonly NamedMutation[] = [
   },
   {
     name: 'gives messages back that may have been sent',
-    seed: 143,
+    seed: 38,
     file: 'shared/domain/aws-outcome.ts',
     find: 'nothingSent: isResponse && rule !== undefined,',
     replace: 'nothingSent: !isResponse || rule !== undefined,',
@@ -51,14 +52,14 @@ export const limitMutations: readonly NamedMutation[] = [
   },
   {
     name: 'counts summaries toward the limit of alerts',
-    seed: 128,
+    seed: 16,
     file: LIMIT,
     find: "return notice.kind === 'summary' ? summaries : notices;",
     replace: "return notice.kind === 'summary' ? alerts : notices;",
   },
   {
     name: 'counts notices and escalations toward the limit of alerts',
-    seed: 143,
+    seed: 16,
     file: LIMIT,
     find: "return notice.kind === 'summary' ? summaries : notices;",
     replace: "return notice.kind === 'summary' ? summaries : alerts;",

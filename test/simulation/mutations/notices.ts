@@ -11,7 +11,7 @@ const EMAIL = 'shared/pipeline/transports/email.ts';
 export const noticeMutations: readonly NamedMutation[] = [
   {
     name: 'does not escalate a CRITICAL in the hour in which it escalated an OK of the alarm',
-    seed: 128,
+    seed: 2,
     file: UNREACHED,
     find: '${key.slice(0, INCIDENT_KEY_LENGTH)}-${event.state}:',
     replace: '${key.slice(0, INCIDENT_KEY_LENGTH)}:',
@@ -45,6 +45,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not escalate an alert that failed for good after its retries',
+    seed: 31,
     file: REPORT,
     find: `    case 'failed':
     case 'bounced':
@@ -61,7 +62,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not escalate an alert whose last destination is rejected',
-    seed: 128,
+    seed: 2,
     file: RECORD,
     find: "return record.status === 'failed' || isCancelled || isFailing(record, scale);",
     replace: 'return isCancelled || isFailing(record, scale);',
@@ -102,32 +103,34 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not find that the other destinations of an alert have just failed',
-    seed: 13,
     file: 'shared/adapters/dynamodb/batches.ts',
     find: 'ConsistentRead: true, ...options',
     replace: 'ConsistentRead: false, ...options',
   },
   {
     name: 'reports a failure only if its worker did not crash before',
+    seed: 2,
     file: REPORT,
     find: 'if (Number(message.attributes.ApproximateReceiveCount) <= 1) return false;',
     replace: 'return false;',
   },
   {
     name: 'does not send escalations to the fallback notifications of the account',
-    seed: 128,
+    seed: 4,
     file: 'shared/pipeline/notices/escalation.ts',
     find: "if (state === 'OK') return [];",
     replace: "if (state !== 'OK') return [];",
   },
   {
     name: 'sends the notice of a failing notification every hour',
+    seed: 9,
     file: 'shared/pipeline/notices/notification-notice.ts',
     find: '`${tenant}:${notificationId}:${startOf(DAY_MS, atMs)}:${kind}`',
     replace: '`${tenant}:${notificationId}:${startOf(DAY_MS / 24, atMs)}:${kind}`',
   },
   {
     name: 'sends an email again to a contact that an earlier attempt reached',
+    seed: 3,
     file: EMAIL,
     find: 'return { ...combined, reachedRecipientHashes: [...reachedRecipientHashes, ...newlyReached] };',
     replace: 'return { ...combined, reachedRecipientHashes: newlyReached };',
@@ -145,20 +148,20 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'takes an alert to several contacts for delivered once it reached one of them',
+    seed: 9,
     file: EMAIL,
     find: '    const combined =\n',
     replace: '    const combined =\n      (newlyReached.length > 0 ? accepted : undefined) ??\n',
   },
   {
     name: 'acknowledges a report of SES that could not be recorded',
-    seed: 1816,
     file: 'shared/pipeline/email-events.ts',
     find: 'return { batchItemFailures: returned.map(({ messageId }) => ({ itemIdentifier: messageId })) };',
     replace: 'return { batchItemFailures: [] };',
   },
   {
     name: 'withholds alerts if the account is in shadow mode when they are attempted, not when SQS accepted their events',
-    seed: 23,
+    seed: 7,
     file: 'shared/pipeline/sender/delivery-attempt.ts',
     find: 'await accounts.isShadowed(event.tenant_id, accepted_at_ms)',
     replace: 'await accounts.isShadowed(event.tenant_id, clock())',

@@ -8,6 +8,7 @@ const SUMMARY = 'shared/domain/summary.ts';
 export const summaryMutations: readonly NamedMutation[] = [
   {
     name: 'records an alert as summarized before its alarm is stored',
+    seed: 38,
     file: SUMMARIZE,
     find: `    await summarizedAlerts.put(notice.event, summarizedAlarm(event, record.accepted_at_ms ?? accepted_at_ms), clock());
     await persist(job, () =>
@@ -28,6 +29,7 @@ export const summaryMutations: readonly NamedMutation[] = [
   },
   {
     name: 'sends one alert more at once than the account permits',
+    seed: 32,
     file: ALERTS,
     find: 'size(first_ids) < :limit',
     replace: 'size(first_ids) <= :limit',
@@ -47,6 +49,7 @@ export const summaryMutations: readonly NamedMutation[] = [
   },
   {
     name: 'lists the alert of an alarm in a summary that was stored last instead of the newest',
+    seed: 39,
     file: ALERTS,
     find: "'attribute_not_exists(newest) OR newest < :newest'",
     replace: "'attribute_not_exists(newest) OR newest <> :newest'",
@@ -59,19 +62,21 @@ export const summaryMutations: readonly NamedMutation[] = [
   },
   {
     name: 'names at most two alarms in a summary',
+    seed: 16,
     file: ALERTS,
     find: 'const MAX_READ = 20_000;',
     replace: 'const MAX_READ = 2;',
   },
   {
     name: 'mixes the alarms of all notifications in one summary',
-    seed: 128,
+    seed: 13,
     file: SUMMARY,
     find: '`${tenant}:${notificationId}-${name}:${startMs}:summary`',
     replace: '`${tenant}:${notificationId.slice(0, 2)}-${name}:${startMs}:summary`',
   },
   {
     name: 'remembers a summary as queued before SQS has accepted it',
+    seed: 37,
     file: 'shared/pipeline/notices/notice-queue.ts',
     find: `    await allSettled([
       ...(toContacts`,
@@ -87,6 +92,7 @@ export const summaryMutations: readonly NamedMutation[] = [
   },
   {
     name: 'fails a summary above the daily limit instead of sending it on the next day',
+    seed: 39,
     file: 'shared/pipeline/daily-limit.ts',
     find: "summaries: createDailyLimit(counters, `${type}_summaries`, limitOf, { above: 'wait' }),",
     replace: 'summaries: createDailyLimit(counters, `${type}_summaries`, limitOf),',

@@ -27,6 +27,7 @@ export const tenantMutations: readonly NamedMutation[] = [
   },
   {
     name: 'signs the webhooks of a tenant with the secrets of another',
+    seed: 2,
     file: 'shared/adapters/accounts/account-repository.ts',
     find: 'const found = cache.get(tenant);',
     replace: "const found = cache.get('account');",
@@ -40,6 +41,7 @@ export const tenantMutations: readonly NamedMutation[] = [
   },
   {
     name: 'sends an alert to a notification of another tenant that a plan lists',
+    seed: 31,
     file: 'shared/adapters/notifications/notification-targets.ts',
     find: 'const keyText = ({ tenant, id }: NotificationKey): string => `${id} ${tenant}`;',
     replace: 'const keyText = ({ id }: NotificationKey): string => id;',
@@ -52,6 +54,7 @@ export const tenantMutations: readonly NamedMutation[] = [
   },
   {
     name: 'uses the settings of an account for as long as its execution environment lives',
+    seed: 7,
     file: 'shared/adapters/accounts/account-repository.ts',
     find: 'if (found && found.untilMs > clock()) return found;',
     replace: 'if (found) return found;',
