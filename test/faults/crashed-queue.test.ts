@@ -18,21 +18,17 @@ const harness = useFaultyStack();
 const client = useStarted(() => harness.newClient());
 
 describe('a message that operators move back from the crashed queue', () => {
-  const queue = (name: string) => {
-    const found = harness.stack.queues.get(name);
-    if (!found) throw new Error(`There is no queue ${name}.`);
-    return found;
-  };
   const deadLettersOf = (type: string, part: string): string[] =>
-    queue(`Delivery-${type}-DeadLetters`)
+    harness
+      .queue(`Delivery-${type}-DeadLetters`)
       .messages.map(({ body }) => body)
       .filter((body) => body.includes(part));
   /** Sets the receive count of a message to 100, and waits until SQS has moved it to the crashed queue. */
   const moveToCrashedQueue = async (name: string, part: string): Promise<void> => {
     await harness.advanceUntil(
       until(async () => {
-        for (const message of queue(name).messages) if (message.body.includes(part)) message.receiveCount = 100;
-        return queue('CrashedQueue').messages.some(({ body }) => body.includes(part)) || undefined;
+        for (const message of harness.queue(name).messages) if (message.body.includes(part)) message.receiveCount = 100;
+        return harness.queue('CrashedQueue').messages.some(({ body }) => body.includes(part)) || undefined;
       }),
     );
   };
@@ -49,7 +45,7 @@ describe('a message that operators move back from the crashed queue', () => {
     await moveToCrashedQueue('Delivery-webhook', id);
     recover();
     await harness.stack.advance(DAY_MS);
-    await harness.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queue('CrashedQueue').settings.arn }));
+    await harness.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: harness.queue('CrashedQueue').settings.arn }));
     expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
       attempt_count: 1,
     });
@@ -60,10 +56,10 @@ describe('a message that operators move back from the crashed queue', () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
     const id = await webhookAt(sink.url);
     await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-    await until(async () => queue('Delivery-webhook-Retries').messages.find(({ body }) => body.includes(id)));
+    await until(async () => harness.queue('Delivery-webhook-Retries').messages.find(({ body }) => body.includes(id)));
     await moveToCrashedQueue('Delivery-webhook-Retries', id);
     await harness.stack.advance(DAY_MS + HOUR_MS);
-    await harness.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queue('CrashedQueue').settings.arn }));
+    await harness.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: harness.queue('CrashedQueue').settings.arn }));
     expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
       attempt_count: 1,
       round: 2,

@@ -19,12 +19,6 @@ const harness = useFaultyStack({ retryDelayScale: '1', senderConcurrencyByType: 
 const client = useStarted(() => harness.newClient());
 
 describe('the retry queue', () => {
-  const queue = (name: string) => {
-    const found = harness.stack.queues.get(name);
-    if (!found) throw new Error(`There is no queue ${name}.`);
-    return found;
-  };
-
   /** Watches the webhook sender. @returns a function that lists the source queues of each batch with a matching body */
   const watchBatches = () => {
     const invoke = vi.spyOn(harness.stack.lambda, 'invoke');
@@ -46,10 +40,10 @@ describe('the retry queue', () => {
     const quick = await client.create({ ...webhook, details: { url: healthySink.url } });
     const batches = watchBatches();
     await harness.sendEvents(Array.from({ length: hanging }, () => newAlarmEvent(client.tenant, [slow])));
-    await until(async () => queue(RETRIES).counts.delayed === hanging || undefined);
+    await until(async () => harness.queue(RETRIES).counts.delayed === hanging || undefined);
     // The first step makes the messages visible, the second ends the batching window.
     await harness.stack.advance(10_000);
-    await until(async () => queue(RETRIES).counts.inFlight === hanging || undefined);
+    await until(async () => harness.queue(RETRIES).counts.inFlight === hanging || undefined);
     await harness.stack.advance(5_000);
     await hangingSink.wait(2 * hanging);
     const retried = batches(slow).filter((sources) => sources.includes(RETRIES));

@@ -80,6 +80,13 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
     if (leftMs < 2 * HOUR_MS) await stack.advance(leftMs);
   };
 
+  /** Returns a queue by its name. @throws Error if there is none */
+  const queue = (name: string) => {
+    const found = stack.queues.get(name);
+    if (!found) throw new Error(`There is no queue ${name}.`);
+    return found;
+  };
+
   /** Advances the clock until a queue and its retry queue are empty. */
   const drainQueue = (queueName: string): Promise<true> => {
     const queues = [queueName, `${queueName}-Retries`].flatMap((name) => stack.queues.get(name) ?? []);
@@ -111,6 +118,7 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
     advanceUntil,
     stayWithinDay,
     drainQueue,
+    queue,
     attemptedDelivery,
     endedDeliveries,
     ...api,

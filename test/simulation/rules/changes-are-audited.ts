@@ -56,7 +56,7 @@ const changesOf = ({ action, responses }: PersonRequest, people: readonly Person
   });
 
 /** Returns the notifications at which tests arrived of which there is no entry: it is written before they are sent. */
-const untoldTests = ({ scenario, arrivals, audits, ids }: Observations): string[] =>
+const unauditedTests = ({ scenario, arrivals, audits, ids }: Observations): string[] =>
   scenario.tenants
     .flatMap(notificationsOf)
     .filter(({ key }) => arrivals.some(({ to, kind }) => to === key && kind === 'test'))
@@ -88,6 +88,6 @@ export const changesAreAudited: Rule = {
         ? [`${key}: ${certain} certain and ${group.length - certain} unknown changes have ${found} audit entries.`]
         : [];
     });
-    return [...miscounted, ...untoldTests(observations)];
+    return [...miscounted, ...unauditedTests(observations)];
   },
 };
