@@ -89,6 +89,8 @@ export type DeliveryRecord = DeliveryKey & {
    * that the event has reached nobody.
    */
   siblings?: readonly string[] | undefined;
+  /** The status with which the failure of this round was last reported (`mustBeReported`). */
+  reported_status?: DeliveryStatus | undefined;
   /** Present if the delivery is a notice of the service. */
   notice?: NoticeKind | undefined;
   /** The event ID of the summary that lists the alert; present if it is summarized. */
@@ -194,6 +196,7 @@ const withNewRound = (record: DeliveryRecord, round: number, nowMs: number): Del
   next_attempt_at_ms: nowMs,
   last_cause: undefined,
   last_reason: undefined,
+  reported_status: undefined,
 });
 
 /** Returns whether the round has expired: 24 h after its first attempt, or after four days without an attempt. */
@@ -417,6 +420,18 @@ export const isFailing = (
   last_cause === 'destination' &&
   // A tenant who requests the next attempt earlier does not end the failure.
   Math.max(next_attempt_at_ms, scheduled_attempt_at_ms) - round_started_at_ms > REPORT_AFTER_MS * scale;
+
+/**
+ * Returns whether the failure of the delivery must be reported, and was not: the record tells, because messages are
+ * repeated, returned and replaced by copies. An alert that is deleted while it fails was reported before.
+ *
+ * @param scale factor for the delays between attempts
+ */
+export const mustBeReported = (record: DeliveryRecord, scale: number): boolean => {
+  const { status, reported_status } = record;
+  if (status === 'failed' || status === 'bounced') return reported_status !== status;
+  return (status === 'cancelled' || isFailing(record, scale)) && reported_status === undefined;
+};
 
 /** Returns whether the delivery has reached a recipient, and not all emails to those that it has reached have bounced. */
 export const hasReachedRecipient = (record: DeliveryRecord): boolean =>

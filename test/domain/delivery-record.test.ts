@@ -10,6 +10,7 @@ import {
   isUnreached,
   LEASE_MS,
   mayHaveArrived,
+  mustBeReported,
   originOf,
   reasonOf,
   roundExpiryCause,
@@ -460,6 +461,29 @@ describe('a failing destination', () => {
         );
       }),
     );
+  });
+
+  it('is reported once in a round while it fails, and once more when it fails for good', () => {
+    const soon = withNextAttempt(withAttempt(initial(), transient, NOW, 100), NOW + MINUTE);
+    const failing = withNextAttempt(withAttempt(initial(), transient, NOW, 100), NOW + HOUR);
+    const reported = { ...failing, reported_status: 'pending' } as const;
+    const [ended, deleted] = [withFailure(reported, 'http_status', NOW), withStatus(reported, 'cancelled', NOW)];
+    expect([soon, failing, reported, ended, deleted].map((record) => mustBeReported(record, 1))).toEqual([
+      false,
+      true,
+      false,
+      true,
+      false,
+    ]);
+    expect(mustBeReported({ ...ended, reported_status: 'failed' }, 1)).toBe(false);
+    expect(mustBeReported(withStatus(initial(), 'cancelled', NOW), 1)).toBe(true);
+    expect(mustBeReported(withStatus(initial(), 'delivered', NOW), 1)).toBe(false);
+  });
+
+  it('is reported in its next round, too', () => {
+    const ended = { ...withFailure(initial(), 'http_status', NOW), reported_status: 'failed' } as const;
+    const redelivered = { ...initial(), claim_id: 'next', round: 2 };
+    expect(evaluateClaim(ended, redelivered, NOW + LEASE_MS)).toMatchObject({ record: { reported_status: undefined } });
   });
 
   it('is not reported for a fault of the service', () => {

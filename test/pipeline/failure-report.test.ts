@@ -20,7 +20,7 @@ import type { FailedDelivery } from '../../shared/pipeline/failure-recorder.ts';
 import type { DeliveryReports } from '../../shared/pipeline/notices/delivery-reports.ts';
 import { settleNotices } from '../../shared/pipeline/notices/settle-notices.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
-import { createFailureReport, failureOf } from '../../shared/pipeline/sender/failure-report.ts';
+import { createFailureReport } from '../../shared/pipeline/sender/failure-report.ts';
 import { alarmEvent, alarmHeader, alertContent } from '../support/events.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
@@ -47,9 +47,13 @@ const setUp = (
   changes: Partial<Delivery> = {},
   { type = 'webhook', receiveCount = 1 }: { type?: NotificationTypeId; receiveCount?: number } = {},
 ) => {
+  const marked: string[] = [];
   const deliveries: DeliveryRepository = {
     claim: async () => claim,
     update: async (_held, next) => next,
+    markReported: async ({ status }) => {
+      marked.push(status);
+    },
     addBounce: unused,
     settleBounce: unused,
     complete: unused,
@@ -86,6 +90,7 @@ const setUp = (
     recordFailures: async (deliveries) => {
       recorded.push(...deliveries);
     },
+    deliveries,
     retryDelayScale: 1,
   });
   const message = sqsMessage();
@@ -98,7 +103,7 @@ const setUp = (
       timeLeft: () => 30_000,
     },
   );
-  return { job, reports, reported, recorded, reportFailures };
+  return { job, reports, reported, marked, recorded, reportFailures };
 };
 
 const body: Delivery = {
@@ -183,23 +188,26 @@ describe('a delivery that fails', () => {
     }
   });
 
-  it('is reported by the attempt after which the next one is not due soon, and by no later attempt', async () => {
-    const reportedAfter = async (before: DeliveryRecord, after: DeliveryRecord) => {
-      const started = setUp({ kind: 'claimed', record: before });
-      await write(started, after);
-      return failureOf(started.job, 1);
-    };
-    expect(await reportedAfter(initial, records['due soon'])).toBeUndefined();
-    expect(await reportedAfter(records['due soon'], records.failing)).toBe(records.failing);
-    expect(await reportedAfter(records.failing, records.failing)).toBeUndefined();
-    expect(await reportedAfter(records.failing, records.cancelled)).toBeUndefined();
-    expect(await reportedAfter(records.failing, records.delivered)).toBeUndefined();
+  it('is marked as reported once all of its notices are queued', async () => {
+    const started = setUp({ kind: 'claimed', record: initial });
+    await write(started, records.failing);
+    vi.spyOn(started.reports, 'escalateUnreached').mockRejectedValueOnce(new Error('SQS fails'));
+    const results = [{ job: started.job, settled: { outcome: 'retried' } }] as const;
+    await started.reportFailures(results);
+    expect(started.marked).toEqual([]);
+    await started.reportFailures(results);
+    expect(started.marked).toEqual(['pending']);
   });
 
-  it('is reported by a later attempt whose message was received before, because its sender may have returned it', async () => {
-    const started = setUp({ kind: 'claimed', record: records.failing }, {}, { receiveCount: 2 });
-    await write(started, records.failing);
-    expect(failureOf(started.job, 1)).toBe(records.failing);
+  it('is reported if it is found by a message that comes again, unless it was reported', async () => {
+    const found = async (record: DeliveryRecord) => {
+      const started = setUp({ kind: 'ended', record });
+      await started.job.writes.claim(initial);
+      await started.reportFailures([{ job: started.job, settled: { outcome: 'duplicate' } }]);
+      return started.reported;
+    };
+    expect(await found(records.failed)).toEqual(['failure', 'unreached ntB']);
+    expect(await found({ ...records.failed, reported_status: 'failed' })).toEqual([]);
   });
 
   it('is given to the failures of its notification by each claim, and is counted until an attempt of the round failed', async () => {
@@ -228,25 +236,6 @@ describe('a delivery that fails', () => {
     await started.reportFailures([{ job: started.job, settled }]);
     expect(started.reported).toEqual([]);
   });
-
-  it.each([
-    ['failed', 1, false],
-    ['failed', 2, true],
-    ['failing', 1, false],
-    ['failing', 2, true],
-    ['cancelled', 2, true],
-    ['bounced', 1, false],
-    ['bounced', 2, true],
-    ['due soon', 2, false],
-    ['delivered', 2, false],
-  ] as const)(
-    'that is %s at receive %i of its message may not have been reported: %s',
-    async (status, receiveCount, expected) => {
-      const { job } = setUp({ kind: 'ended', record: records[status] }, {}, { receiveCount });
-      await job.writes.claim(initial);
-      expect(failureOf(job, 1)).toBe(expected ? records[status] : undefined);
-    },
-  );
 });
 
 describe('notices', () => {
@@ -260,14 +249,15 @@ describe('notices', () => {
   });
 
   it('that fail are logged and counted, and delay nothing', async () => {
-    await settleNotices([Promise.reject(new Error('secret')), Promise.resolve()], { event_id: 'e' }, () => 30_000);
+    const notices = [Promise.reject(new Error('secret')), Promise.resolve()];
+    expect(await settleNotices(notices, { event_id: 'e' }, () => 30_000)).toBe(false);
     expect(written).toContain('"notices_not_queued":1');
     expect(logger.error).toHaveBeenCalledWith('notice not queued', expect.objectContaining({ event_id: 'e' }));
     expect(JSON.stringify(vi.mocked(logger.error).mock.calls)).not.toContain('secret');
   });
 
   it('that are queued count nothing', async () => {
-    await settleNotices([Promise.resolve()], {}, () => 30_000);
+    expect(await settleNotices([Promise.resolve()], {}, () => 30_000)).toBe(true);
     expect(written).toBe('');
   });
 });

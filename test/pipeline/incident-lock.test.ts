@@ -8,13 +8,12 @@ import { logger } from '../../shared/adapters/logger.ts';
 import { createQueues } from '../../shared/adapters/queues.ts';
 import type { AlarmEvent, AlarmState } from '../../shared/contracts/alarm-event.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
-import { claimedRecord, withStatus } from '../../shared/domain/delivery-record.ts';
+import { claimedRecord, mustBeReported, withStatus } from '../../shared/domain/delivery-record.ts';
 import { compareEventTimes, isOlder } from '../../shared/domain/event-time.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createJob, type DeliveryJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
-import { failureOf } from '../../shared/pipeline/sender/failure-report.ts';
 import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent, alarmHeader, deliveryMessage, readDelivery } from '../support/events.ts';
@@ -295,7 +294,8 @@ describe('delivery of the events of one incident', () => {
     const record = await deliveries.read(started);
     // The wait is 35 s, and the batching window and the timeout of the next attempt follow.
     expect(record).toMatchObject({ status: 'pending', next_attempt_at_ms: NOW_MS + 35_000 });
-    expect(failureOf(waiting, 1)).toEqual(record);
+    expect(record && mustBeReported(record, 1)).toBe(true);
+    expect(waiting.writes.result().written).toEqual(record);
   });
 
   it('keeps the lock, returns the message and counts the delivery if the lock cannot be advanced after it', async () => {

@@ -301,6 +301,17 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       return item && parseRecord(item);
     },
 
+    /** Records that the failure of a delivery was reported, unless another worker has claimed it since. */
+    async markReported(record: DeliveryRecord): Promise<void> {
+      const { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues } = unchanged(record);
+      await update(record, {
+        UpdateExpression: 'SET reported_status = :status',
+        ConditionExpression,
+        ExpressionAttributeNames,
+        ExpressionAttributeValues,
+      });
+    },
+
     /**
      * Sets the status to `bounced` if the delivery has ended and every recipient that accepted has bounced. Whoever
      * wrote the last of these facts, the sender or the recorder of bounces, must call this with the record as stored:

@@ -68,6 +68,7 @@ const storedRecord = z.object({
   newer_event_at_ms: z.optional(z.number()),
   is_shadow: z.optional(z.boolean()),
   siblings: z.optional(z.array(z.string())),
+  reported_status: z.optional(z.enum(deliveryStatuses)),
   notice: z.optional(z.enum(noticeKinds)),
   summary_id: z.optional(z.string()),
   alarm_count: z.optional(z.number()),

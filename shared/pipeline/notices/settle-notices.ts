@@ -29,7 +29,7 @@ export const withTimeout = async (notice: Promise<void>, timeoutMs: number): Pro
 
 /**
  * Waits for notices, five seconds at most. Never rejects, because a notice must not delay other alerts: a notice that
- * cannot be queued is logged and counted, and the count triggers an alarm.
+ * cannot be queued is logged and counted, and the count triggers an alarm. Resolves to whether all are queued.
  *
  * @param ids log fields that identify the alert
  * @param timeLeft returns the milliseconds until the function times out
@@ -38,10 +38,11 @@ export const settleNotices = async (
   notices: readonly Promise<void>[],
   ids: Readonly<Record<string, string | undefined>>,
   timeLeft: () => number,
-): Promise<void> => {
+): Promise<boolean> => {
   const timeoutMs = Math.max(0, Math.min(MAX_DURATION_MS, timeLeft() - RESERVED_MS));
   const results = await Promise.allSettled(notices.map((notice) => withTimeout(notice, timeoutMs)));
   const lost = results.filter((result) => result.status === 'rejected');
   for (const { reason } of lost) logger.error('notice not queued', { ...ids, ...errorTrace(reason) });
   count({ notices_not_queued: lost.length });
+  return lost.length === 0;
 };

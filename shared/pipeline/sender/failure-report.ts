@@ -1,49 +1,12 @@
-import { roundOf } from '../../contracts/messages.ts';
-import { type DeliveryRecord, isFailing, isShadow } from '../../domain/delivery-record.ts';
+import { errorTrace, logger } from '../../adapters/logger.ts';
+import { type DeliveryRecord, isShadow, mustBeReported } from '../../domain/delivery-record.ts';
 import type { FailedDelivery } from '../failure-recorder.ts';
 import { settleNotices } from '../notices/settle-notices.ts';
-import type { DeliveryJob, SettledJob, SettledMessage } from './delivery-job.ts';
+import { type DeliveryJob, idsOf, type SettledJob, type SettledMessage } from './delivery-job.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
-
-/** Returns whether this attempt was the first after which the alert may have reached nobody. */
-const isNewFailure = (claimed: DeliveryRecord, written: DeliveryRecord, scale: number): boolean => {
-  switch (written.status) {
-    case 'failed':
-    case 'bounced':
-      return true;
-    case 'cancelled':
-      return !isFailing(claimed, scale);
-    default:
-      return isFailing(written, scale) && !isFailing(claimed, scale);
-  }
-};
-
-/**
- * Returns whether an earlier worker may not have reported a delivery: it crashed before it acknowledged this message, or
- * returned it, or SQS delivered the message twice. Repeating a report has no effect.
- */
-const mayBeUnreported = ({ message, body }: DeliveryJob, found: DeliveryRecord, scale: number): boolean => {
-  if (Number(message.attributes.ApproximateReceiveCount) <= 1) return false;
-  if (found.status === 'failed') return found.round === roundOf(body);
-  return found.status === 'cancelled' || found.status === 'bounced' || isFailing(found, scale);
-};
 
 /** Returns whether a message is a summary, whose failure is reported like that of an alert. */
 const isSummary = ({ notice }: DeliveryJob['body']): boolean => notice?.kind === 'summary';
-
-/**
- * Returns the record of a delivery to report, as it was written or found: it is failing, was dead-lettered, was
- * cancelled, or bounced before the sender had recorded it.
- *
- * @param scale factor for the delays between attempts
- */
-export const failureOf = (job: DeliveryJob, scale: number): DeliveryRecord | undefined => {
-  const { claimed, written } = job.writes.result();
-  if (!written || (job.body.notice && !isSummary(job.body))) return undefined;
-  // If the message was returned, its next attempt may have become due before it was received again.
-  const isNew = claimed !== undefined && isNewFailure(claimed, written, scale);
-  return isNew || mayBeUnreported(job, written, scale) ? written : undefined;
-};
 
 /** A job and its result, whenever it had it. */
 type Result = Omit<SettledJob, 'settledAtMs'>;
@@ -69,37 +32,52 @@ const isShadowReminder = ({ body: { notice }, message }: DeliveryJob, { outcome 
 export const createFailureReport = ({
   reports,
   recordFailures,
+  deliveries,
   retryDelayScale,
-}: Pick<SenderDependencies, 'reports' | 'recordFailures' | 'retryDelayScale'>) => {
+}: Pick<SenderDependencies, 'reports' | 'recordFailures' | 'deliveries' | 'retryDelayScale'>) => {
+  /** Without it, the failure is reported again by the next attempt or message, which is harmless. */
+  const markReported = async (job: DeliveryJob, failure: DeliveryRecord): Promise<void> => {
+    try {
+      await deliveries.markReported(failure);
+    } catch (error) {
+      logger.warn('report not recorded', { ...idsOf(job), ...errorTrace(error) });
+    }
+  };
+
   const report = async ({ job, settled }: Result): Promise<void> => {
     if (settled.isReturned) return;
     const { type, body, timeLeft } = job;
     const { event: sent, notification_id, siblings } = body;
     const ids = { type, tenant_id: sent.tenant_id, event_id: sent.event_id, notification_id };
     if (isShadowReminder(job, settled)) {
-      return settleNotices([reports.repeatShadow(sent.tenant_id, body.accepted_at_ms)], ids, timeLeft);
+      await settleNotices([reports.repeatShadow(sent.tenant_id, body.accepted_at_ms)], ids, timeLeft);
+      return;
     }
     const { written } = job.writes.result();
     if (settled.outcome === 'summarized' && settled.attemptOutcome && written) {
-      return settleNotices([reports.reportLimit(sent, written, type)], ids, timeLeft);
+      await settleNotices([reports.reportLimit(sent, written, type)], ids, timeLeft);
+      return;
     }
-    const failure = failureOf(job, retryDelayScale);
-    if (!failure) return;
+    if (!written || (body.notice && !isSummary(body)) || !mustBeReported(written, retryDelayScale)) return;
     // A summary has got the state of its alarms when they were read.
-    const event = { ...sent, state: failure.state };
-    if (isShadow(failure)) return settleNotices([reports.reportShadow(event, failure)], ids, timeLeft);
+    const event = { ...sent, state: written.state };
+    if (isShadow(written)) {
+      await settleNotices([reports.reportShadow(event, written)], ids, timeLeft);
+      return;
+    }
     // Technical contacts cannot be notified by email that their email fails, a deleted notification needs no notice, and
     // the recorder of bounces has reported each of them.
     const isReported =
-      type !== 'technicalContactsEmail' && failure.status !== 'cancelled' && failure.status !== 'bounced';
-    await settleNotices(
+      type !== 'technicalContactsEmail' && written.status !== 'cancelled' && written.status !== 'bounced';
+    const isQueued = await settleNotices(
       [
-        ...(isReported ? [reports.reportFailure(event, failure)] : []),
-        reports.escalateUnreached(event, failure, siblings),
+        ...(isReported ? [reports.reportFailure(event, written)] : []),
+        reports.escalateUnreached(event, written, siblings),
       ],
       ids,
       timeLeft,
     );
+    if (isQueued) await markReported(job, written);
   };
 
   return async (results: readonly Result[]): Promise<void> => {

@@ -244,6 +244,18 @@ describe('a write that makes a delivery claimable', () => {
   });
 });
 
+describe('a reported failure', () => {
+  it('is recorded unless another worker has claimed the delivery since', async () => {
+    const by = await retriedDelivery(NOW);
+    const { claim_id, lease_until_ms, ...found } = (await deliveries.read(by('first'))) ?? by('first');
+    await deliveries.markReported({ ...found, claim_id: 'other', lease_until_ms });
+    expect((await deliveries.read(by('first')))?.reported_status).toBeUndefined();
+    await deliveries.markReported({ ...found, claim_id, lease_until_ms });
+    expect((await deliveries.read(by('first')))?.reported_status).toBe('pending');
+    expect(await deliveries.claim(by('second'), NOW)).toMatchObject({ record: { reported_status: 'pending' } });
+  });
+});
+
 describe('a delivery that can bounce', () => {
   const repository = createDeliveryRepository(client, 'deliveries', { canBounce: true });
 

@@ -127,6 +127,8 @@ export class SimulatedStack {
   readonly queues: ReadonlyMap<string, Queue>;
   readonly lambda: SimulatedLambda;
   readonly dynamodb: DynamoDb;
+  /** DynamoDB as eventually consistent reads see it. */
+  readonly replica: DynamoDb;
   readonly schedules: Schedules;
   /** The context of whatever is not a function. */
   readonly world: Context;
@@ -146,7 +148,7 @@ export class SimulatedStack {
       random: randomFor('queues'),
     });
     const tables = new ReplicatedTables(time, options.replicationLagMs);
-    const replica = createDynamoDb({ tables: tables.replica, clock: time, partitionLimits: false });
+    this.replica = createDynamoDb({ tables: tables.replica, clock: time, partitionLimits: false });
     this.dynamodb = createDynamoDb({ tables, clock: time, partitionLimits: AWS_PARTITION_LIMITS });
     this.lambda = new SimulatedLambda({
       functions: plan.functions,
@@ -167,7 +169,7 @@ export class SimulatedStack {
         'dynamodb',
         (call) => {
           options.onDynamoDbCall(call.caller);
-          return isEventuallyConsistent(call) ? replica.service(call) : this.dynamodb.service(call);
+          return (isEventuallyConsistent(call) ? this.replica : this.dynamodb).service(call);
         },
       ],
       ['sqs', options.withSqsFaults(sqsService([...this.queues.values()], time))],

@@ -46,19 +46,9 @@ export const noticeMutations: readonly NamedMutation[] = [
   {
     name: 'does not escalate an alert that failed for good after its retries',
     seed: 31,
-    file: REPORT,
-    find: `    case 'failed':
-    case 'bounced':
-      return true;
-    case 'cancelled':
-      return !isFailing(claimed, scale);
-`,
-    replace: `    case 'bounced':
-      return true;
-    case 'failed':
-    case 'cancelled':
-      return !isFailing(claimed, scale);
-`,
+    file: RECORD,
+    find: "if (status === 'failed' || status === 'bounced') return reported_status !== status;",
+    replace: "if (status === 'failed' || status === 'bounced') return reported_status === undefined;",
   },
   {
     name: 'does not escalate an alert whose last destination is rejected',
@@ -74,11 +64,17 @@ export const noticeMutations: readonly NamedMutation[] = [
     replace: 'const isCancelled = false;',
   },
   {
-    name: 'does not report a failing alert whose message was returned and whose next attempt was then due',
+    name: 'marks a failure as reported before its notices are queued',
+    file: REPORT,
+    find: 'if (isQueued) await markReported(job, written);',
+    replace: 'await markReported(job, written);',
+  },
+  {
+    name: 'reports only failures of attempts, none that it finds recorded',
     seed: 5,
     file: REPORT,
-    find: 'return isNew || mayBeUnreported(job, written, scale) ? written : undefined;',
-    replace: 'return (claimed ? isNew : mayBeUnreported(job, written, scale)) ? written : undefined;',
+    find: '!mustBeReported(written, retryDelayScale)) return;',
+    replace: '!job.writes.result().claimed || !mustBeReported(written, retryDelayScale)) return;',
   },
   {
     name: 'does not escalate an alert while the next attempt of a failing delivery is requested to be made now',
@@ -108,11 +104,10 @@ export const noticeMutations: readonly NamedMutation[] = [
     replace: 'ConsistentRead: false, ...options',
   },
   {
-    name: 'reports a failure only if its worker did not crash before',
-    seed: 2,
-    file: REPORT,
-    find: 'if (Number(message.attributes.ApproximateReceiveCount) <= 1) return false;',
-    replace: 'return false;',
+    name: 'reports no failure of a second round',
+    file: RECORD,
+    find: '  reported_status: undefined,\n',
+    replace: '',
   },
   {
     name: 'does not send escalations to the fallback notifications of the account',

@@ -254,7 +254,8 @@ export const runScenario = async ({
     stack.start();
     startMs = stack.time.now();
     isFaulty = true;
-    stack.dynamodb.throttle({ partitionKey: () => faults.isKeyThrottled() });
+    for (const dynamodb of [stack.dynamodb, stack.replica])
+      dynamodb.throttle({ partitionKey: () => faults.isKeyThrottled() });
     stack.dynamodb.conflict({
       operation: 'write',
       partitionKey: (key) => /^(notification|quota)#/.test(key) && faults.isConflict(),
