@@ -28,6 +28,8 @@ export type SimulatedStackOptions = Pick<SimulatedAwsOptions, 'fateOf'> & {
   maxSkewMs: number;
   /** Returns the probability (0 to 1) that a queue delivers a received message again. */
   duplicateReceives: () => number;
+  /** At most so many are: each copy of a message that waits for hours is received many times. */
+  maxDuplicates: number;
   /** The maximum number of execution environments of a function. */
   concurrency: number;
   /** How long an eventually consistent read of DynamoDB may not find what was written, in ms. */
@@ -141,11 +143,17 @@ export class SimulatedStack {
     const randomFor = (actor: string): Random => randomOf(seed, actor);
     const { time } = this;
     this.plan = plan;
+    const randomOfQueues = randomFor('queues');
+    let duplicates = 0;
     this.queues = queuesOf(plan, time, {
       get duplicateReceives() {
-        return options.duplicateReceives();
+        return duplicates < options.maxDuplicates ? options.duplicateReceives() : 0;
       },
-      random: randomFor('queues'),
+      random() {
+        const drawn = randomOfQueues();
+        if (drawn < options.duplicateReceives()) duplicates++;
+        return drawn;
+      },
     });
     const tables = new ReplicatedTables(time, options.replicationLagMs);
     this.replica = createDynamoDb({ tables: tables.replica, clock: time, partitionLimits: false });

@@ -4,6 +4,10 @@ import { recipientsOf } from '../world/receivers.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
 import type { PlannedDelivery } from './planned-alerts.ts';
 
+/** Returns whether an alert failed because it was above a daily limit (`limitsAreUsed` says when that is right). */
+export const isAboveDailyLimit = ({ status, reason }: HistoryEntry): boolean =>
+  status === 'failed' && reason === 'tenant_limit_exceeded';
+
 /** Returns functions that tell what happened to planned deliveries, from what arrived and what the history shows. */
 export const createOutcomes = (observations: Observations) => {
   const alerts = Map.groupBy(
@@ -36,6 +40,10 @@ export const createOutcomes = (observations: Observations) => {
       const arrived = arrivalsOf(delivery);
       return arrived.length > 0 && arrived.every((arrival) => hasBounced(delivery, arrival));
     },
+
+    /** Returns when the alert first reached a recipient, whether its sender recorded that or not, or Infinity. */
+    arrivedAtMs: (delivery: PlannedDelivery): number =>
+      arrivalsOf(delivery).find((arrival) => !hasBounced(delivery, arrival))?.atMs ?? Number.POSITIVE_INFINITY,
 
     /** Returns when the alert first reached a recipient so that its sender recorded it, ms since the start, or Infinity. */
     reachedAtMs: (delivery: PlannedDelivery): number =>

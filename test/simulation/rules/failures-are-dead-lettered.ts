@@ -1,4 +1,5 @@
 import type { Arrival, Refusal } from '../world/receivers.ts';
+import { createOutcomes } from './alert-outcomes.ts';
 import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
 
@@ -9,6 +10,7 @@ import type { Rule } from './rule.ts';
 export const failuresAreDeadLettered: Rule = {
   name: 'failures are dead-lettered',
   violations(observations) {
+    const { entryOf } = createOutcomes(observations);
     const { arrivals, refusals, scenario, deadLetters, ids, notRedelivered, people, redrives } = observations;
     const letters = new Map([...deadLetters].map(([name, sent]) => [name, sent.map(({ body }) => body).join('\n')]));
     const isDeadLettered = (type: string, number: number, id: string): boolean => {
@@ -33,6 +35,8 @@ export const failuresAreDeadLettered: Rule = {
     };
     const rejected = plannedAlerts(scenario)
       .filter((alert) => !isSentAgain(alert))
+      // Its sender could not dead-letter it, and when the message came again, the alert was above a limit.
+      .filter((alert) => entryOf(alert)?.status !== 'summarized')
       .filter(({ notification }) => notification.type !== 'technicalContactsEmail')
       .filter(({ event, to }) =>
         refusals.some(

@@ -1,5 +1,6 @@
 import type { Observations } from '../world/observations.ts';
 import { recipientsOf } from '../world/receivers.ts';
+import { isAboveDailyLimit } from './alert-outcomes.ts';
 import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import { requestsOf } from './requests.ts';
 import type { Rule } from './rule.ts';
@@ -36,7 +37,9 @@ export const failuresAreJustified: Rule = {
   name: 'failures are justified',
   violations(observations) {
     const { earlierHistory, scenario } = observations;
-    const failed = earlierHistory.filter(({ status, reason }) => status === 'failed' && reason !== 'no_contacts');
+    const failed = earlierHistory.filter(
+      (entry) => entry.status === 'failed' && entry.reason !== 'no_contacts' && !isAboveDailyLimit(entry),
+    );
     const alerts = plannedAlerts(scenario)
       .filter(({ event, notification }) =>
         failed.some(

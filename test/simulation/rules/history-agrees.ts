@@ -2,7 +2,7 @@ import { notificationTypes } from '../../../shared/contracts/notification-types.
 import type { HistoryEntry } from '../world/observations.ts';
 import { recipientsOf } from '../world/receivers.ts';
 import { isSentByAws } from '../world/scenario.ts';
-import { createOutcomes } from './alert-outcomes.ts';
+import { createOutcomes, isAboveDailyLimit } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
 import {
   deletedAtMs,
@@ -80,7 +80,9 @@ export const historyAgrees: Rule = {
         case 'summarized':
           return hasSummary(delivery, entry) ? undefined : 'there is no summary';
         case 'failed':
-          return isDeleted || entry.reason === 'no_contacts' ? undefined : 'it was not redelivered';
+          return isDeleted || entry.reason === 'no_contacts' || isAboveDailyLimit(entry)
+            ? undefined
+            : 'it was not redelivered';
         default:
           // Unless the service said that it could not record the result.
           return unrecorded.includes(`:ch${delivery.event.number}:`) ? undefined : 'everything has ended';

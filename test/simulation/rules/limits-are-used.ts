@@ -1,5 +1,6 @@
 import type { Observations } from '../world/observations.ts';
 import type { PlannedTenant } from '../world/scenario.ts';
+import { isAboveDailyLimit } from './alert-outcomes.ts';
 import type { Rule } from './rule.ts';
 
 const DAY_MS = 86_400_000;
@@ -15,7 +16,10 @@ type Way = {
   limit: number | undefined;
 };
 
-const waysOf = ({ notifications, contacts, limits }: PlannedTenant): Way[] => {
+/** Where accounts have none of their own (`managedPerTenantPerDay` in docs/operations.md). */
+const DEFAULT_MANAGED_LIMIT = 100;
+
+const waysOf = ({ name, notifications, contacts, limits }: PlannedTenant): Way[] => {
   const keys = (type: string) => notifications.filter((each) => each.type === type).map(({ key }) => key);
   const emails = [...keys('email'), ...contacts.map(({ address }) => address)];
   return [
@@ -33,6 +37,13 @@ const waysOf = ({ notifications, contacts, limits }: PlannedTenant): Way[] => {
       recipients: new Set(keys('sms')),
       limit: limits.smsPerTenantPerDay,
     },
+    {
+      name: 'messages to operators',
+      service: 'sns',
+      senders: /^send-managed#/,
+      recipients: new Set([`tenant ${name}`]),
+      limit: limits.managedPerTenantPerDay ?? DEFAULT_MANAGED_LIMIT,
+    },
   ];
 };
 
@@ -48,11 +59,30 @@ const maxUsed = ({ service, senders, recipients }: Way, day: number, observation
   return [arrived, failed, faults, kills].reduce((sum, each) => sum + each.filter(isOfDay).length, 0);
 };
 
-/** Alerts are summarized for a daily limit only when it is used up. */
+/** Returns the days on which a tenant was told that a limit is used up: by a summary, or by alerts that failed. */
+const daysAbove = (
+  { name, notifications }: PlannedTenant,
+  { recipients }: Way,
+  observations: Observations,
+): Set<number> => {
+  const { arrivals, earlierHistory, startMs } = observations;
+  const summaries = arrivals.filter(({ kind, to }) => kind === 'summary' && recipients.has(to));
+  const isManaged = recipients.has(`tenant ${name}`);
+  const managed = notifications.filter(({ type }) => isManaged && type === 'managed');
+  const failed = earlierHistory.filter(
+    (entry) => isAboveDailyLimit(entry) && managed.some(({ index }) => index === entry.notification),
+  );
+  return new Set([
+    ...summaries.map(({ atMs }) => dayOf(atMs, observations)),
+    ...failed.map(({ updated_at }) => dayOf(updated_at - startMs, observations)),
+  ]);
+};
+
+/** Alerts are summarized, or fail, for a daily limit only when it is used up. */
 export const limitsAreUsed: Rule = {
   name: 'daily limits can be used up',
   violations(observations) {
-    const { scenario, arrivals, faults, people } = observations;
+    const { scenario, faults, people } = observations;
     return scenario.tenants
       .filter(({ summaries }) => summaries === undefined)
       .filter(({ name }) => !people.some(({ action }) => action.kind === 'summaries' && action.tenant === name))
@@ -62,18 +92,13 @@ export const limitsAreUsed: Rule = {
           if (faults.some((fault) => way.senders.test(fault.environmentId) && /^dynamodb/.test(fault.operation)))
             return [];
           const { limit } = way;
-          const days = new Set(
-            arrivals
-              .filter(({ kind, to }) => kind === 'summary' && way.recipients.has(to))
-              .map(({ atMs }) => dayOf(atMs, observations)),
-          );
           const firstDay = dayOf(0, observations);
           // A summary above the limit of summaries waits for another day.
-          return [...days]
+          return [...daysAbove(tenant, way, observations)]
             .map((day) => Array.from({ length: day - firstDay + 1 }, (_, index) => firstDay + index))
             .map((until) => Math.max(...until.map((day) => maxUsed(way, day, observations))))
             .filter((used) => limit === undefined || used < limit)
-            .map((used) => `${tenant.name} got a summary after ${used} ${way.name}, with a limit of ${limit}.`);
+            .map((used) => `${tenant.name} is above a limit after ${used} ${way.name}, with a limit of ${limit}.`);
         }),
       );
   },

@@ -1,3 +1,5 @@
+import type { HistoryEntry } from '../world/observations.ts';
+import { isAboveDailyLimit } from './alert-outcomes.ts';
 import {
   deletedAtMs,
   eventsOf,
@@ -14,7 +16,7 @@ const isIncidentType = (type: string): boolean => type === 'incidentpager' || ty
 
 /**
  * Every planned alert arrived, is named in a summary that arrived, was superseded by a newer one that arrived, or was
- * cancelled with its notification. What failed was redelivered at the end, when all destinations accept.
+ * cancelled with its notification, or failed above a daily limit. What failed was redelivered at the end, when all destinations accept.
  */
 export const nothingIsLost: Rule = {
   name: 'no alert is lost',
@@ -56,9 +58,13 @@ export const nothingIsLost: Rule = {
           });
         }));
 
-    const statusOf = ({ event, notification }: PlannedAlert): string =>
-      history
-        .filter((entry) => entry.notification === notification.index && entry.event_id.includes(`:ch${event.number}:`))
+    const entriesOf = ({ event, notification }: PlannedAlert): HistoryEntry[] =>
+      history.filter(
+        (entry) => entry.notification === notification.index && entry.event_id.includes(`:ch${event.number}:`),
+      );
+
+    const statusOf = (alert: PlannedAlert): string =>
+      entriesOf(alert)
         .map(({ status, reason }) => `${status} ${reason ?? ''}`)
         .join(', ');
 
@@ -66,6 +72,7 @@ export const nothingIsLost: Rule = {
       .filter(({ event }) => !isInShadow(event, observations))
       .filter((alert) => deletedAtMs(observations, alert.notification.index) === undefined)
       .filter((alert) => !hasArrived(alert) && !isInSummary(alert) && !isSuperseded(alert))
+      .filter((alert) => !entriesOf(alert).some(isAboveDailyLimit))
       .map((alert) => `${nameOf(alert)} is lost: its record is ${statusOf(alert) || 'missing'}.`);
   },
 };

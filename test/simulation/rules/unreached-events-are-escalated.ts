@@ -92,7 +92,8 @@ export const unreachedEventsAreEscalated: Rule = {
       const ofEvent = deliveries.get(event) ?? [];
       const tenant = scenario.tenants.find(({ name }) => name === event.tenant);
       const times = ofEvent.map((delivery) => unreachedFromMs(delivery, outcomes, observations));
-      const firstReachedMs = Math.min(...ofEvent.map(outcomes.reachedAtMs));
+      // A sender that was killed may have recorded that the alert reached a recipient.
+      const firstReachedMs = Math.min(...ofEvent.map(outcomes.arrivedAtMs));
       const atMs = Math.max(event.atMs, ...times.map((time) => time ?? Number.POSITIVE_INFINITY));
       if (isInShadow(event, observations)) return [];
       if (!tenant || !(atMs + TOLERANCE_MS < firstReachedMs)) return [];

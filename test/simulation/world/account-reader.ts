@@ -82,5 +82,5 @@ export const createAccountReader = ({ stack, tenants, tokenOf, idOf }: AccountRe
     );
   };
 
-  return { readLabels, collection, readCredentials, readHistory, readAudits };
+  return { readLabels, readCredentials, readHistory, readAudits };
 };

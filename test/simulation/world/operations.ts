@@ -38,6 +38,8 @@ const FIRST_UNUSUAL = 1_000;
 /** The maximum size of an event in bytes, and how much of it its other fields need at most. */
 const MAX_EVENT_BYTES = 262_144;
 const OTHER_FIELDS_BYTES = 8_192;
+/** The size of most large events: larger than an envelope can be, but cheap. */
+const LARGE_EVENT_BYTES = 20_000;
 
 /** Returns large events, too large ones, and events whose plan lists notifications that do not exist. */
 export const unusualEventsOf = (tenants: readonly Tenant[], recoveryMs: number, random: Random) =>
@@ -64,7 +66,9 @@ export const unusualEventsOf = (tenants: readonly Tenant[], recoveryMs: number, 
       timeMs: atMs,
       notifications: [...known, ...(kind === 'large' ? [] : [number])],
       repeatsAfterMs: [],
-      ...(kind === 'large' && { paddingBytes: MAX_EVENT_BYTES - OTHER_FIELDS_BYTES }),
+      ...(kind === 'large' && {
+        paddingBytes: random() < 0.15 ? MAX_EVENT_BYTES - OTHER_FIELDS_BYTES : LARGE_EVENT_BYTES,
+      }),
     };
   });
 

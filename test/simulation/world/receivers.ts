@@ -61,13 +61,16 @@ const phoneOf = ({ index }: PlannedNotification): string => `+1202555${String(1_
 /** The host of webhooks that resolves to private addresses. */
 export const PRIVATE_HOST = 'private.test';
 
+/** The host of webhooks. */
+export const RECEIVERS_HOST = 'receivers.test';
+
 /** Returns the URL of a webhook after it was moved. */
-export const movedUrlOf = (key: string): string => `https://receivers.test/moved/${key}`;
+export const movedUrlOf = (key: string): string => `https://${RECEIVERS_HOST}/moved/${key}`;
 
 /** Returns the host of a webhook. Each endpoint of an attacker that hangs has its own. */
-const hostOf = ({ key, phases }: PlannedNotification, isPrivate: boolean): string => {
+const hostOf = ({ key, phases, host }: PlannedNotification, isPrivate: boolean): string => {
   if (isPrivate) return PRIVATE_HOST;
-  return phases[0]?.behavior === 'hang' ? `${key}.receivers.test` : 'receivers.test';
+  return host ?? (phases[0]?.behavior === 'hang' ? `${key}.${RECEIVERS_HOST}` : RECEIVERS_HOST);
 };
 
 /** Returns the details of a notification for the API. */

@@ -7,7 +7,7 @@ import { createAccountReader } from './account-reader.ts';
 import { eventBody, occupyingBody } from './alarm-events.ts';
 import { createEmailReports } from './email-reports.ts';
 import { createFaults } from './faults.ts';
-import type { Invocation, Observations, Redrive, ShadowPeriod } from './observations.ts';
+import type { HistoryEntry, Invocation, Observations, Redrive, ShadowPeriod } from './observations.ts';
 import type { Operation } from './operations.ts';
 import { createOperators, lettersIn } from './operators.ts';
 import { createPeople } from './people.ts';
@@ -90,6 +90,7 @@ export const runScenario = async ({
     maxSkewMs: scenario.maxSkewMs,
     concurrency: scenario.concurrency,
     replicationLagMs: scenario.replicationLagMs,
+    maxDuplicates: scenario.steps.length,
     duplicateReceives: () => (isFaulty && nowMs() < recoveryMs ? rates.duplicateReceives : 0),
     internet: {
       resolve: (hostname) => [
@@ -127,7 +128,7 @@ export const runScenario = async ({
   const idOf = (index: number): string => ids.get(index) ?? '';
 
   const people = createPeople({ stack, tokenOf, idOf, nowMs, trace: traced });
-  const { collection, readCredentials, readHistory, readAudits, readLabels } = createAccountReader({
+  const { readCredentials, readHistory, readAudits, readLabels } = createAccountReader({
     stack,
     tenants,
     tokenOf,
@@ -212,11 +213,11 @@ export const runScenario = async ({
   const isIdle = (): boolean => stack.lambda.busy.length === 0 && waiting().length === 0;
 
   /** Redelivers whatever failed, once all destinations accept. Returns what was not redelivered. */
-  const redeliverAll = async (): Promise<string[]> => {
+  const redeliverAll = async (found: readonly HistoryEntry[]): Promise<string[]> => {
     const notRedelivered: string[] = [];
     for (const { name, notifications } of tenants)
       for (const { index, key } of notifications) {
-        const entries = await collection(name, `/notifications/${idOf(index)}/deliveries?status=failed`);
+        const entries = found.filter(({ notification, status }) => notification === index && status === 'failed');
         const body = { since: 0 };
         const request = { method: 'POST', path: `/notifications/${idOf(index)}/redeliver`, token: tokenOf(name), body };
         if (entries.length === 0) continue;
@@ -267,9 +268,10 @@ export const runScenario = async ({
     const redeliveredMs = nowMs();
     // All destinations accept, and the clocks of the API agree that the failures were before.
     await stack.time.run(startMs + allAcceptFromMs(scenario) + MINUTE_MS);
-    const failed = await settled(redeliverAll());
+    const requestCount = people.requests.length;
+    const notRedelivered = await settled(redeliverAll(earlierHistory));
     while (!isIdle() && nowMs() < MAX_MS) await stack.time.run(stack.time.now() + 10 * MINUTE_MS, isIdle);
-    const history = await settled(readHistory());
+    const history = people.requests.length > requestCount ? await settled(readHistory()) : earlierHistory;
     const audits = await settled(readAudits());
     const labels = await settled(readLabels());
     stack.stop();
@@ -303,7 +305,7 @@ export const runScenario = async ({
       logs,
       startMs,
       failures: stack.lambda.failures,
-      notRedelivered: failed,
+      notRedelivered,
       endedMs,
       invocations,
     };

@@ -25,6 +25,8 @@ export type PlannedNotification = {
   index: number;
   key: string;
   type: NotificationTypeId;
+  /** The host of a webhook. By default, that of all receivers, or one of its own if it hangs from the start. */
+  host?: string;
   /** Sorted by time. The first starts at 0. */
   phases: readonly Phase[];
 };
@@ -41,7 +43,7 @@ export type PlannedTenant = {
   kind: 'quiet' | 'ordinary' | 'attacker';
   contacts: readonly PlannedContact[];
   summaries: Summaries | undefined;
-  limits: { emailsPerTenantPerDay?: number; smsPerTenantPerDay?: number };
+  limits: { emailsPerTenantPerDay?: number; smsPerTenantPerDay?: number; managedPerTenantPerDay?: number };
   notifications: readonly PlannedNotification[];
   /** The notification to which escalations go, or none. */
   fallback: PlannedNotification | undefined;

@@ -1,5 +1,6 @@
 import { type NotificationTypeId, notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
 import { integer, pick, type Random, randomOf } from '../engine/random.ts';
+import { limitedOf, summarizedOf } from './bounded-tenants.ts';
 import { operationsOf, privateWebhooksOf, unusualEventsOf } from './operations.ts';
 import {
   type Behavior,
@@ -17,7 +18,7 @@ import {
   type Step,
   type Summaries,
 } from './scenario.ts';
-import { attackOf, largePlanOf, type SpecialTenant } from './special-tenants.ts';
+import { attackOf, largePlanOf, neighborOf, type SpecialTenant } from './special-tenants.ts';
 import { twinsOf, withLateRepeats } from './twins.ts';
 
 const SECOND_MS = 1_000;
@@ -238,7 +239,7 @@ const moreActionsOf = (
   return [...reroutes, ...created, ...deleted];
 };
 
-/** Returns the tenants that only few runs have. */
+/** Returns the tenants that only some runs have. */
 const specialTenantsOf = (
   firstIndex: number,
   quiet: PlannedTenant | undefined,
@@ -246,8 +247,11 @@ const specialTenantsOf = (
   random: Random,
 ): SpecialTenant[] => {
   const share = random();
-  if (share < 0.04) return [largePlanOf(firstIndex, recoveryMs, random)];
-  return share < 0.06 ? [attackOf(firstIndex, quiet, recoveryMs, random)] : [];
+  if (share < 0.02) return [largePlanOf(firstIndex, recoveryMs, random)];
+  if (share < 0.03) return [attackOf(firstIndex, quiet, recoveryMs, random)];
+  if (share < 0.06) return [neighborOf(firstIndex, quiet, random)];
+  if (share < 0.3) return [summarizedOf(firstIndex, recoveryMs, random)];
+  return share < 0.45 ? limitedOf(firstIndex, recoveryMs, random) : [];
 };
 
 /** Occupies the summaries of a tenant's emails around a time. */
@@ -320,8 +324,8 @@ type ScenarioSize = { events: number; tenants: number; actions: number };
  */
 const sizeOf = (random: Random): ScenarioSize => {
   const share = random();
-  if (share < 0.88) return { events: integer(4, 12, random), tenants: 2, actions: integer(2, 5, random) };
-  if (share < 0.99) return { events: integer(20, 50, random), tenants: integer(3, 4, random), actions: 10 };
+  if (share < 0.94) return { events: integer(3, 8, random), tenants: 2, actions: integer(2, 5, random) };
+  if (share < 0.997) return { events: integer(20, 50, random), tenants: integer(3, 4, random), actions: 10 };
   return { events: 200, tenants: 5, actions: 30 };
 };
 
@@ -356,7 +360,7 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     ...unusualEventsOf(restless, recoveryMs, otherRandom),
     ...planned,
     ...twinsOf(planned, ordinaryTenants, randomOf(seed, 'twins')),
-    ...special.flatMap((each) => each.events),
+    ...special.flatMap((each) => each.steps),
     ...moreActionsOf(restless, storms, recoveryMs, randomOf(seed, 'more actions')),
     ...Array.from({ length: actions }, () => actionOf(restless, recoveryMs, random)),
     ...storms.flatMap(({ tenant, fromMs }) => (random() < 0.3 ? occupyingEvents(tenant, fromMs) : [])),

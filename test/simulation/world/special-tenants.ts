@@ -1,9 +1,10 @@
 import { integer, type Random } from '../engine/random.ts';
-import type { Phase, PlannedEvent, PlannedNotification, PlannedTenant } from './scenario.ts';
+import { RECEIVERS_HOST } from './receivers.ts';
+import type { Phase, PlannedEvent, PlannedNotification, PlannedTenant, Step } from './scenario.ts';
 
 /*
- * Tenants that only few runs have, because they are expensive: one with more destinations than a message lists, and an
- * attacker with so many origins that hang that its first attempts are moved.
+ * Tenants that only some runs have: one with more destinations than a message lists, an attacker with so many origins
+ * that hang that its first attempts are moved, and one whose endpoints hang at the origin of others.
  */
 
 /** The numbers of the first of their events. */
@@ -13,8 +14,8 @@ const FIRST_OF_ATTACK = 4_000;
 /** Dispatch lists up to 26 notifications of an event in each message. */
 const MAX_LISTED = 26;
 
-/** A tenant with its events. */
-export type SpecialTenant = { tenant: PlannedTenant; events: readonly PlannedEvent[] };
+/** A tenant, and what happens because of it. */
+export type SpecialTenant = { tenant: PlannedTenant; steps: readonly Step[] };
 
 const webhooksFrom = (first: number, count: number, phases: readonly Phase[]): PlannedNotification[] =>
   Array.from({ length: count }, (_, position) => {
@@ -22,7 +23,12 @@ const webhooksFrom = (first: number, count: number, phases: readonly Phase[]): P
     return { index, key: `d${index}`, type: 'webhook', phases };
   });
 
-const tenantOf = (name: string, kind: PlannedTenant['kind'], notifications: PlannedNotification[]): PlannedTenant => ({
+/** Returns a tenant with one contact. */
+export const tenantNamed = (
+  name: string,
+  kind: PlannedTenant['kind'],
+  notifications: PlannedNotification[],
+): PlannedTenant => ({
   name,
   kind,
   contacts: [{ address: `contact0-${name}@people.test`, phases: [{ fromMs: 0, behavior: 'accept' }] }],
@@ -32,10 +38,11 @@ const tenantOf = (name: string, kind: PlannedTenant['kind'], notifications: Plan
   fallback: undefined,
 });
 
-const eventAt = (atMs: number, number: number, tenant: PlannedTenant, notifications: number[]): PlannedEvent => ({
+/** Returns a CRITICAL, whose alarm is that of every seventh event. */
+const eventAt = (atMs: number, number: number, tenant: string, notifications: number[]): PlannedEvent => ({
   kind: 'event',
   atMs,
-  tenant: tenant.name,
+  tenant,
   number,
   alarm: `al${number % 7}`,
   state: 'CRITICAL',
@@ -56,14 +63,34 @@ export const largePlanOf = (firstIndex: number, recoveryMs: number, random: Rand
     ...webhooksFrom(firstIndex, count - 1, rejecting),
     ...webhooksFrom(firstIndex + count - 1, 1, random() < 0.5 ? accepting : rejecting),
   ];
-  const tenant = tenantOf('large', 'ordinary', notifications);
+  const tenant = tenantNamed('large', 'ordinary', notifications);
   const events = Array.from({ length: integer(1, 2, random) }, (_, position) => {
     const omitted = integer(0, 2, random);
     const indexes = tenant.notifications.slice(omitted).map(({ index }) => index);
-    return eventAt(Math.round(random() * recoveryMs * 0.8), FIRST_OF_LARGE_PLAN + position, tenant, indexes);
+    return eventAt(Math.round(random() * recoveryMs * 0.8), FIRST_OF_LARGE_PLAN + position, tenant.name, indexes);
   });
-  return { tenant, events };
+  return { tenant, steps: events };
 };
+
+/** Events of an attacker to all of its endpoints. */
+type Attack = { startMs: number; attacks: number; intervalMs: number };
+
+/** Returns the events of an attacker, and as many of a quiet tenant at the same time. */
+const attackedBy = (
+  { name, notifications }: PlannedTenant,
+  quiet: PlannedTenant | undefined,
+  { startMs, attacks, intervalMs }: Attack,
+  random: Random,
+): PlannedEvent[] =>
+  Array.from({ length: attacks }, (_, position) => {
+    const atMs = startMs + position * intervalMs;
+    const all = (each: readonly PlannedNotification[]) => each.map(({ index }) => index);
+    const attack = eventAt(atMs, FIRST_OF_ATTACK + position, name, all(notifications));
+    if (!quiet) return [attack];
+    const number = FIRST_OF_ATTACK + attacks + position;
+    const otherMs = atMs + Math.round(random() * intervalMs);
+    return [attack, eventAt(otherMs, number, quiet.name, all(quiet.notifications))];
+  }).flat();
 
 /** How often, and how many ms apart, the attacker sends an event to all of its endpoints. */
 const ATTACKS = 12;
@@ -82,17 +109,21 @@ export const attackOf = (
     { fromMs: 0, behavior: 'hang' },
     { fromMs: endMs, behavior: 'accept' },
   ];
-  const tenant = tenantOf('attacker', 'attacker', webhooksFrom(firstIndex, 40, hanging));
-  const indexes = tenant.notifications.map(({ index }) => index);
-  const attacks = Array.from({ length: ATTACKS }, (_, position) =>
-    eventAt(startMs + position * ATTACK_INTERVAL_MS, FIRST_OF_ATTACK + position, tenant, indexes),
-  );
-  const others = quiet
-    ? Array.from({ length: ATTACKS }, (_, position) => {
-        const atMs = startMs + Math.round((position + random()) * ATTACK_INTERVAL_MS);
-        const own = quiet.notifications.map(({ index }) => index);
-        return eventAt(atMs, FIRST_OF_ATTACK + ATTACKS + position, quiet, own);
-      })
-    : [];
-  return { tenant, events: [...attacks, ...others] };
+  const tenant = tenantNamed('attacker', 'attacker', webhooksFrom(firstIndex, 40, hanging));
+  return {
+    tenant,
+    steps: attackedBy(tenant, quiet, { startMs, attacks: ATTACKS, intervalMs: ATTACK_INTERVAL_MS }, random),
+  };
+};
+
+/** Returns an attacker whose endpoints hang for a minute at the origin of all others, and the events of it and of a quiet tenant. */
+export const neighborOf = (firstIndex: number, quiet: PlannedTenant | undefined, random: Random): SpecialTenant => {
+  const startMs = Math.round(random() * 30_000);
+  const hanging: Phase[] = [
+    { fromMs: 0, behavior: 'hang' },
+    { fromMs: startMs + 60_000, behavior: 'accept' },
+  ];
+  const webhooks = webhooksFrom(firstIndex, 3, hanging).map((each) => ({ ...each, host: RECEIVERS_HOST }));
+  const tenant = tenantNamed('neighbor', 'attacker', webhooks);
+  return { tenant, steps: attackedBy(tenant, quiet, { startMs, attacks: 8, intervalMs: 5_000 }, random) };
 };
