@@ -9,6 +9,7 @@ import type { OutgoingMessage, Queues } from '../../shared/adapters/queues.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseDelivery } from '../../shared/domain/delivery-message.ts';
 import { heartbeatEvent } from '../../shared/domain/heartbeat.ts';
+import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
 import type { Escalation } from '../../shared/pipeline/notices/escalation.ts';
 import { alarmEvent, EVENT_TIME_MS, TRACE_ID, traceFields } from '../support/events.ts';
@@ -166,6 +167,13 @@ describe('dispatch', () => {
     for (const { notification_id, siblings } of deliveries()) {
       expect(siblings).toEqual(notificationIds(26).filter((id) => id !== notification_id));
     }
+  });
+
+  it('lists a notification that was deleted: an earlier copy of the event may have reached it', async () => {
+    const deleted = newNotificationId();
+    const { dispatch, deliveries } = setUp({ isUnknown: (id) => id === deleted });
+    await dispatch({ Records: [eventMessage(['nt0', deleted])] });
+    expect(deliveries()).toMatchObject([{ notification_id: 'nt0', siblings: [deleted] }]);
   });
 
   it.each([27, 130])(

@@ -12,6 +12,7 @@ import { deliveryBody, deliveryBytes } from '../../domain/delivery-message.ts';
 import { createGatherer } from '../../domain/gather.ts';
 import { unstoredTarget } from '../../domain/heartbeat.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
+import { isNotificationId } from '../../domain/notification-id.ts';
 import { idsOfEvent, type PlannedEvent } from '../../domain/planned-event.ts';
 import { withTimeout } from '../notices/settle-notices.ts';
 
@@ -36,7 +37,7 @@ export const isPlanUnknown = ({ planned, unknown }: FannedOut): boolean =>
  * Each delivery lists the event's other notifications if the event has at most this many in total. Otherwise they are
  * stored once.
  */
-const MAX_KNOWN = 26;
+const MAX_LISTED = 26;
 /** The maximum time that storing the list of an event's notifications may delay its deliveries. */
 const MAX_LIST_MS = 2_000;
 /** How long to wait before a delivery that SQS refused is sent again, in ms. */
@@ -54,10 +55,13 @@ const readTarget = async (targets: TargetReads, tenant: string, id: string): Pro
 
 const isUnknown = (result: ReadResult): boolean => 'target' in result && result.target === undefined;
 
-/** Returns the IDs of the event's notifications, with those that could not be read, if they are few enough to list. */
-const knownIds = (results: readonly ReadResult[]): readonly string[] | undefined => {
-  const ids = results.filter((result) => !isUnknown(result)).map(({ id }) => id);
-  return ids.length <= MAX_KNOWN ? ids : undefined;
+/**
+ * Returns the IDs of the event's notifications if they are few enough to list, with those that do not exist: an earlier
+ * copy of the event may have reached one that was deleted since.
+ */
+const listedIds = (results: readonly ReadResult[]): readonly string[] | undefined => {
+  const ids = results.filter((result) => !isUnknown(result) || isNotificationId(result.id)).map(({ id }) => id);
+  return ids.length <= MAX_LISTED ? ids : undefined;
 };
 
 /** Sends messages of the next turn of the event loop together, so that events that are read together share batches. */
@@ -91,10 +95,10 @@ export const createFanOut = (
   const sendDelivery = async (
     { shared }: PlannedEvent,
     { id, type }: DeliveryTarget,
-    known: readonly string[] | undefined,
+    listed: readonly string[] | undefined,
     endsAtMs: number,
   ): Promise<boolean> => {
-    const siblings = known?.filter((each) => each !== id);
+    const siblings = listed?.filter((each) => each !== id);
     const message = {
       body: () => deliveryBody(id, shared, siblings),
       bytes: deliveryBytes(id, shared, siblings),
@@ -151,9 +155,9 @@ export const createFanOut = (
     const unknown = results.length - unread.length - existing.length;
     logUnknown(planned, unknown);
     const internalErrors = unread.filter(({ id, error }) => logReadError(planned, id, error));
-    const known = knownIds(results);
-    if (existing.length > 0 && !known) await storeDestinations(planned);
-    const areSent = await Promise.all(existing.map((target) => sendDelivery(planned, target, known, endsAtMs)));
+    const listed = listedIds(results);
+    if (existing.length > 0 && !listed) await storeDestinations(planned);
+    const areSent = await Promise.all(existing.map((target) => sendDelivery(planned, target, listed, endsAtMs)));
     const sent = areSent.filter(Boolean).length;
     return {
       planned,

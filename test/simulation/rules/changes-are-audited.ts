@@ -3,7 +3,8 @@ import type { Observations, PersonRequest } from '../world/observations.ts';
 import { notificationsOf, type PersonAction } from '../world/scenario.ts';
 import type { Rule } from './rule.ts';
 
-const ACTIONS: Record<Exclude<PersonAction['kind'], 'revoke'>, string> = {
+const ACTIONS: Record<PersonAction['kind'], string> = {
+  revoke: 'revoke-token',
   create: 'create-notification',
   reroute: 'update-notification',
   delete: 'delete-notification',
@@ -22,25 +23,25 @@ type Change = { action: string; outcome: 'certain' | 'unknown' };
 const isOfDelivery = (kind: PersonAction['kind']): boolean => kind === 'redeliver' || kind === 'retry-now';
 
 /** Returns whether an action certainly changes something: settings of summaries may be as they were. */
-const isChange = (action: PersonAction, people: readonly PersonRequest[]): boolean =>
-  action.kind !== 'summaries' ||
-  (action.summaries !== undefined &&
-    people.every(
-      ({ action: other }) =>
-        other.kind !== 'summaries' ||
-        other === action ||
-        JSON.stringify(other.summaries) !== JSON.stringify(action.summaries),
-    ));
+const isChange = (action: PersonAction, { people, scenario }: Observations): boolean => {
+  if (action.kind !== 'summaries') return true;
+  if (action.summaries === undefined) return false;
+  const others = people.flatMap(({ action: other }) =>
+    other.kind === 'summaries' && other !== action ? [other.summaries] : [],
+  );
+  const initial = scenario.tenants.find(({ name }) => name === action.tenant)?.summaries;
+  return [initial, ...others].every((other) => JSON.stringify(other) !== JSON.stringify(action.summaries));
+};
 
 const outcomeOf = (kind: PersonAction['kind'], { status, body }: ApiResponse): Change['outcome'] | undefined => {
-  if (status >= 500 || (status === 404 && kind === 'delete')) return 'unknown';
+  if (status >= 500 || (status === 404 && (kind === 'delete' || kind === 'revoke'))) return 'unknown';
   if (status >= 300) return undefined;
   // Without an effect there may be an entry: its write precedes the others.
   return isOfDelivery(kind) && JSON.parse(body).count === 0 ? 'unknown' : 'certain';
 };
 
-/** A revocation is a request to create a token, one with that token, the revocation, and more with that token. */
-const changesOf = ({ action, responses }: PersonRequest, people: readonly PersonRequest[]): Change[] =>
+/** A revocation is followed by requests to create a token with the revoked one. */
+const changesOf = ({ action, responses }: PersonRequest, observations: Observations): Change[] =>
   responses.flatMap((response, index): Change[] => {
     // A rule of its own: repeats change nothing.
     if (action.kind === 'create') return [];
@@ -49,10 +50,9 @@ const changesOf = ({ action, responses }: PersonRequest, people: readonly Person
     const isJoined = responses.slice(0, index).some(({ body }) => body === response.body);
     if (action.kind === 'rotate' && response.status === 200 && isJoined) return [];
     const possible = outcomeOf(action.kind, response);
-    const outcome = possible && (isChange(action, people) ? possible : 'unknown');
+    const outcome = possible && (isChange(action, observations) ? possible : 'unknown');
     if (!outcome) return [];
-    if (action.kind !== 'revoke') return [{ action: ACTIONS[action.kind], outcome }];
-    return [{ action: response.status === 204 ? 'revoke-token' : 'create-token', outcome }];
+    return [{ action: ACTIONS[action.kind], outcome }];
   });
 
 /** Returns the notifications at which tests arrived of which there is no entry: it is written before they are sent. */
@@ -71,7 +71,7 @@ export const changesAreAudited: Rule = {
     const changes = people.flatMap((person) => {
       const { action } = person;
       const target = 'notification' in action ? (ids.get(action.notification) ?? '') : '';
-      return changesOf(person, people).map((change) => ({
+      return changesOf(person, observations).map((change) => ({
         ...change,
         key: `${action.tenant} ${change.action} ${target}`,
       }));

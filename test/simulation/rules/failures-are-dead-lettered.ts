@@ -1,6 +1,6 @@
 import type { Arrival, Refusal } from '../world/receivers.ts';
 import { createOutcomes } from './alert-outcomes.ts';
-import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
+import { deletedAtMs, nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
 
 /**
@@ -26,7 +26,11 @@ export const failuresAreDeadLettered: Rule = {
       const isAskedFor = (startedMs: number): boolean => refusedMs < startedMs && startedMs < (sentMs ?? 0);
       return (
         sentMs !== undefined &&
-        !redrives.some(({ startedMs }) => isAskedFor(startedMs)) &&
+        !redrives.some(
+          ({ startedMs, letters: redriven }) =>
+            isAskedFor(startedMs) &&
+            [...redriven.values()].flat().some(({ body }) => body.includes(`#${event.number}#`)),
+        ) &&
         !people.some(
           ({ action, startedMs }) =>
             action.kind === 'redeliver' && action.notification === notification.index && isAskedFor(startedMs),
@@ -35,7 +39,9 @@ export const failuresAreDeadLettered: Rule = {
     };
     const rejected = plannedAlerts(scenario)
       .filter((alert) => !isSentAgain(alert))
-      // Its sender could not dead-letter it, and when the message came again, the alert was above a limit.
+      // If its sender could not dead-letter it, it is cancelled once its notification is deleted.
+      .filter(({ notification }) => deletedAtMs(observations, notification.index) === undefined)
+      // If its sender could not dead-letter it, it may be above a limit when its message comes again.
       .filter((alert) => entryOf(alert)?.status !== 'summarized')
       .filter(({ notification }) => notification.type !== 'technicalContactsEmail')
       .filter(({ event, to }) =>

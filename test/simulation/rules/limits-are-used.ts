@@ -47,6 +47,18 @@ const waysOf = ({ name, notifications, contacts, limits }: PlannedTenant): Way[]
   ];
 };
 
+/** How long a message that AWS rejects counts, ms. */
+const RESERVED_MS = 1_000;
+
+/** Returns how many of these messages counted at the same time, before they were given back. */
+const maxReserved = (rejected: readonly { atMs: number }[]): number =>
+  Math.max(
+    0,
+    ...rejected.map(
+      ({ atMs }) => rejected.filter((other) => other.atMs >= atMs && other.atMs < atMs + RESERVED_MS).length,
+    ),
+  );
+
 /** Returns at most how many messages count toward a limit on a day: those that arrived, or may have. */
 const maxUsed = ({ service, senders, recipients }: Way, day: number, observations: Observations): number => {
   const isOfDay = ({ atMs }: { atMs: number }): boolean => dayOf(atMs, observations) === day;
@@ -56,7 +68,9 @@ const maxUsed = ({ service, senders, recipients }: Way, day: number, observation
     ({ operation, kind }) => operation.startsWith(service) && kind !== 'throttled',
   );
   const kills = observations.kills.filter(({ environmentId }) => senders.test(environmentId));
-  return [arrived, failed, faults, kills].reduce((sum, each) => sum + each.filter(isOfDay).length, 0);
+  const rejected = observations.refusals.filter(({ to, behavior }) => recipients.has(to) && behavior !== 'fail');
+  const used = [arrived, failed, faults, kills].reduce((sum, each) => sum + each.filter(isOfDay).length, 0);
+  return used + maxReserved(rejected.filter(isOfDay));
 };
 
 /** Returns the days on which a tenant was told that a limit is used up: by a summary, or by alerts that failed. */

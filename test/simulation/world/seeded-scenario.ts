@@ -390,8 +390,8 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     outages: Array.from({ length: isCalm ? 0 : integer(0, 3, random) }, () => outageOf(recoveryMs, random)),
     emailReports: otherRandom() < 0.4 ? otherRandom() * 0.3 : 0,
     privateWebhooks: privateWebhooksOf(ordinaryTenants, otherRandom),
-    // Two more for an attack: retries have a concurrency of their own.
-    concurrency: isAttacked ? 5 : 3,
+    // Few, so that they are reused and shared. A deployment has at least 20 for each type, which a slow tenant must not use up.
+    concurrency: isCalm ? 8 : 3,
     replicationLagMs: integer(0, 1_000, randomOf(seed, 'replication')),
     maxSkewMs: random() < 0.5 && !isCalm ? 2_000 : 0,
     recoveryMs,
