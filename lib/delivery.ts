@@ -162,16 +162,14 @@ export class Delivery extends Construct {
     { deliveries, accounts }: Storage,
     { email, managedTopic }: SendingResources,
   ) {
-    const common = deliveries.access('PutItem', 'BatchWriteItem');
-    // Records of types that can bounce change by UpdateItem, never in batches (docs/decisions/formats.md#bounces).
-    const bounceable = deliveries.access('PutItem');
+    const common = deliveries.access('PutItem');
     // The alarms of a summary, and the usage of the daily limits (docs/decisions/deliveries.md#summaries).
     const summarized = deliveries.access('Query').and(accounts.access('BatchGetItem'));
     const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
     const limits = tenantLimitsOf(settings);
     return {
-      email: bounceable.and(summarized).and(email.sendAccess()).and(limits),
-      technicalContactsEmail: bounceable.and(summarized).and(email.sendAccess()).and(limits),
+      email: common.and(summarized).and(email.sendAccess()).and(limits),
+      technicalContactsEmail: common.and(summarized).and(email.sendAccess()).and(limits),
       webhook: common
         .and(egressAllow)
         .and(new ResourceAccess(settings.heartbeatUrl === undefined ? {} : { HEARTBEAT_URL: settings.heartbeatUrl })),
@@ -195,7 +193,7 @@ export class Delivery extends Construct {
     return (
       storage.notifications
         .access('BatchGetItem')
-        // Failures of notifications, incident locks, and records of types that can bounce are updated.
+        // Failures of notifications, incident locks and records are updated.
         .and(storage.deliveries.access('GetItem', 'BatchGetItem', 'UpdateItem'))
         .and(escalationAccess(defaults, storage))
         .and(this.sendAccess())

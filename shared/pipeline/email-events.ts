@@ -88,7 +88,7 @@ export const createEmailEventRecorder = (
   clock: Clock = Date.now,
 ): ((event: SQSEvent, context?: Context) => Promise<SQSBatchResponse>) => {
   const isTenantThrottled = createThrottlingWatch(clock);
-  const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE, { canBounce: true });
+  const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE);
   const recordBounce = createBounceRecorder(deliveries, clock);
   const recordFailures = createFailureRecorder(client, environment.DELIVERIES_TABLE, clock);
   const notifications = {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { SendMessageBatchCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { AwsCall, AwsFault } from 'local-aws/aws-service.ts';
 import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { MAX_ESCALATION_NOTIFICATIONS } from '../../shared/contracts/account.ts';
@@ -25,9 +25,6 @@ import type { Call } from './calls.ts';
 
 /** Later than any time that the test advances the stack to. */
 const FAR_FUTURE_MS = Date.UTC(2100, 0);
-
-/** How many messages of a type Lambda receives at once. */
-const MAX_BATCH = 10;
 
 const RECORDER = 'EmailEvents-record-email-events';
 
@@ -134,34 +131,6 @@ export const exercisePipeline = async (
   await untilEverySender((from) =>
     notificationTypeIds.every((to) => from === to || hasCalled(senderName(from), 'sqs:SendMessage', `:Delivery-${to}`)),
   );
-
-  // The notifications were deleted after dispatch, so their deliveries are cancelled. Those that end within 3 ms of each
-  // other are recorded in a batch, except for types that can bounce. They end together, because their notifications are
-  // read by one request, which gets its response after all of them are claimed.
-  for (const type of notificationTypeIds.filter((id) => !notificationTypes[id].canBounce)) {
-    const caller = `Delivery-${senderName(type)}`;
-    const claims = () => calls.filter((call) => call.caller === caller && call.action === 'dynamodb:PutItem').length;
-    while (!hasCalled(senderName(type), 'dynamodb:BatchWriteItem', '/Storage-Deliveries')) {
-      const claimed = claims() + MAX_BATCH;
-      world.interceptOnce(
-        'dynamodb',
-        (call) => call.caller === `local-${caller}` && call.action === 'BatchGetItem',
-        async (call, serve) => {
-          await until(() => claims() >= claimed);
-          return serve(call);
-        },
-      );
-      // Lambda receives them together, because they are all on the queue before it polls.
-      const enable = world.stack.eventSources.disable(queues.get(`Delivery-${type}`)?.settings.arn ?? '');
-      const Entries = Array.from({ length: MAX_BATCH }, (_, index) => ({
-        Id: String(index),
-        MessageBody: deliveryMessage(newNotificationId(), event),
-      }));
-      await world.sqs.send(new SendMessageBatchCommand({ QueueUrl: queueUrl(type), Entries }));
-      enable();
-      await world.drainQueue(`Delivery-${type}`);
-    }
-  }
 
   // The email bounced: one is the only destination of its event.
   const emailId = ids[notificationTypeIds.indexOf('email')] ?? '';

@@ -84,7 +84,7 @@ const setUp = (responses: Record<Contact, Response> = { [A]: 'accept', [B]: 'acc
   let timeLeftMs = 0;
 
   const newJob = (database: Database, body: string, receiveCount: number) => {
-    const deliveries = createDeliveryRepository(database, 'deliveries', { canBounce: true });
+    const deliveries = createDeliveryRepository(database, 'deliveries');
     const notifications = {
       ...createNotificationReader(database, 'notifications'),
       ...createTargetReader(database, 'notifications'),
@@ -116,7 +116,6 @@ const setUp = (responses: Record<Contact, Response> = { [A]: 'accept', [B]: 'acc
     const job = createJob(dependencies, {
       message: { ...message, attributes: { ...message.attributes, ApproximateReceiveCount: String(receiveCount) } },
       body: readDelivery(body),
-      batch: { unsettled: 1 },
       timeLeft: () => timeLeftMs,
     });
     return { job, steps: createDeliverySteps(dependencies) };

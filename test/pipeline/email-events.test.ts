@@ -13,6 +13,7 @@ import { type EmailEventKind, emailTags } from '../../shared/domain/email-event.
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
 import { audit } from '../support/audit.ts';
+import { writeRecords } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';
 import { alarmEvent, alarmHeader, readDelivery } from '../support/events.ts';
@@ -20,7 +21,7 @@ import { reportEnvironment } from '../support/report-environment.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client, connect } = useDatabase();
-const deliveries = createDeliveryRepository(client, 'deliveries', { canBounce: true });
+const deliveries = createDeliveryRepository(client, 'deliveries');
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const environment = {
@@ -249,7 +250,9 @@ describe('the technical contacts', () => {
         const event = alarmHeader({ event_id: `acme:${daysAgo}` });
         const nowMs = NOW_MS - daysAgo * dayMs;
         const delivered = { event, notification_id: id, accepted_at_ms: nowMs, content_hash: 'hash' };
-        await deliveries.complete(withStatus(claimedRecord(delivered, 'owner', nowMs), 'delivered', nowMs));
+        await writeRecords(client, 'deliveries', [
+          withStatus(claimedRecord(delivered, 'owner', nowMs), 'delivered', nowMs),
+        ]);
         const { attributes } = sqsMessage();
         return {
           body: JSON.stringify(emailEvent('Complaint', emailTags(event, id))),

@@ -56,7 +56,6 @@ const setUp = (
     },
     addBounce: unused,
     settleBounce: unused,
-    complete: unused,
     recordConflict: unused,
     listConflicts: unused,
     read: unused,
@@ -99,7 +98,6 @@ const setUp = (
     {
       message: { ...message, attributes: { ...message.attributes, ApproximateReceiveCount: String(receiveCount) } },
       body: { ...body, ...changes },
-      batch: { unsettled: 1 },
       timeLeft: () => 30_000,
     },
   );

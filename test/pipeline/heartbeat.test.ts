@@ -42,10 +42,8 @@ const setUp = (transport: SenderDependencies['transport'], ageMs = 0) => {
     content_hash: 'hash',
   };
   const deliver = async (findTarget = async () => target) => {
-    const batch = { unsettled: 1 };
-    const job = createJob(dependencies, { message: sqsMessage(), body, batch, timeLeft: () => 20_000 });
+    const job = createJob(dependencies, { message: sqsMessage(), body, timeLeft: () => 20_000 });
     await deliverHeartbeat(job, findTarget);
-    expect(batch.unsettled).toBe(0);
     const key = { tenant: event.tenant_id, notificationId: body.notification_id };
     const records = await dependencies.deliveries.listNewest(key, 100);
     return records.find(({ event_id }) => event_id === event.event_id);

@@ -15,6 +15,7 @@ import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createJob, type DeliveryJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
 import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
+import { writeRecords } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent, alarmHeader, deliveryMessage, readDelivery } from '../support/events.ts';
 import { queueUrl } from '../support/queue-urls.ts';
@@ -103,7 +104,6 @@ const setUp = ({
         ),
       }),
       body: readDelivery(body),
-      batch: { unsettled: 1 },
       timeLeft: () => timeLeftMs,
     });
   };
@@ -337,11 +337,11 @@ describe('delivery of the events of one incident', () => {
     };
     const watched = (eventTimeMs: number): DeliveryJob => {
       const original = job(eventTimeMs);
-      const end: DeliveryJob['writes']['end'] = (held, ended) => {
-        writes.push(ended.status);
-        return original.writes.end(held, ended);
+      const update: DeliveryJob['writes']['update'] = (held, next) => {
+        writes.push(next.status);
+        return original.writes.update(held, next);
       };
-      return { ...original, writes: { ...original.writes, end } };
+      return { ...original, writes: { ...original.writes, update } };
     };
     await runWith({ incidentLocks: watchedLocks }, watched(NOW_MS - 1), watched(NOW_MS));
     expect(writes).toEqual(['advance', 'delivered', 'advance and release', 'delivered']);
@@ -369,7 +369,8 @@ describe('delivery of the events of one incident', () => {
 
   it('advances the lock for a duplicate of a delivered event, because its worker may have crashed before it did so', async () => {
     const { job, run, otherClaim, outcomes } = setUp();
-    await deliveries.complete(withStatus(claimedRecord(job(NOW_MS).body, 'crashed', NOW_MS), 'delivered', NOW_MS));
+    const crashed = claimedRecord(job(NOW_MS).body, 'crashed', NOW_MS);
+    await writeRecords(client, 'deliveries', [withStatus(crashed, 'delivered', NOW_MS)]);
     expect(outcomes(await run(job(NOW_MS)))).toEqual(['duplicate']);
     expect(await incidentLocks.claim(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: NOW_MS });
   });

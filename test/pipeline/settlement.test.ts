@@ -77,7 +77,6 @@ const setUp = (
   const job = createJob(dependencies, {
     message: sqsMessage({ attributes: { ...attributes, SentTimestamp: String(NOW_MS) } }),
     body: { notification_id: id, event, payload, accepted_at_ms: NOW_MS, content_hash: 'hash', ...changes },
-    batch: { unsettled: 1 },
     timeLeft: () => 20_000,
   });
   const process = (target: Promise<DeliveryTarget | undefined> = Promise.resolve({ id, type, details: {} })) =>

@@ -143,7 +143,6 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
           },
         }),
         body: readDelivery(body),
-        batch: { unsettled: 1 },
         timeLeft: () => (isDead ? 0 : FUNCTION_TIMEOUT_MS - (nowMs - startedAtMs)),
       });
       const deliver = async () => {

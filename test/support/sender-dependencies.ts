@@ -3,7 +3,6 @@ import { createDeliveryRepository } from '../../shared/adapters/deliveries/deliv
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { createSummarizedAlerts } from '../../shared/adapters/deliveries/summarized-alerts.ts';
-import { notificationTypes } from '../../shared/contracts/notification-types.ts';
 import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { queueUrl, senderQueueUrls } from './queue-urls.ts';
 
@@ -14,7 +13,7 @@ export const senderDependencies = (
   database: DynamoDBDocumentClient,
   given: Pick<SenderDependencies, Required> & Partial<SenderDependencies>,
 ): SenderDependencies => ({
-  deliveries: createDeliveryRepository(database, 'deliveries', { canBounce: notificationTypes[given.type].canBounce }),
+  deliveries: createDeliveryRepository(database, 'deliveries'),
   incidentLocks: createIncidentLocks(database, 'deliveries'),
   summarizedAlerts: createSummarizedAlerts(database, 'deliveries'),
   failedMessages: createFailedMessages(database, 'deliveries'),

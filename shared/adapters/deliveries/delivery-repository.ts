@@ -22,21 +22,12 @@ import {
   RETRY_REQUEST_INTERVAL_MS,
   withBounce,
 } from '../../domain/delivery-record.ts';
-import { createGatherer } from '../../domain/gather.ts';
-import { isDependencyFailure } from '../aws-client.ts';
-import { batchGet, batchWrite, MAX_BATCH_WRITES, readEach } from '../dynamodb/batches.ts';
+import { batchGet, readEach } from '../dynamodb/batches.ts';
 import { createConditionalUpdate, orExisting, RETURN_EXISTING, type Written } from '../dynamodb/conditional-writes.ts';
-import { UnprocessedItemsError } from '../dynamodb/errors.ts';
 import { heldBy } from './claim-condition.ts';
 import { CONFLICT_PREFIX, parseBounces, parseRecord } from './stored-record.ts';
 
 const storedConflict = z.object({ sk: z.string(), conflict_at_ms: z.number() });
-
-/**
- * Records completed within this time share a BatchWriteItem request, which uses a ninth of the CPU time of single
- * writes. A batch that has all awaited records does not wait: the processor would idle, and its caches get cold.
- */
-const GATHER_MS = 3;
 
 /** Conditions on the records of a page. */
 export type DeliveryFilter = {
@@ -82,47 +73,12 @@ type Change = { stored?: DeliveryRecord; existing?: DeliveryRecord | undefined }
 /**
  * Creates the reads and writes of delivery records and conflicts (table Deliveries).
  *
- * The SDK repeats a request whose response is late, so any write may be applied twice, seconds apart. A write that lets
- * another worker claim an item is therefore conditional on the claim; only a final status is written unconditionally,
- * since no later write changes it (docs/decisions/deliveries.md#conditional-writes).
- *
- * @param options.canBounce true if bounces can be added to records at any time: existing records then change by
- * UpdateItem, so that no write erases a bounce (docs/decisions/formats.md#bounces)
+ * The SDK repeats a request whose response is late, so any write may be applied twice, seconds apart. Each is therefore
+ * conditional on the claim (docs/decisions/deliveries.md#conditional-writes). Existing records change by UpdateItem, so
+ * that no write erases a bounce (docs/decisions/formats.md#bounces).
  */
-export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: string, { canBounce = false } = {}) => {
-  const keyText = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;
-
-  /** Puts a record. */
-  const put = (record: DeliveryRecord, condition: Conditional = {}): Promise<Written> =>
-    orExisting(client.send(new PutCommand({ TableName: table, Item: record, ...RETURN_EXISTING, ...condition })));
-
+export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: string) => {
   const update = createConditionalUpdate(client, table);
-
-  /** Writes records in one request. @returns the keys of unwritten records */
-  const writeBatch = async (records: readonly DeliveryRecord[]): Promise<ReadonlySet<string>> => {
-    const [first, ...others] = records;
-    if (first && others.length === 0) {
-      await put(first);
-      return new Set();
-    }
-    try {
-      await batchWrite(
-        client,
-        table,
-        records.map((Item) => ({ PutRequest: { Item } })),
-      );
-      return new Set();
-    } catch (error) {
-      if (error instanceof UnprocessedItemsError) {
-        return new Set(error.requests.map(({ PutRequest }) => `${PutRequest?.Item?.pk} ${PutRequest?.Item?.sk}`));
-      }
-      if (isDependencyFailure(error)) throw error;
-      // DynamoDB rejects the whole request if one item is invalid.
-      return new Set(records.map(keyText));
-    }
-  };
-
-  const gather = createGatherer(writeBatch, (close) => setTimeout(close, GATHER_MS));
 
   const read = async (key: DeliveryKey): Promise<DeliveryRecord | undefined> => {
     const { Item } = await client.send(
@@ -199,7 +155,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
 
   /** Changes an existing record. */
   const change = async (record: DeliveryRecord, condition: Conditional): Promise<Change> => {
-    const written = await (canBounce ? setAttributes : put)(record, condition);
+    const written = await setAttributes(record, condition);
     if (written.isWritten) return { stored: { ...record, ...(written.item && parseBounces(written.item)) } };
     return { existing: written.existing && parseRecord(written.existing) };
   };
@@ -217,13 +173,22 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
   return {
     /**
      * Claims a delivery for one attempt: no other worker can claim it until the lease ends. A new delivery costs one
-     * conditional write. If there is a record, the failed condition returns it; a claimable one is replaced on condition
+     * conditional write. If there is a record, the failed condition returns it; a claimable one is changed on condition
      * that it has not changed.
      *
      * @param nowMs ms since the epoch
      */
     async claim(first: DeliveryRecord, nowMs: number): Promise<Claim> {
-      const created = await put(first, { ConditionExpression: 'attribute_not_exists(pk)' });
+      const created = await orExisting(
+        client.send(
+          new PutCommand({
+            TableName: table,
+            Item: first,
+            ConditionExpression: 'attribute_not_exists(pk)',
+            ...RETURN_EXISTING,
+          }),
+        ),
+      );
       if (created.isWritten) return { kind: 'claimed', record: first };
       if (!created.existing) return { kind: 'busy', leaseUntilMs: nowMs };
       const found = parseRecord(created.existing);
@@ -238,12 +203,12 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     /**
      * Writes a claimed record if the claim still holds.
      *
-     * @returns the record as stored, with its bounces, or undefined if another worker has claimed the delivery. Without
-     * `canBounce`, it is also undefined if the SDK repeated a write that was already applied
+     * @returns the record as stored, with its bounces, or undefined if another worker has claimed the delivery
      */
     async update(held: DeliveryRecord, next: DeliveryRecord): Promise<DeliveryRecord | undefined> {
       const { stored, existing } = await change(next, heldBy(held));
-      return stored ?? (canBounce && existing?.claim_id === held.claim_id ? existing : undefined);
+      // The SDK repeats a write whose first response was lost.
+      return stored ?? (existing?.claim_id === held.claim_id ? existing : undefined);
     },
 
     /**
@@ -341,18 +306,6 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
         current = parseRecord(existing);
       }
       return current;
-    },
-
-    /**
-     * Writes a record with a final status, in one batch with other completed records. Safe to apply twice.
-     *
-     * @param options.awaited returns how many records may be completed soon, including this one: the batch is written
-     * as soon as it has as many. By default unknown
-     */
-    async complete(record: DeliveryRecord, { awaited = (): number => MAX_BATCH_WRITES } = {}): Promise<void> {
-      const { values, result, close } = gather(table, record, MAX_BATCH_WRITES);
-      if (values.length >= awaited()) close();
-      if ((await result).has(keyText(record))) await put(record);
     },
 
     /**

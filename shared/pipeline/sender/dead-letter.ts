@@ -26,7 +26,7 @@ export const createDeadLetter =
     await persist(job, () => writes.update(record, { ...record, next_attempt_at_ms: clock() }));
     const isNotice = body.notice !== undefined && body.notice.kind !== 'summary';
     if (failure.reason === 'no_contacts' && isNotice) {
-      await writes.end(record, withStatus(record, 'cancelled', clock()));
+      await writes.update(record, withStatus(record, 'cancelled', clock()));
       return { outcome: 'cancelled' };
     }
     const [round, failedAtMs] = [record.round + 1, clock()];

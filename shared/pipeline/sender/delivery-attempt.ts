@@ -108,7 +108,7 @@ export const createAttempt = (
 
   /** Ends the delivery of a deleted notification. */
   const cancel = async ({ writes }: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
-    await writes.settleBounce(await writes.end(record, withStatus(record, 'cancelled', clock())));
+    await writes.settleBounce(await writes.update(record, withStatus(record, 'cancelled', clock())));
     return { outcome: 'cancelled' };
   };
 
@@ -127,14 +127,14 @@ export const createAttempt = (
 
   /** Ends the delivery of an alert in shadow mode. */
   const withhold = async ({ writes }: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
-    await writes.settleBounce(await writes.end(record, withShadow(record, clock())));
+    await writes.settleBounce(await writes.update(record, withShadow(record, clock())));
     return { outcome: 'cancelled', advancesLock: true };
   };
 
   /** Ends the delivery of an event after a newer one was delivered. */
   const supersede = async (job: DeliveryJob, record: DeliveryRecord, newer: EventTime): Promise<SettledMessage> => {
     const superseded = withSuperseded(record, job.time, newer, clock());
-    await job.writes.end(record, superseded);
+    await job.writes.update(record, superseded);
     const hasOlderTimestamp = superseded.newer_event_at_ms !== undefined;
     if (hasOlderTimestamp) logOlderTimestamp(job);
     return { outcome: 'superseded', hasOlderTimestamp };

@@ -18,8 +18,6 @@ export type DeliveryJob = {
   deliveryId: string;
   /** The times of the event. */
   time: EventTime;
-  /** Shared by the jobs of a batch: how many of them are not settled (`settledJob`). */
-  batch: { unsettled: number };
   /** Returns the milliseconds until the function times out. */
   timeLeft: () => number;
   /** The writes of the delivery's record. */
@@ -29,7 +27,7 @@ export type DeliveryJob = {
 /** Creates the job of a message. */
 export const createJob = (
   dependencies: Pick<SenderDependencies, 'type' | 'deliveries' | 'clock'>,
-  job: Pick<DeliveryJob, 'message' | 'body' | 'batch' | 'timeLeft'>,
+  job: Pick<DeliveryJob, 'message' | 'body' | 'timeLeft'>,
 ): DeliveryJob => {
   const { event, notification_id: notificationId, accepted_at_ms: acceptedAtMs } = job.body;
   return {
@@ -37,7 +35,7 @@ export const createJob = (
     type: dependencies.type,
     deliveryId: deliveryId(event, notificationId),
     time: eventTime(event, acceptedAtMs),
-    writes: createDeliveryWrites(dependencies, () => job.batch.unsettled),
+    writes: createDeliveryWrites(dependencies),
   };
 };
 

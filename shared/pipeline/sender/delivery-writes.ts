@@ -1,16 +1,8 @@
-import { notificationTypes } from '../../contracts/notification-types.ts';
 import type { Claim, DeliveryRecord } from '../../domain/delivery-record.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
-/**
- * Creates the writes of one delivery's record. They remember what they wrote, so that a failure is reported from it.
- *
- * @param awaited returns how many deliveries of the batch may end soon, including this one
- */
-export const createDeliveryWrites = (
-  { type, deliveries, clock }: Pick<SenderDependencies, 'type' | 'deliveries' | 'clock'>,
-  awaited: () => number,
-) => {
+/** Creates the writes of one delivery's record. They remember what they wrote, so that a failure is reported from it. */
+export const createDeliveryWrites = ({ deliveries, clock }: Pick<SenderDependencies, 'deliveries' | 'clock'>) => {
   let claimed: DeliveryRecord | undefined;
   let written: DeliveryRecord | undefined;
   const remember = (record: DeliveryRecord): DeliveryRecord => {
@@ -30,19 +22,6 @@ export const createDeliveryWrites = (
     /** Changes a claimed record if the claim still holds. @returns the record as stored, or `next` if it is lost */
     update: async (held: DeliveryRecord, next: DeliveryRecord): Promise<DeliveryRecord> =>
       remember((await deliveries.update(held, next)) ?? next),
-
-    /**
-     * Records that the delivery ended. Types that can bounce write it conditionally: the write keeps the bounces, and a
-     * copy that the SDK sends late cannot undo `bounced`. The caller must then call `settleBounce`.
-     *
-     * @param held the claimed record
-     * @returns the record as stored
-     */
-    async end(held: DeliveryRecord, ended: DeliveryRecord): Promise<DeliveryRecord> {
-      if (notificationTypes[type].canBounce) return remember((await deliveries.update(held, ended)) ?? ended);
-      await deliveries.complete(ended, { awaited });
-      return remember(ended);
-    },
 
     /** Sets the status to `bounced` if every recipient that accepted has bounced. @returns the record as stored */
     settleBounce: async (stored: DeliveryRecord): Promise<DeliveryRecord> =>

@@ -21,7 +21,7 @@ export const createHeartbeatDelivery = ({ clock }: Pick<SenderDependencies, 'clo
       const { reason, status, code } = attemptOutcome;
       logger.error('heartbeat not delivered', { ...idsOf(job), reason, status, code });
     }
-    await job.writes.end(record, withStatus(record, isDelivered ? 'delivered' : 'failed', clock()));
+    await job.writes.update(record, withStatus(record, isDelivered ? 'delivered' : 'failed', clock()));
   };
 
   return async (job: DeliveryJob, findTarget: () => Promise<DeliveryTarget | undefined>): Promise<void> => {
@@ -30,8 +30,6 @@ export const createHeartbeatDelivery = ({ clock }: Pick<SenderDependencies, 'clo
       else await attemptOnce(job, findTarget());
     } catch (error) {
       logger.error('heartbeat not delivered', { ...idsOf(job), ...errorTrace(error) });
-    } finally {
-      job.batch.unsettled--;
     }
   };
 };

@@ -46,12 +46,10 @@ export const createRequeue = (dependencies: SenderDependencies) => {
   ): Promise<SettledMessage> => settled.catch((error: unknown) => returnAfterError(message, ids, error));
 
   /**
-   * Waits for the result of a job, once per job, and counts it as settled. If it rejects, returns the message to its
-   * queue. Never rejects.
+   * Waits for the result of a job. If it rejects, returns the message to its queue. Never rejects.
    */
   const settledJob = async (job: DeliveryJob, result: Promise<SettledMessage>): Promise<SettledJob> => {
     const settled = await settledOrReturned(job.message, result, idsOf(job));
-    job.batch.unsettled--;
     return { job, settled, settledAtMs: clock() };
   };
 

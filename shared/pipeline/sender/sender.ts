@@ -67,8 +67,8 @@ export const createSender = (
     ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
     ...createTargetReader(client, environment.NOTIFICATIONS_TABLE),
   };
-  const { hasIncidents, canBounce } = notificationTypes[type];
-  const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE, { canBounce });
+  const { hasIncidents } = notificationTypes[type];
+  const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE);
   const queues = createQueues();
   // On the queue of the type, a notice that is due later would raise the age of the oldest message.
   const delayedQueueUrls = { ...environment.SENDER_QUEUES, [type]: environment.RETRY_QUEUE };
@@ -220,12 +220,9 @@ export const createSender = (
   /** Delivers, reschedules or dead-letters messages. */
   const processMessages = async (messages: readonly SQSRecord[], timeLeft: () => number) => {
     const parsed = messages.map(parseMessage);
-    const batch = { unsettled: 0 };
-    const jobs = parsed.flatMap(({ message, body }): DeliveryJob[] => {
-      if (!body) return [];
-      batch.unsettled++;
-      return [createJob(dependencies, { message, body, batch, timeLeft })];
-    });
+    const jobs = parsed.flatMap(({ message, body }): DeliveryJob[] =>
+      body ? [createJob(dependencies, { message, body, timeLeft })] : [],
+    );
     const malformed = parsed.flatMap(({ message, body }) => (body ? [] : [message]));
     const nowMs = dependencies.clock();
     // SQS delays a message by at most 15 min: one that is due later is rescheduled, after a read instead of a claim.

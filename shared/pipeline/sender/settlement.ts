@@ -50,7 +50,7 @@ export const createSettlement = (dependencies: SenderDependencies) => {
     const delivered = withStatus(record, 'delivered', clock());
     let stored: DeliveryRecord;
     try {
-      stored = await persist(job, () => job.writes.end(record, delivered));
+      stored = await persist(job, () => job.writes.update(record, delivered));
     } catch (error) {
       logger.error('delivered but not recorded', { ...idsOf(job), ...errorTrace(error) });
       return { outcome: 'unrecorded', isTenantThrottled: isTenantThrottled(error, job.body.event.tenant_id) };

@@ -60,7 +60,10 @@ export const createSummarizer = (
     });
     await summarizedAlerts.put(notice.event, summarizedAlarm(event, record.accepted_at_ms ?? accepted_at_ms), clock());
     await persist(job, () =>
-      job.writes.end(record, withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock())),
+      job.writes.update(
+        record,
+        withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock()),
+      ),
     );
     return { outcome: 'summarized' };
   };

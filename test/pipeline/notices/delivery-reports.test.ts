@@ -30,6 +30,7 @@ import { accountWindow, summaryNotice } from '../../../shared/domain/summary.ts'
 import { createDeliveryReports, type ReportDependencies } from '../../../shared/pipeline/notices/delivery-reports.ts';
 import { escalationCounter, MAX_ESCALATIONS_PER_DAY } from '../../../shared/pipeline/notices/unreached-notice.ts';
 import { audit } from '../../support/audit.ts';
+import { writeRecords } from '../../support/delivery-records.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withThrottling } from '../../support/dynamodb-faults.ts';
 import { alarmHeader, headerOf, readDelivery } from '../../support/events.ts';
@@ -231,9 +232,7 @@ describe('an escalation of an event that a summary lists for another notificatio
     const alarm = alarmHeader({ event_id: newNotificationId(), alarm: { id: newNotificationId() } });
     const notice = summaryNotice({ tenant, notificationId: id }, accountWindow(NOW_MS, 5));
     const summaryEvent = headerOf(notice.event);
-    const write = async (...written: DeliveryRecord[]) => {
-      for (const record of written) await deliveries.complete(record, { awaited: () => 0 });
-    };
+    const write = (...written: DeliveryRecord[]) => writeRecords(client, 'deliveries', written);
     const failed = { ...failedRecord(), alarm_id: alarm.alarm.id, ...deliveryKey(alarm, failedId) };
     const summarized = {
       ...withSummary({ ...failed, siblings: [failedId] }, summaryEvent.event_id, NOW_MS),
@@ -414,8 +413,7 @@ describe('an escalation of an event with more than 26 notifications', () => {
       ...deliveryKey(manyEvent, id),
       ...changes,
     });
-    const write = (records: readonly DeliveryRecord[]) =>
-      Promise.all(records.map((one) => deliveries.complete(one, { awaited: () => 0 })));
+    const write = (records: readonly DeliveryRecord[]) => writeRecords(client, 'deliveries', records);
     return { owner, manyEvent, ids, recordOf, write };
   };
 
@@ -572,7 +570,7 @@ describe('an escalation of an account with fallback notifications', () => {
 
   it('skips destinations of the event, notifications that do not exist, and the contacts, who get it anyway', async () => {
     const { owner, sms, webhook, fallback, alarm, escalate, recipients } = await setUpAccount();
-    await deliveries.complete({ ...failedRecord(), ...deliveryKey(alarm, sms) });
+    await writeRecords(client, 'deliveries', [{ ...failedRecord(), ...deliveryKey(alarm, sms) }]);
     await stored.delete({ tenant: owner, id: webhook }, audit);
     const foreign = await stored.create(`${owner}#`, SMS, audit);
     fallback.push(DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID, newNotificationId(), foreign, 'no ID', '#');
@@ -606,7 +604,7 @@ describe('an escalation of an account with fallback notifications', () => {
     const { sms, webhook, alarm, failed, reports, recipients } = await setUpAccount();
     const ids = [...Array.from({ length: 30 }, newNotificationId), sms];
     await writeDestinationList(alarm, ids, NOW_MS);
-    await deliveries.complete({ ...failedRecord(), ...deliveryKey(alarm, sms) });
+    await writeRecords(client, 'deliveries', [{ ...failedRecord(), ...deliveryKey(alarm, sms) }]);
     await reports.escalateUnreached(alarm, failed, undefined);
     expect(recipients.toSorted()).toEqual([...contactsAndOperators, webhook].toSorted());
   });
