@@ -9,7 +9,8 @@ const IS_CRASH = /Runtime\.ExitError|Sandbox\.Timedout/;
 
 /** Secrets that a rotation returned and that do not sign, although nobody has rotated them again. */
 const unusedSecrets = ({ action, responses }: PersonRequest): string[] => {
-  if (action.kind !== 'rotate') return [];
+  // A request that failed may have rotated them, and is sent again.
+  if (action.kind !== 'rotate' || responses.some(({ status }) => status >= 500)) return [];
   const bodies = responses.filter(({ status }) => status === 200).map(({ body }) => JSON.parse(body));
   const account: { webhook_signing_secrets?: string[] } | undefined = bodies.find((body) => body.id !== undefined);
   const secrets: string[] = bodies.flatMap(({ webhook_signing_secret: secret }) => secret ?? []);

@@ -18,7 +18,7 @@ import {
   type Step,
   type Summaries,
 } from './scenario.ts';
-import { attackOf, largePlanOf, neighborOf, type SpecialTenant } from './special-tenants.ts';
+import { attackOf, incidentsOf, largePlanOf, neighborOf, type SpecialTenant } from './special-tenants.ts';
 import { twinsOf, withLateRepeats } from './twins.ts';
 
 const SECOND_MS = 1_000;
@@ -250,8 +250,9 @@ const specialTenantsOf = (
   if (share < 0.02) return [largePlanOf(firstIndex, recoveryMs, random)];
   if (share < 0.03) return [attackOf(firstIndex, quiet, recoveryMs, random)];
   if (share < 0.06) return [neighborOf(firstIndex, quiet, random)];
-  if (share < 0.3) return [summarizedOf(firstIndex, recoveryMs, random)];
-  return share < 0.45 ? limitedOf(firstIndex, recoveryMs, random) : [];
+  if (share < 0.24) return [summarizedOf(firstIndex, recoveryMs, random)];
+  if (share < 0.36) return limitedOf(firstIndex, recoveryMs, random);
+  return share < 0.6 ? [incidentsOf(firstIndex, recoveryMs, random)] : [];
 };
 
 /** Occupies the summaries of a tenant's emails around a time. */

@@ -1,4 +1,4 @@
-import { integer, type Random } from '../engine/random.ts';
+import { integer, pick, type Random } from '../engine/random.ts';
 import { RECEIVERS_HOST } from './receivers.ts';
 import type { Phase, PlannedEvent, PlannedNotification, PlannedTenant, Step } from './scenario.ts';
 
@@ -68,6 +68,42 @@ export const largePlanOf = (firstIndex: number, recoveryMs: number, random: Rand
     const omitted = integer(0, 2, random);
     const indexes = tenant.notifications.slice(omitted).map(({ index }) => index);
     return eventAt(Math.round(random() * recoveryMs * 0.8), FIRST_OF_LARGE_PLAN + position, tenant.name, indexes);
+  });
+  return { tenant, steps: events };
+};
+
+/** The number of the first event of incidents. */
+const FIRST_OF_INCIDENTS = 6_000;
+
+/**
+ * Returns a tenant whose events are of two incidents, in short succession: some have the same time, some are accepted in
+ * another order than they have, and their destinations fail for some time.
+ */
+export const incidentsOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
+  const failingMs = Math.round(random() * Math.min(recoveryMs, 180_000));
+  const notifications = (['incidentpager', 'incidentrouter'] as const).map((type, position): PlannedNotification => {
+    const index = firstIndex + position;
+    const behavior = pick(['accept', 'fail', 'throttle', 'accept-without-answer', 'accept-slowly'] as const, random);
+    const phases: Phase[] = [
+      { fromMs: 0, behavior },
+      { fromMs: Math.max(1, failingMs), behavior: 'accept' },
+    ];
+    return { index, key: `d${index}`, type, phases };
+  });
+  const tenant = tenantNamed('incidents', 'ordinary', notifications);
+  const startMs = Math.round(random() * recoveryMs * 0.5);
+  const lengthMs = pick([0, 10, 5_000, 60_000], random);
+  const events = Array.from({ length: integer(4, 9, random) }, (_, position): PlannedEvent => {
+    const atMs = startMs + Math.round(random() * lengthMs);
+    const alarm = `al${integer(0, 1, random)}`;
+    const state = pick(['OK', 'WARNING', 'CRITICAL'] as const, random);
+    const chosen = notifications.filter(() => random() < 0.8).map(({ index }) => index);
+    return {
+      ...eventAt(atMs, FIRST_OF_INCIDENTS + position, tenant.name, chosen.length > 0 ? chosen : [firstIndex]),
+      alarm,
+      state,
+      timeMs: atMs - pick([0, 0, 1, 1_000], random),
+    };
   });
   return { tenant, steps: events };
 };
