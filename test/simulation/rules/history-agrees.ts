@@ -70,7 +70,7 @@ export const historyAgrees: Rule = {
           if (arrivalsOf(delivery).length === 0) return 'nothing arrived';
           return isBounced(delivery) && !isUncertain(delivery) ? 'it bounced' : undefined;
         case 'bounced':
-          return isBounced(delivery) || isUncertain(delivery) ? undefined : 'it did not bounce';
+          return isBounced(delivery) || isUncertain(delivery) || !isOnlyOne(delivery) ? undefined : 'it did not bounce';
         case 'superseded':
           return isSuperseded(delivery) ? undefined : 'nothing newer arrived';
         case 'cancelled':

@@ -15,7 +15,7 @@ const MAX_NOTICE_MS = 10 * 60_000;
 export const shadowWithholdsAlerts: Rule = {
   name: 'shadow mode withholds alerts',
   violations(observations) {
-    const { scenario, shadows, history, startMs } = observations;
+    const { scenario, shadows, history, startMs, refusals, faults } = observations;
     const { arrivalsOf } = createOutcomes(observations);
     const isWithheld = (tenant: string, times: readonly number[]): boolean =>
       shadows.some(
@@ -34,9 +34,14 @@ export const shadowWithholdsAlerts: Rule = {
     );
     // Notices that are withheld need none, and a notice that is sent after the mode has ended is dropped.
     const alertIds = new Set(eventsOf(scenario).map(eventIdOf));
+    // A notice that is sent again for hours is dropped when the mode ends meanwhile.
+    const mayBeLate = (tenant: string): boolean =>
+      refusals.some(({ to }) => to === `tenant ${tenant}`) ||
+      faults.some(({ environmentId }) => environmentId.startsWith('send-managed#'));
     const unnoticed = shadows.filter(
       ({ tenant, untilMs }) =>
         !noticed.has(tenant) &&
+        !mayBeLate(tenant) &&
         history.some(
           ({ event_id, reason, updated_at }) =>
             reason === 'shadow' &&
