@@ -92,24 +92,24 @@ export class Api extends Construct {
     const audited = audits
       .access('PutItem')
       .and(new ResourceAccess({ AUDIT_RETENTION_DAYS: String(settings.auditRetentionDays) }));
-    // A write may store a notification in chunks and clean up obsolete ones
+    // A write may store a notification in chunks and delete obsolete ones
     // (docs/decisions/storage.md#large-notifications).
-    const writeActions = ['GetItem', 'PutItem', 'DeleteItem', 'BatchWriteItem', 'Query'] as const;
+    const writeActions = ['GetItem', 'BatchWriteItem'] as const;
     const limits = accounts.access('GetItem').and(tenantLimitsOf(settings));
     const testAccess = caller.and(audited).and(accounts.access('UpdateItem')).and(limits).and(delivery.testAccess());
     return {
       'create-notification': caller
-        .and(notifications.access('UpdateItem', ...writeActions))
+        .and(notifications.access('PutItem', 'UpdateItem', ...writeActions))
         .and(limits)
         .and(links)
         .and(audited),
       'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
       'get-notification': caller.and(notifications.access('GetItem', 'BatchGetItem')),
       'update-notification': caller
-        .and(notifications.access('BatchGetItem', ...writeActions))
+        .and(notifications.access('PutItem', 'BatchGetItem', ...writeActions))
         .and(links)
         .and(audited),
-      'delete-notification': caller.and(notifications.access('UpdateItem', ...writeActions)).and(audited),
+      'delete-notification': caller.and(notifications.access('DeleteItem', 'UpdateItem', ...writeActions)).and(audited),
       'test-notification': testAccess.and(notifications.access('BatchGetItem')),
       'test-new-notification': testAccess,
       'list-notification-types': caller.and(links),

@@ -192,7 +192,6 @@ describe('exporting a tenant', () => {
         'notification',
         'unreadable_notification',
         'replaced_notification_content',
-        'notification_cleanup',
         'notification_counter',
         'idempotency_key',
         'account',

@@ -8,8 +8,6 @@ import { incompressibleEntries, validDetails, webhookNotification } from './noti
 
 type Key = { tenant: string; id: string };
 
-export const HOUR_MS = 3_600_000;
-
 /** A notification that fits into its target. */
 export const small = (letter: string) => webhookNotification({ label: letter });
 
@@ -17,9 +15,9 @@ export const small = (letter: string) => webhookNotification({ label: letter });
 export const large = (letter: string) =>
   webhookNotification({ label: letter, details: { ...validDetails.webhook, ...incompressibleEntries(105, letter) } });
 
-/** Creates helpers that write notifications at a controlled time and read the stored chunks and cleanup items. */
+/** Creates helpers that write notifications at a controlled time and read the stored chunks. */
 export const createChunkFixtures = ({ client }: Pick<Awaited<ReturnType<typeof useDatabase>>, 'client'>) => {
-  let now = Date.UTC(2026, 10, 21);
+  const now = Date.UTC(2026, 10, 21);
   let tenants = 0;
   const repositoryOn = (database: typeof client) => createNotificationRepository(database, 'notifications', () => now);
   const notifications = repositoryOn(client);
@@ -35,16 +33,6 @@ export const createChunkFixtures = ({ client }: Pick<Awaited<ReturnType<typeof u
       }),
     );
     return Items;
-  };
-
-  const chunksOf = async (tenant: string) => (await stored(`chunk#${tenant}`)).map(({ sk }) => String(sk));
-  const cleanupItemsOf = (tenant: string) => stored(`cleanup#${tenant}`);
-
-  /** Returns the chunks that no target points to. */
-  const orphansOf = async (tenant: string): Promise<string[]> => {
-    const targets = await stored(`notification#${tenant}`);
-    const usedVersions = new Set(targets.map(({ sk, version }) => `${sk}#${version}`));
-    return (await chunksOf(tenant)).filter((chunk) => !usedVersions.has(chunk.split('#').slice(0, 2).join('#')));
   };
 
   /** Returns the number of the tenant's notifications, counted and as its counter has it. */
@@ -64,30 +52,13 @@ export const createChunkFixtures = ({ client }: Pick<Awaited<ReturnType<typeof u
     return found !== undefined && repository.replace(key, found.stored, attributes, audit);
   };
 
-  const advance = (ms: number): void => {
-    now += ms;
-  };
-
-  /** Writes for the tenant after `afterMs` until no cleanup items are left. Each write cleans up a limited number. */
-  const writeLater = async (tenant: string, afterMs: number): Promise<void> => {
-    advance(afterMs);
-    for (let write = 0; write < 20 && (await cleanupItemsOf(tenant)).length > 0; write++)
-      await create(tenant, large('later'));
-  };
-
   return {
     newTenant: () => `chunks${tenants++}`,
-    now: () => now,
-    advance,
     repositoryOn,
     notifications,
     stored,
-    chunksOf,
-    cleanupItemsOf,
-    orphansOf,
     counts,
     create,
     replace,
-    writeLater,
   };
 };

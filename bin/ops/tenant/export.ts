@@ -80,9 +80,6 @@ const converters = (
       if (versions.get(id) === version) return;
       yield { kind: 'replaced_notification_content', record: { notification_id: id, content: owned.item.content } };
     },
-    *notification_cleanups({ item }) {
-      yield { kind: 'notification_cleanup', record: { notification_id: item.notification_id } };
-    },
     *notification_counters({ item }) {
       yield { kind: 'notification_counter', record: { used: item.used } };
     },

@@ -15,7 +15,6 @@ export type TableName = (typeof tableNames)[number];
 export const itemKinds = [
   'notifications',
   'notification_chunks',
-  'notification_cleanups',
   'notification_counters',
   'idempotency_keys',
   'accounts',
@@ -55,7 +54,6 @@ const tenantPartitions = {
   notifications: {
     notification: 'notifications',
     chunk: 'notification_chunks',
-    cleanup: 'notification_cleanups',
     quota: 'notification_counters',
     idempotency: 'idempotency_keys',
   },

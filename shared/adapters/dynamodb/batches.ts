@@ -10,7 +10,7 @@ export const MAX_BATCH_KEYS = 100;
 /**
  * The maximum number of writes in a BatchWriteItem request (AWS limit). 25 items of 350 KB stay below its 16 MB limit.
  */
-export const MAX_BATCH_WRITES = 25;
+const MAX_BATCH_WRITES = 25;
 /** The maximum number of attempts to process all keys or items, about 3 s in total. */
 const MAX_ATTEMPTS = 8;
 /** The maximum delay before the second read of unprocessed keys. */
@@ -28,14 +28,13 @@ const batchGetItems = async (
 };
 
 /** Puts or deletes up to 25 items of one table (AWS limit), not atomically. @returns the unprocessed requests */
-export const batchWriteItems = async (
+const batchWriteItems = async (
   client: DynamoDBDocumentClient,
   table: string,
   requests: readonly WriteRequest[],
-  options?: { abortSignal?: AbortSignal },
 ): Promise<WriteRequest[]> => {
   const input = { RequestItems: { [table]: [...requests] } };
-  const { UnprocessedItems } = await client.send(new BatchWriteCommand(input), options);
+  const { UnprocessedItems } = await client.send(new BatchWriteCommand(input));
   return UnprocessedItems?.[table] ?? [];
 };
 

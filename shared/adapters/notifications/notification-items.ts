@@ -18,8 +18,6 @@ import { zlib } from '../zlib.ts';
  *                                                            chunks. Also `webhook_request`, as JSON text, because
  *                                                            JSON keeps the digits of numbers
  *   pk `chunk#<tenant>`         sk <id>#<version>#<number>   chunk of a compressed content
- *   pk `cleanup#<tenant>`       sk <ULID>                    versions whose chunks may have to be deleted
- *                                                            (`chunk-cleanup.ts`)
  *   pk `quota#<tenant>`         sk `notifications`           counter (`notification-counter.ts`)
  *   pk `idempotency#<tenant>`   sk <hash>                    `idempotency-keys.ts`
  *

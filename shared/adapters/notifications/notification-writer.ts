@@ -12,7 +12,6 @@ import { batchWrite } from '../dynamodb/batches.ts';
 import type { Item } from '../dynamodb/items.ts';
 import { FailedConditionsError, type TransactItem, transact } from '../dynamodb/transactions.ts';
 import { errorTrace, logger } from '../logger.ts';
-import { createChunkCleanup } from './chunk-cleanup.ts';
 import { findCreated, type IdempotentRequest, idempotencyItem } from './idempotency-keys.ts';
 import { counterItem, readNotificationCount } from './notification-counter.ts';
 import { chunkKeys, notificationItems, targetKey, type Version } from './notification-items.ts';
@@ -43,13 +42,10 @@ const versionOf = z.object({ version: z.string(), chunks: z.number() });
 
 /**
  * Creates the writes of notifications (table Notifications). Each is one transaction with the counter of the tenant, so
- * that copies of its requests have no effect. Chunks are written before and deleted after it. Versions are never reused,
- * and a cleanup item is kept until no copy of a request for chunks can arrive
- * (docs/decisions/storage.md#large-notifications).
+ * that copies of its requests have no effect. Chunks are written before and deleted after it, and versions are never
+ * reused (docs/decisions/storage.md#large-notifications).
  */
 export const createNotificationWriter = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
-  const cleanup = createChunkCleanup(client, table, clock);
-
   /** Applies a transaction. @returns the positions of failed conditions, none if it was applied */
   const apply = async (items: readonly TransactItem[]): Promise<readonly number[]> => {
     try {
@@ -74,17 +70,17 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     return Item;
   };
 
-  /** Deletes the chunks of an obsolete version. Never rejects: its cleanup item remains. */
+  /** Deletes the chunks of an obsolete version. Never rejects: chunks that no target names are deleted with their tenant. */
   const deleteChunks = async (key: NotificationKey, version: Version): Promise<void> => {
     const requests = chunkKeys(key, version).map((Key) => ({ DeleteRequest: { Key } }));
     await batchWrite(client, table, requests, MAX_CHUNK_ATTEMPTS).catch((error: unknown) =>
-      logger.warn('chunks not deleted yet', { notification_id: key.id, chunks: version.chunks, ...errorTrace(error) }),
+      logger.warn('chunks not deleted', { notification_id: key.id, chunks: version.chunks, ...errorTrace(error) }),
     );
   };
 
   /**
-   * Writes a version: first a cleanup item for its chunks and those of the replaced version, then the chunks, then the
-   * target with other items in a transaction. A writer that fails leaves the old version unchanged.
+   * Writes a version: first its chunks, then the target with other items in a transaction. A writer that fails leaves the
+   * old version unchanged.
    *
    * @returns the positions of failed conditions, none if the version was written
    */
@@ -98,29 +94,23 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     const version = ulid(clock());
     const { target, chunks } = notificationItems(key, version, attributes);
     const written = { version, chunks: chunks.length };
-    const chunkedVersions = [written, ...(old ? [old] : [])].filter((candidate) => candidate.chunks > 0);
-    const cleanupKey = chunkedVersions.length > 0 ? await cleanup.schedule(key, chunkedVersions) : undefined;
     const puts = chunks.map((Item) => ({ PutRequest: { Item } }));
     await batchWrite(client, table, puts, MAX_CHUNK_ATTEMPTS);
 
     const failed = await apply([{ Put: { TableName: table, Item: target, ...condition } }, ...others]);
-    // If chunks were deleted, a late copy of a chunk put may still arrive, so the cleanup item stays for an hour.
     const obsolete = failed.length > 0 ? written : old;
-    if (obsolete && obsolete.chunks > 0) await deleteChunks(key, obsolete);
-    else if (cleanupKey && failed.length === 0) await cleanup.cancel(cleanupKey);
+    if (obsolete) await deleteChunks(key, obsolete);
     return failed;
   };
 
   /** Deletes a version of a notification, even an unreadable one. @returns false if the notification has changed */
   const deleteVersion = async (key: NotificationKey, target: Item, audit: Audit): Promise<boolean> => {
     const { data: stored } = versionOf.safeParse(target);
-    const hasChunks = stored !== undefined && stored.chunks > 0;
-    if (hasChunks) await cleanup.schedule(key, [stored]);
     const deletion = { Delete: { TableName: table, Key: targetKey(key), ...isUnchanged(target) } };
     const entry = audit({ action: 'delete-notification', target_id: key.id });
     const failed = await apply([deletion, counterItem(table, key.tenant, -1), entry]);
     if (failed.length > 0) return false;
-    if (hasChunks) await deleteChunks(key, stored);
+    if (stored) await deleteChunks(key, stored);
     return true;
   };
 

@@ -50,12 +50,14 @@ export const historyAgrees: Rule = {
       return summary !== undefined && (summary.status !== 'delivered' || hasArrived);
     };
 
-    /** Whether what arrived for the event at its recipient can only be this delivery. */
-    const isOnlyOne = ({ event, notification, tenant }: PlannedDelivery): boolean =>
-      recipientsOf(notification, tenant).length === 1 &&
+    /** Whether what arrived for the event at a recipient can only be this delivery: several can go to the contacts. */
+    const isOnlyOfType = ({ event, notification, tenant }: PlannedDelivery): boolean =>
       tenant.notifications.filter(
         ({ index, type }) => type === notification.type && event.notifications.includes(index),
       ).length === 1;
+
+    const isOnlyOne = (delivery: PlannedDelivery): boolean =>
+      recipientsOf(delivery.notification, delivery.tenant).length === 1 && isOnlyOfType(delivery);
 
     /** Whether what arrived may not be recorded. */
     const isUncertain = (delivery: PlannedDelivery): boolean =>
@@ -70,7 +72,9 @@ export const historyAgrees: Rule = {
           if (arrivalsOf(delivery).length === 0) return 'nothing arrived';
           return isBounced(delivery) && !isUncertain(delivery) ? 'it bounced' : undefined;
         case 'bounced':
-          return isBounced(delivery) || isUncertain(delivery) || !isOnlyOne(delivery) ? undefined : 'it did not bounce';
+          return isBounced(delivery) || isUncertain(delivery) || !isOnlyOfType(delivery)
+            ? undefined
+            : 'it did not bounce';
         case 'superseded':
           return isSuperseded(delivery) ? undefined : 'nothing newer arrived';
         case 'cancelled':
