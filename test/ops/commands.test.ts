@@ -133,7 +133,6 @@ const documented = (file: string): { line: string; name: string | undefined }[] 
 const documents = [
   'README.md',
   'docs/operations.md',
-  'docs/api.md',
   'docs/migration.md',
   'docs/producers.md',
   'docs/runbook.md',
