@@ -12,7 +12,7 @@ export type Load = {
   shares: ReadonlyMap<NotificationTypeId, number>;
 };
 
-/** The producer sends each event alone. Its group is the tenant (docs/api.md#alarm-events). */
+/** The producer sends each event alone. Its group is the tenant (docs/producers.md#send-in-batches). */
 const PRODUCER: Partial<Units> = { sqsRequests: 1, sqsFairMessages: 1 };
 
 /** A batch costs the same whatever its size, and each of its messages too, so 1 / `batch` is interpolated. */

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { MAX_EMAIL_ADDRESS_LENGTH, notificationTypes } from './notification-types.ts';
 import { boundedText, text, withoutNulls } from './text.ts';
 
-/** Maximum number of technical contacts of an account (docs/api.md#limits). */
+/** Maximum number of technical contacts of an account (docs/api.md#technical-contacts). */
 export const MAX_TECHNICAL_CONTACTS = 50;
 
 /** Maximum number of fallback notifications of an account (docs/api.md#fallback-notifications). */

@@ -206,7 +206,7 @@ export const byType = <Value>(
 export const fieldsOf = (type: NotificationTypeId): Readonly<Record<string, DetailsField>> =>
   notificationTypes[type].fields ?? {};
 
-/** A record in the responses of `/notification_types` (docs/api.md#notification-types). */
+/** A record in the responses of `/notification_types` (docs/api.md#details-by-type). */
 export type NotificationTypeRecord = {
   id: NotificationTypeId;
   fields: { name: string; description: string; optional: boolean }[] | null;

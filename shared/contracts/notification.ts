@@ -3,7 +3,7 @@ import { fieldsOf, isNotificationTypeId, type NotificationTypeId, notificationTy
 import { type StringMap, stringMap, text, withoutNulls } from './text.ts';
 import { type WebhookRequest, webhookRequest } from './webhook-request.ts';
 
-/** Maximum length of a label, in code points (docs/api.md#limits). */
+/** Maximum length of a label, in code points (docs/api.md#notifications). */
 export const MAX_LABEL_LENGTH = 255;
 
 /** Maximum length of a value in `details`, in code points. */

@@ -48,7 +48,7 @@ export const boundedText = (
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Maximum number of entries in `details` or `metadata` (docs/api.md#limits). */
+/** Maximum number of entries in `details` or `metadata` (docs/api.md#notifications). */
 export const MAX_ENTRIES = 256;
 
 /** Maximum length of a key in `details` or `metadata`, in code points. */

@@ -8,7 +8,7 @@ export const roles = ['admin', 'creator', 'observer'] as const;
 /** The role of a token. */
 export type Role = (typeof roles)[number];
 
-/** Maximum number of unexpired tokens of an account (docs/api.md#limits). */
+/** Maximum number of unexpired tokens of an account (docs/api.md#limits-and-usage). */
 export const MAX_TOKENS = 100;
 
 /** Maximum lifetime of a token, in days. */

@@ -92,8 +92,8 @@ it('docs/api.md explains every delivery status, attempt result and reason, and n
   expect(names('### Attempts')).toEqual(expect.arrayContaining([...attemptResults]));
 });
 
-it('docs/api.md shows an alarm event that the service accepts', () => {
-  const events = codeBlocks(read('docs/api.md'), 'json').filter((code) => code.includes('"notification_plan"'));
+it('docs/producers.md shows an alarm event that the service accepts', () => {
+  const events = codeBlocks(read('docs/producers.md'), 'json').filter((code) => code.includes('"notification_plan"'));
   expect(events.map((code) => checkEvent(JSON.parse(code), Date.now()))).toEqual([{ errors: [], warnings: [] }]);
 });
 

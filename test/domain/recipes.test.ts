@@ -10,11 +10,10 @@ import { alarmEvent, alertContent, EVENT_TIME_MS } from '../support/events.ts';
 import { receivers } from '../support/receivers.ts';
 import { rejectionDetails } from '../support/rejection.ts';
 
-const [, section = ''] = readDocument('docs/api.md').split('\n#### Recipes\n');
-/** The recipes of docs/api.md by name. */
+/** The recipes by the name that docs/api.md gives them. */
 const recipes = new Map(
-  [...(section.split(/^#/m)[0] ?? '').matchAll(/^\*\*(.+?)\*\*[^`]*?(?:.|\n)*?^```json\n((?:.|\n)*?)^```$/gm)].map(
-    ([, name = '', json = '']) => [name, parseJson(json)],
+  [...readDocument('docs/api.md').matchAll(/^\| \[(.+?)\]\((examples\/recipes\/.+?\.json)\)/gm)].map(
+    ([, name = '', path = '']) => [name, parseJson(readDocument(`docs/${path}`))],
   ),
 );
 

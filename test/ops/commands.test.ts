@@ -130,14 +130,7 @@ const documented = (file: string): { line: string; name: string | undefined }[] 
     }),
   );
 
-const documents = [
-  'README.md',
-  'docs/operations.md',
-  'docs/api.md',
-  'docs/migration.md',
-  'docs/producers.md',
-  'docs/runbook.md',
-];
+const documents = ['README.md', 'docs/operations.md', 'docs/migration.md', 'docs/producers.md', 'docs/runbook.md'];
 
 describe('the documents', () => {
   it.each(documents)('%s contains only commands that exist', (file) => {

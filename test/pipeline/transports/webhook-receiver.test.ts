@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { WebhookCredentials } from '../../../shared/adapters/accounts/account-repository.ts';
@@ -7,19 +8,19 @@ import { webhookPayload } from '../../../shared/contracts/alarm-event.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { createWebhookTransport, webhookHeaders } from '../../../shared/pipeline/transports/webhook.ts';
 import { alert } from '../../support/alert.ts';
-import { codeBlocks, readDocument, root } from '../../support/documents.ts';
+import { root } from '../../support/documents.ts';
 import { alarmEvent, alertContent, EVENT_TIME_MS } from '../../support/events.ts';
 
 // docs/decisions/tools.md#examples-in-documents
-const [example = ''] = codeBlocks(readDocument('docs/api.md'), 'js');
+const example = join(root, 'docs/examples/receiver.mjs');
 
 const secret = (letter: string) => `whsec_${Buffer.from(letter.repeat(32)).toString('base64')}`;
 const [oldSecret, newSecret, otherSecret] = [secret('a'), secret('b'), secret('c')];
 const credentials: WebhookCredentials = { token: 'token-of-acme', secrets: [oldSecret] };
 
-/** Runs the receiver of docs/api.md until the test finishes. `nextLine` returns the next line that it prints. */
+/** Runs the receiver until the test finishes. `nextLine` returns the next line that it prints. */
 const startReceiver = async (environment: { WEBHOOK_SECRETS: string; WEBHOOK_TOKENS?: string }) => {
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', example], {
+  const child = spawn(process.execPath, [example], {
     cwd: root,
     env: { WEBHOOK_TOKENS: credentials.token, ...environment, PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -42,7 +43,7 @@ const send = (url: string, { token, secrets }: WebhookCredentials = credentials,
 const accepted = expect.objectContaining({ result: 'delivered', status: 204 });
 const refused = expect.objectContaining({ result: 'transient', status: 401 });
 
-describe('the receiver in Node.js of docs/api.md', () => {
+describe('docs/examples/receiver.mjs', () => {
   it('accepts the requests of the service and processes each alert once', async () => {
     const { url, nextLine } = await startReceiver({ WEBHOOK_SECRETS: oldSecret });
     expect(await send(url)).toEqual(accepted);
