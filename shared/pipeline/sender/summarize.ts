@@ -59,12 +59,8 @@ export const createSummarizer = (
       dueAtMs: summaryDueAtMs(window),
     });
     await summarizedAlerts.put(notice.event, summarizedAlarm(event, record.accepted_at_ms ?? accepted_at_ms), clock());
-    await persist(job, () =>
-      job.writes.update(
-        record,
-        withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock()),
-      ),
-    );
+    const summarized = withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock());
+    await persist(job, () => job.writes.update(record, summarized));
     return { outcome: 'summarized' };
   };
 

@@ -12,8 +12,8 @@ const claims: readonly NamedMutation[] = [
   {
     name: 'claims a new delivery although it has a record',
     file: REPOSITORY,
-    find: "await put(first, { ConditionExpression: 'attribute_not_exists(pk)' })",
-    replace: 'await put(first)',
+    find: "            ConditionExpression: 'attribute_not_exists(pk)',\n",
+    replace: '',
   },
   {
     name: 'claims an existing delivery although it has changed since it was read',

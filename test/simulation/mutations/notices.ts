@@ -87,8 +87,8 @@ export const noticeMutations: readonly NamedMutation[] = [
     name: 'does not store the list of the notifications of a large plan',
     seed: 193,
     file: 'shared/pipeline/dispatch/fan-out.ts',
-    find: 'if (existing.length > 0 && !known) await storeDestinations(planned);',
-    replace: 'if (existing.length === 0 && !known) await storeDestinations(planned);',
+    find: 'if (existing.length > 0 && !listed) await storeDestinations(planned);',
+    replace: 'if (existing.length === 0 && !listed) await storeDestinations(planned);',
   },
   {
     name: 'stores one notification of a large plan',

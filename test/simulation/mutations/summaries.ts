@@ -11,13 +11,11 @@ export const summaryMutations: readonly NamedMutation[] = [
     seed: 38,
     file: SUMMARIZE,
     find: `    await summarizedAlerts.put(notice.event, summarizedAlarm(event, record.accepted_at_ms ?? accepted_at_ms), clock());
-    await persist(job, () =>
-      job.writes.end(record, withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock())),
-    );
+    const summarized = withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock());
+    await persist(job, () => job.writes.update(record, summarized));
 `,
-    replace: `    await persist(job, () =>
-      job.writes.end(record, withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock())),
-    );
+    replace: `    const summarized = withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock());
+    await persist(job, () => job.writes.update(record, summarized));
     await summarizedAlerts.put(notice.event, summarizedAlarm(event, record.accepted_at_ms ?? accepted_at_ms), clock());
 `,
   },
