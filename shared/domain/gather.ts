@@ -2,8 +2,6 @@
 export type Gathered<Value, Result> = {
   readonly values: readonly Value[];
   readonly result: Promise<Result>;
-  /** Stops gathering and handles the values. */
-  readonly close: () => void;
 };
 
 /**
@@ -22,19 +20,18 @@ export const createGatherer = <Key, Value, Result>(
     const { promise: closed, resolve: close } = Promise.withResolvers<void>();
     const values: Value[] = [];
     const result = closed.then(() => {
-      if (open.get(key) === gathered) open.delete(key);
+      open.delete(key);
       return handle(values, key);
     });
-    const gathered = { values, result, close };
+    const gathered = { values, result };
     open.set(key, gathered);
     schedule(close);
     return gathered;
   };
 
-  /** Adds a value. `maxValues` limits how many values are handled together. */
-  return (key: Key, value: Value, maxValues = Number.POSITIVE_INFINITY): Gathered<Value, Result> => {
-    const found = open.get(key);
-    const gathered = found && found.values.length < maxValues ? found : start(key);
+  /** Adds a value. */
+  return (key: Key, value: Value): Gathered<Value, Result> => {
+    const gathered = open.get(key) ?? start(key);
     gathered.values.push(value);
     return gathered;
   };

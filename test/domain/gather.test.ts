@@ -30,20 +30,6 @@ it('gathers values anew after the earlier ones are handled', async () => {
   expect(await second.result).toBe('a: 2');
 });
 
-it('handles values early if a caller stops gathering', async () => {
-  const { gather } = setUp();
-  const first = gather('a', 1);
-  gather('a', 2).close();
-  expect(await first.result).toBe('a: 1,2');
-});
-
-it('starts another group when one is full', async () => {
-  const { gather, closeAll } = setUp();
-  const results = [1, 2, 3].map((value) => gather('a', value, 2).result);
-  closeAll();
-  expect(await Promise.all(results)).toEqual(['a: 1,2', 'a: 1,2', 'a: 3']);
-});
-
 it('rejects for every caller if handling fails', async () => {
   const gather = createGatherer(async () => Promise.reject(new Error('no response')), setImmediate);
   await expect(Promise.all([gather('a', 1).result, gather('a', 2).result])).rejects.toThrow('no response');
