@@ -32,6 +32,18 @@ describe('docs/runbook.md', () => {
     expect(new Set(anchors)).toEqual(new Set(sections.keys()));
   });
 
+  it('opens with an index that names every alarm, as its name arrives, and links its section', () => {
+    const [, index = ''] = /^## Index$(.*?)^## /ms.exec(runbook) ?? [];
+    const rows = [...index.matchAll(/^\| \[(`.*?`)\]\(#([a-z0-9-]+)\)/gm)].flatMap(([, names = '', anchor]) =>
+      [...names.matchAll(/\w+/g)].map(([name]) => [name, anchor] as const),
+    );
+    const named = [...alarms.keys()].map((id) => /^Monitoring(\w+)Alarm[0-9A-F]{8}$/.exec(id)?.[1]);
+    // The stack has this alarm only with more types.
+    expect(new Map(rows.filter(([name]) => name !== 'QueueAge2'))).toEqual(
+      new Map(named.map((name, position) => [name, anchors[position]])),
+    );
+  });
+
   it.each([...sections])('has the parts Impact, Investigate, Resolve and Verify: %s', (_, text) => {
     for (const part of ['Impact', 'Investigate', 'Resolve', 'Verify'])
       expect(text).toMatch(new RegExp(`\\*\\*${part}\\b`));
@@ -48,10 +60,15 @@ it('every command of the command line in the runbook and in alarms selects the s
   expect(withoutStack).toEqual([]);
 });
 
+/** The calls of `logs` in the index. */
+const logsInIndex = /`(logs \w+ '[^'`]*')`/g;
 /** The commands of the runbook, one line each. */
-const commands = codeBlocks(runbook.replace(/^ +/gm, ''), 'sh').join('\n');
+const commands = [
+  ...codeBlocks(runbook.replace(/^ +/gm, ''), 'sh'),
+  ...[...runbook.matchAll(logsInIndex)].map(([, command = '']) => command),
+].join('\n');
 /** The text of the runbook without its commands. */
-const prose = runbook.replace(/^ *```.*?^ *```$/gms, '');
+const prose = runbook.replace(/^ *```.*?^ *```$/gms, '').replace(logsInIndex, '');
 const sources = globSync('{shared,lib,bin}/**/*.ts', { cwd: root }).map(readDocument).join('\n');
 const logMessages = new Set([...sources.matchAll(/\blog(?:ger\.)?\w+\(\s*'([^']+)'/g)].map(([, message]) => message));
 const alarmTexts = [...alarms.values()].map(({ AlarmDescription }) => AlarmDescription).join('\n');
