@@ -15,7 +15,7 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'fails a request that conflicts with another one',
-    seed: 2,
+    seed: 4,
     file: TRANSACTIONS,
     find: 'if (!isContention(error)) throw error;',
     replace: 'throw error;',
@@ -48,7 +48,7 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'deletes a notification without an audit entry',
-    seed: 128,
+    seed: 2,
     file: WRITER,
     find: '[deletion, counterItem(table, key.tenant, -1), entry]',
     replace: '[deletion, counterItem(table, key.tenant, -1)]',

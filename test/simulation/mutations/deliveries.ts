@@ -11,24 +11,28 @@ const REQUEUE = 'shared/pipeline/sender/requeue.ts';
 const claims: readonly NamedMutation[] = [
   {
     name: 'claims a new delivery although it has a record',
+    seed: 1,
     file: REPOSITORY,
     find: "            ConditionExpression: 'attribute_not_exists(pk)',\n",
     replace: '',
   },
   {
     name: 'claims an existing delivery although it has changed since it was read',
+    seed: 2,
     file: REPOSITORY,
     find: 'await change(claim.record, unchanged(found))',
     replace: 'await change(claim.record, {})',
   },
   {
     name: 'claims a delivery that another worker holds',
+    seed: 2,
     file: RECORD,
     find: 'if (existing.lease_until_ms > nowMs) return',
     replace: 'if (existing.lease_until_ms > nowMs + LEASE_MS) return',
   },
   {
     name: 'leases a delivery for 10 seconds, which is shorter than a send',
+    seed: 2,
     file: RECORD,
     find: 'export const LEASE_MS = 35_000;',
     replace: 'export const LEASE_MS = 10_000;',
@@ -41,12 +45,14 @@ const claims: readonly NamedMutation[] = [
   },
   {
     name: 'sends an alert again whose record says that it has arrived',
+    seed: 1,
     file: RECORD,
     find: "  if (existing.status !== 'pending') return { kind: 'ended', record: existing };\n",
     replace: '',
   },
   {
     name: 'starts a new round for a repeated message of a failed delivery',
+    seed: 1,
     file: RECORD,
     find: 'return initial.round === existing.round + 1',
     replace: 'return initial.round >= existing.round',
@@ -85,6 +91,7 @@ const claims: readonly NamedMutation[] = [
 const settlements: readonly NamedMutation[] = [
   {
     name: 'sends the retry before its record is updated, and ignores the error of the update',
+    seed: 2,
     file: SETTLEMENT,
     find: `    await persist(job, () => job.writes.update(record, next));
     const copy = copyOfMessage(job);
@@ -107,7 +114,7 @@ const settlements: readonly NamedMutation[] = [
   },
   {
     name: 'acknowledges a message whose retry SQS did not accept',
-    seed: 143,
+    seed: 2,
     file: SETTLEMENT,
     find: `      isSameRound ? copy : { ...copy, body: bodyForRound(job.body, record.round) },
       waitMs,
@@ -120,7 +127,6 @@ const settlements: readonly NamedMutation[] = [
   },
   {
     name: 'returns the message of an alert that arrived and could not be recorded',
-    seed: 4,
     file: SETTLEMENT,
     find: "return { outcome: 'unrecorded', isTenantThrottled: isTenantThrottled(error, job.body.event.tenant_id) };",
     replace: 'throw error;',
@@ -148,7 +154,7 @@ const settlements: readonly NamedMutation[] = [
   },
   {
     name: 'records a failed delivery before its dead letter is sent, and ignores the error of that',
-    seed: 45,
+    seed: 2,
     file: 'shared/pipeline/sender/dead-letter.ts',
     find: `    await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
     const stored = await persist(job, () => writes.update(record, withFailure(record, failure.reason, failedAtMs)));
@@ -161,7 +167,6 @@ const settlements: readonly NamedMutation[] = [
   },
   {
     name: 'stores the message of a failed delivery after its record says that it has failed',
-    seed: 48,
     file: 'shared/pipeline/sender/dead-letter.ts',
     find: `    if (!isNotice) {
       await persist(job, () => failedMessages.put({ recordKey: record, failedAtMs, body: letter.body, round }));
@@ -178,6 +183,7 @@ const settlements: readonly NamedMutation[] = [
   },
   {
     name: 'gives up the claim of a rejected delivery before its dead letter is sent',
+    seed: 1,
     file: 'shared/pipeline/sender/dead-letter.ts',
     find: 'await persist(job, () => writes.update(record, { ...record, next_attempt_at_ms: clock() }));',
     replace:
@@ -185,13 +191,14 @@ const settlements: readonly NamedMutation[] = [
   },
   {
     name: 'gives a dead letter the number of the round that has failed',
+    seed: 1,
     file: 'shared/pipeline/sender/dead-letter.ts',
     find: 'const [round, failedAtMs] = [record.round + 1, clock()];',
     replace: 'const [round, failedAtMs] = [record.round, clock()];',
   },
   {
     name: 'does not return messages to their queue after an internal error',
-    seed: 128,
+    seed: 1,
     file: SENDER,
     find: 'const returned = results.filter(({ settled }) => settled.isReturned);',
     replace: "const returned = results.filter(({ settled }) => settled.isReturned && settled.outcome === 'busy');",
@@ -205,6 +212,7 @@ const settlements: readonly NamedMutation[] = [
   },
   {
     name: 'acknowledges a message that could not be sent again',
+    seed: 25,
     file: REQUEUE,
     find: 'await queues.sendDelayed(retryQueueUrl, copyOfMessage(job), waitMs);',
     replace: 'await queues.sendDelayed(retryQueueUrl, copyOfMessage(job), waitMs).catch(() => undefined);',
@@ -215,25 +223,28 @@ const settlements: readonly NamedMutation[] = [
 const retries: readonly NamedMutation[] = [
   {
     name: 'retries sooner than scheduled if the destination says so',
+    seed: 7,
     file: 'shared/domain/retry-schedule.ts',
     find: 'withJitter(Math.max(scheduledMs, retryAfterMs), scale, random)',
     replace: 'withJitter(retryAfterMs || scheduledMs, scale, random)',
   },
   {
     name: 'ignores Retry-After',
+    seed: 1,
     file: 'shared/domain/retry-schedule.ts',
     find: 'withJitter(Math.max(scheduledMs, retryAfterMs), scale, random)',
     replace: 'withJitter(scheduledMs, scale, random)',
   },
   {
     name: 'skips the first delay of the schedule of retries',
+    seed: 4,
     file: 'shared/domain/retry-schedule.ts',
     find: 'RETRY_DELAYS_MS[attemptCount - 1]',
     replace: 'RETRY_DELAYS_MS[attemptCount]',
   },
   {
     name: 'expires a delivery 24 minutes after its first attempt',
-    seed: 143,
+    seed: 1,
     file: 'shared/domain/retry-schedule.ts',
     find: 'export const MAX_AGE_MS = 24 * HOUR_MS;',
     replace: 'export const MAX_AGE_MS = 24 * MINUTE_MS;',
@@ -246,13 +257,14 @@ const retries: readonly NamedMutation[] = [
   },
   {
     name: 'forgets retries that wait longer than SQS can delay a message',
-    seed: 143,
+    seed: 1,
     file: SENDER,
     find: 'const rescheduled = notDue.map((job) => settledJob(job, reschedule(job, wait(job))));',
     replace: "const rescheduled = notDue.map((job) => settledJob(job, Promise.resolve({ outcome: 'not_due' })));",
   },
   {
     name: 'counts an attempt that an open circuit prevented',
+    seed: 2,
     file: 'shared/pipeline/transports/http-transport.ts',
     find: '      countsAsAttempt: false,\n',
     replace: '',
@@ -267,6 +279,7 @@ const retries: readonly NamedMutation[] = [
   },
   {
     name: 'takes a request without a response for rejected',
+    seed: 2,
     file: 'shared/pipeline/transports/http-transport.ts',
     find: "return failed('transient', 'timeout', `${host} did not respond within ${SEND_TIMEOUT_MS / 1000} s`);",
     replace: "return failed('permanent', 'timeout', `${host} did not respond within ${SEND_TIMEOUT_MS / 1000} s`);",
@@ -279,6 +292,7 @@ const retries: readonly NamedMutation[] = [
   },
   {
     name: 'fails an email for good that SES throttles',
+    seed: 2,
     file: 'shared/domain/aws-outcome.ts',
     find: "[['Throttling', 'ThrottlingException'], throttled],\n  ],\n  sns",
     replace: "[['Throttling', 'ThrottlingException'], rejected],\n  ],\n  sns",
@@ -302,7 +316,7 @@ const retries: readonly NamedMutation[] = [
 const requests: readonly NamedMutation[] = [
   {
     name: 'does not look whether a waiting delivery has become due',
-    seed: 128,
+    seed: 3,
     file: 'shared/pipeline/sender/early-messages.ts',
     find: "return result?.status === 'fulfilled' && result.value;",
     replace: 'return false;',

@@ -8,7 +8,7 @@ const QUEUES = 'shared/adapters/queues.ts';
 export const dispatchMutations: readonly NamedMutation[] = [
   {
     name: 'acknowledges an event although SQS refused some of its deliveries',
-    seed: 143,
+    seed: 4,
     file: FAN_OUT,
     find: 'failed: unread.length + existing.length - sent,',
     replace: 'failed: unread.length,',
@@ -22,14 +22,14 @@ export const dispatchMutations: readonly NamedMutation[] = [
   },
   {
     name: 'ignores that SQS did not accept a batch',
-    seed: 143,
+    seed: 2,
     file: QUEUES,
     find: '...errorTrace(error) });\n      return batch;',
     replace: '...errorTrace(error) });\n      return [];',
   },
   {
     name: 'takes a notification that it cannot read for one that does not exist',
-    seed: 24,
+    seed: 4,
     file: FAN_OUT,
     find: '    return { id, error };',
     replace: '    return { id, target: undefined };',
@@ -42,13 +42,14 @@ export const dispatchMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not return events to their queue',
-    seed: 128,
+    seed: 4,
     file: DISPATCH,
     find: 'const returned = results.filter(({ isReturned }) => isReturned);',
     replace: 'const returned = results.filter(({ isUnstarted }) => isUnstarted);',
   },
   {
     name: 'acknowledges an invalid event whose dead letter SQS did not accept',
+    seed: 36,
     file: DISPATCH,
     find: 'return { message, isReturned: true, isInternalError: true, sentAtMs };',
     replace: 'return { message, isReturned: false, isInternalError: true, sentAtMs };',

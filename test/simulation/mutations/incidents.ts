@@ -8,25 +8,27 @@ const SENDER = 'shared/pipeline/sender/sender.ts';
 export const incidentMutations: readonly NamedMutation[] = [
   {
     name: 'sends an older event of an incident after a newer one',
+    seed: 3,
     file: LOCK,
     find: 'const newer = newest && isOlder(job.time, newest) ? newest : undefined;',
     replace: 'const newer = newest && job.time.acceptedAtMs < newest.acceptedAtMs ? newest : undefined;',
   },
   {
     name: 'supersedes an event by another one of the same time',
-    seed: 3,
     file: 'shared/domain/event-time.ts',
     find: '? event.acceptedAtMs < other.acceptedAtMs',
     replace: '? event.acceptedAtMs <= other.acceptedAtMs',
   },
   {
     name: 'claims the lock of an incident that another worker holds',
+    seed: 6,
     file: LOCKS,
     find: "'attribute_not_exists(lease_until_ms) OR lease_until_ms <= :now OR (claim_id = :claim_id AND lease_until_ms = :lease_until_ms)'",
     replace: "'attribute_not_exists(lease_until_ms) OR lease_until_ms <= :lease_until_ms OR lease_until_ms <= :now'",
   },
   {
     name: 'keeps the lock of an incident after a delivery that failed',
+    seed: 37,
     file: LOCK,
     find: '    await releaseHeldLock(held);\n    return done;',
     replace: '    return done;',
@@ -79,13 +81,13 @@ export const incidentMutations: readonly NamedMutation[] = [
   },
   {
     name: 'orders the events of all incidents of a notification together',
+    seed: 2,
     file: 'shared/domain/incident.ts',
     find: 'sk: `incident#${event.incident_key}`,',
     replace: "sk: 'incident#',",
   },
   {
     name: 'drops the events of an incident after one that has an internal error',
-    seed: 44,
     file: LOCK,
     find: `        done.push(await settledJob(job, Promise.reject(result.error)));
         continue;
@@ -96,6 +98,7 @@ export const incidentMutations: readonly NamedMutation[] = [
   },
   {
     name: 'drops the events of an incident for which no time is left, except the first',
+    seed: 2,
     file: LOCK,
     find: 'done.push(...(await rescheduleAll(remaining)));',
     replace: 'done.push(...(await rescheduleAll([job])));',

@@ -7,14 +7,14 @@ const LIMIT = 'shared/pipeline/daily-limit.ts';
 export const limitMutations: readonly NamedMutation[] = [
   {
     name: 'sends one message more than the daily limit',
-    seed: 16,
+    seed: 1,
     file: COUNTER,
     find: "':max_used': limit - amount,",
     replace: "':max_used': limit,",
   },
   {
     name: 'sends one message less than the daily limit',
-    seed: 16,
+    seed: 17,
     file: COUNTER,
     find: 'used <= :max_used',
     replace: 'used < :max_used',
@@ -27,7 +27,7 @@ export const limitMutations: readonly NamedMutation[] = [
   },
   {
     name: 'gives messages back that may have been sent',
-    seed: 38,
+    seed: 26,
     file: 'shared/domain/aws-outcome.ts',
     find: 'nothingSent: isResponse && rule !== undefined,',
     replace: 'nothingSent: !isResponse || rule !== undefined,',
@@ -46,6 +46,7 @@ export const limitMutations: readonly NamedMutation[] = [
   },
   {
     name: 'counts the messages of all tenants together',
+    seed: 17,
     file: COUNTER,
     find: 'pk: `${counter}#${utcDay(timeMs)}#${tenant}`,',
     replace: 'pk: `${counter}#${utcDay(timeMs)}`,',

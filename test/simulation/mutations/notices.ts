@@ -45,7 +45,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not escalate an alert that failed for good after its retries',
-    seed: 31,
+    seed: 8,
     file: RECORD,
     find: "if (status === 'failed' || status === 'bounced') return reported_status !== status;",
     replace: "if (status === 'failed' || status === 'bounced') return reported_status === undefined;",
@@ -71,14 +71,13 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'reports only failures of attempts, none that it finds recorded',
-    seed: 5,
     file: REPORT,
     find: '!mustBeReported(written, retryDelayScale)) return;',
     replace: '!job.writes.result().claimed || !mustBeReported(written, retryDelayScale)) return;',
   },
   {
     name: 'does not escalate an alert while the next attempt of a failing delivery is requested to be made now',
-    seed: 59,
+    seed: 14,
     file: RECORD,
     find: 'Math.max(next_attempt_at_ms, scheduled_attempt_at_ms) - round',
     replace: 'Math.min(next_attempt_at_ms, scheduled_attempt_at_ms || next_attempt_at_ms) - round',
@@ -92,13 +91,13 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'stores one notification of a large plan',
-    seed: 13,
     file: 'shared/adapters/deliveries/destination-list.ts',
     find: 'notification_ids: ids.filter(isNotificationId),',
     replace: 'notification_ids: ids.filter(isNotificationId).slice(0, 1),',
   },
   {
     name: 'does not find that the other destinations of an alert have just failed',
+    seed: 31,
     file: 'shared/adapters/dynamodb/batches.ts',
     find: 'ConsistentRead: true, ...options',
     replace: 'ConsistentRead: false, ...options',
@@ -111,14 +110,14 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not send escalations to the fallback notifications of the account',
-    seed: 4,
+    seed: 5,
     file: 'shared/pipeline/notices/escalation.ts',
     find: "if (state === 'OK') return [];",
     replace: "if (state !== 'OK') return [];",
   },
   {
     name: 'sends the notice of a failing notification every hour',
-    seed: 9,
+    seed: 6,
     file: 'shared/pipeline/notices/notification-notice.ts',
     find: '`${tenant}:${notificationId}:${startOf(DAY_MS, atMs)}:${kind}`',
     replace: '`${tenant}:${notificationId}:${startOf(DAY_MS / 24, atMs)}:${kind}`',

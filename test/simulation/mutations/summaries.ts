@@ -27,13 +27,14 @@ export const summaryMutations: readonly NamedMutation[] = [
   },
   {
     name: 'sends one alert more at once than the account permits',
-    seed: 32,
+    seed: 3,
     file: ALERTS,
     find: 'size(first_ids) < :limit',
     replace: 'size(first_ids) <= :limit',
   },
   {
     name: 'summarizes the first alert of a window',
+    seed: 3,
     file: SUMMARIZE,
     find: 'const after = settings[setting];',
     replace: 'const after = settings[setting] - 1;',
@@ -47,7 +48,7 @@ export const summaryMutations: readonly NamedMutation[] = [
   },
   {
     name: 'lists the alert of an alarm in a summary that was stored last instead of the newest',
-    seed: 39,
+    seed: 9,
     file: ALERTS,
     find: "'attribute_not_exists(newest) OR newest < :newest'",
     replace: "'attribute_not_exists(newest) OR newest <> :newest'",
@@ -60,7 +61,7 @@ export const summaryMutations: readonly NamedMutation[] = [
   },
   {
     name: 'names at most two alarms in a summary',
-    seed: 16,
+    seed: 1,
     file: ALERTS,
     find: 'const MAX_READ = 20_000;',
     replace: 'const MAX_READ = 2;',
@@ -74,7 +75,7 @@ export const summaryMutations: readonly NamedMutation[] = [
   },
   {
     name: 'remembers a summary as queued before SQS has accepted it',
-    seed: 37,
+    seed: 1,
     file: 'shared/pipeline/notices/notice-queue.ts',
     find: `    await allSettled([
       ...(toContacts`,
@@ -84,6 +85,7 @@ export const summaryMutations: readonly NamedMutation[] = [
   },
   {
     name: 'takes all windows of a notification for full once one is',
+    seed: 3,
     file: SUMMARIZE,
     find: 'const full = `${summary.event_id} ${after}`;',
     replace: 'const full = `${alert.target.id} ${after}`;',

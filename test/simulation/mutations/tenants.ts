@@ -7,20 +7,21 @@ const SLOW = 'shared/adapters/outbound-http/slow-tenants.ts';
 export const tenantMutations: readonly NamedMutation[] = [
   {
     name: 'opens the circuit of an origin for all tenants',
+    seed: 27,
     file: CIRCUIT,
     find: 'timeout.tenant === tenant && timeout.origin === origin;',
     replace: 'timeout.origin === origin;',
   },
   {
     name: 'lets the endpoints of a tenant that hang delay the alerts of others',
-    seed: 119,
+    seed: 13,
     file: SLOW,
     find: 'return slowUntilMs.has(tenant) || areSlow(sendsOf(tenant));',
     replace: 'return false;',
   },
   {
     name: 'moves the first attempts of all tenants while one is slow',
-    seed: 119,
+    seed: 13,
     file: SLOW,
     find: 'return slowUntilMs.has(tenant) || areSlow(sendsOf(tenant));',
     replace: 'return slowUntilMs.size > 0 || areSlow(sendsOf(tenant));',
@@ -41,7 +42,6 @@ export const tenantMutations: readonly NamedMutation[] = [
   },
   {
     name: 'sends an alert to a notification of another tenant that a plan lists',
-    seed: 31,
     file: 'shared/adapters/notifications/notification-targets.ts',
     find: 'const keyText = ({ tenant, id }: NotificationKey): string => `${id} ${tenant}`;',
     replace: 'const keyText = ({ id }: NotificationKey): string => id;',
@@ -54,7 +54,6 @@ export const tenantMutations: readonly NamedMutation[] = [
   },
   {
     name: 'uses the settings of an account for as long as its execution environment lives',
-    seed: 7,
     file: 'shared/adapters/accounts/account-repository.ts',
     find: 'if (found && found.untilMs > clock()) return found;',
     replace: 'if (found) return found;',

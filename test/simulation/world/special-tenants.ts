@@ -130,7 +130,7 @@ const attackedBy = (
 
 /** How often, and how many ms apart, the attacker sends an event to all of its endpoints. */
 const ATTACKS = 12;
-const ATTACK_INTERVAL_MS = 15_000;
+const ATTACK_INTERVAL_MS = 8_000;
 
 /** Returns an attacker that lets alerts to many origins hang for three minutes, and the events of it and of a quiet tenant. */
 export const attackOf = (
