@@ -21,8 +21,8 @@ const defects: readonly { name: string; caseName: string; faults: number; mutati
     mutations: [
       {
         file: 'shared/adapters/deliveries/delivery-repository.ts',
-        find: "await put(first, { ConditionExpression: 'attribute_not_exists(pk)' })",
-        replace: 'await put(first)',
+        find: "            ConditionExpression: 'attribute_not_exists(pk)',\n",
+        replace: '',
       },
     ],
   },
