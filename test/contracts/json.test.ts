@@ -38,9 +38,12 @@ const string = fc
   )
   .map((value) => JSON.stringify(value));
 
-/** Keys that JavaScript neither reorders nor drops. */
+/**
+ * Keys that JavaScript neither reorders nor drops. If an object had the key `\`, Node.js 24.21 reads another key that is
+ * one escaped character, such as `"`, as `\` at the same place.
+ */
 const isStable = (keys: readonly string[]): boolean =>
-  new Set(keys).size === keys.length && !keys.some((key) => /^"\d+"$/.test(key));
+  new Set(keys).size === keys.length && !keys.some((key) => /^"(?:\d+|\\.|\\u.{4})"$/.test(key));
 
 const space = fc.constantFrom('', ' ', '\n\t', '\r ');
 /** JSON in any form, with its form without white space. */
