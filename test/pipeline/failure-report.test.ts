@@ -197,7 +197,7 @@ describe('a delivery that fails', () => {
     expect(started.marked).toEqual(['pending']);
   });
 
-  it('is reported if it is found by a message that comes again, unless it was reported', async () => {
+  it('is reported by a repeated message that finds its record, unless it was reported', async () => {
     const found = async (record: DeliveryRecord) => {
       const started = setUp({ kind: 'ended', record });
       await started.job.writes.claim(initial);

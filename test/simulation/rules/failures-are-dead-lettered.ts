@@ -41,7 +41,7 @@ export const failuresAreDeadLettered: Rule = {
       .filter((alert) => !isSentAgain(alert))
       // If its sender could not dead-letter it, it is cancelled once its notification is deleted.
       .filter(({ notification }) => deletedAtMs(observations, notification.index) === undefined)
-      // If its sender could not dead-letter it, it may be above a limit when its message comes again.
+      // If its sender could not dead-letter it, it may be above a limit when its message is received again.
       .filter((alert) => entryOf(alert)?.status !== 'summarized')
       .filter(({ notification }) => notification.type !== 'technicalContactsEmail')
       .filter(({ event, to }) =>
