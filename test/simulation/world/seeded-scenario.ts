@@ -163,7 +163,7 @@ const movedTo = (event: PlannedEvent, atMs: number): PlannedEvent => ({
 const withForeignNotifications = (events: readonly PlannedEvent[], attackers: ReadonlySet<string>, random: Random) =>
   events.map((event) => {
     const victim = pick(events, random);
-    return attackers.has(event.tenant) && random() < 0.4
+    return attackers.has(event.tenant) && random() < 0.4 && victim.tenant !== event.tenant
       ? {
           ...movedTo(event, victim.atMs),
           notifications: [...new Set([...event.notifications, ...victim.notifications])],
