@@ -8,6 +8,11 @@ import type { PlannedDelivery } from './planned-alerts.ts';
 export const isAboveDailyLimit = ({ status, reason }: HistoryEntry): boolean =>
   status === 'failed' && reason === 'tenant_limit_exceeded';
 
+/** Returns whether what arrived for the event at a recipient can only be this delivery: several can go to the contacts. */
+export const isOnlyOfType = ({ event, notification, tenant }: PlannedDelivery): boolean =>
+  tenant.notifications.filter(({ index, type }) => type === notification.type && event.notifications.includes(index))
+    .length === 1;
+
 /** Returns functions that tell what happened to planned deliveries, from what arrived and what the history shows. */
 export const createOutcomes = (observations: Observations) => {
   const alerts = Map.groupBy(

@@ -1,4 +1,5 @@
 import type { Arrival, Refusal } from '../world/receivers.ts';
+import type { PlannedNotification } from '../world/scenario.ts';
 import { createOutcomes } from './alert-outcomes.ts';
 import { deletedAtMs, nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
@@ -17,6 +18,7 @@ export const failuresAreDeadLettered: Rule = {
       const letter = letters.get(`Delivery-${type}-DeadLetters`) ?? '';
       return letter.includes(`#${number}#`) && letter.includes(id);
     };
+    const idOf = ({ index }: PlannedNotification): string => ids.get(index) ?? '';
     /** Whether its sender could not dead-letter it, so that the message was received again and its alert accepted. */
     const isSentAgain = ({ event, to, notification }: PlannedAlert): boolean => {
       const isAlert = ({ numbers, ...other }: Arrival | Refusal): boolean =>
@@ -29,7 +31,9 @@ export const failuresAreDeadLettered: Rule = {
         !redrives.some(
           ({ startedMs, letters: redriven }) =>
             isAskedFor(startedMs) &&
-            [...redriven.values()].flat().some(({ body }) => body.includes(`#${event.number}#`)),
+            [...redriven.values()]
+              .flat()
+              .some(({ body }) => body.includes(`#${event.number}#`) && body.includes(idOf(notification))),
         ) &&
         !people.some(
           ({ action, startedMs }) =>
@@ -53,10 +57,7 @@ export const failuresAreDeadLettered: Rule = {
             refusal.numbers.includes(event.number),
         ),
       )
-      .filter(
-        ({ event, notification }) =>
-          !isDeadLettered(notification.type, event.number, ids.get(notification.index) ?? ''),
-      );
+      .filter(({ event, notification }) => !isDeadLettered(notification.type, event.number, idOf(notification)));
     return [
       ...rejected.map((alert) => `${nameOf(alert)} was rejected and is in no dead-letter queue.`),
       ...notRedelivered.map((text) => `Failed deliveries could not be redelivered: ${text}.`),

@@ -1,5 +1,6 @@
-import type { Observations } from '../world/observations.ts';
+import type { HistoryEntry, Observations } from '../world/observations.ts';
 import { recipientsOf } from '../world/receivers.ts';
+import type { PlannedTenant } from '../world/scenario.ts';
 import { isAboveDailyLimit } from './alert-outcomes.ts';
 import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import { requestsOf } from './requests.ts';
@@ -29,6 +30,10 @@ const mayHaveFailed = (alert: PlannedAlert, observations: Observations): boolean
       requestsOf(observations, { ...alert, to }).length >= MAX_ATTEMPTS,
   );
 
+/** Returns whether a summary waited for days, because only a few messages per day are permitted. */
+const isExpiredAboveLimit = ({ reason, attempts }: HistoryEntry, { limits }: PlannedTenant): boolean =>
+  reason === 'expired' && attempts.length === 0 && Object.keys(limits).length > 0;
+
 /**
  * A delivery fails only because its destination rejected it, because the account has no contacts, or after its last
  * attempt. So do summaries.
@@ -51,7 +56,12 @@ export const failuresAreJustified: Rule = {
     const summaries = scenario.tenants.flatMap((tenant) =>
       tenant.notifications
         .filter(({ index }) =>
-          failed.some((entry) => entry.notification === index && entry.event_id.endsWith(':summary')),
+          failed.some(
+            (entry) =>
+              entry.notification === index &&
+              entry.event_id.endsWith(':summary') &&
+              !isExpiredAboveLimit(entry, tenant),
+          ),
         )
         .filter((notification) =>
           recipientsOf(notification, tenant).every((to) => !isRejected(observations, 'summary', to)),

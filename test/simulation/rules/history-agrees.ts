@@ -2,7 +2,7 @@ import { notificationTypes } from '../../../shared/contracts/notification-types.
 import type { HistoryEntry } from '../world/observations.ts';
 import { recipientsOf } from '../world/receivers.ts';
 import { isSentByAws } from '../world/scenario.ts';
-import { createOutcomes, isAboveDailyLimit } from './alert-outcomes.ts';
+import { createOutcomes, isAboveDailyLimit, isOnlyOfType } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
 import {
   deletedAtMs,
@@ -49,12 +49,6 @@ export const historyAgrees: Rule = {
       );
       return summary !== undefined && (summary.status !== 'delivered' || hasArrived);
     };
-
-    /** Whether what arrived for the event at a recipient can only be this delivery: several can go to the contacts. */
-    const isOnlyOfType = ({ event, notification, tenant }: PlannedDelivery): boolean =>
-      tenant.notifications.filter(
-        ({ index, type }) => type === notification.type && event.notifications.includes(index),
-      ).length === 1;
 
     const isOnlyOne = (delivery: PlannedDelivery): boolean =>
       recipientsOf(delivery.notification, delivery.tenant).length === 1 && isOnlyOfType(delivery);

@@ -1,6 +1,6 @@
 import type { HistoryEntry, Observations } from '../world/observations.ts';
 import type { PlannedEvent, PlannedTenant } from '../world/scenario.ts';
-import { createOutcomes, type Outcomes } from './alert-outcomes.ts';
+import { createOutcomes, isOnlyOfType, type Outcomes } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
 import { failingFromMs, hasOneRound, wasNotQueued } from './failures-are-noticed.ts';
 import { contactsOf, type Notice, noticesOf } from './notices.ts';
@@ -136,8 +136,10 @@ export const escalationsAreJustified: Rule = {
   name: 'escalations are justified',
   violations(observations) {
     const { scenario, startMs } = observations;
-    const { reachedAtMs } = createOutcomes(observations);
-    const alerts = plannedDeliveries(scenario);
+    const { entryOf, reachedAtMs } = createOutcomes(observations);
+    const alerts = plannedDeliveries(scenario).filter(
+      (alert) => isOnlyOfType(alert) || entryOf(alert)?.status === 'delivered',
+    );
     const escalations = noticesOf(observations).filter(isEscalation);
     const hourOf = (atMs: number): number => Math.floor((startMs + atMs) / HOUR_MS);
 
