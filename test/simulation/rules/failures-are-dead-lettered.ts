@@ -1,5 +1,5 @@
+import type { DeadLetter } from '../world/observations.ts';
 import type { Arrival, Refusal } from '../world/receivers.ts';
-import type { PlannedNotification } from '../world/scenario.ts';
 import { createOutcomes } from './alert-outcomes.ts';
 import { deletedAtMs, nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
@@ -13,14 +13,15 @@ export const failuresAreDeadLettered: Rule = {
   violations(observations) {
     const { entryOf } = createOutcomes(observations);
     const { arrivals, refusals, scenario, deadLetters, ids, notRedelivered, people, redrives } = observations;
-    const letters = new Map([...deadLetters].map(([name, sent]) => [name, sent.map(({ body }) => body).join('\n')]));
-    const isDeadLettered = (type: string, number: number, id: string): boolean => {
-      const letter = letters.get(`Delivery-${type}-DeadLetters`) ?? '';
-      return letter.includes(`#${number}#`) && letter.includes(id);
-    };
-    const idOf = ({ index }: PlannedNotification): string => ids.get(index) ?? '';
+    const isLetterOf = ({ event, notification }: PlannedAlert, { body }: DeadLetter): boolean =>
+      body.includes(`#${event.number}#`) && body.includes(`"notification_id":"${ids.get(notification.index)}"`);
+    const isDeadLettered = (alert: PlannedAlert): boolean =>
+      (deadLetters.get(`Delivery-${alert.notification.type}-DeadLetters`) ?? []).some((letter) =>
+        isLetterOf(alert, letter),
+      );
     /** Whether its sender could not dead-letter it, so that the message was received again and its alert accepted. */
-    const isSentAgain = ({ event, to, notification }: PlannedAlert): boolean => {
+    const isSentAgain = (alert: PlannedAlert): boolean => {
+      const { event, to, notification } = alert;
       const isAlert = ({ numbers, ...other }: Arrival | Refusal): boolean =>
         other.to === to && other.kind === 'alert' && numbers.includes(event.number);
       const refusedMs = refusals.find((refusal) => isAlert(refusal) && refusal.behavior === 'reject')?.atMs ?? 0;
@@ -30,10 +31,7 @@ export const failuresAreDeadLettered: Rule = {
         sentMs !== undefined &&
         !redrives.some(
           ({ startedMs, letters: redriven }) =>
-            isAskedFor(startedMs) &&
-            [...redriven.values()]
-              .flat()
-              .some(({ body }) => body.includes(`#${event.number}#`) && body.includes(idOf(notification))),
+            isAskedFor(startedMs) && [...redriven.values()].flat().some((letter) => isLetterOf(alert, letter)),
         ) &&
         !people.some(
           ({ action, startedMs }) =>
@@ -57,7 +55,7 @@ export const failuresAreDeadLettered: Rule = {
             refusal.numbers.includes(event.number),
         ),
       )
-      .filter(({ event, notification }) => !isDeadLettered(notification.type, event.number, idOf(notification)));
+      .filter((alert) => !isDeadLettered(alert));
     return [
       ...rejected.map((alert) => `${nameOf(alert)} was rejected and is in no dead-letter queue.`),
       ...notRedelivered.map((text) => `Failed deliveries could not be redelivered: ${text}.`),
