@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os';
-import pLimit from 'p-limit';
 import { type SimulationWorker, startWorker } from '../workers.ts';
 import type { NamedMutation } from './named-mutation.ts';
 
@@ -14,7 +13,7 @@ export type MutationResult = {
 };
 
 /** The seed that found a mutation last, then 1, 2, 3 and so on. */
-function* seedsFor({ seed: last }: NamedMutation): Generator<number> {
+function* seedsFor({ seed: last }: NamedMutation): Generator<number, never> {
   if (last !== undefined) yield last;
   for (let seed = 1; ; seed++) if (seed !== last) yield seed;
 }
@@ -28,46 +27,50 @@ const firstViolation = async (worker: SimulationWorker, seed: number): Promise<s
   }
 };
 
+/** Tries seeds in as many processes as the machine has cores, because the code of the service is evaluated once per process. */
 const findMutation = async (template: string, mutation: NamedMutation, maxSeconds: number): Promise<MutationResult> => {
   const startMs = performance.now();
   const seconds = (): number => (performance.now() - startMs) / 1_000;
-  const worker = startWorker(template, [mutation, ...(mutation.also ?? [])]);
+  const workers = Array.from({ length: availableParallelism() }, () =>
+    startWorker(template, [mutation, ...(mutation.also ?? [])]),
+  );
+  const remaining = seedsFor(mutation);
   let seeds = 0;
-  try {
-    for (const seed of seedsFor(mutation)) {
+  let found: MutationResult['found'];
+  const search = async (worker: SimulationWorker): Promise<void> => {
+    while (!found && seconds() < maxSeconds) {
+      const seed = remaining.next().value;
       const violation = await firstViolation(worker, seed);
       seeds++;
-      if (violation !== undefined)
-        return { name: mutation.name, found: { seed, violation }, seeds, seconds: seconds() };
-      if (seconds() > maxSeconds) break;
+      if (violation !== undefined) found ??= { seed, violation };
     }
-    return { name: mutation.name, seeds, seconds: seconds() };
+  };
+  try {
+    await Promise.race(workers.map(search));
+    return { name: mutation.name, ...(found && { found }), seeds, seconds: seconds() };
   } finally {
-    worker.stop();
+    for (const worker of workers) worker.stop();
   }
 };
 
 /**
- * Looks for mutations, each in a process of its own, because the code of the service is evaluated once per process.
+ * Looks for mutations, one after the other.
  *
  * @param maxSeconds how long to look for each of them
  * @param onResult called with each result
  * @returns the results, in order
  */
-export const findMutations = (
+export const findMutations = async (
   template: string,
   mutations: readonly NamedMutation[],
   maxSeconds: number,
   onResult: (result: MutationResult) => void,
 ): Promise<MutationResult[]> => {
-  const limit = pLimit(availableParallelism());
-  return Promise.all(
-    mutations.map((mutation) =>
-      limit(async () => {
-        const result = await findMutation(template, mutation, maxSeconds);
-        onResult(result);
-        return result;
-      }),
-    ),
-  );
+  const results: MutationResult[] = [];
+  for (const mutation of mutations) {
+    const result = await findMutation(template, mutation, maxSeconds);
+    onResult(result);
+    results.push(result);
+  }
+  return results;
 };

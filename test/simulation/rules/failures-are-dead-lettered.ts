@@ -1,4 +1,4 @@
-import type { DeadLetter } from '../world/observations.ts';
+import type { DeadLetter } from '../world/operators.ts';
 import type { Arrival, Refusal } from '../world/receivers.ts';
 import { createOutcomes } from './alert-outcomes.ts';
 import { deletedAtMs, nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';

@@ -22,7 +22,11 @@ import type { Rule } from './rule.ts';
 import { shadowWithholdsAlerts } from './shadow-withholds-alerts.ts';
 import { summariesHold } from './summaries-hold.ts';
 import { tenantsAreSeparate } from './tenants-are-separate.ts';
-import { escalationsAreJustified, unreachedEventsAreEscalated } from './unreached-events-are-escalated.ts';
+import {
+  escalationsAreJustified,
+  failedSummariesAreEscalated,
+  unreachedEventsAreEscalated,
+} from './unreached-events-are-escalated.ts';
 import { webhookIdsIdentifyDeliveries, webhooksAreSigned } from './webhooks-are-signed.ts';
 
 /** How a sender ends a test if a call to AWS fails that is not the send. */
@@ -55,6 +59,7 @@ const rules: readonly Rule[] = [
   emailReportsAreNoticed,
   noticesAreJustified,
   unreachedEventsAreEscalated,
+  failedSummariesAreEscalated,
   escalationsAreJustified,
   retriesFollowTheSchedule,
   requestsOfPeopleAreTrue,

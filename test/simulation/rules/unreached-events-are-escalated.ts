@@ -29,10 +29,10 @@ const MAX_PER_DAY = 20;
 const startOfHour = (atMs: number): number => atMs - (atMs % HOUR_MS);
 
 /**
- * Returns when the summary of an alert was cancelled, ms since the start, or undefined. Only the newest alert of an alarm
- * and state in it is escalated.
+ * Returns when the summary of an alert failed or was cancelled, ms since the start, or undefined. Only the newest alert of
+ * an alarm and state in a cancelled one is escalated.
  */
-const summaryCancelledMs = (
+const summaryEndedMs = (
   { notification, event }: PlannedDelivery,
   { summary_id }: HistoryEntry,
   { earlierHistory, scenario, startMs }: Observations,
@@ -45,10 +45,12 @@ const summaryCancelledMs = (
     other.state === event.state &&
     other.timeMs >= event.timeMs &&
     own.some((entry) => entry.summary_id === summary_id && entry.event_id.includes(`:ch${other.number}:`));
-  return summary?.status === 'cancelled' && !eventsOf(scenario).some(isNewer)
-    ? summary.updated_at - startMs
-    : undefined;
+  const isOver = summary?.status === 'failed' || (summary?.status === 'cancelled' && !eventsOf(scenario).some(isNewer));
+  return isOver ? summary.updated_at - startMs : undefined;
 };
+
+const hasFailed = (summaryId: string | null | undefined, { earlierHistory }: Observations): boolean =>
+  earlierHistory.some(({ event_id, status }) => event_id === summaryId && status === 'failed');
 
 /** Returns from when on an alert counts as not reached, ms since the start, or undefined if that is not certain. */
 const unreachedFromMs = (
@@ -60,7 +62,7 @@ const unreachedFromMs = (
   const { startMs } = observations;
   const entry = entryOf(delivery);
   if (!entry) return deletedAtMs(observations, notification.index) === undefined ? undefined : event.atMs;
-  if (entry.status === 'summarized') return summaryCancelledMs(delivery, entry, observations);
+  if (entry.status === 'summarized') return summaryEndedMs(delivery, entry, observations);
   const isOver = ['failed', 'bounced', 'cancelled'].includes(entry.status) && entry.reason !== 'shadow';
   const endedAtMs = isOver ? entry.updated_at - startMs : undefined;
   const failedAtMs = hasOneRound(observations, notification.index) ? failingFromMs(entry, notification) : undefined;
@@ -101,6 +103,14 @@ export const unreachedEventsAreEscalated: Rule = {
       // Deleting a notification does not escalate the alerts of its summary that have failed nowhere else.
       const isSummarized = entries.some(({ status }) => status === 'summarized');
       if (isSummarized && !entries.some(({ status }) => status === 'failed')) return [];
+      // If its summary fails last, that is escalated instead.
+      const isSummaryLast = ofEvent.some((delivery, index) => {
+        const { status, summary_id } = outcomes.entryOf(delivery) ?? {};
+        return (
+          status === 'summarized' && hasFailed(summary_id, observations) && (times[index] ?? 0) + TOLERANCE_MS > atMs
+        );
+      });
+      if (isSummaryLast) return [];
       if (entries.some(({ summary_id }) => summary_id && wasNotQueued(observations, summary_id))) return [];
       if (wasNotQueued(observations, `:ch${event.number}:`)) return [];
       // With a long Retry-After, an alert counts as failing after its first attempt.
@@ -126,6 +136,30 @@ export const unreachedEventsAreEscalated: Rule = {
             `${ofEvent.slice(0, 3).map(nameOf).join(', ')} and ${ofEvent.length} in all reached nobody, but ${to} got no escalation.`,
         );
     });
+  },
+};
+
+/** The operators learn of each summary that failed. */
+export const failedSummariesAreEscalated: Rule = {
+  name: 'failed summaries are escalated',
+  violations(observations) {
+    const { scenario, earlierHistory } = observations;
+    const notices = noticesOf(observations);
+    return scenario.tenants.flatMap(({ name, notifications }) =>
+      earlierHistory
+        .filter(({ notification }) => notifications.some(({ index }) => index === notification))
+        .filter(({ event_id, status }) => event_id.endsWith(':summary') && status === 'failed')
+        .filter(({ event_id }) => !wasNotQueued(observations, event_id))
+        .filter(
+          ({ event_id }) =>
+            !notices.some(
+              ({ kind, arrival }) =>
+                arrival.to === `tenant ${name}` &&
+                ((kind === 'unreached' && arrival.text.includes(event_id)) || kind === 'unreached-summary'),
+            ),
+        )
+        .map(({ event_id }) => `The summary ${event_id} failed, and the operators got no escalation.`),
+    );
   },
 };
 

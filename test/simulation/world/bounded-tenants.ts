@@ -1,5 +1,6 @@
+import type { NotificationTypeId } from '../../../shared/contracts/notification-types.ts';
 import { integer, pick, type Random } from '../engine/random.ts';
-import type { Phase, PlannedEvent, PlannedNotification, PlannedTenant, Step } from './scenario.ts';
+import type { Phase, PlannedContact, PlannedEvent, PlannedNotification, PlannedTenant, Step } from './scenario.ts';
 import { type SpecialTenant, tenantNamed } from './special-tenants.ts';
 
 /*
@@ -30,8 +31,10 @@ const phasesOf = (recoveryMs: number, random: Random): Phase[] => {
 /** Alerts that follow one another within seconds, or come at the same time, to all of these notifications. */
 type Burst = { tenant: string; fromMs: number; firstNumber: number; notifications: readonly PlannedNotification[] };
 
+/** With many alarms, a summary lists several; with few, several alerts of one. */
 const burstOf = ({ tenant, fromMs, firstNumber, notifications }: Burst, random: Random): PlannedEvent[] => {
   const lengthMs = pick([0, 3, 20, 45], random) * SECOND_MS;
+  const alarms = pick([2, 4, 8], random);
   return Array.from({ length: integer(3, 6, random) }, (_, position): PlannedEvent => {
     const atMs = fromMs + Math.round(random() * lengthMs);
     const [first, ...others] = notifications.map(({ index }) => index);
@@ -40,7 +43,7 @@ const burstOf = ({ tenant, fromMs, firstNumber, notifications }: Burst, random: 
       atMs,
       tenant,
       number: firstNumber + position,
-      alarm: `al${integer(0, 3, random)}`,
+      alarm: `al${integer(0, alarms - 1, random)}`,
       state: pick(['CRITICAL', 'WARNING', 'OK'], random),
       timeMs: atMs,
       notifications: [...(first === undefined ? [] : [first]), ...others.filter(() => happens(0.6, random))],
@@ -49,38 +52,74 @@ const burstOf = ({ tenant, fromMs, firstNumber, notifications }: Burst, random: 
   });
 };
 
-/** Returns bursts in two windows that follow one another, across the end of one, or apart. */
+/** Windows of a tenant, ms since the start. */
+type Windows = { startMs: number; lengthMs: number; firstNumber: number };
+
+/** Returns the start of a window in the first half of the time before the recovery. */
+const windowStartMs = (lengthMs: number, recoveryMs: number, random: Random): number =>
+  Math.floor((random() * recoveryMs * 0.5) / lengthMs) * lengthMs;
+
+/** Returns bursts in two windows that follow one another: some of them pass the end of a window. */
 const burstsOf = (
-  tenant: PlannedTenant,
-  windowMs: number,
-  { firstNumber, recoveryMs }: { firstNumber: number; recoveryMs: number },
+  { name, notifications }: PlannedTenant,
+  { startMs, lengthMs, firstNumber }: Windows,
   random: Random,
-): PlannedEvent[] => {
-  const startMs = Math.floor((random() * recoveryMs * 0.5) / windowMs) * windowMs;
-  return [0, 1].flatMap((window) => {
-    const fromMs = startMs + window * windowMs + integer(0, Math.round(windowMs / 2), random);
-    const burst = { tenant: tenant.name, fromMs, firstNumber: firstNumber + 10 * window };
-    return burstOf({ ...burst, notifications: tenant.notifications }, random);
+): PlannedEvent[] =>
+  [0, 1].flatMap((window) => {
+    const sinceMs = happens(0.3, random)
+      ? lengthMs - integer(0, 4 * SECOND_MS, random)
+      : integer(0, Math.round(lengthMs / 2), random);
+    const fromMs = startMs + window * lengthMs + sinceMs;
+    return burstOf({ tenant: name, fromMs, firstNumber: firstNumber + 10 * window, notifications }, random);
   });
+
+/** How the destinations of a tenant with summaries answer. */
+type Mood = 'as they like' | 'throttled at first' | 'none is reached';
+
+const moodyPhases = (
+  mood: Mood,
+  type: NotificationTypeId,
+  at: Windows,
+  recoveryMs: number,
+  random: Random,
+): Phase[] => {
+  const accepting: Phase = { fromMs: 0, behavior: 'accept' };
+  switch (mood) {
+    case 'as they like':
+      return phasesOf(recoveryMs, random);
+    case 'throttled at first': {
+      const fromMs = at.startMs + 1;
+      const untilMs = Math.min(recoveryMs, fromMs + at.lengthMs / 2 + integer(5, 40, random) * SECOND_MS);
+      return [accepting, { fromMs, behavior: 'throttle' }, { fromMs: untilMs, behavior: 'accept' }];
+    }
+    case 'none is reached':
+      return [
+        accepting,
+        { fromMs: 1, behavior: type === 'webhook' ? 'fail' : 'reject' },
+        { fromMs: recoveryMs, behavior: 'accept' },
+      ];
+  }
 };
 
 /** Returns a tenant whose emails and SMS are summarized. Its email notification may be deleted while a summary waits. */
 export const summarizedOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
   const types = happens(0.5, random) ? (['email', 'sms'] as const) : (['email', 'webhook'] as const);
+  const window_minutes = integer(1, 3, random);
+  const lengthMs = window_minutes * MINUTE_MS;
+  const windows = { startMs: windowStartMs(lengthMs, recoveryMs, random), lengthMs, firstNumber: FIRST_NUMBER };
+  const mood = pick(['as they like', 'as they like', 'throttled at first', 'none is reached'] as const, random);
   const notifications = types.map((type, position): PlannedNotification => {
     const index = firstIndex + position;
-    return { index, key: `d${index}`, type, phases: phasesOf(recoveryMs, random) };
+    return { index, key: `d${index}`, type, phases: moodyPhases(mood, type, windows, recoveryMs, random) };
   });
-  const window_minutes = integer(1, 3, random);
   const tenant: PlannedTenant = {
     ...tenantNamed('summarized', 'ordinary', notifications),
     summaries: { email_after: integer(1, 3, random), sms_after: integer(1, 2, random), window_minutes },
   };
-  const windowMs = window_minutes * MINUTE_MS;
-  const events = burstsOf(tenant, windowMs, { firstNumber: FIRST_NUMBER, recoveryMs }, random);
+  const events = burstsOf(tenant, windows, random);
   const [email] = notifications;
   const lastMs = Math.max(...events.map(({ atMs }) => atMs));
-  const deletedMs = lastMs + integer(0, windowMs + MINUTE_MS, random);
+  const deletedMs = lastMs + integer(0, lengthMs + MINUTE_MS, random);
   const steps: Step[] = events;
   return {
     tenant,
@@ -89,6 +128,28 @@ export const summarizedOf = (firstIndex: number, recoveryMs: number, random: Ran
         ? [...steps, { kind: 'delete', atMs: deletedMs, tenant: tenant.name, notification: email.index }]
         : steps,
   };
+};
+
+/** Returns a tenant with several technical contacts, each of which accepts, rejects or delays its emails for some time. */
+export const contactsOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
+  const startMs = windowStartMs(MINUTE_MS, recoveryMs, random);
+  const notification: PlannedNotification = {
+    index: firstIndex,
+    key: `d${firstIndex}`,
+    type: 'technicalContactsEmail',
+    phases: [{ fromMs: 0, behavior: 'accept' }],
+  };
+  const contacts = Array.from({ length: integer(2, 3, random) }, (_, position): PlannedContact => {
+    const behavior = pick(['accept', 'reject', 'throttle', 'accept-without-answer', 'fail'] as const, random);
+    const untilMs = Math.min(recoveryMs, startMs + integer(1, 5 * 60, random) * SECOND_MS);
+    const phases: Phase[] = [
+      { fromMs: 0, behavior },
+      { fromMs: untilMs, behavior: 'accept' },
+    ];
+    return { address: `contact${position}-contacts@people.test`, phases };
+  });
+  const tenant = { ...tenantNamed('contacts', 'ordinary', [notification]), contacts };
+  return { tenant, steps: burstsOf(tenant, { startMs, lengthMs: MINUTE_MS, firstNumber: FIRST_NUMBER }, random) };
 };
 
 /** Returns two tenants that get more alerts in a day than their limits. */
@@ -108,5 +169,6 @@ export const limitedOf = (firstIndex: number, recoveryMs: number, random: Random
       },
     };
     const firstNumber = FIRST_NUMBER + (1 + position) * NUMBERS_PER_TENANT;
-    return { tenant, steps: burstsOf(tenant, MINUTE_MS, { firstNumber, recoveryMs }, random) };
+    const startMs = windowStartMs(MINUTE_MS, recoveryMs, random);
+    return { tenant, steps: burstsOf(tenant, { startMs, lengthMs: MINUTE_MS, firstNumber }, random) };
   });

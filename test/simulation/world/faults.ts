@@ -3,7 +3,7 @@ import type { ExecutionEnvironment } from '../engine/execution-environment.ts';
 import { integer, type Random } from '../engine/random.ts';
 import type { CallFate } from '../engine/simulated-aws.ts';
 import type { OutgoingMessage, Receivers } from './receivers.ts';
-import type { FaultRates, Outage } from './scenario.ts';
+import type { FaultRates, Outage, WeakSpot } from './scenario.ts';
 
 /** A fault that was injected into a call of an execution environment. */
 export type InjectedFault = { atMs: number; environmentId: string; operation: string; kind: string };
@@ -18,9 +18,12 @@ const LATE_MS = { min: 3_100, span: 12_000 };
 export type FaultOptions = {
   rates: FaultRates;
   outages: readonly Outage[];
+  weakSpot: WeakSpot | undefined;
   random: Random;
   /** Decides about outages that start when a message has arrived. */
   outageRandom: Random;
+  /** Decides about the failures of the weak spot. */
+  weakRandom: Random;
   receivers: Receivers;
   /** Whether faults still occur. */
   isActive: () => boolean;
@@ -40,7 +43,8 @@ const messageIn = ({ service, body }: AwsCall): OutgoingMessage | undefined => {
 };
 
 /** Creates the faults of a run. */
-export const createFaults = ({ rates, outages, random, outageRandom, receivers, isActive, nowMs }: FaultOptions) => {
+export const createFaults = (options: FaultOptions) => {
+  const { rates, outages, weakSpot, random, outageRandom, weakRandom, receivers, isActive, nowMs } = options;
   const injected: InjectedFault[] = [];
   const unanswered = new WeakSet<AwsCall>();
   const hits = (rate: number): boolean => rate > 0 && isActive() && random() < rate;
@@ -55,12 +59,35 @@ export const createFaults = ({ rates, outages, random, outageRandom, receivers, 
     return isHit;
   };
 
+  const failLocally = (environmentId: string, choose: Random): void => {
+    const service = choose() < 0.6 ? 'dynamodb' : 'sqs';
+    localOutages.set(environmentId, { service, untilMs: nowMs() + 1_000 * integer(2, 45, choose) });
+  };
+
+  const fateAtWeakSpot = ({ kind }: WeakSpot, { caller }: AwsCall): Partial<CallFate> => {
+    switch (kind) {
+      case 'error':
+        return { fault: FAILED };
+      case 'lost':
+        return { isLost: true };
+      case 'late':
+        return { beforeMs: LATE_MS.min + Math.floor(weakRandom() * LATE_MS.span) };
+      case 'kill':
+        return { kill: weakRandom() < 0.5 ? 'before' : 'after' };
+      case 'outage':
+        failLocally(caller, weakRandom);
+        return {};
+    }
+  };
+
   const fateOfCall = (call: AwsCall): { fate: Partial<CallFate>; kind?: string } => {
     const isDown = ({ service, fromMs, untilMs }: Outage): boolean =>
       service === call.service && fromMs <= nowMs() && nowMs() < untilMs;
     const local = localOutages.get(call.caller);
     const isDownHere = local?.service === call.service && nowMs() < local.untilMs;
     if (isActive() && (isDownHere || outages.some(isDown))) return { fate: { fault: FAILED }, kind: 'outage' };
+    if (weakSpot?.operation === `${call.service}.${call.action}` && isActive() && weakRandom() < weakSpot.rate)
+      return { fate: fateAtWeakSpot(weakSpot, call), kind: weakSpot.kind };
     if (hits(rates.kill)) return { fate: { kill: random() < 0.5 ? 'before' : 'after' }, kind: 'kill' };
     switch (call.service) {
       case 'dynamodb': {
@@ -125,8 +152,7 @@ export const createFaults = ({ rates, outages, random, outageRandom, receivers, 
     /** Starts some outages for the sender of a message that arrived, between its send and its record. */
     onReceived(environmentId: string): void {
       if (rates.recordOutage === 0 || !isActive() || outageRandom() >= rates.recordOutage) return;
-      const service = outageRandom() < 0.6 ? 'dynamodb' : 'sqs';
-      localOutages.set(environmentId, { service, untilMs: nowMs() + 1_000 * integer(2, 45, outageRandom) });
+      failLocally(environmentId, outageRandom);
     },
 
     /** Makes SQS refuse some entries of some batches. */

@@ -63,8 +63,10 @@ export const runScenario = async ({
   const faults = createFaults({
     rates,
     outages: scenario.outages,
+    weakSpot: scenario.weakSpot,
     random: randomOf(seed, 'faults'),
     outageRandom: randomOf(seed, 'outages after a send'),
+    weakRandom: randomOf(seed, 'failures of the weak spot'),
     receivers,
     isActive: () => isFaulty && nowMs() < recoveryMs,
     nowMs,

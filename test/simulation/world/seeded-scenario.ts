@@ -1,6 +1,6 @@
 import { type NotificationTypeId, notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
 import { integer, pick, type Random, randomOf } from '../engine/random.ts';
-import { limitedOf, summarizedOf } from './bounded-tenants.ts';
+import { contactsOf, limitedOf, summarizedOf } from './bounded-tenants.ts';
 import { operationsOf, privateWebhooksOf, unusualEventsOf } from './operations.ts';
 import {
   type Behavior,
@@ -17,6 +17,7 @@ import {
   type Scenario,
   type Step,
   type Summaries,
+  type WeakSpot,
 } from './scenario.ts';
 import { attackOf, incidentsOf, largePlanOf, neighborOf, type SpecialTenant } from './special-tenants.ts';
 import { twinsOf, withLateRepeats } from './twins.ts';
@@ -252,7 +253,9 @@ const specialTenantsOf = (
   if (share < 0.06) return [neighborOf(firstIndex, quiet, random)];
   if (share < 0.24) return [summarizedOf(firstIndex, recoveryMs, random)];
   if (share < 0.36) return limitedOf(firstIndex, recoveryMs, random);
-  return share < 0.6 ? [incidentsOf(firstIndex, recoveryMs, random)] : [];
+  if (share < 0.6) return [incidentsOf(firstIndex, recoveryMs, random)];
+  if (share < 0.75) return [contactsOf(firstIndex, recoveryMs, random)];
+  return share < 0.9 ? [summarizedOf(firstIndex, recoveryMs, random)] : [];
 };
 
 /** Occupies the summaries of a tenant's emails around a time. */
@@ -308,6 +311,28 @@ const addedRatesOf = (isCalm: boolean, random: Random): Partial<FaultRates> & Pi
   const recordOutage = random() < 0.5 ? 0.02 + random() * 0.2 : 0;
   const focus = random() < 0.5 ? pick(FOCUSES, random) : {};
   return isCalm ? { recordOutage: 0 } : { recordOutage, ...focus };
+};
+
+/** What functions call most, and what they call at the points that matter: claims, records, retries, dead letters, sends. */
+const OPERATIONS = [
+  'dynamodb.PutItem',
+  'dynamodb.UpdateItem',
+  'dynamodb.GetItem',
+  'dynamodb.BatchGetItem',
+  'dynamodb.Query',
+  'dynamodb.TransactWriteItems',
+  'sqs.SendMessage',
+  'sqs.SendMessageBatch',
+  'sqs.ChangeMessageVisibility',
+  'ses.SendEmail',
+] as const;
+
+/** Half of the runs have a weak spot. An SDK makes three attempts. */
+const weakSpotOf = (isCalm: boolean, random: Random): WeakSpot | undefined => {
+  if (random() < 0.5 || isCalm) return undefined;
+  const operation = pick(OPERATIONS, random);
+  const kind = pick(['error', 'lost', 'late', 'kill', 'outage'] as const, random);
+  return { operation, kind, rate: pick(kind === 'error' ? [0.3, 0.9] : [0.05, 0.2, 0.4], random) };
 };
 
 const outageOf = (recoveryMs: number, random: Random): Outage => {
@@ -388,8 +413,9 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     tenants,
     steps: steps.sort((left, right) => left.atMs - right.atMs),
     rates: { ...ratesOf(isCalm, random), ...addedRatesOf(isCalm, randomOf(seed, 'added rates')) },
+    weakSpot: weakSpotOf(isCalm, randomOf(seed, 'weak spot')),
     outages: Array.from({ length: isCalm ? 0 : integer(0, 3, random) }, () => outageOf(recoveryMs, random)),
-    emailReports: otherRandom() < 0.4 ? otherRandom() * 0.3 : 0,
+    emailReports: otherRandom() < 0.4 ? otherRandom() * 0.5 : 0,
     privateWebhooks: privateWebhooksOf(ordinaryTenants, otherRandom),
     // Few, so that they are reused and shared. A deployment has at least 20 for each type, which a slow tenant must not use up.
     concurrency: isCalm ? 8 : 3,
