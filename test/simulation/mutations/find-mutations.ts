@@ -1,11 +1,12 @@
 import { availableParallelism } from 'node:os';
+import { exploreCases } from '../exhaustive/explore-cases.ts';
 import { type SimulationWorker, startWorker } from '../workers.ts';
 import type { NamedMutation } from './named-mutation.ts';
 
-/** What became of a mutation: the seed that found it and what that violated, unless it was not found. */
+/** What became of a mutation: the seed or small case that found it and what that violated, unless it was not found. */
 export type MutationResult = {
   name: string;
-  found?: { seed: number; violation: string };
+  found?: { by: string; violation: string };
   /** How many seeds were tried. */
   seeds: number;
   /** How long that took, with the start of the process. */
@@ -27,6 +28,16 @@ const firstViolation = async (worker: SimulationWorker, seed: number): Promise<s
   }
 };
 
+/** Explores the small cases. @returns the first violation */
+const violationInSmallCases = async (template: string, mutation: NamedMutation): Promise<MutationResult['found']> => {
+  const explorations = await exploreCases({ template, mutations: [mutation, ...(mutation.also ?? [])] }).catch(
+    (error: unknown) => [{ name: 'all', violations: [{ texts: [String(error)] }] }],
+  );
+  return explorations.flatMap(({ name, violations }) =>
+    violations.slice(0, 1).map(({ texts: [violation = ''] }) => ({ by: `case "${name}"`, violation })),
+  )[0];
+};
+
 /** Tries seeds in as many processes as the machine has cores, because the code of the service is evaluated once per process. */
 const findMutation = async (template: string, mutation: NamedMutation, maxSeconds: number): Promise<MutationResult> => {
   const startMs = performance.now();
@@ -42,15 +53,16 @@ const findMutation = async (template: string, mutation: NamedMutation, maxSecond
       const seed = remaining.next().value;
       const violation = await firstViolation(worker, seed);
       seeds++;
-      if (violation !== undefined) found ??= { seed, violation };
+      if (violation !== undefined) found ??= { by: `seed ${seed}`, violation };
     }
   };
   try {
     await Promise.race(workers.map(search));
-    return { name: mutation.name, ...(found && { found }), seeds, seconds: seconds() };
   } finally {
     for (const worker of workers) worker.stop();
   }
+  found ??= await violationInSmallCases(template, mutation);
+  return { name: mutation.name, ...(found && { found }), seeds, seconds: seconds() };
 };
 
 /**

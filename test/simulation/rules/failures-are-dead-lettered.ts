@@ -2,7 +2,11 @@ import type { DeadLetter } from '../world/operators.ts';
 import type { Arrival, Refusal } from '../world/receivers.ts';
 import { createOutcomes } from './alert-outcomes.ts';
 import { deletedAtMs, nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
+import { areFunctionsCalm, sendersOf } from './requests.ts';
 import type { Rule } from './rule.ts';
+
+/** A function runs for at most 30 s. */
+const MAX_RUN_MS = 30_000;
 
 /**
  * An alert that its destination rejected is in a dead-letter queue, and whatever had failed at the end of the run could be
@@ -27,24 +31,25 @@ export const failuresAreDeadLettered: Rule = {
       const refusedMs = refusals.find((refusal) => isAlert(refusal) && refusal.behavior === 'reject')?.atMs ?? 0;
       const sentMs = arrivals.find((arrival) => isAlert(arrival) && arrival.atMs > refusedMs)?.atMs;
       const isAskedFor = (startedMs: number): boolean => refusedMs < startedMs && startedMs < (sentMs ?? 0);
-      return (
-        sentMs !== undefined &&
-        !redrives.some(
-          ({ startedMs, letters: redriven }) =>
-            isAskedFor(startedMs) && [...redriven.values()].flat().some((letter) => isLetterOf(alert, letter)),
-        ) &&
-        !people.some(
-          ({ action, startedMs }) =>
-            action.kind === 'redeliver' && action.notification === notification.index && isAskedFor(startedMs),
-        )
+      if (sentMs === undefined) return false;
+      // It may have been asked for in vain, if its sender could not dead-letter it before.
+      const isCalm = areFunctionsCalm(observations, sendersOf(notification.type), refusedMs, refusedMs + MAX_RUN_MS);
+      const isRedriven = redrives.some(
+        ({ startedMs, letters }) =>
+          isAskedFor(startedMs) && [...letters.values()].flat().some((letter) => isLetterOf(alert, letter)),
       );
+      const isRedelivered = people.some(
+        ({ action, startedMs }) =>
+          action.kind === 'redeliver' && action.notification === notification.index && isAskedFor(startedMs),
+      );
+      return !isRedriven && !(isRedelivered && isCalm);
     };
     const rejected = plannedAlerts(scenario)
       .filter((alert) => !isSentAgain(alert))
       // If its sender could not dead-letter it, it is cancelled once its notification is deleted.
       .filter(({ notification }) => deletedAtMs(observations, notification.index) === undefined)
-      // If its sender could not dead-letter it, it may be above a limit when its message is received again.
-      .filter((alert) => entryOf(alert)?.status !== 'summarized')
+      // If its sender could not dead-letter it, it may be above a limit, or superseded, when its message is received again.
+      .filter((alert) => !['summarized', 'superseded'].includes(entryOf(alert)?.status ?? ''))
       .filter(({ notification }) => notification.type !== 'technicalContactsEmail')
       .filter(({ event, to }) =>
         refusals.some(

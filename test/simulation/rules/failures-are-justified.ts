@@ -19,16 +19,19 @@ const isRejected = ({ refusals }: Observations, kind: 'alert' | 'summary', to: s
   );
 
 /**
- * Returns whether an alert was rejected by one of the recipients of its notification, or attempted often enough. An
- * attempt to send to a private address reaches nobody.
+ * Returns whether each recipient of an alert got it, rejected it, or was tried often enough: the others are retried, even
+ * if one rejects it. An attempt to send to a private address reaches nobody.
  */
 const mayHaveFailed = (alert: PlannedAlert, observations: Observations): boolean =>
   observations.scenario.privateWebhooks.includes(alert.notification.index) ||
-  recipientsOf(alert.notification, alert.tenant).some(
-    (to) =>
-      isRejected(observations, 'alert', to, alert.event.number) ||
-      requestsOf(observations, { ...alert, to }).length >= MAX_ATTEMPTS,
-  );
+  recipientsOf(alert.notification, alert.tenant).every((to) => {
+    const requests = requestsOf(observations, { ...alert, to });
+    return (
+      requests.length >= MAX_ATTEMPTS ||
+      requests.some(({ isAccepted }) => isAccepted) ||
+      isRejected(observations, 'alert', to, alert.event.number)
+    );
+  });
 
 /** Returns whether a summary waited for days, because only a few messages per day are permitted. */
 const isExpiredAboveLimit = ({ reason, attempts }: HistoryEntry, { limits }: PlannedTenant): boolean =>

@@ -13,27 +13,32 @@ const PERIOD = /Alerts from (\d{4}-\d\d-\d\d \d\d:\d\d) UTC to (\d{4}-\d\d-\d\d 
 
 const timeMs = (text: string): number => Date.parse(`${text.replace(' ', 'T')}:00Z`);
 
-/**
- * Returns when each alert of a notification was sent, ms since the epoch: all times, and the first time of those that
- * belong to the window of this time. An alert that AWS did not accept before belongs to that of its first attempt.
- */
-const sentMs = (
-  observations: Observations,
-  { index, type }: PlannedNotification,
-  lengthMs: number,
-): { first: number[]; all: number[] } => {
-  const { scenario, startMs } = observations;
-  const windowOf = (atMs: number): number => Math.floor((startMs + atMs) / lengthMs);
-  const alerts = plannedAlerts(scenario)
+/** An alert: when SQS accepted its event, and when it was sent, ms since the start. */
+type SentAlert = { acceptedMs: number; times: readonly number[] };
+
+const alertsOf = (observations: Observations, { index }: PlannedNotification): SentAlert[] =>
+  plannedAlerts(observations.scenario)
     .filter(({ notification }) => notification.index === index)
     .map((alert) => ({ acceptedMs: alert.event.atMs, times: requestsOf(observations, alert).map(({ atMs }) => atMs) }));
-  const first = alerts.flatMap(({ acceptedMs, times: [atMs] }) =>
+
+/**
+ * Returns when those alerts were first sent that belong to the window of this time, ms since the epoch. An alert that AWS
+ * did not accept before belongs to that of its first attempt.
+ */
+const firstSentMs = (
+  observations: Observations,
+  alerts: readonly SentAlert[],
+  { type }: PlannedNotification,
+  lengthMs: number,
+): number[] => {
+  const { startMs } = observations;
+  const windowOf = (atMs: number): number => Math.floor((startMs + atMs) / lengthMs);
+  return alerts.flatMap(({ acceptedMs, times: [atMs] }) =>
     atMs !== undefined &&
     (windowOf(acceptedMs) === windowOf(atMs) || areFunctionsCalm(observations, sendersOf(type), acceptedMs, atMs))
       ? [startMs + atMs]
       : [],
   );
-  return { first, all: alerts.flatMap(({ times }) => times.map((atMs) => startMs + atMs)) };
 };
 
 const violationsOf = (
@@ -44,7 +49,9 @@ const violationsOf = (
   if (!summaries) return [];
   const after = notification.type === 'sms' ? summaries.sms_after : summaries.email_after;
   const lengthMs = summaries.window_minutes * MINUTE_MS;
-  const { first, all } = sentMs(observations, notification, lengthMs);
+  const { startMs } = observations;
+  const alerts = alertsOf(observations, notification);
+  const first = firstSentMs(observations, alerts, notification, lengthMs);
   const windows = Map.groupBy(
     // By a fast clock, the next window has started.
     first.filter((ms) => ms % lengthMs > SLACK_MS && ms % lengthMs < lengthMs - observations.scenario.maxSkewMs),
@@ -59,17 +66,15 @@ const violationsOf = (
       const [, from, to] = PERIOD.exec(text) ?? [];
       return from === undefined || to === undefined ? [] : [{ fromMs: timeMs(from), toMs: timeMs(to) }];
     });
-  // An alert that was redelivered counts in the window of its new round, too.
-  const isCalm = ({ fromMs, toMs }: { fromMs: number; toMs: number }): boolean =>
-    areFunctionsCalm(
-      observations,
-      sendersOf(notification.type),
-      fromMs - observations.startMs - MINUTE_MS,
-      toMs - observations.startMs + MINUTE_MS,
-    );
+  // An alert that was counted before its sender failed is sent later, perhaps after the window.
   const tooFew = periods
-    .filter(isCalm)
-    .map(({ fromMs, toMs }) => all.filter((ms) => ms >= fromMs && ms <= toMs + SLACK_MS).length)
+    .map(
+      ({ fromMs, toMs }) =>
+        alerts.filter(
+          ({ acceptedMs, times }) =>
+            startMs + acceptedMs <= toMs && times.some((ms) => startMs + ms >= fromMs - SLACK_MS),
+        ).length,
+    )
     .filter((count) => count < after)
     .map((count) => `${notification.key} got a summary of a window in which ${count} alerts were sent, not ${after}.`);
   return [...tooMany, ...tooFew];

@@ -103,11 +103,13 @@ const moodyPhases = (
 
 /** Returns a tenant whose emails and SMS are summarized. Its email notification may be deleted while a summary waits. */
 export const summarizedOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
-  const types = happens(0.5, random) ? (['email', 'sms'] as const) : (['email', 'webhook'] as const);
-  const window_minutes = integer(1, 3, random);
+  const window_minutes = integer(1, 5, random);
   const lengthMs = window_minutes * MINUTE_MS;
   const windows = { startMs: windowStartMs(lengthMs, recoveryMs, random), lengthMs, firstNumber: FIRST_NUMBER };
-  const mood = pick(['as they like', 'as they like', 'throttled at first', 'none is reached'] as const, random);
+  const mood = pick(['as they like', 'throttled at first', 'none is reached'] as const, random);
+  // A webhook that fails is reported after the summary of a few minutes.
+  const types =
+    mood !== 'none is reached' && happens(0.5, random) ? (['email', 'sms'] as const) : (['email', 'webhook'] as const);
   const notifications = types.map((type, position): PlannedNotification => {
     const index = firstIndex + position;
     return { index, key: `d${index}`, type, phases: moodyPhases(mood, type, windows, recoveryMs, random) };
@@ -139,8 +141,10 @@ export const contactsOf = (firstIndex: number, recoveryMs: number, random: Rando
     type: 'technicalContactsEmail',
     phases: [{ fromMs: 0, behavior: 'accept' }],
   };
+  const isMixed = happens(0.4, random);
   const contacts = Array.from({ length: integer(2, 3, random) }, (_, position): PlannedContact => {
-    const behavior = pick(['accept', 'reject', 'throttle', 'accept-without-answer', 'fail'] as const, random);
+    const behaviors = ['reject', 'throttle', 'accept-without-answer', 'fail', 'accept'] as const;
+    const behavior = position < 2 && isMixed ? (behaviors[position] ?? 'accept') : pick(behaviors, random);
     const untilMs = Math.min(recoveryMs, startMs + integer(1, 5 * 60, random) * SECOND_MS);
     const phases: Phase[] = [
       { fromMs: 0, behavior },

@@ -19,7 +19,7 @@ import {
   type Summaries,
   type WeakSpot,
 } from './scenario.ts';
-import { attackOf, incidentsOf, largePlanOf, neighborOf, type SpecialTenant } from './special-tenants.ts';
+import { attackOf, incidentsOf, largePlanOf, neighborOf, rejectedOf, type SpecialTenant } from './special-tenants.ts';
 import { twinsOf, withLateRepeats } from './twins.ts';
 
 const SECOND_MS = 1_000;
@@ -255,7 +255,8 @@ const specialTenantsOf = (
   if (share < 0.36) return limitedOf(firstIndex, recoveryMs, random);
   if (share < 0.6) return [incidentsOf(firstIndex, recoveryMs, random)];
   if (share < 0.75) return [contactsOf(firstIndex, recoveryMs, random)];
-  return share < 0.9 ? [summarizedOf(firstIndex, recoveryMs, random)] : [];
+  if (share < 0.85) return [summarizedOf(firstIndex, recoveryMs, random)];
+  return share < 0.97 ? [rejectedOf(firstIndex, recoveryMs, random)] : [];
 };
 
 /** Occupies the summaries of a tenant's emails around a time. */
@@ -275,8 +276,8 @@ const occupyingEvents = ({ name, notifications, summaries }: PlannedTenant, arou
 const INVALID = ['{', '[]', '{"event_id":"x"}', '{"event_id":"","tenant_id":"t1","details":{},"entity":{},"alarm":{}}'];
 
 /** Each fault occurs in about half of the runs, none in a calm one: what one hides, another run shows. */
-const ratesOf = (isCalm: boolean, random: Random): Omit<FaultRates, 'recordOutage'> => {
-  const rate = (max: number): number => (random() < 0.5 && !isCalm ? random() * max : 0);
+const ratesOf = (mayFail: boolean, random: Random): Omit<FaultRates, 'recordOutage'> => {
+  const rate = (max: number): number => (random() < 0.5 && mayFail ? random() * max : 0);
   return {
     kill: rate(0.01),
     dynamodbError: rate(0.03),
@@ -297,6 +298,7 @@ const ratesOf = (isCalm: boolean, random: Random): Omit<FaultRates, 'recordOutag
 
 /** Faults that show more together, or if they are frequent. */
 const FOCUSES: readonly Partial<FaultRates>[] = [
+  { recordOutage: 0.5 },
   { kill: 0.03, duplicateReceives: 0.1 },
   { recordOutage: 0.5 },
   { recordOutage: 0.2, duplicateReceives: 0.15 },
@@ -316,6 +318,8 @@ const addedRatesOf = (isCalm: boolean, random: Random): Partial<FaultRates> & Pi
 /** What functions call most, and what they call at the points that matter: claims, records, retries, dead letters, sends. */
 const OPERATIONS = [
   'dynamodb.PutItem',
+  'dynamodb.UpdateItem',
+  'dynamodb.UpdateItem',
   'dynamodb.UpdateItem',
   'dynamodb.GetItem',
   'dynamodb.BatchGetItem',
@@ -370,6 +374,9 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
   // Only without faults, it is known how long the alerts of others should take.
   const isAttacked = special.some(({ tenant }) => tenant.kind === 'attacker');
   const isCalm = mayBeCalm || isAttacked;
+  // What one fault causes may be hidden by others.
+  const hasOneFault = !isCalm && randomOf(seed, 'one fault')() < 0.2;
+  const weakSpot = weakSpotOf(isCalm, randomOf(seed, 'weak spot'));
   const tenants = [...ordinaryTenants, ...special.map(({ tenant }) => tenant)];
   const restless = ordinaryTenants.filter(({ kind }) => kind !== 'quiet');
   const storms = Array.from({ length: 2 }, () => stormOf(restless, recoveryMs, random));
@@ -412,15 +419,20 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     seed,
     tenants,
     steps: steps.sort((left, right) => left.atMs - right.atMs),
-    rates: { ...ratesOf(isCalm, random), ...addedRatesOf(isCalm, randomOf(seed, 'added rates')) },
-    weakSpot: weakSpotOf(isCalm, randomOf(seed, 'weak spot')),
-    outages: Array.from({ length: isCalm ? 0 : integer(0, 3, random) }, () => outageOf(recoveryMs, random)),
+    rates: {
+      ...ratesOf(!isCalm && !hasOneFault, random),
+      ...(hasOneFault ? { recordOutage: weakSpot ? 0 : 0.5 } : addedRatesOf(isCalm, randomOf(seed, 'added rates'))),
+    },
+    weakSpot,
+    outages: Array.from({ length: isCalm || hasOneFault ? 0 : integer(0, 3, random) }, () =>
+      outageOf(recoveryMs, random),
+    ),
     emailReports: otherRandom() < 0.4 ? otherRandom() * 0.5 : 0,
     privateWebhooks: privateWebhooksOf(ordinaryTenants, otherRandom),
     // Few, so that they are reused and shared. A deployment has at least 20 for each type, which a slow tenant must not use up.
     concurrency: isCalm ? 8 : 3,
     replicationLagMs: integer(0, 1_000, randomOf(seed, 'replication')),
-    maxSkewMs: random() < 0.5 && !isCalm ? 2_000 : 0,
+    maxSkewMs: random() < 0.5 && !isCalm && !hasOneFault ? 2_000 : 0,
     recoveryMs,
   };
 };

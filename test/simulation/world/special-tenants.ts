@@ -1,6 +1,6 @@
 import { integer, pick, type Random } from '../engine/random.ts';
 import { RECEIVERS_HOST } from './receivers.ts';
-import type { Phase, PlannedEvent, PlannedNotification, PlannedTenant, Step } from './scenario.ts';
+import type { PersonAction, Phase, PlannedEvent, PlannedNotification, PlannedTenant, Step } from './scenario.ts';
 
 /*
  * Tenants that only some runs have: one with more destinations than a message lists, an attacker with so many origins
@@ -105,7 +105,49 @@ export const incidentsOf = (firstIndex: number, recoveryMs: number, random: Rand
       timeMs: atMs - pick([0, 0, 1, 1_000], random),
     };
   });
-  return { tenant, steps: events };
+  return { tenant, steps: [...events, ...lateEvents(tenant, events, random)] };
+};
+
+/** Returns events that are older than the newest of their incidents, and come when the results of these must be known. */
+const lateEvents = (tenant: PlannedTenant, events: readonly PlannedEvent[], random: Random): PlannedEvent[] => {
+  if (random() < 0.3) return [];
+  const indexes = tenant.notifications.map(({ index }) => index);
+  const lastMs = Math.max(...events.map(({ atMs }) => atMs));
+  const atMs = lastMs + integer(12, 20, random) * 60_000;
+  return [...Map.groupBy(events, ({ alarm }) => alarm)].map(([alarm, ofAlarm], position) => ({
+    ...eventAt(atMs, FIRST_OF_INCIDENTS + 20 + position, tenant.name, indexes),
+    alarm,
+    timeMs: Math.max(...ofAlarm.map(({ timeMs }) => timeMs)) - 1,
+  }));
+};
+
+/** The number of the first event that is rejected. */
+const FIRST_REJECTED = 7_000;
+
+/** Returns a tenant whose destinations reject alerts for some time. Somebody redelivers these again and again. */
+export const rejectedOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
+  const startMs = Math.round(random() * recoveryMs * 0.5);
+  const acceptsMs = Math.min(recoveryMs, startMs + integer(60, 300, random) * 1_000);
+  const types = ['webhook', pick(['email', 'incidentrouter', 'managed', 'sms'] as const, random)] as const;
+  const notifications = types.map((type, position): PlannedNotification => {
+    const index = firstIndex + position;
+    const phases: Phase[] = [
+      { fromMs: 0, behavior: 'reject' },
+      { fromMs: acceptsMs, behavior: 'accept' },
+    ];
+    return { index, key: `d${index}`, type, phases };
+  });
+  const tenant = tenantNamed('rejected', 'ordinary', notifications);
+  const events = Array.from({ length: integer(3, 6, random) }, (_, position): PlannedEvent => {
+    const chosen = notifications.filter(() => random() < 0.7).map(({ index }) => index);
+    const atMs = startMs + integer(0, 60_000, random);
+    return eventAt(atMs, FIRST_REJECTED + position, tenant.name, chosen.length > 0 ? chosen : [firstIndex]);
+  });
+  const actions = Array.from({ length: integer(2, 5, random) }, (): PersonAction => {
+    const atMs = Math.min(recoveryMs, startMs + integer(30, 400, random) * 1_000);
+    return { kind: 'redeliver', atMs, tenant: tenant.name, notification: pick(notifications, random).index };
+  });
+  return { tenant, steps: [...events, ...actions] };
 };
 
 /** Events of an attacker to all of its endpoints. */
