@@ -25,7 +25,7 @@ const isRejected = ({ refusals }: Observations, kind: 'alert' | 'summary', to: s
 const mayHaveFailed = (alert: PlannedAlert, observations: Observations): boolean =>
   observations.scenario.privateWebhooks.includes(alert.notification.index) ||
   recipientsOf(alert.notification, alert.tenant).every((to) => {
-    const requests = requestsOf(observations, { ...alert, to });
+    const requests = requestsOf(observations, { ...alert, to }).filter(({ atMs }) => atMs < observations.redeliveredMs);
     return (
       requests.length >= MAX_ATTEMPTS ||
       requests.some(({ isAccepted }) => isAccepted) ||

@@ -101,7 +101,9 @@ export const unreachedEventsAreEscalated: Rule = {
       if (!tenant || !(atMs + TOLERANCE_MS < firstReachedMs)) return [];
       const entries = ofEvent.flatMap((delivery) => outcomes.entryOf(delivery) ?? []);
       // Deleting a notification does not escalate the alerts of its summary that have failed nowhere else.
-      const isSummarized = entries.some(({ status }) => status === 'summarized');
+      const isSummarized = entries.some(
+        ({ status, summary_id }) => status === 'summarized' && !hasFailed(summary_id, observations),
+      );
       if (isSummarized && !entries.some(({ status }) => status === 'failed')) return [];
       // If its summary fails last, that is escalated instead.
       const isSummaryLast = ofEvent.some((delivery, index) => {

@@ -103,11 +103,11 @@ const moodyPhases = (
 
 /** Returns a tenant whose emails and SMS are summarized. Its email notification may be deleted while a summary waits. */
 export const summarizedOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
-  const window_minutes = integer(1, 5, random);
+  const mood = pick(['as they like', 'throttled at first', 'none is reached'] as const, random);
+  // A webhook counts as failing after 3 minutes: after or before the summary of the alert.
+  const window_minutes = mood === 'none is reached' ? pick([1, 1, 5], random) : integer(1, 5, random);
   const lengthMs = window_minutes * MINUTE_MS;
   const windows = { startMs: windowStartMs(lengthMs, recoveryMs, random), lengthMs, firstNumber: FIRST_NUMBER };
-  const mood = pick(['as they like', 'throttled at first', 'none is reached'] as const, random);
-  // A webhook that fails is reported after the summary of a few minutes.
   const types =
     mood !== 'none is reached' && happens(0.5, random) ? (['email', 'sms'] as const) : (['email', 'webhook'] as const);
   const notifications = types.map((type, position): PlannedNotification => {
