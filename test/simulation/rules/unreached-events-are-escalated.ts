@@ -179,8 +179,20 @@ export const escalationsAreJustified: Rule = {
     const escalations = noticesOf(observations).filter(isEscalation);
     const hourOf = (atMs: number): number => Math.floor((startMs + atMs) / HOUR_MS);
 
-    const unjustified = escalations.flatMap(({ arrival, alarm }) => {
-      if (alarm === 'summary') return [];
+    /** Whether the escalation is sent again, because its sender could not record that it had arrived. */
+    const isSentAgain = ({ arrival, alarm, state }: Notice): boolean =>
+      escalations.some(
+        (other) =>
+          other.arrival.to === arrival.to &&
+          other.alarm === alarm &&
+          other.state === state &&
+          other.arrival.numbers[0] === arrival.numbers[0] &&
+          other.arrival.atMs < arrival.atMs &&
+          isUnrecorded(other.arrival, observations),
+      );
+    const unjustified = escalations.flatMap((escalation) => {
+      const { arrival, alarm } = escalation;
+      if (alarm === 'summary' || isSentAgain(escalation)) return [];
       const reached = alerts.find(
         (alert) =>
           arrival.numbers.includes(alert.event.number) &&
