@@ -78,7 +78,7 @@ const smallCase = ({ name, isDuplicated, faults, type, ...rest }: CaseOptions): 
         slowCall: 0,
         recordOutage: 0,
       },
-      weakSpot: undefined,
+      frequentFault: undefined,
       outages: [],
       emailReports: 0,
       privateWebhooks: [],

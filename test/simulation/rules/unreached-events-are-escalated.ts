@@ -173,9 +173,10 @@ export const escalationsAreJustified: Rule = {
   violations(observations) {
     const { scenario, startMs } = observations;
     const { entryOf, reachedAtMs } = createOutcomes(observations);
-    const alerts = plannedDeliveries(scenario).filter(
-      (alert) => isOnlyOfType(alert) || entryOf(alert)?.status === 'delivered',
-    );
+    const alerts = plannedDeliveries(scenario)
+      .filter((alert) => isOnlyOfType(alert) || entryOf(alert)?.status === 'delivered')
+      // An escalation may arrive after a redelivery of the alert.
+      .filter(({ notification }) => hasOneRound(observations, notification.index));
     const escalations = noticesOf(observations).filter(isEscalation);
     const hourOf = (atMs: number): number => Math.floor((startMs + atMs) / HOUR_MS);
 

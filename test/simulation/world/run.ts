@@ -63,10 +63,10 @@ export const runScenario = async ({
   const faults = createFaults({
     rates,
     outages: scenario.outages,
-    weakSpot: scenario.weakSpot,
+    frequentFault: scenario.frequentFault,
     random: randomOf(seed, 'faults'),
     outageRandom: randomOf(seed, 'outages after a send'),
-    weakRandom: randomOf(seed, 'failures of the weak spot'),
+    frequentFaultRandom: randomOf(seed, 'frequent faults'),
     receivers,
     isActive: () => isFaulty && nowMs() < recoveryMs,
     nowMs,

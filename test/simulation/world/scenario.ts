@@ -129,7 +129,7 @@ export type FaultRates = {
  * An operation that fails often in a run, so that the run shows what its failures cause. An outage follows a call that
  * succeeds: the next calls of its execution environment to DynamoDB or to SQS fail for some time.
  */
-export type WeakSpot = {
+export type FrequentFault = {
   /** Service and action, as `sqs.SendMessage`. */
   operation: string;
   kind: 'error' | 'lost' | 'late' | 'kill' | 'outage';
@@ -145,7 +145,7 @@ export type Scenario = {
   tenants: readonly PlannedTenant[];
   steps: readonly Step[];
   rates: FaultRates;
-  weakSpot: WeakSpot | undefined;
+  frequentFault: FrequentFault | undefined;
   /** Times at which each call to an AWS service fails. */
   outages: readonly Outage[];
   /** The probability that an email that SES accepted bounces, is rejected, or is reported as spam, from 0 to 1. */

@@ -5,6 +5,7 @@ import { operationsOf, privateWebhooksOf, unusualEventsOf } from './operations.t
 import {
   type Behavior,
   type FaultRates,
+  type FrequentFault,
   type InvalidEvent,
   isSentByAws,
   type OccupyingEvent,
@@ -17,7 +18,6 @@ import {
   type Scenario,
   type Step,
   type Summaries,
-  type WeakSpot,
 } from './scenario.ts';
 import { attackOf, incidentsOf, largePlanOf, neighborOf, rejectedOf, type SpecialTenant } from './special-tenants.ts';
 import { twinsOf, withLateRepeats } from './twins.ts';
@@ -331,8 +331,8 @@ const OPERATIONS = [
   'ses.SendEmail',
 ] as const;
 
-/** Half of the runs have a weak spot. An SDK makes three attempts. */
-const weakSpotOf = (isCalm: boolean, random: Random): WeakSpot | undefined => {
+/** Half of the runs have a frequent fault. An SDK makes three attempts. */
+const frequentFaultOf = (isCalm: boolean, random: Random): FrequentFault | undefined => {
   if (random() < 0.5 || isCalm) return undefined;
   const operation = pick(OPERATIONS, random);
   const kind = pick(['error', 'lost', 'late', 'kill', 'outage'] as const, random);
@@ -376,7 +376,7 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
   const isCalm = mayBeCalm || isAttacked;
   // What one fault causes may be hidden by others.
   const hasOneFault = !isCalm && randomOf(seed, 'one fault')() < 0.2;
-  const weakSpot = weakSpotOf(isCalm, randomOf(seed, 'weak spot'));
+  const frequentFault = frequentFaultOf(isCalm, randomOf(seed, 'frequent fault'));
   const tenants = [...ordinaryTenants, ...special.map(({ tenant }) => tenant)];
   const restless = ordinaryTenants.filter(({ kind }) => kind !== 'quiet');
   const storms = Array.from({ length: 2 }, () => stormOf(restless, recoveryMs, random));
@@ -421,9 +421,11 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     steps: steps.sort((left, right) => left.atMs - right.atMs),
     rates: {
       ...ratesOf(!isCalm && !hasOneFault, random),
-      ...(hasOneFault ? { recordOutage: weakSpot ? 0 : 0.5 } : addedRatesOf(isCalm, randomOf(seed, 'added rates'))),
+      ...(hasOneFault
+        ? { recordOutage: frequentFault ? 0 : 0.5 }
+        : addedRatesOf(isCalm, randomOf(seed, 'added rates'))),
     },
-    weakSpot,
+    frequentFault,
     outages: Array.from({ length: isCalm || hasOneFault ? 0 : integer(0, 3, random) }, () =>
       outageOf(recoveryMs, random),
     ),
