@@ -134,7 +134,8 @@ export const createFaults = (options: FaultOptions) => {
       const { fate, kind } = fateOfCall(call);
       if (kind !== undefined)
         injected.push({ atMs: nowMs(), environmentId: id, operation: `${call.service}.${call.action}`, kind });
-      if (fate.isLost || fate.kill === 'after') unanswered.add(call);
+      // A caller does not wait for the response of a late call.
+      if (fate.isLost || fate.kill === 'after' || kind === 'late') unanswered.add(call);
       const isSlow = hits(rates.slowCall);
       const beforeMs = 1 + Math.floor(random() * (isSlow ? 2_000 : 8));
       return { beforeMs, afterMs: 1 + Math.floor(random() * 8), ...fate };
