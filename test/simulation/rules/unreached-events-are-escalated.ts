@@ -1,4 +1,5 @@
 import type { HistoryEntry, Observations } from '../world/observations.ts';
+import { recipientsOf as addressesOf } from '../world/receivers.ts';
 import type { PlannedEvent, PlannedTenant } from '../world/scenario.ts';
 import { createOutcomes, isOnlyOfType, type Outcomes } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
@@ -22,6 +23,9 @@ const TOLERANCE_MS = 60_000;
 
 /** Before this time after its event, ms, no alert counts as failing. */
 const MIN_FAILING_MS = 240_000;
+
+/** An alert counts as failing once its next attempt is due more than five minutes after its first, less a tolerance, ms. */
+const MAX_FAILING_MS = 290_000;
 
 /** The maximum number of escalations of an account in a UTC day, for OK and for other states. */
 const MAX_PER_DAY = 20;
@@ -105,12 +109,11 @@ export const unreachedEventsAreEscalated: Rule = {
         ({ status, summary_id }) => status === 'summarized' && !hasFailed(summary_id, observations),
       );
       if (isSummarized && !entries.some(({ status }) => status === 'failed')) return [];
-      // If its summary fails last, that is escalated instead.
+      // If its summary fails last, that is escalated instead. An attempt that is late counts as failing before the fourth.
       const isSummaryLast = ofEvent.some((delivery, index) => {
         const { status, summary_id } = outcomes.entryOf(delivery) ?? {};
-        return (
-          status === 'summarized' && hasFailed(summary_id, observations) && (times[index] ?? 0) + TOLERANCE_MS > atMs
-        );
+        const isLast = (times[index] ?? 0) + TOLERANCE_MS > atMs || atMs - event.atMs > MAX_FAILING_MS;
+        return status === 'summarized' && hasFailed(summary_id, observations) && isLast;
       });
       if (isSummaryLast) return [];
       if (entries.some(({ summary_id }) => summary_id && wasNotQueued(observations, summary_id))) return [];
@@ -147,8 +150,13 @@ export const failedSummariesAreEscalated: Rule = {
   violations(observations) {
     const { scenario, earlierHistory } = observations;
     const notices = noticesOf(observations);
-    return scenario.tenants.flatMap(({ name, notifications }) =>
-      earlierHistory
+    return scenario.tenants.flatMap((tenant) => {
+      const { name } = tenant;
+      // Of several contacts, one may have got it.
+      const notifications = tenant.notifications.filter(
+        (notification) => addressesOf(notification, tenant).length === 1,
+      );
+      return earlierHistory
         .filter(({ notification }) => notifications.some(({ index }) => index === notification))
         .filter(({ event_id, status }) => event_id.endsWith(':summary') && status === 'failed')
         .filter(({ event_id }) => !wasNotQueued(observations, event_id))
@@ -160,8 +168,8 @@ export const failedSummariesAreEscalated: Rule = {
                 ((kind === 'unreached' && arrival.text.includes(event_id)) || kind === 'unreached-summary'),
             ),
         )
-        .map(({ event_id }) => `The summary ${event_id} failed, and the operators got no escalation.`),
-    );
+        .map(({ event_id }) => `The summary ${event_id} failed, and the operators got no escalation.`);
+    });
   },
 };
 
