@@ -24,9 +24,6 @@ const TOLERANCE_MS = 60_000;
 /** Before this time after its event, ms, no alert counts as failing. */
 const MIN_FAILING_MS = 240_000;
 
-/** An alert counts as failing once its next attempt is due more than five minutes after its first, less a tolerance, ms. */
-const MAX_FAILING_MS = 290_000;
-
 /** The maximum number of escalations of an account in a UTC day, for OK and for other states. */
 const MAX_PER_DAY = 20;
 
@@ -74,6 +71,22 @@ const unreachedFromMs = (
   return times.filter((time) => time !== undefined).toSorted((left, right) => left - right)[0];
 };
 
+/**
+ * Returns from when on an alert may count as failing, ms since the start: from the attempt whose retry is due later than
+ * `MIN_FAILING_MS` after the event.
+ */
+const mayFailFromMs = (
+  { attempts, updated_at }: HistoryEntry,
+  { atMs }: PlannedEvent,
+  { startMs }: Observations,
+): number => {
+  const index = attempts.findIndex((_, position) => {
+    const { timestamp: nextMs = Number.POSITIVE_INFINITY } = attempts[position + 1] ?? {};
+    return nextMs - startMs - atMs > MIN_FAILING_MS;
+  });
+  return (attempts[index]?.timestamp ?? updated_at) - startMs;
+};
+
 /** Returns the recipients of the escalation of an event. */
 const recipientsOf = (tenant: PlannedTenant, { state }: PlannedEvent, observations: Observations): string[] => {
   const { fallback, name } = tenant;
@@ -109,10 +122,16 @@ export const unreachedEventsAreEscalated: Rule = {
         ({ status, summary_id }) => status === 'summarized' && !hasFailed(summary_id, observations),
       );
       if (isSummarized && !entries.some(({ status }) => status === 'failed')) return [];
-      // If its summary fails last, that is escalated instead. An attempt that is late counts as failing before the fourth.
+      // If its summary fails last, that is escalated instead.
+      const othersFailedMs = Math.max(
+        event.atMs,
+        ...entries
+          .filter(({ status }) => status !== 'summarized')
+          .map((entry) => mayFailFromMs(entry, event, observations)),
+      );
       const isSummaryLast = ofEvent.some((delivery, index) => {
         const { status, summary_id } = outcomes.entryOf(delivery) ?? {};
-        const isLast = (times[index] ?? 0) + TOLERANCE_MS > atMs || atMs - event.atMs > MAX_FAILING_MS;
+        const isLast = (times[index] ?? 0) + TOLERANCE_MS > othersFailedMs;
         return status === 'summarized' && hasFailed(summary_id, observations) && isLast;
       });
       if (isSummaryLast) return [];

@@ -14,6 +14,9 @@ const FAILED: AwsFault = { status: 500, type: 'InternalServerError', message: 's
 /** The SDK waits for 3 s. A late copy of a write may be applied after that of the SDK's retry. */
 const LATE_MS = { min: 3_100, span: 12_000 };
 
+/** The longest a slow call takes before it is applied, ms: the SDK still waits for it. */
+const SLOW_MS = 2_900;
+
 /** Options of faults. */
 export type FaultOptions = {
   rates: FaultRates;
@@ -69,6 +72,8 @@ export const createFaults = (options: FaultOptions) => {
     switch (kind) {
       case 'error':
         return { fault: FAILED };
+      case 'slow':
+        return { beforeMs: Math.floor(frequentFaultRandom() * SLOW_MS) };
       case 'lost':
         return { isLost: true };
       case 'late':

@@ -132,7 +132,7 @@ export type FaultRates = {
 export type FrequentFault = {
   /** Service and action, as `sqs.SendMessage`. */
   operation: string;
-  kind: 'error' | 'lost' | 'late' | 'kill' | 'outage';
+  kind: 'error' | 'slow' | 'lost' | 'late' | 'kill' | 'outage';
   rate: number;
 };
 

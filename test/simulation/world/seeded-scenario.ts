@@ -335,8 +335,9 @@ const OPERATIONS = [
 const frequentFaultOf = (isCalm: boolean, random: Random): FrequentFault | undefined => {
   if (random() < 0.5 || isCalm) return undefined;
   const operation = pick(OPERATIONS, random);
-  const kind = pick(['error', 'lost', 'late', 'kill', 'outage'] as const, random);
-  return { operation, kind, rate: pick(kind === 'error' ? [0.3, 0.9] : [0.05, 0.2, 0.4], random) };
+  const kind = pick(['error', 'slow', 'lost', 'late', 'kill', 'outage'] as const, random);
+  const isMild = kind === 'error' || kind === 'slow';
+  return { operation, kind, rate: pick(isMild ? [0.3, 0.9] : [0.05, 0.2, 0.4], random) };
 };
 
 const outageOf = (recoveryMs: number, random: Random): Outage => {
