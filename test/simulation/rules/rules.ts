@@ -13,6 +13,7 @@ import { invalidEventsAreDeadLettered } from './invalid-events-are-dead-lettered
 import { limitsAreUsed } from './limits-are-used.ts';
 import { limitsHold } from './limits-hold.ts';
 import { logsNameNoSecrets } from './logs-name-no-secrets.ts';
+import { metricsCountDeliveries } from './metrics-count-deliveries.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
 import { privateAddressesAreRefused } from './private-addresses-are-refused.ts';
 import { quietTenantsArePrompt } from './quiet-tenants-are-prompt.ts';
@@ -74,6 +75,7 @@ const rules: readonly Rule[] = [
   historyAgrees,
   shadowWithholdsAlerts,
   privateAddressesAreRefused,
+  metricsCountDeliveries,
 ];
 
 /** Returns what a run violates, each with the name of its rule. */
