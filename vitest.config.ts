@@ -45,6 +45,7 @@ const mocking = [
   'test/adapters/dynamodb/transactions.test.ts',
   'test/adapters/outbound-http/http-client.test.ts',
   'test/lib/source-maps.test.ts',
+  'test/pipeline/persist.test.ts',
   'test/pipeline/transports/email-tags.test.ts',
 ];
 const drills = ['test/faults/alarm-drills*.test.ts'];

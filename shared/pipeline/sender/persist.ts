@@ -13,13 +13,17 @@ const MAX_DELAY_MS = 4_000;
  *
  * @throws the error of the last write
  */
-export const persist = async <Result>({ timeLeft }: DeliveryJob, write: () => Promise<Result>): Promise<Result> => {
+export const persist = async <Result>(
+  { timeLeft }: Pick<DeliveryJob, 'timeLeft'>,
+  write: () => Promise<Result>,
+): Promise<Result> => {
   for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_DELAY_MS)) {
     try {
       return await write();
     } catch (error) {
-      if (timeLeft() - delayMs <= MIN_TIME_TO_WRITE_MS) throw error;
-      await sleep(delayMs);
+      const remainingMs = timeLeft() - MIN_TIME_TO_WRITE_MS;
+      if (remainingMs <= 0) throw error;
+      await sleep(Math.min(delayMs, remainingMs));
     }
   }
 };

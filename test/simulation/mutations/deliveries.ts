@@ -149,7 +149,7 @@ const settlements: readonly NamedMutation[] = [
     name: 'tries once to record an attempt',
     seed: 2,
     file: 'shared/pipeline/sender/persist.ts',
-    find: 'if (timeLeft() - delayMs <= MIN_TIME_TO_WRITE_MS) throw error;',
+    find: 'if (remainingMs <= 0) throw error;',
     replace: 'throw error;',
   },
   {

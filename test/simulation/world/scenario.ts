@@ -87,6 +87,8 @@ export type PersonAction =
   | { kind: 'revoke'; atMs: number; tenant: string }
   /** The webhook gets another path. */
   | { kind: 'reroute'; atMs: number; tenant: string; notification: number }
+  /** Makes it a webhook. */
+  | { kind: 'retype'; atMs: number; tenant: string; notification: number }
   /** A notification is created with an idempotency key, twice. */
   | { kind: 'create'; atMs: number; tenant: string };
 

@@ -19,7 +19,15 @@ import {
   type Step,
   type Summaries,
 } from './scenario.ts';
-import { attackOf, incidentsOf, largePlanOf, neighborOf, rejectedOf, type SpecialTenant } from './special-tenants.ts';
+import {
+  attackOf,
+  incidentsOf,
+  largePlanOf,
+  neighborOf,
+  rejectedOf,
+  retypedOf,
+  type SpecialTenant,
+} from './special-tenants.ts';
 import { twinsOf, withLateRepeats } from './twins.ts';
 
 const SECOND_MS = 1_000;
@@ -256,7 +264,8 @@ const specialTenantsOf = (
   if (share < 0.6) return [incidentsOf(firstIndex, recoveryMs, random)];
   if (share < 0.75) return [contactsOf(firstIndex, recoveryMs, random)];
   if (share < 0.85) return [summarizedOf(firstIndex, recoveryMs, random)];
-  return share < 0.97 ? [rejectedOf(firstIndex, recoveryMs, random)] : [];
+  if (share < 0.94) return [rejectedOf(firstIndex, recoveryMs, random)];
+  return share < 0.98 ? [retypedOf(firstIndex, recoveryMs, random)] : [];
 };
 
 /** Occupies the summaries of a tenant's emails around a time. */
