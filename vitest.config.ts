@@ -63,14 +63,7 @@ const everyCommit = [
     include: ['test/{contracts,domain,adapters,api,pipeline,local,cloudwatch}/**/*.test.ts'],
     exclude: [...mocking, ...slowAdapters],
   }),
-  // One worker, because loading the CDK and the first synthesis take two seconds.
-  project({
-    name: 'template',
-    include: ['test/lib/**/*.test.ts'],
-    exclude: [...mocking, bundles],
-    maxWorkers: 1,
-    sequence: { groupOrder: 1 },
-  }),
+  project({ name: 'template', include: ['test/lib/**/*.test.ts'], exclude: [...mocking, bundles] }),
   project({ name: 'mocks', include: mocking, isolate: true }),
   project({
     name: 'end-to-end',

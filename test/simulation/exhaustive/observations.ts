@@ -48,6 +48,7 @@ export const observationsOf = async (
     people: [],
     history,
     earlierHistory: history,
+    failingNotifications: new Map(),
     redeliveredMs: endedMs,
     audits: [],
     labels: new Map(),

@@ -167,6 +167,7 @@ const settlements: readonly NamedMutation[] = [
   },
   {
     name: 'stores the message of a failed delivery after its record says that it has failed',
+    smallCase: 'a webhook that rejects',
     file: 'shared/pipeline/sender/dead-letter.ts',
     find: `    if (!isNotice) {
       await persist(job, () => failedMessages.put({ recordKey: record, failedAtMs, body: letter.body, round }));

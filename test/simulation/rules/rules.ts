@@ -5,6 +5,7 @@ import { deadLettersAreExact } from './dead-letters-are-exact.ts';
 import { duplicatesAreExplained } from './duplicates-are-explained.ts';
 import { failuresAreDeadLettered } from './failures-are-dead-lettered.ts';
 import { failuresAreJustified } from './failures-are-justified.ts';
+import { failuresAreListed } from './failures-are-listed.ts';
 import { emailReportsAreNoticed, failuresAreNoticed, noticesAreJustified } from './failures-are-noticed.ts';
 import { firstEventWins } from './first-event-wins.ts';
 import { historyAgrees } from './history-agrees.ts';
@@ -76,6 +77,7 @@ const rules: readonly Rule[] = [
   shadowWithholdsAlerts,
   privateAddressesAreRefused,
   metricsCountDeliveries,
+  failuresAreListed,
 ];
 
 /** Returns what a run violates, each with the name of its rule. */

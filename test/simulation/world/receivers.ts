@@ -212,7 +212,7 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = (
       const numbers = numbersIn(request.body);
       requests.push({ ...request, atMs: nowMs(), to: key, numbers, by });
       // A notification can become a webhook.
-      const reply = replyOf(behavior, 'webhook-id' in request.headers ? 'webhook' : found.notification.type);
+      const reply = replyOf(behavior, request.url === movedUrlOf(key) ? 'webhook' : found.notification.type);
       if (isAccepted(behavior)) {
         const isAnswered = reply.kind === 'response';
         arrive({ to: key, kind: kindOfBody(request.body), numbers, isAnswered, by, text: request.body });
