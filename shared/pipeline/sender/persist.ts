@@ -5,7 +5,7 @@ import type { DeliveryJob } from './delivery-job.ts';
 const MIN_TIME_TO_WRITE_MS = 13_000;
 /** The delay before the first retry. Each following one is twice as long, so that an outage is not made worse. */
 const FIRST_DELAY_MS = 250;
-const MAX_DELAY_MS = 4_000;
+const MAX_DELAY_MS = 1_000;
 
 /**
  * Repeats a write until it succeeds or no time is left. Without the record of a send, the recipient would get the alert

@@ -32,6 +32,9 @@ type Pool = {
   started: number;
 };
 
+/** The type of the error of an invocation that times out. */
+const TIMED_OUT = 'Sandbox.Timedout';
+
 const COLD_START_MS = { min: 150, max: 600 };
 
 const failure = (requestId: string, errorType: string, errorMessage: string): InvocationResult => ({
@@ -48,7 +51,7 @@ export class SimulatedLambda {
   readonly #options: SimulatedLambdaOptions;
   readonly #pools: ReadonlyMap<string, Pool>;
   /** The number of environments that were killed, or timed out, by the name of the bundle and when. */
-  readonly kills: { functionName: string; environmentId: string; atMs: number }[] = [];
+  readonly kills: { functionName: string; environmentId: string; atMs: number; isTimeout: boolean }[] = [];
   /** The errors that handlers threw. */
   readonly failures: string[] = [];
 
@@ -97,7 +100,12 @@ export class SimulatedLambda {
       if (!end || environment.isKilled) continue;
       environment.kill();
       const { time, trace } = this.#options;
-      this.kills.push({ functionName: pool.name, environmentId: environment.id, atMs: time.now() });
+      this.kills.push({
+        functionName: pool.name,
+        environmentId: environment.id,
+        atMs: time.now(),
+        isTimeout: errorType === TIMED_OUT,
+      });
       trace(`${environment.id} ends: ${errorType}`);
       end(failure('', errorType, message));
     }
@@ -153,7 +161,7 @@ export class SimulatedLambda {
     onInvocation(environment.id);
     const deadlineMs = time.now() + settings.timeoutSeconds * 1_000;
     const cancelTimeout = time.after(settings.timeoutSeconds * 1_000, () =>
-      this.#end(environment, 'Sandbox.Timedout', `Task timed out after ${settings.timeoutSeconds.toFixed(2)} seconds`),
+      this.#end(environment, TIMED_OUT, `Task timed out after ${settings.timeoutSeconds.toFixed(2)} seconds`),
     );
     const context = {
       ...lambdaContext(settings),

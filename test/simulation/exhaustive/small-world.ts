@@ -105,7 +105,7 @@ export class SmallWorld {
   readonly tables = new Tables();
   readonly queues: ReadonlyMap<string, Queue>;
   readonly receivers: ReturnType<typeof createReceivers>;
-  readonly kills: { functionName: string; environmentId: string; atMs: number }[] = [];
+  readonly kills: { functionName: string; environmentId: string; atMs: number; isTimeout: boolean }[] = [];
   readonly failures: string[] = [];
   readonly faults: InjectedFault[] = [];
   /** What functions logged, and what arrived. */
@@ -358,7 +358,7 @@ export class SmallWorld {
     worker.status = 'killed';
     this.#held = this.#held.filter((call) => call.worker !== worker);
     const atMs = this.time.now() - START_MS;
-    this.kills.push({ functionName: environment.functionName, environmentId: environment.id, atMs });
+    this.kills.push({ functionName: environment.functionName, environmentId: environment.id, atMs, isTimeout: false });
   }
 
   #holdAws(worker: Worker, request: AwsRequest): Promise<AwsReply> {

@@ -32,9 +32,9 @@ const MAX_RUN_MS = 30_000;
 
 /**
  * A sender repeats the write of a result until 13 s are left. After the last fault of DynamoDB, the write that it is
- * making ends within 4 s, and the next one, after at most 4 s more, succeeds.
+ * making ends within 4 s, and the next one, after at most 1 s more, succeeds.
  */
-const LAST_FAULT_MS = MAX_RUN_MS - 13_000 - 9_000;
+const LAST_FAULT_MS = MAX_RUN_MS - 13_000 - 6_000;
 
 /** A time in an execution environment. */
 type Moment = { environmentId: string; atMs: number };

@@ -45,8 +45,18 @@ const everythingEnds: Rule = {
   ],
 };
 
+/** A sender starts nothing that it cannot end before it times out. */
+const sendersEndInTime: Rule = {
+  name: 'senders end in time',
+  violations: ({ kills }) =>
+    kills
+      .filter(({ functionName, isTimeout }) => functionName.startsWith('send-') && isTimeout)
+      .map(({ environmentId, atMs }) => `${environmentId} timed out after ${atMs} ms.`),
+};
+
 const rules: readonly Rule[] = [
   everythingEnds,
+  sendersEndInTime,
   nothingIsLost,
   failuresAreDeadLettered,
   deadLettersAreExact,

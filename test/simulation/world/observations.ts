@@ -79,7 +79,7 @@ export type Observations = {
   refusals: readonly Refusal[];
   requests: readonly ReceivedRequest[];
   faults: readonly InjectedFault[];
-  kills: readonly { functionName: string; environmentId: string; atMs: number }[];
+  kills: readonly { functionName: string; environmentId: string; atMs: number; isTimeout: boolean }[];
   people: readonly PersonRequest[];
   history: readonly HistoryEntry[];
   /** The history when everything had ended, before what had failed was redelivered. */
