@@ -29,7 +29,7 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'issues a token to a token that was revoked',
-    seed: 2,
+    seed: 4,
     file: TOKENS,
     find: 'if (changer !== OPERATOR && !tokens.some((entry) => entry.id === changer && isValid(entry))) throw unauthorized();',
     replace: '',
@@ -55,7 +55,7 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'changes an account without an audit entry',
-    seed: 48,
+    seed: 2,
     file: ACCOUNTS,
     find: 'await transact(client, [setAttributes(tenant, attributes), entry]);',
     replace: 'await transact(client, [setAttributes(tenant, attributes)]);',
@@ -69,7 +69,7 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'redelivers alerts without an audit entry',
-    seed: 2,
+    seed: 1,
     file: 'shared/api/redelivery.ts',
     find: 'let isRecorded = false;',
     replace: 'let isRecorded = true;',

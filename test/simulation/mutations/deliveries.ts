@@ -18,14 +18,14 @@ const claims: readonly NamedMutation[] = [
   },
   {
     name: 'claims an existing delivery although it has changed since it was read',
-    seed: 2,
+    seed: 1,
     file: REPOSITORY,
     find: 'await change(claim.record, unchanged(found))',
     replace: 'await change(claim.record, {})',
   },
   {
     name: 'claims a delivery that another worker holds',
-    seed: 2,
+    seed: 1,
     file: RECORD,
     find: 'if (existing.lease_until_ms > nowMs) return',
     replace: 'if (existing.lease_until_ms > nowMs + LEASE_MS) return',
@@ -39,6 +39,7 @@ const claims: readonly NamedMutation[] = [
   },
   {
     name: 'makes a delivery claimable again although its own claim is lost',
+    smallCase: 'a webhook that rejects',
     file: REPOSITORY,
     find: 'await change(next, heldBy(held))',
     replace: 'await change(next, {})',
@@ -66,7 +67,7 @@ const claims: readonly NamedMutation[] = [
   },
   {
     name: 'acknowledges a message whose delivery another worker has claimed',
-    seed: 1,
+    seed: 2,
     file: REQUEUE,
     find: "return { outcome: 'busy', isReturned: true };",
     replace: "return { outcome: 'busy' };",
@@ -80,7 +81,7 @@ const claims: readonly NamedMutation[] = [
   },
   {
     name: 'attempts a delivery before its next attempt is due',
-    seed: 2,
+    seed: 1,
     file: RECORD,
     find: "  if (existing.next_attempt_at_ms > nowMs) return { kind: 'not_due', record: existing };\n",
     replace: '',
@@ -140,21 +141,21 @@ const settlements: readonly NamedMutation[] = [
   },
   {
     name: 'sends a retry without waiting for its record',
-    seed: 2,
+    seed: 1,
     file: SETTLEMENT,
     find: 'await persist(job, () => job.writes.update(record, next));',
     replace: 'void persist(job, () => job.writes.update(record, next)).catch(() => undefined);',
   },
   {
     name: 'tries once to record an attempt',
-    seed: 2,
+    seed: 1,
     file: 'shared/pipeline/sender/persist.ts',
     find: 'if (remainingMs <= 0) throw error;',
     replace: 'throw error;',
   },
   {
     name: 'records a failed delivery before its dead letter is sent, and ignores the error of that',
-    seed: 2,
+    seed: 23,
     file: 'shared/pipeline/sender/dead-letter.ts',
     find: `    await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
     const stored = await persist(job, () => writes.update(record, withFailure(record, failure.reason, failedAtMs)));
@@ -224,7 +225,7 @@ const settlements: readonly NamedMutation[] = [
 const retries: readonly NamedMutation[] = [
   {
     name: 'retries sooner than scheduled if the destination says so',
-    seed: 7,
+    seed: 1,
     file: 'shared/domain/retry-schedule.ts',
     find: 'withJitter(Math.max(scheduledMs, retryAfterMs), scale, random)',
     replace: 'withJitter(retryAfterMs || scheduledMs, scale, random)',
@@ -287,13 +288,14 @@ const retries: readonly NamedMutation[] = [
   },
   {
     name: 'takes a redirect of a webhook for delivered',
+    seed: 31,
     file: 'shared/pipeline/transports/webhook.ts',
     find: 'status: /^2..$/',
     replace: 'status: /^[23]..$/',
   },
   {
     name: 'fails an email for good that SES throttles',
-    seed: 2,
+    seed: 1,
     file: 'shared/domain/aws-outcome.ts',
     find: "[['Throttling', 'ThrottlingException'], throttled],\n  ],\n  sns",
     replace: "[['Throttling', 'ThrottlingException'], rejected],\n  ],\n  sns",
@@ -324,12 +326,14 @@ const requests: readonly NamedMutation[] = [
   },
   {
     name: 'deletes the messages of failed deliveries that SQS refused to redeliver',
+    seed: 1012,
     file: 'shared/api/redelivery.ts',
     find: 'await deleteMessages(tenant, [...sent, ...stale]);',
     replace: 'await deleteMessages(tenant, [...fitting, ...stale]);',
   },
   {
     name: 'deletes the messages of failed deliveries before it redelivers them',
+    seed: 25,
     file: 'shared/api/redelivery.ts',
     find: `        const { sent, firstUnsent, isLimitReached } = await send(recipient, fitting);
         await deleteMessages(tenant, [...sent, ...stale]);

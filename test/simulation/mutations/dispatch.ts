@@ -8,7 +8,7 @@ const QUEUES = 'shared/adapters/queues.ts';
 export const dispatchMutations: readonly NamedMutation[] = [
   {
     name: 'acknowledges an event although SQS refused some of its deliveries',
-    seed: 4,
+    seed: 21,
     file: FAN_OUT,
     find: 'failed: unread.length + existing.length - sent,',
     replace: 'failed: unread.length,',
@@ -29,7 +29,7 @@ export const dispatchMutations: readonly NamedMutation[] = [
   },
   {
     name: 'takes a notification that it cannot read for one that does not exist',
-    seed: 4,
+    seed: 21,
     file: FAN_OUT,
     find: '    return { id, error };',
     replace: '    return { id, target: undefined };',
@@ -42,7 +42,7 @@ export const dispatchMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not return events to their queue',
-    seed: 4,
+    seed: 21,
     file: DISPATCH,
     find: 'const returned = results.filter(({ isReturned }) => isReturned);',
     replace: 'const returned = results.filter(({ isUnstarted }) => isUnstarted);',

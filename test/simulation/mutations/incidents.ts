@@ -15,13 +15,14 @@ export const incidentMutations: readonly NamedMutation[] = [
   },
   {
     name: 'supersedes an event by another one of the same time',
+    seed: 1026,
     file: 'shared/domain/event-time.ts',
     find: '? event.acceptedAtMs < other.acceptedAtMs',
     replace: '? event.acceptedAtMs <= other.acceptedAtMs',
   },
   {
     name: 'claims the lock of an incident that another worker holds',
-    seed: 6,
+    seed: 12,
     file: LOCKS,
     find: "'attribute_not_exists(lease_until_ms) OR lease_until_ms <= :now OR (claim_id = :claim_id AND lease_until_ms = :lease_until_ms)'",
     replace: "'attribute_not_exists(lease_until_ms) OR lease_until_ms <= :lease_until_ms OR lease_until_ms <= :now'",
@@ -52,6 +53,7 @@ export const incidentMutations: readonly NamedMutation[] = [
   },
   {
     name: 'records a delivery before its incident lock advances',
+    seed: 1026,
     file: LOCK,
     find: `      const advanced: AdvancedLock = advancesLock(result)
         ? await advanceHeldLock(held, job, remaining.length === 1)
@@ -68,13 +70,14 @@ export const incidentMutations: readonly NamedMutation[] = [
   },
   {
     name: 'ignores that an incident lock could not be advanced',
+    seed: 1019,
     file: LOCK,
     find: 'return { held: { lock, mustRelease: false }, error: new LockNotAdvancedError(error) };',
     replace: 'return { held: { lock, mustRelease: true } };',
   },
   {
     name: 'sends all notifications of an incident to the first of them',
-    seed: 2,
+    seed: 3,
     file: SENDER,
     find: '`${body.notification_id} ${body.event.incident_key}`',
     replace: 'body.event.incident_key',
@@ -88,6 +91,7 @@ export const incidentMutations: readonly NamedMutation[] = [
   },
   {
     name: 'drops the events of an incident after one that has an internal error',
+    seed: 1098,
     file: LOCK,
     find: `        done.push(await settledJob(job, Promise.reject(result.error)));
         continue;

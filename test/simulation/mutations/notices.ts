@@ -18,6 +18,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'escalates only the first failed summary of an hour',
+    seed: 3,
     file: UNREACHED,
     find: '? [eventHash(event), eventIdTimeMs(event.event_id) ?? 0]',
     replace: '? [event.incident_key, startOf(HOUR_MS, atMs)]',
@@ -30,6 +31,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not escalate an alert of which a summary fails',
+    seed: 41,
     file: CHECK,
     find: "if (record.status !== 'summarized' || record.summary_id === undefined || hasReachedRecipient(record)) return [];",
     replace:
@@ -45,20 +47,21 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not escalate an alert that failed for good after its retries',
-    seed: 8,
+    seed: 1021,
     file: RECORD,
     find: "if (status === 'failed' || status === 'bounced') return reported_status !== status;",
     replace: "if (status === 'failed' || status === 'bounced') return reported_status === undefined;",
   },
   {
     name: 'does not escalate an alert whose last destination is rejected',
-    seed: 2,
+    seed: 1,
     file: RECORD,
     find: "return record.status === 'failed' || isCancelled || isFailing(record, scale);",
     replace: 'return isCancelled || isFailing(record, scale);',
   },
   {
     name: 'does not escalate an alert whose notification was deleted while it failed',
+    seed: 1122,
     file: RECORD,
     find: "const isCancelled = record.status === 'cancelled' && !isShadow(record);",
     replace: 'const isCancelled = false;',
@@ -71,6 +74,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'reports only failures of attempts, none that it finds recorded',
+    seed: 6,
     file: REPORT,
     find: '!mustBeReported(written, retryDelayScale)) return;',
     replace: '!job.writes.result().claimed || !mustBeReported(written, retryDelayScale)) return;',
@@ -91,13 +95,14 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'stores one notification of a large plan',
+    seed: 1498,
     file: 'shared/adapters/deliveries/destination-list.ts',
     find: 'notification_ids: ids.filter(isNotificationId),',
     replace: 'notification_ids: ids.filter(isNotificationId).slice(0, 1),',
   },
   {
     name: 'does not find that the other destinations of an alert have just failed',
-    seed: 31,
+    seed: 1128,
     file: 'shared/adapters/dynamodb/batches.ts',
     find: 'ConsistentRead: true, ...options',
     replace: 'ConsistentRead: false, ...options',
@@ -117,7 +122,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'sends the notice of a failing notification every hour',
-    seed: 6,
+    seed: 17,
     file: 'shared/pipeline/notices/notification-notice.ts',
     find: '`${tenant}:${notificationId}:${startOf(DAY_MS, atMs)}:${kind}`',
     replace: '`${tenant}:${notificationId}:${startOf(DAY_MS / 24, atMs)}:${kind}`',
@@ -131,6 +136,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not retry a contact if the email to another one is rejected',
+    seed: 10,
     file: EMAIL,
     find: `      failures.find(({ result }) => result !== 'permanent') ??
       failures.find(({ canBeSummarized }) => canBeSummarized) ??
@@ -149,6 +155,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'acknowledges a report of SES that could not be recorded',
+    seed: 34,
     file: 'shared/pipeline/email-events.ts',
     find: 'return { batchItemFailures: returned.map(({ messageId }) => ({ itemIdentifier: messageId })) };',
     replace: 'return { batchItemFailures: [] };',

@@ -8,7 +8,7 @@ const SUMMARY = 'shared/domain/summary.ts';
 export const summaryMutations: readonly NamedMutation[] = [
   {
     name: 'records an alert as summarized before its alarm is stored',
-    seed: 38,
+    smallCase: 'two emails, one summarized',
     file: SUMMARIZE,
     find: `    await summarizedAlerts.put(notice.event, summarizedAlarm(event, record.accepted_at_ms ?? accepted_at_ms), clock());
     const summarized = withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock());
@@ -56,6 +56,7 @@ export const summaryMutations: readonly NamedMutation[] = [
   },
   {
     name: 'hides an alarm in a summary behind another one',
+    seed: 1,
     file: SUMMARY,
     find: 'export const INCIDENT_LENGTH = 16;',
     replace: 'export const INCIDENT_LENGTH = 1;',
@@ -69,14 +70,14 @@ export const summaryMutations: readonly NamedMutation[] = [
   },
   {
     name: 'mixes the alarms of all notifications in one summary',
-    seed: 13,
+    seed: 3,
     file: SUMMARY,
     find: '`${tenant}:${notificationId}-${name}:${startMs}:summary`',
     replace: '`${tenant}:${notificationId.slice(0, 2)}-${name}:${startMs}:summary`',
   },
   {
     name: 'remembers a summary as queued before SQS has accepted it',
-    seed: 1,
+    seed: 23,
     file: 'shared/pipeline/notices/notice-queue.ts',
     find: `    await allSettled([
       ...(toContacts`,
@@ -86,7 +87,7 @@ export const summaryMutations: readonly NamedMutation[] = [
   },
   {
     name: 'takes all windows of a notification for full once one is',
-    seed: 3,
+    seed: 4,
     file: SUMMARIZE,
     find: 'const full = `${summary.event_id} ${after}`;',
     replace: 'const full = `${alert.target.id} ${after}`;',

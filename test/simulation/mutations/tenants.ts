@@ -28,7 +28,7 @@ export const tenantMutations: readonly NamedMutation[] = [
   },
   {
     name: 'signs the webhooks of a tenant with the secrets of another',
-    seed: 2,
+    seed: 1,
     file: 'shared/adapters/accounts/account-repository.ts',
     find: 'const found = cache.get(tenant);',
     replace: "const found = cache.get('account');",
@@ -42,6 +42,7 @@ export const tenantMutations: readonly NamedMutation[] = [
   },
   {
     name: 'sends an alert to a notification of another tenant that a plan lists',
+    seed: 1123,
     file: 'shared/adapters/notifications/notification-targets.ts',
     find: 'const keyText = ({ tenant, id }: NotificationKey): string => `${id} ${tenant}`;',
     replace: 'const keyText = ({ id }: NotificationKey): string => id;',
@@ -54,6 +55,7 @@ export const tenantMutations: readonly NamedMutation[] = [
   },
   {
     name: 'uses the settings of an account for as long as its execution environment lives',
+    seed: 5,
     file: 'shared/adapters/accounts/account-repository.ts',
     find: 'if (found && found.untilMs > clock()) return found;',
     replace: 'if (found) return found;',

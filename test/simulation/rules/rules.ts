@@ -45,12 +45,21 @@ const everythingEnds: Rule = {
   ],
 };
 
-/** A sender starts nothing that it cannot end before it times out. */
+/** A function runs for at most 30 s. */
+const MAX_RUN_MS = 30_000;
+
+/** Without faults, a sender starts nothing that it cannot end before it times out. */
 const sendersEndInTime: Rule = {
   name: 'senders end in time',
-  violations: ({ kills }) =>
+  violations: ({ kills, faults }) =>
     kills
       .filter(({ functionName, isTimeout }) => functionName.startsWith('send-') && isTimeout)
+      .filter(
+        (kill) =>
+          !faults.some(
+            ({ environmentId, atMs }) => environmentId === kill.environmentId && kill.atMs - atMs <= MAX_RUN_MS,
+          ),
+      )
       .map(({ environmentId, atMs }) => `${environmentId} timed out after ${atMs} ms.`),
 };
 
