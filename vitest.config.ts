@@ -45,6 +45,7 @@ const mocking = [
   'test/adapters/dynamodb/transactions.test.ts',
   'test/adapters/outbound-http/http-client.test.ts',
   'test/lib/source-maps.test.ts',
+  'test/pipeline/persist.test.ts',
   'test/pipeline/transports/email-tags.test.ts',
 ];
 const drills = ['test/faults/alarm-drills*.test.ts'];
@@ -62,14 +63,7 @@ const everyCommit = [
     include: ['test/{contracts,domain,adapters,api,pipeline,local,cloudwatch}/**/*.test.ts'],
     exclude: [...mocking, ...slowAdapters],
   }),
-  // One worker, because loading the CDK and the first synthesis take two seconds.
-  project({
-    name: 'template',
-    include: ['test/lib/**/*.test.ts'],
-    exclude: [...mocking, bundles],
-    maxWorkers: 1,
-    sequence: { groupOrder: 1 },
-  }),
+  project({ name: 'template', include: ['test/lib/**/*.test.ts'], exclude: [...mocking, bundles] }),
   project({ name: 'mocks', include: mocking, isolate: true }),
   project({
     name: 'end-to-end',

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Comparable, comparable } from './comparable.ts';
@@ -88,10 +87,4 @@ describe('the DynamoDB of the local stack', () => {
     if (isTolerated(difference)) return;
     expect(withoutMessages(difference.local)).toEqual(withoutMessages(difference.dynamoDbLocal));
   });
-});
-
-it('CONTRIBUTING.md lists each tolerated difference', () => {
-  const text = readFileSync('CONTRIBUTING.md', 'utf8');
-  const descriptions = toleratedDifferences.map(({ description }) => description);
-  expect(descriptions.filter((description) => !text.includes(description))).toEqual([]);
 });

@@ -4,9 +4,9 @@ import type { Request } from './generated-requests.ts';
 /** A request and the different responses to it. */
 export type Difference = { request: Request; dynamoDbLocal: Comparable; local: Comparable };
 
-/** A difference that remains, as CONTRIBUTING.md lists it. */
+/** A difference that remains. */
 export type ToleratedDifference = {
-  /** What differs and why, as in CONTRIBUTING.md. */
+  /** What differs. */
   description: string;
   applies(difference: Difference): boolean;
 };

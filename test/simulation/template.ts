@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { synthesize } from '../../bin/local/assembly.ts';
+import { sharedAssembly } from '../support/shared-assembly.ts';
 
 /** The endpoints of the operators, which the receivers answer. */
 const SETTINGS = {
@@ -11,11 +12,15 @@ const SETTINGS = {
   feedEndpoint: 'https://feed.test',
 };
 
-/** Synthesizes the template once for all processes of a simulation. @returns its file, and a function that deletes it */
+/**
+ * Synthesizes the template once for all processes of a simulation, and once in a test run.
+ *
+ * @returns its file, and a function that deletes it
+ */
 export const writeTemplate = (): { file: string; remove: () => void } => {
   const directory = mkdtempSync(join(tmpdir(), 'simulation-'));
   const file = join(directory, 'template.json');
-  const assembly = synthesize(SETTINGS);
+  const assembly = process.env.SHARED_BUILDS === undefined ? synthesize(SETTINGS) : sharedAssembly(SETTINGS);
   writeFileSync(file, JSON.stringify(assembly.template));
   assembly.remove();
   return { file, remove: () => rmSync(directory, { recursive: true, force: true }) };

@@ -4,6 +4,9 @@ import { eventLoopTurn, microtasksDone } from './replace-globals.ts';
 
 const TIMERS_PER_TURN = 1_000;
 
+/** A run with more timers than this is endless: some function repeats itself. */
+const MAX_TIMERS = 300_000;
+
 type Timer = { dueMs: number; order: number; act: (() => void) | undefined };
 
 const isBefore = (left: Timer, right: Timer): boolean =>
@@ -16,6 +19,7 @@ const isBefore = (left: Timer, right: Timer): boolean =>
 export class VirtualTime implements Clock {
   #nowMs: number;
   #order = 0;
+  #fired = 0;
   /** A binary heap: the earliest timer is the first. */
   readonly #timers: Timer[] = [];
 
@@ -43,12 +47,18 @@ export class VirtualTime implements Clock {
     };
   }
 
-  /** Fires all timers that are due until `untilMs`, or until `isOver` returns true, and resolves after the last. */
+  /**
+   * Fires all timers that are due until `untilMs`, or until `isOver` returns true, and resolves after the last.
+   *
+   * @throws Error if the simulation does not end
+   */
   async run(untilMs: number, isOver: () => boolean = () => false): Promise<void> {
     await microtasksDone();
-    for (let fired = 1; !isOver(); fired++) {
+    while (!isOver()) {
+      this.#fired++;
       // So that a process notices that the one that started it has ended.
-      if (fired % TIMERS_PER_TURN === 0) await eventLoopTurn();
+      if (this.#fired % TIMERS_PER_TURN === 0) await eventLoopTurn();
+      if (this.#fired > MAX_TIMERS) throw new Error('The simulation does not end.');
       const next = this.#timers[0];
       if (!next || next.dueMs > untilMs) break;
       this.#pop();

@@ -78,7 +78,7 @@ const smallCase = ({ name, isDuplicated, faults, type, ...rest }: CaseOptions): 
         slowCall: 0,
         recordOutage: 0,
       },
-      weakSpot: undefined,
+      frequentFault: undefined,
       outages: [],
       emailReports: 0,
       privateWebhooks: [],
@@ -155,6 +155,13 @@ const rejectionIsReported = ({ scenario, deadLetters, arrivals, faults }: Observ
   ];
 };
 
+/** As many alerts as the account wants are sent at once, the others are summarized. */
+const firstAlertsAreSentAtOnce = ({ scenario, arrivals }: Observations): string[] =>
+  scenario.tenants.flatMap(({ summaries }) => {
+    const atOnce = arrivals.filter(({ kind }) => kind === 'alert').length;
+    return summaries && atOnce < summaries.email_after ? [`${atOnce} alerts were sent at once.`] : [];
+  });
+
 /** Each attempt is in the record, unless its worker got no answer, or was ended before it recorded the attempt. */
 const attemptsAreRecorded = (observations: Observations): string[] => {
   const { arrivals, refusals, kills, history } = observations;
@@ -173,5 +180,7 @@ export const violationsOfPath = (observations: Observations): string[] => {
     ...incidentsAreOrdered.violations(observations),
     ...everythingEnds(observations),
     ...attemptsAreRecorded(observations),
+    ...firstAlertsAreSentAtOnce(observations),
+    ...observations.notRedelivered,
   ];
 };

@@ -37,17 +37,15 @@ type Prefix = { choices: readonly number[]; faults: number };
 /** A handler that waits forever would be found by this number of actions. */
 const MAX_ACTIONS = 1_000;
 
-const MAX_WAITS = 24 * 60;
+/** A message that returns forever would be found by this number of receives and minutes. */
+const MAX_STEPS = 24 * 60;
 
 /** Runs a world to its end, without faults. */
 const runToEnd = async (world: SmallWorld): Promise<void> => {
-  for (let waits = 0; waits < MAX_WAITS && world.waiting.length > 0; ) {
+  for (let steps = 0; steps < MAX_STEPS && world.waiting.length > 0; steps++) {
     const queue = world.receivable;
     if (queue) await world.receive(queue);
-    else {
-      await world.wait();
-      waits++;
-    }
+    else await world.wait();
     await finishWorkers(world);
   }
 };

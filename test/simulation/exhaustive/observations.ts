@@ -1,5 +1,6 @@
 import type { Plan } from 'local-aws/template.ts';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
+import { createFailedMessages } from '../../../shared/adapters/deliveries/failed-messages.ts';
 import { listedDelivery } from '../../../shared/domain/delivery-history.ts';
 import { START_MS } from '../engine/stack.ts';
 import type { HistoryEntry, Observations } from '../world/observations.ts';
@@ -15,13 +16,25 @@ export const observationsOf = async (
   ids: ReadonlyMap<number, string>,
 ): Promise<Observations> => {
   const { time, receivers, kills, failures, faults, queues, waiting, log } = world;
-  const deliveries = createDeliveryRepository(createOperatorClient(), plan.output('DeliveriesTable'));
+  const client = createOperatorClient();
+  const deliveries = createDeliveryRepository(client, plan.output('DeliveriesTable'));
+  const failedMessages = createFailedMessages(client, plan.output('DeliveriesTable'));
   const history: HistoryEntry[] = [];
+  const notRedelivered: string[] = [];
   for (const { name: tenant } of scenario.tenants)
     for (const [notification, notificationId] of ids) {
       const { records } = await deliveries.listPage({ tenant, notificationId }, { limit: 100 });
       const alerts = records.filter(({ notice }) => notice === undefined);
       history.push(...alerts.map((record) => ({ ...listedDelivery(record, false), notification })));
+      const stored = await Array.fromAsync(
+        failedMessages.list({ tenant, notificationId }, { sinceMs: 0, after: null, untilMs: Number.MAX_SAFE_INTEGER }),
+      );
+      for (const { pk, sk, status, round, event_id } of alerts) {
+        const isStored = stored
+          .flat()
+          .some(({ recordKey, round: next }) => recordKey.pk === pk && recordKey.sk === sk && next === round + 1);
+        if (status === 'failed' && !isStored) notRedelivered.push(`The message of ${event_id} is not stored.`);
+      }
     }
   const deadLetters = [...queues].filter(([name]) => name.includes('DeadLetters'));
   const endedMs = time.now() - START_MS;
@@ -35,6 +48,7 @@ export const observationsOf = async (
     people: [],
     history,
     earlierHistory: history,
+    failingNotifications: new Map(),
     redeliveredMs: endedMs,
     audits: [],
     labels: new Map(),
@@ -49,7 +63,7 @@ export const observationsOf = async (
     emailReports: [],
     redrives: [],
     shadows: [],
-    notRedelivered: [],
+    notRedelivered,
     left: waiting.length,
     logs: log,
     startMs: START_MS,

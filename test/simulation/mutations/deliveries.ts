@@ -149,7 +149,7 @@ const settlements: readonly NamedMutation[] = [
     name: 'tries once to record an attempt',
     seed: 2,
     file: 'shared/pipeline/sender/persist.ts',
-    find: 'if (timeLeft() <= MIN_TIME_TO_WRITE_MS) throw error;',
+    find: 'if (remainingMs <= 0) throw error;',
     replace: 'throw error;',
   },
   {
@@ -167,6 +167,7 @@ const settlements: readonly NamedMutation[] = [
   },
   {
     name: 'stores the message of a failed delivery after its record says that it has failed',
+    smallCase: 'a webhook that rejects',
     file: 'shared/pipeline/sender/dead-letter.ts',
     find: `    if (!isNotice) {
       await persist(job, () => failedMessages.put({ recordKey: record, failedAtMs, body: letter.body, round }));

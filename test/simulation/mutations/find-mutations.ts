@@ -28,11 +28,16 @@ const firstViolation = async (worker: SimulationWorker, seed: number): Promise<s
   }
 };
 
-/** Explores the small cases. @returns the first violation */
-const violationInSmallCases = async (template: string, mutation: NamedMutation): Promise<MutationResult['found']> => {
-  const explorations = await exploreCases({ template, mutations: [mutation, ...(mutation.also ?? [])] }).catch(
-    (error: unknown) => [{ name: 'all', violations: [{ texts: [String(error)] }] }],
-  );
+/** Explores small cases, all by default. @returns the first violation */
+const violationInSmallCases = async (
+  template: string,
+  mutation: NamedMutation,
+  names?: readonly string[],
+): Promise<MutationResult['found']> => {
+  const mutations = [mutation, ...(mutation.also ?? [])];
+  const explorations = await exploreCases({ template, mutations, ...(names && { names }) }).catch((error: unknown) => [
+    { name: 'all', violations: [{ texts: [String(error)] }] },
+  ]);
   return explorations.flatMap(({ name, violations }) =>
     violations.slice(0, 1).map(({ texts: [violation = ''] }) => ({ by: `case "${name}"`, violation })),
   )[0];
@@ -42,6 +47,9 @@ const violationInSmallCases = async (template: string, mutation: NamedMutation):
 const findMutation = async (template: string, mutation: NamedMutation, maxSeconds: number): Promise<MutationResult> => {
   const startMs = performance.now();
   const seconds = (): number => (performance.now() - startMs) / 1_000;
+  const { name, smallCase } = mutation;
+  const known = smallCase && (await violationInSmallCases(template, mutation, [smallCase]));
+  if (known) return { name, found: known, seeds: 0, seconds: seconds() };
   const workers = Array.from({ length: availableParallelism() }, () =>
     startWorker(template, [mutation, ...(mutation.also ?? [])]),
   );
@@ -62,7 +70,7 @@ const findMutation = async (template: string, mutation: NamedMutation, maxSecond
     for (const worker of workers) worker.stop();
   }
   found ??= await violationInSmallCases(template, mutation);
-  return { name: mutation.name, ...(found && { found }), seeds, seconds: seconds() };
+  return { name, ...(found && { found }), seeds, seconds: seconds() };
 };
 
 /**

@@ -7,4 +7,6 @@ export type NamedMutation = Mutation & {
   also?: readonly Mutation[];
   /** The seed that found it last, which is tried first. */
   seed?: number;
+  /** The small case that finds it, if seeds do not: it is explored first. */
+  smallCase?: string;
 };

@@ -41,6 +41,7 @@ export const summaryMutations: readonly NamedMutation[] = [
   },
   {
     name: 'forgets which of the alerts of a window are the first',
+    smallCase: 'two emails, one summarized',
     file: ALERTS,
     find: ' OR contains(first_ids, :id)',
     replace: '',

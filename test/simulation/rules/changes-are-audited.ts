@@ -7,6 +7,7 @@ const ACTIONS: Record<PersonAction['kind'], string> = {
   revoke: 'revoke-token',
   create: 'create-notification',
   reroute: 'update-notification',
+  retype: 'update-notification',
   delete: 'delete-notification',
   relabel: 'update-notification',
   summaries: 'update-account',

@@ -7,7 +7,7 @@ import type { Rule } from './rule.ts';
 const MAX_RUN_MS = 30_000;
 
 const wrongUrls = ({ action, responses, startedMs, endedMs }: PersonRequest, { requests }: Observations): string[] => {
-  if (action.kind !== 'reroute') return [];
+  if (action.kind !== 'reroute' && action.kind !== 'retype') return [];
   const key = `d${action.notification}`;
   const isAcknowledged = responses.at(-1)?.status === 200;
   return requests

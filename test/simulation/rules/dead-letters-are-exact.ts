@@ -3,7 +3,7 @@ import type { DeadLetter } from '../world/operators.ts';
 import { createOutcomes } from './alert-outcomes.ts';
 import { hasOneRound } from './failures-are-noticed.ts';
 import { nameOf, type PlannedDelivery, plannedDeliveries } from './planned-alerts.ts';
-import { areFunctionsCalm, sendersOf } from './requests.ts';
+import { areFunctionsCalm, sendersOf, typesOf } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 /** A dead letter of an alert. */
@@ -43,9 +43,9 @@ export const deadLettersAreExact: Rule = {
     const violationsOf = (delivery: PlannedDelivery): string[] => {
       const { event, notification } = delivery;
       const id = ids.get(notification.index);
-      const own = (letters.get(notification.type) ?? []).filter(
-        ({ notificationId, eventId }) => notificationId === id && eventId.includes(`:ch${event.number}:`),
-      );
+      const own = typesOf(notification.type)
+        .flatMap((type) => letters.get(type) ?? [])
+        .filter(({ notificationId, eventId }) => notificationId === id && eventId.includes(`:ch${event.number}:`));
       const rounds = own.map(({ round }) => round);
       const distinct = [...new Set(rounds)].toSorted((left, right) => left - right);
       const name = nameOf(delivery);

@@ -1,6 +1,6 @@
 import { notificationTypes } from '../../../shared/contracts/notification-types.ts';
 import type { Observations } from '../world/observations.ts';
-import type { Arrival } from '../world/receivers.ts';
+import { type Arrival, recipientsOf } from '../world/receivers.ts';
 import { type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import { mayBeUnrecorded, sendersOf } from './requests.ts';
 import type { Rule } from './rule.ts';
@@ -14,7 +14,7 @@ export const isUnrecorded = (arrival: Arrival, observations: Observations): bool
  * the message is then acknowledged.
  */
 const hasOneMessage = (
-  { event, notification }: PlannedAlert,
+  { event, notification, tenant }: PlannedAlert,
   arrivals: readonly Arrival[],
   observations: Observations,
 ): boolean => {
@@ -25,6 +25,8 @@ const hasOneMessage = (
     scenario.rates.duplicateReceives === 0 &&
     redrives.length === 0 &&
     !people.some(({ action }) => action.kind === 'redeliver' && action.notification === notification.index) &&
+    // If some recipients got it and others did not, the message is received again.
+    recipientsOf(notification, tenant).length === 1 &&
     // If the lock of an incident cannot be advanced, the message is received again.
     !notificationTypes[notification.type].hasIncidents &&
     observations.kills.every(({ environmentId }) => !sendersOf(notification.type).test(environmentId)) &&

@@ -2,7 +2,7 @@ import type { DeadLetter } from '../world/operators.ts';
 import type { Arrival, Refusal } from '../world/receivers.ts';
 import { createOutcomes } from './alert-outcomes.ts';
 import { deletedAtMs, nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
-import { areFunctionsCalm, sendersOf } from './requests.ts';
+import { areFunctionsCalm, sendersOf, typesOf } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 /** A function runs for at most 30 s. */
@@ -20,9 +20,9 @@ export const failuresAreDeadLettered: Rule = {
     const isLetterOf = ({ event, notification }: PlannedAlert, { body }: DeadLetter): boolean =>
       body.includes(`#${event.number}#`) && body.includes(`"notification_id":"${ids.get(notification.index)}"`);
     const isDeadLettered = (alert: PlannedAlert): boolean =>
-      (deadLetters.get(`Delivery-${alert.notification.type}-DeadLetters`) ?? []).some((letter) =>
-        isLetterOf(alert, letter),
-      );
+      typesOf(alert.notification.type)
+        .flatMap((type) => deadLetters.get(`Delivery-${type}-DeadLetters`) ?? [])
+        .some((letter) => isLetterOf(alert, letter));
     /** Whether its sender could not dead-letter it, so that the message was received again and its alert accepted. */
     const isSentAgain = (alert: PlannedAlert): boolean => {
       const { event, to, notification } = alert;

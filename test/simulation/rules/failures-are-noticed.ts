@@ -32,7 +32,8 @@ export const failingFromMs = (
   // Failures of SES and SNS are not caused by the destination.
   if (isSentByAws(type)) return undefined;
   const last = attempts.slice(0, FAILING_ATTEMPTS);
-  if (last.length < FAILING_ATTEMPTS || last.some(({ result }) => result === 'delivered')) return undefined;
+  if (last.length < FAILING_ATTEMPTS || last.some(({ result }) => result === 'delivered' || result === 'permanent'))
+    return undefined;
   const { timestamp = 0, duration_ms = 0 } = last.at(-1) ?? {};
   return timestamp + duration_ms;
 };

@@ -70,7 +70,8 @@ export const historyAgrees: Rule = {
             ? undefined
             : 'it did not bounce';
         case 'superseded':
-          return isSuperseded(delivery) ? undefined : 'nothing newer arrived';
+          // If it arrived and could not be recorded, a repeat of its event is the newest of the incident.
+          return isSuperseded(delivery) || isUncertain(delivery) ? undefined : 'nothing newer arrived';
         case 'cancelled':
           return isDeleted || (entry.reason === 'shadow' && isInShadow(delivery.event, observations))
             ? undefined

@@ -15,8 +15,8 @@ const isOfAttacker = ({ tenants }: Scenario, name: string): boolean =>
 
 /** Returns a scenario without what attackers do, or undefined if it has faults or no attackers. */
 export const withoutAttackers = (scenario: Scenario): Scenario | undefined => {
-  const { rates, outages, steps } = scenario;
-  if (Object.values(rates).some((rate) => rate > 0) || outages.length > 0) return undefined;
+  const { rates, outages, frequentFault, steps } = scenario;
+  if (Object.values(rates).some((rate) => rate > 0) || outages.length > 0 || frequentFault) return undefined;
   const others = steps.filter((step) => !('tenant' in step) || !isOfAttacker(scenario, step.tenant));
   return others.length === steps.length ? undefined : { ...scenario, steps: others };
 };

@@ -32,9 +32,9 @@ const MAX_RUN_MS = 30_000;
 
 /**
  * A sender repeats the write of a result until 13 s are left. After the last fault of DynamoDB, the write that it is
- * making ends within 4 s, and the next one succeeds.
+ * making ends within 4 s, and the next one, after at most 4 s more, succeeds.
  */
-const LAST_FAULT_MS = MAX_RUN_MS - 13_000 - 5_000;
+const LAST_FAULT_MS = MAX_RUN_MS - 13_000 - 9_000;
 
 /** A time in an execution environment. */
 type Moment = { environmentId: string; atMs: number };
@@ -88,5 +88,9 @@ export const areFunctionsCalm = (
   return !kills.some(isInside) && !faults.some(isInside);
 };
 
+/** Returns the types that a notification of a type has in a run: a feed may become a webhook. */
+export const typesOf = (type: string): readonly string[] => (type === 'atomfeed' ? ['atomfeed', 'webhook'] : [type]);
+
 /** Returns the execution environments that send alerts of a type, and those that dispatch them. */
-export const sendersOf = (type: string): RegExp => new RegExp(`^(send-${type}|dispatch-alarm-events)#`);
+export const sendersOf = (type: string): RegExp =>
+  new RegExp(`^(send-(${typesOf(type).join('|')})|dispatch-alarm-events)#`);

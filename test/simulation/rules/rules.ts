@@ -5,6 +5,7 @@ import { deadLettersAreExact } from './dead-letters-are-exact.ts';
 import { duplicatesAreExplained } from './duplicates-are-explained.ts';
 import { failuresAreDeadLettered } from './failures-are-dead-lettered.ts';
 import { failuresAreJustified } from './failures-are-justified.ts';
+import { failuresAreListed } from './failures-are-listed.ts';
 import { emailReportsAreNoticed, failuresAreNoticed, noticesAreJustified } from './failures-are-noticed.ts';
 import { firstEventWins } from './first-event-wins.ts';
 import { historyAgrees } from './history-agrees.ts';
@@ -13,6 +14,7 @@ import { invalidEventsAreDeadLettered } from './invalid-events-are-dead-lettered
 import { limitsAreUsed } from './limits-are-used.ts';
 import { limitsHold } from './limits-hold.ts';
 import { logsNameNoSecrets } from './logs-name-no-secrets.ts';
+import { metricsCountDeliveries } from './metrics-count-deliveries.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
 import { privateAddressesAreRefused } from './private-addresses-are-refused.ts';
 import { quietTenantsArePrompt } from './quiet-tenants-are-prompt.ts';
@@ -74,6 +76,8 @@ const rules: readonly Rule[] = [
   historyAgrees,
   shadowWithholdsAlerts,
   privateAddressesAreRefused,
+  metricsCountDeliveries,
+  failuresAreListed,
 ];
 
 /** Returns what a run violates, each with the name of its rule. */

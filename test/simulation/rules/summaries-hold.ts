@@ -13,13 +13,20 @@ const PERIOD = /Alerts from (\d{4}-\d\d-\d\d \d\d:\d\d) UTC to (\d{4}-\d\d-\d\d 
 
 const timeMs = (text: string): number => Date.parse(`${text.replace(' ', 'T')}:00Z`);
 
-/** An alert: when SQS accepted its event, and when it was sent, ms since the start. */
-type SentAlert = { acceptedMs: number; times: readonly number[] };
+/** An alert: when SQS accepted its event, and when it was sent, ms since the start; the summary that lists it. */
+type SentAlert = { acceptedMs: number; times: readonly number[]; summaryId: string | undefined };
 
 const alertsOf = (observations: Observations, { index }: PlannedNotification): SentAlert[] =>
   plannedAlerts(observations.scenario)
     .filter(({ notification }) => notification.index === index)
-    .map((alert) => ({ acceptedMs: alert.event.atMs, times: requestsOf(observations, alert).map(({ atMs }) => atMs) }));
+    .map((alert) => ({
+      acceptedMs: alert.event.atMs,
+      times: requestsOf(observations, alert).map(({ atMs }) => atMs),
+      summaryId:
+        observations.earlierHistory.find(
+          (entry) => entry.notification === index && entry.event_id.includes(`:ch${alert.event.number}:`),
+        )?.summary_id ?? undefined,
+    }));
 
 /**
  * Returns when those alerts were first sent that belong to the window of this time, ms since the epoch. An alert that AWS
@@ -66,13 +73,16 @@ const violationsOf = (
       const [, from, to] = PERIOD.exec(text) ?? [];
       return from === undefined || to === undefined ? [] : [{ fromMs: timeMs(from), toMs: timeMs(to) }];
     });
-  // An alert that was counted before its sender failed is sent later, perhaps after the window.
+  // An alert that was counted before its sender failed is sent later, or listed in the summary of a later window.
+  const isListedLater = ({ acceptedMs, summaryId }: SentAlert, fromMs: number): boolean =>
+    startMs + acceptedMs >= fromMs && summaryId !== undefined && !summaryId.endsWith(`:${fromMs}:summary`);
   const tooFew = periods
     .map(
       ({ fromMs, toMs }) =>
         alerts.filter(
-          ({ acceptedMs, times }) =>
-            startMs + acceptedMs <= toMs && times.some((ms) => startMs + ms >= fromMs - SLACK_MS),
+          (alert) =>
+            startMs + alert.acceptedMs <= toMs &&
+            (alert.times.some((ms) => startMs + ms >= fromMs - SLACK_MS) || isListedLater(alert, fromMs)),
         ).length,
     )
     .filter((count) => count < after)

@@ -1,4 +1,5 @@
 import type { HistoryEntry, Observations } from '../world/observations.ts';
+import { recipientsOf as addressesOf } from '../world/receivers.ts';
 import type { PlannedEvent, PlannedTenant } from '../world/scenario.ts';
 import { createOutcomes, isOnlyOfType, type Outcomes } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
@@ -70,6 +71,22 @@ const unreachedFromMs = (
   return times.filter((time) => time !== undefined).toSorted((left, right) => left - right)[0];
 };
 
+/**
+ * Returns from when on an alert may count as failing, ms since the start: from the attempt whose retry is due later than
+ * `MIN_FAILING_MS` after the event.
+ */
+const mayFailFromMs = (
+  { attempts, updated_at }: HistoryEntry,
+  { atMs }: PlannedEvent,
+  { startMs }: Observations,
+): number => {
+  const index = attempts.findIndex((_, position) => {
+    const { timestamp: nextMs = Number.POSITIVE_INFINITY } = attempts[position + 1] ?? {};
+    return nextMs - startMs - atMs > MIN_FAILING_MS;
+  });
+  return (attempts[index]?.timestamp ?? updated_at) - startMs;
+};
+
 /** Returns the recipients of the escalation of an event. */
 const recipientsOf = (tenant: PlannedTenant, { state }: PlannedEvent, observations: Observations): string[] => {
   const { fallback, name } = tenant;
@@ -106,11 +123,16 @@ export const unreachedEventsAreEscalated: Rule = {
       );
       if (isSummarized && !entries.some(({ status }) => status === 'failed')) return [];
       // If its summary fails last, that is escalated instead.
+      const othersFailedMs = Math.max(
+        event.atMs,
+        ...entries
+          .filter(({ status }) => status !== 'summarized')
+          .map((entry) => mayFailFromMs(entry, event, observations)),
+      );
       const isSummaryLast = ofEvent.some((delivery, index) => {
         const { status, summary_id } = outcomes.entryOf(delivery) ?? {};
-        return (
-          status === 'summarized' && hasFailed(summary_id, observations) && (times[index] ?? 0) + TOLERANCE_MS > atMs
-        );
+        const isLast = (times[index] ?? 0) + TOLERANCE_MS > othersFailedMs;
+        return status === 'summarized' && hasFailed(summary_id, observations) && isLast;
       });
       if (isSummaryLast) return [];
       if (entries.some(({ summary_id }) => summary_id && wasNotQueued(observations, summary_id))) return [];
@@ -147,8 +169,13 @@ export const failedSummariesAreEscalated: Rule = {
   violations(observations) {
     const { scenario, earlierHistory } = observations;
     const notices = noticesOf(observations);
-    return scenario.tenants.flatMap(({ name, notifications }) =>
-      earlierHistory
+    return scenario.tenants.flatMap((tenant) => {
+      const { name } = tenant;
+      // Of several contacts, one may have got it.
+      const notifications = tenant.notifications.filter(
+        (notification) => addressesOf(notification, tenant).length === 1,
+      );
+      return earlierHistory
         .filter(({ notification }) => notifications.some(({ index }) => index === notification))
         .filter(({ event_id, status }) => event_id.endsWith(':summary') && status === 'failed')
         .filter(({ event_id }) => !wasNotQueued(observations, event_id))
@@ -160,8 +187,8 @@ export const failedSummariesAreEscalated: Rule = {
                 ((kind === 'unreached' && arrival.text.includes(event_id)) || kind === 'unreached-summary'),
             ),
         )
-        .map(({ event_id }) => `The summary ${event_id} failed, and the operators got no escalation.`),
-    );
+        .map(({ event_id }) => `The summary ${event_id} failed, and the operators got no escalation.`);
+    });
   },
 };
 
@@ -173,9 +200,10 @@ export const escalationsAreJustified: Rule = {
   violations(observations) {
     const { scenario, startMs } = observations;
     const { entryOf, reachedAtMs } = createOutcomes(observations);
-    const alerts = plannedDeliveries(scenario).filter(
-      (alert) => isOnlyOfType(alert) || entryOf(alert)?.status === 'delivered',
-    );
+    const alerts = plannedDeliveries(scenario)
+      .filter((alert) => isOnlyOfType(alert) || entryOf(alert)?.status === 'delivered')
+      // An escalation may arrive after a redelivery of the alert.
+      .filter(({ notification }) => hasOneRound(observations, notification.index));
     const escalations = noticesOf(observations).filter(isEscalation);
     const hourOf = (atMs: number): number => Math.floor((startMs + atMs) / HOUR_MS);
 

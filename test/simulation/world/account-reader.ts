@@ -5,6 +5,8 @@ import {
   auditEntrySchema,
   type Credentials,
   credentialsSchema,
+  type FailingNotification,
+  failingNotificationSchema,
   type HistoryEntry,
   historyEntrySchema,
 } from './observations.ts';
@@ -59,6 +61,13 @@ export const createAccountReader = ({ stack, tenants, tokenOf, idOf }: AccountRe
     return history;
   };
 
+  const readFailures = async (): Promise<ReadonlyMap<string, FailingNotification>> => {
+    const found: FailingNotification[] = [];
+    for (const { name } of tenants)
+      found.push(...z.array(failingNotificationSchema).parse(await collection(name, '/failures')));
+    return new Map(found.map((failing) => [failing.notification_id, failing]));
+  };
+
   const readAudits = async (): Promise<AuditEntry[]> => {
     const audits: AuditEntry[] = [];
     for (const { name } of tenants) {
@@ -82,5 +91,5 @@ export const createAccountReader = ({ stack, tenants, tokenOf, idOf }: AccountRe
     );
   };
 
-  return { readLabels, readCredentials, readHistory, readAudits };
+  return { readLabels, readCredentials, readHistory, readFailures, readAudits };
 };

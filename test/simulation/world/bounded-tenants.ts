@@ -74,18 +74,18 @@ const burstsOf = (
   });
 
 /** How the destinations of a tenant with summaries answer. */
-type Mood = 'as they like' | 'throttled at first' | 'none is reached';
+type Answers = 'any' | 'throttled at first' | 'none is reached';
 
-const moodyPhases = (
-  mood: Mood,
+const phasesOfAnswers = (
+  answers: Answers,
   type: NotificationTypeId,
   at: Windows,
   recoveryMs: number,
   random: Random,
 ): Phase[] => {
   const accepting: Phase = { fromMs: 0, behavior: 'accept' };
-  switch (mood) {
-    case 'as they like':
+  switch (answers) {
+    case 'any':
       return phasesOf(recoveryMs, random);
     case 'throttled at first': {
       const fromMs = at.startMs + 1;
@@ -103,16 +103,18 @@ const moodyPhases = (
 
 /** Returns a tenant whose emails and SMS are summarized. Its email notification may be deleted while a summary waits. */
 export const summarizedOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
-  const mood = pick(['as they like', 'throttled at first', 'none is reached'] as const, random);
+  const answers = pick(['any', 'throttled at first', 'none is reached'] as const, random);
   // A webhook counts as failing after 3 minutes: after or before the summary of the alert.
-  const window_minutes = mood === 'none is reached' ? pick([1, 1, 5], random) : integer(1, 5, random);
+  const window_minutes = answers === 'none is reached' ? pick([1, 1, 5], random) : integer(1, 5, random);
   const lengthMs = window_minutes * MINUTE_MS;
   const windows = { startMs: windowStartMs(lengthMs, recoveryMs, random), lengthMs, firstNumber: FIRST_NUMBER };
   const types =
-    mood !== 'none is reached' && happens(0.5, random) ? (['email', 'sms'] as const) : (['email', 'webhook'] as const);
+    answers !== 'none is reached' && happens(0.5, random)
+      ? (['email', 'sms'] as const)
+      : (['email', 'webhook'] as const);
   const notifications = types.map((type, position): PlannedNotification => {
     const index = firstIndex + position;
-    return { index, key: `d${index}`, type, phases: moodyPhases(mood, type, windows, recoveryMs, random) };
+    return { index, key: `d${index}`, type, phases: phasesOfAnswers(answers, type, windows, recoveryMs, random) };
   });
   const tenant: PlannedTenant = {
     ...tenantNamed('summarized', 'ordinary', notifications),

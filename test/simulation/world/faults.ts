@@ -3,7 +3,7 @@ import type { ExecutionEnvironment } from '../engine/execution-environment.ts';
 import { integer, type Random } from '../engine/random.ts';
 import type { CallFate } from '../engine/simulated-aws.ts';
 import type { OutgoingMessage, Receivers } from './receivers.ts';
-import type { FaultRates, Outage, WeakSpot } from './scenario.ts';
+import type { FaultRates, FrequentFault, Outage } from './scenario.ts';
 
 /** A fault that was injected into a call of an execution environment. */
 export type InjectedFault = { atMs: number; environmentId: string; operation: string; kind: string };
@@ -14,16 +14,19 @@ const FAILED: AwsFault = { status: 500, type: 'InternalServerError', message: 's
 /** The SDK waits for 3 s. A late copy of a write may be applied after that of the SDK's retry. */
 const LATE_MS = { min: 3_100, span: 12_000 };
 
+/** The longest a slow call takes before it is applied, ms: the SDK still waits for it. */
+const SLOW_MS = 2_900;
+
 /** Options of faults. */
 export type FaultOptions = {
   rates: FaultRates;
   outages: readonly Outage[];
-  weakSpot: WeakSpot | undefined;
+  frequentFault: FrequentFault | undefined;
   random: Random;
   /** Decides about outages that start when a message has arrived. */
   outageRandom: Random;
-  /** Decides about the failures of the weak spot. */
-  weakRandom: Random;
+  /** Decides about frequent faults. */
+  frequentFaultRandom: Random;
   receivers: Receivers;
   /** Whether faults still occur. */
   isActive: () => boolean;
@@ -44,7 +47,8 @@ const messageIn = ({ service, body }: AwsCall): OutgoingMessage | undefined => {
 
 /** Creates the faults of a run. */
 export const createFaults = (options: FaultOptions) => {
-  const { rates, outages, weakSpot, random, outageRandom, weakRandom, receivers, isActive, nowMs } = options;
+  const { rates, outages, frequentFault, random, outageRandom, frequentFaultRandom, receivers, isActive, nowMs } =
+    options;
   const injected: InjectedFault[] = [];
   const unanswered = new WeakSet<AwsCall>();
   const hits = (rate: number): boolean => rate > 0 && isActive() && random() < rate;
@@ -64,18 +68,20 @@ export const createFaults = (options: FaultOptions) => {
     localOutages.set(environmentId, { service, untilMs: nowMs() + 1_000 * integer(2, 45, choose) });
   };
 
-  const fateAtWeakSpot = ({ kind }: WeakSpot, { caller }: AwsCall): Partial<CallFate> => {
+  const fateOfFrequentFault = ({ kind }: FrequentFault, { caller }: AwsCall): Partial<CallFate> => {
     switch (kind) {
       case 'error':
         return { fault: FAILED };
+      case 'slow':
+        return { beforeMs: Math.floor(frequentFaultRandom() * SLOW_MS) };
       case 'lost':
         return { isLost: true };
       case 'late':
-        return { beforeMs: LATE_MS.min + Math.floor(weakRandom() * LATE_MS.span) };
+        return { beforeMs: LATE_MS.min + Math.floor(frequentFaultRandom() * LATE_MS.span) };
       case 'kill':
-        return { kill: weakRandom() < 0.5 ? 'before' : 'after' };
+        return { kill: frequentFaultRandom() < 0.5 ? 'before' : 'after' };
       case 'outage':
-        failLocally(caller, weakRandom);
+        failLocally(caller, frequentFaultRandom);
         return {};
     }
   };
@@ -86,8 +92,12 @@ export const createFaults = (options: FaultOptions) => {
     const local = localOutages.get(call.caller);
     const isDownHere = local?.service === call.service && nowMs() < local.untilMs;
     if (isActive() && (isDownHere || outages.some(isDown))) return { fate: { fault: FAILED }, kind: 'outage' };
-    if (weakSpot?.operation === `${call.service}.${call.action}` && isActive() && weakRandom() < weakSpot.rate)
-      return { fate: fateAtWeakSpot(weakSpot, call), kind: weakSpot.kind };
+    if (
+      frequentFault?.operation === `${call.service}.${call.action}` &&
+      isActive() &&
+      frequentFaultRandom() < frequentFault.rate
+    )
+      return { fate: fateOfFrequentFault(frequentFault, call), kind: frequentFault.kind };
     if (hits(rates.kill)) return { fate: { kill: random() < 0.5 ? 'before' : 'after' }, kind: 'kill' };
     switch (call.service) {
       case 'dynamodb': {
@@ -129,7 +139,8 @@ export const createFaults = (options: FaultOptions) => {
       const { fate, kind } = fateOfCall(call);
       if (kind !== undefined)
         injected.push({ atMs: nowMs(), environmentId: id, operation: `${call.service}.${call.action}`, kind });
-      if (fate.isLost || fate.kill === 'after') unanswered.add(call);
+      // A caller does not wait for the response of a late call.
+      if (fate.isLost || fate.kill === 'after' || kind === 'late') unanswered.add(call);
       const isSlow = hits(rates.slowCall);
       const beforeMs = 1 + Math.floor(random() * (isSlow ? 2_000 : 8));
       return { beforeMs, afterMs: 1 + Math.floor(random() * 8), ...fate };

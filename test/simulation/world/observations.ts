@@ -36,6 +36,17 @@ export const historyEntrySchema = z.object({
 /** A record of a delivery as the history shows it. Its times are ms since the epoch. */
 export type HistoryEntry = z.infer<typeof historyEntrySchema> & { notification: number };
 
+/** What `GET /failures` says of a notification. */
+export const failingNotificationSchema = z.object({
+  notification_id: z.string(),
+  failed: z.number(),
+  last_reason: z.string().nullable(),
+  last_delivered_at: z.number().optional(),
+});
+
+/** A notification with failures. Its times are ms since the epoch. */
+export type FailingNotification = z.infer<typeof failingNotificationSchema>;
+
 /** An entry of the audit. */
 export const auditEntrySchema = z.object({
   action: z.string(),
@@ -73,6 +84,8 @@ export type Observations = {
   history: readonly HistoryEntry[];
   /** The history when everything had ended, before what had failed was redelivered. */
   earlierHistory: readonly HistoryEntry[];
+  /** The notifications with failures at that time, by their ID. */
+  failingNotifications: ReadonlyMap<string, FailingNotification>;
   /** When that was. */
   redeliveredMs: number;
   audits: readonly AuditEntry[];

@@ -55,6 +55,13 @@ const requestOf = (action: SimpleAction, token: string, idOf: (index: number) =>
         token,
         body: { details: { url: movedUrlOf(`d${action.notification}`) } },
       };
+    case 'retype':
+      return {
+        method: 'PUT',
+        path: `/notifications/${idOf(action.notification)}`,
+        token,
+        body: { type: 'webhook', details: { url: movedUrlOf(`d${action.notification}`) } },
+      };
     case 'token':
       return { method: 'POST', path: '/tokens', token, body: { label: 'another', role: 'observer' } };
   }

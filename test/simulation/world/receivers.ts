@@ -211,7 +211,8 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = (
       const behavior = behaviorOf(key);
       const numbers = numbersIn(request.body);
       requests.push({ ...request, atMs: nowMs(), to: key, numbers, by });
-      const reply = replyOf(behavior, found.notification.type);
+      // A notification can become a webhook.
+      const reply = replyOf(behavior, request.url === movedUrlOf(key) ? 'webhook' : found.notification.type);
       if (isAccepted(behavior)) {
         const isAnswered = reply.kind === 'response';
         arrive({ to: key, kind: kindOfBody(request.body), numbers, isAnswered, by, text: request.body });

@@ -63,10 +63,10 @@ export const runScenario = async ({
   const faults = createFaults({
     rates,
     outages: scenario.outages,
-    weakSpot: scenario.weakSpot,
+    frequentFault: scenario.frequentFault,
     random: randomOf(seed, 'faults'),
     outageRandom: randomOf(seed, 'outages after a send'),
-    weakRandom: randomOf(seed, 'failures of the weak spot'),
+    frequentFaultRandom: randomOf(seed, 'frequent faults'),
     receivers,
     isActive: () => isFaulty && nowMs() < recoveryMs,
     nowMs,
@@ -130,7 +130,7 @@ export const runScenario = async ({
   const idOf = (index: number): string => ids.get(index) ?? '';
 
   const people = createPeople({ stack, tokenOf, idOf, nowMs, trace: traced });
-  const { readCredentials, readHistory, readAudits, readLabels } = createAccountReader({
+  const { readCredentials, readHistory, readFailures, readAudits, readLabels } = createAccountReader({
     stack,
     tenants,
     tokenOf,
@@ -272,6 +272,7 @@ export const runScenario = async ({
     await stack.time.run(startMs + Math.max(recoveryMs * 1.3, lastEventMs(scenario) + MINUTE_MS));
     while (!isIdle() && nowMs() < MAX_MS) await stack.time.run(stack.time.now() + 10 * MINUTE_MS, isIdle);
     const earlierHistory = await settled(readHistory());
+    const failingNotifications = await settled(readFailures());
     const redeliveredMs = nowMs();
     // All destinations accept, and the clocks of the API agree that the failures were before.
     await stack.time.run(startMs + allAcceptFromMs(scenario) + MINUTE_MS);
@@ -294,6 +295,7 @@ export const runScenario = async ({
       people: people.requests,
       history,
       earlierHistory,
+      failingNotifications,
       redeliveredMs,
       audits,
       labels,

@@ -87,6 +87,8 @@ export type PersonAction =
   | { kind: 'revoke'; atMs: number; tenant: string }
   /** The webhook gets another path. */
   | { kind: 'reroute'; atMs: number; tenant: string; notification: number }
+  /** Makes it a webhook. */
+  | { kind: 'retype'; atMs: number; tenant: string; notification: number }
   /** A notification is created with an idempotency key, twice. */
   | { kind: 'create'; atMs: number; tenant: string };
 
@@ -129,10 +131,10 @@ export type FaultRates = {
  * An operation that fails often in a run, so that the run shows what its failures cause. An outage follows a call that
  * succeeds: the next calls of its execution environment to DynamoDB or to SQS fail for some time.
  */
-export type WeakSpot = {
+export type FrequentFault = {
   /** Service and action, as `sqs.SendMessage`. */
   operation: string;
-  kind: 'error' | 'lost' | 'late' | 'kill' | 'outage';
+  kind: 'error' | 'slow' | 'lost' | 'late' | 'kill' | 'outage';
   rate: number;
 };
 
@@ -145,7 +147,7 @@ export type Scenario = {
   tenants: readonly PlannedTenant[];
   steps: readonly Step[];
   rates: FaultRates;
-  weakSpot: WeakSpot | undefined;
+  frequentFault: FrequentFault | undefined;
   /** Times at which each call to an AWS service fails. */
   outages: readonly Outage[];
   /** The probability that an email that SES accepted bounces, is rejected, or is reported as spam, from 0 to 1. */

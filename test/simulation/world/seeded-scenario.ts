@@ -5,6 +5,7 @@ import { operationsOf, privateWebhooksOf, unusualEventsOf } from './operations.t
 import {
   type Behavior,
   type FaultRates,
+  type FrequentFault,
   type InvalidEvent,
   isSentByAws,
   type OccupyingEvent,
@@ -17,9 +18,16 @@ import {
   type Scenario,
   type Step,
   type Summaries,
-  type WeakSpot,
 } from './scenario.ts';
-import { attackOf, incidentsOf, largePlanOf, neighborOf, rejectedOf, type SpecialTenant } from './special-tenants.ts';
+import {
+  attackOf,
+  incidentsOf,
+  largePlanOf,
+  neighborOf,
+  rejectedOf,
+  retypedOf,
+  type SpecialTenant,
+} from './special-tenants.ts';
 import { twinsOf, withLateRepeats } from './twins.ts';
 
 const SECOND_MS = 1_000;
@@ -256,7 +264,8 @@ const specialTenantsOf = (
   if (share < 0.6) return [incidentsOf(firstIndex, recoveryMs, random)];
   if (share < 0.75) return [contactsOf(firstIndex, recoveryMs, random)];
   if (share < 0.85) return [summarizedOf(firstIndex, recoveryMs, random)];
-  return share < 0.97 ? [rejectedOf(firstIndex, recoveryMs, random)] : [];
+  if (share < 0.94) return [rejectedOf(firstIndex, recoveryMs, random)];
+  return share < 0.98 ? [retypedOf(firstIndex, recoveryMs, random)] : [];
 };
 
 /** Occupies the summaries of a tenant's emails around a time. */
@@ -331,12 +340,13 @@ const OPERATIONS = [
   'ses.SendEmail',
 ] as const;
 
-/** Half of the runs have a weak spot. An SDK makes three attempts. */
-const weakSpotOf = (isCalm: boolean, random: Random): WeakSpot | undefined => {
+/** Half of the runs have a frequent fault. An SDK makes three attempts. */
+const frequentFaultOf = (isCalm: boolean, random: Random): FrequentFault | undefined => {
   if (random() < 0.5 || isCalm) return undefined;
   const operation = pick(OPERATIONS, random);
-  const kind = pick(['error', 'lost', 'late', 'kill', 'outage'] as const, random);
-  return { operation, kind, rate: pick(kind === 'error' ? [0.3, 0.9] : [0.05, 0.2, 0.4], random) };
+  const kind = pick(['error', 'slow', 'lost', 'late', 'kill', 'outage'] as const, random);
+  const isMild = kind === 'error' || kind === 'slow';
+  return { operation, kind, rate: pick(isMild ? [0.3, 0.9] : [0.05, 0.2, 0.4], random) };
 };
 
 const outageOf = (recoveryMs: number, random: Random): Outage => {
@@ -376,7 +386,7 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
   const isCalm = mayBeCalm || isAttacked;
   // What one fault causes may be hidden by others.
   const hasOneFault = !isCalm && randomOf(seed, 'one fault')() < 0.2;
-  const weakSpot = weakSpotOf(isCalm, randomOf(seed, 'weak spot'));
+  const frequentFault = frequentFaultOf(isCalm, randomOf(seed, 'frequent fault'));
   const tenants = [...ordinaryTenants, ...special.map(({ tenant }) => tenant)];
   const restless = ordinaryTenants.filter(({ kind }) => kind !== 'quiet');
   const storms = Array.from({ length: 2 }, () => stormOf(restless, recoveryMs, random));
@@ -421,9 +431,11 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     steps: steps.sort((left, right) => left.atMs - right.atMs),
     rates: {
       ...ratesOf(!isCalm && !hasOneFault, random),
-      ...(hasOneFault ? { recordOutage: weakSpot ? 0 : 0.5 } : addedRatesOf(isCalm, randomOf(seed, 'added rates'))),
+      ...(hasOneFault
+        ? { recordOutage: frequentFault ? 0 : 0.5 }
+        : addedRatesOf(isCalm, randomOf(seed, 'added rates'))),
     },
-    weakSpot,
+    frequentFault,
     outages: Array.from({ length: isCalm || hasOneFault ? 0 : integer(0, 3, random) }, () =>
       outageOf(recoveryMs, random),
     ),

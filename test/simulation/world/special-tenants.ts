@@ -4,7 +4,8 @@ import type { PersonAction, Phase, PlannedEvent, PlannedNotification, PlannedTen
 
 /*
  * Tenants that only some runs have: one with more destinations than a message lists, an attacker with so many origins
- * that hang that its first attempts are moved, and one whose endpoints hang at the origin of others.
+ * that hang that its first attempts are moved, one whose endpoints hang at the origin of others, and those whose alerts are
+ * of few incidents, are rejected, or go to a notification whose type changes.
  */
 
 /** The numbers of the first of their events. */
@@ -148,6 +149,30 @@ export const rejectedOf = (firstIndex: number, recoveryMs: number, random: Rando
     return { kind: 'redeliver', atMs, tenant: tenant.name, notification: pick(notifications, random).index };
   });
   return { tenant, steps: [...events, ...actions] };
+};
+
+/** The number of the first event to a notification whose type changes. */
+const FIRST_OF_RETYPED = 8_000;
+
+/** Returns a tenant whose feed fails or rejects alerts until it becomes a webhook, or later. */
+export const retypedOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
+  const startMs = Math.round(random() * recoveryMs * 0.5);
+  const retypedMs = startMs + integer(0, 120_000, random);
+  const behavior = pick(['accept', 'fail', 'fail', 'reject'] as const, random);
+  const phases: Phase[] = [
+    { fromMs: 0, behavior },
+    { fromMs: Math.min(recoveryMs, retypedMs + integer(0, 60_000, random)) + 1, behavior: 'accept' },
+  ];
+  const notification: PlannedNotification = { index: firstIndex, key: `d${firstIndex}`, type: 'atomfeed', phases };
+  const tenant = tenantNamed('retyped', 'ordinary', [notification]);
+  const events = Array.from({ length: integer(3, 6, random) }, (_, position): PlannedEvent => {
+    const atMs = startMs + integer(0, 180_000, random);
+    return eventAt(atMs, FIRST_OF_RETYPED + position, tenant.name, [firstIndex]);
+  });
+  return {
+    tenant,
+    steps: [...events, { kind: 'retype', atMs: retypedMs, tenant: tenant.name, notification: firstIndex }],
+  };
 };
 
 /** Events of an attacker to all of its endpoints. */

@@ -1,0 +1,50 @@
+import type { HistoryEntry } from '../world/observations.ts';
+import { notificationsOf, type PlannedNotification } from '../world/scenario.ts';
+import { hasOneRound } from './failures-are-noticed.ts';
+import { isDisturbed } from './metrics-count-deliveries.ts';
+import { deletedAtMs } from './planned-alerts.ts';
+import type { Rule } from './rule.ts';
+
+/** The newest deliveries of a notification among which the last success is looked for. */
+const NEWEST_DELIVERIES = 20;
+
+/** An open circuit and AWS's rate prevent attempts. These failures are counted, and are not in the history. */
+const NOT_IN_HISTORY: readonly (string | null | undefined)[] = ['circuit_open', 'throttled'];
+
+const failedAttempts = ({ attempts }: HistoryEntry) => attempts.filter(({ result }) => result !== 'delivered');
+
+/** Without faults, `GET /failures` counts each alert with a failed attempt, and shows the last reason and success. */
+export const failuresAreListed: Rule = {
+  name: 'failures are listed',
+  violations(observations) {
+    const { scenario, earlierHistory, failingNotifications, ids, emailReports } = observations;
+    if (isDisturbed(observations) || emailReports.length > 0) return [];
+    const problemsOf = ({ index, key }: PlannedNotification): string[] => {
+      const entries = earlierHistory.filter(({ notification }) => notification === index);
+      const failed = entries.filter((entry) => failedAttempts(entry).length > 0);
+      const listed = failingNotifications.get(ids.get(index) ?? '');
+      const last = failed
+        .flatMap(failedAttempts)
+        .toSorted((left, right) => left.timestamp + left.duration_ms - right.timestamp - right.duration_ms)
+        .at(-1);
+      const isFew = entries.length <= NEWEST_DELIVERIES;
+      const hasDelivered = failed.some(({ status }) => status === 'delivered');
+      const count = listed?.failed ?? 0;
+      return [
+        ...(failed.length <= count && count <= entries.length
+          ? []
+          : [`${failed.length} alerts to ${key} had failed attempts, and ${count} are counted.`]),
+        ...(NOT_IN_HISTORY.includes(listed?.last_reason) || (listed?.last_reason ?? null) === (last?.reason ?? null)
+          ? []
+          : [`${key} failed last for ${last?.reason}, and ${listed?.last_reason} is listed.`]),
+        ...(isFew && hasDelivered && listed?.last_delivered_at === undefined
+          ? [`An alert that had failed was delivered to ${key}, which is not listed.`]
+          : []),
+      ];
+    };
+    return scenario.tenants
+      .flatMap(notificationsOf)
+      .filter(({ index }) => deletedAtMs(observations, index) === undefined && hasOneRound(observations, index))
+      .flatMap(problemsOf);
+  },
+};
