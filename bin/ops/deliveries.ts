@@ -47,7 +47,11 @@ export const addDeliveriesCommand = (program: Command): void => {
     )
     .option('--alarm <id>', 'only deliveries about this alarm')
     .addOption(new Option('--status <status>', 'only deliveries with this status').choices(deliveryStatuses))
-    .option('--since <time>', 'only deliveries since this time, or a duration ago such as 90m, 24h or 7d', parseSince)
+    .option(
+      '--since <time>',
+      'only those whose last round of attempts started since this time, or a duration ago such as 90m, 24h or 7d',
+      parseSince,
+    )
     .option('--limit <number>', 'maximum number of deliveries', parseNumber(100_000), 20)
     .option('--retry-now', 'make the next attempts of those that wait due now, at most once an hour', false)
     .addHelpText(

@@ -33,7 +33,9 @@ export const addTokenCommands = (program: Command): void => {
     .action(list);
   token
     .command('revoke')
-    .description('revoke a token; it takes effect within the setting tokenCacheSeconds, a minute by default')
+    .description(
+      'revoke a token, even the last admin token; it takes effect within the setting tokenCacheSeconds, a minute by default',
+    )
     .argument('<id>', 'an ID from `token list`, as in the API', parseId)
     .requiredOption('--tenant <tenant>', 'the tenant of the token', parseTenant)
     .option(
