@@ -160,14 +160,6 @@ describe('docs/runbook.md quotes', () => {
   });
 });
 
-it('docs/operations.md imports only tables that exist', () => {
-  const tables = codeBlocks(readDocument('docs/operations.md'), 'sh').flatMap((code) =>
-    [...code.matchAll(/\bStorage\w+?[0-9A-F]{8}\b/g)].map(([id]) => id),
-  );
-  expect(tables.length).toBeGreaterThan(5);
-  expect(tables.filter((id) => !(id in template.findResources('AWS::DynamoDB::Table')))).toEqual([]);
-});
-
 describe('alarm descriptions', () => {
   it('quote only log messages', () => {
     const quoted = [...alarmTexts.matchAll(/"([^"]+)"/g)].map(([, text]) => text);
