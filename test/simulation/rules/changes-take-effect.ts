@@ -1,10 +1,8 @@
 import type { Observations, PersonRequest } from '../world/observations.ts';
 import { createdLabel } from '../world/people.ts';
 import { movedUrlOf } from '../world/receivers.ts';
+import { MAX_RUN_MS } from './requests.ts';
 import type { Rule } from './rule.ts';
-
-/** A function that has read a notification before its change runs for at most 30 s. */
-const MAX_RUN_MS = 30_000;
 
 const wrongUrls = ({ action, responses, startedMs, endedMs }: PersonRequest, { requests }: Observations): string[] => {
   if (action.kind !== 'reroute' && action.kind !== 'retype') return [];

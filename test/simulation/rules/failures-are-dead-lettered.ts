@@ -2,11 +2,8 @@ import type { DeadLetter } from '../world/operators.ts';
 import type { Arrival, Refusal } from '../world/receivers.ts';
 import { createOutcomes } from './alert-outcomes.ts';
 import { deletedAtMs, nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
-import { areFunctionsCalm, sendersOf, typesOf } from './requests.ts';
+import { areFunctionsCalm, MAX_RUN_MS, sendersOf, typesOf } from './requests.ts';
 import type { Rule } from './rule.ts';
-
-/** A function runs for at most 30 s. */
-const MAX_RUN_MS = 30_000;
 
 /**
  * An alert that its destination rejected is in a dead-letter queue, and whatever had failed at the end of the run could be

@@ -1,18 +1,13 @@
+import { deliveryTotals } from '../../../shared/domain/delivery-metrics.ts';
 import type { Observations } from '../world/observations.ts';
 import { plannedDeliveries } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
 
-/** The counts of a delivery's ends, which `ops report` compares with those of planned deliveries. */
-const ENDS = [
-  'deliveries_delivered',
-  'deliveries_failed',
-  'deliveries_superseded',
-  'deliveries_cancelled',
-  'deliveries_summarized',
-  'deliveries_repeated',
-] as const;
+/** The counts of what became of planned deliveries. */
+const ends = deliveryTotals.filter((name) => name !== 'deliveries_planned');
 
-type Metrics = { _aws?: { Timestamp: number } } & Partial<Record<string, unknown>>;
+/** The metrics of a batch, by name. */
+type Metrics = Partial<Record<string, unknown>>;
 
 const metricsIn = (logs: readonly string[]): Metrics[] =>
   logs
@@ -47,7 +42,7 @@ export const metricsCountDeliveries: Rule = {
       0,
     );
     const planned = sumOf(metrics, 'deliveries_planned');
-    const ended = ENDS.reduce((sum, name) => sum + sumOf(metrics, name), 0);
+    const ended = ends.reduce((sum, name) => sum + sumOf(metrics, name), 0);
     const delivered = sumOf(metrics, 'deliveries_delivered');
     const latencies = metrics.flatMap(({ delivery_latency: values }) => (values === undefined ? [] : values)).length;
     const arrived = history.filter(

@@ -28,7 +28,7 @@ export const requestsOf = ({ arrivals, refusals }: Observations, { event, to }: 
 type Sent = Pick<AlertRequest, 'by' | 'atMs'>;
 
 /** A function runs for at most 30 s. */
-const MAX_RUN_MS = 30_000;
+export const MAX_RUN_MS = 30_000;
 
 /**
  * A sender repeats the write of a result until 13 s are left. After the last fault of DynamoDB, the write that it is

@@ -18,6 +18,7 @@ import { metricsCountDeliveries } from './metrics-count-deliveries.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
 import { privateAddressesAreRefused } from './private-addresses-are-refused.ts';
 import { quietTenantsArePrompt } from './quiet-tenants-are-prompt.ts';
+import { MAX_RUN_MS } from './requests.ts';
 import { requestsOfPeopleAreTrue } from './requests-of-people-are-true.ts';
 import { retriesFollowTheSchedule } from './retries-follow-the-schedule.ts';
 import type { Rule } from './rule.ts';
@@ -44,9 +45,6 @@ const everythingEnds: Rule = {
       .map((failure) => `A function failed: ${failure}`),
   ],
 };
-
-/** A function runs for at most 30 s. */
-const MAX_RUN_MS = 30_000;
 
 /** Without faults, a sender starts nothing that it cannot end before it times out. */
 const sendersEndInTime: Rule = {
