@@ -227,12 +227,12 @@ describe('a delivery that fails', () => {
     expect(recorded).toEqual([]);
   });
 
-  it('is not reported while its message is returned to the queue', async () => {
+  it('is reported although its message is returned to the queue after the record was written', async () => {
     const started = setUp({ kind: 'claimed', record: initial });
     await write(started, records.failing);
     const settled = { outcome: 'internal_error', isReturned: true } as const;
     await started.reportFailures([{ job: started.job, settled }]);
-    expect(started.reported).toEqual([]);
+    expect(started.reported).toEqual(['failure', 'unreached ntB']);
   });
 });
 

@@ -4,13 +4,14 @@ import { describeExploration, exploreCases } from './exhaustive/explore-cases.ts
 import { findMutations, type MutationResult } from './mutations/find-mutations.ts';
 import { mutations } from './mutations/mutations.ts';
 import { REGRESSION_SEEDS, seedsFrom } from './seeds.ts';
+import type { Seed } from './simulation.ts';
 import { writeTemplate } from './template.ts';
 import { runSeeds, shortestFailingPrefix, startWorker } from './workers.ts';
 
 const { log } = new Console(process.stdout);
 
-/** Runs one seed. @returns whether it passes */
-const runOne = async (template: string, seed: number, isTraced: boolean): Promise<boolean> => {
+/** Runs one seed or situation. @returns whether it passes */
+const runOne = async (template: string, seed: Seed, isTraced: boolean): Promise<boolean> => {
   const worker = startWorker(template);
   try {
     const result = await worker.run({ seed, isTraced });
@@ -24,7 +25,7 @@ const runOne = async (template: string, seed: number, isTraced: boolean): Promis
 };
 
 /** Runs many seeds, and prints the shortest prefix of the steps of the first one that fails. */
-const runMany = async (template: string, seeds: readonly number[]): Promise<boolean> => {
+const runMany = async (template: string, seeds: readonly Seed[]): Promise<boolean> => {
   const { failed, runs, invocations, seconds, peakMb } = await runSeeds(template, seeds, ({ seed, violations }) => {
     for (const violation of violations) log(`Seed ${seed}: ${violation}`);
   });
@@ -33,7 +34,9 @@ const runMany = async (template: string, seeds: readonly number[]): Promise<bool
     `${runs} seeds in ${seconds.toFixed(0)} s: ${rate(runs)} seeds and ${rate(invocations)} invocations per second, ` +
       `at most ${peakMb} MB in a process. ${failed.length} failed.`,
   );
-  const [first] = failed.toSorted((left, right) => left.seed - right.seed);
+  const [first] = failed.toSorted((left, right) =>
+    String(left.seed).localeCompare(String(right.seed), 'en', { numeric: true }),
+  );
   if (!first) return true;
   const worker = startWorker(template);
   const { steps, trace, violations } = await shortestFailingPrefix(worker, first);
@@ -75,6 +78,8 @@ const wholeNumber = (text: string): number => {
   return value;
 };
 
+const seedOrName = (text: string): Seed => (/^\d+$/.test(text) ? wholeNumber(text) : text);
+
 const {
   seeds,
   from,
@@ -88,7 +93,7 @@ const {
   )
   .option('--seeds <count>', 'how many seeds run', wholeNumber, 100)
   .option('--from <seed>', 'the first seed', wholeNumber, 1)
-  .option('--seed <seed>', 'run only this seed', wholeNumber)
+  .option('--seed <seed>', 'run only this seed, or the situation with this name', seedOrName)
   .option('--trace', 'print what happens in the run of --seed')
   .option('--mutations [text]', 'look for the defects in the list whose names contain a text')
   .option('--exhaustive [faults]', 'explore all orders of the small cases, with up to this many faults', wholeNumber)
@@ -96,7 +101,7 @@ const {
   .opts<{
     seeds: number;
     from: number;
-    seed?: number;
+    seed?: Seed;
     trace?: boolean;
     mutations?: string | true;
     exhaustive?: number | true;

@@ -1,5 +1,8 @@
-/** Seeds that failed because of a defect of the service. They always run. */
-export const REGRESSION_SEEDS: readonly number[] = [5, 9, 25, 59, 531];
+import type { Seed } from './simulation.ts';
+import { situations } from './world/situations.ts';
+
+/** Seeds that failed because of a defect of the service, and the situations. They always run. */
+export const REGRESSION_SEEDS: readonly Seed[] = [531, 51304, ...situations.keys()];
 
 /** Returns the seeds from `from`. */
 export const seedsFrom = (from: number, count: number): number[] =>

@@ -7,10 +7,14 @@ import { delaysOfQuietTenants, withoutAttackers } from './rules/quiet-tenant-is-
 import { violationsOf } from './rules/rules.ts';
 import { runScenario } from './world/run.ts';
 import { scenarioOf } from './world/seeded-scenario.ts';
+import { situationNamed } from './world/situations.ts';
+
+/** A seed, or the name of a situation. */
+export type Seed = number | string;
 
 /** A run to make. */
 export type SeedRequest = {
-  seed: number;
+  seed: Seed;
   /** How many of its steps happen. Default: all. */
   steps?: number | undefined;
   /** Whether the result contains the trace. */
@@ -19,7 +23,7 @@ export type SeedRequest = {
 
 /** The result of a run. */
 export type SeedResult = {
-  seed: number;
+  seed: Seed;
   violations: readonly string[];
   /** The number of steps of the scenario. */
   steps: number;
@@ -50,7 +54,7 @@ export const loadService = async (templateFile: string, mutations: readonly Muta
 export const createSimulation = async (templateFile: string, mutations: readonly Mutation[] = []) => {
   const { plan, code } = await loadService(templateFile, mutations);
   return async ({ seed, steps, isTraced = false }: SeedRequest): Promise<SeedResult> => {
-    const scenario = scenarioOf(seed);
+    const scenario = typeof seed === 'number' ? scenarioOf(seed) : situationNamed(seed);
     const lines: string[] = [];
     const planned = { ...scenario, steps: scenario.steps.slice(0, steps) };
     const calm = withoutAttackers(planned);

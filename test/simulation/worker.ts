@@ -9,7 +9,7 @@ import { createSimulation } from './simulation.ts';
 const mutation = z.object({ file: z.string(), find: z.string(), replace: z.string() });
 const options = z.object({ template: z.string(), mutations: z.array(mutation) });
 const request = z.object({
-  seed: z.number(),
+  seed: z.union([z.number(), z.string()]),
   steps: z.number().optional(),
   isTraced: z.boolean().optional(),
 });

@@ -3,12 +3,12 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { Mutation } from './engine/service-code.ts';
-import type { SeedRequest, SeedResult } from './simulation.ts';
+import type { Seed, SeedRequest, SeedResult } from './simulation.ts';
 
 const reply = z.union([
   z.object({
     result: z.object({
-      seed: z.number(),
+      seed: z.union([z.number(), z.string()]),
       violations: z.array(z.string()),
       steps: z.number(),
       invocations: z.number(),
@@ -64,13 +64,13 @@ export const startWorker = (template: string, mutations: readonly Mutation[] = [
 export type SeedsResult = { failed: SeedResult[]; runs: number; invocations: number; seconds: number; peakMb: number };
 
 /**
- * Makes a run for each seed, in as many processes as the machine has cores.
+ * Makes a run for each seed or situation, in as many processes as the machine has cores.
  *
  * @param onResult called after each run
  */
 export const runSeeds = async (
   template: string,
-  seeds: Iterable<number>,
+  seeds: Iterable<Seed>,
   onResult: (result: SeedResult) => void = () => undefined,
 ): Promise<SeedsResult> => {
   const startMs = performance.now();

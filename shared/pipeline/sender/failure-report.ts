@@ -45,7 +45,6 @@ export const createFailureReport = ({
   };
 
   const report = async ({ job, settled }: Result): Promise<void> => {
-    if (settled.isReturned) return;
     const { type, body, timeLeft } = job;
     const { event: sent, notification_id, siblings } = body;
     const ids = { type, tenant_id: sent.tenant_id, event_id: sent.event_id, notification_id };

@@ -4,7 +4,14 @@ import { incidentsAreOrdered } from '../rules/incidents-are-ordered.ts';
 import { nothingIsLost } from '../rules/nothing-is-lost.ts';
 import { plannedAlerts } from '../rules/planned-alerts.ts';
 import type { Observations } from '../world/observations.ts';
-import type { Phase, PlannedEvent, PlannedTenant, Scenario, State } from '../world/scenario.ts';
+import {
+  noFaults,
+  type Phase,
+  type PlannedEvent,
+  type PlannedTenant,
+  type Scenario,
+  type State,
+} from '../world/scenario.ts';
 
 /** A small case: the deliveries of one or two events to one notification. */
 export type SmallCase = {
@@ -61,23 +68,7 @@ const smallCase = ({ name, isDuplicated, faults, type, ...rest }: CaseOptions): 
         },
       ],
       steps,
-      rates: {
-        kill: 0,
-        dynamodbError: 0,
-        dynamodbLate: 0,
-        dynamodbLost: 0,
-        throttledKey: 0,
-        conflict: 0,
-        sqsError: 0,
-        sqsLost: 0,
-        sqsPartial: 0,
-        sendError: 0,
-        sendThrottled: 0,
-        sendLost: 0,
-        duplicateReceives: 0,
-        slowCall: 0,
-        recordOutage: 0,
-      },
+      rates: noFaults,
       frequentFault: undefined,
       outages: [],
       emailReports: 0,

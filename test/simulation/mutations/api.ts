@@ -8,12 +8,6 @@ const ACCOUNTS = 'shared/adapters/accounts/account-repository.ts';
 /** Defects of what people change. */
 export const apiMutations: readonly NamedMutation[] = [
   {
-    name: 'applies a transaction again whose response was lost',
-    file: TRANSACTIONS,
-    find: 'client.send(new TransactWriteCommand(input));',
-    replace: 'client.send(new TransactWriteCommand({ ...input, ClientRequestToken: randomUUID() }));',
-  },
-  {
     name: 'fails a request that conflicts with another one',
     seed: 4,
     file: TRANSACTIONS,
@@ -76,6 +70,7 @@ export const apiMutations: readonly NamedMutation[] = [
   },
   {
     name: 'writes the audit entry of a test after the test was sent',
+    seed: 'an API function is ended while it tests',
     file: 'shared/api/test-runner.ts',
     find: `      await record();
       return await invoke(tenant, destination);

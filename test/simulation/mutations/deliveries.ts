@@ -128,6 +128,7 @@ const settlements: readonly NamedMutation[] = [
   },
   {
     name: 'returns the message of an alert that arrived and could not be recorded',
+    seed: 'alerts that arrived cannot be recorded',
     file: SETTLEMENT,
     find: "return { outcome: 'unrecorded', isTenantThrottled: isTenantThrottled(error, job.body.event.tenant_id) };",
     replace: 'throw error;',
@@ -253,6 +254,7 @@ const retries: readonly NamedMutation[] = [
   },
   {
     name: 'ends a round whose retry waited for the service for more than a day',
+    seed: 'DynamoDB is down until a day after the first attempt',
     file: RECORD,
     find: 'return isLate && (existing.attempt_count > 0 || isRoundExpired(existing, nowMs))',
     replace: 'return isLate && existing.attempt_count === 0 && isRoundExpired(existing, nowMs)',
@@ -273,7 +275,7 @@ const retries: readonly NamedMutation[] = [
   },
   {
     name: 'takes a request without a response for delivered',
-    seed: 128,
+    seed: 'a webhook hangs',
     file: 'shared/pipeline/transports/http-transport.ts',
     find: "return failed('transient', 'timeout', `${host} did not respond within ${SEND_TIMEOUT_MS / 1000} s`);",
     replace:
@@ -300,19 +302,6 @@ const retries: readonly NamedMutation[] = [
     find: "[['Throttling', 'ThrottlingException'], throttled],\n  ],\n  sns",
     replace: "[['Throttling', 'ThrottlingException'], rejected],\n  ],\n  sns",
   },
-  {
-    name: 'starts a send although the function times out before its end',
-    file: 'shared/domain/transport.ts',
-    find: 'export const MIN_TIME_TO_SEND_MS = SEND_TIMEOUT_MS + TIME_TO_RECORD_MS;',
-    replace: 'export const MIN_TIME_TO_SEND_MS = TIME_TO_RECORD_MS;',
-    also: [
-      {
-        file: 'shared/domain/transport.ts',
-        find: 'Math.max(0, Math.min(SEND_TIMEOUT_MS, timeLeft() - TIME_TO_RECORD_MS))',
-        replace: 'Math.max(0, Math.min(SEND_TIMEOUT_MS, timeLeft()))',
-      },
-    ],
-  },
 ];
 
 /** Requests for the next attempt, and new rounds. */
@@ -326,7 +315,7 @@ const requests: readonly NamedMutation[] = [
   },
   {
     name: 'deletes the messages of failed deliveries that SQS refused to redeliver',
-    seed: 1012,
+    seed: 'SQS refuses what is redelivered',
     file: 'shared/api/redelivery.ts',
     find: 'await deleteMessages(tenant, [...sent, ...stale]);',
     replace: 'await deleteMessages(tenant, [...fitting, ...stale]);',

@@ -36,6 +36,7 @@ export const dispatchMutations: readonly NamedMutation[] = [
   },
   {
     name: 'acknowledges an event of which a notification could not be read',
+    seed: 'the partition of a tenant is throttled',
     file: DISPATCH,
     find: 'const isReturned = failed > 0 && !isHeartbeat(planned.shared.header);',
     replace: 'const isReturned = hasInternalError && !isHeartbeat(planned.shared.header);',
@@ -63,7 +64,7 @@ export const dispatchMutations: readonly NamedMutation[] = [
   },
   {
     name: "lets a producer occupy the ID of a tenant's summary",
-    seed: 128,
+    seed: 'a producer sends an event with the ID of a summary',
     file: 'shared/domain/event-findings.ts',
     find: `  if (typeof eventId === 'string' && NOTICE_EVENT_ID.test(eventId))
     errors.push('event_id must not be that of a notice');

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { exploreCases } from '../exhaustive/explore-cases.ts';
+import type { Seed } from '../simulation.ts';
 import { type SimulationWorker, startWorker } from '../workers.ts';
 import type { NamedMutation } from './named-mutation.ts';
 
@@ -13,14 +14,14 @@ export type MutationResult = {
   seconds: number;
 };
 
-/** The seed that found a mutation last, then 1, 2, 3 and so on. */
-function* seedsFor({ seed: last }: NamedMutation): Generator<number, never> {
+/** The seed or situation that found a mutation last, then 1, 2, 3 and so on. */
+function* seedsFor({ seed: last }: NamedMutation): Generator<Seed, never> {
   if (last !== undefined) yield last;
   for (let seed = 1; ; seed++) if (seed !== last) yield seed;
 }
 
 /** Returns what the run of a seed violates first. A run that cannot end violates that it must. */
-const firstViolation = async (worker: SimulationWorker, seed: number): Promise<string | undefined> => {
+const firstViolation = async (worker: SimulationWorker, seed: Seed): Promise<string | undefined> => {
   try {
     return (await worker.run({ seed })).violations[0];
   } catch (error) {
@@ -61,7 +62,8 @@ const findMutation = async (template: string, mutation: NamedMutation, maxSecond
       const seed = remaining.next().value;
       const violation = await firstViolation(worker, seed);
       seeds++;
-      if (violation !== undefined) found ??= { by: `seed ${seed}`, violation };
+      if (violation !== undefined)
+        found ??= { by: typeof seed === 'number' ? `seed ${seed}` : `situation "${seed}"`, violation };
     }
   };
   try {

@@ -15,7 +15,7 @@ export const incidentMutations: readonly NamedMutation[] = [
   },
   {
     name: 'supersedes an event by another one of the same time',
-    seed: 1026,
+    seed: 'two alerts of an incident have the same times',
     file: 'shared/domain/event-time.ts',
     find: '? event.acceptedAtMs < other.acceptedAtMs',
     replace: '? event.acceptedAtMs <= other.acceptedAtMs',
@@ -29,24 +29,14 @@ export const incidentMutations: readonly NamedMutation[] = [
   },
   {
     name: 'keeps the lock of an incident after a delivery that failed',
-    seed: 37,
+    seed: 'alerts of an incident are rejected one after the other',
     file: LOCK,
     find: '    await releaseHeldLock(held);\n    return done;',
     replace: '    return done;',
   },
   {
-    name: 'does not store the time of an event that another worker of the incident delivered',
-    file: LOCKS,
-    find: `      if (isWritten) return;
-      await advance(lock, time);
-      await release(lock, nowMs);
-`,
-    replace: `      if (isWritten) return;
-      await release(lock, nowMs);
-`,
-  },
-  {
     name: 'stores a newer event in a lock once more when a copy of the request arrives late',
+    seed: 'copies of the advance of an incident lock arrive late',
     file: LOCKS,
     find: "condition: '(attribute_not_exists(advance_count) OR advance_count = :count)',",
     replace: "condition: '(attribute_not_exists(advance_count) OR advance_count >= :count)',",

@@ -21,6 +21,7 @@ export const limitMutations: readonly NamedMutation[] = [
   },
   {
     name: 'counts messages that AWS throttles toward the daily limit',
+    seed: 'SES throttles alerts, then accepts others up to the limit',
     file: LIMIT,
     find: "if (outcome.result !== 'delivered' && outcome.nothingSent) await giveBack",
     replace: "if (outcome.result === 'permanent' && outcome.nothingSent) await giveBack",
@@ -34,12 +35,14 @@ export const limitMutations: readonly NamedMutation[] = [
   },
   {
     name: 'subtracts messages twice if the response to the first request is lost',
+    seed: 'messages that SES throttled are given back, and the responses are lost',
     file: COUNTER,
     find: 'connectOnce = () => createDocumentClient({ ...awsConfig(), maxAttempts: 1 })',
     replace: 'connectOnce = () => createDocumentClient({ ...awsConfig(), maxAttempts: 3 })',
   },
   {
     name: 'summarizes messages within the daily limit if others of their batch are above it',
+    seed: 'an alert to several addresses is partly above the daily limit',
     file: LIMIT,
     find: '(await result) ?? (values.length > 1 ? await count(tenant, 1, limit) : undefined)',
     replace: 'await result',

@@ -25,6 +25,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'hides a CRITICAL of a deleted notification behind a newer WARNING of the alarm',
+    seed: 'an email notification is deleted while a summary of several states of an alarm waits',
     file: REPORTS,
     find: '({ event }) => `${event.incident_key} ${event.state}`',
     replace: '({ event }) => event.incident_key',
@@ -39,7 +40,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'escalates an alert although it has reached another destination',
-    seed: 128,
+    seed: 'one of three destinations is reached',
     file: CHECK,
     find: 'if (![...records.values()].every((record) => isUnreached(record, scale))) return undefined;',
     replace:
@@ -47,7 +48,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not escalate an alert that failed for good after its retries',
-    seed: 1021,
+    seed: 'a webhook fails in all attempts',
     file: RECORD,
     find: "if (status === 'failed' || status === 'bounced') return reported_status !== status;",
     replace: "if (status === 'failed' || status === 'bounced') return reported_status === undefined;",
@@ -65,12 +66,6 @@ export const noticeMutations: readonly NamedMutation[] = [
     file: RECORD,
     find: "const isCancelled = record.status === 'cancelled' && !isShadow(record);",
     replace: 'const isCancelled = false;',
-  },
-  {
-    name: 'marks a failure as reported before its notices are queued',
-    file: REPORT,
-    find: 'if (isQueued) await markReported(job, written);',
-    replace: 'await markReported(job, written);',
   },
   {
     name: 'reports only failures of attempts, none that it finds recorded',
@@ -109,6 +104,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'reports no failure of a second round',
+    seed: 'an alert fails again after it was redelivered',
     file: RECORD,
     find: '  reported_status: undefined,\n',
     replace: '',

@@ -20,12 +20,6 @@ export const summaryMutations: readonly NamedMutation[] = [
 `,
   },
   {
-    name: 'sends a summary at the end of its window, although other senders still list alerts',
-    file: SUMMARY,
-    find: 'const SETTLING_MS = MINUTE_MS;',
-    replace: 'const SETTLING_MS = 0;',
-  },
-  {
     name: 'sends one alert more at once than the account permits',
     seed: 3,
     file: ALERTS,
@@ -98,11 +92,5 @@ export const summaryMutations: readonly NamedMutation[] = [
     file: 'shared/pipeline/daily-limit.ts',
     find: "summaries: createDailyLimit(counters, `${type}_summaries`, limitOf, { above: 'wait' }),",
     replace: 'summaries: createDailyLimit(counters, `${type}_summaries`, limitOf),',
-  },
-  {
-    name: 'sends a summary whose alarms could not be read',
-    file: 'shared/pipeline/sender/delivery-attempt.ts',
-    find: 'if (isSummary && !summary) return sendAgain(job, record);',
-    replace: 'if (isSummary && !summary) return cancel(job, record);',
   },
 ];

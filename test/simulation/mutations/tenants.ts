@@ -48,12 +48,6 @@ export const tenantMutations: readonly NamedMutation[] = [
     replace: 'const keyText = ({ id }: NotificationKey): string => id;',
   },
   {
-    name: 'lets the flood of a tenant wait before the alerts of others',
-    file: 'shared/pipeline/dispatch/fan-out.ts',
-    find: 'messageGroupId: shared.header.tenant_id,',
-    replace: "messageGroupId: 'alerts',",
-  },
-  {
     name: 'uses the settings of an account for as long as its execution environment lives',
     seed: 5,
     file: 'shared/adapters/accounts/account-repository.ts',

@@ -4,9 +4,14 @@ import { recipientsOf } from '../world/receivers.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
 import type { PlannedDelivery } from './planned-alerts.ts';
 
-/** Returns whether an alert failed because it was above a daily limit (`limitsAreUsed` says when that is right). */
-export const isAboveDailyLimit = ({ status, reason }: HistoryEntry): boolean =>
-  status === 'failed' && reason === 'tenant_limit_exceeded';
+/**
+ * Returns whether an alert failed because it was above a daily limit (`limitsAreUsed` says when that is right): at once, or,
+ * if its dead letter could not be sent, after attempts that all were.
+ */
+export const isAboveDailyLimit = ({ status, reason, attempts }: HistoryEntry): boolean =>
+  status === 'failed' &&
+  (reason === 'tenant_limit_exceeded' ||
+    (reason === 'attempts_exhausted' && attempts.every((attempt) => attempt.reason === 'tenant_limit_exceeded')));
 
 /** Returns whether what arrived for the event at a recipient can only be this delivery: several can go to the contacts. */
 export const isOnlyOfType = ({ event, notification, tenant }: PlannedDelivery): boolean =>

@@ -8,8 +8,14 @@ import type { Rule } from './rule.ts';
 /** The newest deliveries of a notification among which the last success is looked for. */
 const NEWEST_DELIVERIES = 20;
 
-/** An open circuit and AWS's rate prevent attempts. These failures are counted, and are not in the history. */
-const NOT_IN_HISTORY: readonly (string | null | undefined)[] = ['circuit_open', 'throttled'];
+/**
+ * An open circuit, AWS's rate and the daily limit of summaries prevent attempts. These failures are counted, and are not in
+ * the history.
+ */
+const NOT_IN_HISTORY: readonly (string | null | undefined)[] = ['circuit_open', 'throttled', 'tenant_limit_exceeded'];
+
+/** How long the requests take that read the history and the failures, ms. */
+const MAX_READ_MS = 2_000;
 
 const failedAttempts = ({ attempts }: HistoryEntry) => attempts.filter(({ result }) => result !== 'delivered');
 
@@ -18,6 +24,8 @@ export const failuresAreListed: Rule = {
   name: 'failures are listed',
   violations(observations) {
     const { scenario, earlierHistory, failingNotifications, ids, emailReports } = observations;
+    // The last success is read eventually consistently.
+    const replicatedMs = observations.startMs + observations.redeliveredMs - scenario.replicationLagMs - MAX_READ_MS;
     if (isDisturbed(observations) || emailReports.length > 0) return [];
     const problemsOf = ({ index, key }: PlannedNotification): string[] => {
       const entries = earlierHistory.filter(({ notification }) => notification === index);
@@ -28,7 +36,7 @@ export const failuresAreListed: Rule = {
         .toSorted((left, right) => left.timestamp + left.duration_ms - right.timestamp - right.duration_ms)
         .at(-1);
       const isFew = entries.length <= NEWEST_DELIVERIES;
-      const hasDelivered = failed.some(({ status }) => status === 'delivered');
+      const hasDelivered = failed.some(({ status, updated_at }) => status === 'delivered' && updated_at < replicatedMs);
       const count = listed?.failed ?? 0;
       return [
         ...(failed.length <= count && count <= entries.length

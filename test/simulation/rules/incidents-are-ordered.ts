@@ -1,19 +1,53 @@
+import type { Observations } from '../world/observations.ts';
 import type { Arrival } from '../world/receivers.ts';
 import { eventsOf, mustBeOlder } from './planned-alerts.ts';
 import { mayBeUnrecorded } from './requests.ts';
 import type { Rule } from './rule.ts';
 
-/** If an accepted event could not be stored in its lock, its message is received again and sent again within this time. */
+/** If an accepted event could not be stored in its lock, its message is received and sent again, each time within this time. */
 const MAX_UNKNOWN_MS = 600_000;
+
+/** A result is written for at most this time after the clock of its sender, which may be 2 s off, was read. */
+const MAX_WRITE_MS = 32_000;
+
+/** Returns whether the record of an accepted event says so long before a time: its lock was advanced before. */
+const isRecordedBefore = (
+  atMs: number,
+  accepted: readonly Arrival[],
+  { earlierHistory, startMs, faults, scenario }: Observations,
+): boolean =>
+  !faults.some(
+    ({ operation, environmentId }) =>
+      operation.startsWith('dynamodb') && accepted.some(({ by }) => by === environmentId),
+  ) &&
+  earlierHistory.some(
+    ({ event_id, notification, status, updated_at }) =>
+      status === 'delivered' &&
+      updated_at - startMs + MAX_WRITE_MS < atMs &&
+      accepted.some(
+        ({ to, numbers: [number] }) =>
+          event_id.includes(`:ch${number}:`) &&
+          scenario.tenants.some(({ notifications }) =>
+            notifications.some(({ index, key }) => key === to && index === notification),
+          ),
+      ),
+  );
 
 /** No pager or router gets an older event of an incident after a newer one that it answered. */
 export const incidentsAreOrdered: Rule = {
   name: 'incidents are in order',
   violations(observations) {
     const { arrivals, scenario } = observations;
-    /** Whether the service knew at the time of the later arrival that the earlier one was accepted. */
-    const isKnown = (earlier: Arrival, later: Arrival): boolean =>
-      earlier.isAnswered && (later.atMs - earlier.atMs > MAX_UNKNOWN_MS || !mayBeUnrecorded(earlier, observations));
+    /** Whether the service knew at the time of the later arrival that an event was accepted, which arrived before. */
+    const isKnown = (earlier: readonly Arrival[], later: Arrival): boolean => {
+      const answered = earlier.filter(({ isAnswered }) => isAnswered);
+      const isLastLongAgo = later.atMs - (answered.at(-1)?.atMs ?? Number.POSITIVE_INFINITY) > MAX_UNKNOWN_MS;
+      return (
+        isLastLongAgo ||
+        answered.some((arrival) => !mayBeUnrecorded(arrival, observations)) ||
+        isRecordedBefore(later.atMs, answered, observations)
+      );
+    };
     const events = new Map(eventsOf(scenario).map((event) => [event.number, event]));
     const destinations = scenario.tenants
       .flatMap(({ notifications }) => notifications)
@@ -22,12 +56,13 @@ export const incidentsAreOrdered: Rule = {
       const received = arrivals.filter(({ to, kind }) => to === key && kind === 'alert');
       return received.flatMap((arrival, index) => {
         const event = events.get(arrival.numbers[0] ?? -1);
-        const newer = received.slice(0, index).find((earlier) => {
-          const other = events.get(earlier.numbers[0] ?? -1);
-          return event && other && mustBeOlder(event, other) && isKnown(earlier, arrival);
+        const earlier = Map.groupBy(received.slice(0, index), ({ numbers: [number = -1] }) => number);
+        const newer = [...earlier].find(([number, others]) => {
+          const other = events.get(number);
+          return event && other && mustBeOlder(event, other) && isKnown(others, arrival);
         });
         return event && newer
-          ? [`${key} got #${event.number}# (${event.state} of ${event.timeMs}) after the newer #${newer.numbers[0]}#.`]
+          ? [`${key} got #${event.number}# (${event.state} of ${event.timeMs}) after the newer #${newer[0]}#.`]
           : [];
       });
     });

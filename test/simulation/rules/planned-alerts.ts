@@ -70,7 +70,7 @@ export const mayBeOlder = (event: PlannedEvent, other: PlannedEvent): boolean =>
   event.tenant === other.tenant &&
   event.alarm === other.alarm &&
   (event.timeMs < other.timeMs ||
-    (event.timeMs === other.timeMs && Math.min(...acceptedMs(event)) <= Math.max(...acceptedMs(other))));
+    (event.timeMs === other.timeMs && Math.min(...acceptedMs(event)) < Math.max(...acceptedMs(other))));
 
 /** Returns whether it must be older. */
 export const mustBeOlder = (event: PlannedEvent, other: PlannedEvent): boolean =>

@@ -1,4 +1,5 @@
 import type { Observations } from '../world/observations.ts';
+import { alertsArePrompt } from './alerts-are-prompt.ts';
 import { changesAreAudited } from './changes-are-audited.ts';
 import { changesTakeEffect } from './changes-take-effect.ts';
 import { deadLettersAreExact } from './dead-letters-are-exact.ts';
@@ -17,7 +18,6 @@ import { logsNameNoSecrets } from './logs-name-no-secrets.ts';
 import { metricsCountDeliveries } from './metrics-count-deliveries.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
 import { privateAddressesAreRefused } from './private-addresses-are-refused.ts';
-import { quietTenantsArePrompt } from './quiet-tenants-are-prompt.ts';
 import { MAX_RUN_MS } from './requests.ts';
 import { requestsOfPeopleAreTrue } from './requests-of-people-are-true.ts';
 import { retriesFollowTheSchedule } from './retries-follow-the-schedule.ts';
@@ -85,7 +85,7 @@ const rules: readonly Rule[] = [
   summariesHold,
   limitsAreUsed,
   firstEventWins,
-  quietTenantsArePrompt,
+  alertsArePrompt,
   webhooksAreSigned,
   webhookIdsIdentifyDeliveries,
   logsNameNoSecrets,

@@ -17,6 +17,9 @@ const LATE_MS = { min: 3_100, span: 12_000 };
 /** The longest a slow call takes before it is applied, ms: the SDK still waits for it. */
 const SLOW_MS = 2_900;
 
+const isOfFunction = (environmentId: string, functionName: string | undefined): boolean =>
+  functionName === undefined || environmentId.startsWith(`${functionName}#`);
+
 /** Options of faults. */
 export type FaultOptions = {
   rates: FaultRates;
@@ -94,6 +97,7 @@ export const createFaults = (options: FaultOptions) => {
     if (isActive() && (isDownHere || outages.some(isDown))) return { fate: { fault: FAILED }, kind: 'outage' };
     if (
       frequentFault?.operation === `${call.service}.${call.action}` &&
+      isOfFunction(call.caller, frequentFault.functionName) &&
       isActive() &&
       frequentFaultRandom() < frequentFault.rate
     )

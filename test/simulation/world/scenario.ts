@@ -127,6 +127,25 @@ export type FaultRates = {
   recordOutage: number;
 };
 
+/** No faults. */
+export const noFaults: FaultRates = {
+  kill: 0,
+  dynamodbError: 0,
+  dynamodbLate: 0,
+  dynamodbLost: 0,
+  throttledKey: 0,
+  conflict: 0,
+  sqsError: 0,
+  sqsLost: 0,
+  sqsPartial: 0,
+  sendError: 0,
+  sendThrottled: 0,
+  sendLost: 0,
+  duplicateReceives: 0,
+  slowCall: 0,
+  recordOutage: 0,
+};
+
 /**
  * An operation that fails often in a run, so that the run shows what its failures cause. An outage follows a call that
  * succeeds: the next calls of its execution environment to DynamoDB or to SQS fail for some time.
@@ -136,6 +155,8 @@ export type FrequentFault = {
   operation: string;
   kind: 'error' | 'slow' | 'lost' | 'late' | 'kill' | 'outage';
   rate: number;
+  /** The function whose calls fail. Default: all */
+  functionName?: string;
 };
 
 /** A time at which each call to an AWS service fails, ms since the start. */

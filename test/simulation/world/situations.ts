@@ -1,0 +1,243 @@
+import type { NotificationTypeId } from '../../../shared/contracts/notification-types.ts';
+import {
+  type FaultRates,
+  type FrequentFault,
+  noFaults,
+  type Outage,
+  type Phase,
+  type PlannedEvent,
+  type PlannedNotification,
+  type PlannedTenant,
+  type Scenario,
+  type Step,
+} from './scenario.ts';
+import { tenantNamed } from './special-tenants.ts';
+
+/*
+ * Situations that few seeds have: scenarios that somebody wrote, for defects that can show in nothing else. Each has one
+ * tenant, whose notifications have the indexes 0, 1 and so on.
+ */
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+type SituationOptions = {
+  types: readonly NotificationTypeId[];
+  /** How the destinations answer. Default: they accept */
+  phases?: readonly Phase[];
+  /** How the last one answers. Default: as the others */
+  lastPhases?: readonly Phase[];
+  tenant?: Partial<PlannedTenant>;
+  steps: readonly Step[];
+  /** Decides which calls fail, and how long they take. Default: 1 */
+  seed?: number;
+  rates?: Partial<FaultRates>;
+  frequentFault?: FrequentFault;
+  outages?: readonly Outage[];
+  recoveryMs?: number;
+  concurrency?: number;
+};
+
+const accepting: readonly Phase[] = [{ fromMs: 0, behavior: 'accept' }];
+
+/** Returns the phases of destinations that answer so until a time, ms since the start, and accept then. */
+const until = (untilMs: number, behavior: Phase['behavior']): Phase[] => [
+  { fromMs: 0, behavior },
+  { fromMs: untilMs, behavior: 'accept' },
+];
+
+const TENANT = 'situation';
+
+/** Returns a CRITICAL of its own alarm to the first notification. */
+const alert = (number: number, atMs: number, options: Partial<PlannedEvent> = {}): PlannedEvent => ({
+  kind: 'event',
+  atMs,
+  tenant: TENANT,
+  number,
+  alarm: `al${number}`,
+  state: 'CRITICAL',
+  timeMs: atMs,
+  notifications: [0],
+  repeatsAfterMs: [],
+  ...options,
+});
+
+const situation = (options: SituationOptions): Scenario => {
+  const { types, phases = accepting, lastPhases = phases, tenant = {}, steps, ...faults } = options;
+  const { rates = {}, frequentFault, ...rest } = faults;
+  const { seed = 1, outages = [], recoveryMs = 10 * MINUTE_MS, concurrency = 8 } = rest;
+  const notifications = types.map(
+    (type, index): PlannedNotification => ({
+      index,
+      key: `d${index}`,
+      type,
+      phases: index === types.length - 1 ? lastPhases : phases,
+    }),
+  );
+  return {
+    seed,
+    tenants: [{ ...tenantNamed(TENANT, 'ordinary', notifications), ...tenant }],
+    steps,
+    rates: { ...noFaults, ...rates },
+    frequentFault,
+    outages,
+    emailReports: 0,
+    privateWebhooks: [],
+    maxSkewMs: 0,
+    concurrency,
+    replicationLagMs: 0,
+    recoveryMs,
+  };
+};
+
+const seconds = (...each: number[]): number[] => each.map((second) => second * SECOND_MS);
+const alertsAt = (timesMs: readonly number[], options: Partial<PlannedEvent> = {}): PlannedEvent[] =>
+  timesMs.map((atMs, number) => alert(number, atMs, options));
+
+/** The situations, by name. */
+export const situations: ReadonlyMap<string, Scenario> = new Map(
+  Object.entries({
+    'alerts of an incident are rejected one after the other': situation({
+      types: ['incidentpager'],
+      phases: until(5 * MINUTE_MS, 'reject'),
+      steps: alertsAt(seconds(1, 3, 5), { alarm: 'al0' }),
+    }),
+    'SES throttles alerts, then accepts others up to the limit': situation({
+      types: ['email'],
+      phases: until(20 * SECOND_MS, 'throttle'),
+      tenant: { limits: { emailsPerTenantPerDay: 3 } },
+      steps: alertsAt(seconds(1, 5, 40)),
+    }),
+    'an alert to several addresses is partly above the daily limit': situation({
+      seed: 2,
+      types: ['email', 'email', 'email'],
+      tenant: { limits: { emailsPerTenantPerDay: 2 } },
+      steps: [alert(0, SECOND_MS, { notifications: [0, 1, 2] })],
+    }),
+    'messages that SES throttled are given back, and the responses are lost': situation({
+      seed: 10,
+      types: ['email'],
+      phases: [
+        { fromMs: 0, behavior: 'accept' },
+        { fromMs: 5 * SECOND_MS, behavior: 'throttle' },
+        { fromMs: 30 * SECOND_MS, behavior: 'accept' },
+      ],
+      tenant: { limits: { emailsPerTenantPerDay: 3 } },
+      steps: alertsAt(seconds(1, 2, 7, 40, 80, 120)),
+      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'lost', rate: 0.3, functionName: 'send-email' },
+      recoveryMs: 35 * SECOND_MS,
+    }),
+    'a summary cannot read its alarms': situation({
+      types: ['email'],
+      tenant: { summaries: { email_after: 1, sms_after: 1, window_minutes: 1 } },
+      steps: alertsAt(seconds(1, 2, 3)),
+      frequentFault: { operation: 'dynamodb.Query', kind: 'error', rate: 0.9, functionName: 'send-email' },
+    }),
+    'the partition of a tenant is throttled': situation({
+      types: ['webhook', 'email'],
+      steps: alertsAt(seconds(1, 2, 3, 4), { notifications: [0, 1] }),
+      rates: { throttledKey: 0.8 },
+    }),
+    'an alert fails again after it was redelivered': situation({
+      types: ['webhook'],
+      phases: until(30 * HOUR_MS, 'reject'),
+      steps: [alert(0, SECOND_MS), { kind: 'redeliver', atMs: 25 * HOUR_MS, tenant: TENANT, notification: 0 }],
+      recoveryMs: 31 * HOUR_MS,
+    }),
+    'DynamoDB is down until a day after the first attempt': situation({
+      types: ['webhook'],
+      phases: until(7 * HOUR_MS, 'fail'),
+      steps: [alert(0, SECOND_MS)],
+      outages: [{ service: 'dynamodb', fromMs: 7.5 * HOUR_MS, untilMs: 24.5 * HOUR_MS }],
+      recoveryMs: 24.5 * HOUR_MS,
+    }),
+    'two alerts of an incident have the same times': situation({
+      types: ['incidentpager'],
+      steps: alertsAt(seconds(1, 1), { alarm: 'al0', timeMs: SECOND_MS }),
+    }),
+    'a producer sends an event with the ID of a summary': situation({
+      types: ['email'],
+      tenant: { summaries: { email_after: 1, sms_after: 1, window_minutes: 1 } },
+      steps: [
+        { kind: 'occupy', atMs: 100, tenant: TENANT, notification: 0, windowMinutes: 1 },
+        ...alertsAt(seconds(10, 11, 12)),
+      ],
+    }),
+    'one of three destinations is reached': situation({
+      types: ['webhook', 'webhook', 'webhook'],
+      phases: until(5 * MINUTE_MS, 'reject'),
+      lastPhases: accepting,
+      tenant: { fallback: { index: 3, key: 'd3', type: 'sms', phases: accepting } },
+      steps: [alert(0, SECOND_MS, { notifications: [0, 1, 2] })],
+    }),
+    'a webhook fails in all attempts': situation({
+      types: ['webhook'],
+      phases: until(10 * HOUR_MS, 'fail'),
+      tenant: { fallback: { index: 1, key: 'd1', type: 'sms', phases: accepting } },
+      steps: [alert(0, SECOND_MS)],
+      recoveryMs: 10 * HOUR_MS,
+    }),
+    'a webhook hangs': situation({
+      types: ['webhook'],
+      phases: until(40 * SECOND_MS, 'hang'),
+      steps: alertsAt(seconds(1, 2)),
+    }),
+    'SQS refuses what is redelivered': situation({
+      types: ['webhook'],
+      phases: until(MINUTE_MS, 'reject'),
+      steps: [
+        ...alertsAt(seconds(1, 2, 3, 4)),
+        { kind: 'redeliver', atMs: 2 * MINUTE_MS, tenant: TENANT, notification: 0 },
+      ],
+      rates: { sqsPartial: 0.9 },
+    }),
+    'an API function is ended while it tests': situation({
+      types: ['webhook', 'webhook', 'webhook', 'webhook'],
+      steps: seconds(1, 30, 60, 90).map((atMs, notification) => ({ kind: 'test', atMs, tenant: TENANT, notification })),
+      frequentFault: { operation: 'lambda.Invoke', kind: 'kill', rate: 0.5 },
+    }),
+    'an email notification is deleted while a summary of several states of an alarm waits': situation({
+      types: ['email', 'webhook'],
+      phases: [
+        { fromMs: 0, behavior: 'accept' },
+        ...until(60 * MINUTE_MS, 'reject').map((each) => ({ ...each, fromMs: each.fromMs + 2 * SECOND_MS })),
+      ],
+      tenant: {
+        summaries: { email_after: 1, sms_after: 1, window_minutes: 5 },
+        fallback: { index: 2, key: 'd2', type: 'sms', phases: accepting },
+      },
+      steps: [
+        alert(0, SECOND_MS),
+        alert(1, 5 * SECOND_MS, { notifications: [0, 1] }),
+        alert(2, 9 * SECOND_MS, { notifications: [0, 1], alarm: 'al1', state: 'WARNING' }),
+        { kind: 'delete', atMs: 30 * SECOND_MS, tenant: TENANT, notification: 0 },
+      ],
+    }),
+    'alerts that arrived cannot be recorded': situation({
+      types: ['webhook'],
+      steps: alertsAt(seconds(1, 10, 20)),
+      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'error', rate: 1, functionName: 'send-webhook' },
+    }),
+    'copies of the advance of an incident lock arrive late': situation({
+      seed: 2,
+      types: ['incidentpager'],
+      steps: [0, 1, 2, 3, 4].flatMap((round) => {
+        const atMs = SECOND_MS + 40 * SECOND_MS * round;
+        const event = (number: number, offsetMs: number, timeMs: number): PlannedEvent =>
+          alert(10 * round + number, atMs + offsetMs, { alarm: `al${round}`, timeMs: atMs + timeMs });
+        // The first one keeps dispatch busy, so that the others share a batch.
+        return [event(0, 0, 0), event(1, 1, 10), event(2, 2, 30), event(3, 20 * SECOND_MS, 20)];
+      }),
+      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'late', rate: 0.3, functionName: 'send-incidentpager' },
+      concurrency: 1,
+    }),
+  }),
+);
+
+/** @throws Error if there is none */
+export const situationNamed = (name: string): Scenario => {
+  const found = situations.get(name);
+  if (!found) throw new Error(`There is no situation "${name}".`);
+  return found;
+};
