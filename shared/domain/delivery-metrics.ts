@@ -1,5 +1,6 @@
-import type { FailureCause, FailureReason, MessageOutcome } from '../contracts/outcomes.ts';
+import type { FailureReason } from '../contracts/outcomes.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
+import type { DeliveryResult } from './delivery-result.ts';
 
 /** The namespace of the service's own metrics. */
 export const METRICS_NAMESPACE = 'MonitoringNotifications';
@@ -92,18 +93,6 @@ export const isOnlyTotal = (metric: string): boolean => deliveryTotals.some((nam
  */
 export const hasTotal = (metric: string): boolean => Object.hasOwn(totalMetrics, metric);
 
-/** The result of processing a message, for metrics. */
-export type Settlement = {
-  /** The outcome of the attempt, if there was one. */
-  attemptOutcome?: AttemptOutcome;
-  /** The cause, if the message was dead-lettered. */
-  cause?: FailureCause;
-  /** True if the event was superseded although SQS accepted it more than 60 s after the newer one. */
-  hasOlderTimestamp?: boolean;
-  /** True if another message of the same event, or another event with its ID, made the delivery. */
-  isRepeated?: boolean;
-};
-
 /** Reasons of failures in which nothing was sent. They do not count as destination failures. */
 export const notSentReasons: readonly FailureReason[] = [
   'tenant_limit_exceeded',
@@ -124,15 +113,19 @@ const countsOfAttempt = (attempt: AttemptOutcome): DeliveryCount[] => {
   return [cause === 'service' ? 'service_failures' : 'destination_failures'];
 };
 
-/** Returns the metrics that a settled message increments. */
-export const deliveryCounts = ({ attemptOutcome, cause, hasOlderTimestamp }: Settlement): DeliveryCount[] => [
-  ...(attemptOutcome ? countsOfAttempt(attemptOutcome) : []),
+/** Returns the metrics that the result of a message increments. */
+export const deliveryCounts = ({
+  attempt,
+  cause,
+  hasOlderTimestamp,
+}: Pick<DeliveryResult, 'attempt' | 'cause' | 'hasOlderTimestamp'>): DeliveryCount[] => [
+  ...(attempt ? countsOfAttempt(attempt) : []),
   ...(cause ? [`dead_lettered_${cause}` as const] : []),
   ...(hasOlderTimestamp ? ['older_timestamp' as const] : []),
 ];
 
-/** The outcomes that end a delivery. */
-const totalOfOutcome: Partial<Record<MessageOutcome, DeliveryTotal>> = {
+/** The results that end a delivery. */
+const totalOfKind: Partial<Record<DeliveryResult['kind'], DeliveryTotal>> = {
   delivered: 'deliveries_delivered',
   unrecorded: 'deliveries_delivered',
   dead_lettered: 'deliveries_failed',
@@ -142,8 +135,5 @@ const totalOfOutcome: Partial<Record<MessageOutcome, DeliveryTotal>> = {
 };
 
 /** Returns the total that a message on the queue of a sender increments. */
-export const deliveryTotal = ({
-  outcome,
-  isRepeated,
-}: Pick<Settlement, 'isRepeated'> & { outcome: MessageOutcome }): DeliveryTotal | undefined =>
-  isRepeated ? 'deliveries_repeated' : totalOfOutcome[outcome];
+export const deliveryTotal = ({ kind, isRepeated }: DeliveryResult): DeliveryTotal | undefined =>
+  isRepeated ? 'deliveries_repeated' : totalOfKind[kind];

@@ -4,56 +4,56 @@ import { deliveryCounts, deliveryTotal, hasTotal } from '../../shared/domain/del
 
 const service = { cause: 'service' } as const;
 
-describe('the metrics of a settled message', () => {
+describe('the metrics of a message', () => {
   it.each([
-    ['an attempt that delivered', { attemptOutcome: { result: 'delivered', explanation: '' } as const }, []],
+    ['an attempt that delivered', { attempt: { result: 'delivered', explanation: '' } as const }, []],
     [
       'an attempt that failed because of the destination',
-      { attemptOutcome: failed('transient', 'http_status', '', { status: 500 }) },
+      { attempt: failed('transient', 'http_status', '', { status: 500 }) },
       ['destination_failures'],
     ],
     [
       'a last attempt that failed because of the destination',
-      { attemptOutcome: failed('permanent', 'http_status', ''), cause: 'destination' as const },
+      { attempt: failed('permanent', 'http_status', ''), cause: 'destination' as const },
       ['destination_failures', 'dead_lettered_destination'],
     ],
     [
       'a delivery dead-lettered because of the service',
-      { attemptOutcome: failed('permanent', 'no_feed_configured', '', service), ...service },
+      { attempt: failed('permanent', 'no_feed_configured', '', service), ...service },
       ['dead_lettered_service'],
     ],
     [
       'a tenant that exceeded its daily limit',
-      { attemptOutcome: failed('permanent', 'tenant_limit_exceeded', '') },
+      { attempt: failed('permanent', 'tenant_limit_exceeded', '') },
       ['tenant_limit_exceeded'],
     ],
     [
       'a misconfigured sender',
-      { attemptOutcome: failed('transient', 'sender_misconfigured', '', service) },
+      { attempt: failed('transient', 'sender_misconfigured', '', service) },
       ['service_failures'],
     ],
     [
       'a throttled AWS account',
-      { attemptOutcome: failed('throttled', 'throttled', '', { ...service, countsAsAttempt: false }) },
+      { attempt: failed('throttled', 'throttled', '', { ...service, countsAsAttempt: false }) },
       ['service_failures'],
     ],
     [
       'an exceeded daily quota of the AWS account',
-      { attemptOutcome: failed('throttled', 'aws_quota_exceeded', '', { ...service, countsAsAttempt: false }) },
+      { attempt: failed('throttled', 'aws_quota_exceeded', '', { ...service, countsAsAttempt: false }) },
       ['service_failures'],
     ],
     [
       'a destination that throttles',
-      { attemptOutcome: failed('throttled', 'http_status', '', { status: 429 }) },
+      { attempt: failed('throttled', 'http_status', '', { status: 429 }) },
       ['destination_failures'],
     ],
-    ['an open circuit', { attemptOutcome: failed('throttled', 'circuit_open', '', { countsAsAttempt: false }) }, []],
-    ['an account without contacts', { attemptOutcome: failed('permanent', 'no_contacts', '') }, []],
-    ['a failed call to AWS', { attemptOutcome: failed('transient', 'rejected', '', service) }, ['service_failures']],
+    ['an open circuit', { attempt: failed('throttled', 'circuit_open', '', { countsAsAttempt: false }) }, []],
+    ['an account without contacts', { attempt: failed('permanent', 'no_contacts', '') }, []],
+    ['a failed call to AWS', { attempt: failed('transient', 'rejected', '', service) }, ['service_failures']],
     ['an event superseded because of its timestamp', { hasOlderTimestamp: true }, ['older_timestamp']],
     ['a message without an attempt', {}, []],
-  ])('count %s', (_, settlement, counts) => {
-    expect(deliveryCounts(settlement)).toEqual(counts);
+  ])('count %s', (_, result, counts) => {
+    expect(deliveryCounts(result)).toEqual(counts);
   });
 });
 
@@ -68,8 +68,8 @@ describe('the totals of deliveries', () => {
     ['duplicate', true, 'deliveries_repeated'],
     ['conflict', true, 'deliveries_repeated'],
     ['duplicate', false, undefined],
-  ] as const)('count a message with the outcome %s (repeated: %s) in %s', (outcome, isRepeated, total) => {
-    expect(deliveryTotal({ outcome, isRepeated })).toBe(total);
+  ] as const)('count a message with the result %s (repeated: %s) in %s', (kind, isRepeated, total) => {
+    expect(deliveryTotal({ kind, isRepeated })).toBe(total);
   });
 });
 

@@ -12,8 +12,9 @@ import { emailTags } from '../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
 import { createDeliveryReports } from '../../shared/pipeline/notices/delivery-reports.ts';
+import { createDeliver } from '../../shared/pipeline/sender/deliver.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
-import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
+import { createFailureReport } from '../../shared/pipeline/sender/failure-report.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { type LateRequest, withKilledWorker, withLateCopies, withLostResponse } from '../support/dynamodb-faults.ts';
 import { alarmEvent, readDelivery } from '../support/events.ts';
@@ -113,12 +114,12 @@ const setUp = (responses: Record<Contact, Response> = { [A]: 'accept', [B]: 'acc
       ),
       clock,
     });
-    const job = createJob(dependencies, {
+    const job = createJob('technicalContactsEmail', {
       message: { ...message, attributes: { ...message.attributes, ApproximateReceiveCount: String(receiveCount) } },
       body: readDelivery(body),
       timeLeft: () => timeLeftMs,
     });
-    return { job, steps: createDeliverySteps(dependencies) };
+    return { job, dependencies };
   };
 
   const firstBody: string = deliveryBody(id, sharedBody(event, { accepted_at_ms: START_MS }), []);
@@ -127,11 +128,11 @@ const setUp = (responses: Record<Contact, Response> = { [A]: 'accept', [B]: 'acc
   /** Receives the alert's message once, as a sender with this connection to DynamoDB. */
   const deliver = async (database: Database = connect(), body = firstBody) => {
     timeLeftMs = 20_000;
-    const { job, steps } = newJob(database, body, ++receives);
-    const result = await steps.attempt(job, Promise.resolve({ id, type: 'technicalContactsEmail', details: {} }));
-    const settled = 'outcome' in result ? result : await steps.settle(job, result);
-    await steps.reportFailures([{ job, settled }]);
-    return settled.outcome;
+    const { job, dependencies } = newJob(database, body, ++receives);
+    const target = Promise.resolve({ id, type: 'technicalContactsEmail' as const, details: {} });
+    const result = await createDeliver(dependencies)(job, target);
+    await createFailureReport(dependencies)([{ job, result }]);
+    return result.kind;
   };
 
   /** SES reports that the email to a contact bounced. @returns true if the event was handled */

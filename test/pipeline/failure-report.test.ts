@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { DeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import type { Delivery } from '../../shared/contracts/messages.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import type { MessageOutcome } from '../../shared/contracts/outcomes.ts';
 import { failed } from '../../shared/domain/attempt-outcome.ts';
 import {
-  type Claim,
   claimedRecord,
   type DeliveryRecord,
   withAttempt,
@@ -16,6 +14,7 @@ import {
   withShadow,
   withStatus,
 } from '../../shared/domain/delivery-record.ts';
+import type { DeliveryResult } from '../../shared/domain/delivery-result.ts';
 import type { FailedDelivery } from '../../shared/pipeline/failure-recorder.ts';
 import type { DeliveryReports } from '../../shared/pipeline/notices/delivery-reports.ts';
 import { settleNotices } from '../../shared/pipeline/notices/settle-notices.ts';
@@ -38,33 +37,12 @@ beforeEach(() => {
   return () => vi.restoreAllMocks();
 });
 
-const unused = (): never => {
-  throw new Error('A report must not write the delivery.');
-};
-/** Sets up a job whose claim has this result, and whose writes and reports are recorded instead of sent. */
+/** Sets up a job, whose reports are recorded instead of sent. */
 const setUp = (
-  claim: Claim,
   changes: Partial<Delivery> = {},
   { type = 'webhook', receiveCount = 1 }: { type?: NotificationTypeId; receiveCount?: number } = {},
 ) => {
   const marked: string[] = [];
-  const deliveries: DeliveryRepository = {
-    claim: async () => claim,
-    update: async (_held, next) => next,
-    markReported: async ({ status }) => {
-      marked.push(status);
-    },
-    addBounce: unused,
-    settleBounce: unused,
-    recordConflict: unused,
-    listConflicts: unused,
-    read: unused,
-    listPage: unused,
-    listNewest: unused,
-    readAll: unused,
-    requestRetry: unused,
-    readDue: unused,
-  };
   const reported: string[] = [];
   const recorded: FailedDelivery[] = [];
   const reports: DeliveryReports = {
@@ -89,19 +67,21 @@ const setUp = (
     recordFailures: async (deliveries) => {
       recorded.push(...deliveries);
     },
-    deliveries,
+    deliveries: {
+      markReported: async ({ status }) => {
+        marked.push(status);
+      },
+    },
     retryDelayScale: 1,
   });
   const message = sqsMessage();
-  const job = createJob(
-    { type, deliveries, clock: () => NOW_MS },
-    {
-      message: { ...message, attributes: { ...message.attributes, ApproximateReceiveCount: String(receiveCount) } },
-      body: { ...body, ...changes },
-      timeLeft: () => 30_000,
-    },
-  );
-  return { job, reports, reported, marked, recorded, reportFailures };
+  const job = createJob(type, {
+    message: { ...message, attributes: { ...message.attributes, ApproximateReceiveCount: String(receiveCount) } },
+    body: { ...body, ...changes },
+    timeLeft: () => 30_000,
+  });
+  const report = (result: DeliveryResult) => reportFailures([{ job, result }]);
+  return { reports, reported, marked, recorded, report };
 };
 
 const body: Delivery = {
@@ -124,14 +104,9 @@ const records = {
 } satisfies Record<string, DeliveryRecord>;
 
 describe('a delivery that fails', () => {
-  const write = async ({ job }: Pick<ReturnType<typeof setUp>, 'job'>, written: DeliveryRecord) => {
-    await job.writes.claim(initial);
-    await job.writes.update(initial, written);
-  };
-  const report = async (changes: Partial<Delivery>, type: NotificationTypeId, written: DeliveryRecord) => {
-    const started = setUp({ kind: 'claimed', record: initial }, changes, { type });
-    await write(started, written);
-    await started.reportFailures([{ job: started.job, settled: { outcome: 'retried' } }]);
+  const report = async (changes: Partial<Delivery>, type: NotificationTypeId, record: DeliveryRecord) => {
+    const started = setUp(changes, { type });
+    await started.report({ kind: 'retried', claimed: initial, record });
     return started.reported;
   };
 
@@ -151,28 +126,27 @@ describe('a delivery that fails', () => {
   it('is reported with the state of the record, which a summary gets from its alarms', async () => {
     const notice: Delivery['notice'] = { kind: 'summary', subject: '', paragraphs: [], facts: [] };
     const event = alarmHeader({ details: { state: 'WARNING' } });
-    const { job, reports, reportFailures } = setUp({ kind: 'claimed', record: initial }, { notice, event });
-    const escalate = vi.spyOn(reports, 'escalateUnreached');
-    for (const [written, state] of [
+    const started = setUp({ notice, event });
+    const escalate = vi.spyOn(started.reports, 'escalateUnreached');
+    for (const [record, state] of [
       [records.failed, 'CRITICAL'],
       [{ ...records.cancelled, state: 'OK' as const }, 'OK'],
     ] as const) {
-      await write({ job }, written);
-      await reportFailures([{ job, settled: { outcome: 'dead_lettered' } }]);
+      await started.report({ kind: 'dead_lettered', claimed: initial, record });
       expect(escalate.mock.lastCall?.[0].state).toBe(state);
     }
   });
 
   it('queues the next notice of shadow mode with each that is sent, also after a crash, but not with duplicates', async () => {
     const notice: Delivery['notice'] = { kind: 'shadow', subject: '', paragraphs: [], facts: [] };
-    const next = async (outcome: MessageOutcome, receiveCount = 1) => {
-      const started = setUp({ kind: 'ended', record: initial }, { notice }, { type: 'managed', receiveCount });
-      await started.reportFailures([{ job: started.job, settled: { outcome } }]);
+    const next = async (kind: MessageOutcome, receiveCount = 1) => {
+      const started = setUp({ notice }, { type: 'managed', receiveCount });
+      await started.report({ kind, record: initial });
       return started.reported;
     };
     expect(await next('delivered')).toEqual([`next ${NOW_MS}`]);
     expect(await next('duplicate', 2)).toEqual([`next ${NOW_MS}`]);
-    for (const outcome of ['duplicate', 'cancelled', 'retried'] as const) expect(await next(outcome)).toEqual([]);
+    for (const kind of ['duplicate', 'cancelled', 'retried'] as const) expect(await next(kind)).toEqual([]);
   });
 
   it('is reported only as unreached if it bounced: the recorder of bounces has reported each of them', async () => {
@@ -187,21 +161,19 @@ describe('a delivery that fails', () => {
   });
 
   it('is marked as reported once all of its notices are queued', async () => {
-    const started = setUp({ kind: 'claimed', record: initial });
-    await write(started, records.failing);
+    const started = setUp();
     vi.spyOn(started.reports, 'escalateUnreached').mockRejectedValueOnce(new Error('SQS fails'));
-    const results = [{ job: started.job, settled: { outcome: 'retried' } }] as const;
-    await started.reportFailures(results);
+    const result = { kind: 'retried', claimed: initial, record: records.failing } as const;
+    await started.report(result);
     expect(started.marked).toEqual([]);
-    await started.reportFailures(results);
+    await started.report(result);
     expect(started.marked).toEqual(['pending']);
   });
 
   it('is reported by a repeated message that finds its record, unless it was reported', async () => {
     const found = async (record: DeliveryRecord) => {
-      const started = setUp({ kind: 'ended', record });
-      await started.job.writes.claim(initial);
-      await started.reportFailures([{ job: started.job, settled: { outcome: 'duplicate' } }]);
+      const started = setUp();
+      await started.report({ kind: 'duplicate', record });
       return started.reported;
     };
     expect(await found(records.failed)).toEqual(['failure', 'unreached ntB']);
@@ -209,10 +181,9 @@ describe('a delivery that fails', () => {
   });
 
   it('is given to the failures of its notification by each claim, and is counted until an attempt of the round failed', async () => {
-    const recordedAfter = async (before: DeliveryRecord, after: DeliveryRecord) => {
-      const started = setUp({ kind: 'claimed', record: before });
-      await write(started, after);
-      await started.reportFailures([{ job: started.job, settled: { outcome: 'retried' } }]);
+    const recordedAfter = async (claimed: DeliveryRecord, record: DeliveryRecord) => {
+      const started = setUp();
+      await started.report({ kind: 'retried', claimed, record });
       return started.recorded;
     };
     expect(await recordedAfter(initial, records['due soon'])).toEqual([
@@ -221,17 +192,14 @@ describe('a delivery that fails', () => {
     expect(await recordedAfter(records['due soon'], records.failed)).toEqual([
       { record: records.failed, isCounted: true },
     ]);
-    const { job, recorded, reportFailures } = setUp({ kind: 'ended', record: records.failed });
-    await job.writes.claim(initial);
-    await reportFailures([{ job, settled: { outcome: 'duplicate' } }]);
-    expect(recorded).toEqual([]);
+    const duplicate = setUp();
+    await duplicate.report({ kind: 'duplicate', record: records.failed });
+    expect(duplicate.recorded).toEqual([]);
   });
 
   it('is reported although its message is returned to the queue after the record was written', async () => {
-    const started = setUp({ kind: 'claimed', record: initial });
-    await write(started, records.failing);
-    const settled = { outcome: 'internal_error', isReturned: true } as const;
-    await started.reportFailures([{ job: started.job, settled }]);
+    const started = setUp();
+    await started.report({ kind: 'internal_error', isReturned: true, claimed: initial, record: records.failing });
     expect(started.reported).toEqual(['failure', 'unreached ntB']);
   });
 });

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import { heartbeatEvent, unstoredTarget } from '../../shared/domain/heartbeat.ts';
+import { createDeliver } from '../../shared/pipeline/sender/deliver.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
-import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
 import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alertContent } from '../support/events.ts';
@@ -32,7 +32,6 @@ const setUp = (transport: SenderDependencies['transport'], ageMs = 0) => {
   };
   const clock = () => NOW_MS;
   const dependencies = senderDependencies(client, { type: 'webhook', transport, queues, clock });
-  const { deliverHeartbeat } = createDeliverySteps(dependencies);
   const event = heartbeatEvent(`beat-${heartbeats++}`, '2026-01-01T00:00:00Z');
   const target = unstoredTarget(event.tenant_id);
   const body = {
@@ -41,9 +40,9 @@ const setUp = (transport: SenderDependencies['transport'], ageMs = 0) => {
     accepted_at_ms: NOW_MS - ageMs,
     content_hash: 'hash',
   };
-  const deliver = async (findTarget = async () => target) => {
-    const job = createJob(dependencies, { message: sqsMessage(), body, timeLeft: () => 20_000 });
-    await deliverHeartbeat(job, findTarget);
+  const deliver = async (found = Promise.resolve(target)) => {
+    const job = createJob('webhook', { message: sqsMessage(), body, timeLeft: () => 20_000 });
+    expect(await createDeliver(dependencies)(job, found)).toEqual({ kind: 'heartbeat' });
     const key = { tenant: event.tenant_id, notificationId: body.notification_id };
     const records = await dependencies.deliveries.listNewest(key, 100);
     return records.find(({ event_id }) => event_id === event.event_id);
@@ -73,7 +72,7 @@ describe('a heartbeat', () => {
   it('is given up after an internal error', async () => {
     const transport = vi.fn(async () => delivered);
     const { deliver } = setUp(transport);
-    await deliver(() => Promise.reject(new Error('no table')));
+    await deliver(Promise.reject(new Error('no table')));
     expect(transport).not.toHaveBeenCalled();
     expect(logger.error).toHaveBeenCalledExactlyOnceWith('heartbeat not delivered', expect.anything());
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lateRetrySeconds } from '../../shared/pipeline/sender/read-message.ts';
+import { lateRetrySeconds } from '../../shared/pipeline/sender/received-message.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 

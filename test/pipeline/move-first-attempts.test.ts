@@ -5,8 +5,9 @@ import type { AlarmState } from '../../shared/contracts/alarm-event.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import type { AttemptOutcome } from '../../shared/domain/attempt-outcome.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { createJob, type DeliveryJob, type SettledJob } from '../../shared/pipeline/sender/delivery-job.ts';
-import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
+import { createDeliver } from '../../shared/pipeline/sender/deliver.ts';
+import { createJob, type DeliveryJob } from '../../shared/pipeline/sender/delivery-job.ts';
+import { createFirstAttemptMove } from '../../shared/pipeline/sender/move-first-attempts.ts';
 import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent, deliveryMessage, readDelivery } from '../support/events.ts';
@@ -26,7 +27,6 @@ beforeEach(() => {
 /** Sets up the sender of a type for one notification, while one tenant is slow. */
 const setUp = (type: NotificationTypeId, { isQueueFailing = false } = {}) => {
   const sent: { url: string; body: string; messageGroupId: string; waitMs: number; lockWaitCount: number }[] = [];
-  const returned: string[] = [];
   const unexpected = () => Promise.reject(new Error('not expected'));
   const queues: Queues = {
     sendAll: unexpected,
@@ -38,16 +38,13 @@ const setUp = (type: NotificationTypeId, { isQueueFailing = false } = {}) => {
     },
     sendToDeadLetterQueue: unexpected,
     sendDelayed: unexpected,
-    changeVisibility: async (url) => {
-      returned.push(url);
-    },
+    changeVisibility: unexpected,
   };
   const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
   const transport = vi.fn<SenderDependencies['transport']>(async () => delivered);
   const isSlowTenant = (tenant: string) => tenant === SLOW;
   const given = { type, transport, queues, clock: () => NOW_MS, isSlowTenant };
   const dependencies = senderDependencies(client, given);
-  const steps = createDeliverySteps(dependencies);
   const id = newNotificationId();
   const target = Promise.resolve({ id, type, details: {} });
   let events = 0;
@@ -67,7 +64,7 @@ const setUp = (type: NotificationTypeId, { isQueueFailing = false } = {}) => {
     });
     const body = deliveryMessage(id, event, NOW_MS + number);
     const lockWait = { lock_wait_count: { stringValue: String(waitCount), dataType: 'Number' } };
-    return createJob(dependencies, {
+    return createJob(type, {
       message: sqsMessage({
         messageId: event.event_id,
         body,
@@ -78,26 +75,22 @@ const setUp = (type: NotificationTypeId, { isQueueFailing = false } = {}) => {
       timeLeft: () => 20_000,
     });
   };
-  const outcomes = (results: readonly SettledJob[]) => results.map(({ settled }) => settled.outcome);
   return {
     jobOf,
     sent,
-    returned,
     transport,
-    outcomes,
-    move: steps.moveFirstAttempts,
-    deliverInOrder: (job: DeliveryJob) => steps.deliverInOrder([job], target),
+    move: createFirstAttemptMove(dependencies),
+    deliver: async (job: DeliveryJob) => (await createDeliver(dependencies)(job, target)).kind,
     records: (tenant: string) => dependencies.deliveries.listNewest({ tenant, notificationId: id }, 10),
   };
 };
 
 describe('a first attempt', () => {
   it('of a slow tenant is moved to the retry queue, without a record, and that of another tenant is not', async () => {
-    const { jobOf, move, sent, outcomes, records } = setUp('webhook');
+    const { jobOf, move, sent, records } = setUp('webhook');
     const [slow, other, slowToo] = [jobOf(SLOW), jobOf('other'), jobOf(SLOW)];
-    const { moved, others } = move([slow, other, slowToo]);
-    expect(others).toEqual([other]);
-    expect(outcomes(await moved)).toEqual(['moved', 'moved']);
+    const { moved, unsent, others } = move([slow, other, slowToo]);
+    expect([moved, [...(await unsent)], others]).toEqual([[slow, slowToo], [], [other]]);
     expect(sent).toEqual(
       [slow, slowToo].map(({ message }) => ({
         url: queueUrl('webhook-Retries'),
@@ -118,20 +111,21 @@ describe('a first attempt', () => {
   it('that was moved, and a retry, are attempted although the tenant is slow', async () => {
     const { jobOf, move, sent } = setUp('webhook');
     const job = jobOf(SLOW, { queue: 'webhook-Retries' });
-    const { moved, others } = move([job]);
-    expect([await moved, others, sent]).toEqual([[], [job], []]);
+    const { moved, unsent, others } = move([job]);
+    await unsent;
+    expect([moved, others, sent]).toEqual([[], [job], []]);
   });
 
   it('keeps how long it has waited for its incident', async () => {
     const { jobOf, move, sent } = setUp('incidentpager');
-    await move([jobOf(SLOW, { waitCount: 3 })]).moved;
+    await move([jobOf(SLOW, { waitCount: 3 })]).unsent;
     expect(sent.map(({ lockWaitCount }) => lockWaitCount)).toEqual([3]);
   });
 
-  it('stays on its queue if it cannot be moved', async () => {
-    const { jobOf, move, outcomes, returned } = setUp('webhook', { isQueueFailing: true });
-    expect(outcomes(await move([jobOf(SLOW)]).moved)).toEqual(['internal_error']);
-    expect(returned).toEqual([queueUrl('webhook')]);
+  it('that cannot be moved is known', async () => {
+    const { jobOf, move } = setUp('webhook', { isQueueFailing: true });
+    const job = jobOf(SLOW);
+    expect([...(await move([job]).unsent)]).toEqual([job]);
   });
 });
 
@@ -139,18 +133,18 @@ describe('the alerts of an incident whose trigger was moved', () => {
   const deliverMoved = 'incidentpager-Retries';
 
   it('arrive in order if the trigger is attempted before the resolve', async () => {
-    const { jobOf, deliverInOrder, transport, outcomes } = setUp('incidentpager');
+    const { jobOf, deliver, transport } = setUp('incidentpager');
     const [trigger, resolve] = [jobOf(SLOW, { queue: deliverMoved }), jobOf(SLOW, { state: 'OK' })];
-    expect(outcomes(await deliverInOrder(trigger))).toEqual(['delivered']);
-    expect(outcomes(await deliverInOrder(resolve))).toEqual(['delivered']);
+    expect(await deliver(trigger)).toBe('delivered');
+    expect(await deliver(resolve)).toBe('delivered');
     expect(transport.mock.calls.map(([{ event }]) => event.state)).toEqual(['CRITICAL', 'OK']);
   });
 
   it('never open the incident again if the resolve is attempted first', async () => {
-    const { jobOf, deliverInOrder, transport, outcomes } = setUp('incidentpager');
+    const { jobOf, deliver, transport } = setUp('incidentpager');
     const [trigger, resolve] = [jobOf(SLOW, { queue: deliverMoved }), jobOf(SLOW, { state: 'OK' })];
-    expect(outcomes(await deliverInOrder(resolve))).toEqual(['delivered']);
-    expect(outcomes(await deliverInOrder(trigger))).toEqual(['superseded']);
+    expect(await deliver(resolve)).toBe('delivered');
+    expect(await deliver(trigger)).toBe('superseded');
     expect(transport.mock.calls.map(([{ event }]) => event.state)).toEqual(['OK']);
   });
 });

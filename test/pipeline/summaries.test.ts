@@ -6,8 +6,10 @@ import type { SummarySettings } from '../../shared/contracts/account.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { summarizedAlarm } from '../../shared/domain/summary.ts';
+import { createDeliver } from '../../shared/pipeline/sender/deliver.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
-import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
+import { createEarlyMessageCheck } from '../../shared/pipeline/sender/early-messages.ts';
+import { createRequeue } from '../../shared/pipeline/sender/requeue.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent, deliveryMessage, headerOf, readDelivery } from '../support/events.ts';
 import { senderDependencies } from '../support/sender-dependencies.ts';
@@ -122,7 +124,9 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
         summaries: async () => options.settings,
       },
     });
-    const { attempt, settle, settledJob, checkEarly, reschedule } = createDeliverySteps(dependencies);
+    const deliver = createDeliver(dependencies);
+    const checkEarly = createEarlyMessageCheck(dependencies);
+    const { reschedule } = createRequeue(dependencies);
 
     /** Processes a message like the sender. */
     const process = async (received: Queued): Promise<void> => {
@@ -131,7 +135,7 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
       received.firstReceivedAtMs ??= nowMs;
       received.visibleAtMs = nowMs + VISIBILITY_TIMEOUT_MS;
       const startedAtMs = nowMs;
-      const job = createJob(dependencies, {
+      const job = createJob(type, {
         message: sqsMessage({
           body,
           receiptHandle: String(id),
@@ -145,14 +149,12 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
         body: readDelivery(body),
         timeLeft: () => (isDead ? 0 : FUNCTION_TIMEOUT_MS - (nowMs - startedAtMs)),
       });
-      const deliver = async () => {
-        const isEarly = dueAtMs !== undefined && dueAtMs > clock();
-        if (isEarly && (await checkEarly([job])).due.length === 0) return reschedule(job, dueAtMs - clock());
-        const result = await attempt(job, Promise.resolve({ id: notificationId, type, details: {} }));
-        return 'outcome' in result ? result : settle(job, result);
-      };
-      const { settled } = await settledJob(job, deliver());
-      if (!settled.isReturned && !isDead) queue.delete(id);
+      const isEarly = dueAtMs !== undefined && dueAtMs > clock();
+      const isRescheduled = isEarly && (await checkEarly([job])).due.length === 0;
+      const { isReturned } = isRescheduled
+        ? await reschedule(job, dueAtMs - clock()).catch(() => ({ isReturned: true }))
+        : await deliver(job, Promise.resolve({ id: notificationId, type, details: {} }));
+      if (!isReturned && !isDead) queue.delete(id);
     };
 
     return {

@@ -1,26 +1,25 @@
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { type DeliveryRecord, isShadow, mustBeReported } from '../../domain/delivery-record.ts';
+import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import type { FailedDelivery } from '../failure-recorder.ts';
 import { settleNotices } from '../notices/settle-notices.ts';
-import { type DeliveryJob, idsOf, type SettledJob, type SettledMessage } from './delivery-job.ts';
+import { type DeliveryJob, idsOf } from './delivery-job.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** Returns whether a message is a summary, whose failure is reported like that of an alert. */
 const isSummary = ({ notice }: DeliveryJob['body']): boolean => notice?.kind === 'summary';
 
-/** A job and its result, whenever it had it. */
-type Result = Omit<SettledJob, 'settledAtMs'>;
+/** A job and its result. */
+type ProcessedJob = { job: DeliveryJob; result: DeliveryResult };
 
-/** Returns the record of a delivery that this job claimed, for the failures of its notification. */
-const claimedDelivery = ({ job }: Result): FailedDelivery[] => {
-  const { claimed, written } = job.writes.result();
-  return claimed && written ? [{ record: written, isCounted: claimed.last_cause !== undefined }] : [];
-};
+/** Returns the record of a delivery that this worker claimed, for the failures of its notification. */
+const claimedDelivery = ({ result: { claimed, record } }: ProcessedJob): FailedDelivery[] =>
+  claimed && record ? [{ record, isCounted: claimed.last_cause !== undefined }] : [];
 
 /** Returns whether a notice of shadow mode was sent, perhaps by an earlier worker that crashed. */
-const isShadowReminder = ({ body: { notice }, message }: DeliveryJob, { outcome }: SettledMessage): boolean => {
-  const isRepeated = outcome === 'duplicate' && Number(message.attributes.ApproximateReceiveCount) > 1;
-  return notice?.kind === 'shadow' && (outcome === 'delivered' || outcome === 'unrecorded' || isRepeated);
+const isShadowReminder = ({ body: { notice }, message }: DeliveryJob, { kind }: DeliveryResult): boolean => {
+  const isRepeated = kind === 'duplicate' && Number(message.attributes.ApproximateReceiveCount) > 1;
+  return notice?.kind === 'shadow' && (kind === 'delivered' || kind === 'unrecorded' || isRepeated);
 };
 
 /**
@@ -34,7 +33,9 @@ export const createFailureReport = ({
   recordFailures,
   deliveries,
   retryDelayScale,
-}: Pick<SenderDependencies, 'reports' | 'recordFailures' | 'deliveries' | 'retryDelayScale'>) => {
+}: Pick<SenderDependencies, 'reports' | 'recordFailures' | 'retryDelayScale'> & {
+  deliveries: Pick<SenderDependencies['deliveries'], 'markReported'>;
+}) => {
   /** Without it, the failure is reported again by the next attempt or message, which is harmless. */
   const markReported = async (job: DeliveryJob, failure: DeliveryRecord): Promise<void> => {
     try {
@@ -44,42 +45,42 @@ export const createFailureReport = ({
     }
   };
 
-  const report = async ({ job, settled }: Result): Promise<void> => {
+  const report = async ({ job, result }: ProcessedJob): Promise<void> => {
     const { type, body, timeLeft } = job;
     const { event: sent, notification_id, siblings } = body;
     const ids = { type, tenant_id: sent.tenant_id, event_id: sent.event_id, notification_id };
-    if (isShadowReminder(job, settled)) {
+    if (isShadowReminder(job, result)) {
       await settleNotices([reports.repeatShadow(sent.tenant_id, body.accepted_at_ms)], ids, timeLeft);
       return;
     }
-    const { written } = job.writes.result();
-    if (settled.outcome === 'summarized' && settled.attemptOutcome && written) {
-      await settleNotices([reports.reportLimit(sent, written, type)], ids, timeLeft);
+    const { record } = result;
+    if (result.kind === 'summarized' && result.attempt && record) {
+      await settleNotices([reports.reportLimit(sent, record, type)], ids, timeLeft);
       return;
     }
-    if (!written || (body.notice && !isSummary(body)) || !mustBeReported(written, retryDelayScale)) return;
+    if (!record || (body.notice && !isSummary(body)) || !mustBeReported(record, retryDelayScale)) return;
     // A summary has got the state of its alarms when they were read.
-    const event = { ...sent, state: written.state };
-    if (isShadow(written)) {
-      await settleNotices([reports.reportShadow(event, written)], ids, timeLeft);
+    const event = { ...sent, state: record.state };
+    if (isShadow(record)) {
+      await settleNotices([reports.reportShadow(event, record)], ids, timeLeft);
       return;
     }
     // Technical contacts cannot be notified by email that their email fails, a deleted notification needs no notice, and
     // the recorder of bounces has reported each of them.
     const isReported =
-      type !== 'technicalContactsEmail' && written.status !== 'cancelled' && written.status !== 'bounced';
+      type !== 'technicalContactsEmail' && record.status !== 'cancelled' && record.status !== 'bounced';
     const isQueued = await settleNotices(
       [
-        ...(isReported ? [reports.reportFailure(event, written)] : []),
-        reports.escalateUnreached(event, written, siblings),
+        ...(isReported ? [reports.reportFailure(event, record)] : []),
+        reports.escalateUnreached(event, record, siblings),
       ],
       ids,
       timeLeft,
     );
-    if (isQueued) await markReported(job, written);
+    if (isQueued) await markReported(job, record);
   };
 
-  return async (results: readonly Result[]): Promise<void> => {
-    await Promise.all([recordFailures(results.flatMap(claimedDelivery)), ...results.map(report)]);
+  return async (processed: readonly ProcessedJob[]): Promise<void> => {
+    await Promise.all([recordFailures(processed.flatMap(claimedDelivery)), ...processed.map(report)]);
   };
 };

@@ -1,12 +1,12 @@
 import { logger } from '../../adapters/logger.ts';
 import { lockWaitCount } from '../../adapters/queues.ts';
-import type { DeliveryJob, SettledJob } from './delivery-job.ts';
-import { queueUrlOf } from './read-message.ts';
-import type { Requeue } from './requeue.ts';
+import { messageBody } from '../../contracts/message-body.ts';
+import type { DeliveryJob } from './delivery-job.ts';
+import { queueUrlOf } from './received-message.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
-/** The jobs whose messages are being moved, and the others, in their order. */
-type MovedJobs = { moved: Promise<SettledJob[]>; others: DeliveryJob[] };
+/** The jobs whose messages are moved, and the others, in their order. `unsent` resolves to those that were not sent. */
+type MovedJobs = { moved: DeliveryJob[]; unsent: Promise<ReadonlySet<DeliveryJob>>; others: DeliveryJob[] };
 
 /**
  * Creates the function that moves first attempts of slow tenants to the retry queue, before they are claimed, so that
@@ -14,28 +14,28 @@ type MovedJobs = { moved: Promise<SettledJob[]>; others: DeliveryJob[] };
  * is attempted, so none is moved twice.
  */
 export const createFirstAttemptMove = (
-  dependencies: Pick<SenderDependencies, 'type' | 'queueUrls' | 'retryQueueUrl' | 'isSlowTenant'>,
-  { sendCopies, settledCopies }: Pick<Requeue, 'sendCopies' | 'settledCopies'>,
+  dependencies: Pick<SenderDependencies, 'type' | 'queues' | 'queueUrls' | 'retryQueueUrl' | 'isSlowTenant'>,
 ) => {
-  const { type, retryQueueUrl, isSlowTenant } = dependencies;
+  const { type, queues, retryQueueUrl, isSlowTenant } = dependencies;
   const tenantOf = ({ body }: DeliveryJob): string => body.event.tenant_id;
 
   return (jobs: readonly DeliveryJob[]): MovedJobs => {
     const slow = new Set([...new Set(jobs.map(tenantOf))].filter(isSlowTenant));
     const isMoved = (job: DeliveryJob): boolean =>
       slow.has(tenantOf(job)) && queueUrlOf(job.message, dependencies) !== retryQueueUrl;
-    const toMove = jobs.filter(isMoved);
-    for (const [tenant_id, { length }] of Map.groupBy(toMove, tenantOf)) {
+    const moved = jobs.filter(isMoved);
+    for (const [tenant_id, { length }] of Map.groupBy(moved, tenantOf)) {
       logger.warn('first attempts moved', { type, tenant_id, messages: length });
     }
-    const unsent = sendCopies(
-      toMove,
-      () => retryQueueUrl,
-      ({ message }) => ({ waitMs: 0, lockWaitCount: lockWaitCount(message) }),
-    );
-    return {
-      moved: settledCopies(toMove, unsent, 'moved'),
-      others: jobs.filter((job) => !isMoved(job)),
-    };
+    const copies = moved.map((job) => ({
+      job,
+      body: () => messageBody(job.message.body),
+      bytes: Buffer.byteLength(job.message.body),
+      messageGroupId: tenantOf(job),
+      waitMs: 0,
+      lockWaitCount: lockWaitCount(job.message),
+    }));
+    const sendAll = async () => new Set((await queues.sendAllDelayed(retryQueueUrl, copies)).map(({ job }) => job));
+    return { moved, unsent: sendAll(), others: jobs.filter((job) => !isMoved(job)) };
   };
 };

@@ -1,10 +1,12 @@
 import type { SQSRecord } from 'aws-lambda';
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import { type DelayedMessage, lockWaitCount, type Message } from '../../adapters/queues.ts';
+import { lockWaitCount, type Message } from '../../adapters/queues.ts';
 import { messageBody } from '../../contracts/message-body.ts';
+import type { DeliveryResult } from '../../domain/delivery-result.ts';
+import { lockRetryDelayMs } from '../../domain/incident.ts';
 import { returnWithBackoff } from '../return-with-backoff.ts';
-import { type DeliveryJob, idsOf, type SettledJob, type SettledMessage } from './delivery-job.ts';
-import { queueUrlOf } from './read-message.ts';
+import type { DeliveryJob } from './delivery-job.ts';
+import { queueUrlOf } from './received-message.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** Returns a new message with the body, message group and lock waits of the job's message. */
@@ -14,95 +16,55 @@ export const copyOfMessage = ({ message, body }: DeliveryJob): Message => ({
   lockWaitCount: lockWaitCount(message),
 });
 
-/** Creates what a sender does with messages that it does not process now. */
+/** Creates what a sender does with messages that it does not process now. None of it counts an attempt. */
 export const createRequeue = (dependencies: SenderDependencies) => {
-  const { type, queues, retryQueueUrl, retryDelayScale, clock, isTenantThrottled } = dependencies;
-
-  /** Logs an internal error and returns the message to its queue. Counts no attempt and never rejects. */
-  const returnAfterError = async (
-    message: SQSRecord,
-    ids: Readonly<Record<string, string>>,
-    error: unknown,
-  ): Promise<SettledMessage> => {
-    const receives = Number(message.attributes.ApproximateReceiveCount);
-    const { MessageGroupId: tenant_id } = message.attributes;
-    const outcome = isTenantThrottled(error, tenant_id ?? '') ? 'throttled_keys' : 'internal_error';
-    const fields = { type, outcome, message_id: message.messageId, tenant_id, ...ids, receives, ...errorTrace(error) };
-    if (outcome === 'internal_error') logger.error('internal error', fields);
-    else logger.warn('partition key throttled', fields);
-    await returnWithBackoff(queues, queueUrlOf(message, dependencies), message, retryDelayScale, { type });
-    return { outcome, isReturned: true };
-  };
-
-  /**
-   * Waits for the result of a message. If that rejects, returns the message to its queue. Never rejects.
-   *
-   * @param ids log fields that identify the delivery
-   */
-  const settledOrReturned = (
-    message: SQSRecord,
-    settled: Promise<SettledMessage>,
-    ids: Readonly<Record<string, string>> = {},
-  ): Promise<SettledMessage> => settled.catch((error: unknown) => returnAfterError(message, ids, error));
-
-  /**
-   * Waits for the result of a job. If it rejects, returns the message to its queue. Never rejects.
-   */
-  const settledJob = async (job: DeliveryJob, result: Promise<SettledMessage>): Promise<SettledJob> => {
-    const settled = await settledOrReturned(job.message, result, idsOf(job));
-    return { job, settled, settledAtMs: clock() };
-  };
-
+  const { type, queues, retryQueueUrl, retryDelayScale, isTenantThrottled } = dependencies;
   return {
-    settledOrReturned,
-
-    /** Sends a copy of the message to the retry queue, visible after `waitMs`. Counts no attempt. */
-    async reschedule(job: DeliveryJob, waitMs: number): Promise<SettledMessage> {
+    /** Sends a copy of the message to the retry queue, visible after `waitMs`. */
+    async reschedule(job: DeliveryJob, waitMs: number): Promise<DeliveryResult> {
       await queues.sendDelayed(retryQueueUrl, copyOfMessage(job), waitMs);
-      return { outcome: 'not_due' };
+      return { kind: 'not_due' };
     },
 
-    /** Returns the message to its queue for `timeoutMs`, until the claim of another worker ends. Counts no attempt. */
-    async returnBusyMessage({ message }: DeliveryJob, timeoutMs: number): Promise<SettledMessage> {
+    /** Returns the message to its queue for `timeoutMs`, until the claim of another worker ends. */
+    async returnBusyMessage({ message }: DeliveryJob, timeoutMs: number): Promise<DeliveryResult> {
       await queues.changeVisibility(queueUrlOf(message, dependencies), message, timeoutMs);
-      return { outcome: 'busy', isReturned: true };
+      return { kind: 'busy', isReturned: true };
     },
 
-    settledJob,
-
-    /** Sends copies of messages in batches. Counts no attempt. @returns the jobs whose copies were not sent */
-    async sendCopies(
-      jobs: readonly DeliveryJob[],
-      urlOf: (job: DeliveryJob) => string,
-      delayOf: (job: DeliveryJob) => Pick<DelayedMessage, 'waitMs' | 'lockWaitCount'>,
-    ): Promise<ReadonlySet<DeliveryJob>> {
-      const copyOf = (job: DeliveryJob) => ({
-        job,
-        body: () => messageBody(job.message.body),
-        bytes: Buffer.byteLength(job.message.body),
-        messageGroupId: job.body.event.tenant_id,
-        ...delayOf(job),
-      });
-      const unsent = await Promise.all(
-        [...Map.groupBy(jobs, urlOf)].map(([url, group]) => queues.sendAllDelayed(url, group.map(copyOf))),
-      );
-      return new Set(unsent.flat().map(({ job }) => job));
+    /**
+     * Sends a copy of a message that waits for its incident lock: returning the message to its queue would exhaust
+     * maxReceiveCount. The copy goes to the queue of its original, because the retry queue has a longer batching window.
+     */
+    async waitForLock(job: DeliveryJob): Promise<DeliveryResult> {
+      const waits = lockWaitCount(job.message);
+      const copy = { ...copyOfMessage(job), lockWaitCount: waits + 1 };
+      await queues.sendDelayed(queueUrlOf(job.message, dependencies), copy, lockRetryDelayMs(waits));
+      return { kind: 'busy' };
     },
 
-    /** Settles jobs whose copies are being sent (`sendCopies`). A message whose copy was not sent returns to its queue. */
-    settledCopies(
-      jobs: readonly DeliveryJob[],
-      unsent: Promise<ReadonlySet<DeliveryJob>>,
-      outcome: 'busy' | 'moved',
-    ): Promise<SettledJob[]> {
-      const resultOf = async (job: DeliveryJob): Promise<SettledMessage> => {
-        if ((await unsent).has(job)) throw new Error('The message could not be rescheduled.');
-        return { outcome };
+    /** Logs an internal error and returns the message to its queue. Never rejects. @param ids identify the delivery */
+    async returnAfterError(
+      message: SQSRecord,
+      ids: Readonly<Record<string, string>>,
+      error: unknown,
+    ): Promise<DeliveryResult> {
+      const receives = Number(message.attributes.ApproximateReceiveCount);
+      const { MessageGroupId: tenant_id } = message.attributes;
+      const outcome = isTenantThrottled(error, tenant_id ?? '') ? 'throttled_keys' : 'internal_error';
+      const fields = {
+        type,
+        outcome,
+        message_id: message.messageId,
+        tenant_id,
+        ...ids,
+        receives,
+        ...errorTrace(error),
       };
-      return Promise.all(jobs.map((job) => settledJob(job, resultOf(job))));
+      if (outcome === 'internal_error') logger.error('internal error', fields);
+      else logger.warn('partition key throttled', fields);
+      await returnWithBackoff(queues, queueUrlOf(message, dependencies), message, retryDelayScale, { type });
+      return { kind: outcome, isReturned: true };
     },
   };
 };
-
-/** What a sender does with messages that it does not process now. */
-export type Requeue = ReturnType<typeof createRequeue>;

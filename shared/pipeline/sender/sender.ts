@@ -14,7 +14,7 @@ import { createTargetReader, type TargetReads } from '../../adapters/notificatio
 import { createQueues, dueTimeMs } from '../../adapters/queues.ts';
 import { webhookPayload } from '../../contracts/alarm-event.ts';
 import { messageBody } from '../../contracts/message-body.ts';
-import { type Delivery, type TestResult, testRequest } from '../../contracts/messages.ts';
+import { type TestResult, testRequest } from '../../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
 import { parseDelivery } from '../../domain/delivery-message.ts';
 import {
@@ -25,9 +25,10 @@ import {
   PRODUCER_ERRORS,
   PRODUCER_FAULTS,
 } from '../../domain/delivery-metrics.ts';
+import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import { eventHeader } from '../../domain/event-header.ts';
 import { compareEventTimes } from '../../domain/event-time.ts';
-import { isHeartbeat, unstoredTarget } from '../../domain/heartbeat.ts';
+import { unstoredTarget } from '../../domain/heartbeat.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { testEvent } from '../../domain/test-event.ts';
 import type { Transport } from '../../domain/transport.ts';
@@ -35,18 +36,22 @@ import { ulid } from '../../domain/ulid.ts';
 import type { ParsedEnvironment, SenderName } from '../../environment.ts';
 import { createFailureRecorder } from '../failure-recorder.ts';
 import { createDeliveryReports } from '../notices/delivery-reports.ts';
-import { createJob, type DeliveryJob, type SettledJob, type SettledMessage } from './delivery-job.ts';
-import { createDeliverySteps } from './delivery-steps.ts';
-import type { IncidentJobs } from './incident-lock.ts';
-import { lateRetrySeconds, unprocessedSinceMs } from './read-message.ts';
+import { createDeliver } from './deliver.ts';
+import { createJob, type DeliveryJob, idsOf } from './delivery-job.ts';
+import { createEarlyMessageCheck } from './early-messages.ts';
+import { createFailureReport } from './failure-report.ts';
+import { createFirstAttemptMove } from './move-first-attempts.ts';
+import { lateRetrySeconds, unprocessedSinceMs } from './received-message.ts';
+import { createRequeue } from './requeue.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
 type Invocation = SQSEvent | { kind: 'test' };
 
-/** A message, and its body unless that is invalid. */
-type ParsedMessage = { message: SQSRecord; body: Delivery | undefined };
+/** A job, its result, and when it had it, ms since the epoch: the rest of the batch may take longer. */
+type ProcessedJob = { job: DeliveryJob; result: DeliveryResult; endedAtMs: number };
 
-type MessageResult = ParsedMessage & { settled: SettledMessage };
+/** A message and its result. It has no job if it is malformed. */
+type ProcessedMessage = { message: SQSRecord; result: DeliveryResult; job?: DeliveryJob };
 
 /**
  * Creates the Lambda handler of a type's sender. Its input is either a batch from the type's queue or retry queue,
@@ -105,18 +110,12 @@ export const createSender = (
     isNearLimit,
     isSlowTenant,
   };
-  const {
-    reschedule,
-    settledJob,
-    settledOrReturned,
-    attempt,
-    settle,
-    deliverHeartbeat,
-    checkEarly,
-    moveFirstAttempts,
-    deliverInOrder,
-    reportFailures,
-  } = createDeliverySteps(dependencies);
+  const { clock } = dependencies;
+  const deliver = createDeliver(dependencies);
+  const { reschedule, returnAfterError } = createRequeue(dependencies);
+  const checkEarly = createEarlyMessageCheck(dependencies);
+  const moveFirstAttempts = createFirstAttemptMove(dependencies);
+  const reportFailures = createFailureReport(dependencies);
 
   const runTest = async (input: unknown, timeLeft: () => number): Promise<TestResult> => {
     const { tenant, type: testedType, details, webhook_request: webhookRequest, state } = testRequest.parse(input);
@@ -142,116 +141,112 @@ export const createSender = (
       : { status: 'failure', message: outcome.explanation, response_text: outcome.responseText };
   };
 
-  const deadLetterMalformed = async (message: SQSRecord): Promise<SettledMessage> => {
+  const deadLetterMalformed = async (message: SQSRecord): Promise<DeliveryResult> => {
     const { body, attributes } = message;
     const reason = { reason: 'malformed', cause: 'service', attemptCount: 0 } as const;
     const letter = { body: messageBody(body), messageGroupId: attributes.MessageGroupId };
     await dependencies.queues.sendToDeadLetterQueue(environment.DEAD_LETTER_QUEUE, letter, reason);
     logger.error('malformed delivery', { type, message_id: message.messageId, tenant_id: attributes.MessageGroupId });
-    return { outcome: 'dead_lettered', cause: 'service' };
+    return { kind: 'dead_lettered', cause: 'service' };
   };
 
-  const deliverIndependently = async (job: DeliveryJob, targets: TargetReads): Promise<SettledMessage> => {
-    const result = await attempt(job, findTarget(job, targets));
-    return 'outcome' in result ? result : settle(job, result);
+  const processMalformed = async (message: SQSRecord): Promise<ProcessedMessage> => {
+    const result = await deadLetterMalformed(message).catch((error: unknown) => returnAfterError(message, {}, error));
+    return { message, result };
   };
 
-  /** Heartbeats have no result: they are acknowledged, and neither counted nor reported. */
-  const deliverJob = async (job: DeliveryJob, targets: TargetReads): Promise<SettledJob[]> => {
-    if (!isHeartbeat(job.body.event)) return [await settledJob(job, deliverIndependently(job, targets))];
-    await deliverHeartbeat(job, () => findTarget(job, targets));
-    return [];
+  const processedJob = async (job: DeliveryJob, result: Promise<DeliveryResult>): Promise<ProcessedJob> => ({
+    job,
+    result: await result.catch((error: unknown) => returnAfterError(job.message, idsOf(job), error)),
+    endedAtMs: clock(),
+  });
+
+  /** Delivers jobs one after the other. */
+  const deliverInTurn = async (jobs: readonly DeliveryJob[], targets: TargetReads): Promise<ProcessedJob[]> => {
+    const processed: ProcessedJob[] = [];
+    for (const job of jobs) processed.push(await processedJob(job, deliver(job, findTarget(job, targets))));
+    return processed;
   };
 
-  const deliverAll = async (jobs: DeliveryJob[], targets: TargetReads): Promise<SettledJob[]> => {
-    const settled = hasIncidents
-      ? groupByIncident(jobs).map((group) => deliverInOrder(group, findTarget(group[0], targets)))
-      : jobs.map((job) => deliverJob(job, targets));
-    return (await Promise.all(settled)).flat();
+  const resultOfMove = async (job: DeliveryJob, unsent: Promise<ReadonlySet<DeliveryJob>>): Promise<DeliveryResult> => {
+    if ((await unsent).has(job)) throw new Error('The message could not be moved.');
+    return { kind: 'moved' };
   };
 
-  const deliverDue = async (jobs: readonly DeliveryJob[]): Promise<SettledJob[]> => {
-    const { moved, others } = moveFirstAttempts(jobs);
-    const delivered = deliverAll(others, notifications.targets(others.map(targetKeyOf)));
-    return (await Promise.all([moved, delivered])).flat();
+  const deliverDue = async (jobs: readonly DeliveryJob[]): Promise<ProcessedJob[]> => {
+    const { moved, unsent, others } = moveFirstAttempts(jobs);
+    const targets = notifications.targets(others.map(targetKeyOf));
+    const groups = hasIncidents ? byIncident(others) : others.map((job) => [job]);
+    const processed = await Promise.all([
+      ...moved.map(async (job) => [await processedJob(job, resultOfMove(job, unsent))]),
+      ...groups.map((group) => deliverInTurn(group, targets)),
+    ]);
+    return processed.flat();
   };
 
   /** Delivers early messages whose delivery has become due, and reschedules the others. */
-  const processEarly = async (jobs: readonly DeliveryJob[]): Promise<SettledJob[]> => {
+  const processEarly = async (jobs: readonly DeliveryJob[]): Promise<ProcessedJob[]> => {
     if (jobs.length === 0) return [];
     const { due, notDue } = await checkEarly(jobs);
-    const wait = ({ message }: DeliveryJob) => dueTimeMs(message) - dependencies.clock();
-    const rescheduled = notDue.map((job) => settledJob(job, reschedule(job, wait(job))));
+    const wait = ({ message }: DeliveryJob) => dueTimeMs(message) - clock();
+    const rescheduled = notDue.map((job) => processedJob(job, reschedule(job, wait(job))));
     return (await Promise.all([deliverDue(due), ...rescheduled])).flat();
   };
 
-  const emitBatchMetrics = (results: readonly MessageResult[], delivered: readonly SettledJob[]): void => {
-    const { delivered: _, ...outcomes } = tally(results.map(({ settled }) => settled.outcome));
-    const unprocessed = results.filter(
-      ({ settled }) => settled.outcome === 'internal_error' || settled.isLockNotAdvanced,
-    );
-    const unrecorded = results.filter(
-      ({ settled }) => settled.outcome === 'unrecorded' && !settled.isTenantThrottled && !settled.isLockNotAdvanced,
+  const emitBatchMetrics = (processed: readonly ProcessedMessage[], jobs: readonly ProcessedJob[]): void => {
+    const { delivered: _, ...outcomes } = tally(processed.map(({ result }) => result.kind));
+    const unprocessed = processed.filter(({ result }) => result.kind === 'internal_error' || result.isLockNotAdvanced);
+    const unrecorded = processed.filter(
+      ({ result }) => result.kind === 'unrecorded' && !result.isTenantThrottled && !result.isLockNotAdvanced,
     );
     emitMetrics(
       {
         ...outcomes,
-        ...tally(results.flatMap(({ settled }) => deliveryCounts(settled))),
-        ...tally(results.flatMap(totalOf)),
+        ...tally(processed.flatMap(({ result }) => deliveryCounts(result))),
+        ...tally(processed.flatMap(totalOf)),
         [PRODUCER_ERRORS]: outcomes.conflict ?? 0,
         internal_errors: unprocessed.length + unrecorded.length,
         oldest_unprocessed_seconds: Math.max(
           oldestAgeSeconds(
             unprocessed.map(({ message }) => unprocessedSinceMs(message, dependencies)),
-            dependencies.clock(),
+            clock(),
           ),
           lateRetrySeconds(
-            results.map(({ message }) => message),
+            processed.map(({ message }) => message),
             dependencies,
           ),
         ),
       },
       { type },
-      { [DELIVERY_LATENCY]: delivered.flatMap(latencyMs) },
+      { [DELIVERY_LATENCY]: jobs.flatMap(latencyMs) },
     );
     count({ [PRODUCER_FAULTS]: outcomes.conflict ?? 0 });
   };
 
-  /** Delivers, reschedules or dead-letters messages. */
-  const processMessages = async (messages: readonly SQSRecord[], timeLeft: () => number) => {
-    const parsed = messages.map(parseMessage);
-    const jobs = parsed.flatMap(({ message, body }): DeliveryJob[] =>
-      body ? [createJob(dependencies, { message, body, timeLeft })] : [],
-    );
+  /** Delivers, reschedules or dead-letters messages, emits the metrics of the batch, and reports what failed. */
+  const runBatch = async ({ Records: messages }: SQSEvent, timeLeft: () => number): Promise<SQSBatchResponse> => {
+    const parsed = messages.map((message) => ({ message, body: parseDelivery(message.body) }));
+    const jobs = parsed.flatMap(({ message, body }) => (body ? [createJob(type, { message, body, timeLeft })] : []));
     const malformed = parsed.flatMap(({ message, body }) => (body ? [] : [message]));
-    const nowMs = dependencies.clock();
+    const nowMs = clock();
     // SQS delays a message by at most 15 min: one that is due later is rescheduled, after a read instead of a claim.
-    const due = jobs.filter(({ message }) => dueTimeMs(message) <= nowMs);
-    const early = jobs.filter(({ message }) => dueTimeMs(message) > nowMs);
+    const [due, early] = [
+      jobs.filter(({ message }) => dueTimeMs(message) <= nowMs),
+      jobs.filter(({ message }) => dueTimeMs(message) > nowMs),
+    ];
     const [delivered, deliveredEarly, deadLettered] = await Promise.all([
       deliverDue(due),
       processEarly(early),
-      Promise.all(
-        malformed.map(async (message) => ({
-          message,
-          body: undefined,
-          settled: await settledOrReturned(message, deadLetterMalformed(message)),
-        })),
-      ),
+      Promise.all(malformed.map(processMalformed)),
     ]);
-    const settled = [...delivered, ...deliveredEarly].map(({ job, settled: result }) => ({
-      message: job.message,
-      body: job.body,
-      settled: result,
-    }));
-    return { delivered: [...delivered, ...deliveredEarly], results: [...settled, ...deadLettered] };
-  };
-
-  const runBatch = async ({ Records: messages }: SQSEvent, timeLeft: () => number): Promise<SQSBatchResponse> => {
-    const { delivered, results } = await processMessages(messages, timeLeft);
-    emitBatchMetrics(results, delivered);
-    await reportFailures(delivered);
-    const returned = results.filter(({ settled }) => settled.isReturned);
+    const counted = [...delivered, ...deliveredEarly].filter(({ result }) => result.kind !== 'heartbeat');
+    const processed: ProcessedMessage[] = [
+      ...counted.map(({ job, result }) => ({ message: job.message, job, result })),
+      ...deadLettered,
+    ];
+    emitBatchMetrics(processed, counted);
+    await reportFailures(counted);
+    const returned = processed.filter(({ result }) => result.isReturned);
     return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
   };
 
@@ -262,19 +257,17 @@ export const createSender = (
   };
 };
 
-const parseMessage = (message: SQSRecord): ParsedMessage => ({ message, body: parseDelivery(message.body) });
-
 /** Returns the total that a message increments, none for notices. */
-const totalOf = ({ body, settled }: MessageResult): DeliveryTotal[] => {
-  if (body?.notice) return [];
-  const total = deliveryTotal(settled);
+const totalOf = ({ job, result }: ProcessedMessage): DeliveryTotal[] => {
+  if (job?.body.notice) return [];
+  const total = deliveryTotal(result);
   return total ? [total] : [];
 };
 
 /** Returns the latency of a delivered alert in ms, none for other messages and for notices. */
-const latencyMs = ({ job: { body }, settled, settledAtMs }: SettledJob): number[] => {
-  const isDelivered = deliveryTotal(settled) === 'deliveries_delivered';
-  return isDelivered && !body.notice ? [Math.max(0, settledAtMs - body.accepted_at_ms)] : [];
+const latencyMs = ({ job: { body }, result, endedAtMs }: ProcessedJob): number[] => {
+  const isDelivered = deliveryTotal(result) === 'deliveries_delivered';
+  return isDelivered && !body.notice ? [Math.max(0, endedAtMs - body.accepted_at_ms)] : [];
 };
 
 const targetKeyOf = ({ body }: DeliveryJob) => ({ tenant: body.event.tenant_id, id: body.notification_id });
@@ -294,8 +287,7 @@ const findTarget = (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTar
 };
 
 /** Groups the jobs that must be delivered one after the other, oldest event first. */
-const groupByIncident = (jobs: readonly DeliveryJob[]): IncidentJobs[] => {
+const byIncident = (jobs: readonly DeliveryJob[]): DeliveryJob[][] => {
   const sorted = jobs.toSorted((first, second) => compareEventTimes(first.time, second.time));
-  const groups = Map.groupBy(sorted, ({ body }) => `${body.notification_id} ${body.event.incident_key}`);
-  return [...groups.values()].flatMap(([first, ...rest]): IncidentJobs[] => (first ? [[first, ...rest]] : []));
+  return [...Map.groupBy(sorted, ({ body }) => `${body.notification_id} ${body.event.incident_key}`).values()];
 };

@@ -1,6 +1,7 @@
 import { lru } from 'tiny-lru';
 import { notificationTypes } from '../../contracts/notification-types.ts';
-import { type DeliveryRecord, originOf, withSummary } from '../../domain/delivery-record.ts';
+import { originOf, withSummary } from '../../domain/delivery-record.ts';
+import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import {
   accountWindow,
@@ -12,16 +13,13 @@ import {
   summaryNotice,
 } from '../../domain/summary.ts';
 import { createNoticeQueue } from '../notices/notice-queue.ts';
-import type { DeliveryJob, SettledMessage } from './delivery-job.ts';
-import { persist } from './persist.ts';
-import { isReceivedAgain, sqsTimeMs } from './read-message.ts';
+import type { ClaimedDelivery } from './claimed-delivery.ts';
+import type { DeliveryJob } from './delivery-job.ts';
+import { isReceivedAgain, sqsTimeMs } from './received-message.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** The maximum number of windows in the cache of an execution environment. */
 const CACHE_SIZE = 1_000;
-
-/** The delivery of a claimed alert to an existing notification. */
-type ClaimedAlert = { job: DeliveryJob; record: DeliveryRecord; target: DeliveryTarget };
 
 /**
  * Creates the summarizing of alerts (docs/decisions/deliveries.md#summaries): an alert is sent at once, or listed in the
@@ -31,7 +29,7 @@ type ClaimedAlert = { job: DeliveryJob; record: DeliveryRecord; target: Delivery
  */
 export const createSummarizer = (
   { type, accounts, summarizedAlerts, queues, delayedQueueUrls, clock, isNearLimit }: SenderDependencies,
-  sendAgain: (job: DeliveryJob, record: DeliveryRecord) => Promise<SettledMessage>,
+  sendAgain: (delivery: ClaimedDelivery) => Promise<DeliveryResult>,
 ) => {
   const notices = createNoticeQueue(queues, delayedQueueUrls, clock);
   /** The windows that have had their first alerts. */
@@ -47,9 +45,14 @@ export const createSummarizer = (
    * After (2), the alert may be listed twice. In the order (2), (1), a crash between them could list it twice, too: in this
    * summary, if another alert queues it, and in that of a later window.
    */
-  const summarize = async ({ job, record, target }: ClaimedAlert, window: SummaryWindow): Promise<SettledMessage> => {
+  const summarize = async (
+    delivery: ClaimedDelivery,
+    target: DeliveryTarget,
+    window: SummaryWindow,
+  ): Promise<DeliveryResult> => {
+    const { job, record } = delivery;
     // The times of the message may be long ago, and if the own clock is slow, the summary of the window may be sent.
-    if (isReceivedAgain(job.message)) return sendAgain(job, record);
+    if (isReceivedAgain(job.message)) return sendAgain(delivery);
     const { event, accepted_at_ms } = job.body;
     const notice = summaryNotice({ tenant: event.tenant_id, notificationId: target.id }, window);
     await notices.queue(notice, originOf(record), {
@@ -59,14 +62,8 @@ export const createSummarizer = (
       dueAtMs: summaryDueAtMs(window),
     });
     await summarizedAlerts.put(notice.event, summarizedAlarm(event, record.accepted_at_ms ?? accepted_at_ms), clock());
-    const summarized = withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock());
-    await persist(job, () => job.writes.update(record, summarized));
-    return { outcome: 'summarized' };
-  };
-
-  const summaryKey = ({ job, target }: ClaimedAlert, window: SummaryWindow) => {
-    const { tenant_id } = job.body.event;
-    return { tenant_id, event_id: summaryId({ tenant: tenant_id, notificationId: target.id }, window) };
+    await delivery.persist(withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock()));
+    return { kind: 'summarized' };
   };
 
   return {
@@ -76,17 +73,18 @@ export const createSummarizer = (
      *
      * @returns the result of the message, or undefined if the alert must be sent
      */
-    async unlessFirst(alert: ClaimedAlert): Promise<SettledMessage | undefined> {
-      const { job, record } = alert;
+    async unlessFirst(delivery: ClaimedDelivery, target: DeliveryTarget): Promise<DeliveryResult | undefined> {
+      const { job, record } = delivery;
+      const { tenant_id } = job.body.event;
       const isAttempted = record.attempt_count > 0 || record.last_cause !== undefined;
       if (setting === null || job.body.notice || isAttempted) return undefined;
-      const settings = await accounts.summaries(job.body.event.tenant_id);
+      const settings = await accounts.summaries(tenant_id);
       if (!settings) return undefined;
       const after = settings[setting];
       const timeMs = windowTimeMs(job);
-      const isNear = await isNearLimit(job.body.event.tenant_id);
+      const isNear = await isNearLimit(tenant_id);
       const window = accountWindow(timeMs, settings.window_minutes, isNear);
-      const summary = summaryKey(alert, window);
+      const summary = { tenant_id, event_id: summaryId({ tenant: tenant_id, notificationId: target.id }, window) };
       // A larger number has room again.
       const full = `${summary.event_id} ${after}`;
       // One that was received before may be among the first, although it was not sent.
@@ -94,11 +92,11 @@ export const createSummarizer = (
         if (await summarizedAlerts.addFirst(summary, job.deliveryId, after, clock())) return undefined;
         fullWindows.set(full, true);
       }
-      return summarize(alert, window);
+      return summarize(delivery, target, window);
     },
 
     /** Lists an alert above the daily limit in the summary of the hour. */
-    aboveLimit: (alert: ClaimedAlert): Promise<SettledMessage> =>
-      summarize(alert, limitWindow(windowTimeMs(alert.job))),
+    aboveLimit: (delivery: ClaimedDelivery, target: DeliveryTarget): Promise<DeliveryResult> =>
+      summarize(delivery, target, limitWindow(windowTimeMs(delivery.job))),
   };
 };

@@ -10,7 +10,7 @@ beforeAll(() => {
 });
 afterAll(() => template.remove());
 
-const SETTLEMENT = 'shared/pipeline/sender/settlement.ts';
+const END = 'shared/pipeline/sender/end-attempt.ts';
 
 /** Defects, and the cases that find them. */
 const defects: readonly { name: string; caseName: string; faults: number; mutations: readonly Mutation[] }[] = [
@@ -31,11 +31,12 @@ const defects: readonly { name: string; caseName: string; faults: number; mutati
     caseName: 'a webhook that fails at first',
     faults: 1,
     mutations: [
-      { file: SETTLEMENT, find: 'await persist(job, () => job.writes.update(record, next));', replace: '' },
+      { file: END, find: 'await delivery.persist(withNextAttempt(record, clock() + waitMs));', replace: '' },
       {
-        file: SETTLEMENT,
-        find: "logFailure(job, 'retried'",
-        replace: "await job.writes.update(record, next).catch(() => undefined);\n    logFailure(job, 'retried'",
+        file: END,
+        find: "logFailure(delivery, 'retried'",
+        replace:
+          "await delivery.write(withNextAttempt(record, clock() + waitMs)).catch(() => undefined);\n    logFailure(delivery, 'retried'",
       },
     ],
   },

@@ -2,8 +2,8 @@ import type { NamedMutation } from './named-mutation.ts';
 
 const REPOSITORY = 'shared/adapters/deliveries/delivery-repository.ts';
 const RECORD = 'shared/domain/delivery-record.ts';
-const ATTEMPT = 'shared/pipeline/sender/delivery-attempt.ts';
-const SETTLEMENT = 'shared/pipeline/sender/settlement.ts';
+const DELIVER = 'shared/pipeline/sender/deliver.ts';
+const END = 'shared/pipeline/sender/end-attempt.ts';
 const SENDER = 'shared/pipeline/sender/sender.ts';
 const REQUEUE = 'shared/pipeline/sender/requeue.ts';
 
@@ -69,15 +69,15 @@ const claims: readonly NamedMutation[] = [
     name: 'acknowledges a message whose delivery another worker has claimed',
     seed: 2,
     file: REQUEUE,
-    find: "return { outcome: 'busy', isReturned: true };",
-    replace: "return { outcome: 'busy' };",
+    find: "return { kind: 'busy', isReturned: true };",
+    replace: "return { kind: 'busy' };",
   },
   {
     name: 'acknowledges a message whose next attempt is not due',
     seed: 2,
-    file: ATTEMPT,
-    find: 'return reschedule(job, claim.record.next_attempt_at_ms - clock());',
-    replace: "return { outcome: 'not_due' };",
+    file: DELIVER,
+    find: '...(await reschedule(job, claim.record.next_attempt_at_ms - clock()))',
+    replace: "kind: 'not_due'",
   },
   {
     name: 'attempts a delivery before its next attempt is due',
@@ -93,59 +93,47 @@ const settlements: readonly NamedMutation[] = [
   {
     name: 'sends the retry before its record is updated, and ignores the error of the update',
     seed: 2,
-    file: SETTLEMENT,
-    find: `    await persist(job, () => job.writes.update(record, next));
+    file: END,
+    find: `    await delivery.persist(withNextAttempt(record, clock() + waitMs));
     const copy = copyOfMessage(job);
     const isSameRound = roundOf(job.body) === record.round;
-    await queues.sendDelayed(
-      retryQueueUrl,
-      isSameRound ? copy : { ...copy, body: bodyForRound(job.body, record.round) },
-      waitMs,
-    );
+    const body = isSameRound ? copy.body : bodyForRound(job.body, record.round);
+    await queues.sendDelayed(retryQueueUrl, { ...copy, body }, waitMs);
 `,
     replace: `    const copy = copyOfMessage(job);
     const isSameRound = roundOf(job.body) === record.round;
-    await queues.sendDelayed(
-      retryQueueUrl,
-      isSameRound ? copy : { ...copy, body: bodyForRound(job.body, record.round) },
-      waitMs,
-    );
-    await persist(job, () => job.writes.update(record, next)).catch(() => undefined);
+    const body = isSameRound ? copy.body : bodyForRound(job.body, record.round);
+    await queues.sendDelayed(retryQueueUrl, { ...copy, body }, waitMs);
+    await delivery.persist(withNextAttempt(record, clock() + waitMs)).catch(() => undefined);
 `,
   },
   {
     name: 'acknowledges a message whose retry SQS did not accept',
     seed: 2,
-    file: SETTLEMENT,
-    find: `      isSameRound ? copy : { ...copy, body: bodyForRound(job.body, record.round) },
-      waitMs,
-    );
-`,
-    replace: `      isSameRound ? copy : { ...copy, body: bodyForRound(job.body, record.round) },
-      waitMs,
-    ).catch(() => undefined);
-`,
+    file: END,
+    find: 'await queues.sendDelayed(retryQueueUrl, { ...copy, body }, waitMs);',
+    replace: 'await queues.sendDelayed(retryQueueUrl, { ...copy, body }, waitMs).catch(() => undefined);',
   },
   {
     name: 'returns the message of an alert that arrived and could not be recorded',
     seed: 'alerts that arrived cannot be recorded',
-    file: SETTLEMENT,
-    find: "return { outcome: 'unrecorded', isTenantThrottled: isTenantThrottled(error, job.body.event.tenant_id) };",
+    file: END,
+    find: "return { kind: 'unrecorded', isTenantThrottled: isTenantThrottled(error, job.body.event.tenant_id) };",
     replace: 'throw error;',
   },
   {
     name: 'tries once to record that an attempt failed',
     seed: 2,
-    file: SETTLEMENT,
-    find: 'await persist(job, () => job.writes.update(record, next));',
-    replace: 'await job.writes.update(record, next);',
+    file: END,
+    find: 'await delivery.persist(withNextAttempt(record, clock() + waitMs));',
+    replace: 'await delivery.write(withNextAttempt(record, clock() + waitMs));',
   },
   {
     name: 'sends a retry without waiting for its record',
     seed: 1,
-    file: SETTLEMENT,
-    find: 'await persist(job, () => job.writes.update(record, next));',
-    replace: 'void persist(job, () => job.writes.update(record, next)).catch(() => undefined);',
+    file: END,
+    find: 'await delivery.persist(withNextAttempt(record, clock() + waitMs));',
+    replace: 'void delivery.persist(withNextAttempt(record, clock() + waitMs)).catch(() => undefined);',
   },
   {
     name: 'tries once to record an attempt',
@@ -157,11 +145,11 @@ const settlements: readonly NamedMutation[] = [
   {
     name: 'records a failed delivery before its dead letter is sent, and ignores the error of that',
     seed: 23,
-    file: 'shared/pipeline/sender/dead-letter.ts',
+    file: END,
     find: `    await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
-    const stored = await persist(job, () => writes.update(record, withFailure(record, failure.reason, failedAtMs)));
+    await delivery.persist(withFailure(record, failure.reason, failedAtMs));
 `,
-    replace: `    const stored = await persist(job, () => writes.update(record, withFailure(record, failure.reason, failedAtMs)));
+    replace: `    await delivery.persist(withFailure(record, failure.reason, failedAtMs));
     await queues
       .sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count })
       .catch(() => undefined);
@@ -170,32 +158,33 @@ const settlements: readonly NamedMutation[] = [
   {
     name: 'stores the message of a failed delivery after its record says that it has failed',
     smallCase: 'a webhook that rejects',
-    file: 'shared/pipeline/sender/dead-letter.ts',
+    file: END,
     find: `    if (!isNotice) {
-      await persist(job, () => failedMessages.put({ recordKey: record, failedAtMs, body: letter.body, round }));
+      const message = { recordKey: record, failedAtMs, body: letter.body, round };
+      await persist(delivery.job, () => failedMessages.put(message));
     }
     await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
-    const stored = await persist(job, () => writes.update(record, withFailure(record, failure.reason, failedAtMs)));
+    await delivery.persist(withFailure(record, failure.reason, failedAtMs));
 `,
     replace: `    await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
-    const stored = await persist(job, () => writes.update(record, withFailure(record, failure.reason, failedAtMs)));
+    await delivery.persist(withFailure(record, failure.reason, failedAtMs));
     if (!isNotice) {
-      await persist(job, () => failedMessages.put({ recordKey: record, failedAtMs, body: letter.body, round }));
+      const message = { recordKey: record, failedAtMs, body: letter.body, round };
+      await persist(delivery.job, () => failedMessages.put(message));
     }
 `,
   },
   {
     name: 'gives up the claim of a rejected delivery before its dead letter is sent',
     seed: 1,
-    file: 'shared/pipeline/sender/dead-letter.ts',
-    find: 'await persist(job, () => writes.update(record, { ...record, next_attempt_at_ms: clock() }));',
-    replace:
-      'await persist(job, () => writes.update(record, { ...record, next_attempt_at_ms: clock(), lease_until_ms: 0 }));',
+    file: END,
+    find: 'await delivery.persist({ ...record, next_attempt_at_ms: clock() });',
+    replace: 'await delivery.persist({ ...record, next_attempt_at_ms: clock(), lease_until_ms: 0 });',
   },
   {
     name: 'gives a dead letter the number of the round that has failed',
     seed: 1,
-    file: 'shared/pipeline/sender/dead-letter.ts',
+    file: END,
     find: 'const [round, failedAtMs] = [record.round + 1, clock()];',
     replace: 'const [round, failedAtMs] = [record.round, clock()];',
   },
@@ -203,15 +192,16 @@ const settlements: readonly NamedMutation[] = [
     name: 'does not return messages to their queue after an internal error',
     seed: 1,
     file: SENDER,
-    find: 'const returned = results.filter(({ settled }) => settled.isReturned);',
-    replace: "const returned = results.filter(({ settled }) => settled.isReturned && settled.outcome === 'busy');",
+    find: 'const returned = processed.filter(({ result }) => result.isReturned);',
+    replace: "const returned = processed.filter(({ result }) => result.isReturned && result.kind === 'busy');",
   },
   {
     name: 'acknowledges a message whose copy SQS refused',
     seed: 2,
     file: REQUEUE,
-    find: "        if ((await unsent).has(job)) throw new Error('The message could not be rescheduled.');\n",
-    replace: '        await unsent;\n',
+    find: 'await queues.sendDelayed(queueUrlOf(job.message, dependencies), copy, lockRetryDelayMs(waits));',
+    replace:
+      'await queues.sendDelayed(queueUrlOf(job.message, dependencies), copy, lockRetryDelayMs(waits)).catch(() => undefined);',
   },
   {
     name: 'acknowledges a message that could not be sent again',
@@ -263,7 +253,7 @@ const retries: readonly NamedMutation[] = [
     name: 'forgets retries that wait longer than SQS can delay a message',
     seed: 1,
     file: SENDER,
-    find: 'const rescheduled = notDue.map((job) => settledJob(job, reschedule(job, wait(job))));',
+    find: 'const rescheduled = notDue.map((job) => processedJob(job, reschedule(job, wait(job))));',
     replace: "const rescheduled = notDue.map((job) => settledJob(job, Promise.resolve({ outcome: 'not_due' })));",
   },
   {

@@ -1,8 +1,8 @@
 import type { NamedMutation } from './named-mutation.ts';
 
-const LOCK = 'shared/pipeline/sender/incident-lock.ts';
+const LOCK = 'shared/pipeline/sender/held-lock.ts';
+const DELIVER = 'shared/pipeline/sender/deliver.ts';
 const LOCKS = 'shared/adapters/deliveries/incident-locks.ts';
-const SENDER = 'shared/pipeline/sender/sender.ts';
 
 /** Defects of the order of an incident's events. */
 export const incidentMutations: readonly NamedMutation[] = [
@@ -10,8 +10,8 @@ export const incidentMutations: readonly NamedMutation[] = [
     name: 'sends an older event of an incident after a newer one',
     seed: 3,
     file: LOCK,
-    find: 'const newer = newest && isOlder(job.time, newest) ? newest : undefined;',
-    replace: 'const newer = newest && job.time.acceptedAtMs < newest.acceptedAtMs ? newest : undefined;',
+    find: 'this.newer = newest && isOlder(job.time, newest) ? newest : undefined;',
+    replace: 'this.newer = newest && job.time.acceptedAtMs < newest.acceptedAtMs ? newest : undefined;',
   },
   {
     name: 'supersedes an event by another one of the same time',
@@ -30,9 +30,9 @@ export const incidentMutations: readonly NamedMutation[] = [
   {
     name: 'keeps the lock of an incident after a delivery that failed',
     seed: 'alerts of an incident are rejected one after the other',
-    file: LOCK,
-    find: '    await releaseHeldLock(held);\n    return done;',
-    replace: '    return done;',
+    file: DELIVER,
+    find: '      await lock.release();\n',
+    replace: '',
   },
   {
     name: 'stores a newer event in a lock once more when a copy of the request arrives late',
@@ -44,33 +44,21 @@ export const incidentMutations: readonly NamedMutation[] = [
   {
     name: 'records a delivery before its incident lock advances',
     seed: 1026,
-    file: LOCK,
-    find: `      const advanced: AdvancedLock = advancesLock(result)
-        ? await advanceHeldLock(held, job, remaining.length === 1)
-        : { held };
-      held = advanced.held;
-      done.push(await settledJob(job, settleAfterAdvance(job, result, advanced.error)));
+    file: DELIVER,
+    find: `    await lock?.advance();
+    return { ...(await recordDelivered(delivery)), attempt };
 `,
-    replace: `      done.push(await settledJob(job, settleAfterAdvance(job, result, undefined)));
-      const advanced: AdvancedLock = advancesLock(result)
-        ? await advanceHeldLock(held, job, remaining.length === 1)
-        : { held };
-      held = advanced.held;
+    replace: `    const recorded = await recordDelivered(delivery);
+    await lock?.advance();
+    return { ...recorded, attempt };
 `,
   },
   {
     name: 'ignores that an incident lock could not be advanced',
     seed: 1019,
     file: LOCK,
-    find: 'return { held: { lock, mustRelease: false }, error: new LockNotAdvancedError(error) };',
-    replace: 'return { held: { lock, mustRelease: true } };',
-  },
-  {
-    name: 'sends all notifications of an incident to the first of them',
-    seed: 3,
-    file: SENDER,
-    find: '`${body.notification_id} ${body.event.incident_key}`',
-    replace: 'body.event.incident_key',
+    find: 'this.error = new LockNotAdvancedError(error);',
+    replace: 'this.#isReleased = false;',
   },
   {
     name: 'orders the events of all incidents of a notification together',
@@ -80,28 +68,10 @@ export const incidentMutations: readonly NamedMutation[] = [
     replace: "sk: 'incident#',",
   },
   {
-    name: 'drops the events of an incident after one that has an internal error',
-    seed: 1098,
-    file: LOCK,
-    find: `        done.push(await settledJob(job, Promise.reject(result.error)));
-        continue;
-`,
-    replace: `        done.push(await settledJob(job, Promise.reject(result.error)));
-        break;
-`,
-  },
-  {
-    name: 'drops the events of an incident for which no time is left, except the first',
+    name: 'drops an event of an incident for which no time is left',
     seed: 2,
-    file: LOCK,
-    find: 'done.push(...(await rescheduleAll(remaining)));',
-    replace: 'done.push(...(await rescheduleAll([job])));',
-  },
-  {
-    name: 'drops the events of an incident behind an open circuit, except the first',
-    seed: 2,
-    file: LOCK,
-    find: 'done.push(...(await rescheduleForOpenCircuit(remaining, job, result)));',
-    replace: 'done.push(...(await rescheduleForOpenCircuit([job], job, result)));',
+    file: DELIVER,
+    find: 'if (job.timeLeft() < MIN_TIME_TO_SEND_MS) return waitForLock(job);',
+    replace: "if (job.timeLeft() < MIN_TIME_TO_SEND_MS) return { kind: 'busy' };",
   },
 ];

@@ -71,8 +71,8 @@ export const noticeMutations: readonly NamedMutation[] = [
     name: 'reports only failures of attempts, none that it finds recorded',
     seed: 6,
     file: REPORT,
-    find: '!mustBeReported(written, retryDelayScale)) return;',
-    replace: '!job.writes.result().claimed || !mustBeReported(written, retryDelayScale)) return;',
+    find: '!mustBeReported(record, retryDelayScale)) return;',
+    replace: '!result.claimed || !mustBeReported(record, retryDelayScale)) return;',
   },
   {
     name: 'does not escalate an alert while the next attempt of a failing delivery is requested to be made now',
@@ -159,7 +159,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   {
     name: 'withholds alerts if the account is in shadow mode when they are attempted, not when SQS accepted their events',
     seed: 7,
-    file: 'shared/pipeline/sender/delivery-attempt.ts',
+    file: 'shared/pipeline/sender/deliver.ts',
     find: 'await accounts.isShadowed(event.tenant_id, accepted_at_ms)',
     replace: 'await accounts.isShadowed(event.tenant_id, clock())',
   },

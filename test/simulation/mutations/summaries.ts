@@ -11,11 +11,9 @@ export const summaryMutations: readonly NamedMutation[] = [
     smallCase: 'two emails, one summarized',
     file: SUMMARIZE,
     find: `    await summarizedAlerts.put(notice.event, summarizedAlarm(event, record.accepted_at_ms ?? accepted_at_ms), clock());
-    const summarized = withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock());
-    await persist(job, () => job.writes.update(record, summarized));
+    await delivery.persist(withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock()));
 `,
-    replace: `    const summarized = withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock());
-    await persist(job, () => job.writes.update(record, summarized));
+    replace: `    await delivery.persist(withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock()));
     await summarizedAlerts.put(notice.event, summarizedAlarm(event, record.accepted_at_ms ?? accepted_at_ms), clock());
 `,
   },

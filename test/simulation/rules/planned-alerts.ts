@@ -64,17 +64,23 @@ const acceptedMs = ({ atMs, repeatsAfterMs }: PlannedEvent): number[] => [
   ...repeatsAfterMs.map((delayMs) => atMs + delayMs),
 ];
 
-/** Returns whether one of two events of an incident may be older: by its own time or, if these are equal, by that of SQS. */
+const areOfIncident = (event: PlannedEvent, other: PlannedEvent): boolean =>
+  event.number !== other.number && event.tenant === other.tenant && event.alarm === other.alarm;
+
+/**
+ * Returns whether an event may be older than another one of its incident: by its own time or, if these are equal, by that of
+ * SQS, which repeats have, too.
+ */
 export const mayBeOlder = (event: PlannedEvent, other: PlannedEvent): boolean =>
-  event.number !== other.number &&
-  event.tenant === other.tenant &&
-  event.alarm === other.alarm &&
+  areOfIncident(event, other) &&
   (event.timeMs < other.timeMs ||
     (event.timeMs === other.timeMs && Math.min(...acceptedMs(event)) < Math.max(...acceptedMs(other))));
 
-/** Returns whether it must be older. */
+/** Returns whether it must be older, whichever of their copies were delivered. */
 export const mustBeOlder = (event: PlannedEvent, other: PlannedEvent): boolean =>
-  mayBeOlder(event, other) && !mayBeOlder(other, event);
+  areOfIncident(event, other) &&
+  (event.timeMs < other.timeMs ||
+    (event.timeMs === other.timeMs && Math.max(...acceptedMs(event)) < Math.min(...acceptedMs(other))));
 
 /** Returns whether a newer event of the incident may have been withheld in shadow mode, which supersedes older ones. */
 export const isSupersededInShadow = (event: PlannedEvent, observations: Observations): boolean =>

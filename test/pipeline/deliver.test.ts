@@ -13,8 +13,8 @@ import type { DeliveryTarget } from '../../shared/domain/notification.ts';
 import { newNotificationId, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import type { Summary } from '../../shared/domain/summary.ts';
 import { summaryProblem } from '../../shared/pipeline/notices/unreached-notice.ts';
-import { createJob, type SettledMessage } from '../../shared/pipeline/sender/delivery-job.ts';
-import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
+import { createDeliver } from '../../shared/pipeline/sender/deliver.ts';
+import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent, alarmHeader, alertContent } from '../support/events.ts';
@@ -32,7 +32,7 @@ const rejected = failed('permanent', 'rejected', '');
 const unclaimed = { status: 'pending', attempt_count: 0, next_attempt_at_ms: NOW_MS, lease_until_ms: 0 };
 
 beforeEach(() => {
-  vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
+  for (const level of ['warn', 'error'] as const) vi.spyOn(logger, level).mockImplementation(() => undefined);
   return () => vi.restoreAllMocks();
 });
 
@@ -72,21 +72,14 @@ const setUp = (
   const { event, payload } = alertContent(alarmEvent());
   const dependencies = senderDependencies(client, { type, transport, queues, clock, ...others });
   const { deliveries } = dependencies;
-  const { attempt: makeAttempt, settle } = createDeliverySteps(dependencies);
   const { attributes } = sqsMessage();
-  const job = createJob(dependencies, {
+  const job = createJob(type, {
     message: sqsMessage({ attributes: { ...attributes, SentTimestamp: String(NOW_MS) } }),
     body: { notification_id: id, event, payload, accepted_at_ms: NOW_MS, content_hash: 'hash', ...changes },
     timeLeft: () => 20_000,
   });
-  const process = (target: Promise<DeliveryTarget | undefined> = Promise.resolve({ id, type, details: {} })) =>
-    makeAttempt(job, target);
-  const attempt = async () => {
-    const result = await process();
-    if ('outcome' in result) throw new Error('There was no attempt.');
-    return result;
-  };
-  const deliver = async (): Promise<SettledMessage> => settle(job, await attempt());
+  const deliver = (target: Promise<DeliveryTarget | undefined> = Promise.resolve({ id, type, details: {} })) =>
+    createDeliver(dependencies)(job, target);
   const record = async () => {
     const [found] = await deliveries.listNewest({ tenant: event.tenant_id, notificationId: id }, 1);
     return found;
@@ -100,9 +93,6 @@ const setUp = (
     job,
     deliveries,
     transport,
-    process,
-    attempt,
-    settle,
     deliver,
     record,
     stored,
@@ -115,7 +105,7 @@ const setUp = (
 describe('a delivery that fails permanently', () => {
   it('is in the dead-letter queue and among the stored messages of the tenant, with the body of the next round', async () => {
     const { deliver, record, stored, deadLetters } = setUp('webhook', rejected);
-    expect(await deliver()).toMatchObject({ outcome: 'dead_lettered' });
+    expect(await deliver()).toMatchObject({ kind: 'dead_lettered' });
     expect(await record()).toMatchObject({ status: 'failed', updated_at_ms: NOW_MS });
     const [message] = await stored();
     expect(message?.body()).toBe(deadLetters[0]);
@@ -128,7 +118,7 @@ describe('a delivery that fails permanently', () => {
       { ...rejected, reachedRecipientHashes: ['reached'] },
       { queuesFail: true },
     );
-    await expect(deliver()).rejects.toThrow('no response');
+    expect(await deliver()).toMatchObject({ kind: 'internal_error', isReturned: true });
     expect(await record()).toMatchObject({
       status: 'pending',
       attempt_count: 1,
@@ -145,8 +135,8 @@ describe('in shadow mode', () => {
     ['an alert', {}],
     ['a notice to the contacts', { notice }],
   ])('%s is cancelled for the reason shadow', async (_, changes) => {
-    const { process, record, transport } = setUp('technicalContactsEmail', rejected, { changes, accounts });
-    expect(await process()).toMatchObject({ outcome: 'cancelled' });
+    const { deliver, record, transport } = setUp('technicalContactsEmail', rejected, { changes, accounts });
+    expect(await deliver()).toMatchObject({ kind: 'cancelled' });
     const stored = await record();
     expect(stored && reasonOf(stored)).toBe('shadow');
     expect(transport).not.toHaveBeenCalled();
@@ -155,7 +145,7 @@ describe('in shadow mode', () => {
   it('a notice to the operators is sent', async () => {
     const changes = { notice, notification_id: OPERATORS_NOTIFICATION_ID };
     const { deliver } = setUp('managed', { result: 'delivered', explanation: '' }, { changes, accounts });
-    expect(await deliver()).toMatchObject({ outcome: 'delivered' });
+    expect(await deliver()).toMatchObject({ kind: 'delivered' });
   });
 
   it('the notice about it is sent, and dropped without a record once the mode is off', async () => {
@@ -166,14 +156,14 @@ describe('in shadow mode', () => {
     };
     const sent: AttemptOutcome = { result: 'delivered', explanation: '' };
     const off = { ...accounts, hasShadowMode: async () => false };
-    expect(await setUp('managed', sent, { changes, accounts: off }).process()).toEqual({ outcome: 'cancelled' });
-    expect(await setUp('managed', sent, { changes, accounts }).deliver()).toMatchObject({ outcome: 'delivered' });
+    expect(await setUp('managed', sent, { changes, accounts: off }).deliver()).toMatchObject({ kind: 'cancelled' });
+    expect(await setUp('managed', sent, { changes, accounts }).deliver()).toMatchObject({ kind: 'delivered' });
   });
 
   it('nothing is sent if the account cannot be read, and the delivery can be claimed again', async () => {
     const failing = { ...accounts, isShadowed: () => Promise.reject(new Error('no response')) };
-    const { process, transport, record } = setUp('webhook', rejected, { accounts: failing });
-    await expect(process()).rejects.toThrow('no response');
+    const { deliver, transport, record } = setUp('webhook', rejected, { accounts: failing });
+    expect(await deliver()).toMatchObject({ kind: 'internal_error', isReturned: true });
     expect(transport).not.toHaveBeenCalled();
     expect(await record()).toMatchObject(unclaimed);
   });
@@ -181,24 +171,27 @@ describe('in shadow mode', () => {
 
 describe('a delivery that is claimed while its target is read', () => {
   it('can be claimed again if the target cannot be read', async () => {
-    const { process, transport, record } = setUp('webhook', rejected);
-    await expect(process(Promise.reject(new Error('no response')))).rejects.toThrow('no response');
+    const { deliver, transport, record } = setUp('webhook', rejected);
+    expect(await deliver(Promise.reject(new Error('no response')))).toMatchObject({
+      kind: 'internal_error',
+      isReturned: true,
+    });
     expect(transport).not.toHaveBeenCalled();
     expect(await record()).toMatchObject(unclaimed);
   });
 
   it('is forwarded to the sender of its new type, which can claim it', async () => {
-    const { job, process, transport, record, delayed } = setUp('webhook', rejected);
+    const { job, deliver, transport, record, delayed } = setUp('webhook', rejected);
     const { notification_id: id } = job.body;
-    expect(await process(Promise.resolve({ id, type: 'email', details: {} }))).toEqual({ outcome: 'forwarded' });
+    expect(await deliver(Promise.resolve({ id, type: 'email', details: {} }))).toMatchObject({ kind: 'forwarded' });
     expect(transport).not.toHaveBeenCalled();
     expect(delayed).toEqual([{ url: senderQueueUrls.email, waitMs: 0 }]);
     expect(await record()).toMatchObject(unclaimed);
   });
 
   it('is cancelled if its notification was deleted', async () => {
-    const { process, record } = setUp('webhook', rejected);
-    expect(await process(Promise.resolve(undefined))).toEqual({ outcome: 'cancelled' });
+    const { deliver, record } = setUp('webhook', rejected);
+    expect(await deliver(Promise.resolve(undefined))).toMatchObject({ kind: 'cancelled' });
     expect(await record()).toMatchObject({ status: 'cancelled', lease_until_ms: 0 });
   });
 });
@@ -226,32 +219,31 @@ describe('a summary', () => {
     ['that is sent', 'email', 'delivered'],
     ['that the new type of its notification cannot send', 'managed', 'pending'],
   ] as const)('%s has the number of its alarms and their state, for the escalation', async (_, type, status) => {
-    const { job, process, settle, record } = setUpSummary(summaryWith(312));
-    const result = await process(Promise.resolve({ id: job.body.notification_id, type, details: {} }));
-    if (!('outcome' in result)) await settle(job, result);
+    const { job, deliver, record } = setUpSummary(summaryWith(312));
+    await deliver(Promise.resolve({ id: job.body.notification_id, type, details: {} }));
     const stored = await record();
     expect(stored).toMatchObject({ status, state: 'CRITICAL' });
     expect(stored && summaryProblem(stored)).toBe('a summary of 312 alarms could not be delivered');
   });
 
   it('without alerts is cancelled, also if the type of its notification has changed', async () => {
-    const { job, process, delayed } = setUpSummary(summaryWith(0));
+    const { job, deliver, delayed } = setUpSummary(summaryWith(0));
     const target = { id: job.body.notification_id, type: 'managed' as const, details: {} };
-    expect(await process(Promise.resolve(target))).toEqual({ outcome: 'cancelled' });
+    expect(await deliver(Promise.resolve(target))).toMatchObject({ kind: 'cancelled' });
     expect(delayed).toEqual([]);
   });
 
   it('that is received before it is due by the clock of SQS waits for the alerts of other senders', async () => {
-    const { process, record, delayed, transport } = setUpSummary(summaryWith(1), { accepted_at_ms: NOW_MS + 1_500 });
-    expect(await process()).toEqual({ outcome: 'not_due' });
+    const { deliver, record, delayed, transport } = setUpSummary(summaryWith(1), { accepted_at_ms: NOW_MS + 1_500 });
+    expect(await deliver()).toMatchObject({ kind: 'not_due' });
     expect(delayed).toEqual([{ url: queueUrl('email-Retries'), waitMs: 1_500 }]);
     expect(await record()).toBeUndefined();
     expect(transport).not.toHaveBeenCalled();
   });
 
   it('that there is no time to read waits for another invocation', async () => {
-    const { process, record, delayed, transport } = setUpSummary(undefined);
-    expect(await process()).toEqual({ outcome: 'not_due' });
+    const { deliver, record, delayed, transport } = setUpSummary(undefined);
+    expect(await deliver()).toMatchObject({ kind: 'not_due' });
     expect(delayed).toEqual([{ url: queueUrl('email-Retries'), waitMs: 0 }]);
     expect(await record()).toMatchObject(unclaimed);
     expect(transport).not.toHaveBeenCalled();
@@ -275,14 +267,14 @@ describe('a notice', () => {
   it('to an account without contacts is cancelled', async () => {
     const noContacts = failed('permanent', 'no_contacts', '');
     const { deliver, record, deadLetters } = setUp('technicalContactsEmail', noContacts, { changes: { notice } });
-    expect(await deliver()).toMatchObject({ outcome: 'cancelled' });
+    expect(await deliver()).toMatchObject({ kind: 'cancelled' });
     expect(await record()).toMatchObject({ status: 'cancelled' });
     expect(deadLetters).toEqual([]);
   });
 
   it('that fails is dead-lettered, but tenants cannot redeliver it', async () => {
     const { deliver, stored, deadLetters } = setUp('technicalContactsEmail', rejected, { changes: { notice } });
-    expect(await deliver()).toMatchObject({ outcome: 'dead_lettered' });
+    expect(await deliver()).toMatchObject({ kind: 'dead_lettered' });
     expect(deadLetters).toHaveLength(1);
     expect(await stored()).toEqual([]);
   });
@@ -292,7 +284,7 @@ describe('an alert whose circuit is open', () => {
   it('waits on the retry queue, where it cannot delay first attempts, without an attempt', async () => {
     const circuitOpen = failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs: 30_000 });
     const { deliver, record, delayed } = setUp('webhook', circuitOpen);
-    expect(await deliver()).toMatchObject({ outcome: 'retried' });
+    expect(await deliver()).toMatchObject({ kind: 'retried' });
     const waitMs = expect.toSatisfy((ms) => ms >= 30_000);
     expect(delayed).toEqual([{ url: queueUrl('webhook-Retries'), waitMs }]);
     expect(await record()).toMatchObject({ status: 'pending', attempt_count: 0 });
@@ -307,14 +299,14 @@ describe('a round that has expired', () => {
     ['24 h after its first attempt, with the cause of its last failure', rejected, 25, 'destination', 1],
     ['after four days without an attempt, with the cause "service"', quotaExceeded, 97, 'service', 0],
   ] as const)('is dead-lettered %s', async (_, failure, ageHours, cause, attemptCount) => {
-    const { job, deliveries, process, record, reasons } = setUp('email', quotaExceeded);
+    const { job, deliveries, deliver, record, reasons } = setUp('email', quotaExceeded);
     const startMs = NOW_MS - ageHours * HOUR_MS;
     const first = claimedRecord(job.body, 'earlier', startMs);
     await deliveries.claim(first, startMs);
     // The last attempt was due an hour ago, as it is if SES or SNS delays each of them.
     const dueAtMs = NOW_MS - HOUR_MS;
     await deliveries.update(first, withNextAttempt(withAttempt(first, failure, startMs, 10), dueAtMs));
-    expect(await process()).toMatchObject({ outcome: 'dead_lettered' });
+    expect(await deliver()).toMatchObject({ kind: 'dead_lettered' });
     expect(reasons).toEqual([{ reason: 'expired', cause, attemptCount }]);
     expect(await record()).toMatchObject({ status: 'failed', round: 1 });
   });
@@ -325,7 +317,7 @@ describe('a delivery that cannot be dead-lettered', () => {
     let nowMs = NOW_MS;
     const { deliver, record } = setUp('webhook', rejected, { queuesFail: true, clock: () => nowMs });
     for (let receive = 0; receive < 12; receive++) {
-      await expect(deliver()).rejects.toThrow('no response');
+      expect(await deliver()).toMatchObject({ kind: 'internal_error', isReturned: true });
       // The longest delay after an internal error.
       nowMs += 15 * 60_000;
     }

@@ -1,0 +1,30 @@
+import type { FailureCause, MessageOutcome } from '../contracts/outcomes.ts';
+import type { AttemptOutcome } from './attempt-outcome.ts';
+import type { DeliveryRecord } from './delivery-record.ts';
+
+/** The result of processing a message on a sender's queue. */
+export type DeliveryResult = {
+  /** What became of the message. Heartbeats are neither counted nor reported. */
+  kind: MessageOutcome | 'heartbeat';
+  /** The outcome of the attempt, if there was one. */
+  attempt?: AttemptOutcome;
+  /** The record as this worker claimed it, if it did. */
+  claimed?: DeliveryRecord | undefined;
+  /** The record as last written or, without a claim, as found. */
+  record?: DeliveryRecord | undefined;
+  /** The cause, if the message was dead-lettered. */
+  cause?: FailureCause;
+  /** True if the event was superseded although SQS accepted it more than 60 s after the newer one. */
+  hasOlderTimestamp?: boolean;
+  /** True if another message of the same event, or another event with its ID, made the delivery. */
+  isRepeated?: boolean;
+  /**
+   * True if the message stays on its queue, with its visibility timeout already set. All other messages are
+   * acknowledged.
+   */
+  isReturned?: true;
+  /** True if the delivery is unrecorded because DynamoDB throttles the tenant's partition key, which is not an outage. */
+  isTenantThrottled?: boolean;
+  /** True if the incident lock could not be advanced after the delivery, which is an internal error. */
+  isLockNotAdvanced?: true;
+};

@@ -1,0 +1,51 @@
+import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
+import type { Clock } from '../../domain/clock.ts';
+import { type DeliveryRecord, withNextAttempt } from '../../domain/delivery-record.ts';
+import type { DeliveryJob } from './delivery-job.ts';
+import { persist } from './persist.ts';
+
+/** A delivery that this worker has claimed. All of its writes are conditional on the claim. */
+export class ClaimedDelivery {
+  readonly job: DeliveryJob;
+  /** The record as it was claimed. */
+  readonly claimed: DeliveryRecord;
+  /** The record, with the attempt of this worker as soon as it was made. */
+  record: DeliveryRecord;
+  /** The record as last written; undefined before the first write. */
+  written: DeliveryRecord | undefined;
+  readonly #deliveries: Pick<DeliveryRepository, 'update' | 'settleBounce'>;
+  readonly #clock: Clock;
+
+  constructor(
+    job: DeliveryJob,
+    claimed: DeliveryRecord,
+    deliveries: Pick<DeliveryRepository, 'update' | 'settleBounce'>,
+    clock: Clock,
+  ) {
+    this.job = job;
+    this.claimed = claimed;
+    this.record = claimed;
+    this.#deliveries = deliveries;
+    this.#clock = clock;
+  }
+
+  /** Changes the record if the claim still holds. */
+  async write(next: DeliveryRecord): Promise<void> {
+    this.written = (await this.#deliveries.update(this.claimed, next)) ?? next;
+  }
+
+  /** Changes the record like `write`, and repeats that until it succeeds or no time is left. */
+  persist(next: DeliveryRecord): Promise<void> {
+    return persist(this.job, () => this.write(next));
+  }
+
+  /** Releases the claim of a delivery that was not sent. */
+  release(): Promise<void> {
+    return this.write(withNextAttempt(this.record, this.record.next_attempt_at_ms));
+  }
+
+  /** Sets the status to `bounced` if every recipient that accepted has bounced. */
+  async settleBounce(): Promise<void> {
+    if (this.written) this.written = await this.#deliveries.settleBounce(this.written, this.#clock());
+  }
+}

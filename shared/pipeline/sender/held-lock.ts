@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import type { IncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
+import { errorTrace, logger } from '../../adapters/logger.ts';
+import type { Clock } from '../../domain/clock.ts';
+import { type EventTime, isOlder } from '../../domain/event-time.ts';
+import { claimedLock, type IncidentLock, newestEventTime } from '../../domain/incident.ts';
+import type { DeliveryJob } from './delivery-job.ts';
+import { persist } from './persist.ts';
+
+/**
+ * The event was delivered, but the lock does not record it: the message must be received again before an older event is
+ * sent.
+ */
+export class LockNotAdvancedError extends Error {
+  override readonly name = 'LockNotAdvancedError';
+
+  constructor(cause: unknown) {
+    super('The incident lock could not be advanced.', { cause });
+  }
+}
+
+/**
+ * The incident lock that this worker has claimed: one worker at a time delivers events of an incident to a notification,
+ * and none that is older than one that was delivered. A late CRITICAL therefore cannot reopen an incident that its OK has
+ * resolved (docs/decisions/deliveries.md#incident-order).
+ */
+export class HeldLock {
+  /** The times of the newest delivered event, if it is newer than the one of the job. */
+  readonly newer: EventTime | undefined;
+  /** Why the lock could not be advanced. It then stays locked until its lease expires. */
+  error: LockNotAdvancedError | undefined;
+  readonly #locks: IncidentLocks;
+  readonly #lock: IncidentLock;
+  readonly #job: DeliveryJob;
+  readonly #clock: Clock;
+  #isReleased = false;
+
+  private constructor(locks: IncidentLocks, lock: IncidentLock, job: DeliveryJob, clock: Clock) {
+    this.#locks = locks;
+    this.#lock = lock;
+    this.#job = job;
+    this.#clock = clock;
+    const newest = newestEventTime(lock);
+    this.newer = newest && isOlder(job.time, newest) ? newest : undefined;
+  }
+
+  /** Claims the lock of a job's incident. @returns undefined if another worker holds it */
+  static async claim(locks: IncidentLocks, job: DeliveryJob, clock: Clock): Promise<HeldLock | undefined> {
+    const { event, notification_id: id } = job.body;
+    const claimed = await locks.claim(claimedLock(event, id, randomUUID(), clock()), clock());
+    return claimed && new HeldLock(locks, claimed, job, clock);
+  }
+
+  /** Records in the lock that the event was delivered, and releases it. Never rejects. */
+  async advance(): Promise<void> {
+    this.#isReleased = true;
+    try {
+      await persist(this.#job, () => this.#locks.advanceAndRelease(this.#lock, this.#job.time, this.#clock()));
+    } catch (error) {
+      this.error = new LockNotAdvancedError(error);
+    }
+  }
+
+  /** Releases the lock if it was not advanced. If that fails, the lease expires. Never rejects. */
+  async release(): Promise<void> {
+    if (this.#isReleased) return;
+    await this.#locks
+      .release(this.#lock, this.#clock())
+      .catch((error: unknown) => logger.warn('incident lock not released', errorTrace(error)));
+  }
+}
