@@ -25,7 +25,7 @@ const claims: readonly NamedMutation[] = [
   },
   {
     name: 'claims a delivery that another worker holds',
-    seed: 1,
+    seed: 'an event is repeated while its alert is sent',
     file: RECORD,
     find: 'if (existing.lease_until_ms > nowMs) return',
     replace: 'if (existing.lease_until_ms > nowMs + LEASE_MS) return',
@@ -53,7 +53,7 @@ const claims: readonly NamedMutation[] = [
   },
   {
     name: 'starts a new round for a repeated message of a failed delivery',
-    seed: 1,
+    seed: 'an event is repeated after its alert was rejected',
     file: RECORD,
     find: 'return initial.round === existing.round + 1',
     replace: 'return initial.round >= existing.round',
@@ -197,7 +197,7 @@ const settlements: readonly NamedMutation[] = [
   },
   {
     name: 'acknowledges a message whose copy SQS refused',
-    seed: 2,
+    seed: 'SQS refuses alerts that wait for their incident lock',
     file: REQUEUE,
     find: 'await queues.sendDelayed(queueUrlOf(job.message, dependencies), copy, lockRetryDelayMs(waits));',
     replace:
@@ -312,7 +312,7 @@ const requests: readonly NamedMutation[] = [
   },
   {
     name: 'deletes the messages of failed deliveries before it redelivers them',
-    seed: 25,
+    seed: 'a redelivery is ended between its writes',
     file: 'shared/api/redelivery.ts',
     find: `        const { sent, firstUnsent, isLimitReached } = await send(recipient, fitting);
         await deleteMessages(tenant, [...sent, ...stale]);

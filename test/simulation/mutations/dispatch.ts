@@ -22,7 +22,7 @@ export const dispatchMutations: readonly NamedMutation[] = [
   },
   {
     name: 'ignores that SQS did not accept a batch',
-    seed: 2,
+    seed: 'SQS refuses batches of deliveries',
     file: QUEUES,
     find: '...errorTrace(error) });\n      return batch;',
     replace: '...errorTrace(error) });\n      return [];',

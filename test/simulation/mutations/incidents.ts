@@ -43,7 +43,7 @@ export const incidentMutations: readonly NamedMutation[] = [
   },
   {
     name: 'records a delivery before its incident lock advances',
-    seed: 1026,
+    seed: 'workers are ended after newer events of incidents',
     file: DELIVER,
     find: `    await lock?.advance();
     return { ...(await recordDelivered(delivery)), attempt };
@@ -54,13 +54,6 @@ export const incidentMutations: readonly NamedMutation[] = [
 `,
   },
   {
-    name: 'ignores that an incident lock could not be advanced',
-    seed: 1019,
-    file: LOCK,
-    find: 'this.error = new LockNotAdvancedError(error);',
-    replace: 'this.#isReleased = false;',
-  },
-  {
     name: 'orders the events of all incidents of a notification together',
     seed: 2,
     file: 'shared/domain/incident.ts',
@@ -69,7 +62,7 @@ export const incidentMutations: readonly NamedMutation[] = [
   },
   {
     name: 'drops an event of an incident for which no time is left',
-    seed: 2,
+    seed: 'a slow pager gets retries of an incident in one batch',
     file: DELIVER,
     find: 'if (job.timeLeft() < MIN_TIME_TO_SEND_MS) return waitForLock(job);',
     replace: "if (job.timeLeft() < MIN_TIME_TO_SEND_MS) return { kind: 'busy' };",

@@ -11,7 +11,7 @@ const EMAIL = 'shared/pipeline/transports/email.ts';
 export const noticeMutations: readonly NamedMutation[] = [
   {
     name: 'does not escalate a CRITICAL in the hour in which it escalated an OK of the alarm',
-    seed: 2,
+    seed: 'an OK reaches nobody, and then a CRITICAL of the alarm',
     file: UNREACHED,
     find: '${key.slice(0, INCIDENT_KEY_LENGTH)}-${event.state}:',
     replace: '${key.slice(0, INCIDENT_KEY_LENGTH)}:',
@@ -69,7 +69,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'reports only failures of attempts, none that it finds recorded',
-    seed: 6,
+    seed: 'senders are ended when alerts were rejected',
     file: REPORT,
     find: '!mustBeReported(record, retryDelayScale)) return;',
     replace: '!result.claimed || !mustBeReported(record, retryDelayScale)) return;',
@@ -151,7 +151,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'acknowledges a report of SES that could not be recorded',
-    seed: 34,
+    seed: 'reports of SES cannot be recorded',
     file: 'shared/pipeline/email-events.ts',
     find: 'return { batchItemFailures: returned.map(({ messageId }) => ({ itemIdentifier: messageId })) };',
     replace: 'return { batchItemFailures: [] };',

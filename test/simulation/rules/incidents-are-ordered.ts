@@ -17,8 +17,8 @@ const isRecordedBefore = (
   { earlierHistory, startMs, faults, scenario }: Observations,
 ): boolean =>
   !faults.some(
-    ({ operation, environmentId }) =>
-      operation.startsWith('dynamodb') && accepted.some(({ by }) => by === environmentId),
+    ({ operation, environmentId, kind }) =>
+      kind !== 'kill' && operation.startsWith('dynamodb') && accepted.some(({ by }) => by === environmentId),
   ) &&
   earlierHistory.some(
     ({ event_id, notification, status, updated_at }) =>

@@ -35,6 +35,7 @@ type SituationOptions = {
   rates?: Partial<FaultRates>;
   frequentFault?: FrequentFault;
   outages?: readonly Outage[];
+  emailReports?: number;
   recoveryMs?: number;
   concurrency?: number;
 };
@@ -66,7 +67,7 @@ const alert = (number: number, atMs: number, options: Partial<PlannedEvent> = {}
 const situation = (options: SituationOptions): Scenario => {
   const { types, phases = accepting, lastPhases = phases, tenant = {}, steps, ...faults } = options;
   const { rates = {}, frequentFault, ...rest } = faults;
-  const { seed = 1, outages = [], recoveryMs = 10 * MINUTE_MS, concurrency = 8 } = rest;
+  const { seed = 1, outages = [], emailReports = 0, recoveryMs = 10 * MINUTE_MS, concurrency = 8 } = rest;
   const notifications = types.map(
     (type, index): PlannedNotification => ({
       index,
@@ -82,7 +83,7 @@ const situation = (options: SituationOptions): Scenario => {
     rates: { ...noFaults, ...rates },
     frequentFault,
     outages,
-    emailReports: 0,
+    emailReports,
     privateWebhooks: [],
     maxSkewMs: 0,
     concurrency,
@@ -163,6 +164,90 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
         { kind: 'occupy', atMs: 100, tenant: TENANT, notification: 0, windowMinutes: 1 },
         ...alertsAt(seconds(10, 11, 12)),
       ],
+    }),
+    'an event is repeated while its alert is sent': situation({
+      types: ['webhook'],
+      phases: until(MINUTE_MS, 'accept-slowly'),
+      steps: [alert(0, SECOND_MS, { repeatsAfterMs: seconds(2, 3) })],
+    }),
+    'an event is repeated after its alert was rejected': situation({
+      types: ['webhook'],
+      phases: until(5 * MINUTE_MS, 'reject'),
+      steps: [alert(0, SECOND_MS, { repeatsAfterMs: seconds(20, 60) })],
+    }),
+    'SQS refuses batches of deliveries': situation({
+      types: ['webhook', 'email', 'sms'],
+      steps: alertsAt(seconds(1, 5, 10), { notifications: [0, 1, 2] }),
+      frequentFault: {
+        operation: 'sqs.SendMessageBatch',
+        kind: 'error',
+        rate: 0.9,
+        functionName: 'dispatch-alarm-events',
+      },
+    }),
+    'an OK reaches nobody, and then a CRITICAL of the alarm': situation({
+      types: ['webhook'],
+      phases: until(5 * MINUTE_MS, 'reject'),
+      tenant: { fallback: { index: 1, key: 'd1', type: 'sms', phases: accepting } },
+      steps: [alert(0, SECOND_MS, { state: 'OK' }), alert(1, MINUTE_MS, { alarm: 'al0' })],
+    }),
+    'senders are ended when alerts were rejected': situation({
+      seed: 2,
+      types: ['webhook'],
+      phases: until(5 * MINUTE_MS, 'reject'),
+      steps: alertsAt(seconds(1, 10, 20, 30, 40, 50)),
+      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'kill', rate: 0.3, functionName: 'send-webhook' },
+    }),
+    'reports of SES cannot be recorded': situation({
+      types: ['email'],
+      steps: alertsAt(seconds(1, 10, 20)),
+      emailReports: 1,
+      frequentFault: {
+        operation: 'dynamodb.UpdateItem',
+        kind: 'error',
+        rate: 0.9,
+        functionName: 'record-email-events',
+      },
+    }),
+    'a redelivery is ended between its writes': situation({
+      types: ['webhook'],
+      phases: until(MINUTE_MS, 'reject'),
+      steps: [
+        ...alertsAt(seconds(1, 2, 3)),
+        ...[2, 4, 6].map(
+          (minute): Step => ({ kind: 'redeliver', atMs: minute * MINUTE_MS, tenant: TENANT, notification: 0 }),
+        ),
+      ],
+      frequentFault: { operation: 'sqs.SendMessageBatch', kind: 'error', rate: 1, functionName: 'redeliver' },
+    }),
+    'SQS refuses alerts that wait for their incident lock': situation({
+      types: ['incidentpager'],
+      phases: until(MINUTE_MS, 'accept-slowly'),
+      steps: alertsAt(seconds(1, 2, 3), { alarm: 'al0' }),
+      frequentFault: { operation: 'sqs.SendMessage', kind: 'error', rate: 0.9, functionName: 'send-incidentpager' },
+      recoveryMs: 2 * MINUTE_MS,
+    }),
+    'a slow pager gets retries of an incident in one batch': situation({
+      types: ['incidentpager'],
+      phases: [
+        { fromMs: 0, behavior: 'fail' },
+        ...until(2 * MINUTE_MS, 'accept-slowly').map((each) => ({
+          ...each,
+          fromMs: Math.max(each.fromMs, 4 * SECOND_MS),
+        })),
+      ],
+      steps: alertsAt(seconds(1, 1.2, 1.4, 1.6), { alarm: 'al0' }),
+    }),
+    'workers are ended after newer events of incidents': situation({
+      types: ['incidentpager'],
+      steps: [0, 1, 2, 3, 4, 5].flatMap((round) => {
+        const atMs = SECOND_MS + 200 * SECOND_MS * round;
+        const event = (number: number, offsetMs: number, timeMs: number): PlannedEvent =>
+          alert(10 * round + number, atMs + offsetMs, { alarm: `al${round}`, timeMs: atMs + timeMs });
+        return [event(0, 0, 0), event(1, 80 * SECOND_MS, -1)];
+      }),
+      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'kill', rate: 0.2, functionName: 'send-incidentpager' },
+      recoveryMs: 30 * MINUTE_MS,
     }),
     'one of three destinations is reached': situation({
       types: ['webhook', 'webhook', 'webhook'],
