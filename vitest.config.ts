@@ -85,7 +85,7 @@ const waiting = { maxWorkers: 3, sequence: { groupOrder: 2 } };
 
 /** What only `npm run test:all` runs too: it is slow, needs a browser or Java, or tests a tool. */
 const everyRelease = [
-  project({ name: 'local-aws', include: ['local-aws/test/**/*.test.ts'], ...waiting }),
+  project({ name: 'local-aws', include: ['bin/local-aws/test/**/*.test.ts'], ...waiting }),
   project({ name: 'tools', include: ['test/tools/**/*.test.ts', bundles], ...waiting }),
   project({ name: 'ops', include: ['test/ops/**/*.test.ts'], ...waiting }),
   project({ name: 'more-end-to-end', include: slowEndToEnd, ...runningStack, ...waiting }),

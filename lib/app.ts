@@ -20,7 +20,7 @@ export type Deployment = {
 const deploymentContext = z.looseObject({ stage: z.string().optional(), ...targetSchema.partial().shape });
 
 /**
- * Returns the deployment that a CDK context describes: the settings of the file `stages/<stage>.json` if the context
+ * Returns the deployment that a CDK context describes: the settings of the file `bin/stages/<stage>.json` if the context
  * has a `stage`, and those of the context, which take precedence.
  *
  * @throws Error with one sentence if the stage or its file is invalid

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import * as z from 'zod';
 
 /** The directory of the stage files, one for each stage. */
-export const STAGES_DIRECTORY = resolve(import.meta.dirname, '../stages');
+export const STAGES_DIRECTORY = resolve(import.meta.dirname, '../bin/stages');
 
 /** The account of the example files. It is not a valid AWS account, so nothing can be deployed to it by accident. */
 export const PLACEHOLDER_ACCOUNT = '000000000000';
@@ -46,7 +46,7 @@ export const stageNames = (directory = STAGES_DIRECTORY): string[] =>
     .toSorted();
 
 /**
- * Reads a stage from `stages/<name>.json`.
+ * Reads a stage from `bin/stages/<name>.json`.
  *
  * @throws Error with one sentence if there is no such stage, if its file is invalid, or if another stage has the same
  * target: deploying one would then replace the other
@@ -57,7 +57,9 @@ export const readStage = (name: string, directory = STAGES_DIRECTORY): Stage => 
   const stage = parseStage(name, directory);
   const twin = names.find((other) => other !== name && isSameTarget(parseStage(other, directory).target, stage.target));
   if (twin !== undefined) {
-    throw new Error(`${stage.file}: stackName, account and region are those of stages/${twin}.json; change stackName`);
+    throw new Error(
+      `${stage.file}: stackName, account and region are those of bin/stages/${twin}.json; change stackName`,
+    );
   }
   return stage;
 };
@@ -80,7 +82,7 @@ export const stageOfStack = (
     );
 
 const parseStage = (name: string, directory: string): Stage => {
-  const file = `stages/${name}.json`;
+  const file = `bin/stages/${name}.json`;
   const parsed = stageFile.safeParse(readJson(join(directory, `${name}.json`), file));
   if (!parsed.success) {
     const sentences = parsed.error.issues.map(({ path, message }) => [...path, message].join(': '));

@@ -1,4 +1,4 @@
-/** Runs the synthesized stack on the local AWS in `local-aws/` (docs/decisions/tools.md#local-stack). */
+/** Runs the synthesized stack on the local AWS in `bin/local-aws/` (docs/decisions/tools.md#local-stack). */
 import type { Server } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';

@@ -10,7 +10,7 @@ import { attemptResults, deliveryReasons, deliveryStatuses } from '../../shared/
 import { checkEvent } from '../../shared/domain/event-findings.ts';
 import { codeBlocks, readDocument as read, root } from '../support/documents.ts';
 
-const documents = globSync(['*.md', '{docs,local-aws}/**/*.md'], {
+const documents = globSync(['*.md', '{docs,bin/local-aws}/**/*.md'], {
   cwd: root,
   exclude: (path) => path.includes('node_modules'),
 });

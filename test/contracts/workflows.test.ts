@@ -118,7 +118,7 @@ describe('the deployment workflow', () => {
 
   it('reads the account and region from the file of the stage, and derives the partition, which GovCloud has of its own', () => {
     const target = job?.steps.find(({ id }) => id === 'target');
-    expect(target?.run).toContain('"stages/$STAGE.json"');
+    expect(target?.run).toContain('"bin/stages/$STAGE.json"');
     for (const name of ['account', 'region']) expect(target?.run).toContain(`"${name}=" + .${name}`);
     expect(target?.run).toContain(
       '"partition=" + (if .region | startswith("us-gov-") then "aws-us-gov" else "aws" end)',

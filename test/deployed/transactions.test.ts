@@ -19,7 +19,7 @@ afterAll(async () => {
   withoutRetries.destroy();
 });
 
-/** What AWS does not document. If AWS differs, change local-aws/dynamodb accordingly. */
+/** What AWS does not document. If AWS differs, change bin/local-aws/dynamodb accordingly. */
 describe('transactions of AWS, like those of the local stack,', () => {
   it('count the items that they delete towards 4 MB', async () => {
     expect(await countsDeletedItems(client, TableName)).toBe(true);

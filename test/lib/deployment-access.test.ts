@@ -537,7 +537,7 @@ describe('the permissions boundary', () => {
   it('has the name that the output tells for the stage file', () => {
     expect(template.findOutputs('PermissionsBoundary').PermissionsBoundary).toMatchObject({
       Value: 'GitHubDeploy-MonitoringNotifications-prod-boundary',
-      Description: 'The value of "@aws-cdk/core:permissionsBoundary" in stages/prod.json',
+      Description: 'The value of "@aws-cdk/core:permissionsBoundary" in bin/stages/prod.json',
     });
   });
 });

@@ -135,12 +135,12 @@ describe('a stage is rejected with one sentence', () => {
     ['with a nested value', { ...prod, egressAllow: [] }, 'egressAllow: must be text, a number, true or false'],
   ])('that names its file: %s', (_, content, message) => {
     write('prod', content);
-    expect(() => readDeployment({ stage: 'prod' }, directory)).toThrow(new Error(`stages/prod.json: ${message}`));
+    expect(() => readDeployment({ stage: 'prod' }, directory)).toThrow(new Error(`bin/stages/prod.json: ${message}`));
   });
 
   it('that names its file if it is not JSON', () => {
     write('prod', '{"stackName": ');
-    expect(() => readDeployment({ stage: 'prod' }, directory)).toThrow(/^stages\/prod\.json is not valid JSON: /);
+    expect(() => readDeployment({ stage: 'prod' }, directory)).toThrow(/^bin\/stages\/prod\.json is not valid JSON: /);
   });
 
   it.each([
@@ -151,14 +151,16 @@ describe('a stage is rejected with one sentence', () => {
   ])('that names its file and the setting: %s', (_, content, name) => {
     write('prod', content);
     const attempt = () => synthesize({ stage: 'prod' });
-    expect(attempt).toThrow(/^Stage prod \(stages\/prod\.json\): /);
+    expect(attempt).toThrow(/^Stage prod \(bin\/stages\/prod\.json\): /);
     expect(attempt).toThrow(name);
   });
 
   it('if another stage has the same stack, because one would replace the other', () => {
     write('copy', prod);
     expect(() => readDeployment({ stage: 'prod' }, directory)).toThrow(
-      new Error('stages/prod.json: stackName, account and region are those of stages/copy.json; change stackName'),
+      new Error(
+        'bin/stages/prod.json: stackName, account and region are those of bin/stages/copy.json; change stackName',
+      ),
     );
     write('copy', { ...prod, region: 'us-east-1' });
     expect(() => readDeployment({ stage: 'prod' }, directory)).not.toThrow();
@@ -214,7 +216,7 @@ describe('the stages in the repository', () => {
   });
 
   it('warn if another deployment would replace their stack', () => {
-    const warning = 'stages/prod.json describes the stack Alerts';
+    const warning = 'bin/stages/prod.json describes the stack Alerts';
     expect(warningsOf({ stackName: 'Alerts' }, directory).join()).toContain(warning);
     const { account, region } = prod;
     expect(warningsOf({ stage: 'dev', stackName: 'Alerts', account, region }, directory).join()).toContain(warning);
@@ -234,7 +236,7 @@ describe('the stages in the repository', () => {
   it('warn about the placeholder account', () => {
     write('prod', { ...prod, account: PLACEHOLDER_ACCOUNT });
     expect(warningsOf({ stage: 'prod' }, directory).join()).toContain(
-      'stages/prod.json contains the placeholder account 000000000000',
+      'bin/stages/prod.json contains the placeholder account 000000000000',
     );
     expect(warningsOf({ stage: 'dev' }, directory).join()).not.toContain('placeholder account');
   });
