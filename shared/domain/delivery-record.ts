@@ -281,7 +281,7 @@ const attemptOf = (outcome: AttemptOutcome, startedAtMs: number, durationMs: num
   duration_ms: durationMs,
 });
 
-/** Returns the record after an attempt. It keeps the lease until the message is settled. */
+/** Returns the record after an attempt. It keeps the lease until the record is written. */
 export const withAttempt = (
   record: DeliveryRecord,
   outcome: AttemptOutcome,

@@ -20,7 +20,7 @@ import type { ParsedEnvironment } from '../environment.ts';
 import { createFailureRecorder } from './failure-recorder.ts';
 import { createDeliveryReports } from './notices/delivery-reports.ts';
 import { type EmailReport, eventOfRecord } from './notices/notification-notice.ts';
-import { settleNotices } from './notices/settle-notices.ts';
+import { waitForNotices } from './notices/wait-for-notices.ts';
 import { returnWithBackoff } from './return-with-backoff.ts';
 
 /** SES sends tags as lists; each of this service's tags has one value. */
@@ -131,7 +131,7 @@ export const createEmailEventRecorder = (
     // Without a bounce, the last change of the record may be days old, but the notice belongs to the day of the report.
     const reported =
       record.status === 'bounced' ? record : { ...record, updated_at_ms: Math.max(record.updated_at_ms, sentAtMs) };
-    await settleNotices(
+    await waitForNotices(
       [
         ...(report ? [reports.reportFailure(alarm, reported, report)] : []),
         // A recipient that had not been reached changes nothing: whoever records that it was reached finds the bounce.

@@ -6,7 +6,7 @@ import { count } from '../adapters/metrics.ts';
 import type { Clock } from '../domain/clock.ts';
 import { parseDeliveryPartition } from '../domain/delivery-key.ts';
 import { type DeliveryRecord, failureReasonOf } from '../domain/delivery-record.ts';
-import { withTimeout } from './notices/settle-notices.ts';
+import { withTimeout } from './notices/wait-for-notices.ts';
 
 /** The maximum time that a write may delay the acknowledgment of a batch. */
 const MAX_WRITE_MS = 1_000;

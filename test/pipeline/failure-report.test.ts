@@ -17,7 +17,7 @@ import {
 import type { DeliveryResult } from '../../shared/domain/delivery-result.ts';
 import type { FailedDelivery } from '../../shared/pipeline/failure-recorder.ts';
 import type { DeliveryReports } from '../../shared/pipeline/notices/delivery-reports.ts';
-import { settleNotices } from '../../shared/pipeline/notices/settle-notices.ts';
+import { waitForNotices } from '../../shared/pipeline/notices/wait-for-notices.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createFailureReport } from '../../shared/pipeline/sender/failure-report.ts';
 import { alarmEvent, alarmHeader, alertContent } from '../support/events.ts';
@@ -208,7 +208,7 @@ describe('notices', () => {
   const hanging = () => new Promise<void>(() => undefined);
 
   it('are waited for until two seconds before the function times out', async () => {
-    const settled = settleNotices([hanging(), Promise.resolve()], {}, () => 2_100).then(() => 'settled');
+    const settled = waitForNotices([hanging(), Promise.resolve()], {}, () => 2_100).then(() => 'settled');
     // Timers fire in the order of their due times, however late.
     expect(await Promise.race([settled, sleep(1_500)])).toBe('settled');
     expect(written).toContain('"notices_not_queued":1');
@@ -216,14 +216,14 @@ describe('notices', () => {
 
   it('that fail are logged and counted, and delay nothing', async () => {
     const notices = [Promise.reject(new Error('secret')), Promise.resolve()];
-    expect(await settleNotices(notices, { event_id: 'e' }, () => 30_000)).toBe(false);
+    expect(await waitForNotices(notices, { event_id: 'e' }, () => 30_000)).toBe(false);
     expect(written).toContain('"notices_not_queued":1');
     expect(logger.error).toHaveBeenCalledWith('notice not queued', expect.objectContaining({ event_id: 'e' }));
     expect(JSON.stringify(vi.mocked(logger.error).mock.calls)).not.toContain('secret');
   });
 
   it('that are queued count nothing', async () => {
-    expect(await settleNotices([Promise.resolve()], {}, () => 30_000)).toBe(true);
+    expect(await waitForNotices([Promise.resolve()], {}, () => 30_000)).toBe(true);
     expect(written).toBe('');
   });
 });

@@ -35,7 +35,7 @@ const hashOf = (record: DeliveryRecord, address: string | undefined): string => 
  * later that SES accepted the email. It is safe to repeat.
  */
 export const createBounceRecorder =
-  (deliveries: Pick<DeliveryRepository, 'read' | 'addBounce' | 'settleBounce'>, clock: Clock) =>
+  (deliveries: Pick<DeliveryRepository, 'read' | 'addBounce' | 'markBounced'>, clock: Clock) =>
   /** @param address the recipient of the email, of which only a hash is stored; undefined if SES does not name it */
   async (key: DeliveryKey, address: string | undefined, reason: FailureReason): Promise<BounceResult> => {
     const found = await deliveries.read(key);
@@ -43,7 +43,7 @@ export const createBounceRecorder =
     const recipient = hashOf(found, address);
     const added = await deliveries.addBounce(key, recipient, reason);
     if (!added) return { kind: 'no_record' };
-    const record = await deliveries.settleBounce(added, clock());
+    const record = await deliveries.markBounced(added, clock());
     const wasReached = record.reached_recipient_hashes?.includes(recipient) === true;
     if (found.bounced_recipient_hashes?.has(recipient)) return { kind: 'repeated', record, wasReached };
     return { kind: record.status === 'bounced' ? 'bounced' : 'remembered', record, wasReached };

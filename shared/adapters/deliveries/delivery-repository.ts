@@ -284,7 +284,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
      *
      * @returns the record as stored
      */
-    async settleBounce(stored: DeliveryRecord, nowMs: number): Promise<DeliveryRecord> {
+    async markBounced(stored: DeliveryRecord, nowMs: number): Promise<DeliveryRecord> {
       let current = stored;
       while (mustBecomeBounced(current)) {
         const bounced = withBounce(current, nowMs);

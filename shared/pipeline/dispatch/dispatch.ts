@@ -21,8 +21,8 @@ import {
 } from '../../domain/planned-event.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import type { Escalation } from '../notices/escalation.ts';
-import { settleNotices } from '../notices/settle-notices.ts';
 import { unknownPlanNotice } from '../notices/unreached-notice.ts';
+import { waitForNotices } from '../notices/wait-for-notices.ts';
 import { returnWithBackoff } from '../return-with-backoff.ts';
 import { deliveriesBytes, eventGroups } from './event-groups.ts';
 import { createFanOut, type FannedOut, isPlanUnknown } from './fan-out.ts';
@@ -185,7 +185,7 @@ export const createDispatch = (
       if (await wasDispatched(shared.header, ids)) return;
       await escalation.escalate(alert, origin, ids, () => unknownPlanNotice(alert, ids));
     };
-    await settleNotices([escalate()], idsOfEvent(planned), timeLeft);
+    await waitForNotices([escalate()], idsOfEvent(planned), timeLeft);
   };
 
   /**

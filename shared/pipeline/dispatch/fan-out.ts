@@ -14,7 +14,7 @@ import { unstoredTarget } from '../../domain/heartbeat.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import { isNotificationId } from '../../domain/notification-id.ts';
 import { idsOfEvent, type PlannedEvent } from '../../domain/planned-event.ts';
-import { withTimeout } from '../notices/settle-notices.ts';
+import { withTimeout } from '../notices/wait-for-notices.ts';
 
 /** What became of the notifications of an event. */
 export type FannedOut<Event extends PlannedEvent = PlannedEvent> = {

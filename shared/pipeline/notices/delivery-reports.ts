@@ -24,10 +24,10 @@ import {
   notificationNoticeId,
   undeliveredNotice,
 } from './notification-notice.ts';
-import { withTimeout } from './settle-notices.ts';
 import { nextShadowNoticeMs, shadowNotice, shadowNoticeId } from './shadow-notice.ts';
 import { createUnreachedCheck } from './unreached-check.ts';
 import { summaryProblem, unreachedNotice, unreachedNoticeId } from './unreached-notice.ts';
+import { withTimeout } from './wait-for-notices.ts';
 
 /** The maximum time to read labels. Notifications may be large, and slow reads must not prevent the notice. */
 const MAX_READ_MS = 1_000;
@@ -63,7 +63,7 @@ export type ReportDependencies = {
 /**
  * Creates the reports about deliveries that do not arrive, to technical contacts and operators
  * (docs/decisions/notices.md#notices). Repeating a report has no effect. The functions reject if a dependency fails;
- * use `settleNotices`.
+ * use `waitForNotices`.
  */
 export const createDeliveryReports = (
   {

@@ -13,13 +13,13 @@ export class ClaimedDelivery {
   record: DeliveryRecord;
   /** The record as last written; undefined before the first write. */
   written: DeliveryRecord | undefined;
-  readonly #deliveries: Pick<DeliveryRepository, 'update' | 'settleBounce'>;
+  readonly #deliveries: Pick<DeliveryRepository, 'update' | 'markBounced'>;
   readonly #clock: Clock;
 
   constructor(
     job: DeliveryJob,
     claimed: DeliveryRecord,
-    deliveries: Pick<DeliveryRepository, 'update' | 'settleBounce'>,
+    deliveries: Pick<DeliveryRepository, 'update' | 'markBounced'>,
     clock: Clock,
   ) {
     this.job = job;
@@ -45,7 +45,7 @@ export class ClaimedDelivery {
   }
 
   /** Sets the status to `bounced` if every recipient that accepted has bounced. */
-  async settleBounce(): Promise<void> {
-    if (this.written) this.written = await this.#deliveries.settleBounce(this.written, this.#clock());
+  async markBounced(): Promise<void> {
+    if (this.written) this.written = await this.#deliveries.markBounced(this.written, this.#clock());
   }
 }

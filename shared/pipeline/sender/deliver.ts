@@ -163,7 +163,7 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     first: DeliveryRecord,
     lock: HeldLock | undefined,
   ): Promise<DeliveryResult> => {
-    const record = await deliveries.settleBounce(found, clock());
+    const record = await deliveries.markBounced(found, clock());
     if (found.status === 'delivered' || isShadow(found)) await lock?.advance();
     return { kind: 'duplicate', isRepeated: !isOfSameDispatch(found, first), record };
   };
@@ -287,7 +287,7 @@ export const createDeliver = (dependencies: SenderDependencies) => {
   /** Ends the delivery of a deleted notification, or of an empty summary. */
   const cancel = async (delivery: ClaimedDelivery): Promise<DeliveryResult> => {
     await delivery.write(withStatus(delivery.record, 'cancelled', clock()));
-    await delivery.settleBounce();
+    await delivery.markBounced();
     return { kind: 'cancelled' };
   };
 
@@ -303,7 +303,7 @@ export const createDeliver = (dependencies: SenderDependencies) => {
   /** Ends the delivery of an alert in shadow mode, which another system delivers. */
   const withhold = async (delivery: ClaimedDelivery, lock: HeldLock | undefined): Promise<DeliveryResult> => {
     await delivery.write(withShadow(delivery.record, clock()));
-    await delivery.settleBounce();
+    await delivery.markBounced();
     await lock?.advance();
     return { kind: 'cancelled' };
   };

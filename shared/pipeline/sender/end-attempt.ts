@@ -59,7 +59,7 @@ export const createAttemptEnd = (dependencies: SenderDependencies) => {
     await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
     await delivery.persist(withFailure(record, failure.reason, failedAtMs));
     logFailure(delivery, 'dead_lettered', failure);
-    await delivery.settleBounce();
+    await delivery.markBounced();
     return { kind: 'dead_lettered', cause: failure.cause };
   };
 
@@ -99,7 +99,7 @@ export const createAttemptEnd = (dependencies: SenderDependencies) => {
 
     /**
      * Records a delivery. Acknowledges the message even if that is impossible: returning it could send the alert twice. A
-     * recorded delivery is sent once, so if its bounces cannot be settled, the message is received again.
+     * recorded delivery is sent once, so if its bounces cannot be recorded, the message is received again.
      */
     async recordDelivered(delivery: ClaimedDelivery): Promise<DeliveryResult> {
       const { job, record } = delivery;
@@ -109,7 +109,7 @@ export const createAttemptEnd = (dependencies: SenderDependencies) => {
         logger.error('delivered but not recorded', { ...idsOf(job), ...errorTrace(error) });
         return { kind: 'unrecorded', isTenantThrottled: isTenantThrottled(error, job.body.event.tenant_id) };
       }
-      await delivery.settleBounce();
+      await delivery.markBounced();
       return { kind: 'delivered' };
     },
 

@@ -2,7 +2,7 @@ import { errorTrace, logger } from '../../adapters/logger.ts';
 import { type DeliveryRecord, isShadow, mustBeReported } from '../../domain/delivery-record.ts';
 import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import type { FailedDelivery } from '../failure-recorder.ts';
-import { settleNotices } from '../notices/settle-notices.ts';
+import { waitForNotices } from '../notices/wait-for-notices.ts';
 import { type DeliveryJob, idsOf } from './delivery-job.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
@@ -23,7 +23,7 @@ const isShadowReminder = ({ body: { notice }, message }: DeliveryJob, { kind }: 
 };
 
 /**
- * Creates the reports of the deliveries of a batch that fail, after all messages of the batch are settled: a report costs
+ * Creates the reports of the deliveries of a batch that fail, after all messages of the batch are processed: a report costs
  * no attempt and delays no alert. A notice causes no further notice, except that of shadow mode that of the next day. A
  * summary causes the same as an alert.
  * Never rejects.
@@ -50,26 +50,26 @@ export const createFailureReport = ({
     const { event: sent, notification_id, siblings } = body;
     const ids = { type, tenant_id: sent.tenant_id, event_id: sent.event_id, notification_id };
     if (isShadowReminder(job, result)) {
-      await settleNotices([reports.repeatShadow(sent.tenant_id, body.accepted_at_ms)], ids, timeLeft);
+      await waitForNotices([reports.repeatShadow(sent.tenant_id, body.accepted_at_ms)], ids, timeLeft);
       return;
     }
     const { record } = result;
     if (result.kind === 'summarized' && result.attempt && record) {
-      await settleNotices([reports.reportLimit(sent, record, type)], ids, timeLeft);
+      await waitForNotices([reports.reportLimit(sent, record, type)], ids, timeLeft);
       return;
     }
     if (!record || (body.notice && !isSummary(body)) || !mustBeReported(record, retryDelayScale)) return;
     // A summary has got the state of its alarms when they were read.
     const event = { ...sent, state: record.state };
     if (isShadow(record)) {
-      await settleNotices([reports.reportShadow(event, record)], ids, timeLeft);
+      await waitForNotices([reports.reportShadow(event, record)], ids, timeLeft);
       return;
     }
     // Technical contacts cannot be notified by email that their email fails, a deleted notification needs no notice, and
     // the recorder of bounces has reported each of them.
     const isReported =
       type !== 'technicalContactsEmail' && record.status !== 'cancelled' && record.status !== 'bounced';
-    const isQueued = await settleNotices(
+    const isQueued = await waitForNotices(
       [
         ...(isReported ? [reports.reportFailure(event, record)] : []),
         reports.escalateUnreached(event, record, siblings),

@@ -89,7 +89,7 @@ const claims: readonly NamedMutation[] = [
 ];
 
 /** What follows an attempt: records, retries and dead letters. */
-const settlements: readonly NamedMutation[] = [
+const attemptEnds: readonly NamedMutation[] = [
   {
     name: 'sends the retry before its record is updated, and ignores the error of the update',
     seed: 2,
@@ -254,7 +254,7 @@ const retries: readonly NamedMutation[] = [
     seed: 1,
     file: SENDER,
     find: 'const rescheduled = notDue.map((job) => processedJob(job, reschedule(job, wait(job))));',
-    replace: "const rescheduled = notDue.map((job) => settledJob(job, Promise.resolve({ outcome: 'not_due' })));",
+    replace: "const rescheduled = notDue.map((job) => processedJob(job, Promise.resolve({ kind: 'not_due' })));",
   },
   {
     name: 'counts an attempt that an open circuit prevented',
@@ -324,4 +324,4 @@ const requests: readonly NamedMutation[] = [
 ];
 
 /** Defects of deliveries. */
-export const deliveryMutations: readonly NamedMutation[] = [...claims, ...settlements, ...retries, ...requests];
+export const deliveryMutations: readonly NamedMutation[] = [...claims, ...attemptEnds, ...retries, ...requests];

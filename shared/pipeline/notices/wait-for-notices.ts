@@ -34,7 +34,7 @@ export const withTimeout = async (notice: Promise<void>, timeoutMs: number): Pro
  * @param ids log fields that identify the alert
  * @param timeLeft returns the milliseconds until the function times out
  */
-export const settleNotices = async (
+export const waitForNotices = async (
   notices: readonly Promise<void>[],
   ids: Readonly<Record<string, string | undefined>>,
   timeLeft: () => number,
