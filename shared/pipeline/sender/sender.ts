@@ -1,4 +1,4 @@
-import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { createDocumentClient } from '../../adapters/aws-client.ts';
 import { createDeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
@@ -7,51 +7,21 @@ import { createFailedMessages } from '../../adapters/deliveries/failed-messages.
 import { createIncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
 import { createSummarizedAlerts } from '../../adapters/deliveries/summarized-alerts.ts';
 import { createThrottlingWatch } from '../../adapters/dynamodb/key-throttling.ts';
-import { errorTrace, logger } from '../../adapters/logger.ts';
-import { count, emitMetrics, oldestAgeSeconds, tally } from '../../adapters/metrics.ts';
+import { logger } from '../../adapters/logger.ts';
 import { createNotificationReader } from '../../adapters/notifications/notification-reader.ts';
-import { createTargetReader, type TargetReads } from '../../adapters/notifications/notification-targets.ts';
-import { createQueues, dueTimeMs } from '../../adapters/queues.ts';
-import { webhookPayload } from '../../contracts/alarm-event.ts';
-import { messageBody } from '../../contracts/message-body.ts';
-import { type TestResult, testRequest } from '../../contracts/messages.ts';
-import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
-import { parseDelivery } from '../../domain/delivery-message.ts';
-import {
-  DELIVERY_LATENCY,
-  type DeliveryTotal,
-  deliveryCounts,
-  deliveryTotal,
-  PRODUCER_ERRORS,
-  PRODUCER_FAULTS,
-} from '../../domain/delivery-metrics.ts';
-import type { DeliveryResult } from '../../domain/delivery-result.ts';
-import { eventHeader } from '../../domain/event-header.ts';
-import { compareEventTimes } from '../../domain/event-time.ts';
-import { unstoredTarget } from '../../domain/heartbeat.ts';
-import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
-import { testEvent } from '../../domain/test-event.ts';
+import { createTargetReader } from '../../adapters/notifications/notification-targets.ts';
+import { createQueues } from '../../adapters/queues.ts';
+import type { TestResult } from '../../contracts/messages.ts';
+import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Transport } from '../../domain/transport.ts';
-import { ulid } from '../../domain/ulid.ts';
 import type { ParsedEnvironment, SenderName } from '../../environment.ts';
 import { createFailureRecorder } from '../failure-recorder.ts';
 import { createDeliveryReports } from '../notices/delivery-reports.ts';
-import { createDeliver } from './deliver.ts';
-import { createJob, type DeliveryJob, idsOf } from './delivery-job.ts';
-import { createEarlyMessageCheck } from './early-messages.ts';
-import { createFailureReport } from './failure-report.ts';
-import { createFirstAttemptMove } from './move-first-attempts.ts';
-import { lateRetrySeconds, unprocessedSinceMs } from './received-message.ts';
-import { createRequeue } from './requeue.ts';
+import { createBatchProcessing } from './batch.ts';
+import { createTestRun } from './run-test.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
 type Invocation = SQSEvent | { kind: 'test' };
-
-/** A job, its result, and when it had it, ms since the epoch: the rest of the batch may take longer. */
-type ProcessedJob = { job: DeliveryJob; result: DeliveryResult; endedAtMs: number };
-
-/** A message and its result. It has no job if it is malformed. */
-type ProcessedMessage = { message: SQSRecord; result: DeliveryResult; job?: DeliveryJob };
 
 /**
  * Creates the Lambda handler of a type's sender. Its input is either a batch from the type's queue or retry queue,
@@ -72,7 +42,6 @@ export const createSender = (
     ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
     ...createTargetReader(client, environment.NOTIFICATIONS_TABLE),
   };
-  const { hasIncidents } = notificationTypes[type];
   const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE);
   const queues = createQueues();
   // On the queue of the type, a notice that is due later would raise the age of the oldest message.
@@ -110,184 +79,12 @@ export const createSender = (
     isNearLimit,
     isSlowTenant,
   };
-  const { clock } = dependencies;
-  const deliver = createDeliver(dependencies);
-  const { reschedule, returnAfterError } = createRequeue(dependencies);
-  const checkEarly = createEarlyMessageCheck(dependencies);
-  const moveFirstAttempts = createFirstAttemptMove(dependencies);
-  const reportFailures = createFailureReport(dependencies);
-
-  const runTest = async (input: unknown, timeLeft: () => number): Promise<TestResult> => {
-    const { tenant, type: testedType, details, webhook_request: webhookRequest, state } = testRequest.parse(input);
-    if (testedType !== type) throw new Error(`The sender of ${type} received a test of ${testedType}.`);
-    const nowMs = Date.now();
-    const event = testEvent(tenant, nowMs, state);
-    const alert = {
-      event: eventHeader(event, nowMs),
-      payload: JSON.stringify(webhookPayload(event)),
-      eventTimeMs: nowMs,
-      deliveryId: ulid(),
-      reachedRecipientHashes: [],
-      timeLeft,
-    };
-    const outcome = await transport(alert, details, webhookRequest).catch((error: unknown) => {
-      logger.error('internal error', { type, ...errorTrace(error) });
-      // Lambda logs the thrown error, so it must not contain the original message.
-      throw new Error('The test did not run.');
-    });
-    emitMetrics({ [`test_${outcome.result}`]: 1 }, { type });
-    return outcome.result === 'delivered'
-      ? { status: 'success', message: outcome.explanation }
-      : { status: 'failure', message: outcome.explanation, response_text: outcome.responseText };
-  };
-
-  const deadLetterMalformed = async (message: SQSRecord): Promise<DeliveryResult> => {
-    const { body, attributes } = message;
-    const reason = { reason: 'malformed', cause: 'service', attemptCount: 0 } as const;
-    const letter = { body: messageBody(body), messageGroupId: attributes.MessageGroupId };
-    await dependencies.queues.sendToDeadLetterQueue(environment.DEAD_LETTER_QUEUE, letter, reason);
-    logger.error('malformed delivery', { type, message_id: message.messageId, tenant_id: attributes.MessageGroupId });
-    return { kind: 'dead_lettered', cause: 'service' };
-  };
-
-  const processMalformed = async (message: SQSRecord): Promise<ProcessedMessage> => {
-    const result = await deadLetterMalformed(message).catch((error: unknown) => returnAfterError(message, {}, error));
-    return { message, result };
-  };
-
-  const processedJob = async (job: DeliveryJob, result: Promise<DeliveryResult>): Promise<ProcessedJob> => ({
-    job,
-    result: await result.catch((error: unknown) => returnAfterError(job.message, idsOf(job), error)),
-    endedAtMs: clock(),
-  });
-
-  /** Delivers jobs one after the other. */
-  const deliverInTurn = async (jobs: readonly DeliveryJob[], targets: TargetReads): Promise<ProcessedJob[]> => {
-    const processed: ProcessedJob[] = [];
-    for (const job of jobs) processed.push(await processedJob(job, deliver(job, findTarget(job, targets))));
-    return processed;
-  };
-
-  const resultOfMove = async (job: DeliveryJob, unsent: Promise<ReadonlySet<DeliveryJob>>): Promise<DeliveryResult> => {
-    if ((await unsent).has(job)) throw new Error('The message could not be moved.');
-    return { kind: 'moved' };
-  };
-
-  const deliverDue = async (jobs: readonly DeliveryJob[]): Promise<ProcessedJob[]> => {
-    const { moved, unsent, others } = moveFirstAttempts(jobs);
-    const targets = notifications.targets(others.map(targetKeyOf));
-    const groups = hasIncidents ? byIncident(others) : others.map((job) => [job]);
-    const processed = await Promise.all([
-      ...moved.map(async (job) => [await processedJob(job, resultOfMove(job, unsent))]),
-      ...groups.map((group) => deliverInTurn(group, targets)),
-    ]);
-    return processed.flat();
-  };
-
-  /** Delivers early messages whose delivery has become due, and reschedules the others. */
-  const processEarly = async (jobs: readonly DeliveryJob[]): Promise<ProcessedJob[]> => {
-    if (jobs.length === 0) return [];
-    const { due, notDue } = await checkEarly(jobs);
-    const wait = ({ message }: DeliveryJob) => dueTimeMs(message) - clock();
-    const rescheduled = notDue.map((job) => processedJob(job, reschedule(job, wait(job))));
-    return (await Promise.all([deliverDue(due), ...rescheduled])).flat();
-  };
-
-  const emitBatchMetrics = (processed: readonly ProcessedMessage[], jobs: readonly ProcessedJob[]): void => {
-    const { delivered: _, ...outcomes } = tally(processed.map(({ result }) => result.kind));
-    const unprocessed = processed.filter(({ result }) => result.kind === 'internal_error' || result.isLockNotAdvanced);
-    const unrecorded = processed.filter(
-      ({ result }) => result.kind === 'unrecorded' && !result.isTenantThrottled && !result.isLockNotAdvanced,
-    );
-    emitMetrics(
-      {
-        ...outcomes,
-        ...tally(processed.flatMap(({ result }) => deliveryCounts(result))),
-        ...tally(processed.flatMap(totalOf)),
-        [PRODUCER_ERRORS]: outcomes.conflict ?? 0,
-        internal_errors: unprocessed.length + unrecorded.length,
-        oldest_unprocessed_seconds: Math.max(
-          oldestAgeSeconds(
-            unprocessed.map(({ message }) => unprocessedSinceMs(message, dependencies)),
-            clock(),
-          ),
-          lateRetrySeconds(
-            processed.map(({ message }) => message),
-            dependencies,
-          ),
-        ),
-      },
-      { type },
-      { [DELIVERY_LATENCY]: jobs.flatMap(latencyMs) },
-    );
-    count({ [PRODUCER_FAULTS]: outcomes.conflict ?? 0 });
-  };
-
-  /** Delivers, reschedules or dead-letters messages, emits the metrics of the batch, and reports what failed. */
-  const runBatch = async ({ Records: messages }: SQSEvent, timeLeft: () => number): Promise<SQSBatchResponse> => {
-    const parsed = messages.map((message) => ({ message, body: parseDelivery(message.body) }));
-    const jobs = parsed.flatMap(({ message, body }) => (body ? [createJob(type, { message, body, timeLeft })] : []));
-    const malformed = parsed.flatMap(({ message, body }) => (body ? [] : [message]));
-    const nowMs = clock();
-    // SQS delays a message by at most 15 min: one that is due later is rescheduled, after a read instead of a claim.
-    const [due, early] = [
-      jobs.filter(({ message }) => dueTimeMs(message) <= nowMs),
-      jobs.filter(({ message }) => dueTimeMs(message) > nowMs),
-    ];
-    const [delivered, deliveredEarly, deadLettered] = await Promise.all([
-      deliverDue(due),
-      processEarly(early),
-      Promise.all(malformed.map(processMalformed)),
-    ]);
-    const counted = [...delivered, ...deliveredEarly].filter(({ result }) => result.kind !== 'heartbeat');
-    const processed: ProcessedMessage[] = [
-      ...counted.map(({ job, result }) => ({ message: job.message, job, result })),
-      ...deadLettered,
-    ];
-    emitBatchMetrics(processed, counted);
-    await reportFailures(counted);
-    const returned = processed.filter(({ result }) => result.isReturned);
-    return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
-  };
+  const processBatch = createBatchProcessing(dependencies, notifications);
+  const runTest = createTestRun(type, transport);
 
   return async (input: Invocation, context: Context): Promise<SQSBatchResponse | TestResult> => {
     logger.appendKeys({ request_id: context.awsRequestId });
     const timeLeft = () => context.getRemainingTimeInMillis();
-    return 'Records' in input ? runBatch(input, timeLeft) : runTest(input, timeLeft);
+    return 'Records' in input ? processBatch(input, timeLeft) : runTest(input, timeLeft);
   };
-};
-
-/** Returns the total that a message increments, none for notices. */
-const totalOf = ({ job, result }: ProcessedMessage): DeliveryTotal[] => {
-  if (job?.body.notice) return [];
-  const total = deliveryTotal(result);
-  return total ? [total] : [];
-};
-
-/** Returns the latency of a delivered alert in ms, none for other messages and for notices. */
-const latencyMs = ({ job: { body }, result, endedAtMs }: ProcessedJob): number[] => {
-  const isDelivered = deliveryTotal(result) === 'deliveries_delivered';
-  return isDelivered && !body.notice ? [Math.max(0, endedAtMs - body.accepted_at_ms)] : [];
-};
-
-const targetKeyOf = ({ body }: DeliveryJob) => ({ tenant: body.event.tenant_id, id: body.notification_id });
-
-const readTarget = async (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTarget | undefined> => {
-  const { event, notice, notification_id: id } = job.body;
-  if (notice && id === operatorsNotification.id) return operatorsNotification;
-  return (await targets.find(targetKeyOf(job))) ?? unstoredTarget(event.tenant_id);
-};
-
-/** Returns the target of a job, or undefined if it does not exist. Only notices go to the operators' notification. */
-const findTarget = (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTarget | undefined> => {
-  const target = readTarget(job, targets);
-  // Not every delivery is claimed and awaits its target: an unhandled rejection would end the process.
-  target.catch(() => undefined);
-  return target;
-};
-
-/** Groups the jobs that must be delivered one after the other, oldest event first. */
-const byIncident = (jobs: readonly DeliveryJob[]): DeliveryJob[][] => {
-  const sorted = jobs.toSorted((first, second) => compareEventTimes(first.time, second.time));
-  return [...Map.groupBy(sorted, ({ body }) => `${body.notification_id} ${body.event.incident_key}`).values()];
 };

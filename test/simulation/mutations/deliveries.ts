@@ -4,7 +4,7 @@ const REPOSITORY = 'shared/adapters/deliveries/delivery-repository.ts';
 const RECORD = 'shared/domain/delivery-record.ts';
 const DELIVER = 'shared/pipeline/sender/deliver.ts';
 const END = 'shared/pipeline/sender/end-attempt.ts';
-const SENDER = 'shared/pipeline/sender/sender.ts';
+const SENDER = 'shared/pipeline/sender/batch.ts';
 const REQUEUE = 'shared/pipeline/sender/requeue.ts';
 
 /** Claims, leases and duplicates. */
