@@ -47,13 +47,6 @@ const isNewer = (time: EventTime, lock: IncidentLock): boolean => {
   return newest === undefined || isOlder(newest, time);
 };
 
-const withNewest = (lock: IncidentLock, { producedAtMs, acceptedAtMs }: EventTime): IncidentLock => ({
-  ...lock,
-  newest_event_at_ms: producedAtMs,
-  newest_accepted_at_ms: acceptedAtMs,
-  advance_count: lock.advance_count + 1,
-});
-
 /**
  * Creates the reads and writes of incident locks (table Deliveries).
  *
@@ -67,10 +60,8 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
   /**
    * Stores the times of a delivered event unless a newer one is stored, even if another worker holds the lock: no older
    * event may follow.
-   *
-   * @returns the lock with the newest event
    */
-  const advance = async (lock: IncidentLock, time: EventTime): Promise<IncidentLock> => {
+  const advance = async (lock: IncidentLock, time: EventTime): Promise<void> => {
     let current = lock;
     while (isNewer(time, current)) {
       const { set, remove, values } = timesUpdate(time);
@@ -80,11 +71,10 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
         ExpressionAttributeNames: { '#ttl': 'ttl' },
         ExpressionAttributeValues: { ...ADVANCE.values(current), ...values, ':ttl': lock.ttl },
       });
-      if (isWritten) return withNewest(current, time);
+      if (isWritten) return;
       // Another worker stored an event, or this is a copy of an applied write.
       current = { ...current, ...newestOf(existing) };
     }
-    return current;
   };
 
   const release = async (lock: IncidentLock, nowMs: number): Promise<void> => {
@@ -118,9 +108,7 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
       return item && storedLock.parse(item);
     },
 
-    advance,
-
-    /** Stores the times of a delivered event like `advance` and releases the lock, usually in one write. */
+    /** Stores the times of a delivered event unless a newer one is stored, and releases the lock, usually in one write. */
     async advanceAndRelease(lock: IncidentLock, time: EventTime, nowMs: number): Promise<void> {
       if (!isNewer(time, lock)) return release(lock, nowMs);
       const held = heldBy(lock);
