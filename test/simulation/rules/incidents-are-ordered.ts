@@ -4,7 +4,7 @@ import { eventsOf, mustBeOlder } from './planned-alerts.ts';
 import { mayBeUnrecorded } from './requests.ts';
 import type { Rule } from './rule.ts';
 
-/** If an accepted event could not be stored in its lock, its message is received and sent again, each time within this time. */
+/** If an accepted event could not be stored in its lock, its message is received and sent again within this time, without faults. */
 const MAX_UNKNOWN_MS = 600_000;
 
 /** A result is written for at most this time after the clock of its sender, which may be 2 s off, was read. */
@@ -37,11 +37,17 @@ const isRecordedBefore = (
 export const incidentsAreOrdered: Rule = {
   name: 'incidents are in order',
   violations(observations) {
-    const { arrivals, scenario } = observations;
+    const { arrivals, scenario, faults, kills } = observations;
+    const isOfSenders = ({ environmentId }: { environmentId: string }): boolean =>
+      /^send-incident(pager|router)#/.test(environmentId);
     /** Whether the service knew at the time of the later arrival that an event was accepted, which arrived before. */
     const isKnown = (earlier: readonly Arrival[], later: Arrival): boolean => {
       const answered = earlier.filter(({ isAnswered }) => isAnswered);
-      const isLastLongAgo = later.atMs - (answered.at(-1)?.atMs ?? Number.POSITIVE_INFINITY) > MAX_UNKNOWN_MS;
+      const disturbances = [...answered, ...faults, ...kills].filter(
+        (each) => each.atMs < later.atMs && ('by' in each || isOfSenders(each)),
+      );
+      const lastMs = Math.max(...disturbances.map(({ atMs }) => atMs));
+      const isLastLongAgo = answered.length > 0 && later.atMs - lastMs > MAX_UNKNOWN_MS;
       return (
         isLastLongAgo ||
         answered.some((arrival) => !mayBeUnrecorded(arrival, observations)) ||
