@@ -20,7 +20,6 @@ const bounds: Readonly<Record<string, readonly [count: number, bound: string]>> 
   'bin/stack-trace/stack-frame.ts': [1, 'a line of a stack trace'],
   'bin/ops/stack-trace.ts': [1, 'a path in a stack trace'],
   'bin/openapi/notification-types.ts': [1, 'a format in the OpenAPI document'],
-  'bin/local/watch/function-builder.ts': [1, 'a bundle of the repository'],
   'bin/local/inbox/message-summary.ts': [1, 'an email of the local service'],
   'bin/local/inbox/message-filter.ts': [1, 'new RegExp: a word that the developer types'],
   'bin/local/inbox/chat-receivers.ts': [1, 'reads each line once'],
