@@ -44,7 +44,6 @@ const mocking = [
   'test/adapters/dynamodb/batches.test.ts',
   'test/adapters/dynamodb/transactions.test.ts',
   'test/adapters/outbound-http/http-client.test.ts',
-  'test/lib/source-maps.test.ts',
   'test/pipeline/persist.test.ts',
   'test/pipeline/transports/email-tags.test.ts',
 ];

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { type BuildOptions, buildSync } from 'esbuild';
-import * as z from 'zod';
 import type { FunctionName } from '../shared/environment.ts';
 import { environments } from '../shared/environment.ts';
 
@@ -30,11 +30,14 @@ const UNUSED_CREDENTIALS = [
  *
  * A bundle contains no module that is imported dynamically and imports others: esbuild wraps all of these in closures,
  * which V8 parses twice.
+ *
+ * Identifiers keep their names, so that a logged stack trace has the function names of the sources.
  */
 export const bundling = {
   absWorkingDir: ROOT,
   bundle: true,
-  minify: true,
+  minifySyntax: true,
+  minifyWhitespace: true,
   platform: 'node',
   target: 'node24',
   format: 'cjs',
@@ -50,18 +53,16 @@ export const bundling = {
 export type Bundle = {
   /** The directory that contains only `index.js`. */
   directory: string;
-  /** Identifies the code and its source map: 16 hexadecimal digits that depend only on the sources. */
+  /** Identifies the code: 16 hexadecimal digits that depend only on the sources. */
   release: string;
-  /** The path of the source map, whose name is the release. */
-  sourceMap: string;
 };
 
 type BuiltBundle = { code: string; map: string; release: string };
 
 /**
- * Builds all functions in one run. Source maps stay outside the bundles and the bundles do not refer to them, because
- * every cold start reads its bundle. The output directory, to which `write: false` writes nothing, is the project
- * directory, so that the paths in the maps are relative to it, also if `node_modules` is a symbolic link.
+ * Builds all functions in one run. Source maps are for the local stack only, so the bundles do not refer to them. The
+ * output directory, to which `write: false` writes nothing, is the project directory, so that the paths in bundles and
+ * maps are relative to it, also if `node_modules` is a symbolic link.
  */
 const build = () => {
   const { outputFiles, metafile } = buildSync({
@@ -71,14 +72,15 @@ const build = () => {
     write: false,
     metafile: true,
     sourcemap: 'external',
+    sourceRoot: pathToFileURL(`${ROOT}/`).href,
     sourcesContent: false,
     preserveSymlinks: true,
   });
   const files = new Map(outputFiles.map(({ path, text }) => [relative(ROOT, path), text]));
   const bundleOf = (name: FunctionName): BuiltBundle => {
     const code = files.get(`${name}.js`) ?? '';
-    const map = withServiceSources(files.get(`${name}.js.map`) ?? '');
-    return { code, map, release: createHash('sha256').update(code).update(map).digest('hex').slice(0, 16) };
+    const map = files.get(`${name}.js.map`) ?? '';
+    return { code, map, release: createHash('sha256').update(code).digest('hex').slice(0, 16) };
   };
   return { bundles: functionNames.map((name) => [name, bundleOf(name)] as const), metafile };
 };
@@ -115,21 +117,15 @@ const buildOnce = (): Build => {
 };
 
 /**
- * Bundles all functions into `<directory>/bundles/<name>/index.js`, with their source maps in `<directory>/maps`.
+ * Bundles all functions into `<directory>/bundles/<name>/index.js`.
  *
  * @returns a function that returns a bundle
  */
 export const bundleFunctions = (directory: string): ((name: FunctionName) => Bundle) => {
-  mkdirSync(join(directory, 'maps'), { recursive: true });
-  const write = (name: FunctionName, { code, map, release }: BuiltBundle): Bundle => {
-    const bundle = {
-      directory: join(directory, 'bundles', name),
-      release,
-      sourceMap: join(directory, 'maps', `${release}.map`),
-    };
+  const write = (name: FunctionName, { code, release }: BuiltBundle): Bundle => {
+    const bundle = { directory: join(directory, 'bundles', name), release };
     mkdirSync(bundle.directory, { recursive: true });
     writeFileSync(join(bundle.directory, 'index.js'), code);
-    writeFileSync(bundle.sourceMap, map);
     return bundle;
   };
   const bundles = new Map(buildOnce().bundles.map(([name, built]) => [name, write(name, built)]));
@@ -140,24 +136,11 @@ export const bundleFunctions = (directory: string): ((name: FunctionName) => Bun
   };
 };
 
-const sourceMap = z.looseObject({ sources: z.array(z.string()) });
-
-/**
- * Adds the text of the service's own sources to a source map, so that the failing line of an old release can be shown.
- * That of libraries would triple the size.
- */
-const withServiceSources = (text: string): string => {
-  const map = sourceMap.parse(JSON.parse(text));
-  const sourcesContent = map.sources.map((source) => (source.startsWith('node_modules/') ? null : sourceText(source)));
-  return JSON.stringify({ ...map, sourcesContent });
-};
-
-const sourceTexts = new Map<string, string>();
-
-const sourceText = (path: string): string => {
-  const text = sourceTexts.get(path) ?? readFileSync(join(ROOT, path), 'utf8');
-  sourceTexts.set(path, text);
-  return text;
+/** Returns the source map of the bundle with a release. Its source root is the project directory. */
+export const sourceMapOf = (release: string): string => {
+  const [, bundle] = buildOnce().bundles.find(([, built]) => built.release === release) ?? [];
+  if (!bundle) throw new Error(`There is no bundle with the release ${release}.`);
+  return bundle.map;
 };
 
 /** Returns the sources of all functions and their imports, relative to the project directory. */

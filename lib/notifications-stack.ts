@@ -12,7 +12,6 @@ import type { MonitoredResources } from './monitoring/monitored-resources.ts';
 import { Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
 import type { Settings } from './settings.ts';
-import { publishSourceMaps } from './source-maps.ts';
 import { NOT_IN_CHINA } from './stages.ts';
 import { Storage } from './storage.ts';
 import { tenantLimitsJson } from './tenant-limits.ts';
@@ -46,7 +45,6 @@ export class NotificationsStack extends Stack {
     addOutputs(this, settings, storage, managedTopic, resources);
     addSettingsOutput(this, settings);
     if (!settings.developmentStage) addMonitoring(this, settings, resources);
-    publishSourceMaps(this, bundleOf);
     if (Token.isUnresolved(this.region)) addRegionRule(this);
     addWarnings(this, settings);
   }

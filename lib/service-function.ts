@@ -99,7 +99,7 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
         UV_THREADPOOL_SIZE: String(2 * (options.maxLookups ?? MAX_LOOKUPS)),
         // A metric dimension that separates the stacks of an account.
         STACK_NAME: Stack.of(this).stackName,
-        // Every log line has the release, with which `ops stack-trace` finds the source map.
+        // Every log line has the release, which identifies the code.
         RELEASE: bundle.release,
       },
       role,

@@ -1,9 +1,9 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { notificationsApp } from '../../lib/app.ts';
+import { sourceMapOf } from '../../lib/bundles.ts';
 import { type Assembly, type AssemblyFiles, readAssembly } from './assembly-files.ts';
 
 const template = z.object({
@@ -19,14 +19,11 @@ const functionsOf = (synthesized: unknown): z.infer<typeof functionProperties>[]
     .filter(({ Type }) => Type === 'AWS::Lambda::Function')
     .map(({ Properties }) => functionProperties.parse(Properties));
 
-const PROJECT = pathToFileURL(`${resolve(import.meta.dirname, '../..')}/`).href;
-
 /**
- * Puts a source map beside a staged bundle, with a reference at the end of the bundle, so that debuggers find it. Its
- * paths become absolute. Bundles on AWS have neither; a comment at the end changes no position and no behavior.
+ * Puts a source map beside a staged bundle, with a reference at the end of the bundle, so that debuggers find it.
+ * Bundles on AWS have neither; a comment at the end changes no position and no behavior.
  */
-const addSourceMap = (directory: string, path: string): void => {
-  const map = readFileSync(path, 'utf8').replace('{', `{"sourceRoot":${JSON.stringify(PROJECT)},`);
+const addSourceMap = (directory: string, map: string): void => {
   writeFileSync(join(directory, 'index.js.map'), map);
   appendFileSync(join(directory, 'index.js'), '//# sourceMappingURL=index.js.map\n');
 };
@@ -47,7 +44,7 @@ export const synthesizeTo = (directory: string, settings: Record<string, string>
   notificationsApp({ context, outdir: directory, ...FAST_SYNTHESIS }).synth();
   const assembly = readAssembly(directory);
   for (const { Code, Environment } of functionsOf(assembly.template))
-    addSourceMap(assembly.bundle(Code.S3Key), join(directory, 'maps', `${Environment.Variables.RELEASE}.map`));
+    addSourceMap(assembly.bundle(Code.S3Key), sourceMapOf(Environment.Variables.RELEASE));
   return assembly;
 };
 

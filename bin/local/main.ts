@@ -15,7 +15,6 @@ type Options = {
   basePath: string;
   strictEgress: boolean;
   partitionLimits: boolean;
-  watch: boolean;
   data?: string;
   json: boolean;
   setting: Record<string, string>;
@@ -44,7 +43,6 @@ const start = async (options: Options): Promise<void> => {
     basePath: options.basePath,
     strictEgress: options.strictEgress,
     settings: options.setting,
-    watch: options.watch,
     ...(options.data !== undefined && { data: options.data }),
     ...(options.partitionLimits ? {} : { partitionLimits: false }),
     log: print,
@@ -135,7 +133,6 @@ const program = new Command('npm start --')
   .option('--strict-egress', 'block webhooks to loopback addresses, as in AWS', false)
   .option('--no-partition-limits', 'disable the capacity limits of DynamoDB partition keys, for measurements')
   .option('--data <directory>', 'keep the tables and tokens in this directory across starts')
-  .option('--watch', 'apply changes of the sources while the stack runs', false)
   .option('--json', 'print one line of JSON when ready, and everything else to stderr', false)
   .option('-c, --setting <name=value>', 'a setting, as for cdk; repeatable', addSetting, {})
   .action(start);

@@ -1,27 +1,30 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { parseSourceMap, type SourceMap } from '../stack-trace/source-map.ts';
-import { parseStackFrame } from '../stack-trace/stack-frame.ts';
+import { SourceMap } from 'node:module';
 
 const maps = new Map<string, SourceMap | undefined>();
 
 /**
- * Replaces each line that is a stack frame in a bundle with a source map beside it (`index.js.map`) by the frame in the
- * TypeScript sources.
+ * Replaces the position in each line that is a stack frame in a bundle with a source map beside it (`index.js.map`) by
+ * the one in the TypeScript sources.
  */
-export const withSourceFrames = (text: string): string => text.split('\n').map(withSourceFrame).join('\n');
+export const withSourceFrames = (text: string): string => text.split('\n').map(withSourcePosition).join('\n');
 
-const withSourceFrame = (line: string): string => {
-  const frame = parseStackFrame(line);
-  const original = frame && mapOf(frame.file)?.locate(frame.line, frame.column);
-  if (!original) return line;
-  const position = `${original.source}:${original.line}:${original.column}`;
-  return `    at ${original.function === null ? position : `${original.function} (${position})`}`;
+const withSourcePosition = (line: string): string => {
+  const { start = '', file = '', row, column, end = '' } = FRAME.exec(line)?.groups ?? {};
+  const entry = mapOf(file)?.findEntry(Number(row) - 1, Number(column) - 1);
+  if (!entry || !('originalSource' in entry)) return line;
+  return `${start}${entry.originalSource}:${entry.originalLine + 1}:${entry.originalColumn + 1}${end}`;
 };
+
+/** A frame of a V8 stack trace, such as `at send (/tmp/bundle/index.js:37:58225)`. */
+const FRAME =
+  /^(?<start> *at (?:async )?(?:[^()]+ \()?)(?<file>\/[^()]*\/index\.js):(?<row>\d+):(?<column>\d+)(?<end>\)?)$/;
 
 /** Reads a source map once. Its name contains the hash of the bundle, so its content never changes. */
 const mapOf = (file: string): SourceMap | undefined => {
-  if (!file.endsWith('/index.js')) return undefined;
+  if (file === '') return undefined;
   const path = `${file}.map`;
-  if (!maps.has(path)) maps.set(path, existsSync(path) ? parseSourceMap(readFileSync(path, 'utf8')) : undefined);
+  if (!maps.has(path))
+    maps.set(path, existsSync(path) ? new SourceMap(JSON.parse(readFileSync(path, 'utf8'))) : undefined);
   return maps.get(path);
 };

@@ -38,7 +38,6 @@ import { seed } from './seed.ts';
 import { localSettings } from './settings.ts';
 import { withSourceFrames } from './source-frames.ts';
 import { TENANTS, type Tokens, tokenTenants } from './tokens.ts';
-import { watchSources } from './watch/watch.ts';
 
 /** Options of the local stack. */
 export type LocalStackOptions = {
@@ -52,8 +51,6 @@ export type LocalStackOptions = {
   settings?: Record<string, string>;
   /** A directory that keeps the tables and tokens across starts; by default they exist only in memory. */
   data?: string;
-  /** Whether to apply changes of the sources while the stack runs. */
-  watch?: boolean;
   /** The probability (0 to 1) that SQS delivers a message twice. */
   duplicateReceives?: number;
   /** The DynamoDB capacity of a partition key value; the default is that of AWS, `false` disables the limit. */
@@ -129,12 +126,11 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
     const inboxUrl = await open(inbox.server);
 
     const { settings = {}, strictEgress = false } = options;
-    const context = localSettings({ settings, strictEgress, inboxUrl });
     const synthesize = options.synthesize ?? (await import('./assembly.ts')).synthesize;
-    const assembly = synthesize(context);
+    const assembly = synthesize(localSettings({ settings, strictEgress, inboxUrl }));
     cleanups.push(() => assembly.remove());
-    const urls = { endpointUrl, apiUrl: apiUrl + basePath };
-    const plan = readTemplate(assembly.template, { ...urls, bundle: assembly.bundle });
+    const { template, bundle } = assembly;
+    const plan = readTemplate(template, { endpointUrl, apiUrl: apiUrl + basePath, bundle });
 
     const clock = new MovableClock();
     const queues = createQueues(plan, clock, options.duplicateReceives ?? 0);
@@ -210,10 +206,6 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       },
       now: () => clock.now(),
     });
-    if (options.watch) {
-      const readPlan = (template: unknown) => readTemplate(template, { ...urls, bundle: () => '' });
-      cleanups.push(await watchSources({ plan, lambda, settings: context, readPlan, log }));
-    }
     // First of all, because functions that wait for a slow response of the inbox would delay the stop.
     cleanups.push(() => close(inbox.server));
     const ready: Ready = {

@@ -64,8 +64,6 @@ const outputs = z.object({
   DeliveriesTable: z.string(),
   AuditsTable: z.string(),
   AuditRetentionDays: z.coerce.number(),
-  SourceMapsBucket: z.string(),
-  Releases: z.string(),
   Settings: parsedJson.pipe(verifiedSettings),
   TenantLimits: parsedJson.pipe(z.record(z.enum(limitNames), z.int())),
   QueueUrls: parsedJson.pipe(

@@ -37,7 +37,7 @@ export const readEvents = async (files: readonly string[]): Promise<EventInput[]
 };
 
 /** Reads a file, or standard input for `-`. @throws OperationError if the file cannot be read */
-export const readText = async (file: string): Promise<string> => {
+const readText = async (file: string): Promise<string> => {
   try {
     return file === '-' ? await readAll(process.stdin) : readFileSync(file, 'utf8');
   } catch (error) {

@@ -8,7 +8,6 @@ import { DEFAULT_STACK } from './deployment.ts';
 import { addEventCommands } from './event.ts';
 import { addFailuresCommand } from './failures.ts';
 import { addReportCommand } from './report.ts';
-import { addStackTraceCommand } from './stack-trace.ts';
 import { addStatusCommand } from './status.ts';
 import { addTenantCommands } from './tenant.ts';
 import { addTenantsCommand } from './tenants.ts';
@@ -52,6 +51,5 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
   addReportCommand(program);
   addTenantsCommand(program);
   addTenantCommands(program);
-  addStackTraceCommand(program);
   return program;
 };

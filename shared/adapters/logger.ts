@@ -15,9 +15,9 @@ const keys: Record<string, unknown> = {};
 
 /**
  * The logger of all functions. Log fields are IDs, outcome codes and status numbers, never bodies, recipients, keys,
- * URLs or error messages (docs/decisions/monitoring.md#what-is-logged). Each line has the release of its function, by
- * which `ops stack-trace` finds the source map for the stack frames. The logger of Powertools is created for the first
- * line, because it takes 3 ms of a cold start, and few invocations log.
+ * URLs or error messages (docs/decisions/monitoring.md#what-is-logged). Each line has the release of its function.
+ * The logger of Powertools is created for the first line, because it takes 3 ms of a cold start, and few invocations
+ * log.
  */
 export const logger = {
   /** Adds fields to all further lines. */

@@ -30,9 +30,11 @@ describe('an error in a function', () => {
     recover();
 
     const line = await until(async () => harness.lines.find((text) => text.includes('ERROR request failed')));
-    const [, source = '', lineNumber = ''] = /\n {4}at find \((shared\/\S+\.ts):(\d+):\d+\)\n/.exec(line) ?? [];
+    const [, source = '', lineNumber = ''] =
+      /\n {4}at async Object\.find \((shared\/\S+\.ts):(\d+):\d+\)\n/.exec(line) ?? [];
     const code = readFileSync(resolve(ROOT, source), 'utf8').split('\n')[Number(lineNumber) - 1];
     expect(code).toContain('await client.send(new GetCommand');
+    expect(line).toMatch(/\n {4}at async shared\/\S+\.ts:\d+:\d+\n/);
     expect(line).not.toContain(rejection.message);
 
     const error = await until(async () => errors.find((text) => text.includes(rejection.message)));
@@ -40,7 +42,7 @@ describe('an error in a function', () => {
 
     const raw = rawLines.join('\n');
     expect(raw).toMatch(/"release":"[0-9a-f]{16}"/);
-    expect(raw).toContain('index.js:');
+    expect(raw).toMatch(/at async Object\.find \(\S+\/index\.js:/);
     expect(raw).not.toContain(rejection.message);
   });
 });

@@ -55,7 +55,7 @@ it('every command of the command line in the runbook and in alarms selects the s
   const opsCommands = [...[runbook, ...descriptions].join('\n').matchAll(/npm run .*?ops -- [^`\n|]+/g)].map(
     ([text]) => text,
   );
-  expect(opsCommands.length).toBeGreaterThan(20);
+  expect(opsCommands.length).toBeGreaterThan(15);
   const withoutStack = opsCommands.filter((text) => !/ --(stack MonitoringNotifications|offline)\b/.test(text));
   expect(withoutStack).toEqual([]);
 });

@@ -60,6 +60,12 @@ describe('every function', () => {
     }
   });
 
+  it('has its release in its environment, for its log lines', () => {
+    // The tests synthesize without bundling, with the name of a function as its release.
+    for (const name of functionNames)
+      expect(functions.get(functionIds.get(name) ?? '')?.Environment.Variables.RELEASE).toBe(name);
+  });
+
   it('has its own log group with retention', () => {
     const groups = propertiesOf(template, 'AWS::Logs::LogGroup', z.object({ RetentionInDays: z.number() }));
     const used = [...functions.values()].map(({ LoggingConfig }) => LoggingConfig.LogGroup);

@@ -62,8 +62,6 @@ export const stackOutputs = (url: string): Record<string, string> => {
     DeliveriesTable: 'deliveries',
     AuditsTable: 'audits',
     AuditRetentionDays: '90',
-    SourceMapsBucket: 'maps',
-    Releases: '{}',
     TenantLimits: JSON.stringify(Object.fromEntries(limitNames.map((name) => [name, 1_000]))),
     QueueUrls: JSON.stringify(
       Object.fromEntries(

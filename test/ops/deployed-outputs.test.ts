@@ -9,8 +9,6 @@ const outputs = {
   AccountsTable: 'accounts',
   DeliveriesTable: 'deliveries',
   AuditsTable: 'audits',
-  SourceMapsBucket: 'maps',
-  Releases: '{}',
   QueueUrls: JSON.stringify({
     'alarm-events': { queue: url('Prod-AlarmEvents'), deadLetters: url('Prod-AlarmEv-1') },
     webhook: { queue: url('Prod-webhook'), retries: url('Prod-webhook-2'), deadLetters: url('Prod-webh-3') },

@@ -15,7 +15,6 @@ vi.doMock(import('../../lib/bundles.ts'), async (original) => ({
   bundleFunctions: () => (name) => ({
     directory: import.meta.dirname,
     release: name,
-    sourceMap: import.meta.filename,
   }),
 }));
 const { notificationsApp } = await import('../../lib/app.ts');

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { SourceMap } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { generatedPositionFor, LEAST_UPPER_BOUND, originalPositionFor, TraceMap } from '@jridgewell/trace-mapping';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
 import * as z from 'zod';
 import { localStackCommand } from '../support/local-stack-process.ts';
@@ -80,7 +80,7 @@ const startInspected = async () => {
   return { get, inspectorUrl: await until(async () => inspectorUrl) };
 };
 
-/** A line of TypeScript on which to pause. */
+/** A line of TypeScript on which to pause, whose text the bundle also contains. */
 const SOURCE = 'shared/api/endpoint.ts';
 const CODE = 'await authenticate(token)';
 
@@ -102,23 +102,18 @@ it('pauses at a line of TypeScript in a function that was frozen', async () => {
     );
   });
 
-  const map = z
-    .looseObject({ sourceRoot: z.string() })
-    .parse(JSON.parse(readFileSync(fileURLToPath(new URL(mapUrl, url)), 'utf8')));
-  const tracer = new TraceMap(JSON.stringify(map), new URL(mapUrl, url).href);
-  const file = join(ROOT, SOURCE);
-  const source = tracer.resolvedSources.find((each) => each === `file://${file}`) ?? '';
-  expect(existsSync(fileURLToPath(source))).toBe(true);
-  const line =
-    readFileSync(file, 'utf8')
-      .split('\n')
-      .findIndex((text) => text.includes(CODE)) + 1;
-  const position = generatedPositionFor(tracer, { source, line, column: 0, bias: LEAST_UPPER_BOUND });
-  if (position.line === null) throw new Error(`The bundle does not contain line ${line} of ${SOURCE}.`);
+  const map = JSON.parse(readFileSync(fileURLToPath(new URL(mapUrl, url)), 'utf8'));
+  expect(map).toMatchObject({ sourceRoot: pathToFileURL(`${ROOT}/`).href });
+  const sourceMap = new SourceMap(map);
+  const positionOf = (file: string) => {
+    const before = readFileSync(file, 'utf8').split(CODE)[0]?.split('\n') ?? [];
+    return { line: before.length - 1, column: before.at(-1)?.length ?? 0 };
+  };
+  const generated = positionOf(fileURLToPath(url));
   await debug.callThread(thread, 'Debugger.setBreakpointByUrl', {
     url,
-    lineNumber: position.line - 1,
-    columnNumber: position.column,
+    lineNumber: generated.line,
+    columnNumber: generated.column,
   });
 
   const response = get('/notification_types');
@@ -133,7 +128,10 @@ it('pauses at a line of TypeScript in a function that was frozen', async () => {
   await debug.callThread(paused.thread, 'Debugger.resume');
   expect((await response).status).toBe(200);
   debug.close();
-  expect(originalPositionFor(tracer, { line: lineNumber + 1, column: columnNumber })).toMatchObject({ source, line });
+  expect(sourceMap.findEntry(lineNumber, columnNumber)).toMatchObject({
+    originalSource: SOURCE,
+    originalLine: positionOf(join(ROOT, SOURCE)).line,
+  });
 });
 
 const LIMIT = `

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { buildSync } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { type Bundle, bundleFunctions, bundling, functionNames } from '../../lib/bundles.ts';
+import { type Bundle, bundleFunctions, bundling, functionNames, sourceMapOf } from '../../lib/bundles.ts';
 import { useStarted } from '../support/use-started.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -24,9 +24,7 @@ const BUILD = `
   const bundleOf = bundleFunctions(process.argv[1]);
   console.log(JSON.stringify(functionNames.map((name) => [name, bundleOf(name)])));
 `;
-const built = z.array(
-  z.tuple([z.string(), z.object({ directory: z.string(), release: z.string(), sourceMap: z.string() })]),
-);
+const built = z.array(z.tuple([z.string(), z.object({ directory: z.string(), release: z.string() })]));
 
 /** Copies the project to another directory. @returns a function that builds its bundles */
 const copyProject = (name: string) => {
@@ -61,10 +59,10 @@ describe('the release of a function', () => {
 /** A source of the functions that authenticate. */
 const CHANGED = 'shared/adapters/tokens/token-reader.ts';
 
-it('a change that moves a line changes the releases of the functions that contain it, and no others', async () => {
+it('a change of the code changes the releases of the functions that contain it, and no others', async () => {
   const { copy, build } = copyProject('changed');
   const file = join(copy, CHANGED);
-  writeFileSync(file, `// A comment.\n${readFileSync(file, 'utf8')}`);
+  writeFileSync(file, readFileSync(file, 'utf8').replace('ConsistentRead: true', 'ConsistentRead: false'));
   const changed = await build();
   const unchanged = functionNames.filter((name) => changed.get(name)?.release === output.bundleOf(name).release);
   expect(unchanged).toContain('send-webhook');
@@ -91,15 +89,11 @@ describe('a bundle', () => {
     }
   });
 
-  it('has a source map with paths in the project, and the text of the service but not of libraries', () => {
-    const map = z
-      .object({ sources: z.array(z.string()), sourcesContent: z.array(z.string().nullable()) })
-      .parse(JSON.parse(readFileSync(output.bundleOf('send-webhook').sourceMap, 'utf8')));
-    const texts = new Map(map.sources.map((source, index) => [source, map.sourcesContent[index]]));
-    expect(texts.get('functions/send-webhook.ts')).toBe(readFileSync(join(ROOT, 'functions/send-webhook.ts'), 'utf8'));
-    for (const [source, text] of texts) {
-      expect(source).toMatch(/^(functions|shared|node_modules)\//);
-      expect([source, text === null]).toEqual([source, source.startsWith('node_modules/')]);
-    }
+  it('has a source map with paths in the project', () => {
+    const { sources } = z
+      .object({ sources: z.array(z.string()) })
+      .parse(JSON.parse(sourceMapOf(output.bundleOf('send-webhook').release)));
+    expect(sources).toContain('functions/send-webhook.ts');
+    for (const source of sources) expect(source).toMatch(/^(functions|shared|node_modules)\//);
   });
 });

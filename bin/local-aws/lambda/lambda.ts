@@ -31,14 +31,7 @@ export type Lambda = {
    * Reduces the remaining time of the running invocations of a function, so that tests of its timeout need not wait.
    */
   reduceRemainingTime(name: string, ms: number): void;
-  /**
-   * Updates the code and settings of a function. Running invocations complete with the earlier ones; resolves when the
-   * last of them has ended.
-   */
-  update(settings: FunctionSettings): Promise<void>;
   has(name: string): boolean;
-  /** Returns the number of sandboxes of a function. */
-  sandboxes(name: string): number;
   /** Returns the number of running invocations of one function or, without a name, of all. */
   busy(name?: string): number;
   stop(): Promise<void>;
@@ -129,12 +122,7 @@ export const createLambda = ({
       return () => throttles.delete(throttle);
     },
     reduceRemainingTime: (name, ms) => pool(name).reduceRemainingTime(ms),
-    update(settings) {
-      loggingOf.set(settings.name, settings.logging);
-      return pool(settings.name).replace(poolOptions(settings));
-    },
     has: (name) => pools.has(name),
-    sandboxes: (name) => pool(name).size,
     busy: (name) => (name === undefined ? [...pools.values()] : [pool(name)]).reduce((sum, { busy }) => sum + busy, 0),
     async stop() {
       isStopping = true;

@@ -55,7 +55,7 @@ const INIT_TIMEOUT_SECONDS = 60;
  * most recently used one first. Sandboxes that crash or exceed the timeout are replaced.
  */
 export class SandboxPool {
-  #options: SandboxPoolOptions;
+  readonly #options: SandboxPoolOptions;
   readonly #idle: Sandbox[] = [];
   readonly #all = new Set<Sandbox>();
   readonly #waiting: Invocation[] = [];
@@ -91,22 +91,6 @@ export class SandboxPool {
     for (const sandbox of this.#all) sandbox.reduceRemainingTime(ms);
   }
 
-  /** The number of sandboxes. */
-  get size(): number {
-    return this.#all.size;
-  }
-
-  /**
-   * Replaces the code and the settings, as an update of a function does: new invocations start new sandboxes, running
-   * ones complete in theirs. Resolves when the last of the earlier sandboxes has ended.
-   */
-  async replace(options: SandboxPoolOptions): Promise<void> {
-    this.#options = options;
-    const earlier = [...this.#all];
-    for (const sandbox of this.#idle.splice(0)) void this.#retire(sandbox);
-    await Promise.all(earlier.map(({ ended }) => ended));
-  }
-
   /** Stops all sandboxes. Waiting invocations fail. */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -124,15 +108,10 @@ export class SandboxPool {
       const next = sandbox && this.#waiting.shift();
       if (!next) return;
       void sandbox.run(next).then(() => {
-        if (sandbox.options !== this.#options) void this.#retire(sandbox);
-        else if (sandbox.isAlive) this.#idle.push(sandbox);
+        if (sandbox.isAlive) this.#idle.push(sandbox);
         this.#dispatch();
       });
     }
-  }
-
-  #retire(sandbox: Sandbox): Promise<void> {
-    return sandbox.kill('Runtime.ExitError', 'The function was updated.');
   }
 
   #start(): Sandbox | undefined {
@@ -151,9 +130,7 @@ export class SandboxPool {
 /** A worker thread and its running invocation. */
 class Sandbox {
   isAlive = true;
-  readonly options: SandboxPoolOptions;
-  /** Resolves when the sandbox accepts no further invocation. */
-  readonly ended: Promise<void>;
+  readonly #options: SandboxPoolOptions;
   readonly #sandbox: RunningSandbox;
   readonly #onEnd: () => void;
   #isReady = false;
@@ -164,13 +141,8 @@ class Sandbox {
   #endMemoryWatch: () => void = () => {};
 
   constructor(options: SandboxPoolOptions, onEnd: () => void) {
-    this.options = options;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.ended = promise;
-    this.#onEnd = () => {
-      onEnd();
-      resolve();
-    };
+    this.#options = options;
+    this.#onEnd = onEnd;
     this.#sandbox = startSandbox(options);
     const { worker } = this.#sandbox;
     printLines(worker, options.print);
@@ -210,7 +182,7 @@ class Sandbox {
     if (this.#current?.startedAtMs === undefined) return;
     this.#sandbox.reduceRemainingTime(ms);
     this.#deadlineMs -= ms;
-    this.#killAfter(this.options.timeoutSeconds, this.#deadlineMs - Date.now());
+    this.#killAfter(this.#options.timeoutSeconds, this.#deadlineMs - Date.now());
   }
 
   async kill(errorType: string, errorMessage: string): Promise<void> {
@@ -223,7 +195,7 @@ class Sandbox {
       this.#isReady = true;
       if (this.#current) this.#startInvocation();
     } else if ('error' in message) {
-      this.options.printError?.(message.error);
+      this.#options.printError?.(message.error);
     } else if (message.requestId === this.#current?.requestId) {
       this.#current.end(message);
     }
@@ -233,7 +205,7 @@ class Sandbox {
     if (!this.#current) return;
     const { requestId, event } = this.#current;
     this.#current.startedAtMs = performance.now();
-    const { memoryMb, timeoutSeconds } = this.options;
+    const { memoryMb, timeoutSeconds } = this.#options;
     this.#deadlineMs = Date.now() + timeLimitMs(timeoutSeconds * 1000);
     this.#killAfter(timeoutSeconds);
     this.#endMemoryWatch = watchMemory(this.#sandbox.worker, memoryMb, () => {

@@ -101,7 +101,8 @@ export const buildService = async (mutations: readonly Mutation[] = []): Promise
   const imports = [...new Set([...sources.values()].flatMap(sharedImports))].sort();
   const { outputFiles } = await build({
     ...bundling,
-    minify: false,
+    minifySyntax: false,
+    minifyWhitespace: false,
     write: false,
     external: [...bundling.external, '@aws-sdk/*', '@smithy/*'],
     alias: {},
