@@ -27,9 +27,9 @@ type Timer = {
   cancelReal: Cancel;
 };
 
-/** Real time that tests can move forward. Sandboxes read the same time through `offsetMs`. */
+/** Real time that tests can move forward. Execution environments read the same time through `offsetMs`. */
 export class MovableClock implements Clock {
-  /** The lead over real time in ms: one double, shared with the threads of the sandboxes. */
+  /** The lead over real time in ms: one double, shared with the threads of the execution environments. */
   readonly offsetMs = new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT);
   readonly #offset = new Float64Array(this.offsetMs);
   readonly #timers = new Set<Timer>();

@@ -12,7 +12,7 @@ export const localSettings = (options: {
   inboxUrl: string;
 }): Record<string, string> => ({
   linkScheme: 'http',
-  // Sandboxes are threads, and V8 compiles the code of each: more of them than cores make a storm slower.
+  // Execution environments are threads, and V8 compiles the code of each: more of them than cores make a storm slower.
   senderConcurrency: String(Math.max(3, availableParallelism())),
   senderConcurrencyByType: 'webhook=64,incidentpager=16,incidentrouter=16',
   dispatchConcurrency: '2',

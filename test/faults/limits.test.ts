@@ -166,7 +166,7 @@ describe('the cost of a delivery', () => {
         requests.length = 0;
         await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
         await harness.endedDeliveries(client.tenant, id, account.length === 0 ? 2 : 1);
-        // Another sandbox may have received the second alert, which reads the account first.
+        // Another execution environment may have received the second alert, which reads the account first.
         const expected = [account, ['dynamodb GetItem']].map((reads) => [...reads, ...others].toSorted());
         expect(expected).toContainEqual(requests.toSorted());
       }

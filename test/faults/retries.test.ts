@@ -30,7 +30,7 @@ describe('the retry queue', () => {
         .map((records) => records.map(({ eventSourceARN }) => eventSourceARN.split(':').at(-1) ?? ''));
   };
 
-  it('uses few sandboxes for many hanging destinations and does not delay a first attempt of the same tenant', async () => {
+  it('uses few execution environments for many hanging destinations and does not delay a first attempt of the same tenant', async () => {
     const hanging = 60;
     const hangingSink = await openSink((response, _request, index) => {
       if (index < hanging) response.writeHead(500).end();

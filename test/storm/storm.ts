@@ -17,11 +17,11 @@ import { SUMMARIES, stormyTenant } from './stormy-tenant.ts';
 
 /** What a storm of alerts of one tenant caused. */
 export type StormResult = {
-  /** Those of a quiet tenant beside the first seconds of a storm, while sandboxes start and V8 compiles their code. */
+  /** Those of a quiet tenant beside the first seconds of a storm, while execution environments start and V8 compiles their code. */
   besideFirstStorm: QuietLatencies;
-  /** Those of it alone, with sandboxes that another storm has started. */
+  /** Those of it alone, with execution environments that another storm has started. */
   alone: QuietLatencies;
-  /** Those beside the same storm in another stack, which shares this process, but no queue, table or sandbox. */
+  /** Those beside the same storm in another stack, which shares this process, but no queue, table or execution environment. */
   besideOtherStack: QuietLatencies;
   /** Those beside the storm. */
   besideStorm: QuietLatencies;
@@ -52,7 +52,7 @@ export type StormResult = {
   busyMax: number;
 };
 
-/** How long the storm that starts the sandboxes lasts. */
+/** How long the storm that starts the execution environments lasts. */
 const FIRST_STORM_SECONDS = 20;
 
 const RECIPIENTS = { address: 'storm@example.com', phoneNumber: '+12025550123' };
@@ -105,7 +105,7 @@ const countRequests = (stack: LocalStack) => {
 /**
  * Measures a storm: `events` alarm events of one tenant within `seconds`, each for an email and an SMS notification,
  * with summaries, beside a quiet tenant with an email and a webhook. Takes until the last summary, at least one window
- * and a minute. A short storm of another tenant starts the sandboxes before. A storm in another stack shows how much
+ * and a minute. A short storm of another tenant starts the execution environments before. A storm in another stack shows how much
  * of the delay is due to the shared machine.
  */
 export const measureStorm = async (events: number, seconds: number, windowMinutes: number): Promise<StormResult> => {

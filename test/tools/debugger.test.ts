@@ -87,7 +87,7 @@ const CODE = 'await authenticate(token)';
 it('pauses at a line of TypeScript in a function that was frozen', async () => {
   const { get, inspectorUrl } = await startInspected();
   const debug = await attachDebugger(inspectorUrl);
-  // The first request starts a sandbox, which is frozen after the response.
+  // The first request starts an execution environment, which is frozen after the response.
   expect((await get('/notification_types')).status).toBe(200);
   const { thread, url, mapUrl } = await until(async () => {
     const found = debug.events.find(

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { BodyTooLargeError, readBody } from '../http.ts';
-import { type InvocationResult, MAX_PAYLOAD_BYTES } from '../lambda/sandbox-pool.ts';
+import { type InvocationResult, MAX_PAYLOAD_BYTES } from '../lambda/execution-environment-pool.ts';
 import { loopbackRefusal } from '../loopback-refusal.ts';
 import { timeLimitMs } from '../time-limit.ts';
 import { httpApiEvent } from './event.ts';

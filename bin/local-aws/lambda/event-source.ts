@@ -3,7 +3,7 @@ import { LOCAL_ENV } from '../aws-service.ts';
 import { systemAttributes } from '../sqs/attributes.ts';
 import type { Receipt } from '../sqs/queued-message.ts';
 import { bodyDigest, type MessageAttribute } from '../sqs/queued-message.ts';
-import { type InvocationResult, MAX_PAYLOAD_BYTES } from './sandbox-pool.ts';
+import { type InvocationResult, MAX_PAYLOAD_BYTES } from './execution-environment-pool.ts';
 
 /** An SQS event source of the template. */
 export type EventSourceSettings = {

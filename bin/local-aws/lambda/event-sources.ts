@@ -2,8 +2,8 @@ import type { Clock } from '../clock.ts';
 import type { Queue } from '../sqs/queue.ts';
 import { StartError } from '../start-error.ts';
 import type { EventSourceSettings } from './event-source.ts';
+import type { InvocationResult } from './execution-environment-pool.ts';
 import { poll } from './poller.ts';
-import type { InvocationResult } from './sandbox-pool.ts';
 
 /** Options of event sources. */
 export type EventSourcesOptions = {

@@ -1,6 +1,6 @@
 import { type AwsFault, type AwsResponse, type AwsService, jsonFault } from '../aws-service.ts';
+import { MAX_PAYLOAD_BYTES } from './execution-environment-pool.ts';
 import type { Lambda } from './lambda.ts';
-import { MAX_PAYLOAD_BYTES } from './sandbox-pool.ts';
 
 /** Creates the Lambda API with synchronous calls of `Invoke` (`POST /2015-03-31/functions/{name}/invocations`). */
 export const lambdaService =

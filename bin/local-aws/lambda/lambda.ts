@@ -1,9 +1,14 @@
 import { z } from 'zod';
 import type { MovableClock } from '../clock.ts';
 import { type FunctionSettings, lambdaContext, lambdaEnvironment } from './environment.ts';
+import {
+  ExecutionEnvironmentPool,
+  type ExecutionEnvironmentPoolOptions,
+  type InvocationResult,
+  MAX_PAYLOAD_BYTES,
+} from './execution-environment-pool.ts';
 import { logLine } from './log-line.ts';
 import { isStored, reportLine } from './logging.ts';
-import { type InvocationResult, MAX_PAYLOAD_BYTES, SandboxPool, type SandboxPoolOptions } from './sandbox-pool.ts';
 
 /** An invocation, as the `AWS/Lambda` metrics count it. */
 export type InvocationReport = {
@@ -23,7 +28,7 @@ export type InvocationReport = {
 export type Lambda = {
   /** Invokes a function synchronously with an event (JSON text). */
   invoke(name: string, event: string): Promise<InvocationResult>;
-  /** Kills a sandbox of a function, preferably a busy one. Returns whether there was one. */
+  /** Kills an execution environment of a function, preferably a busy one. Returns whether there was one. */
   killOne(name: string): boolean;
   /** Throttles all invocations of a function until the returned function is called. */
   throttle(name: string): () => void;
@@ -40,7 +45,7 @@ export type Lambda = {
 /** Options of Lambda. */
 export type LambdaOptions = {
   functions: readonly FunctionSettings[];
-  /** Returns the maximum number of sandboxes of a function. */
+  /** Returns the maximum number of execution environments of a function. */
   concurrency: (name: string) => number;
   endpointUrl: string;
   clock: MovableClock;
@@ -64,7 +69,7 @@ export const createLambda = ({
   errors,
   onInvocation = () => {},
 }: LambdaOptions): Lambda => {
-  const poolOptions = (settings: FunctionSettings): SandboxPoolOptions => ({
+  const poolOptions = (settings: FunctionSettings): ExecutionEnvironmentPoolOptions => ({
     size: concurrency(settings.name),
     timeoutSeconds: settings.timeoutSeconds,
     memoryMb: settings.memoryMb,
@@ -83,8 +88,10 @@ export const createLambda = ({
     },
   });
   const loggingOf = new Map(functions.map(({ name, logging }) => [name, logging]));
-  const pools = new Map(functions.map((settings) => [settings.name, new SandboxPool(poolOptions(settings))]));
-  const pool = (name: string): SandboxPool => {
+  const pools = new Map(
+    functions.map((settings) => [settings.name, new ExecutionEnvironmentPool(poolOptions(settings))]),
+  );
+  const pool = (name: string): ExecutionEnvironmentPool => {
     const found = pools.get(name);
     if (!found) throw new Error(`The stack has no function ${name}.`);
     return found;

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Queue } from '../sqs/queue.ts';
 import type { Receipt } from '../sqs/queued-message.ts';
 import { type EventSourceSettings, processedReceipts, toEvents } from './event-source.ts';
-import type { InvocationResult } from './sandbox-pool.ts';
+import type { InvocationResult } from './execution-environment-pool.ts';
 
 /** Options of a poller. */
 export type PollerOptions = {

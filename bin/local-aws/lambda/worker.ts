@@ -1,18 +1,18 @@
 /**
- * A sandbox of a Lambda function: a worker thread that loads the bundle as the Node.js runtime of Lambda does and
- * handles one event at a time. It runs as JavaScript text (see `sandbox.ts`), so it imports only Node.js modules and
+ * An execution environment of a Lambda function: a worker thread that loads the bundle as the Node.js runtime of Lambda does and
+ * handles one event at a time. It runs as JavaScript text (see `execution-environment.ts`), so it imports only Node.js modules and
  * types.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { createRequire } from 'node:module';
 import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { FromSandbox, ToSandbox, WorkerSettings } from './sandbox.ts';
+import type { FromEnvironment, ToEnvironment, WorkerSettings } from './execution-environment.ts';
 
 const settings: WorkerSettings = workerData;
 
 /**
- * Sandboxes leave the CPU to the thread that is their AWS: with equal shares, dozens of sandboxes on a busy machine
+ * Execution environments leave the CPU to the thread that is their AWS: with equal shares, dozens of execution environments on a busy machine
  * delay its responses beyond the timeouts of the SDK, whose retries delay them further. Only on Linux does process ID 0
  * mean the thread (https://man7.org/linux/man-pages/man2/setpriority.2.html, "C library/kernel differences").
  */
@@ -27,7 +27,7 @@ Date.now = () => realNow() + (offsetMs[0] ?? 0);
 
 type Handler = (event: unknown, context: object) => unknown;
 
-const send = (message: FromSandbox): void => {
+const send = (message: FromEnvironment): void => {
   parentPort?.postMessage(message);
 };
 
@@ -49,7 +49,7 @@ const loadHandler = (): Handler => {
   return (event, context) => exported(event, context);
 };
 
-const context = (message: ToSandbox): object => ({
+const context = (message: ToEnvironment): object => ({
   ...settings.context,
   awsRequestId: message.requestId,
   callbackWaitsForEmptyEventLoop: true,
@@ -69,7 +69,7 @@ const flushed = (stream: NodeJS.WriteStream): Promise<void> => {
 };
 
 /**
- * Lambda freezes a sandbox after each invocation; timers, sockets and promises continue with the next one. Here the
+ * Lambda freezes an execution environment after each invocation; timers, sockets and promises continue with the next one. Here the
  * thread blocks until the next invocation is sent, if that has not happened already.
  */
 const freeze = async (): Promise<void> => {
@@ -88,7 +88,7 @@ if (settings.errorChannel) subscribe(settings.errorChannel, (error) => send({ er
 
 const handler = loadHandler();
 
-parentPort?.on('message', async (message: ToSandbox) => {
+parentPort?.on('message', async (message: ToEnvironment) => {
   const { requestId } = message;
   try {
     const result = await handler(JSON.parse(message.event), context(message));

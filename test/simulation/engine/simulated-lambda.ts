@@ -1,6 +1,6 @@
 import type { FunctionSettings } from 'local-aws/lambda/environment.ts';
 import { lambdaContext, lambdaEnvironment } from 'local-aws/lambda/environment.ts';
-import { type InvocationResult, MAX_PAYLOAD_BYTES } from 'local-aws/lambda/sandbox-pool.ts';
+import { type InvocationResult, MAX_PAYLOAD_BYTES } from 'local-aws/lambda/execution-environment-pool.ts';
 import type { EnvironmentOptions } from './execution-environment.ts';
 import { ExecutionEnvironment } from './execution-environment.ts';
 import { integer, type Random } from './random.ts';

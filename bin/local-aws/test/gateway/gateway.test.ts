@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RequestReport } from '../../gateway/gateway.ts';
 import { createGateway } from '../../gateway/gateway.ts';
 import { close, listen, origin } from '../../http.ts';
-import type { InvocationResult } from '../../lambda/sandbox-pool.ts';
+import type { InvocationResult } from '../../lambda/execution-environment-pool.ts';
 import { parseRaw, sendRaw } from '../support/raw-http.ts';
 
 const success = (returned: unknown): InvocationResult => ({

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Clock, MovableClock } from '../../clock.ts';
 import { type EventSourceSettings, processedReceipts, toEvents } from '../../lambda/event-source.ts';
+import type { InvocationResult } from '../../lambda/execution-environment-pool.ts';
 import { poll } from '../../lambda/poller.ts';
-import type { InvocationResult } from '../../lambda/sandbox-pool.ts';
 import type { Queue } from '../../sqs/queue.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { message, queueOf, queueWithDeadLetters } from '../support/queues.ts';

@@ -35,7 +35,7 @@ const codes = {
     let calls = 0;
     exports.handler = async () => ++calls;`,
   meet: `
-    // Returns once the given number of sandboxes are busy at the same time.
+    // Returns once the given number of execution environments are busy at the same time.
     const { BroadcastChannel } = require('node:worker_threads');
     exports.handler = ({ together }) => new Promise((resolve) => {
       const channel = new BroadcastChannel('meet');
@@ -155,7 +155,7 @@ const invoke = async (name: string, event: unknown = {}) => {
   return { failed, returned: JSON.parse(payload) };
 };
 
-describe('a sandbox', () => {
+describe('an execution environment', () => {
   it('provides the event, the context and exactly the environment of the function', async () => {
     const { failed, returned } = await invoke('describe', { key: 'välue' });
     expect(failed).toBe(false);
@@ -219,7 +219,7 @@ describe('a sandbox', () => {
     expect(await invoke('count')).toEqual({ failed: false, returned: 2 });
   });
 
-  it('handles one event at a time; others wait or get another sandbox', async () => {
+  it('handles one event at a time; others wait or get another execution environment', async () => {
     const counted = await Promise.all([invoke('count'), invoke('count')]);
     expect(counted.map(({ returned }) => returned)).toEqual([3, 4]);
     const met = await Promise.all([1, 2, 3].map(() => invoke('meet', { together: 3 })));
@@ -276,7 +276,7 @@ describe('a sandbox', () => {
   });
 });
 
-describe('a sandbox between invocations', () => {
+describe('an execution environment between invocations', () => {
   const realTime = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
   /** The time of a clock that all threads share. */
   const monotonicMs = () => Number(process.hrtime.bigint()) / 1e6;
@@ -285,7 +285,7 @@ describe('a sandbox between invocations', () => {
   it('is frozen: its timers do not run until the next invocation', async () => {
     lines.length = 0;
     await invoke('linger', { start: true });
-    // On a busy machine, this thread may read the output late, and the sandbox runs until then.
+    // On a busy machine, this thread may read the output late, and the execution environment runs until then.
     while (lines.length === 0) await realTime(1);
     const flushedAtMs = monotonicMs();
     await realTime(150);
@@ -311,7 +311,7 @@ describe('a sandbox between invocations', () => {
 });
 
 describe('the memory limit of a function', () => {
-  it.each(['objects', 'arrays', 'buffers'])('is enforced per sandbox: %s', async (how) => {
+  it.each(['objects', 'arrays', 'buffers'])('is enforced per execution environment: %s', async (how) => {
     const { failed, returned } = await invoke('consume', { how });
     expect({ failed, returned }).toMatchObject({
       failed: true,

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { transformSync } from 'esbuild';
 
-/** The settings of a sandbox. */
-export type SandboxSettings = {
+/** The settings of an execution environment. */
+export type ExecutionEnvironmentSettings = {
   /** The directory of the bundle: what Lambda unpacks to `/var/task`. */
   directory: string;
   /** `<file>.<export>`. */
@@ -17,8 +17,8 @@ export type SandboxSettings = {
 };
 
 /** The settings of a worker thread. */
-export type WorkerSettings = SandboxSettings & {
-  /** The number of invocations sent to the sandbox: one 32-bit integer. Changes wake threads in `Atomics.wait`. */
+export type WorkerSettings = ExecutionEnvironmentSettings & {
+  /** The number of invocations that were sent: one 32-bit integer. Changes wake threads in `Atomics.wait`. */
   invocations: SharedArrayBuffer;
   /** The time by which `deadlineMs` is reduced, in ms: one double. */
   reductionMs: SharedArrayBuffer;
@@ -28,30 +28,30 @@ export type WorkerSettings = SandboxSettings & {
  * An invocation; `event` is JSON text. `deadlineMs` is when it times out, in ms since the epoch. It uses real time, so
  * moving the stack's clock does not reduce the remaining time.
  */
-export type ToSandbox = {
+export type ToEnvironment = {
   requestId: string;
   event: string;
   deadlineMs: number;
 };
 
 /**
- * A message of a sandbox: its bundle is loaded, the function published an error, or an invocation has ended; `payload`
- * is JSON text.
+ * A message of an execution environment: its bundle is loaded, the function published an error, or an invocation has
+ * ended; `payload` is JSON text.
  */
-export type FromSandbox = 'ready' | { error: string } | { requestId: string; payload: string; failed: boolean };
+export type FromEnvironment = 'ready' | { error: string } | { requestId: string; payload: string; failed: boolean };
 
-/** Options of a sandbox. */
-export type SandboxOptions = {
-  settings: SandboxSettings;
-  /** The complete environment; the sandbox inherits no other variables. */
+/** Options of an execution environment. */
+export type ExecutionEnvironmentOptions = {
+  settings: ExecutionEnvironmentSettings;
+  /** All environment variables: no others are inherited. */
   env: Record<string, string>;
 };
 
-/** A running sandbox. It is frozen while it has no invocation to process. */
-export type RunningSandbox = {
+/** A running execution environment. It is frozen while it has no invocation to process. */
+export type RunningEnvironment = {
   worker: Worker;
-  /** Sends an invocation and resumes the sandbox. */
-  send(message: ToSandbox): void;
+  /** Sends an invocation and resumes the execution environment. */
+  send(message: ToEnvironment): void;
   /** Reduces the remaining time of the running invocation. */
   reduceRemainingTime(ms: number): void;
 };
@@ -59,9 +59,9 @@ export type RunningSandbox = {
 /**
  * Starts a worker thread for a bundle. The code of the worker is transformed once per process, because a thread that
  * strips types itself takes twice as long to start. The V8 heap has no limit, because a thread that exceeds it with one
- * large allocation ends the process; the pool monitors the memory of its sandboxes instead.
+ * large allocation ends the process; the pool monitors the memory of its execution environments instead.
  */
-export const startSandbox = ({ settings, env }: SandboxOptions): RunningSandbox => {
+export const startEnvironment = ({ settings, env }: ExecutionEnvironmentOptions): RunningEnvironment => {
   const invocations = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const reductionMs = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
   const workerData: WorkerSettings = { ...settings, invocations: invocations.buffer, reductionMs: reductionMs.buffer };

@@ -1,7 +1,12 @@
 import type { Worker } from 'node:worker_threads';
 import { timeLimitMs } from '../time-limit.ts';
+import {
+  type ExecutionEnvironmentOptions,
+  type FromEnvironment,
+  type RunningEnvironment,
+  startEnvironment,
+} from './execution-environment.ts';
 import { watchMemory } from './memory-watch.ts';
-import { type FromSandbox, type RunningSandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
 
 /** The result of an invocation: `payload` is the return value as JSON text or, if `failed`, the error. */
 export type InvocationResult = {
@@ -18,12 +23,12 @@ export type TimedInvocationResult = InvocationResult & {
 };
 
 /** Options of a pool. */
-export type SandboxPoolOptions = SandboxOptions & {
-  /** The maximum number of sandboxes; further invocations wait. */
+export type ExecutionEnvironmentPoolOptions = ExecutionEnvironmentOptions & {
+  /** The maximum number of execution environments; further invocations wait. */
   size: number;
   timeoutSeconds: number;
   memoryMb: number;
-  /** Called with each line that a sandbox prints. */
+  /** Called with each line that an execution environment prints. */
   print: (line: string) => void;
   /** Called with the text of each error that a function publishes to `settings.errorChannel`. */
   printError?: (text: string) => void;
@@ -51,17 +56,17 @@ export const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
 const INIT_TIMEOUT_SECONDS = 60;
 
 /**
- * The sandboxes of one function. They start on demand (a cold start), handle one event at a time and are reused, the
- * most recently used one first. Sandboxes that crash or exceed the timeout are replaced.
+ * The execution environments of one function. They start on demand (a cold start), handle one event at a time and are
+ * reused, the most recently used one first. Those that crash or exceed the timeout are replaced.
  */
-export class SandboxPool {
-  readonly #options: SandboxPoolOptions;
-  readonly #idle: Sandbox[] = [];
-  readonly #all = new Set<Sandbox>();
+export class ExecutionEnvironmentPool {
+  readonly #options: ExecutionEnvironmentPoolOptions;
+  readonly #idle: ExecutionEnvironment[] = [];
+  readonly #all = new Set<ExecutionEnvironment>();
   readonly #waiting: Invocation[] = [];
   #isStopped = false;
 
-  constructor(options: SandboxPoolOptions) {
+  constructor(options: ExecutionEnvironmentPoolOptions) {
     this.#options = options;
   }
 
@@ -73,65 +78,65 @@ export class SandboxPool {
     });
   }
 
-  /** The number of busy sandboxes. */
+  /** The number of busy execution environments. */
   get busy(): number {
     return [...this.#all].filter(({ isBusy }) => isBusy).length;
   }
 
-  /** Kills a sandbox, preferably a busy one, as a crash would. Returns whether there was one. */
+  /** Kills an execution environment, preferably a busy one, as a crash would. Returns whether there was one. */
   killOne(): boolean {
-    const sandboxes = [...this.#all];
-    const sandbox = sandboxes.find(({ isBusy }) => isBusy) ?? sandboxes[0];
-    sandbox?.kill('Runtime.ExitError', 'Runtime exited with error: signal: killed');
-    return sandbox !== undefined;
+    const environments = [...this.#all];
+    const environment = environments.find(({ isBusy }) => isBusy) ?? environments[0];
+    environment?.kill('Runtime.ExitError', 'Runtime exited with error: signal: killed');
+    return environment !== undefined;
   }
 
   /** Reduces the remaining time of the running invocations. */
   reduceRemainingTime(ms: number): void {
-    for (const sandbox of this.#all) sandbox.reduceRemainingTime(ms);
+    for (const environment of this.#all) environment.reduceRemainingTime(ms);
   }
 
-  /** Stops all sandboxes. Waiting invocations fail. */
+  /** Stops all execution environments. Waiting invocations fail. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const { requestId, resolve } of this.#waiting.splice(0)) {
       resolve({ ...failedResult(requestId, 'Runtime.ExitError', 'The local stack is stopping.'), durationMs: 0 });
     }
     await Promise.all(
-      [...this.#all].map((sandbox) => sandbox.kill('Runtime.ExitError', 'The local stack is stopping.')),
+      [...this.#all].map((environment) => environment.kill('Runtime.ExitError', 'The local stack is stopping.')),
     );
   }
 
   #dispatch(): void {
     while (this.#waiting.length > 0 && !this.#isStopped) {
-      const sandbox = this.#idle.pop() ?? this.#start();
-      const next = sandbox && this.#waiting.shift();
+      const environment = this.#idle.pop() ?? this.#start();
+      const next = environment && this.#waiting.shift();
       if (!next) return;
-      void sandbox.run(next).then(() => {
-        if (sandbox.isAlive) this.#idle.push(sandbox);
+      void environment.run(next).then(() => {
+        if (environment.isAlive) this.#idle.push(environment);
         this.#dispatch();
       });
     }
   }
 
-  #start(): Sandbox | undefined {
+  #start(): ExecutionEnvironment | undefined {
     if (this.#all.size >= this.#options.size) return undefined;
-    const sandbox = new Sandbox(this.#options, () => {
-      this.#all.delete(sandbox);
-      const index = this.#idle.indexOf(sandbox);
+    const environment = new ExecutionEnvironment(this.#options, () => {
+      this.#all.delete(environment);
+      const index = this.#idle.indexOf(environment);
       if (index >= 0) this.#idle.splice(index, 1);
       this.#dispatch();
     });
-    this.#all.add(sandbox);
-    return sandbox;
+    this.#all.add(environment);
+    return environment;
   }
 }
 
 /** A worker thread and its running invocation. */
-class Sandbox {
+class ExecutionEnvironment {
   isAlive = true;
-  readonly #options: SandboxPoolOptions;
-  readonly #sandbox: RunningSandbox;
+  readonly #options: ExecutionEnvironmentPoolOptions;
+  readonly #environment: RunningEnvironment;
   readonly #onEnd: () => void;
   #isReady = false;
   /** When the invocation times out, in ms since the epoch (real time). */
@@ -140,15 +145,15 @@ class Sandbox {
   #timer: NodeJS.Timeout | undefined;
   #endMemoryWatch: () => void = () => {};
 
-  constructor(options: SandboxPoolOptions, onEnd: () => void) {
+  constructor(options: ExecutionEnvironmentPoolOptions, onEnd: () => void) {
     this.#options = options;
     this.#onEnd = onEnd;
-    this.#sandbox = startSandbox(options);
-    const { worker } = this.#sandbox;
+    this.#environment = startEnvironment(options);
+    const { worker } = this.#environment;
     printLines(worker, options.print);
-    worker.on('message', (message: FromSandbox) => this.#receive(message));
+    worker.on('message', (message: FromEnvironment) => this.#receive(message));
     worker.on('error', (error: Error) => {
-      if (!this.isBusy) options.print(`a sandbox crashed between invocations: ${error.stack}`);
+      if (!this.isBusy) options.print(`an execution environment crashed between invocations: ${error.stack}`);
       this.#end(error.name, error.message, error.stack?.split('\n'));
     });
     worker.on('exit', (code) => this.#end('Runtime.ExitError', `Runtime exited with error: exit status ${code}`));
@@ -180,17 +185,17 @@ class Sandbox {
 
   reduceRemainingTime(ms: number): void {
     if (this.#current?.startedAtMs === undefined) return;
-    this.#sandbox.reduceRemainingTime(ms);
+    this.#environment.reduceRemainingTime(ms);
     this.#deadlineMs -= ms;
     this.#killAfter(this.#options.timeoutSeconds, this.#deadlineMs - Date.now());
   }
 
   async kill(errorType: string, errorMessage: string): Promise<void> {
     this.#end(errorType, errorMessage);
-    await this.#sandbox.worker.terminate();
+    await this.#environment.worker.terminate();
   }
 
-  #receive(message: FromSandbox): void {
+  #receive(message: FromEnvironment): void {
     if (message === 'ready') {
       this.#isReady = true;
       if (this.#current) this.#startInvocation();
@@ -208,10 +213,10 @@ class Sandbox {
     const { memoryMb, timeoutSeconds } = this.#options;
     this.#deadlineMs = Date.now() + timeLimitMs(timeoutSeconds * 1000);
     this.#killAfter(timeoutSeconds);
-    this.#endMemoryWatch = watchMemory(this.#sandbox.worker, memoryMb, () => {
+    this.#endMemoryWatch = watchMemory(this.#environment.worker, memoryMb, () => {
       void this.kill('Runtime.OutOfMemory', 'Runtime exited with error: signal: killed');
     });
-    this.#sandbox.send({ requestId, event, deadlineMs: this.#deadlineMs });
+    this.#environment.send({ requestId, event, deadlineMs: this.#deadlineMs });
   }
 
   #killAfter(seconds: number, ms = timeLimitMs(seconds * 1000)): void {
