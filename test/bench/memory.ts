@@ -56,8 +56,8 @@ type Measured = { peakMb: number; neighborCpuMs: number };
 const NO_MEMORY_LEFT: Measured = { peakMb: Number.POSITIVE_INFINITY, neighborCpuMs: Number.POSITIVE_INFINITY };
 
 /**
- * Measures the memory of every function with its first event, and that of the consumers of queues with an ordinary batch
- * and with the worst ones, and how long an alert of another tenant in these waits.
+ * Measures the memory of every function with its first event, and that of the consumers of queues with an ordinary
+ * batch and with the worst ones, and how long an alert of another tenant in these waits.
  */
 export const benchMemory = async (): Promise<Section> => {
   const { receiver, functions, functionNamed, start, stop } = await startFunctions();

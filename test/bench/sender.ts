@@ -7,7 +7,10 @@ import { sqsBatch } from './support/sqs-batch.ts';
 const ROUNDS = 9;
 /** Messages of a round, in batches of ten; half as many in batches of one. */
 const MESSAGES = 2_000;
-/** Messages until V8 has optimized the code, which reduces CPU time by a third. An execution environment sends many more. */
+/**
+ * Messages until V8 has optimized the code, which reduces CPU time by a third. An execution environment sends many
+ * more.
+ */
 const WARM_UP_MESSAGES = 12_000;
 
 type Load = { batchSize: number; messages: number };

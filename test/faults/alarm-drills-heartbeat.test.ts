@@ -42,7 +42,9 @@ describe('a stack with a heartbeat and expected events', () => {
 
   const advanceMinutes = (minutes: number) => harness.advanceMinutes(minutes, undefined, MINUTE_MS);
 
-  /** Returns how many heartbeats the monitor accepts in this time, and in a minute more: one may be due between steps. */
+  /**
+   * Returns how many heartbeats the monitor accepts in this time, and in a minute more: one may be due between steps.
+   */
   const beatsIn = async (minutes: number): Promise<number> => {
     const before = accepted.length;
     await advanceMinutes(minutes + 1);

@@ -79,8 +79,8 @@ export const startMonitoredStack = async (settings: Record<string, string> = {},
 
   /**
    * Advances the clock with traffic at each step. Evaluates the alarms at the end of each minute. Steps end at whole
-   * multiples of `stepMs`: if the real time that a step takes added up, a minute would pass without a step, and a failure
-   * that continues would have no data points in it.
+   * multiples of `stepMs`: if the real time that a step takes added up, a minute would pass without a step, and a
+   * failure that continues would have no data points in it.
    */
   const advanceMinutes = async (
     minutes: number,

@@ -13,7 +13,9 @@ const MINUTE_MS = 60_000;
 describe('a summary', () => {
   const harness = useFaultyStack();
 
-  /** Sends so many alerts to a new tenant's email notification in a minute that all but the first two are summarized. */
+  /**
+   * Sends so many alerts to a new tenant's email notification in a minute that all but the first two are summarized.
+   */
   const summarizedAlerts = async (summarizedCount: number) => {
     const client = await harness.newClient();
     const { tenant } = client;

@@ -17,11 +17,17 @@ import { SUMMARIES, stormyTenant } from './stormy-tenant.ts';
 
 /** What a storm of alerts of one tenant caused. */
 export type StormResult = {
-  /** Those of a quiet tenant beside the first seconds of a storm, while execution environments start and V8 compiles their code. */
+  /**
+   * Those of a quiet tenant beside the first seconds of a storm, while execution environments start and V8 compiles
+   * their code.
+   */
   besideFirstStorm: QuietLatencies;
   /** Those of it alone, with execution environments that another storm has started. */
   alone: QuietLatencies;
-  /** Those beside the same storm in another stack, which shares this process, but no queue, table or execution environment. */
+  /**
+   * Those beside the same storm in another stack, which shares this process, but no queue, table or execution
+   * environment.
+   */
   besideOtherStack: QuietLatencies;
   /** Those beside the storm. */
   besideStorm: QuietLatencies;
@@ -105,8 +111,8 @@ const countRequests = (stack: LocalStack) => {
 /**
  * Measures a storm: `events` alarm events of one tenant within `seconds`, each for an email and an SMS notification,
  * with summaries, beside a quiet tenant with an email and a webhook. Takes until the last summary, at least one window
- * and a minute. A short storm of another tenant starts the execution environments before. A storm in another stack shows how much
- * of the delay is due to the shared machine.
+ * and a minute. A short storm of another tenant starts the execution environments before. A storm in another stack
+ * shows how much of the delay is due to the shared machine.
  */
 export const measureStorm = async (events: number, seconds: number, windowMinutes: number): Promise<StormResult> => {
   let failedInvocations = 0;

@@ -28,8 +28,8 @@ const OMITTED = new Set([
 /**
  * Formats a line that a function printed: JSON logs as `time function LEVEL message key=value ...`, metrics (embedded
  * metric format) as `time function metric name=value dimension=value ...`. Other lines only get the time and the
- * function. Stack frames and further lines of a text follow indented. Control and format characters are escaped, because
- * lines contain values of requests and events.
+ * function. Stack frames and further lines of a text follow indented. Control and format characters are escaped,
+ * because lines contain values of requests and events.
  */
 export const logLine = (functionName: string, line: string, now = new Date()): string =>
   escapeControls(format(functionName, line, now)).replace(/\n */g, '\n    ');

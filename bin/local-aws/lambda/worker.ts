@@ -1,7 +1,7 @@
 /**
- * An execution environment of a Lambda function: a worker thread that loads the bundle as the Node.js runtime of Lambda does and
- * handles one event at a time. It runs as JavaScript text (see `execution-environment.ts`), so it imports only Node.js modules and
- * types.
+ * An execution environment of a Lambda function: a worker thread that loads the bundle as the Node.js runtime of Lambda
+ * does and handles one event at a time. It runs as JavaScript text (see `execution-environment.ts`), so it imports only
+ * Node.js modules and types.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { createRequire } from 'node:module';
@@ -12,9 +12,10 @@ import type { FromEnvironment, ToEnvironment, WorkerSettings } from './execution
 const settings: WorkerSettings = workerData;
 
 /**
- * Execution environments leave the CPU to the thread that is their AWS: with equal shares, dozens of execution environments on a busy machine
- * delay its responses beyond the timeouts of the SDK, whose retries delay them further. Only on Linux does process ID 0
- * mean the thread (https://man7.org/linux/man-pages/man2/setpriority.2.html, "C library/kernel differences").
+ * Execution environments leave the CPU to the thread that is their AWS: with equal shares, dozens of execution
+ * environments on a busy machine delay its responses beyond the timeouts of the SDK, whose retries delay them further.
+ * Only on Linux does process ID 0 mean the thread (https://man7.org/linux/man-pages/man2/setpriority.2.html, "C
+ * library/kernel differences").
  */
 const NICE = 10;
 if (process.platform === 'linux') setPriority(Math.min(19, getPriority() + NICE));
@@ -69,8 +70,8 @@ const flushed = (stream: NodeJS.WriteStream): Promise<void> => {
 };
 
 /**
- * Lambda freezes an execution environment after each invocation; timers, sockets and promises continue with the next one. Here the
- * thread blocks until the next invocation is sent, if that has not happened already.
+ * Lambda freezes an execution environment after each invocation; timers, sockets and promises continue with the next
+ * one. Here the thread blocks until the next invocation is sent, if that has not happened already.
  */
 const freeze = async (): Promise<void> => {
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);

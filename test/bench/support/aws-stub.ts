@@ -10,7 +10,8 @@ import { ECHO_TENANT } from './stub-notification.ts';
 
 /*
  * AWS for benchmarks, in its own process. It responds to every call with success, counts the calls by action and meters
- * their units of the price list. It stores nothing but the revocation of its token, so that benchmarks measure only the caller.
+ * their units of the price list. It stores nothing but the revocation of its token, so that benchmarks measure only the
+ * caller.
  */
 
 const { destination, isMetered } = childOptions(
@@ -85,7 +86,9 @@ const token = (): Item => ({
   ttl: { N: String(inAnHour()) },
 });
 
-/** Whether the next reader of the list finds its token revoked: revoking reads the list until nothing is left to revoke. */
+/**
+ * Whether the next reader of the list finds its token revoked: revoking reads the list until nothing is left to revoke.
+ */
 let isTokenRevoked = false;
 
 const tokenList = (isRevoked: boolean): Item => ({

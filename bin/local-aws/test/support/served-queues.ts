@@ -5,8 +5,8 @@ import { startEndpoint, type TestEndpoint } from './endpoint.ts';
 import { queueWithDeadLetters } from './queues.ts';
 
 /**
- * Serves the queue `jobs` and its dead-letter queue to an SDK client for the tests of a file. Both are empty before each
- * test. Queues added to `queues` are served too.
+ * Serves the queue `jobs` and its dead-letter queue to an SDK client for the tests of a file. Both are empty before
+ * each test. Queues added to `queues` are served too.
  */
 export const useServedQueues = (maxReceiveCount: number) => {
   const { clock, queue, deadLetterQueue } = queueWithDeadLetters(maxReceiveCount);
