@@ -8,15 +8,14 @@ const EXCLUDED = '\ufffe\uffff';
 describe('the body of a message', () => {
   it('has only characters that SQS accepts, and the same value, for any JSON value', () => {
     const text = fc.string({ unit: fc.oneof(fc.constantFrom(...EXCLUDED, '\ud800', '\u0001', '\\'), fc.string()) });
-    // Node.js 24.21 parses a key that is one escaped character as `\\` if it follows another one with an escape.
-    const key = text.map((name) => `k${name}`);
     const { value } = fc.letrec<{ value: unknown }>((tie) => ({
       value: fc.oneof(
         { maxDepth: 3 },
         text,
         fc.double({ noNaN: true }).map(String),
         fc.array(tie('value')),
-        fc.dictionary(key, tie('value')),
+        // Node.js 24.21 reads an escaped character wrong in a key that follows another key with one.
+        fc.dictionary(text, tie('value'), { maxKeys: 1 }),
       ),
     }));
     fc.assert(
