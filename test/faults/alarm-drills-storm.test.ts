@@ -1,3 +1,4 @@
+import { MINUTE_MS } from 'local-aws/cloudwatch/metric-store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newAlarmEvent } from '../support/events.ts';
 import { type MonitoredStack, startMonitoredStack } from './monitored-stack.ts';
@@ -5,6 +6,7 @@ import { type MonitoredStack, startMonitoredStack } from './monitored-stack.ts';
 const PAUSED = { status: 400, type: 'MessageRejected', message: 'Sending paused for this account.' };
 const ALERTS = 200;
 const SENT_AT_ONCE = 5;
+const HOUR_MINUTES = 60;
 
 describe('a storm of alerts with summaries', () => {
   let harness: MonitoredStack;
@@ -16,8 +18,9 @@ describe('a storm of alerts with summaries', () => {
   /** Returns the alarms that have fired. */
   const fired = () => harness.watch.transitions.flatMap(({ alarm, state }) => (state === 'ALARM' ? alarm : []));
 
-  /** Creates a tenant with an email notification, and sends a storm to it. */
+  /** Creates a tenant with an email notification. Sends a storm to it at the start of an hour: no window or day ends. */
   const storm = async (address: string, summaries: object) => {
+    await harness.advanceMinutes(HOUR_MINUTES - (Math.floor(harness.now() / MINUTE_MS) % HOUR_MINUTES));
     const { tenant, create, put } = await harness.newClient();
     await put('/account', { summaries });
     const id = await create({ label: 'On call', type: 'email', details: { address } });
