@@ -14,14 +14,14 @@ export const tenantMutations: readonly NamedMutation[] = [
   },
   {
     name: 'lets the endpoints of a tenant that hang delay the alerts of others',
-    seed: 13,
+    seed: 771,
     file: SLOW,
     find: 'return slowUntilMs.has(tenant) || areSlow(sendsOf(tenant));',
     replace: 'return false;',
   },
   {
     name: 'moves the first attempts of all tenants while one is slow',
-    seed: 13,
+    seed: 771,
     file: SLOW,
     find: 'return slowUntilMs.has(tenant) || areSlow(sendsOf(tenant));',
     replace: 'return slowUntilMs.size > 0 || areSlow(sendsOf(tenant));',

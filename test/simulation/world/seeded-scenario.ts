@@ -257,7 +257,7 @@ const specialTenantsOf = (
 ): SpecialTenant[] => {
   const share = random();
   if (share < 0.02) return [largePlanOf(firstIndex, recoveryMs, random)];
-  if (share < 0.03) return [attackOf(firstIndex, quiet, recoveryMs, random)];
+  if (share < 0.023) return [attackOf(firstIndex, quiet, recoveryMs, random)];
   if (share < 0.06) return [neighborOf(firstIndex, quiet, random)];
   if (share < 0.24) return [summarizedOf(firstIndex, recoveryMs, random)];
   if (share < 0.36) return limitedOf(firstIndex, recoveryMs, random);
@@ -441,8 +441,9 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     ),
     emailReports: otherRandom() < 0.4 ? otherRandom() * 0.5 : 0,
     privateWebhooks: privateWebhooksOf(ordinaryTenants, otherRandom),
-    // Few, so that they are reused and shared. A deployment has at least 20 for each type, which a slow tenant must not use up.
-    concurrency: isCalm ? 8 : 3,
+    // Few, so that they are reused and shared. A deployment has at least 20 for each type, and 5 for retries, which a slow
+    // tenant must not use up.
+    concurrency: isAttacked ? 25 : isCalm ? 8 : 3,
     replicationLagMs: integer(0, 1_000, randomOf(seed, 'replication')),
     maxSkewMs: random() < 0.5 && !isCalm && !hasOneFault ? 2_000 : 0,
     recoveryMs,

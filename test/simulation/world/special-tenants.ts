@@ -195,6 +195,8 @@ const attackedBy = (
     return [attack, eventAt(otherMs, number, quiet.name, all(quiet.notifications))];
   }).flat();
 
+/** What occupies 25 execution environments, each with ten sends of 15 s, unless slow tenants wait. */
+const ENDPOINTS = 150;
 /** How often, and how many ms apart, the attacker sends an event to all of its endpoints. */
 const ATTACKS = 12;
 const ATTACK_INTERVAL_MS = 8_000;
@@ -212,7 +214,7 @@ export const attackOf = (
     { fromMs: 0, behavior: 'hang' },
     { fromMs: endMs, behavior: 'accept' },
   ];
-  const tenant = tenantNamed('attacker', 'attacker', webhooksFrom(firstIndex, 40, hanging));
+  const tenant = tenantNamed('attacker', 'attacker', webhooksFrom(firstIndex, ENDPOINTS, hanging));
   return {
     tenant,
     steps: attackedBy(tenant, quiet, { startMs, attacks: ATTACKS, intervalMs: ATTACK_INTERVAL_MS }, random),
