@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
-import type { DelayedMessage, Queues } from '../../shared/adapters/queues.ts';
+import type { OutgoingMessage, Queues } from '../../shared/adapters/queues.ts';
 import type { AlarmState } from '../../shared/contracts/alarm-event.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import type { AttemptOutcome } from '../../shared/domain/attempt-outcome.ts';
@@ -26,14 +26,12 @@ beforeEach(() => {
 
 /** Sets up the sender of a type for one notification, while one tenant is slow. */
 const setUp = (type: NotificationTypeId, { isQueueFailing = false } = {}) => {
-  const sent: { url: string; body: string; messageGroupId: string; waitMs: number; lockWaitCount: number }[] = [];
+  const sent: { url: string; body: string; messageGroupId: string }[] = [];
   const unexpected = () => Promise.reject(new Error('not expected'));
   const queues: Queues = {
-    sendAll: unexpected,
-    sendAllDelayed: async <Message extends DelayedMessage>(url: string, messages: readonly Message[]) => {
+    sendAll: async <Message extends OutgoingMessage>(url: string, messages: readonly Message[]) => {
       if (isQueueFailing) return [...messages];
-      for (const { body, messageGroupId, waitMs, lockWaitCount } of messages)
-        sent.push({ url, body: body(), messageGroupId, waitMs, lockWaitCount });
+      for (const { body, messageGroupId } of messages) sent.push({ url, body: body(), messageGroupId });
       return [];
     },
     sendToDeadLetterQueue: unexpected,
@@ -50,11 +48,7 @@ const setUp = (type: NotificationTypeId, { isQueueFailing = false } = {}) => {
   let events = 0;
   const jobOf = (
     tenant: string,
-    {
-      queue = type,
-      state = 'CRITICAL',
-      waitCount = 0,
-    }: { queue?: string; state?: AlarmState; waitCount?: number } = {},
+    { queue = type, state = 'CRITICAL' }: { queue?: string; state?: AlarmState } = {},
   ): DeliveryJob => {
     const number = events++;
     const event = alarmEvent({
@@ -63,13 +57,11 @@ const setUp = (type: NotificationTypeId, { isQueueFailing = false } = {}) => {
       details: { state, timestamp: NOW_MS + number },
     });
     const body = deliveryMessage(id, event, NOW_MS + number);
-    const lockWait = { lock_wait_count: { stringValue: String(waitCount), dataType: 'Number' } };
     return createJob(type, {
       message: sqsMessage({
         messageId: event.event_id,
         body,
         eventSourceARN: `arn:aws:sqs:local-1:1:${queue}`,
-        messageAttributes: waitCount > 0 ? lockWait : {},
       }),
       body: readDelivery(body),
       timeLeft: () => 20_000,
@@ -96,8 +88,6 @@ describe('a first attempt', () => {
         url: queueUrl('webhook-Retries'),
         body: message.body,
         messageGroupId: SLOW,
-        waitMs: 0,
-        lockWaitCount: 0,
       })),
     );
     expect(await records(SLOW)).toEqual([]);
@@ -114,12 +104,6 @@ describe('a first attempt', () => {
     const { moved, unsent, others } = move([job]);
     await unsent;
     expect([moved, others, sent]).toEqual([[], [job], []]);
-  });
-
-  it('keeps how long it has waited for its incident', async () => {
-    const { jobOf, move, sent } = setUp('incidentpager');
-    await move([jobOf(SLOW, { waitCount: 3 })]).unsent;
-    expect(sent.map(({ lockWaitCount }) => lockWaitCount)).toEqual([3]);
   });
 
   it('that cannot be moved is known', async () => {

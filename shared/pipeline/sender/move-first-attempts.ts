@@ -1,5 +1,4 @@
 import { logger } from '../../adapters/logger.ts';
-import { lockWaitCount } from '../../adapters/queues.ts';
 import { messageBody } from '../../contracts/message-body.ts';
 import type { DeliveryJob } from './delivery-job.ts';
 import { queueUrlOf } from './received-message.ts';
@@ -32,10 +31,8 @@ export const createFirstAttemptMove = (
       body: () => messageBody(job.message.body),
       bytes: Buffer.byteLength(job.message.body),
       messageGroupId: tenantOf(job),
-      waitMs: 0,
-      lockWaitCount: lockWaitCount(job.message),
     }));
-    const sendAll = async () => new Set((await queues.sendAllDelayed(retryQueueUrl, copies)).map(({ job }) => job));
+    const sendAll = async () => new Set((await queues.sendAll(retryQueueUrl, copies)).map(({ job }) => job));
     return { moved, unsent: sendAll(), others: jobs.filter((job) => !isMoved(job)) };
   };
 };
