@@ -1,6 +1,7 @@
 import type { AwsFault } from 'local-aws/aws-service.ts';
 import type { SentEmail } from 'local-aws/ses.ts';
 import type { PublishedMessage } from 'local-aws/sns.ts';
+import { fieldsOf } from '../../../shared/contracts/notification-types.ts';
 import type { HttpReply, HttpRequest } from '../engine/context.ts';
 import type { Random } from '../engine/random.ts';
 import {
@@ -73,12 +74,11 @@ const hostOf = ({ key, phases, host }: PlannedNotification, isPrivate: boolean):
   return host ?? (phases[0]?.behavior === 'hang' ? `${key}.${RECEIVERS_HOST}` : RECEIVERS_HOST);
 };
 
-/** Returns the details of a notification for the API. */
+/** Returns the details of a notification for the API. A type with a URL gets that of a receiver. */
 export const detailsOf = (notification: PlannedNotification, isPrivate: boolean): Record<string, string> => {
   const { key, type } = notification;
+  if ('url' in fieldsOf(type)) return { url: `https://${hostOf(notification, isPrivate)}/${key}` };
   switch (type) {
-    case 'webhook':
-      return { url: `https://${hostOf(notification, isPrivate)}/${key}` };
     case 'email':
       return { address: `${key}@people.test` };
     case 'sms':
@@ -89,8 +89,7 @@ export const detailsOf = (notification: PlannedNotification, isPrivate: boolean)
       return { api_key: '00000000-0000-4000-8000-000000000000', routing_key: key };
     case 'atomfeed':
       return { category: key };
-    case 'technicalContactsEmail':
-    case 'managed':
+    default:
       return {};
   }
 };
