@@ -1,15 +1,14 @@
+import * as z from 'zod';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Endpoint, type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { roles } from '../../shared/contracts/token.ts';
 import { isPermitted } from '../../shared/domain/authorization.ts';
-import { notPermitted } from '../../shared/domain/errors.ts';
-import { schemaReference } from './common-schemas.ts';
-import { componentSchemas } from './components.ts';
-import { type DescribedError, errorHeaders, errorResponses, sharedResponses } from './error-responses.ts';
-import { EXAMPLE_LOCATION } from './examples.ts';
-import type { Operation } from './operation.ts';
-import { parameters, pathParameters } from './parameters.ts';
+import { badRequest, invalidLimit, notFound, notPermitted, type ServiceError } from '../../shared/domain/errors.ts';
+import { errorHeaders, errorResponses, sharedResponses } from './error-responses.ts';
+import { contentOf, EXAMPLE_LOCATION, type Operation } from './operation.ts';
+import { auditTexts, parametersIn, pathParameters } from './parameters.ts';
 import { operations, resources } from './resources.ts';
+import { componentSchemas, parameter } from './schemas.ts';
 import { webhooks } from './webhook.ts';
 
 const description = [
@@ -44,15 +43,11 @@ export const tags = [
   { name: 'webhooks', description: 'Requests that the service sends to `webhook` notifications.' },
 ];
 
-const json = (schema: string, examples: unknown) => ({
-  'application/json': { schema: schemaReference(schema), examples },
-});
-
 /** Returns the error for a token whose role lacks the permission. */
-const forbidden = ({ permission }: Endpoint): DescribedError => {
+const forbidden = ({ permission }: Endpoint): ServiceError => {
   // Every role may read. But after a rollback, a token can have a role that the running version does not know.
   const role = roles.find((candidate) => !isPermitted(candidate, permission)) ?? 'auditor';
-  return { when: 'The role of the token does not permit the operation', error: notPermitted(role, permission) };
+  return notPermitted(role, permission);
 };
 
 const location = {
@@ -63,41 +58,50 @@ const location = {
   },
 };
 
-const successOf = ({ success: { description: text, schema, examples, hasLocation } }: Operation) => ({
-  description: text,
+const successOf = ({ response, hasLocation }: Operation) => ({
+  description: response ? `${response.schema.description}.` : 'Success, without a body.',
   ...(hasLocation && { headers: location }),
-  ...(schema && { content: json(schema, examples) }),
+  ...(response && { content: contentOf(response) }),
 });
+
+/** The interface that was specified before this service has nine operations. The others extend it. */
+const extensions = endpointNames.slice(9);
 
 const operationOf = (name: EndpointName, endpoint: Endpoint) => {
   const operation = operations[name];
-  const { summary, details, body, query = [], isExtension, success, errors } = operation;
+  const { summary, details, request, query = {}, headers = {}, status, response, errors = [] } = operation;
   const { method, path, permission } = endpoint;
   const role = permission === 'administer' ? 'Needs the role admin.' : `Needs the permission to ${permission}.`;
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => ({
-    name: parameter,
-    in: 'path',
-    required: true,
-    ...pathParameters[parameter],
-    schema: { type: 'string' },
-  }));
+  const isExtension = extensions.includes(name);
+  const inPath = Object.entries(pathParameters).filter(([id]) => path.includes(`{${id}}`));
+  const ids = inPath.map(([name, { object, example }]) => [
+    name,
+    parameter(z.string(), `ID of the ${object}`, example),
+  ]);
   return {
     operationId: name,
     tags: resources.filter((resource) => name in resource.operations).map(({ tag }) => tag.name),
     summary,
     description: [isExtension && 'Extension of the interface.', details, role].filter(Boolean).join(' '),
     ...(isExtension && { 'x-extension': true }),
-    parameters: [...inPath, ...query, ...(method === 'GET' ? [] : [parameters.who, parameters.why])],
-    ...(body && {
-      requestBody: {
-        required: true,
-        description: body.description,
-        content: json(body.schema, body.examples),
-      },
-    }),
+    parameters: [
+      ...parametersIn('path', Object.fromEntries(ids)),
+      ...parametersIn('query', { ...query, ...(method !== 'GET' && auditTexts) }),
+      ...parametersIn('header', headers),
+    ],
+    ...(request && { requestBody: { required: true, content: contentOf(request) } }),
     responses: {
-      [success.status]: successOf(operation),
-      ...errorResponses([forbidden(endpoint), ...errors], body !== undefined),
+      [status ?? (response ? 200 : 204)]: successOf(operation),
+      ...errorResponses(
+        [
+          forbidden(endpoint),
+          ...errors,
+          ...(request ? [badRequest('body: must be valid JSON')] : []),
+          ...('limit' in query ? [invalidLimit()] : []),
+          ...inPath.map(([, { object }]) => notFound(`The ${object}`)),
+        ],
+        request !== undefined,
+      ),
     },
   };
 };
@@ -128,7 +132,7 @@ export const openApiDocument = (baseUrl?: string) => {
     paths,
     webhooks,
     components: {
-      schemas: componentSchemas,
+      schemas: componentSchemas(),
       responses: sharedResponses,
       headers: errorHeaders,
       securitySchemes: {
