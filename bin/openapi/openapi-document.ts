@@ -1,8 +1,6 @@
 import * as z from 'zod';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Endpoint, type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
-import { roles } from '../../shared/contracts/token.ts';
-import { isPermitted } from '../../shared/domain/authorization.ts';
 import { badRequest, invalidLimit, notFound, notPermitted, type ServiceError } from '../../shared/domain/errors.ts';
 import { errorHeaders, errorResponses, sharedResponses } from './error-responses.ts';
 import { contentOf, EXAMPLE_LOCATION, type Operation } from './operation.ts';
@@ -13,19 +11,13 @@ import { webhooks } from './webhook.ts';
 
 const description = [
   'Tenants manage and test their destinations for alerts, see what happened to each alert, and redeliver what failed.',
-  '',
   '**Authentication.** Every operation requires the header `X-Auth-Token`. The operators issue the first token of an account; its admins issue the others.',
-  '',
   '**Roles.** `admin` permits everything, `creator` everything except deleting notifications and administering the account, `observer` reading.',
-  '',
   '**Errors.** The service responds with the schema `Error`, whose `details` name each invalid field and its rule. The gateway in front of it responds with `GatewayError`.',
-  '',
   '**Paging.** Follow `next_href` of a page until it is null.',
-  '',
   '**Extensions.** Operations with `x-extension` are additions to the interface that existing clients use.',
-  '',
   'All bodies are JSON in UTF-8. Lengths count Unicode code points. Times are in milliseconds since the Unix epoch.',
-].join('\n');
+].join('\n\n');
 
 /** The servers of the document in the repository: the local stack, and any deployment. */
 const defaultServers = [
@@ -44,11 +36,9 @@ export const tags = [
 ];
 
 /** Returns the error for a token whose role lacks the permission. */
-const forbidden = ({ permission }: Endpoint): ServiceError => {
+const forbidden = ({ permission }: Endpoint): ServiceError =>
   // Every role may read. But after a rollback, a token can have a role that the running version does not know.
-  const role = roles.find((candidate) => !isPermitted(candidate, permission)) ?? 'auditor';
-  return notPermitted(role, permission);
-};
+  notPermitted(permission === 'read' ? 'auditor' : 'observer', permission);
 
 const location = {
   Location: {

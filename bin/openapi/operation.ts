@@ -1,9 +1,9 @@
-import type * as z from 'zod';
-import { collection } from '../../shared/contracts/collection.ts';
+import * as z from 'zod';
+import { collection, DEFAULT_PAGE_LIMIT } from '../../shared/contracts/collection.ts';
 import type { EndpointName } from '../../shared/contracts/endpoints.ts';
 import { describeIssues } from '../../shared/contracts/text.ts';
 import { badRequest, type ServiceError } from '../../shared/domain/errors.ts';
-import { referenceTo } from './schemas.ts';
+import { component, integer, nullable, pageLimit, referenceTo } from './schemas.ts';
 
 /** The body of a request or response: a schema with an ID and a description, and examples by what they show. */
 export type Body = { schema: z.ZodType; examples: Readonly<Record<string, unknown>> };
@@ -61,10 +61,39 @@ export const EXAMPLE_ID = 'nt01M7W08F9Z4XGJJRVYEZQFE9R1';
 /** The URL of the notification in the examples. */
 export const EXAMPLE_LOCATION = `${BASE_URL}/notifications/${EXAMPLE_ID}`;
 
-/** Returns the first page of a list, which is the last one unless there is a next marker. */
-export const firstPage = (path: string, values: unknown[], next: string | null = null) =>
-  collection(
-    { values, next },
-    { limit: next === null ? 50 : values.length, marker: null },
-    { href: BASE_URL + path, query: new URLSearchParams() },
-  );
+const collectionMetadata = component(
+  'CollectionMetadata',
+  'The position of a page in its list. Follow `next_href` until it is null',
+  {
+    count: integer.describe('Number of records in this page'),
+    limit: pageLimit.describe('The page size'),
+    marker: nullable(z.string(), 'The `marker` of the request; null for the first page'),
+    next_marker: nullable(z.string(), 'The `marker` of the next page; null on the last page'),
+    next_href: nullable(z.url(), 'The URL of the next page, with the same filters; null on the last page'),
+  },
+);
+
+/**
+ * Returns a page of records, with an example of its first page.
+ *
+ * @param id the name of its schema
+ * @param list what the list contains, its path and, unless the example is the last page, the marker of the next one
+ */
+export const pageOf = (
+  id: string,
+  record: z.ZodType,
+  example: unknown,
+  { of, path, next = null }: { of: string; path: string; next?: string | null },
+): Body => ({
+  schema: component(id, `A page of ${of}`, {
+    values: z.array(record).describe('The records of the page'),
+    metadata: collectionMetadata,
+  }),
+  examples: {
+    'The first page': collection(
+      { values: [example], next },
+      { limit: next === null ? DEFAULT_PAGE_LIMIT : 1, marker: null },
+      { href: BASE_URL + path, query: new URLSearchParams() },
+    ),
+  },
+});

@@ -31,25 +31,6 @@ export const component = <Shape extends z.ZodRawShape>(id: string, description: 
 export const parameter = (schema: z.ZodType, description: string, example: unknown): z.ZodType =>
   schema.meta({ description, example });
 
-const collectionMetadata = component(
-  'CollectionMetadata',
-  'The position of a page in its list. Follow `next_href` until it is null',
-  {
-    count: integer.describe('Number of records in this page'),
-    limit: pageLimit.describe('The page size'),
-    marker: nullable(z.string(), 'The `marker` of the request; null for the first page'),
-    next_marker: nullable(z.string(), 'The `marker` of the next page; null on the last page'),
-    next_href: nullable(z.url(), 'The URL of the next page, with the same filters; null on the last page'),
-  },
-);
-
-/** A page of records. `what` names them. */
-export const collectionOf = (id: string, record: z.ZodType, what: string) =>
-  component(id, `A page of ${what}`, {
-    values: z.array(record).describe('The records of the page'),
-    metadata: collectionMetadata,
-  });
-
 /** Returns a reference to the schema with an ID. */
 export const referenceTo = (id: string) => ({ $ref: `#/components/schemas/${id}` });
 

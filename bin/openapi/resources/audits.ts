@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { type AuditRecord, MAX_AUDIT_TEXT_LENGTH } from '../../../shared/contracts/audit.ts';
 import { badRequest } from '../../../shared/domain/errors.ts';
-import { EXAMPLE_REQUEST_ID, EXAMPLE_TIME_MS, firstPage, type Resource } from '../operation.ts';
+import { EXAMPLE_REQUEST_ID, EXAMPLE_TIME_MS, pageOf, type Resource } from '../operation.ts';
 import { limit, markerLike, time } from '../parameters.ts';
-import { collectionOf, component, nullable, parameter, string, timestamp } from '../schemas.ts';
+import { component, nullable, parameter, string, timestamp } from '../schemas.ts';
 
 const auditText = z.string().max(MAX_AUDIT_TEXT_LENGTH);
 
@@ -61,10 +61,7 @@ export const auditResource = {
         from: time('Returns only the entries of this time and later', EXAMPLE_TIME_MS),
         to: time('Returns only the entries of this time and earlier', EXAMPLE_TIME_MS + 86_400_000),
       },
-      response: {
-        schema: collectionOf('Audits', audit, 'audit entries'),
-        examples: { 'One change': firstPage('/audits', [exampleAudit]) },
-      },
+      response: pageOf('Audits', audit, exampleAudit, { of: 'audit entries', path: '/audits' }),
       errors: [
         badRequest(
           'from: must be 0 or a whole number from 1000000000000 to 9999999999999: milliseconds since the epoch',

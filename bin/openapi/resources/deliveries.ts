@@ -18,9 +18,9 @@ import {
 import type { ListedDelivery } from '../../../shared/domain/delivery-history.ts';
 import { badRequest, notFound, redeliveryLimitReached } from '../../../shared/domain/errors.ts';
 import { NOTHING_FAILED } from '../../../shared/domain/redelivery.ts';
-import { EXAMPLE_ID, EXAMPLE_TIME_MS, firstPage, type Resource, rejectedBody } from '../operation.ts';
+import { EXAMPLE_ID, EXAMPLE_TIME_MS, pageOf, type Resource, rejectedBody } from '../operation.ts';
 import { limit, markerLike } from '../parameters.ts';
-import { collectionOf, component, integer, nullable, parameter, string, text, timestamp } from '../schemas.ts';
+import { component, integer, nullable, parameter, string, text, timestamp } from '../schemas.ts';
 
 const EXAMPLE_EVENT_ID = `acme:enWeb1:alDisk:chDisk:${EXAMPLE_TIME_MS}:CRITICAL`;
 
@@ -104,16 +104,6 @@ const retryRequest = component('RetryRequest', 'Makes the next attempts of all w
   marker: z.string().regex(REDELIVERY_MARKER).optional().describe('The `next_marker` of the previous response'),
 });
 
-const exampleAttempt = (startedAtMs: number, durationMs: number) =>
-  ({
-    timestamp: startedAtMs,
-    result: 'transient',
-    status_code: 503,
-    reason: 'http_status',
-    response_text: 'Service Unavailable',
-    duration_ms: durationMs,
-  }) as const;
-
 const exampleDelivery: ListedDelivery = {
   event_id: EXAMPLE_EVENT_ID,
   entity_id: 'enWeb1',
@@ -122,10 +112,19 @@ const exampleDelivery: ListedDelivery = {
   status: 'pending',
   reason: 'http_status',
   trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
-  attempts: [exampleAttempt(EXAMPLE_TIME_MS + 140, 22), exampleAttempt(EXAMPLE_TIME_MS + 5_310, 23)],
-  next_attempt_at: EXAMPLE_TIME_MS + 36_000,
+  attempts: [
+    {
+      timestamp: EXAMPLE_TIME_MS + 140,
+      result: 'transient',
+      status_code: 503,
+      reason: 'http_status',
+      response_text: 'Service Unavailable',
+      duration_ms: 22,
+    },
+  ],
+  next_attempt_at: EXAMPLE_TIME_MS + 5_310,
   created_at: EXAMPLE_TIME_MS + 111,
-  updated_at: EXAMPLE_TIME_MS + 5_333,
+  updated_at: EXAMPLE_TIME_MS + 162,
 };
 const deliveryMarker = `${EXAMPLE_TIME_MS}-ca53741b6ee7fcaebe4347efc8329eb31a2ab78073dd868e187e362f13d4542e`;
 const redeliveryMarker = `${EXAMPLE_TIME_MS}-${deliveryMarker}`;
@@ -162,16 +161,11 @@ export const deliveryResource = {
         status: parameter(z.enum(deliveryStatuses), 'Returns only the deliveries with this status', 'failed'),
         alarm_id: parameter(z.string().min(1), 'Returns only the deliveries of this alarm', 'alDisk'),
       },
-      response: {
-        schema: collectionOf('Deliveries', listedDelivery, 'deliveries'),
-        examples: {
-          'A page of one pending delivery': firstPage(
-            `/notifications/${EXAMPLE_ID}/deliveries`,
-            [exampleDelivery],
-            deliveryMarker,
-          ),
-        },
-      },
+      response: pageOf('Deliveries', listedDelivery, exampleDelivery, {
+        of: 'deliveries',
+        path: `/notifications/${EXAMPLE_ID}/deliveries`,
+        next: deliveryMarker,
+      }),
       errors: [badRequest(`status: must be one of ${deliveryStatuses.join(', ')}`)],
     },
     'list-failures': {
@@ -179,10 +173,10 @@ export const deliveryResource = {
       details:
         'Those of which an attempt failed in the last 14 days, by ID. A page has at most 100 values, also if `limit` is higher.',
       query: { limit, marker: markerLike(EXAMPLE_ID) },
-      response: {
-        schema: collectionOf('FailingNotifications', failures, 'failing notifications'),
-        examples: { 'A notification that works again': firstPage('/failures', [exampleFailures]) },
-      },
+      response: pageOf('FailingNotifications', failures, exampleFailures, {
+        of: 'failing notifications',
+        path: '/failures',
+      }),
     },
     redeliver: {
       summary: 'Redeliver failed deliveries of a notification, or retry pending ones now',

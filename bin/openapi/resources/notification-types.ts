@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { notificationTypeRecord } from '../../../shared/contracts/notification-types.ts';
-import { firstPage, type Resource } from '../operation.ts';
+import { pageOf, type Resource } from '../operation.ts';
 import { limit, markerLike } from '../parameters.ts';
-import { collectionOf, component, nullable, string } from '../schemas.ts';
+import { component, nullable, string } from '../schemas.ts';
 import { typeId } from '../typed-schemas.ts';
 
 const field = z.object({
@@ -23,12 +23,11 @@ export const notificationTypeResource = {
       summary: 'List the notification types',
       details: 'Sorted by ID.',
       query: { limit, marker: markerLike('email') },
-      response: {
-        schema: collectionOf('NotificationTypes', notificationType, 'notification types'),
-        examples: {
-          'A page of one type': firstPage('/notification_types', [notificationTypeRecord('atomfeed')], 'email'),
-        },
-      },
+      response: pageOf('NotificationTypes', notificationType, notificationTypeRecord('atomfeed'), {
+        of: 'notification types',
+        path: '/notification_types',
+        next: 'email',
+      }),
     },
     'get-notification-type': {
       summary: 'Read a notification type',

@@ -16,9 +16,9 @@ import {
 } from '../../../shared/domain/errors.ts';
 import { defaultNotification } from '../../../shared/domain/notification.ts';
 import { exampleDetails } from '../notification-types.ts';
-import { EXAMPLE_ID, firstPage, type Resource, rejectedBody } from '../operation.ts';
+import { EXAMPLE_ID, pageOf, type Resource, rejectedBody } from '../operation.ts';
 import { limit, markerLike } from '../parameters.ts';
-import { collectionOf, component, label, parameter, text } from '../schemas.ts';
+import { component, label, parameter, text } from '../schemas.ts';
 import { metadata, newNotification, notification, stringMap, typeId } from '../typed-schemas.ts';
 import { exampleRequest, webhookRequest } from '../webhook-request.ts';
 
@@ -87,17 +87,11 @@ export const notificationResource = {
           'ntTechnicalContactsEmail',
         ]),
       },
-      response: {
-        schema: collectionOf('Notifications', notification, 'notifications'),
-        examples: {
-          'A page of one notification': firstPage(
-            '/notifications',
-            [exampleNotification('email')],
-            defaultNotification.id,
-          ),
-          'The last page': firstPage('/notifications', [exampleNotification('webhook'), defaultNotification]),
-        },
-      },
+      response: pageOf('Notifications', notification, exampleNotification('email'), {
+        of: 'notifications',
+        path: '/notifications',
+        next: defaultNotification.id,
+      }),
     },
     'get-notification': {
       summary: 'Read a notification',

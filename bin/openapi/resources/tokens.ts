@@ -8,9 +8,9 @@ import {
   roles,
 } from '../../../shared/contracts/token.ts';
 import { badRequest, lastAdminToken, tokenLimitReached, unconfirmedChange } from '../../../shared/domain/errors.ts';
-import { EXAMPLE_TIME_MS, firstPage, type Resource, rejectedBody } from '../operation.ts';
+import { EXAMPLE_TIME_MS, pageOf, type Resource, rejectedBody } from '../operation.ts';
 import { limit, markerLike, time } from '../parameters.ts';
-import { collectionOf, component, label, string, timestamp } from '../schemas.ts';
+import { component, label, string, timestamp } from '../schemas.ts';
 
 const tokenAttributes = {
   id: string('ID of the token, assigned by the service'),
@@ -52,12 +52,12 @@ export const tokenResource = {
       summary: 'List the API tokens',
       details: 'The unexpired tokens of the account, oldest first, without the tokens themselves.',
       query: { limit, marker: markerLike(exampleToken.id) },
-      response: {
-        schema: collectionOf('Tokens', token, 'tokens'),
-        examples: {
-          'One token': firstPage('/tokens', [{ ...exampleToken, issuer: OPERATOR, created_at: EXAMPLE_TIME_MS }]),
-        },
-      },
+      response: pageOf(
+        'Tokens',
+        token,
+        { ...exampleToken, issuer: OPERATOR, created_at: EXAMPLE_TIME_MS },
+        { of: 'tokens', path: '/tokens' },
+      ),
     },
     'create-token': {
       summary: 'Create an API token',
