@@ -29,12 +29,6 @@ const defaultServers = [
   },
 ];
 
-/** The tags of the document: one for each resource, and one for webhooks. */
-export const tags = [
-  ...resources.map(({ tag }) => tag),
-  { name: 'webhooks', description: 'Requests that the service sends to `webhook` notifications.' },
-];
-
 /** Returns the error for a token whose role lacks the permission. */
 const forbidden = ({ permission }: Endpoint): ServiceError =>
   // Every role may read. But after a rollback, a token can have a role that the running version does not know.
@@ -64,10 +58,7 @@ const operationOf = (name: EndpointName, endpoint: Endpoint) => {
   const role = permission === 'administer' ? 'Needs the role admin.' : `Needs the permission to ${permission}.`;
   const isExtension = extensions.includes(name);
   const inPath = Object.entries(pathParameters).filter(([id]) => path.includes(`{${id}}`));
-  const ids = inPath.map(([name, { object, example }]) => [
-    name,
-    parameter(z.string(), `ID of the ${object}`, example),
-  ]);
+  const ids = inPath.map(([id, { object, example }]) => [id, parameter(z.string(), `ID of the ${object}`, example)]);
   return {
     operationId: name,
     tags: resources.filter((resource) => name in resource.operations).map(({ tag }) => tag.name),
@@ -118,7 +109,10 @@ export const openApiDocument = (baseUrl?: string) => {
     },
     servers: baseUrl === undefined ? defaultServers : [{ url: baseUrl, description: 'The API' }],
     security: [{ token: [] }],
-    tags,
+    tags: [
+      ...resources.map(({ tag }) => tag),
+      { name: 'webhooks', description: 'Requests that the service sends to `webhook` notifications.' },
+    ],
     paths,
     webhooks,
     components: {

@@ -127,10 +127,7 @@ export const accountResource = {
       details: 'Only an admin sees the webhook token and the signing secrets.',
       response: {
         schema: account,
-        examples: {
-          'For an admin': { ...exampleAccount, ...exampleCredentials },
-          'For a creator or an observer': exampleAccount,
-        },
+        examples: { 'For an admin': { ...exampleAccount, ...exampleCredentials } },
       },
     },
     'update-account': {
