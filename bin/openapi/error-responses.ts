@@ -1,127 +1,106 @@
+import { STATUS_CODES } from 'node:http';
+import * as z from 'zod';
 import { errorResponse } from '../../shared/api/response.ts';
 import { errorStatus } from '../../shared/contracts/errors.ts';
 import { internalError, type ServiceError, unauthorized, unavailable } from '../../shared/domain/errors.ts';
-import { schemaReference } from './common-schemas.ts';
-import { EXAMPLE_REQUEST_ID, type Examples } from './examples.ts';
+import { EXAMPLE_REQUEST_ID } from './operation.ts';
+import { component, integer, referenceTo, string } from './schemas.ts';
 
-/** An error that an operation can return, as the service creates it, with the sentence that says when. */
-export type DescribedError = { readonly when: string; readonly error: ServiceError };
+component('Error', 'An error of the service', {
+  type: z.enum(Object.keys(errorStatus)).describe('The kind of error'),
+  code: integer.describe('The HTTP status'),
+  message: string('What failed, in one sentence'),
+  details: string('Each invalid field with its rule, or the limit that is reached with its value'),
+  request_id: string('ID of the request, to quote to the operators'),
+});
+
+z.strictObject({ message: string('The name of the HTTP status') }).meta({
+  id: 'GatewayError',
+  description: 'An error of the gateway in front of the service. Quote the response header `apigw-requestid`',
+});
 
 /**
  * The errors that the gateway returns before or instead of a function, with messages that an HTTP API cannot change.
  * A test compares them with the local gateway.
  */
 export const gatewayErrors = {
-  400: { message: 'Bad Request', when: 'The request is not valid HTTP, or its path is not valid percent-encoding' },
-  413: { message: 'Request Entity Too Large', when: 'The body has more than 10 MB, or 6 MB for the function' },
-  429: { message: 'Too Many Requests', when: 'The requests of all tenants exceed the limit; the gateway throttles' },
-  431: { message: 'Request Header Fields Too Large', when: 'The request line and the headers have more than 10 KB' },
-  500: { message: 'Internal Server Error', when: 'The function failed' },
-  503: { message: 'Service Unavailable', when: 'The function did not respond in time, or is throttled' },
+  400: { message: 'Bad Request', when: 'The request is not valid HTTP, or its path is not valid percent-encoding.' },
+  413: { message: 'Request Entity Too Large', when: 'The body has more than 10 MB, or 6 MB for the function.' },
+  429: { message: 'Too Many Requests', when: 'The requests of all tenants exceed the limit; the gateway throttles.' },
+  431: { message: 'Request Header Fields Too Large', when: 'The request line and the headers have more than 10 KB.' },
+  500: { message: 'Internal Server Error', when: 'The function failed.' },
+  503: { message: 'Service Unavailable', when: 'The function did not respond in time, or is throttled.' },
 } as const;
 
-type GatewayStatus = keyof typeof gatewayErrors;
+const gatewayErrorOf = (status: number) => new Map(Object.entries(gatewayErrors)).get(String(status));
 
-const isGatewayStatus = (status: number): status is GatewayStatus => Object.hasOwn(gatewayErrors, status);
+/** Errors of the service that every operation can return. */
+const sharedErrors = [unauthorized(), internalError(), unavailable()];
+
+const statusOf = ({ type }: ServiceError): number => errorStatus[type];
+
+const sharedStatuses = [...Object.keys(gatewayErrors).map(Number), ...sharedErrors.map(statusOf)];
 
 /** The service sends `Retry-After` with some errors; the gateway sends none. */
-const retryAfterHeader = (errors: readonly DescribedError[]) => {
-  const [seconds] = errors.flatMap(({ error }) => error.retryAfterSeconds ?? []);
-  if (seconds === undefined) return {};
-  const description =
-    'Seconds to wait before the request is repeated. Absent if the gateway responds instead of the service';
-  return { 'Retry-After': { description, schema: { type: 'integer', minimum: 1 }, example: seconds } };
-};
+const retryAfterHeader = (seconds: number) => ({
+  'Retry-After': {
+    description:
+      'Seconds to wait before the request is repeated. Absent if the gateway responds instead of the service',
+    schema: { type: 'integer', minimum: 1 },
+    example: seconds,
+  },
+});
 
-const serviceExamples = (errors: readonly DescribedError[]): Examples =>
-  Object.fromEntries(
-    errors.map(({ when, error }, index) => [
-      errors.length === 1 ? error.type : `${error.type}${index + 1}`,
-      { summary: when, value: JSON.parse(errorResponse(error, EXAMPLE_REQUEST_ID).body ?? 'null') },
-    ]),
-  );
-
-const gatewayExamples = (status: number): Examples =>
-  isGatewayStatus(status)
-    ? { gateway: { summary: gatewayErrors[status].when, value: { message: gatewayErrors[status].message } } }
-    : {};
-
-const bodySchema = (hasService: boolean, hasGateway: boolean) => {
-  if (hasService && hasGateway) return { oneOf: [schemaReference('Error'), schemaReference('GatewayError')] };
-  return schemaReference(hasService ? 'Error' : 'GatewayError');
-};
-
-/** Returns the response of a status: the errors of the service, and that of the gateway if it has one. */
-const errorResponseOf = (status: number, errors: readonly DescribedError[]) => {
-  const hasGateway = isGatewayStatus(status);
-  const reasons = [...errors.map(({ when }) => when), ...(hasGateway ? [gatewayErrors[status].when] : [])];
-  const headers = {
-    ...retryAfterHeader(errors),
-    ...(hasGateway && { 'apigw-requestid': { $ref: '#/components/headers/GatewayRequestId' } }),
-  };
+/** Returns the response of a status: these errors of the service, those of every operation, and that of the gateway. */
+const responseOf = (status: number, ownErrors: readonly ServiceError[]) => {
+  const errors = [...ownErrors, ...sharedErrors.filter((error) => statusOf(error) === status)];
+  const gateway = gatewayErrorOf(status);
+  const [retryAfter] = errors.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
+  const schemas = [...(errors.length > 0 ? ['Error'] : []), ...(gateway ? ['GatewayError'] : [])].map(referenceTo);
+  const examples = errors.map((error) => [
+    error.details,
+    { value: JSON.parse(errorResponse(error, EXAMPLE_REQUEST_ID).body ?? 'null') },
+  ]);
+  const reasons = new Set([...errors.map(({ message }) => message), ...(gateway ? [gateway.when] : [])]);
   return {
-    description: reasons.map((reason) => `${reason}.`).join(' '),
-    ...(Object.keys(headers).length > 0 && { headers }),
+    description: [...reasons].join(' '),
+    headers: {
+      ...(retryAfter !== undefined && retryAfterHeader(retryAfter)),
+      ...(gateway && { 'apigw-requestid': { $ref: '#/components/headers/GatewayRequestId' } }),
+    },
     content: {
       'application/json': {
-        schema: bodySchema(errors.length > 0, hasGateway),
-        examples: { ...serviceExamples(errors), ...gatewayExamples(status) },
+        schema: schemas.length > 1 ? { oneOf: schemas } : schemas[0],
+        examples: {
+          ...Object.fromEntries(examples),
+          ...(gateway && { gateway: { value: { message: gateway.message } } }),
+        },
       },
     },
   };
 };
 
-/** Errors that every operation can return. */
-const sharedErrors: readonly DescribedError[] = [
-  { when: 'There is no valid token', error: unauthorized() },
-  { when: 'An unexpected condition in the service', error: internalError() },
-  { when: 'A dependency is throttled or unavailable, or changes conflict', error: unavailable() },
-];
+const nameOf = (status: number): string => STATUS_CODES[status]?.replaceAll(' ', '') ?? '';
 
-/** The names of the responses that operations without errors of their own share. */
-const sharedNames = {
-  400: 'BadRequest',
-  401: 'Unauthorized',
-  413: 'ContentTooLarge',
-  429: 'TooManyRequests',
-  431: 'RequestHeaderFieldsTooLarge',
-  500: 'InternalServerError',
-  503: 'ServiceUnavailable',
-} as const;
-
-const sharedStatuses = Object.keys(sharedNames).map(Number);
-
-const sharedNameOf = (status: number): string | undefined => new Map(Object.entries(sharedNames)).get(String(status));
-
-const statusOf = ({ error }: DescribedError): number => errorStatus[error.type];
-
-const withStatus = (errors: readonly DescribedError[], status: number): DescribedError[] =>
-  errors.filter((error) => statusOf(error) === status);
-
-/** The error responses that operations share, as components. */
+/** The error responses of operations without errors of their own, as components. */
 export const sharedResponses = Object.fromEntries(
-  sharedStatuses.map((status) => [sharedNameOf(status), errorResponseOf(status, withStatus(sharedErrors, status))]),
+  sharedStatuses.map((status) => [nameOf(status), responseOf(status, [])]),
 );
 
 /**
- * Returns the error responses of an operation by status, in ascending order.
+ * Returns the error responses of an operation by status.
  *
  * @param errors the errors in addition to those of every operation
  * @param hasBody whether the operation takes a body, which the gateway can reject
  */
-export const errorResponses = (errors: readonly DescribedError[], hasBody: boolean): Record<string, unknown> => {
-  const statuses = new Set([...errors.map(statusOf), ...sharedStatuses.filter((status) => hasBody || status !== 413)]);
-  return Object.fromEntries(
-    [...statuses]
-      .toSorted((a, b) => a - b)
-      .map((status) => {
-        const own = withStatus(errors, status);
-        const name = own.length === 0 ? sharedNameOf(status) : undefined;
-        const response = errorResponseOf(status, [...own, ...withStatus(sharedErrors, status)]);
-        return [status, name === undefined ? response : { $ref: `#/components/responses/${name}` }];
-      }),
+export const errorResponses = (errors: readonly ServiceError[], hasBody: boolean): Record<string, unknown> =>
+  Object.fromEntries(
+    [...errors.map(statusOf), ...sharedStatuses.filter((status) => hasBody || status !== 413)].map((status) => {
+      const own = errors.filter((error) => statusOf(error) === status);
+      const reference = { $ref: `#/components/responses/${nameOf(status)}` };
+      return [status, own.length > 0 ? responseOf(status, own) : reference];
+    }),
   );
-};
 
 /** The headers of error responses, as components. */
 export const errorHeaders = {

@@ -1,32 +1,23 @@
+import * as z from 'zod';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Endpoint, type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
-import { roles } from '../../shared/contracts/token.ts';
-import { isPermitted } from '../../shared/domain/authorization.ts';
-import { notPermitted } from '../../shared/domain/errors.ts';
-import { schemaReference } from './common-schemas.ts';
-import { componentSchemas } from './components.ts';
-import { type DescribedError, errorHeaders, errorResponses, sharedResponses } from './error-responses.ts';
-import { EXAMPLE_LOCATION } from './examples.ts';
-import type { Operation } from './operation.ts';
-import { parameters, pathParameters } from './parameters.ts';
+import { badRequest, invalidLimit, notFound, notPermitted, type ServiceError } from '../../shared/domain/errors.ts';
+import { errorHeaders, errorResponses, sharedResponses } from './error-responses.ts';
+import { contentOf, EXAMPLE_LOCATION, type Operation } from './operation.ts';
+import { auditTexts, parametersIn, pathParameters } from './parameters.ts';
 import { operations, resources } from './resources.ts';
+import { componentSchemas, parameter } from './schemas.ts';
 import { webhooks } from './webhook.ts';
 
 const description = [
   'Tenants manage and test their destinations for alerts, see what happened to each alert, and redeliver what failed.',
-  '',
   '**Authentication.** Every operation requires the header `X-Auth-Token`. The operators issue the first token of an account; its admins issue the others.',
-  '',
   '**Roles.** `admin` permits everything, `creator` everything except deleting notifications and administering the account, `observer` reading.',
-  '',
   '**Errors.** The service responds with the schema `Error`, whose `details` name each invalid field and its rule. The gateway in front of it responds with `GatewayError`.',
-  '',
   '**Paging.** Follow `next_href` of a page until it is null.',
-  '',
   '**Extensions.** Operations with `x-extension` are additions to the interface that existing clients use.',
-  '',
   'All bodies are JSON in UTF-8. Lengths count Unicode code points. Times are in milliseconds since the Unix epoch.',
-].join('\n');
+].join('\n\n');
 
 /** The servers of the document in the repository: the local stack, and any deployment. */
 const defaultServers = [
@@ -38,22 +29,10 @@ const defaultServers = [
   },
 ];
 
-/** The tags of the document: one for each resource, and one for webhooks. */
-export const tags = [
-  ...resources.map(({ tag }) => tag),
-  { name: 'webhooks', description: 'Requests that the service sends to `webhook` notifications.' },
-];
-
-const json = (schema: string, examples: unknown) => ({
-  'application/json': { schema: schemaReference(schema), examples },
-});
-
 /** Returns the error for a token whose role lacks the permission. */
-const forbidden = ({ permission }: Endpoint): DescribedError => {
+const forbidden = ({ permission }: Endpoint): ServiceError =>
   // Every role may read. But after a rollback, a token can have a role that the running version does not know.
-  const role = roles.find((candidate) => !isPermitted(candidate, permission)) ?? 'auditor';
-  return { when: 'The role of the token does not permit the operation', error: notPermitted(role, permission) };
-};
+  notPermitted(permission === 'read' ? 'auditor' : 'observer', permission);
 
 const location = {
   Location: {
@@ -63,41 +42,47 @@ const location = {
   },
 };
 
-const successOf = ({ success: { description: text, schema, examples, hasLocation } }: Operation) => ({
-  description: text,
+const successOf = ({ response, hasLocation }: Operation) => ({
+  description: response ? `${response.schema.description}.` : 'Success, without a body.',
   ...(hasLocation && { headers: location }),
-  ...(schema && { content: json(schema, examples) }),
+  ...(response && { content: contentOf(response) }),
 });
+
+/** The interface that was specified before this service has nine operations. The others extend it. */
+const extensions = endpointNames.slice(9);
 
 const operationOf = (name: EndpointName, endpoint: Endpoint) => {
   const operation = operations[name];
-  const { summary, details, body, query = [], isExtension, success, errors } = operation;
+  const { summary, details, request, query = {}, headers = {}, status, response, errors = [] } = operation;
   const { method, path, permission } = endpoint;
   const role = permission === 'administer' ? 'Needs the role admin.' : `Needs the permission to ${permission}.`;
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => ({
-    name: parameter,
-    in: 'path',
-    required: true,
-    ...pathParameters[parameter],
-    schema: { type: 'string' },
-  }));
+  const isExtension = extensions.includes(name);
+  const inPath = Object.entries(pathParameters).filter(([id]) => path.includes(`{${id}}`));
+  const ids = inPath.map(([id, { object, example }]) => [id, parameter(z.string(), `ID of the ${object}`, example)]);
   return {
     operationId: name,
     tags: resources.filter((resource) => name in resource.operations).map(({ tag }) => tag.name),
     summary,
     description: [isExtension && 'Extension of the interface.', details, role].filter(Boolean).join(' '),
     ...(isExtension && { 'x-extension': true }),
-    parameters: [...inPath, ...query, ...(method === 'GET' ? [] : [parameters.who, parameters.why])],
-    ...(body && {
-      requestBody: {
-        required: true,
-        description: body.description,
-        content: json(body.schema, body.examples),
-      },
-    }),
+    parameters: [
+      ...parametersIn('path', Object.fromEntries(ids)),
+      ...parametersIn('query', { ...query, ...(method !== 'GET' && auditTexts) }),
+      ...parametersIn('header', headers),
+    ],
+    ...(request && { requestBody: { required: true, content: contentOf(request) } }),
     responses: {
-      [success.status]: successOf(operation),
-      ...errorResponses([forbidden(endpoint), ...errors], body !== undefined),
+      [status ?? (response ? 200 : 204)]: successOf(operation),
+      ...errorResponses(
+        [
+          forbidden(endpoint),
+          ...errors,
+          ...(request ? [badRequest('body: must be valid JSON')] : []),
+          ...('limit' in query ? [invalidLimit()] : []),
+          ...inPath.map(([, { object }]) => notFound(`The ${object}`)),
+        ],
+        request !== undefined,
+      ),
     },
   };
 };
@@ -124,11 +109,14 @@ export const openApiDocument = (baseUrl?: string) => {
     },
     servers: baseUrl === undefined ? defaultServers : [{ url: baseUrl, description: 'The API' }],
     security: [{ token: [] }],
-    tags,
+    tags: [
+      ...resources.map(({ tag }) => tag),
+      { name: 'webhooks', description: 'Requests that the service sends to `webhook` notifications.' },
+    ],
     paths,
     webhooks,
     components: {
-      schemas: componentSchemas,
+      schemas: componentSchemas(),
       responses: sharedResponses,
       headers: errorHeaders,
       securitySchemes: {

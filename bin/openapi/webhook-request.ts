@@ -30,9 +30,10 @@ export const webhookRequest = z
       .optional()
       .describe('The body to send: JSON whose texts may contain placeholders such as `{{alert.title}}`'),
   })
-  .describe(
-    `Headers and body of the requests, at most ${MAX_REQUEST_BYTES} bytes as JSON. Without \`body\`, the webhook payload is sent. An empty object removes both`,
-  );
+  .meta({
+    id: 'WebhookRequest',
+    description: `Headers and body of the requests, at most ${MAX_REQUEST_BYTES} bytes as JSON. Without \`body\`, the webhook payload is sent. An empty object removes both`,
+  });
 
 /** The `webhook_request` of the examples. */
 export const exampleRequest = {

@@ -27,7 +27,8 @@ const summarySetting = (name: keyof typeof summarySettings) => {
 /** After how many alerts of a window, to a notification, the others are summarized. */
 export type SummarySettings = Record<keyof typeof summarySettings, number>;
 
-const summaries = z.strictObject(
+/** The schema of complete settings of summaries. */
+export const summaries = z.strictObject(
   {
     email_after: summarySetting('email_after'),
     sms_after: summarySetting('sms_after'),

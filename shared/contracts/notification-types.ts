@@ -6,6 +6,8 @@ export type DetailsField = {
   /** The description in `/notification_types`. */
   readonly description: string;
   readonly optional: boolean;
+  /** Returns the schema of a value of valid length. */
+  readonly schema: () => z.ZodMiniType<string>;
   /** Returns whether a value of valid length is allowed. */
   readonly allows: (value: string) => boolean;
   /** The rule as it follows the field name in an error message. */
@@ -25,10 +27,10 @@ type NotificationType = {
 };
 
 /** Creates the schema at each call, because few cold starts need one. */
-const allowedBy =
-  (schema: () => z.ZodMiniType) =>
-  (value: string): boolean =>
-    schema().safeParse(value).success;
+const allowedBy = (schema: () => z.ZodMiniType<string>) => ({
+  schema,
+  allows: (value: string): boolean => schema().safeParse(value).success,
+});
 
 const isDecodable = (component: string): boolean => {
   try {
@@ -61,10 +63,10 @@ export const emailAddress = () =>
     z.regex(/^[^@]{1,64}@[^@]+\.[^@]+$/),
   );
 
-const isEmailAddress = allowedBy(emailAddress);
-
-/** Rejects `.` and `..`, which URL parsers remove from paths (RFC 3986, section 5.2.4). */
-const isRoutingKey = (value: string): boolean => /^[a-zA-Z0-9\-_.]+$/.test(value) && value !== '.' && value !== '..';
+/** An HTTP URL. Its JSON Schema expresses only the scheme. */
+const httpUrl = allowedBy(() =>
+  z.string().check(z.refine(isHttpUrl), z.meta({ format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?:\\S+$' })),
+);
 
 /**
  * The notification types (docs/api.md#details-by-type). The schemas of `details`, the responses of
@@ -80,7 +82,7 @@ export const notificationTypes = {
       address: {
         description: 'Email address to send notifications to',
         optional: false,
-        allows: isEmailAddress,
+        ...allowedBy(emailAddress),
         rule: `must be an email address of at most ${MAX_EMAIL_ADDRESS_LENGTH} characters`,
       },
     },
@@ -94,7 +96,7 @@ export const notificationTypes = {
       url: {
         description: 'An HTTP or HTTPS URL to POST the alert to',
         optional: false,
-        allows: isHttpUrl,
+        ...httpUrl,
         rule: 'must be an HTTP or HTTPS URL',
       },
     },
@@ -108,13 +110,13 @@ export const notificationTypes = {
       service_key: {
         description: 'The service key of the incident pager integration',
         optional: false,
-        allows: (value) => /^[a-zA-Z0-9]{1,32}$/.test(value),
+        ...allowedBy(() => z.string().check(z.regex(/^[a-zA-Z0-9]{1,32}$/))),
         rule: 'must be 1 to 32 letters and digits',
       },
       service_endpoint: {
         description: 'The URL of the events API, where it is not the default one',
         optional: true,
-        allows: isHttpUrl,
+        ...httpUrl,
         rule: 'must be an HTTP or HTTPS URL',
       },
     },
@@ -128,7 +130,7 @@ export const notificationTypes = {
       phone_number: {
         description: 'Phone number in E.164 format: +, country code, number',
         optional: false,
-        allows: allowedBy(() => z.e164()),
+        ...allowedBy(() => z.e164()),
         rule: 'must be a phone number in E.164 format, for example +12025550123',
       },
     },
@@ -142,13 +144,14 @@ export const notificationTypes = {
       api_key: {
         description: 'The API key of the incident router account',
         optional: false,
-        allows: allowedBy(() => z.uuidv4()),
+        ...allowedBy(() => z.uuidv4()),
         rule: 'must be a UUID of version 4',
       },
       routing_key: {
         description: 'The key that routes the incident to a team',
         optional: true,
-        allows: isRoutingKey,
+        // Neither `.` nor `..`, which URL parsers remove from paths (RFC 3986, section 5.2.4).
+        ...allowedBy(() => z.string().check(z.regex(/^(?:\.{0,2}[\w-]|\.{3})[\w.-]*$/))),
         rule: 'must be letters, digits, "-", "_" and ".", and neither "." nor ".."',
       },
     },
@@ -162,7 +165,7 @@ export const notificationTypes = {
       category: {
         description: 'The category of the entries, which is prefixed with monitoring.alerts.',
         optional: false,
-        allows: () => true,
+        ...allowedBy(() => z.string()),
         rule: 'must be a string',
       },
     },

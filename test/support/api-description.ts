@@ -59,21 +59,13 @@ const content = z.object({
 });
 const response = z.preprocess(
   resolved,
-  z.object({
-    description: z.string(),
-    headers: z.record(z.string(), z.preprocess(resolved, z.object({ description: z.string() }))).optional(),
-    content: content.optional(),
-  }),
+  z.object({ headers: z.record(z.string(), z.unknown()).optional(), content: content.optional() }),
 );
 const operation = z.object({
   operationId: z.string(),
-  summary: z.string(),
-  description: z.string(),
-  tags: z.array(z.string()),
-  parameters: z.array(z.object({ name: z.string(), description: z.string(), schema: z.object({}).loose() }).loose()),
-  requestBody: z.object({ description: z.string(), content }).optional(),
+  parameters: z.array(z.object({ name: z.string(), schema: z.object({}).loose() }).loose()),
+  requestBody: z.object({ content }).optional(),
   responses: z.record(z.string(), response),
-  'x-extension': z.literal(true).optional(),
 });
 
 /** An operation of the OpenAPI document, with resolved references. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { describedFields } from '../../bin/openapi/notification-types.ts';
+import { exampleDetails } from '../../bin/openapi/notification-types.ts';
 import type { NotificationAttributes } from '../../shared/contracts/notification.ts';
 import { byType, fieldsOf, type NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { MAX_HEADER_LENGTH } from '../../shared/contracts/webhook-request.ts';
@@ -7,7 +7,7 @@ import { MAX_HEADER_LENGTH } from '../../shared/contracts/webhook-request.ts';
 const requiredExamples = (type: NotificationTypeId): Record<string, string> =>
   Object.fromEntries(
     Object.entries(fieldsOf(type)).flatMap(([name, { optional }]) =>
-      optional ? [] : [[name, describedFields(type)[name]?.example ?? '']],
+      optional ? [] : [[name, exampleDetails[type][name] ?? '']],
     ),
   );
 

@@ -1,16 +1,18 @@
 import * as z from 'zod';
 import {
-  type AccountRecord,
+  type AccountLimits,
   MAX_ESCALATION_NOTIFICATIONS,
   MAX_NOTIFICATION_ID_LENGTH,
   MAX_TECHNICAL_CONTACTS,
   parseAccountChanges,
+  summaries,
   summarySettings,
   WEBHOOK_TOKEN,
 } from '../../../shared/contracts/account.ts';
 import { emailAddress } from '../../../shared/contracts/notification-types.ts';
-import { integer, text, timestamp } from '../common-schemas.ts';
-import { notJson, ok, type Resource, rejectedBody, unconfirmed } from '../operation.ts';
+import { unconfirmedChange } from '../../../shared/domain/errors.ts';
+import { EXAMPLE_ID, type Resource, rejectedBody } from '../operation.ts';
+import { component, integer, nullable, string, text, timestamp } from '../schemas.ts';
 
 const technicalContacts = z
   .array(emailAddress())
@@ -22,11 +24,9 @@ const escalationNotifications = z
   .describe(
     'IDs of notifications to which escalations of CRITICAL and WARNING also go. Those that do not exist, and the destinations of the event itself, are skipped',
   );
-const summarySetting = (name: keyof typeof summarySettings, meaning: string) => {
-  const { min, max, default: value } = summarySettings[name];
-  return z.int().min(min).max(max).describe(`${meaning}; ${value} if absent in an update`);
-};
-const summaries = z
+const summarySetting = (name: keyof typeof summarySettings, meaning: string) =>
+  summaries.shape[name].check(z.describe(`${meaning}; ${summarySettings[name].default} if absent in an update`));
+const describedSummaries = z
   .strictObject({
     email_after: summarySetting('email_after', 'Alerts of a window that one email notification gets at once'),
     sms_after: summarySetting('sms_after', 'Alerts of a window that one SMS notification gets at once'),
@@ -52,62 +52,50 @@ const limitsOf = (meaning: string) => ({
   tokens: integer.describe(`Unexpired API tokens: ${meaning}`),
 });
 
-const account = z
-  .object({
-    id: z.string().describe('The tenant'),
-    technical_contacts: technicalContacts,
-    escalation_notifications: escalationNotifications.optional(),
-    summaries: summaries.optional(),
-    webhook_token: webhookToken.optional().describe('For admins only. The token that each webhook carries'),
-    webhook_signing_secrets: z
-      .array(signingSecret)
-      .optional()
-      .describe('For admins only: the current secret first, then the replaced one while it signs'),
-    shadow: z
-      .object({
-        from: timestamp('When it starts'),
-        until: integer.nullable().describe('When it ends, in milliseconds since the Unix epoch; null if no end is set'),
-      })
-      .optional()
-      .describe(
-        'Present only in shadow mode: alerts of events from `from` on are recorded as `cancelled`, and not sent. Operators set it',
-      ),
-    limits: z.object(limitsOf('the limit')).describe('The limits of the account'),
-    usage: z
-      .object({
-        ...limitsOf('how many are used'),
-        day_ends_at: timestamp('When the daily limits start again, at midnight UTC'),
-      })
-      .describe('How much of each limit is used'),
-  })
-  .describe('The account of a tenant');
+const account = component('Account', 'The account of a tenant', {
+  id: string('The tenant'),
+  technical_contacts: technicalContacts,
+  escalation_notifications: escalationNotifications.optional(),
+  summaries: describedSummaries.optional(),
+  webhook_token: webhookToken.optional().describe('For admins only. The token that each webhook carries'),
+  webhook_signing_secrets: z
+    .array(signingSecret)
+    .optional()
+    .describe('For admins only: the current secret first, then the replaced one while it signs'),
+  shadow: z
+    .object({
+      from: timestamp('When it starts'),
+      until: nullable(integer, 'When it ends, in milliseconds since the Unix epoch; null if no end is set'),
+    })
+    .optional()
+    .describe(
+      'Present only in shadow mode: alerts of events from `from` on are recorded as `cancelled`, and not sent. Operators set it',
+    ),
+  limits: z.object(limitsOf('the limit')).describe('The limits of the account'),
+  usage: z
+    .object({
+      ...limitsOf('how many are used'),
+      day_ends_at: timestamp('When the daily limits start again, at midnight UTC'),
+    })
+    .describe('How much of each limit is used'),
+});
 
-const exampleAccount: AccountRecord = {
+const exampleLimits: AccountLimits = {
+  notifications: 1_000,
+  tests_per_day: 200,
+  redeliveries_per_day: 10_000,
+  emails_per_day: 10_000,
+  sms_per_day: 1_000,
+  managed_per_day: 100,
+  email_summaries_per_day: 10_000,
+  sms_summaries_per_day: 1_000,
+  tokens: 100,
+};
+const exampleAccount = {
   id: 'acme',
   technical_contacts: ['oncall@example.com', 'lead@example.com'],
-  limits: {
-    notifications: 1_000,
-    tests_per_day: 200,
-    redeliveries_per_day: 10_000,
-    emails_per_day: 10_000,
-    sms_per_day: 1_000,
-    managed_per_day: 100,
-    email_summaries_per_day: 10_000,
-    sms_summaries_per_day: 1_000,
-    tokens: 100,
-  },
-  usage: {
-    notifications: 1,
-    tests_per_day: 2,
-    redeliveries_per_day: 0,
-    emails_per_day: 12,
-    sms_per_day: 0,
-    managed_per_day: 0,
-    email_summaries_per_day: 0,
-    sms_summaries_per_day: 0,
-    tokens: 3,
-    day_ends_at: 1_795_305_600_000,
-  },
+  limits: exampleLimits,
+  usage: { ...Object.fromEntries(Object.keys(exampleLimits).map((name) => [name, 1])), day_ends_at: 1_795_305_600_000 },
 };
 const exampleSecret = 'whsec_bW9uaXRvcmluZy1ub3RpZmljYXRpb25zLWV4YW1wbGU=';
 /** The webhook credentials in the examples. */
@@ -116,72 +104,54 @@ export const exampleCredentials = {
   webhook_signing_secrets: [exampleSecret],
 };
 
+const accountChanges = component('AccountChanges', 'The attributes to change. The others keep their values', {
+  technical_contacts: technicalContacts.optional(),
+  escalation_notifications: escalationNotifications.optional(),
+  summaries: describedSummaries.partial().optional().describe('The new summaries as a whole; `{}` turns them off'),
+  webhook_token: webhookToken.optional(),
+});
+
+const newSecret = component('SigningSecret', 'The signing secret of webhooks after a rotation', {
+  webhook_signing_secret: signingSecret.describe('The new secret'),
+});
+
 /** The operations on the account. */
 export const accountResource = {
   tag: {
     name: 'account',
     description: 'Limits and their usage, technical contacts, webhook token and signing secret.',
   },
-  schemas: {
-    Account: account,
-    AccountChanges: z
-      .object({
-        technical_contacts: technicalContacts.optional(),
-        escalation_notifications: escalationNotifications.optional(),
-        summaries: summaries.partial().optional().describe('The new summaries as a whole; `{}` turns them off'),
-        webhook_token: webhookToken.optional(),
-      })
-      .describe('The attributes to change. The others keep their values'),
-    SigningSecret: z
-      .object({ webhook_signing_secret: signingSecret.describe('The new secret') })
-      .describe('The signing secret of webhooks after a rotation'),
-  },
   operations: {
     'get-account': {
       summary: 'Read the account, its limits and their usage',
       details: 'Only an admin sees the webhook token and the signing secrets.',
-      isExtension: true,
-      success: ok('The account.', 'Account', {
-        admin: { summary: 'For an admin', value: { ...exampleAccount, ...exampleCredentials } },
-        observer: { summary: 'For a creator or an observer', value: exampleAccount },
-      }),
-      errors: [],
+      response: {
+        schema: account,
+        examples: { 'For an admin': { ...exampleAccount, ...exampleCredentials } },
+      },
     },
     'update-account': {
       summary: 'Update the account in part',
       details: 'Changes the attributes in the body. If one of them is invalid, nothing changes.',
-      isExtension: true,
-      body: {
-        schema: 'AccountChanges',
-        description: 'The attributes to change',
+      request: {
+        schema: accountChanges,
         examples: {
-          contacts: {
-            summary: 'Replaces the technical contacts',
-            value: { technical_contacts: exampleAccount.technical_contacts },
+          'Replaces the technical contacts': { technical_contacts: exampleAccount.technical_contacts },
+          'Replaces the fallback notifications; `[]` removes them': { escalation_notifications: [EXAMPLE_ID] },
+          'Summarizes the alerts after the tenth of five minutes; `{}` turns summaries off': {
+            summaries: { email_after: 10 },
           },
-          fallback: {
-            summary: 'Replaces the fallback notifications; `[]` removes them',
-            value: { escalation_notifications: ['nt01M7W08F9Z4XGJJRVYEZQFE9R1'] },
-          },
-          summaries: {
-            summary: 'Summarizes the alerts after the tenth of five minutes; `{}` turns summaries off',
-            value: { summaries: { email_after: 10 } },
-          },
-          token: { summary: 'Replaces the webhook token', value: { webhook_token: 'a-token-of-your-own' } },
+          'Replaces the webhook token': { webhook_token: 'a-token-of-your-own' },
         },
       },
-      success: { status: 204, description: 'The account was updated.' },
-      errors: [rejectedBody(parseAccountChanges({ webhook_token: 'short' })), notJson, unconfirmed],
+      errors: [rejectedBody(parseAccountChanges({ webhook_token: 'short' })), unconfirmedChange()],
     },
     'rotate-signing-secret': {
       summary: 'Replace the signing secret of webhooks',
       details:
         'The new secret signs within 60 seconds. For 24 hours the replaced one signs, too. At most two secrets sign, so a second rotation within that time ends the older secret at once.',
-      isExtension: true,
-      success: ok('The new secret.', 'SigningSecret', {
-        rotated: { summary: 'The new secret', value: { webhook_signing_secret: exampleSecret } },
-      }),
-      errors: [unconfirmed],
+      response: { schema: newSecret, examples: { 'The new secret': { webhook_signing_secret: exampleSecret } } },
+      errors: [unconfirmedChange()],
     },
   },
 } as const satisfies Resource;

@@ -1,36 +1,33 @@
 import * as z from 'zod';
 import { type AuditRecord, MAX_AUDIT_TEXT_LENGTH } from '../../../shared/contracts/audit.ts';
 import { badRequest } from '../../../shared/domain/errors.ts';
-import { collectionOf, timestamp } from '../common-schemas.ts';
-import { EXAMPLE_REQUEST_ID, EXAMPLE_TIME_MS, onlyPage } from '../examples.ts';
-import { badLimit, ok, type Resource } from '../operation.ts';
-import { parameters } from '../parameters.ts';
+import { EXAMPLE_REQUEST_ID, EXAMPLE_TIME_MS, pageOf, type Resource } from '../operation.ts';
+import { limit, markerLike, time } from '../parameters.ts';
+import { component, nullable, parameter, string, timestamp } from '../schemas.ts';
 
-const reason = z.string().max(MAX_AUDIT_TEXT_LENGTH).nullable();
+const auditText = z.string().max(MAX_AUDIT_TEXT_LENGTH);
 
-const audit = z
-  .object({
-    id: z.string().describe('ID of the entry, assigned by the service'),
-    timestamp: timestamp('When the change was made'),
-    action: z.string().describe('The `operationId` of the change, or a name for what only operators do'),
-    target_id: z
-      .string()
-      .nullable()
-      .describe('ID of the notification, token or account; null for a destination that is not stored'),
-    changed: z.array(z.string()).describe('Names of the attributes that were set or changed, never their values'),
-    actor: z
-      .object({
-        type: z.enum(['token', 'operator']).describe('Whether a token of the account or an operator made the change'),
-        id: z.string().nullable().describe('ID of the token; null for an operator'),
-        label: z.string().nullable().describe('Label of the token; null for an operator'),
-      })
-      .describe('Who made the change'),
-    request_id: z.string().nullable().describe('ID of the request; null for an operator'),
-    ip_address: z.string().nullable().describe('Address that sent the request; null for an operator'),
-    who: reason.describe('The query parameter `_who` of the change'),
-    why: reason.describe('The query parameter `_why` of the change'),
-  })
-  .describe('A change, test or redelivery');
+const audit = component('Audit', 'A change, test or redelivery', {
+  id: string('ID of the entry, assigned by the service'),
+  timestamp: timestamp('When the change was made'),
+  action: string('The `operationId` of the change, or a name for what only operators do'),
+  target_id: nullable(
+    z.string(),
+    'ID of the notification, token or account; null for a destination that is not stored',
+  ),
+  changed: z.array(z.string()).describe('Names of the attributes that were set or changed, never their values'),
+  actor: z
+    .object({
+      type: z.enum(['token', 'operator']).describe('Whether a token of the account or an operator made the change'),
+      id: nullable(z.string(), 'ID of the token; null for an operator'),
+      label: nullable(z.string(), 'Label of the token; null for an operator'),
+    })
+    .describe('Who made the change'),
+  request_id: nullable(z.string(), 'ID of the request; null for an operator'),
+  ip_address: nullable(z.string(), 'Address that sent the request; null for an operator'),
+  who: nullable(auditText, 'The query parameter `_who` of the change'),
+  why: nullable(auditText, 'The query parameter `_why` of the change'),
+});
 
 const exampleAudit: AuditRecord = {
   id: 'au01M7W08F9SK1GM8Z4T5J2R6WQX',
@@ -48,25 +45,27 @@ const exampleAudit: AuditRecord = {
 /** The operation on audit entries. */
 export const auditResource = {
   tag: { name: 'audits', description: 'Who changed what.' },
-  schemas: { Audit: audit, Audits: collectionOf(audit, 'audit entries') },
   operations: {
     'list-audits': {
       summary: 'List who changed what',
       details:
         'Every change, test and redelivery of the last 90 days, or of as many as the operators keep, oldest first.',
-      isExtension: true,
-      query: [parameters.limit, parameters.auditMarker, parameters.reverse, parameters.from, parameters.to],
-      success: ok('A page of audit entries.', 'Audits', {
-        all: { summary: 'One change', value: onlyPage('/audits', [exampleAudit]) },
-      }),
+      query: {
+        limit,
+        marker: markerLike(exampleAudit.id),
+        reverse: parameter(
+          z.string().default('false'),
+          'Returns the newest entry first if it is `true`, in any case',
+          'true',
+        ),
+        from: time('Returns only the entries of this time and later', EXAMPLE_TIME_MS),
+        to: time('Returns only the entries of this time and earlier', EXAMPLE_TIME_MS + 86_400_000),
+      },
+      response: pageOf('Audits', audit, exampleAudit, { of: 'audit entries', path: '/audits' }),
       errors: [
-        badLimit,
-        {
-          when: 'A time is invalid',
-          error: badRequest(
-            'from: must be 0 or a whole number from 1000000000000 to 9999999999999: milliseconds since the epoch',
-          ),
-        },
+        badRequest(
+          'from: must be 0 or a whole number from 1000000000000 to 9999999999999: milliseconds since the epoch',
+        ),
       ],
     },
   },

@@ -2,87 +2,61 @@ import * as z from 'zod';
 import { MAX_CONCURRENT_TESTS } from '../../../shared/adapters/accounts/test-counter.ts';
 import { alarmStates } from '../../../shared/contracts/alarm-event.ts';
 import { parseDestination } from '../../../shared/contracts/notification.ts';
+import { byType } from '../../../shared/contracts/notification-types.ts';
 import { badRequest, testLimitReached, tooManyTests } from '../../../shared/domain/errors.ts';
-import type { DescribedError } from '../error-responses.ts';
-import { EXAMPLE_TIME_MS } from '../examples.ts';
 import { exampleDetails } from '../notification-types.ts';
-import { notJson, ok, type Resource, rejectedBody, unknownNotification } from '../operation.ts';
-import { parameters } from '../parameters.ts';
-import { destination, ofEachType } from '../typed-schemas.ts';
+import { EXAMPLE_TIME_MS, type Resource, rejectedBody } from '../operation.ts';
+import { component, parameter, string } from '../schemas.ts';
+import { destination } from '../typed-schemas.ts';
 
-const noMoreTests: DescribedError = {
-  when: 'The account has used its tests of the UTC day',
-  error: testLimitReached(200, EXAMPLE_TIME_MS),
-};
+const result = component('TestResult', 'The result of a test', {
+  status: z.enum(['success', 'failure']).describe('Whether the destination accepted the test message'),
+  message: string('What the destination did'),
+  response_text: string('The first 256 printable characters of a failed response, without secrets').optional(),
+});
 
-const tooManyAtOnce: DescribedError = {
-  when: `The account runs ${MAX_CONCURRENT_TESTS} tests`,
-  error: tooManyTests(MAX_CONCURRENT_TESTS),
-};
-
-const badState: DescribedError = {
-  when: 'The state is invalid',
-  error: badRequest(`state: must be one of ${alarmStates.join(', ')}`),
-};
-
-const testRan = ok('The test ran.', 'TestResult', {
-  success: {
-    summary: 'The destination accepted the message',
-    value: { status: 'success', message: 'Success: Webhook successfully executed' },
+/** What both operations have. */
+const test = {
+  details:
+    'Sends one message like a real alert, without retries. If the destination fails, the status is 200 and the body says why.',
+  query: {
+    state: parameter(
+      z.enum(alarmStates).default('OK'),
+      'The state of the test message: `CRITICAL` and `WARNING` open an incident, `OK` resolves it',
+      'CRITICAL',
+    ),
   },
-  failure: {
-    summary: 'The destination failed',
-    value: {
-      status: 'failure',
-      message: 'Unexpected status code "404". Expected one of: /2[0-9]{2}/',
-      response_text: '{"error":"channel_not_found"}',
+  response: {
+    schema: result,
+    examples: {
+      'The destination accepted the message': {
+        status: 'success',
+        message: 'Success: Webhook successfully executed',
+      },
+      'The destination failed': {
+        status: 'failure',
+        message: 'Unexpected status code "404". Expected one of: /2[0-9]{2}/',
+        response_text: '{"error":"channel_not_found"}',
+      },
     },
   },
-});
+  errors: [
+    badRequest(`state: must be one of ${alarmStates.join(', ')}`),
+    testLimitReached(200, EXAMPLE_TIME_MS),
+    tooManyTests(MAX_CONCURRENT_TESTS),
+  ],
+};
 
 /** The operations that send test messages. */
 export const testResource = {
   tag: { name: 'tests', description: 'Test messages, sent by the same servers as real alerts.' },
-  schemas: {
-    Destination: destination,
-    TestResult: z
-      .object({
-        status: z.enum(['success', 'failure']).describe('Whether the destination accepted the test message'),
-        message: z.string().describe('What the destination did'),
-        response_text: z
-          .string()
-          .optional()
-          .describe('The first 256 printable characters of a failed response, without secrets'),
-      })
-      .describe('The result of a test'),
-  },
   operations: {
-    'test-notification': {
-      summary: 'Send a test message to a notification',
-      details:
-        'Sends one message like a real alert, without retries. If the destination fails, the status is 200 and the body says why.',
-      query: [parameters.state],
-      success: testRan,
-      errors: [badState, unknownNotification, noMoreTests, tooManyAtOnce],
-    },
+    'test-notification': { ...test, summary: 'Send a test message to a notification' },
     'test-new-notification': {
+      ...test,
       summary: 'Send a test message to a destination before creating it',
-      details:
-        'Sends one message like a real alert, without retries. If the destination fails, the status is 200 and the body says why.',
-      body: {
-        schema: 'Destination',
-        description: 'The destination. `type` selects the fields in `details`',
-        examples: ofEachType((type) => ({ type, details: exampleDetails(type) })),
-      },
-      query: [parameters.state],
-      success: testRan,
-      errors: [
-        rejectedBody(parseDestination({ type: 'email', details: { address: 'oncall' } })),
-        notJson,
-        badState,
-        noMoreTests,
-        tooManyAtOnce,
-      ],
+      request: { schema: destination, examples: byType((type) => ({ type, details: exampleDetails[type] })) },
+      errors: [...test.errors, rejectedBody(parseDestination({ type: 'email', details: { address: 'oncall' } }))],
     },
   },
 } as const satisfies Resource;
