@@ -27,10 +27,13 @@ export type Message = {
  * A message of a large batch. `body` is called when the message is sent, since all bodies together may exceed the
  * available memory.
  */
-export type OutgoingMessage = { body: () => MessageBody; bytes: number; messageGroupId: string };
-
-/** A message that becomes visible after `waitMs`, at most 15 min (AWS limit). */
-export type DelayedMessage = OutgoingMessage & { waitMs: number; lockWaitCount: number };
+export type OutgoingMessage = {
+  body: () => MessageBody;
+  bytes: number;
+  messageGroupId: string;
+  /** Failed claims of its incident lock so far. Default: 0 */
+  lockWaitCount?: number;
+};
 
 /** Why a message is dead-lettered, sent as message attributes: the body stays unchanged. */
 export type DeadLetterReason = {
@@ -90,22 +93,15 @@ const numberAttribute = (name: string, value: number): MessageAttributes => ({
   [name]: { DataType: 'Number', StringValue: String(value) },
 });
 
-const lockWaitAttributes = (count: number): MessageAttributes =>
-  count > 0 ? numberAttribute(LOCK_WAIT_COUNT, count) : {};
+const lockWaitAttributes = (count = 0): MessageAttributes => (count > 0 ? numberAttribute(LOCK_WAIT_COUNT, count) : {});
 
-/**
- * Packs messages, in order, into batches within the SQS limits of entries and bytes.
- *
- * @param attributesOf returns the message attributes with which a message is sent; default: none
- */
-export const packBatches = <Message extends OutgoingMessage>(
-  messages: readonly Message[],
-  attributesOf: (message: Message) => MessageAttributes = () => ({}),
-): Message[][] => {
+/** Packs messages, in order, into batches within the SQS limits of entries and bytes. */
+export const packBatches = <Message extends OutgoingMessage>(messages: readonly Message[]): Message[][] => {
   const packed: Message[][] = [];
   let bytesLeft = 0;
   for (const message of messages) {
-    const bytes = message.bytes + Buffer.byteLength(message.messageGroupId) + attributeBytes(attributesOf(message));
+    const attributes = attributeBytes(lockWaitAttributes(message.lockWaitCount));
+    const bytes = message.bytes + Buffer.byteLength(message.messageGroupId) + attributes;
     const last = packed.at(-1);
     if (last && last.length < MAX_ENTRIES && bytes <= bytesLeft) {
       last.push(message);
@@ -121,9 +117,6 @@ export const packBatches = <Message extends OutgoingMessage>(
 /** The maximum number of concurrent batches, each of up to 1 MiB: they must fit into the memory of a small function. */
 const MAX_CONCURRENT_BATCHES = 8;
 
-/** What a batch entry has in addition to its body and message group. */
-type EntryOptions = { DelaySeconds?: number; MessageAttributes?: MessageAttributes };
-
 /** Creates the SQS operations of the pipeline. */
 export const createQueues = (client?: SQSClient, clock: Clock = Date.now) => {
   const limitConcurrency = pLimit(MAX_CONCURRENT_BATCHES);
@@ -134,11 +127,7 @@ export const createQueues = (client?: SQSClient, clock: Clock = Date.now) => {
     return created;
   };
 
-  const sendBatch = async <Message extends OutgoingMessage>(
-    url: string,
-    batch: Message[],
-    optionsOf: (message: Message) => EntryOptions,
-  ): Promise<Message[]> => {
+  const sendBatch = async <Message extends OutgoingMessage>(url: string, batch: Message[]): Promise<Message[]> => {
     try {
       const { Failed = [] } = await sqs().send(
         new SendMessageBatchCommand({
@@ -147,7 +136,7 @@ export const createQueues = (client?: SQSClient, clock: Clock = Date.now) => {
             Id: String(index),
             MessageBody: message.body(),
             MessageGroupId: message.messageGroupId,
-            ...optionsOf(message),
+            ...(message.lockWaitCount && { MessageAttributes: lockWaitAttributes(message.lockWaitCount) }),
           })),
         }),
       );
@@ -159,30 +148,12 @@ export const createQueues = (client?: SQSClient, clock: Clock = Date.now) => {
     }
   };
 
-  const sendBatches = async <Message extends OutgoingMessage>(
-    url: string,
-    messages: readonly Message[],
-    optionsOf: (message: Message) => EntryOptions = () => ({}),
-  ): Promise<Message[]> =>
-    (
-      await Promise.all(
-        packBatches(messages, (message) => optionsOf(message).MessageAttributes ?? {}).map((batch) =>
-          limitConcurrency(() => sendBatch(url, batch, optionsOf)),
-        ),
-      )
-    ).flat();
-
   return {
     /** Sends messages in batches. @returns the messages that were not sent, which the caller must handle */
-    sendAll: <Message extends OutgoingMessage>(url: string, messages: readonly Message[]): Promise<Message[]> =>
-      sendBatches(url, messages),
-
-    /** Sends messages that become visible after their `waitMs`, in batches. @returns the messages that were not sent */
-    sendAllDelayed: <Message extends DelayedMessage>(url: string, messages: readonly Message[]): Promise<Message[]> =>
-      sendBatches(url, messages, ({ waitMs, lockWaitCount: waits }) => ({
-        DelaySeconds: Math.min(Math.ceil(waitMs / 1000), MAX_DELAY_SECONDS),
-        MessageAttributes: lockWaitAttributes(waits),
-      })),
+    async sendAll<Message extends OutgoingMessage>(url: string, messages: readonly Message[]): Promise<Message[]> {
+      const sends = packBatches(messages).map((batch) => limitConcurrency(() => sendBatch(url, batch)));
+      return (await Promise.all(sends)).flat();
+    },
 
     /**
      * Sends a message that becomes visible after `waitMs`. SQS delays a message by at most 15 min, so one that waits

@@ -66,15 +66,16 @@ const isEmailAddress = allowedBy(emailAddress);
 /** Rejects `.` and `..`, which URL parsers remove from paths (RFC 3986, section 5.2.4). */
 const isRoutingKey = (value: string): boolean => /^[a-zA-Z0-9\-_.]+$/.test(value) && value !== '.' && value !== '..';
 
+const defaults = { hasIncidents: false, canBounce: false, sendsByHttp: false, summarizedAfter: null } as const;
+
 /**
  * The notification types (docs/api.md#details-by-type). The schemas of `details`, the responses of
  * `/notification_types`, the dispatch, and the queues and senders of the stack derive from this list.
  */
 export const notificationTypes = {
   email: {
-    hasIncidents: false,
+    ...defaults,
     canBounce: true,
-    sendsByHttp: false,
     summarizedAfter: 'email_after',
     fields: {
       address: {
@@ -86,10 +87,8 @@ export const notificationTypes = {
     },
   },
   webhook: {
-    hasIncidents: false,
-    canBounce: false,
+    ...defaults,
     sendsByHttp: true,
-    summarizedAfter: null,
     fields: {
       url: {
         description: 'An HTTP or HTTPS URL to POST the alert to',
@@ -100,10 +99,9 @@ export const notificationTypes = {
     },
   },
   incidentpager: {
+    ...defaults,
     hasIncidents: true,
-    canBounce: false,
     sendsByHttp: true,
-    summarizedAfter: null,
     fields: {
       service_key: {
         description: 'The service key of the incident pager integration',
@@ -120,9 +118,7 @@ export const notificationTypes = {
     },
   },
   sms: {
-    hasIncidents: false,
-    canBounce: false,
-    sendsByHttp: false,
+    ...defaults,
     summarizedAfter: 'sms_after',
     fields: {
       phone_number: {
@@ -134,10 +130,9 @@ export const notificationTypes = {
     },
   },
   incidentrouter: {
+    ...defaults,
     hasIncidents: true,
-    canBounce: false,
     sendsByHttp: true,
-    summarizedAfter: null,
     fields: {
       api_key: {
         description: 'The API key of the incident router account',
@@ -154,10 +149,8 @@ export const notificationTypes = {
     },
   },
   atomfeed: {
-    hasIncidents: false,
-    canBounce: false,
+    ...defaults,
     sendsByHttp: true,
-    summarizedAfter: null,
     fields: {
       category: {
         description: 'The category of the entries, which is prefixed with monitoring.alerts.',
@@ -168,13 +161,12 @@ export const notificationTypes = {
     },
   },
   technicalContactsEmail: {
-    hasIncidents: false,
+    ...defaults,
     canBounce: true,
-    sendsByHttp: false,
     summarizedAfter: 'email_after',
     fields: null,
   },
-  managed: { hasIncidents: false, canBounce: false, sendsByHttp: false, summarizedAfter: null, fields: null },
+  managed: { ...defaults, fields: null },
 } as const satisfies Record<string, NotificationType>;
 
 /** The ID of a notification type, for example `webhook`. */

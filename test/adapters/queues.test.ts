@@ -2,13 +2,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
-import {
-  createQueues,
-  type DelayedMessage,
-  dueTimeMs,
-  type OutgoingMessage,
-  packBatches,
-} from '../../shared/adapters/queues.ts';
+import { createQueues, dueTimeMs, type OutgoingMessage, packBatches } from '../../shared/adapters/queues.ts';
 import { messageBody } from '../../shared/contracts/message-body.ts';
 import { TRACE_ID, traceFields } from '../support/events.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
@@ -117,20 +111,16 @@ describe('sendAll', () => {
   });
 });
 
-describe('sendAllDelayed', () => {
-  const waiting = (body: string): DelayedMessage => ({
-    ...message(body),
-    waitMs: 1_000,
-    lockWaitCount: 12,
-  });
+describe('a message that waited for its incident lock', () => {
+  const waiting = (body: string) => ({ ...message(body), lockWaitCount: 12 });
 
   it('counts message attributes toward the size of a batch, as SQS does', async () => {
     const { queues, requests } = setUp();
     const attributes = 'lock_wait_countNumber12';
     const half = 'x'.repeat(MIB / 2 - 'acme'.length - attributes.length);
-    await queues.sendAllDelayed(URL, [waiting(half), waiting(half)]);
+    await queues.sendAll(URL, [waiting(half), waiting(half)]);
     expect(requests).toHaveBeenCalledTimes(1);
-    await queues.sendAllDelayed(URL, [waiting(half), waiting(`${half}x`)]);
+    await queues.sendAll(URL, [waiting(half), waiting(`${half}x`)]);
     expect(requests).toHaveBeenCalledTimes(3);
   });
 });

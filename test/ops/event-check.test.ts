@@ -37,7 +37,6 @@ const dispatched = async (text: string): Promise<{ logged: Report; deadLetter: R
     { targets: () => ({ find: async ({ id }) => ({ id, type: 'webhook', details: {} }) }) },
     {
       sendAll: async () => [],
-      sendAllDelayed: async () => [],
       sendDelayed: async () => undefined,
       changeVisibility: async () => undefined,
       sendToDeadLetterQueue: async (_url, _message, reason) => {

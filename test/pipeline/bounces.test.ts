@@ -68,7 +68,6 @@ const setUp = (responses: Record<Contact, Response> = { [A]: 'accept', [B]: 'acc
   const deadLetters: string[] = [];
   const queues: Queues = {
     sendAll: async () => [],
-    sendAllDelayed: async () => [],
     sendDelayed: async (url, { body }) => {
       const { event: notice, notice: content } = readDelivery(body);
       if (content?.kind === 'unreached' && url.includes('managed')) escalated.add(notice.event_id);

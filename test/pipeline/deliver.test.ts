@@ -56,7 +56,6 @@ const setUp = (
   };
   const queues: Queues = {
     sendAll: async () => [],
-    sendAllDelayed: async () => [],
     sendDelayed: async (url, _message, waitMs) => {
       await send();
       delayed.push({ url, waitMs });

@@ -91,7 +91,6 @@ const setUp = (
       sent.push(...accepted.map((message) => ({ url, body: message.body() })));
       return rejected;
     },
-    sendAllDelayed: async () => [],
     sendDelayed: async () => {
       throw new Error('Dispatch sends no delayed messages.');
     },

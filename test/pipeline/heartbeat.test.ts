@@ -25,7 +25,6 @@ const setUp = (transport: SenderDependencies['transport'], ageMs = 0) => {
   const rejects = () => Promise.reject(new Error('Nothing may be sent.'));
   const queues = {
     sendAll: rejects,
-    sendAllDelayed: rejects,
     sendDelayed: rejects,
     sendToDeadLetterQueue: rejects,
     changeVisibility: rejects,

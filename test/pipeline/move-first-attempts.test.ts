@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
-import type { DelayedMessage, Queues } from '../../shared/adapters/queues.ts';
+import type { OutgoingMessage, Queues } from '../../shared/adapters/queues.ts';
 import type { AlarmState } from '../../shared/contracts/alarm-event.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import type { AttemptOutcome } from '../../shared/domain/attempt-outcome.ts';
@@ -26,14 +26,13 @@ beforeEach(() => {
 
 /** Sets up the sender of a type for one notification, while one tenant is slow. */
 const setUp = (type: NotificationTypeId, { isQueueFailing = false } = {}) => {
-  const sent: { url: string; body: string; messageGroupId: string; waitMs: number; lockWaitCount: number }[] = [];
+  const sent: { url: string; body: string; messageGroupId: string; lockWaitCount: number | undefined }[] = [];
   const unexpected = () => Promise.reject(new Error('not expected'));
   const queues: Queues = {
-    sendAll: unexpected,
-    sendAllDelayed: async <Message extends DelayedMessage>(url: string, messages: readonly Message[]) => {
+    sendAll: async <Message extends OutgoingMessage>(url: string, messages: readonly Message[]) => {
       if (isQueueFailing) return [...messages];
-      for (const { body, messageGroupId, waitMs, lockWaitCount } of messages)
-        sent.push({ url, body: body(), messageGroupId, waitMs, lockWaitCount });
+      for (const { body, messageGroupId, lockWaitCount } of messages)
+        sent.push({ url, body: body(), messageGroupId, lockWaitCount });
       return [];
     },
     sendToDeadLetterQueue: unexpected,
@@ -96,7 +95,6 @@ describe('a first attempt', () => {
         url: queueUrl('webhook-Retries'),
         body: message.body,
         messageGroupId: SLOW,
-        waitMs: 0,
         lockWaitCount: 0,
       })),
     );

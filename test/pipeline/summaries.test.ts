@@ -96,7 +96,6 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
     database.middlewareStack.add((next) => (args) => request(() => next(args)), { step: 'deserialize' });
     const queues: Queues = {
       sendAll: async () => [],
-      sendAllDelayed: async () => [],
       sendToDeadLetterQueue: async () => expect.fail('a delivery was dead-lettered'),
       sendDelayed: (_url, { body }, waitMs) => request(async () => enqueue(body, waitMs, clock())),
       changeVisibility: async (_url, { receiptHandle }, timeoutMs) => {

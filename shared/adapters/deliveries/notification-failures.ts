@@ -5,6 +5,7 @@ import type { Clock } from '../../domain/clock.ts';
 import { deliveryPartition, failuresPartition, type NotificationOfTenant } from '../../domain/delivery-key.ts';
 import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import type { Item } from '../dynamodb/items.ts';
+import { queryPages, sortKeyOf } from '../dynamodb/queries.ts';
 import { CONFLICT_PREFIX, knownReason } from './stored-record.ts';
 
 /*
@@ -15,9 +16,6 @@ import { CONFLICT_PREFIX, knownReason } from './stored-record.ts';
 
 /** How long a notification is listed after its last failure. */
 const RETENTION_SECONDS = 14 * 86_400;
-
-/** IDs are shorter than this, so a truncated marker sorts like the whole one. DynamoDB limits sort keys. */
-const MARKER_LENGTH = 64;
 
 /** The number of newest deliveries, except summarized ones, among which the last success is looked for. */
 const NEWEST_DELIVERIES = 20;
@@ -106,29 +104,22 @@ export const createFailureReader = (client: DynamoDBDocumentClient, table: strin
    * @param start the ID to start with, or null
    */
   async *list(tenant: string, start: string | null, groupSize: number): AsyncGenerator<NotificationFailures[]> {
-    const from = start?.slice(0, MARKER_LENGTH).toWellFormed();
-    let next: Item | undefined;
-    do {
-      const page = await client.send(
-        new QueryCommand({
-          TableName: table,
-          KeyConditionExpression: from ? 'pk = :pk AND sk >= :from' : 'pk = :pk',
-          // TTL deletes items late.
-          FilterExpression: '#ttl > :now',
-          ExpressionAttributeNames: { '#ttl': 'ttl' },
-          ExpressionAttributeValues: {
-            ':pk': failuresPartition(tenant),
-            ':now': clock() / 1000,
-            ...(from && { ':from': from }),
-          },
-          ConsistentRead: true,
-          Limit: groupSize,
-          ExclusiveStartKey: next,
-        }),
-      );
-      yield (page.Items ?? []).map(parseFailures);
-      next = page.LastEvaluatedKey;
-    } while (next);
+    const from = sortKeyOf(start);
+    const pages = queryPages(client, {
+      TableName: table,
+      KeyConditionExpression: from ? 'pk = :pk AND sk >= :from' : 'pk = :pk',
+      // TTL deletes items late.
+      FilterExpression: '#ttl > :now',
+      ExpressionAttributeNames: { '#ttl': 'ttl' },
+      ExpressionAttributeValues: {
+        ':pk': failuresPartition(tenant),
+        ':now': clock() / 1000,
+        ...(from && { ':from': from }),
+      },
+      ConsistentRead: true,
+      Limit: groupSize,
+    });
+    for await (const items of pages) yield items.map(parseFailures);
   },
 
   /**

@@ -28,7 +28,7 @@ import { zlib } from '../zlib.ts';
  */
 
 /** The maximum size of the content in a chunk. The rest of the 400 KB item is for the key. */
-export const CHUNK_BYTES = 350 * 1024;
+const CHUNK_BYTES = 350 * 1024;
 
 /**
  * A target item that would reach this size stores its content compressed. DynamoDB charges a read unit per 4 KB of the
@@ -72,10 +72,8 @@ const storedTarget = z.object({
   ...projectedTarget.shape,
   version: z.string(),
   content: z.optional(bytes),
-  /** The size of the content before compression. Pages are packed by it. */
+  /** The size of the content before compression. */
   content_bytes: z.number(),
-  /** The size of the content as it is stored, in the target or in chunks. Reads of chunks are grouped by it. */
-  stored_bytes: z.number(),
   /** The compression of the content: none, or DEFLATE (RFC 1951). */
   compression: z.optional(z.literal('deflate')),
   chunks: z.number(),
@@ -124,6 +122,7 @@ export const notificationItems = (
     content_bytes: content.length,
     webhook_request: serializeRequest(webhook_request),
   };
+  // Only earlier releases read `stored_bytes`.
   const plain = { ...target, content, stored_bytes: content.length, chunks: 0 };
   if (itemBytes(plain) < SMALL_TARGET_BYTES) return { target: plain, chunks: [] };
   const compressed = zlib().deflateRawSync(content);

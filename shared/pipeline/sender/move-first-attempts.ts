@@ -32,10 +32,9 @@ export const createFirstAttemptMove = (
       body: () => messageBody(job.message.body),
       bytes: Buffer.byteLength(job.message.body),
       messageGroupId: tenantOf(job),
-      waitMs: 0,
       lockWaitCount: lockWaitCount(job.message),
     }));
-    const sendAll = async () => new Set((await queues.sendAllDelayed(retryQueueUrl, copies)).map(({ job }) => job));
+    const sendAll = async () => new Set((await queues.sendAll(retryQueueUrl, copies)).map(({ job }) => job));
     return { moved, unsent: sendAll(), others: jobs.filter((job) => !isMoved(job)) };
   };
 };
