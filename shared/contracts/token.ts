@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { MAX_LABEL_LENGTH } from './notification.ts';
-import { text, withoutNulls } from './text.ts';
+import { text, typeRule, withoutNulls } from './text.ts';
 
 /** The roles of tokens (docs/decisions/api.md#tokens-and-roles). */
 export const roles = ['admin', 'creator', 'observer'] as const;
@@ -17,11 +17,7 @@ export const MAX_TOKEN_DAYS = 3_650;
 /** Default lifetime of a token, in days. */
 export const DEFAULT_TOKEN_DAYS = 365;
 
-const isRole = (value: unknown): value is Role => roles.some((role) => role === value);
-
-const role = z.custom<Role>(isRole, {
-  error: (issue) => (issue.input === undefined ? 'is required' : `must be one of ${roles.join(', ')}`),
-});
+const role = z.enum(roles, typeRule(`must be one of ${roles.join(', ')}`));
 
 const DAYS_RULE = `must be a whole number from 1 to ${MAX_TOKEN_DAYS}`;
 

@@ -46,6 +46,3 @@ export const createAuditReader = (client: DynamoDBDocumentClient, table: string,
     for await (const item of items) yield parseStoredAudit(item);
   },
 });
-
-/** Reads audit entries. */
-export type AuditReader = ReturnType<typeof createAuditReader>;

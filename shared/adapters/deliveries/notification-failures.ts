@@ -92,9 +92,6 @@ export const createFailureWriter = (client: DynamoDBDocumentClient, table: strin
   };
 };
 
-/** Adds failures to those of a notification. */
-export type WriteFailures = ReturnType<typeof createFailureWriter>;
-
 /** Creates the reads of failures. */
 export const createFailureReader = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => ({
   /**

@@ -5,7 +5,6 @@ import type { StringMap } from '../../contracts/text.ts';
 import { parseStoredRequest, serializeRequest } from '../../contracts/webhook-request.ts';
 import { splitBytes } from '../../domain/in-batches.ts';
 import { type DeliveryTarget, type NotificationKey, typeFields } from '../../domain/notification.ts';
-import { itemBytes } from '../dynamodb/item-size.ts';
 import { zlib } from '../zlib.ts';
 
 /*
@@ -34,7 +33,7 @@ const CHUNK_BYTES = 350 * 1024;
  * A target item that would reach this size stores its content compressed. DynamoDB charges a read unit per 4 KB of the
  * whole item, regardless of the attributes that dispatch and senders project.
  */
-export const SMALL_TARGET_BYTES = 8 * 1024;
+const SMALL_TARGET_BYTES = 8 * 1024;
 
 /** A target item that would exceed this size with its compressed content stores it in chunks. */
 const MAX_TARGET_BYTES = 300 * 1024;
@@ -102,6 +101,10 @@ const storedChunk = z.object({ content: bytes });
 /** Returns the content of a chunk, or undefined if the item is not a valid chunk. */
 export const parseChunk = (item: unknown): Uint8Array | undefined => storedChunk.safeParse(item).data?.content;
 
+/** Returns at least the size of a target that DynamoDB bills and limits: as JSON, it has also quotes and separators. */
+const maxTargetBytes = (target: object, content: Uint8Array): number =>
+  Buffer.byteLength(JSON.stringify(target)) + content.length;
+
 /** Returns the target and chunk items of a version of a notification. */
 export const notificationItems = (
   key: NotificationKey,
@@ -123,12 +126,13 @@ export const notificationItems = (
     webhook_request: serializeRequest(webhook_request),
   };
   // Only earlier releases read `stored_bytes`.
-  const plain = { ...target, content, stored_bytes: content.length, chunks: 0 };
-  if (itemBytes(plain) < SMALL_TARGET_BYTES) return { target: plain, chunks: [] };
+  const plain = { ...target, stored_bytes: content.length, chunks: 0 };
+  if (maxTargetBytes(plain, content) < SMALL_TARGET_BYTES) return { target: { ...plain, content }, chunks: [] };
   const compressed = zlib().deflateRawSync(content);
   const large = { ...target, compression: 'deflate', stored_bytes: compressed.length };
-  const single = { ...large, content: compressed, chunks: 0 };
-  if (itemBytes(single) <= MAX_TARGET_BYTES) return { target: single, chunks: [] };
+  if (maxTargetBytes(large, compressed) <= MAX_TARGET_BYTES) {
+    return { target: { ...large, content: compressed, chunks: 0 }, chunks: [] };
+  }
   const contents = splitBytes(compressed, CHUNK_BYTES);
   const keys = chunkKeys(key, { version, chunks: contents.length });
   return {
