@@ -1,12 +1,13 @@
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
+import { knownReason } from '../../contracts/delivery-record.ts';
 import type { FailureReason } from '../../contracts/outcomes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { deliveryPartition, failuresPartition, type NotificationOfTenant } from '../../domain/delivery-key.ts';
 import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import type { Item } from '../dynamodb/items.ts';
 import { queryPages, sortKeyOf } from '../dynamodb/queries.ts';
-import { CONFLICT_PREFIX, knownReason } from './stored-record.ts';
+import { CONFLICT_PREFIX } from './stored-record.ts';
 
 /*
  * What failed of each notification (table Deliveries, docs/decisions/deliveries.md#failing-notifications):
