@@ -1,5 +1,5 @@
-import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
+import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDeliveryRepository } from '../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages } from '../shared/adapters/deliveries/failed-messages.ts';

@@ -198,14 +198,8 @@ export const byType = <Value>(
 export const fieldsOf = (type: NotificationTypeId): Readonly<Record<string, DetailsField>> =>
   notificationTypes[type].fields ?? {};
 
-/** A record in the responses of `/notification_types` (docs/api.md#details-by-type). */
-export type NotificationTypeRecord = {
-  id: NotificationTypeId;
-  fields: { name: string; description: string; optional: boolean }[] | null;
-};
-
-/** Returns the record of a type. */
-export const notificationTypeRecord = (id: NotificationTypeId): NotificationTypeRecord => ({
+/** Returns a type as `/notification_types` contains it (docs/api.md#details-by-type). */
+export const notificationTypeRecord = (id: NotificationTypeId) => ({
   id,
   fields:
     notificationTypes[id].fields &&

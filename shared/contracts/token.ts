@@ -35,14 +35,3 @@ export const parseNewToken = (body: unknown) => newToken.safeParse(withoutNulls(
 
 /** The issuer of tokens that no token issued. */
 export const OPERATOR = 'operator';
-
-/** A token in responses (docs/api.md#tokens), without the token itself. Times are in ms since the epoch. */
-export type TokenRecord = {
-  id: string;
-  label: string;
-  role: string;
-  /** The ID of the token that issued it, or `OPERATOR`. */
-  issuer: string;
-  created_at: number;
-  expires_at: number;
-};
