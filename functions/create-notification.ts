@@ -1,33 +1,23 @@
-import { createLimitReader } from '../shared/adapters/accounts/limit-reader.ts';
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
-import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
-import { tokenAuthentication } from '../shared/api/authentication.ts';
-import { endpoint } from '../shared/api/endpoint.ts';
+import { apiFunction } from '../shared/api/endpoint.ts';
 import { idempotentRequest, notificationBody, requestUrl, valid } from '../shared/api/request.ts';
 import { assertFitsResponse, locationResponse } from '../shared/api/response.ts';
 import { parseNotification } from '../shared/contracts/notification.ts';
-import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = parseEnvironment('create-notification');
-const client = createDocumentClient();
+const { environment, client, endpoint } = apiFunction('create-notification');
+const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const audits = createAuditLog(client, environment);
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 
-const limitOf = createLimitReader(
-  client,
-  environment.ACCOUNTS_TABLE,
-  'notificationsPerTenant',
-  environment.TENANT_LIMITS,
-);
+const limitOf = accounts.currentLimit('notificationsPerTenant', environment.TENANT_LIMITS);
 
 /**
  * POST /notifications: 201 with the URL of the new notification, or of that of the first request with its
  * `Idempotency-Key`; 403 if the tenant has reached its quota; 422 if the first request had another body.
  */
 export const handler = endpoint(
-  'create-notification',
-  tokenAuthentication(client, environment),
   (request) => {
     const attributes = valid(parseNotification(notificationBody(request)));
     assertFitsResponse(attributes);

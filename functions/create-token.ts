@@ -1,23 +1,17 @@
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
-import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
-import { uncachedAuthentication } from '../shared/api/authentication.ts';
-import { endpoint } from '../shared/api/endpoint.ts';
+import { apiFunction } from '../shared/api/endpoint.ts';
 import { jsonBody, valid } from '../shared/api/request.ts';
 import { created } from '../shared/api/response.ts';
 import { parseNewToken } from '../shared/contracts/token.ts';
 import { DAY_SECONDS } from '../shared/domain/day.ts';
-import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = parseEnvironment('create-token');
-const client = createDocumentClient();
+const { environment, client, endpoint } = apiFunction('create-token', { cachesTokens: false });
 const audits = createAuditLog(client, environment);
 const tokens = createTokenRepository(client, environment.TOKENS_TABLE);
 
 /** POST /tokens: 201 with the new token, which is shown only once; 403 if the tenant has reached the limit. */
 export const handler = endpoint(
-  'create-token',
-  uncachedAuthentication(client, environment),
   (request) => valid(parseNewToken(jsonBody(request))),
   async ({ label, role, days }, caller) => {
     const grant = { tenant: caller.tenant, role, label, expiresInSeconds: days * DAY_SECONDS, issuer: caller.token.id };

@@ -1,23 +1,17 @@
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
-import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
-import { tokenAuthentication } from '../shared/api/authentication.ts';
-import { endpoint } from '../shared/api/endpoint.ts';
+import { apiFunction } from '../shared/api/endpoint.ts';
 import { pathParameter } from '../shared/api/request.ts';
 import { noContent } from '../shared/api/response.ts';
 import { notFound } from '../shared/domain/errors.ts';
 import { assertChangeable } from '../shared/domain/notification.ts';
-import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = parseEnvironment('delete-notification');
-const client = createDocumentClient();
+const { environment, client, endpoint } = apiFunction('delete-notification');
 const audits = createAuditLog(client, environment);
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 
 /** DELETE /notifications/{notificationId}: 204; 403 for the default notification. */
 export const handler = endpoint(
-  'delete-notification',
-  tokenAuthentication(client, environment),
   (request) => pathParameter(request, 'notificationId'),
   async (id, caller) => {
     assertChangeable(id);

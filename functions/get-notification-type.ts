@@ -1,18 +1,13 @@
-import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { tokenAuthentication } from '../shared/api/authentication.ts';
-import { endpoint } from '../shared/api/endpoint.ts';
+import { apiFunction } from '../shared/api/endpoint.ts';
 import { pathParameter } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { isNotificationTypeId, notificationTypeRecord } from '../shared/contracts/notification-types.ts';
 import { notFound } from '../shared/domain/errors.ts';
-import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = parseEnvironment('get-notification-type');
+const { endpoint } = apiFunction('get-notification-type');
 
 /** GET /notification_types/{notificationTypeId}: 200 with the type. */
 export const handler = endpoint(
-  'get-notification-type',
-  tokenAuthentication(createDocumentClient(), environment),
   (request) => pathParameter(request, 'notificationTypeId'),
   async (id) => {
     if (!isNotificationTypeId(id)) throw notFound('The notification type');

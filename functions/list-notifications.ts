@@ -1,25 +1,18 @@
-import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
-import { tokenAuthentication } from '../shared/api/authentication.ts';
-import { endpoint } from '../shared/api/endpoint.ts';
-import { parsePage, takePage } from '../shared/api/paging.ts';
-import { query, requestUrl } from '../shared/api/request.ts';
+import { apiFunction } from '../shared/api/endpoint.ts';
+import { pageRequest, takePage } from '../shared/api/paging.ts';
+import { query } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { collection } from '../shared/contracts/collection.ts';
-import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = parseEnvironment('list-notifications');
-const client = createDocumentClient();
+const { environment, client, endpoint } = apiFunction('list-notifications');
 const notifications = createNotificationReader(client, environment.NOTIFICATIONS_TABLE);
 
 /** GET /notifications: 200 with a page of the tenant's notifications, or of those in the `id` parameters. */
 export const handler = endpoint(
-  'list-notifications',
-  tokenAuthentication(client, environment),
   (request) => ({
-    page: parsePage(query(request)),
+    ...pageRequest(request, environment.LINK_SCHEME),
     ids: query(request).getAll('id'),
-    self: { href: requestUrl(request, environment.LINK_SCHEME), query: query(request) },
   }),
   async ({ page, ids, self }, { tenant }) => {
     const records =

@@ -1,22 +1,19 @@
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
-import { createLimitReader } from '../shared/adapters/accounts/limit-reader.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
-import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createDeliveryRepository } from '../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages } from '../shared/adapters/deliveries/failed-messages.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
-import { tokenAuthentication } from '../shared/api/authentication.ts';
-import { endpoint } from '../shared/api/endpoint.ts';
+import { apiFunction } from '../shared/api/endpoint.ts';
 import { createRedelivery } from '../shared/api/redelivery.ts';
 import { jsonBody, pathParameter, valid } from '../shared/api/request.ts';
 import { accepted } from '../shared/api/response.ts';
 import { createRetryNow } from '../shared/api/retry-now.ts';
 import { parseRedelivery } from '../shared/contracts/redelivery.ts';
-import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = parseEnvironment('redeliver');
-const client = createDocumentClient();
+const { environment, client, endpoint } = apiFunction('redeliver');
+const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const audits = createAuditLog(client, environment);
 const notifications = createTargetReader(client, environment.NOTIFICATIONS_TABLE);
 const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE);
@@ -28,12 +25,7 @@ const redeliver = createRedelivery(
     failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
     queues: createQueues(),
     counters: createDailyCounters(client, environment.ACCOUNTS_TABLE),
-    limitOf: createLimitReader(
-      client,
-      environment.ACCOUNTS_TABLE,
-      'redeliveriesPerTenantPerDay',
-      environment.TENANT_LIMITS,
-    ),
+    limitOf: accounts.currentLimit('redeliveriesPerTenantPerDay', environment.TENANT_LIMITS),
   },
   environment,
 );
@@ -43,8 +35,6 @@ const redeliver = createRedelivery(
  * waiting ones that become due.
  */
 export const handler = endpoint(
-  'redeliver',
-  tokenAuthentication(client, environment),
   (request) => ({
     id: pathParameter(request, 'notificationId'),
     redelivery: valid(parseRedelivery(jsonBody(request))),

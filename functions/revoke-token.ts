@@ -1,22 +1,16 @@
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
-import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
-import { uncachedAuthentication } from '../shared/api/authentication.ts';
-import { endpoint } from '../shared/api/endpoint.ts';
+import { apiFunction } from '../shared/api/endpoint.ts';
 import { pathParameter, query } from '../shared/api/request.ts';
 import { noContent } from '../shared/api/response.ts';
 import { timeParameters } from '../shared/api/time-parameters.ts';
-import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = parseEnvironment('revoke-token');
-const client = createDocumentClient();
+const { environment, client, endpoint } = apiFunction('revoke-token', { cachesTokens: false });
 const audits = createAuditLog(client, environment);
 const tokens = createTokenRepository(client, environment.TOKENS_TABLE);
 
 /** DELETE /tokens/{tokenId}: 204; 403 if no unexpired token of role admin would remain. */
 export const handler = endpoint(
-  'revoke-token',
-  uncachedAuthentication(client, environment),
   (request) => ({
     id: pathParameter(request, 'tokenId'),
     issuedSinceMs: timeParameters(query(request), ['issued_since']).issued_since,

@@ -1,24 +1,12 @@
-import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
-import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { parseEnvironment } from '../shared/environment.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
-import { createSender } from '../shared/pipeline/sender/sender.ts';
+import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
 import { createTechnicalContactsTransport } from '../shared/pipeline/transports/email.ts';
 
-const environment = parseEnvironment('send-technicalContactsEmail');
-const client = createDocumentClient();
-const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
+const { environment, client, accounts, sender } = senderFunction('technicalContactsEmail');
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
 const limitOf = accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMITS);
 const { limits, isNearLimit } = createMessageLimits(counters, 'email', limitOf);
 
 /** Sends alerts to the technical contacts of accounts. */
-export const handler = createSender(
-  'technicalContactsEmail',
-  client,
-  accounts,
-  environment,
-  createTechnicalContactsTransport(environment, limits, accounts),
-  { isNearLimit },
-);
+export const handler = sender(createTechnicalContactsTransport(environment, limits, accounts), { isNearLimit });

@@ -1,30 +1,25 @@
-import { createLimitReader } from '../shared/adapters/accounts/limit-reader.ts';
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createTestCounter } from '../shared/adapters/accounts/test-counter.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
-import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
-import { tokenAuthentication } from '../shared/api/authentication.ts';
-import { endpoint } from '../shared/api/endpoint.ts';
+import { apiFunction } from '../shared/api/endpoint.ts';
 import { pathParameter, query } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { createTestRunner, parseTestState } from '../shared/api/test-runner.ts';
 import { notFound } from '../shared/domain/errors.ts';
-import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = parseEnvironment('test-notification');
-const client = createDocumentClient();
+const { environment, client, endpoint } = apiFunction('test-notification');
+const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const audits = createAuditLog(client, environment);
 const notifications = createTargetReader(client, environment.NOTIFICATIONS_TABLE);
 const runTest = createTestRunner(
   createTestCounter(client, environment.ACCOUNTS_TABLE),
-  createLimitReader(client, environment.ACCOUNTS_TABLE, 'testsPerTenantPerDay', environment.TENANT_LIMITS),
+  accounts.currentLimit('testsPerTenantPerDay', environment.TENANT_LIMITS),
   environment,
 );
 
 /** POST /notifications/{notificationId}/test: 200 with the result of a test message. */
 export const handler = endpoint(
-  'test-notification',
-  tokenAuthentication(client, environment),
   (request) => ({ id: pathParameter(request, 'notificationId'), state: parseTestState(query(request)) }),
   async ({ id, state }, caller) => {
     const { tenant } = caller;

@@ -1,23 +1,17 @@
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
-import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
-import { tokenAuthentication } from '../shared/api/authentication.ts';
-import { endpoint } from '../shared/api/endpoint.ts';
+import { apiFunction } from '../shared/api/endpoint.ts';
 import { createNotificationUpdate } from '../shared/api/notification-update.ts';
 import { notificationBody, pathParameter, requestUrl, valid } from '../shared/api/request.ts';
 import { locationResponse } from '../shared/api/response.ts';
 import { parseChanges } from '../shared/contracts/notification.ts';
-import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = parseEnvironment('update-notification');
-const client = createDocumentClient();
+const { environment, client, endpoint } = apiFunction('update-notification');
 const audits = createAuditLog(client, environment);
 const update = createNotificationUpdate(createNotificationRepository(client, environment.NOTIFICATIONS_TABLE));
 
 /** PUT /notifications/{notificationId}: 204 with the URL of the notification. */
 export const handler = endpoint(
-  'update-notification',
-  tokenAuthentication(client, environment),
   (request) => ({
     id: pathParameter(request, 'notificationId'),
     changes: valid(parseChanges(notificationBody(request))),

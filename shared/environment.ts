@@ -129,11 +129,7 @@ type Environments = typeof environments;
 
 /** The parsed environment of a function. */
 export type ParsedEnvironment<Name extends FunctionName> = {
-  [Variable in keyof Environments[Name]]: Environments[Name][Variable] extends {
-    parse: (text: undefined) => infer Value;
-  }
-    ? Value
-    : never;
+  [Key in keyof Environments[Name]]: Environments[Name][Key] extends Variable<infer Value> ? Value : never;
 };
 
 const hasVariables = <Name extends FunctionName>(
@@ -150,21 +146,22 @@ export const parseEnvironment = <Name extends FunctionName>(
   name: Name,
   variables: Readonly<Record<string, string | undefined>> = process.env,
 ): ParsedEnvironment<Name> => {
-  const entries = Object.entries<Variable<unknown>>(environments[name]);
-  const invalid = entries.filter(([key, { accepts }]) => !accepts(variables[key])).map(([key]) => key);
-  const values = Object.fromEntries(
-    entries.filter(([key]) => !invalid.includes(key)).map(([key, { parse }]) => [key, parse(variables[key])]),
-  );
+  const values: Record<string, unknown> = {};
+  const invalid: string[] = [];
+  for (const [key, parse] of Object.entries<Variable<unknown>>(environments[name])) {
+    try {
+      values[key] = parse(variables[key]);
+    } catch {
+      invalid.push(key);
+    }
+  }
   if (hasVariables<Name>(values, name)) return values;
   throw new Error(`Environment variables are missing or invalid: ${invalid.join(', ')}.`);
 };
 
-type Input<Type> = Type extends Variable<unknown, infer Text> ? Text : never;
-type OptionalNames<Shape> = { [Name in keyof Shape]: undefined extends Input<Shape[Name]> ? Name : never }[keyof Shape];
+type OptionalNames<Values> = { [Key in keyof Values]: undefined extends Values[Key] ? Key : never }[keyof Values];
 
 /** The environment variables that a function requires, as strings. */
 export type EnvironmentOf<Name extends FunctionName> = {
-  [Variable in Exclude<keyof Environments[Name], OptionalNames<Environments[Name]>>]: Input<
-    Environments[Name][Variable]
-  >;
-} & { [Variable in OptionalNames<Environments[Name]>]?: Input<Environments[Name][Variable]> };
+  [Key in Exclude<keyof Environments[Name], OptionalNames<ParsedEnvironment<Name>>>]: string;
+} & { [Key in OptionalNames<ParsedEnvironment<Name>>]?: string };

@@ -87,8 +87,7 @@ const numberAttribute = (name: string, value: number): MessageAttributes => ({
   [name]: { DataType: 'Number', StringValue: String(value) },
 });
 
-const lockWaitAttributes = (count: number): MessageAttributes =>
-  count > 0 ? numberAttribute(LOCK_WAIT_COUNT, count) : {};
+const lockWaitAttributes = (count = 0): MessageAttributes => (count > 0 ? numberAttribute(LOCK_WAIT_COUNT, count) : {});
 
 /** Packs messages, in order, into batches within the SQS limits of entries and bytes. */
 export const packBatches = <Message extends OutgoingMessage>(messages: readonly Message[]): Message[][] => {

@@ -1,10 +1,8 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { lru } from 'tiny-lru';
-import { createTokenReader, type TokenReader } from '../adapters/tokens/token-reader.ts';
+import type { TokenReader } from '../adapters/tokens/token-reader.ts';
 import type { Caller } from '../domain/authorization.ts';
 import type { Clock } from '../domain/clock.ts';
 import { isWellFormedToken, tokenHash } from '../domain/token.ts';
-import type { ParsedEnvironment } from '../environment.ts';
 
 /** The maximum number of tokens that an execution environment caches. */
 const CACHE_SIZE = 1_000;
@@ -37,16 +35,3 @@ export const cachedAuthentication = (
     return caller;
   };
 };
-
-/** Creates the authentication of a function from its environment. */
-export const tokenAuthentication = (
-  client: DynamoDBDocumentClient,
-  environment: ParsedEnvironment<'get-notification-type'>,
-): Authenticate =>
-  cachedAuthentication(createTokenReader(client, environment.TOKENS_TABLE), environment.TOKEN_CACHE_SECONDS);
-
-/** Creates the authentication of a function that changes tokens, which reads the token for each request. */
-export const uncachedAuthentication = (
-  client: DynamoDBDocumentClient,
-  { TOKENS_TABLE }: ParsedEnvironment<'get-notification-type'>,
-): Authenticate => cachedAuthentication(createTokenReader(client, TOKENS_TABLE), 0);

@@ -1,15 +1,17 @@
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
+import { createDocumentClient } from '../adapters/aws-client.ts';
+import { createTokenReader } from '../adapters/tokens/token-reader.ts';
 import type { ChangeOrigin } from '../contracts/audit.ts';
 import { type EndpointName, endpoints, type Permission } from '../contracts/endpoints.ts';
 import { type Caller, isPermitted } from '../domain/authorization.ts';
 import { notPermitted, unauthorized, unavailable } from '../domain/errors.ts';
-import type { Authenticate } from './authentication.ts';
+import { parseEnvironment } from '../environment.ts';
+import { type Authenticate, cachedAuthentication } from './authentication.ts';
 import { changeOrigin } from './change-origin.ts';
 import { errorHandler } from './error-handler.ts';
 import type { ApiRequest } from './request.ts';
 import type { ApiResponse } from './response.ts';
-import { countThrottledRequests } from './throttled-requests.ts';
 
 type CallerContext = Context & { caller: Caller };
 type ApiMiddleware = MiddlewareObj<ApiRequest, ApiResponse, Error, CallerContext>;
@@ -51,9 +53,31 @@ export const endpoint = <Input>(
 ) =>
   middy<ApiRequest, ApiResponse, Error, CallerContext>()
     .use(errorHandler())
-    .use(countThrottledRequests())
     .use(authentication(authenticate))
     .use(authorization(endpoints[name].permission))
     .handler(async (request, { caller, getRemainingTimeInMillis }) =>
       act(parse(request), { ...caller, origin: changeOrigin(request, caller) }, () => getRemainingTimeInMillis()),
     );
+
+/**
+ * Returns what the function of an operation needs: its parsed environment, a DynamoDB client, and `endpoint` with its
+ * name and authentication.
+ *
+ * @param cachesTokens false for a function that changes tokens, which reads the token for each request
+ */
+export const apiFunction = <Name extends EndpointName>(name: Name, { cachesTokens = true } = {}) => {
+  const client = createDocumentClient();
+  const { TOKENS_TABLE, TOKEN_CACHE_SECONDS } = parseEnvironment('get-notification-type');
+  const authenticate = cachedAuthentication(
+    createTokenReader(client, TOKENS_TABLE),
+    cachesTokens ? TOKEN_CACHE_SECONDS : 0,
+  );
+  return {
+    environment: parseEnvironment(name),
+    client,
+    endpoint: <Input>(
+      parse: (request: ApiRequest) => Input,
+      act: (input: Input, caller: RequestCaller, timeLeft: () => number) => Promise<ApiResponse>,
+    ) => endpoint(name, authenticate, parse, act),
+  };
+};

@@ -1,8 +1,12 @@
 import type { MiddlewareObj } from '@middy/core';
+import type { Context } from 'aws-lambda';
 import { isDependencyFailure } from '../adapters/aws-client.ts';
 import { UnconfirmedChangeError } from '../adapters/dynamodb/errors.ts';
+import { createThrottlingWatch } from '../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
+import { count } from '../adapters/metrics.ts';
 import { errorStatus } from '../contracts/errors.ts';
+import type { Caller } from '../domain/authorization.ts';
 import { internalError, ServiceError, unavailable, unconfirmedChange } from '../domain/errors.ts';
 import type { ApiRequest } from './request.ts';
 import { type ApiResponse, errorResponse } from './response.ts';
@@ -15,17 +19,27 @@ const toServiceError = (error: unknown): ServiceError => {
 };
 
 /**
- * Responds to thrown errors, and logs those with a 5xx status. It must be the first middleware, to handle errors of all
+ * Responds to thrown errors, and logs those with a 5xx status. It counts those that occur because DynamoDB throttles
+ * only the caller's partition, so that alarms can exclude them. It must be the first middleware, to handle errors of all
  * others.
  */
-export const errorHandler = (): MiddlewareObj<ApiRequest, ApiResponse> => ({
-  onError: ({ event, error }) => {
-    const serviceError = toServiceError(error);
-    const requestId = event.requestContext.requestId;
-    if (errorStatus[serviceError.type] >= 500) {
-      const { cause } = error instanceof ServiceError ? error : { cause: undefined };
-      logger.error('request failed', { request_id: requestId, type: serviceError.type, ...errorTrace(cause ?? error) });
-    }
-    return errorResponse(serviceError, requestId);
-  },
-});
+export const errorHandler = (): MiddlewareObj<ApiRequest, ApiResponse, Error, Context & { caller?: Caller }> => {
+  const isTenantThrottled = createThrottlingWatch(Date.now);
+  return {
+    onError: ({ event, error, context: { caller } }) => {
+      const serviceError = toServiceError(error);
+      const requestId = event.requestContext.requestId;
+      const reason = error instanceof ServiceError || error instanceof UnconfirmedChangeError ? error.cause : error;
+      if (caller && isTenantThrottled(reason, caller.tenant)) count({ throttled_requests: 1 });
+      if (errorStatus[serviceError.type] >= 500) {
+        const { cause } = error instanceof ServiceError ? error : { cause: undefined };
+        logger.error('request failed', {
+          request_id: requestId,
+          type: serviceError.type,
+          ...errorTrace(cause ?? error),
+        });
+      }
+      return errorResponse(serviceError, requestId);
+    },
+  };
+};

@@ -1,5 +1,6 @@
 import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, type Page, type Slice } from '../contracts/collection.ts';
 import { invalidLimit } from '../domain/errors.ts';
+import { type ApiRequest, query, requestUrl } from './request.ts';
 import { MAX_BODY_BYTES, responseBytes } from './response.ts';
 
 /**
@@ -30,10 +31,16 @@ export const takePage = async <Record extends { id: string }>(
 };
 
 /** Returns the page that a query string requests. @throws ServiceError invalidLimit */
-export const parsePage = (query: URLSearchParams): Page => {
-  const limit = query.get('limit') ?? String(DEFAULT_PAGE_LIMIT);
+export const parsePage = (parameters: URLSearchParams): Page => {
+  const limit = parameters.get('limit') ?? String(DEFAULT_PAGE_LIMIT);
   if (!/^\d{1,4}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_PAGE_LIMIT) {
     throw invalidLimit();
   }
-  return { limit: Number(limit), marker: query.get('marker') || null };
+  return { limit: Number(limit), marker: parameters.get('marker') || null };
 };
+
+/** Returns the page that a request to a list asks for, and the request's URL, for the link to the next page. */
+export const pageRequest = (request: ApiRequest, scheme: 'http' | 'https') => ({
+  page: parsePage(query(request)),
+  self: { href: requestUrl(request, scheme), query: query(request) },
+});

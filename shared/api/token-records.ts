@@ -1,14 +1,13 @@
 import type { TokenEntry } from '../adapters/tokens/token-list.ts';
 import type { Page, Slice } from '../contracts/collection.ts';
-import type { TokenRecord } from '../contracts/token.ts';
 import { takePage } from './paging.ts';
 
 /** Returns the tokens that have not expired at a time in ms since the epoch. */
 export const unexpiredTokens = (tokens: readonly TokenEntry[], nowMs: number): TokenEntry[] =>
   tokens.filter(({ expires_at_ms }) => expires_at_ms > nowMs);
 
-/** Returns a token as tenants see it. */
-export const tokenRecord = ({ id, label, role, issuer, created_at_ms, expires_at_ms }: TokenEntry): TokenRecord => ({
+/** Returns a token as tenants see it (docs/api.md#tokens), without the token itself. Times are in ms since the epoch. */
+export const tokenRecord = ({ id, label, role, issuer, created_at_ms, expires_at_ms }: TokenEntry) => ({
   id,
   label,
   role,
@@ -27,7 +26,7 @@ export const tokenPage = (
   tokens: readonly TokenEntry[],
   { marker, limit }: Page,
   nowMs: number,
-): Promise<Slice<TokenRecord>> => {
+): Promise<Slice<ReturnType<typeof tokenRecord>>> => {
   const records = unexpiredTokens(tokens, nowMs).map(tokenRecord);
   return takePage(marker === null ? records : records.filter(({ id }) => id >= marker), limit);
 };

@@ -1,17 +1,12 @@
 import * as z from 'zod/mini';
 import { asNumber, isJsonObject } from './json.ts';
-import { boundedText } from './text.ts';
+import { boundedText, typeRule } from './text.ts';
 
 /** The states of an alarm. */
 export const alarmStates = ['OK', 'WARNING', 'CRITICAL'] as const;
 
 /** A state of an alarm. */
 export type AlarmState = (typeof alarmStates)[number];
-
-/** Returns the parameters of a schema whose values must have a type, named in `rule`. */
-const typeRule = (rule: string) => ({
-  error: ({ input }: { input?: unknown }) => (input === undefined ? 'is required' : rule),
-});
 
 const TENANT_ID_RULE = 'must be 1 to 128 printable ASCII characters without spaces';
 

@@ -68,15 +68,16 @@ const httpUrl = allowedBy(() =>
   z.string().check(z.refine(isHttpUrl), z.meta({ format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?:\\S+$' })),
 );
 
+const defaults = { hasIncidents: false, canBounce: false, sendsByHttp: false, summarizedAfter: null } as const;
+
 /**
  * The notification types (docs/api.md#details-by-type). The schemas of `details`, the responses of
  * `/notification_types`, the dispatch, and the queues and senders of the stack derive from this list.
  */
 export const notificationTypes = {
   email: {
-    hasIncidents: false,
+    ...defaults,
     canBounce: true,
-    sendsByHttp: false,
     summarizedAfter: 'email_after',
     fields: {
       address: {
@@ -88,10 +89,8 @@ export const notificationTypes = {
     },
   },
   webhook: {
-    hasIncidents: false,
-    canBounce: false,
+    ...defaults,
     sendsByHttp: true,
-    summarizedAfter: null,
     fields: {
       url: {
         description: 'An HTTP or HTTPS URL to POST the alert to',
@@ -102,10 +101,9 @@ export const notificationTypes = {
     },
   },
   incidentpager: {
+    ...defaults,
     hasIncidents: true,
-    canBounce: false,
     sendsByHttp: true,
-    summarizedAfter: null,
     fields: {
       service_key: {
         description: 'The service key of the incident pager integration',
@@ -122,9 +120,7 @@ export const notificationTypes = {
     },
   },
   sms: {
-    hasIncidents: false,
-    canBounce: false,
-    sendsByHttp: false,
+    ...defaults,
     summarizedAfter: 'sms_after',
     fields: {
       phone_number: {
@@ -136,10 +132,9 @@ export const notificationTypes = {
     },
   },
   incidentrouter: {
+    ...defaults,
     hasIncidents: true,
-    canBounce: false,
     sendsByHttp: true,
-    summarizedAfter: null,
     fields: {
       api_key: {
         description: 'The API key of the incident router account',
@@ -157,10 +152,8 @@ export const notificationTypes = {
     },
   },
   atomfeed: {
-    hasIncidents: false,
-    canBounce: false,
+    ...defaults,
     sendsByHttp: true,
-    summarizedAfter: null,
     fields: {
       category: {
         description: 'The category of the entries, which is prefixed with monitoring.alerts.',
@@ -171,13 +164,12 @@ export const notificationTypes = {
     },
   },
   technicalContactsEmail: {
-    hasIncidents: false,
+    ...defaults,
     canBounce: true,
-    sendsByHttp: false,
     summarizedAfter: 'email_after',
     fields: null,
   },
-  managed: { hasIncidents: false, canBounce: false, sendsByHttp: false, summarizedAfter: null, fields: null },
+  managed: { ...defaults, fields: null },
 } as const satisfies Record<string, NotificationType>;
 
 /** The ID of a notification type, for example `webhook`. */
@@ -209,14 +201,8 @@ export const byType = <Value>(
 export const fieldsOf = (type: NotificationTypeId): Readonly<Record<string, DetailsField>> =>
   notificationTypes[type].fields ?? {};
 
-/** A record in the responses of `/notification_types` (docs/api.md#details-by-type). */
-export type NotificationTypeRecord = {
-  id: NotificationTypeId;
-  fields: { name: string; description: string; optional: boolean }[] | null;
-};
-
-/** Returns the record of a type. */
-export const notificationTypeRecord = (id: NotificationTypeId): NotificationTypeRecord => ({
+/** Returns a type as `/notification_types` contains it (docs/api.md#details-by-type). */
+export const notificationTypeRecord = (id: NotificationTypeId) => ({
   id,
   fields:
     notificationTypes[id].fields &&

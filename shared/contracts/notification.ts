@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { fieldsOf, isNotificationTypeId, type NotificationTypeId, notificationTypeIds } from './notification-types.ts';
-import { type StringMap, stringMap, text, withoutNulls } from './text.ts';
+import { type StringMap, stringMap, text, typeRule, withoutNulls } from './text.ts';
 import { type WebhookRequest, webhookRequest } from './webhook-request.ts';
 
 /** Maximum length of a label, in code points (docs/api.md#notifications). */
@@ -28,9 +28,7 @@ export type NotificationRecord = { id: string } & NotificationAttributes;
 /** A destination without a notification, in a test request. */
 export type Destination = Pick<NotificationAttributes, 'type' | 'details' | 'webhook_request'>;
 
-const type = z.custom<NotificationTypeId>(isNotificationTypeId, {
-  error: (issue) => (issue.input === undefined ? 'is required' : `must be one of ${notificationTypeIds.join(', ')}`),
-});
+const type = z.enum(notificationTypeIds, typeRule(`must be one of ${notificationTypeIds.join(', ')}`));
 
 /** Validates the fields of the type and accepts additional entries (docs/decisions/api.md#leniency). */
 const detailsOf = (typeId: NotificationTypeId) => {

@@ -10,7 +10,13 @@ export const MAX_TIME_MS = 9_999_999_999_999;
 /** The smallest time that is no time in seconds, ms since the epoch: September 2001. */
 export const MIN_TIME_MS = 1_000_000_000_000;
 
-const SINCE_RULE = `must be 0 or a whole number from ${MIN_TIME_MS} to ${MAX_TIME_MS}: milliseconds since the epoch`;
+/** The rule of a time in a request, as it follows the name of its field. */
+export const TIME_RULE = `must be 0 or a whole number from ${MIN_TIME_MS} to ${MAX_TIME_MS}: milliseconds since the epoch`;
+
+/** Returns whether a number is a time in a request, ms since the epoch. Smaller numbers, such as seconds, are none. */
+export const isTimeMs = (time: number): boolean =>
+  time === 0 || (Number.isInteger(time) && time >= MIN_TIME_MS && time <= MAX_TIME_MS);
+
 const MARKER_RULE = 'must be the next_marker of a response';
 
 /** The format of a marker: the time of the first request and the position to continue after, `-` instead of `#`. */
@@ -32,16 +38,7 @@ const request = z
           z.refine((id) => id !== '', 'must not be empty'),
         ),
       ),
-      since: z.optional(
-        z
-          .number(SINCE_RULE)
-          .check(
-            z.refine(
-              (time) => time === 0 || (Number.isInteger(time) && time >= MIN_TIME_MS && time <= MAX_TIME_MS),
-              SINCE_RULE,
-            ),
-          ),
-      ),
+      since: z.optional(z.number(TIME_RULE).check(z.refine(isTimeMs, TIME_RULE))),
       status: z.optional(z.literal('pending', 'must be pending')),
       marker: z.optional(
         boundedText({ max: MAX_MARKER_LENGTH, rule: MARKER_RULE }, z.regex(REDELIVERY_MARKER, MARKER_RULE)),

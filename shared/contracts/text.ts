@@ -3,6 +3,11 @@ import * as z from 'zod/mini';
 /** `details` or `metadata`. Keys can be `__proto__`, so copy only with spread or `Object.fromEntries`. */
 export type StringMap = Readonly<Record<string, string>>;
 
+/** Returns the parameters of a schema of a required value, which must follow `rule`. */
+export const typeRule = (rule: string) => ({
+  error: ({ input }: { input?: unknown }) => (input === undefined ? 'is required' : rule),
+});
+
 /** Returns the length in Unicode code points, the unit of all limits of the API (`😀` is one). */
 const codePointCount = (text: string): number => {
   let count = 0;
@@ -69,25 +74,21 @@ type CheckFields = (map: Readonly<Record<string, unknown>>, report: (field: stri
  * @param checkFields additional rules, checked in the same pass unless a value is too long
  */
 export const stringMap = (maxValueLength: number, checkFields: CheckFields = () => undefined) =>
-  z
-    .custom<Record<string, string>>(isObject, {
-      error: (issue) => (issue.input === undefined ? 'is required' : 'must be an object of strings'),
-    })
-    .check((context) => {
-      const entries = Object.entries(context.value);
-      const report = (path: PropertyKey[], message: string) =>
-        void context.issues.push({ code: 'custom', path, message, input: undefined });
-      if (entries.length > MAX_ENTRIES) return report([], `must have at most ${MAX_ENTRIES} entries`);
-      let isBounded = true;
-      for (const [key, value] of entries) {
-        isBounded &&= typeof value !== 'string' || value.length <= 2 * maxValueLength;
-        const keyRule = brokenTextRule(key, 1, MAX_KEY_LENGTH);
-        if (keyRule) report([truncateKey(key)], `has a key that ${keyRule}`);
-        const valueRule = brokenTextRule(value, 1, maxValueLength);
-        if (valueRule) report([truncateKey(key)], valueRule);
-      }
-      if (isBounded) checkFields(context.value, (field, message) => report([field], message));
-    });
+  z.custom<Record<string, string>>(isObject, typeRule('must be an object of strings')).check((context) => {
+    const entries = Object.entries(context.value);
+    const report = (path: PropertyKey[], message: string) =>
+      void context.issues.push({ code: 'custom', path, message, input: undefined });
+    if (entries.length > MAX_ENTRIES) return report([], `must have at most ${MAX_ENTRIES} entries`);
+    let isBounded = true;
+    for (const [key, value] of entries) {
+      isBounded &&= typeof value !== 'string' || value.length <= 2 * maxValueLength;
+      const keyRule = brokenTextRule(key, 1, MAX_KEY_LENGTH);
+      if (keyRule) report([truncateKey(key)], `has a key that ${keyRule}`);
+      const valueRule = brokenTextRule(value, 1, maxValueLength);
+      if (valueRule) report([truncateKey(key)], valueRule);
+    }
+    if (isBounded) checkFields(context.value, (field, message) => report([field], message));
+  });
 
 /** Removes the top-level keys of a JSON object that are null (docs/decisions/api.md#leniency). */
 export const withoutNulls = (body: unknown): unknown =>

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { MAX_LABEL_LENGTH } from './notification.ts';
-import { text, withoutNulls } from './text.ts';
+import { text, typeRule, withoutNulls } from './text.ts';
 
 /** The roles of tokens (docs/decisions/api.md#tokens-and-roles). */
 export const roles = ['admin', 'creator', 'observer'] as const;
@@ -17,11 +17,7 @@ export const MAX_TOKEN_DAYS = 3_650;
 /** Default lifetime of a token, in days. */
 export const DEFAULT_TOKEN_DAYS = 365;
 
-const isRole = (value: unknown): value is Role => roles.some((role) => role === value);
-
-const role = z.custom<Role>(isRole, {
-  error: (issue) => (issue.input === undefined ? 'is required' : `must be one of ${roles.join(', ')}`),
-});
+const role = z.enum(roles, typeRule(`must be one of ${roles.join(', ')}`));
 
 const DAYS_RULE = `must be a whole number from 1 to ${MAX_TOKEN_DAYS}`;
 
@@ -39,14 +35,3 @@ export const parseNewToken = (body: unknown) => newToken.safeParse(withoutNulls(
 
 /** The issuer of tokens that no token issued. */
 export const OPERATOR = 'operator';
-
-/** A token in responses (docs/api.md#tokens), without the token itself. Times are in ms since the epoch. */
-export type TokenRecord = {
-  id: string;
-  label: string;
-  role: string;
-  /** The ID of the token that issued it, or `OPERATOR`. */
-  issuer: string;
-  created_at: number;
-  expires_at: number;
-};

@@ -6,95 +6,62 @@ import { limitNames } from './tenant-limits.ts';
  * starts: building and using the schemas took 3% of a cold start.
  */
 
-/** An environment variable. `Input` are the valid texts; undefined is among them if the variable is optional. */
-export type Variable<Value, Input extends string | undefined = string | undefined> = {
-  accepts: (text: string | undefined) => text is Input;
-  /** @throws TypeError if the text is not valid */
-  parse: (text: string | undefined) => Value;
+/** Parses an environment variable. It is optional if its value can be undefined. @throws Error if the text is not valid */
+export type Variable<Value> = (text: string | undefined) => Value;
+
+const invalid = (): never => {
+  throw new TypeError('The value of an environment variable is not valid.');
 };
 
-const variable = <Value, Input extends string | undefined>(
-  accepts: (text: string | undefined) => text is Input,
-  parse: (text: Input) => Value,
-): Variable<Value, Input> => ({
-  accepts,
-  parse: (text) => {
-    if (!accepts(text)) throw new TypeError('The value of an environment variable is not valid.');
-    return parse(text);
-  },
-});
-
-const isNonEmpty = (value: unknown): value is string => typeof value === 'string' && value !== '';
-
 /** A text. */
-export const nonEmptyString = variable(isNonEmpty, (text) => text);
+export const nonEmptyString: Variable<string> = (text) => text || invalid();
 
 /** A text that may be absent. */
-export const optionalString = variable(
-  (text): text is string | undefined => text !== '',
-  (text) => text,
-);
-
-const isUrl = (text: string | undefined): text is string => text !== undefined && URL.canParse(text);
+export const optionalString: Variable<string | undefined> = (text) => (text === '' ? invalid() : text);
 
 /** An absolute URL. */
-export const url = variable(isUrl, (text) => text);
+export const url: Variable<string> = (text) => (text && URL.canParse(text) ? text : invalid());
 
 /** An absolute URL that may be absent. */
-export const optionalUrl = variable(
-  (text): text is string | undefined => text === undefined || isUrl(text),
-  (text) => text,
-);
+export const optionalUrl: Variable<string | undefined> = (text) => (text === undefined ? text : url(text));
 
 /** A number without sign and exponent. */
-export const nonNegativeNumber = variable((text): text is string => /^\d+(\.\d+)?$/.test(text ?? ''), Number);
+export const nonNegativeNumber: Variable<number> = (text = '') =>
+  /^\d+(\.\d+)?$/.test(text) ? Number(text) : invalid();
 
 /** One of a few values. */
-export const oneOf = <Value extends string>(...values: readonly Value[]): Variable<Value, Value> =>
-  variable(
-    (text): text is Value => values.some((value) => value === text),
-    (value) => value,
-  );
+export const oneOf =
+  <Value extends string>(...values: readonly Value[]): Variable<Value> =>
+  (text) =>
+    values.find((value) => value === text) ?? invalid();
 
 /** `true` or `false`. */
-export const booleanFlag = variable(oneOf('true', 'false').accepts, (text) => text === 'true');
+export const booleanFlag: Variable<boolean> = (text) => oneOf('true', 'false')(text) === 'true';
 
 /** A comma-separated list; empty by default. */
-export const commaSeparated = variable(
-  (_text): _text is string | undefined => true,
-  (text) => text?.split(',').filter(Boolean) ?? [],
-);
+export const commaSeparated: Variable<string[]> = (text = '') => text.split(',').filter(Boolean);
 
 /** A JSON object with exactly these keys, and a value that `isValue` accepts for each of them. */
 const jsonRecord = <Key extends string, Value>(
   keys: readonly Key[],
   isValue: (value: unknown) => value is Value,
-): Variable<Record<Key, Value>, string> => {
+): Variable<Record<Key, Value>> => {
   const isRecord = (value: unknown): value is Record<Key, Value> => {
     if (typeof value !== 'object' || value === null) return false;
     const values = new Map<string, unknown>(Object.entries(value));
     return values.size === keys.length && keys.every((key) => isValue(values.get(key)));
   };
-  const parsed = (text: string | undefined): Record<Key, Value> | undefined => {
-    try {
-      const value: unknown = JSON.parse(text ?? '');
-      return isRecord(value) ? value : undefined;
-    } catch {
-      return undefined;
-    }
-  };
-  return {
-    accepts: (text): text is string => parsed(text) !== undefined,
-    parse: (text) => {
-      const value = parsed(text);
-      if (!value) throw new TypeError('The value of an environment variable is not valid.');
-      return value;
-    },
+  return (text = '') => {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : invalid();
   };
 };
 
 /** A JSON object with a non-empty string for every notification type. */
-export const stringByType = jsonRecord(notificationTypeIds, isNonEmpty);
+export const stringByType = jsonRecord(
+  notificationTypeIds,
+  (value): value is string => typeof value === 'string' && value !== '',
+);
 
 /** A JSON object with a number for every limit of a tenant. */
 export const numberByLimit = jsonRecord(limitNames, (value): value is number => typeof value === 'number');

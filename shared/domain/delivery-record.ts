@@ -1,113 +1,12 @@
-import type { AlarmState } from '../contracts/alarm-event.ts';
+import type { Attempt, DeliveryRecord } from '../contracts/delivery-record.ts';
 import { type Envelope, type Origin, roundOf } from '../contracts/messages.ts';
-import type { NoticeKind } from '../contracts/notice.ts';
-import type {
-  AttemptResult,
-  DeliveryReason,
-  DeliveryStatus,
-  FailureCause,
-  FailureReason,
-} from '../contracts/outcomes.ts';
+import type { DeliveryReason, DeliveryStatus, FailureCause, FailureReason } from '../contracts/outcomes.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
-import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
+import { deliveryKey } from './delivery-key.ts';
 import { type EventTime, isOlderByTimestamp } from './event-time.ts';
 import { MAX_AGE_MS, MAX_ATTEMPTS, MAX_WAIT_FOR_ATTEMPT_MS } from './retry-schedule.ts';
 
-/** An attempt in a delivery record. */
-export type Attempt = {
-  /** Start of the attempt, ms since the epoch. */
-  timestamp_ms: number;
-  result: AttemptResult;
-  /** HTTP status of the response. */
-  status?: number | undefined;
-  /** Reason of the failure. */
-  reason?: FailureReason | undefined;
-  /** The beginning of the failed response, without secrets. */
-  response_text?: string | undefined;
-  duration_ms: number;
-};
-
-/**
- * The record of a delivery (table Deliveries): IDs, times and outcomes, never a destination. It is smaller than 1 KB up
- * to the sixth attempt, if `siblings` lists few notifications, without the response texts of failed attempts: up to 1 KB
- * each. All times except `ttl` are ms since the epoch.
- */
-export type DeliveryRecord = DeliveryKey & {
-  status: DeliveryStatus;
-  event_id: string;
-  entity_id: string;
-  alarm_id: string;
-  /** In a summary: the most severe state of its alarms, as far as it was read. */
-  state: AlarmState;
-  /** Digest of the event, to detect another event with the same ID. */
-  content_hash: string;
-  /** When SQS accepted the event, or the service created the notice. An escalation has that of its alert. */
-  accepted_at_ms?: number | undefined;
-  /** When dispatch received the event. Absent in a notice. */
-  dispatched_at_ms?: number | undefined;
-  /** The ID of the producer's SQS message; in a notice, that of the alert that caused it. */
-  producer_message_id?: string | undefined;
-  /** The ID of the alert's trace. */
-  trace_id?: string | undefined;
-  /** Number of the current round of attempts, from 1. */
-  round: number;
-  /** Number of attempts in this round. */
-  attempt_count: number;
-  /** When the delivery was first claimed. */
-  created_at_ms: number;
-  /** When the last attempt ended or the status last changed. */
-  updated_at_ms: number;
-  round_started_at_ms: number;
-  /** Start of the first attempt in this round; 0 if there was none. */
-  first_attempt_at_ms: number;
-  next_attempt_at_ms: number;
-  /** When the attempt was due that the tenant last requested to be made now. */
-  scheduled_attempt_at_ms?: number | undefined;
-  /** When the tenant last requested that the next attempt is made now. */
-  retry_requested_at_ms?: number | undefined;
-  /** Cause of the last failure in this round, including attempts that do not count. */
-  last_cause?: FailureCause | undefined;
-  /**
-   * Reason of the last failure in this round, if it is not that of the last entry of `attempts` (`failureReasonOf`).
-   */
-  last_reason?: FailureReason | undefined;
-  /** End of the current lease; 0 if the record is not claimed. */
-  lease_until_ms: number;
-  /** Identifies the current or last claim. */
-  claim_id: string;
-  /** True if the lease of a claim expired: its worker may have sent the alert without recording the attempt. */
-  was_interrupted?: boolean | undefined;
-  attempts: Attempt[];
-  /** The producer's time of the event; present if the event was superseded for the reason `older_timestamp`. */
-  event_at_ms?: number | undefined;
-  /** The producer's time of the newer event; present if the event was superseded for the reason `older_timestamp`. */
-  newer_event_at_ms?: number | undefined;
-  /** True if the delivery was cancelled in the shadow mode of its tenant. */
-  is_shadow?: boolean | undefined;
-  /**
-   * IDs of the event's other notifications, for types that can bounce and for summarized alerts: it may turn out later
-   * that the event has reached nobody.
-   */
-  siblings?: readonly string[] | undefined;
-  /** The status with which the failure of this round was last reported (`mustBeReported`). */
-  reported_status?: DeliveryStatus | undefined;
-  /** Present if the delivery is a notice of the service. */
-  notice?: NoticeKind | undefined;
-  /** The event ID of the summary that lists the alert; present if it is summarized. */
-  summary_id?: string | undefined;
-  /** In a summary: the number of its alarms when it was last sent. */
-  alarm_count?: number | undefined;
-  /** In a summary: the names of its first alarms when it was last sent, most severe first. */
-  alarm_names?: readonly string[] | undefined;
-  /** Salted hashes of the recipients whose email SES has accepted so far. */
-  reached_recipient_hashes?: string[] | undefined;
-  /** Salted hashes of the recipients whose email bounced. Only `addBounce` writes it, whatever the status. */
-  bounced_recipient_hashes?: ReadonlySet<string> | undefined;
-  /** Reason of the last bounce: `bounced`, or `rejected` by SES after it accepted the email. */
-  bounce_reason?: FailureReason | undefined;
-  /** When DynamoDB deletes the record, epoch seconds. */
-  ttl: number;
-};
+export type { Attempt, DeliveryRecord };
 
 /** Duration of a lease: longer than the timeout of a sender (docs/decisions/deliveries.md#timeouts). */
 export const LEASE_MS = 35_000;

@@ -14,15 +14,18 @@ import { changedAttributes } from '../../domain/changed-attributes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { covers, isOver, type Shadow } from '../../domain/shadow.ts';
 import type { Audit } from '../audits/audit-log.ts';
+import { attributesUpdate } from '../dynamodb/conditional-writes.ts';
 import type { Item } from '../dynamodb/items.ts';
 import { FailedConditionsError, retryConflicts, type TransactItem, transact } from '../dynamodb/transactions.ts';
-import { accountKey } from './account-key.ts';
 
 /**
  * The token and signing secrets (`whsec_…`) of a tenant's webhooks. After a rotation, `secrets` also contains the
  * replaced secret until it stops signing.
  */
 export type WebhookCredentials = { token: string; secrets: string[] };
+
+/** Returns the primary key of a tenant's account (table Accounts). */
+const accountKey = (tenant: string) => ({ pk: `account#${tenant}` });
 
 const storedSummaries = z.object({ email_after: z.number(), sms_after: z.number(), window_minutes: z.number() });
 
@@ -89,10 +92,9 @@ export type AccountDescription = {
 /** Returns a limit of a tenant. */
 export type LimitOf = (tenant: string) => Promise<number>;
 
-/** An account that is being read or was read, and its webhook credentials if a sender needed them. */
+/** An account that is being read or was read. */
 type CachedAccount = {
   account: Promise<StoredAccount>;
-  credentials?: Promise<WebhookCredentials>;
   untilMs: number;
   /** True if the account was read in shadow mode. */
   isInShadowMode?: boolean;
@@ -125,26 +127,16 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
    */
   const setAttributes = (
     tenant: string,
-    attributes: Readonly<Record<string, unknown>>,
+    attributes: Item,
     condition: { ConditionExpression?: string; ExpressionAttributeValues?: Record<string, unknown> } = {},
   ): TransactItem => {
-    const entries = Object.entries(attributes);
-    const set = entries.filter(([, value]) => value !== undefined);
-    const removed = entries.filter(([, value]) => value === undefined);
-    const values = {
-      ...condition.ExpressionAttributeValues,
-      ...Object.fromEntries(set.map(([name, value]) => [`:${name}`, value])),
-    };
+    const { ExpressionAttributeValues, ...update } = attributesUpdate(attributes);
+    const values = { ...condition.ExpressionAttributeValues, ...ExpressionAttributeValues };
     return {
       Update: {
         TableName: table,
         Key: accountKey(tenant),
-        UpdateExpression: [
-          set.length > 0 && `SET ${set.map(([name]) => `${name} = :${name}`).join(', ')}`,
-          removed.length > 0 && `REMOVE ${removed.map(([name]) => name).join(', ')}`,
-        ]
-          .filter(Boolean)
-          .join(' '),
+        ...update,
         ...condition,
         // DynamoDB rejects an empty map.
         ExpressionAttributeValues: Object.keys(values).length > 0 ? values : undefined,
@@ -205,13 +197,6 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       throw error;
     };
 
-  const credentialsOf = async (tenant: string, found: StoredAccount): Promise<WebhookCredentials> => {
-    const stored = await withCredentials(tenant, found);
-    const { webhook_token: token, webhook_secrets: secrets } = stored;
-    if (!token || !secrets) throw new Error('The account has no webhook credentials after their creation.');
-    return { token, secrets: [...secrets, ...stillSigning(stored).map(({ secret }) => secret)] };
-  };
-
   const describe = (stored: StoredAccount): AccountDescription => ({
     contacts: stored.technical_contacts ?? [],
     escalationNotifications: stored.escalation_notifications ?? [],
@@ -225,10 +210,14 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
 
   return {
     /** Returns the tenant's webhook token and signing secrets, created on first use and cached for a minute. */
-    webhookCredentials(tenant: string): Promise<WebhookCredentials> {
+    async webhookCredentials(tenant: string): Promise<WebhookCredentials> {
       const entry = cached(tenant);
-      entry.credentials ??= entry.account.then((found) => credentialsOf(tenant, found)).catch(forget(tenant));
-      return entry.credentials;
+      // The next caller finds the credentials that this one creates.
+      entry.account = entry.account.then((found) => withCredentials(tenant, found)).catch(forget(tenant));
+      const stored = await entry.account;
+      const { webhook_token: token, webhook_secrets: secrets } = stored;
+      if (!token || !secrets) throw new Error('The account has no webhook credentials after their creation.');
+      return { token, secrets: [...secrets, ...stillSigning(stored).map(({ secret }) => secret)] };
     },
 
     /**
@@ -239,6 +228,12 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       (name: LimitName, settings: TenantLimits): LimitOf =>
       async (tenant) =>
         effectiveLimits(settings, (await cached(tenant).account).limits)[name],
+
+    /** Returns the function that reads a limit of a tenant like `limit`, without caching it. */
+    currentLimit:
+      (name: LimitName, settings: TenantLimits): LimitOf =>
+      async (tenant) =>
+        effectiveLimits(settings, (await read(tenant)).limits)[name],
 
     /** Returns the email addresses of the account's technical contacts. */
     technicalContacts: async (tenant: string): Promise<string[]> => describe(await read(tenant)).contacts,

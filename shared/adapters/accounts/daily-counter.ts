@@ -1,10 +1,10 @@
-import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
 import { DAY_MS, DAY_SECONDS, utcDay } from '../../domain/day.ts';
 import { awsConfig, createDocumentClient } from '../aws-client.ts';
 import { batchGet } from '../dynamodb/batches.ts';
-import { unlessConditionFailed } from '../dynamodb/errors.ts';
+import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import { FailedConditionsError, type TransactItem, transact } from '../dynamodb/transactions.ts';
 
 /** What a counter counts. The item of a tenant and UTC day has `used` and `ttl`. */
@@ -34,12 +34,11 @@ export const createDailyCounters = (
   clock: Clock = Date.now,
   connectOnce = () => createDocumentClient({ ...awsConfig(), maxAttempts: 1 }),
 ) => {
+  const update = createConditionalUpdate(client, table);
   let onceClient: DynamoDBDocumentClient | undefined;
 
-  /** Returns the update that adds `amount` to a tenant's counter unless it would exceed `limit`. */
-  const addition = (counter: DailyCounter, tenant: string, amount: number, limit: number, timeMs: number) => ({
-    TableName: table,
-    Key: counterKey(counter, tenant, timeMs),
+  /** Returns the update that adds `amount` to a counter unless it would exceed `limit`. */
+  const addition = (amount: number, limit: number, timeMs: number) => ({
     UpdateExpression: 'SET #ttl = :ttl ADD used :amount',
     ConditionExpression: 'attribute_not_exists(used) OR used <= :max_used',
     ExpressionAttributeNames: { '#ttl': 'ttl' },
@@ -65,8 +64,8 @@ export const createDailyCounters = (
       nowMs = clock(),
     ): Promise<boolean> {
       if (amount > limit) return false;
-      const request = client.send(new UpdateCommand(addition(counter, tenant, amount, limit, nowMs)));
-      return (await unlessConditionFailed(request)) !== undefined;
+      const key = counterKey(counter, tenant, nowMs);
+      return (await update(key, addition(amount, limit, nowMs))).isWritten;
     },
 
     /**
@@ -83,8 +82,14 @@ export const createDailyCounters = (
       limit: number,
     ): Promise<boolean> {
       if (amount > limit) return false;
+      const nowMs = clock();
+      const Update = {
+        TableName: table,
+        Key: counterKey(counter, tenant, nowMs),
+        ...addition(amount, limit, nowMs),
+      };
       try {
-        await transact(client, [{ Update: addition(counter, tenant, amount, limit, clock()) }, entry]);
+        await transact(client, [{ Update }, entry]);
         return true;
       } catch (error) {
         if (error instanceof FailedConditionsError) return false;
@@ -98,16 +103,11 @@ export const createDailyCounters = (
      */
     async giveBack(counter: DailyCounter, tenant: string, amount: number, countedAtMs: number): Promise<void> {
       onceClient ??= connectOnce();
-      const request = onceClient.send(
-        new UpdateCommand({
-          TableName: table,
-          Key: counterKey(counter, tenant, countedAtMs),
-          UpdateExpression: 'ADD used :amount',
-          ConditionExpression: 'used >= :counted',
-          ExpressionAttributeValues: { ':amount': -amount, ':counted': amount },
-        }),
-      );
-      await unlessConditionFailed(request);
+      await createConditionalUpdate(onceClient, table)(counterKey(counter, tenant, countedAtMs), {
+        UpdateExpression: 'ADD used :amount',
+        ConditionExpression: 'used >= :counted',
+        ExpressionAttributeValues: { ':amount': -amount, ':counted': amount },
+      });
     },
 
     /**

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
 import { DAY_SECONDS } from '../../domain/day.ts';
-import { type ConditionalUpdate, orExisting, RETURN_EXISTING } from '../dynamodb/conditional-writes.ts';
+import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import { counterKey } from './daily-counter.ts';
 
 /** The maximum number of tests of a tenant at a time. */
@@ -13,7 +13,7 @@ export const MAX_CONCURRENT_TESTS = 20;
 const LEASE_MS = 30_000;
 
 /** A running test: it counts until it has ended, or 30 s after its start. */
-export type TestLease = { tenant: string; startedAtMs: number; id: string; expired: readonly string[] };
+export type TestLease = { tenant: string; startedAtMs: number; id: string };
 
 /** The lease of a test, or which limit the tenant has reached. */
 export type StartedTest =
@@ -31,61 +31,47 @@ const expiresAtMs = (id: string): number => Number.parseInt(id, 10);
  * lease and counts with one write, and gives the lease back with another one.
  */
 export const createTestCounter = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
-  const update = (tenant: string, timeMs: number, expressions: ConditionalUpdate) =>
-    orExisting(
-      client.send(
-        new UpdateCommand({
-          TableName: table,
-          Key: counterKey('tests', tenant, timeMs),
-          ReturnValues: 'ALL_NEW',
-          ...RETURN_EXISTING,
-          ...expressions,
-        }),
-      ),
-    );
+  const update = createConditionalUpdate(client, table);
 
   return {
     /** Starts a test if the tenant has not reached `limit`, the tests per UTC day, and runs fewer than 20. */
     async start(tenant: string, limit: number): Promise<StartedTest> {
       if (limit < 1) return { kind: 'daily_limit' };
       const startedAtMs = clock();
+      const key = counterKey('tests', tenant, startedAtMs);
       const id = `${startedAtMs + LEASE_MS}#${randomUUID()}`;
-      const isHeld = (lease: string): boolean => expiresAtMs(lease) > startedAtMs;
-      const started = (leases: ReadonlySet<string>): StartedTest => ({
-        kind: 'started',
-        lease: { tenant, startedAtMs, id, expired: [...leases].filter((lease) => !isHeld(lease)) },
-      });
+      const started = { kind: 'started', lease: { tenant, startedAtMs, id } } as const;
       const names = { '#ttl': 'ttl' };
       const values = { ':ttl': Math.floor(startedAtMs / 1000) + 2 * DAY_SECONDS, ':one': 1, ':limit': limit };
       const isBelowLimit = '(attribute_not_exists(used) OR used < :limit)';
-      const first = await update(tenant, startedAtMs, {
+      const first = await update(key, {
         UpdateExpression: 'SET #ttl = :ttl ADD used :one, leases :lease',
         // The SDK repeats a request whose response was lost.
         ConditionExpression: `${isBelowLimit} AND (attribute_not_exists(leases) OR size(leases) < :max OR contains(leases, :id))`,
         ExpressionAttributeNames: names,
         ExpressionAttributeValues: { ...values, ':lease': new Set([id]), ':id': id, ':max': MAX_CONCURRENT_TESTS },
       });
-      if (first.isWritten) return started(storedTests.parse(first.item).leases);
+      if (first.isWritten) return started;
       const { used, leases } = storedTests.parse(first.existing);
       if (used >= limit) return { kind: 'daily_limit' };
-      const held = [...leases].filter(isHeld);
+      const held = [...leases].filter((lease) => expiresAtMs(lease) > startedAtMs);
       if (held.length >= MAX_CONCURRENT_TESTS) return { kind: 'too_many_at_once' };
       // Functions that crashed left the others.
-      const second = await update(tenant, startedAtMs, {
+      const second = await update(key, {
         UpdateExpression: 'SET #ttl = :ttl, leases = :held ADD used :one',
         ConditionExpression: `${isBelowLimit} AND leases = :found`,
         ExpressionAttributeNames: names,
         ExpressionAttributeValues: { ...values, ':held': new Set([...held, id]), ':found': leases },
       });
-      return second.isWritten ? started(new Set()) : { kind: 'too_many_at_once' };
+      return second.isWritten ? started : { kind: 'too_many_at_once' };
     },
 
-    /** Gives back the lease of a test, and those that had expired when it started. Repeating it has no effect. */
-    async end({ tenant, startedAtMs, id, expired }: TestLease): Promise<void> {
-      await update(tenant, startedAtMs, {
+    /** Gives back the lease of a test. Repeating it has no effect. */
+    async end({ tenant, startedAtMs, id }: TestLease): Promise<void> {
+      await update(counterKey('tests', tenant, startedAtMs), {
         UpdateExpression: 'DELETE leases :leases',
         ConditionExpression: 'attribute_exists(leases)',
-        ExpressionAttributeValues: { ':leases': new Set([id, ...expired]) },
+        ExpressionAttributeValues: { ':leases': new Set([id]) },
       });
     },
   };

@@ -35,6 +35,3 @@ export const createAuditLog = (
     },
   };
 };
-
-/** Writes audit entries. */
-export type AuditLog = ReturnType<typeof createAuditLog>;

@@ -1,14 +1,11 @@
-import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { parseStoredAudit, type StoredAudit } from '../../contracts/audit.ts';
 import { auditPartition, firstAuditId } from '../../domain/audit.ts';
 import type { Clock } from '../../domain/clock.ts';
-import type { Item } from '../dynamodb/items.ts';
+import { queryItems, sortKeyOf } from '../dynamodb/queries.ts';
 
 /** The times of the entries to read, in ms since the epoch, both included. */
 export type AuditRange = { fromMs: number; toMs: number; isReverse: boolean };
-
-/** DynamoDB limits sort keys. IDs are shorter than this, so a truncated marker sorts like the whole one. */
-const MARKER_LENGTH = 64;
 
 /** Reads audit entries (table Audits), strongly consistent. */
 export const createAuditReader = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => ({
@@ -24,38 +21,28 @@ export const createAuditReader = (client: DynamoDBDocumentClient, table: string,
     start: string | null,
     pageSize: number,
   ): AsyncGenerator<StoredAudit> {
-    const position = start?.slice(0, MARKER_LENGTH).toWellFormed();
+    const position = sortKeyOf(start);
     const [oldest, newest] = [firstAuditId(fromMs), firstAuditId(toMs + 1)];
     const lower = position !== undefined && !isReverse && position > oldest ? position : oldest;
     const upper = position !== undefined && isReverse && position < newest ? position : newest;
     // DynamoDB rejects an empty range.
     if (lower > upper) return;
-    let next: Item | undefined;
-    do {
-      const page = await client.send(
-        new QueryCommand({
-          TableName: table,
-          KeyConditionExpression: 'pk = :pk AND sk BETWEEN :lower AND :upper',
-          // TTL deletes items late.
-          FilterExpression: '#ttl > :now',
-          ExpressionAttributeNames: { '#ttl': 'ttl' },
-          ExpressionAttributeValues: {
-            ':pk': auditPartition(tenant),
-            ':lower': lower,
-            ':upper': upper,
-            ':now': clock() / 1000,
-          },
-          ScanIndexForward: !isReverse,
-          ConsistentRead: true,
-          Limit: pageSize,
-          ExclusiveStartKey: next,
-        }),
-      );
-      for (const item of page.Items ?? []) yield parseStoredAudit(item);
-      next = page.LastEvaluatedKey;
-    } while (next);
+    const items = queryItems(client, {
+      TableName: table,
+      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :lower AND :upper',
+      // TTL deletes items late.
+      FilterExpression: '#ttl > :now',
+      ExpressionAttributeNames: { '#ttl': 'ttl' },
+      ExpressionAttributeValues: {
+        ':pk': auditPartition(tenant),
+        ':lower': lower,
+        ':upper': upper,
+        ':now': clock() / 1000,
+      },
+      ScanIndexForward: !isReverse,
+      ConsistentRead: true,
+      Limit: pageSize,
+    });
+    for await (const item of items) yield parseStoredAudit(item);
   },
 });
-
-/** Reads audit entries. */
-export type AuditReader = ReturnType<typeof createAuditReader>;

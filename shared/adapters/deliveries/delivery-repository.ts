@@ -1,11 +1,4 @@
-import {
-  type DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  type PutCommandInput,
-  paginateQuery,
-  QueryCommand,
-} from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { DeliveryStatus, FailureReason } from '../../contracts/outcomes.ts';
 import {
@@ -23,7 +16,14 @@ import {
   withBounce,
 } from '../../domain/delivery-record.ts';
 import { batchGet, readEach } from '../dynamodb/batches.ts';
-import { createConditionalUpdate, orExisting, RETURN_EXISTING, type Written } from '../dynamodb/conditional-writes.ts';
+import {
+  attributesUpdate,
+  type ConditionalUpdate,
+  createConditionalUpdate,
+  orExisting,
+  RETURN_EXISTING,
+} from '../dynamodb/conditional-writes.ts';
+import { queryItems } from '../dynamodb/queries.ts';
 import { heldBy } from './claim-condition.ts';
 import { CONFLICT_PREFIX, parseBounces, parseRecord } from './stored-record.ts';
 
@@ -41,31 +41,23 @@ export type DeliveryFilter = {
 /** A page of records, and the sort key that the next page must be below; undefined after the last page. */
 export type DeliveryPage = { records: DeliveryRecord[]; before: string | undefined };
 
-/** Returns the filter expression of a query and its values, or undefined without a condition. */
+/** Returns the filter of a query, or undefined without a condition. */
 const filterExpression = ({ status, alarmId, sinceMs, producerMessageId }: DeliveryFilter) => {
   const conditions = [
-    ...(status === undefined ? [] : ['#status = :status']),
-    ...(alarmId === undefined ? [] : ['alarm_id = :alarm']),
-    ...(sinceMs === undefined ? [] : ['round_started_at_ms >= :since']),
-    ...(producerMessageId === undefined ? [] : ['producer_message_id = :message']),
-  ];
+    { text: '#status = :status', name: ':status', value: status },
+    { text: 'alarm_id = :alarm', name: ':alarm', value: alarmId === undefined ? undefined : shortenedId(alarmId) },
+    { text: 'round_started_at_ms >= :since', name: ':since', value: sinceMs },
+    { text: 'producer_message_id = :message', name: ':message', value: producerMessageId },
+  ].filter(({ value }) => value !== undefined);
   if (conditions.length === 0) return undefined;
   return {
-    expression: conditions.join(' AND '),
+    expression: conditions.map(({ text }) => text).join(' AND '),
     names: status === undefined ? undefined : { '#status': 'status' },
-    values: {
-      ...(status !== undefined && { ':status': status }),
-      ...(alarmId !== undefined && { ':alarm': shortenedId(alarmId) }),
-      ...(sinceMs !== undefined && { ':since': sinceMs }),
-      ...(producerMessageId !== undefined && { ':message': producerMessageId }),
-    },
+    values: Object.fromEntries(conditions.map(({ name, value }) => [name, value])),
   };
 };
 
-type Conditional = Pick<
-  PutCommandInput,
-  'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
->;
+type Conditional = Omit<ConditionalUpdate, 'UpdateExpression'>;
 
 /** What a change of a record stored, or the record whose condition failed; none if it was deleted. */
 type Change = { stored?: DeliveryRecord; existing?: DeliveryRecord | undefined };
@@ -127,35 +119,18 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
    * Sets the attributes of an existing record and removes those that are undefined, except its bounces, which only
    * `addBounce` writes.
    */
-  const setAttributes = async (
-    { pk, sk, bounced_recipient_hashes: _hashes, bounce_reason: _reason, ...attributes }: DeliveryRecord,
-    { ExpressionAttributeNames, ExpressionAttributeValues, ConditionExpression }: Conditional,
-  ): Promise<Written> => {
-    const names = Object.keys(attributes);
-    const present = Object.entries(attributes).filter(([, value]) => value !== undefined);
-    const absent = Object.entries(attributes).filter(([, value]) => value === undefined);
-    const set = present.map(([name]) => `#${name} = :new_${name}`).join(', ');
-    const remove = absent.map(([name]) => `#${name}`).join(', ');
-    return update(
+  const change = async (record: DeliveryRecord, condition: Conditional): Promise<Change> => {
+    const { pk, sk, bounced_recipient_hashes: _hashes, bounce_reason: _reason, ...attributes } = record;
+    const { UpdateExpression, ExpressionAttributeNames, ExpressionAttributeValues } = attributesUpdate(attributes);
+    const written = await update(
       { pk, sk },
       {
-        UpdateExpression: remove === '' ? `SET ${set}` : `SET ${set} REMOVE ${remove}`,
-        ConditionExpression,
-        ExpressionAttributeNames: {
-          ...ExpressionAttributeNames,
-          ...Object.fromEntries(names.map((name) => [`#${name}`, name])),
-        },
-        ExpressionAttributeValues: {
-          ...ExpressionAttributeValues,
-          ...Object.fromEntries(present.map(([name, value]) => [`:new_${name}`, value])),
-        },
+        UpdateExpression,
+        ConditionExpression: condition.ConditionExpression,
+        ExpressionAttributeNames: { ...condition.ExpressionAttributeNames, ...ExpressionAttributeNames },
+        ExpressionAttributeValues: { ...condition.ExpressionAttributeValues, ...ExpressionAttributeValues },
       },
     );
-  };
-
-  /** Changes an existing record. */
-  const change = async (record: DeliveryRecord, condition: Conditional): Promise<Change> => {
-    const written = await setAttributes(record, condition);
     if (written.isWritten) return { stored: { ...record, ...(written.item && parseBounces(written.item)) } };
     return { existing: written.existing && parseRecord(written.existing) };
   };
@@ -218,14 +193,14 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
      * @returns whether this request, or a concurrent one, did so
      */
     async requestRetry(record: DeliveryRecord, nowMs: number): Promise<boolean> {
-      const { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues } = unchanged(record);
+      const found = unchanged(record);
       const { isWritten, existing } = await update(record, {
+        ...found,
         UpdateExpression:
           'SET scheduled_attempt_at_ms = next_attempt_at_ms, next_attempt_at_ms = :now, retry_requested_at_ms = :now',
-        ConditionExpression: `${ConditionExpression} AND next_attempt_at_ms > :now AND (attribute_not_exists(retry_requested_at_ms) OR retry_requested_at_ms <= :before)`,
-        ExpressionAttributeNames,
+        ConditionExpression: `${found.ConditionExpression} AND next_attempt_at_ms > :now AND (attribute_not_exists(retry_requested_at_ms) OR retry_requested_at_ms <= :before)`,
         ExpressionAttributeValues: {
-          ...ExpressionAttributeValues,
+          ...found.ExpressionAttributeValues,
           ':now': nowMs,
           ':before': nowMs - RETRY_REQUEST_INTERVAL_MS,
         },
@@ -268,13 +243,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
 
     /** Records that the failure of a delivery was reported, unless another worker has claimed it since. */
     async markReported(record: DeliveryRecord): Promise<void> {
-      const { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues } = unchanged(record);
-      await update(record, {
-        UpdateExpression: 'SET reported_status = :status',
-        ConditionExpression,
-        ExpressionAttributeNames,
-        ExpressionAttributeValues,
-      });
+      await update(record, { ...unchanged(record), UpdateExpression: 'SET reported_status = :status' });
     },
 
     /**
@@ -288,13 +257,12 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       let current = stored;
       while (mustBecomeBounced(current)) {
         const bounced = withBounce(current, nowMs);
-        const { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues } = unchanged(current);
+        const condition = unchanged(current);
         const { item, existing } = await update(current, {
+          ...condition,
           UpdateExpression: 'SET #status = :bounced, last_reason = :reason, updated_at_ms = :now',
-          ConditionExpression,
-          ExpressionAttributeNames,
           ExpressionAttributeValues: {
-            ...ExpressionAttributeValues,
+            ...condition.ExpressionAttributeValues,
             ':bounced': bounced.status,
             ':reason': bounced.last_reason,
             ':now': bounced.updated_at_ms,
@@ -323,19 +291,14 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
      */
     async listConflicts(notification: NotificationOfTenant): Promise<ReadonlyMap<string, number>> {
       const conflicts = new Map<string, number>();
-      const pages = paginateQuery(
-        { client },
-        {
-          TableName: table,
-          KeyConditionExpression: 'pk = :pk AND begins_with(sk, :conflict)',
-          ExpressionAttributeValues: { ':pk': deliveryPartition(notification), ':conflict': CONFLICT_PREFIX },
-        },
-      );
-      for await (const { Items = [] } of pages) {
-        for (const item of Items) {
-          const { sk, conflict_at_ms } = storedConflict.parse(item);
-          conflicts.set(sk.slice(CONFLICT_PREFIX.length), conflict_at_ms);
-        }
+      const items = queryItems(client, {
+        TableName: table,
+        KeyConditionExpression: 'pk = :pk AND begins_with(sk, :conflict)',
+        ExpressionAttributeValues: { ':pk': deliveryPartition(notification), ':conflict': CONFLICT_PREFIX },
+      });
+      for await (const item of items) {
+        const { sk, conflict_at_ms } = storedConflict.parse(item);
+        conflicts.set(sk.slice(CONFLICT_PREFIX.length), conflict_at_ms);
       }
       return conflicts;
     },

@@ -1,4 +1,4 @@
-import { type DynamoDBDocumentClient, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import {
   type DeliveryKey,
@@ -11,6 +11,7 @@ import {
 } from '../../domain/delivery-key.ts';
 import { batchWrite, type ItemKey } from '../dynamodb/batches.ts';
 import type { Item } from '../dynamodb/items.ts';
+import { queryPages } from '../dynamodb/queries.ts';
 import { zlib } from '../zlib.ts';
 
 /*
@@ -126,21 +127,14 @@ export const createFailedMessages = (client: DynamoDBDocumentClient, table: stri
     const to = sortableTime(untilMs);
     // DynamoDB rejects an empty range.
     if (from > to) return;
-    let next: Item | undefined;
-    do {
-      const page = await client.send(
-        new QueryCommand({
-          TableName: table,
-          KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
-          ExpressionAttributeValues: { ':pk': failedMessagePartition(notification), ':from': from, ':to': to },
-          ConsistentRead: true,
-          Limit: QUERY_LIMIT,
-          ExclusiveStartKey: next,
-        }),
-      );
-      next = page.LastEvaluatedKey;
-      yield (page.Items ?? []).map((item) => toMessage(notification, item));
-    } while (next);
+    const pages = queryPages(client, {
+      TableName: table,
+      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
+      ExpressionAttributeValues: { ':pk': failedMessagePartition(notification), ':from': from, ':to': to },
+      ConsistentRead: true,
+      Limit: QUERY_LIMIT,
+    });
+    for await (const items of pages) yield items.map((item) => toMessage(notification, item));
   },
 
   /**

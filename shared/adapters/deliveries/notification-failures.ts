@@ -1,11 +1,13 @@
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
+import { knownReason } from '../../contracts/delivery-record.ts';
 import type { FailureReason } from '../../contracts/outcomes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { deliveryPartition, failuresPartition, type NotificationOfTenant } from '../../domain/delivery-key.ts';
 import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import type { Item } from '../dynamodb/items.ts';
-import { CONFLICT_PREFIX, knownReason } from './stored-record.ts';
+import { queryPages, sortKeyOf } from '../dynamodb/queries.ts';
+import { CONFLICT_PREFIX } from './stored-record.ts';
 
 /*
  * What failed of each notification (table Deliveries, docs/decisions/deliveries.md#failing-notifications):
@@ -15,9 +17,6 @@ import { CONFLICT_PREFIX, knownReason } from './stored-record.ts';
 
 /** How long a notification is listed after its last failure. */
 const RETENTION_SECONDS = 14 * 86_400;
-
-/** IDs are shorter than this, so a truncated marker sorts like the whole one. DynamoDB limits sort keys. */
-const MARKER_LENGTH = 64;
 
 /** The number of newest deliveries, except summarized ones, among which the last success is looked for. */
 const NEWEST_DELIVERIES = 20;
@@ -94,9 +93,6 @@ export const createFailureWriter = (client: DynamoDBDocumentClient, table: strin
   };
 };
 
-/** Adds failures to those of a notification. */
-export type WriteFailures = ReturnType<typeof createFailureWriter>;
-
 /** Creates the reads of failures. */
 export const createFailureReader = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => ({
   /**
@@ -106,29 +102,22 @@ export const createFailureReader = (client: DynamoDBDocumentClient, table: strin
    * @param start the ID to start with, or null
    */
   async *list(tenant: string, start: string | null, groupSize: number): AsyncGenerator<NotificationFailures[]> {
-    const from = start?.slice(0, MARKER_LENGTH).toWellFormed();
-    let next: Item | undefined;
-    do {
-      const page = await client.send(
-        new QueryCommand({
-          TableName: table,
-          KeyConditionExpression: from ? 'pk = :pk AND sk >= :from' : 'pk = :pk',
-          // TTL deletes items late.
-          FilterExpression: '#ttl > :now',
-          ExpressionAttributeNames: { '#ttl': 'ttl' },
-          ExpressionAttributeValues: {
-            ':pk': failuresPartition(tenant),
-            ':now': clock() / 1000,
-            ...(from && { ':from': from }),
-          },
-          ConsistentRead: true,
-          Limit: groupSize,
-          ExclusiveStartKey: next,
-        }),
-      );
-      yield (page.Items ?? []).map(parseFailures);
-      next = page.LastEvaluatedKey;
-    } while (next);
+    const from = sortKeyOf(start);
+    const pages = queryPages(client, {
+      TableName: table,
+      KeyConditionExpression: from ? 'pk = :pk AND sk >= :from' : 'pk = :pk',
+      // TTL deletes items late.
+      FilterExpression: '#ttl > :now',
+      ExpressionAttributeNames: { '#ttl': 'ttl' },
+      ExpressionAttributeValues: {
+        ':pk': failuresPartition(tenant),
+        ':now': clock() / 1000,
+        ...(from && { ':from': from }),
+      },
+      ConsistentRead: true,
+      Limit: groupSize,
+    });
+    for await (const items of pages) yield items.map(parseFailures);
   },
 
   /**

@@ -1,17 +1,11 @@
-import {
-  type DynamoDBDocumentClient,
-  PutCommand,
-  QueryCommand,
-  type QueryCommandInput,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, PutCommand, QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import pLimit from 'p-limit';
 import * as z from 'zod/mini';
 import { alarmStates } from '../../contracts/alarm-event.ts';
 import { eventHash, summaryPartition } from '../../domain/delivery-key.ts';
 import { RETENTION_SECONDS } from '../../domain/delivery-record.ts';
 import { type SummarizedAlarm, type Summary, summaryOf } from '../../domain/summary.ts';
-import { unlessConditionFailed } from '../dynamodb/errors.ts';
+import { createLimitedSet, orExisting } from '../dynamodb/conditional-writes.ts';
 import type { Item } from '../dynamodb/items.ts';
 
 /*
@@ -59,6 +53,8 @@ const ttlOf = (nowMs: number): number => Math.floor(nowMs / 1000) + RETENTION_SE
 
 /** Creates the reads and writes of summarized alerts. */
 export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: string) => {
+  const addFirstId = createLimitedSet(client, table, 'first_ids');
+
   const query = (summary: SummaryKey, input: Partial<QueryCommandInput>) =>
     client.send(
       new QueryCommand({
@@ -100,25 +96,9 @@ export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: st
      * @param deliveryId in hex digits
      * @returns false if the window has `limit` of them without this one
      */
-    async addFirst(summary: SummaryKey, deliveryId: string, limit: number, nowMs: number): Promise<boolean> {
+    addFirst(summary: SummaryKey, deliveryId: string, limit: number, nowMs: number): Promise<boolean> {
       const id = Buffer.from(deliveryId, 'hex').toString('base64url').slice(0, FIRST_ID_LENGTH);
-      const request = client.send(
-        new UpdateCommand({
-          TableName: table,
-          Key: { pk: partitionOf(summary), sk: 'first' },
-          UpdateExpression: 'SET #ttl = :ttl ADD first_ids :ids',
-          ConditionExpression:
-            'attribute_not_exists(first_ids) OR size(first_ids) < :limit OR contains(first_ids, :id)',
-          ExpressionAttributeNames: { '#ttl': 'ttl' },
-          ExpressionAttributeValues: {
-            ':ttl': ttlOf(nowMs),
-            ':ids': new Set([id]),
-            ':id': id,
-            ':limit': limit,
-          },
-        }),
-      );
-      return (await unlessConditionFailed(request)) !== undefined;
+      return addFirstId({ pk: partitionOf(summary), sk: 'first' }, id, limit, ttlOf(nowMs));
     },
 
     /**
@@ -136,7 +116,7 @@ export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: st
           ExpressionAttributeValues: { ':newest': sortKey },
         }),
       );
-      await unlessConditionFailed(request);
+      await orExisting(request);
     },
 
     /**

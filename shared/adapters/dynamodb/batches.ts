@@ -27,17 +27,6 @@ const batchGetItems = async (
   return { items: Responses?.[table] ?? [], unprocessedKeys: UnprocessedKeys?.[table]?.Keys ?? [] };
 };
 
-/** Puts or deletes up to 25 items of one table (AWS limit), not atomically. @returns the unprocessed requests */
-const batchWriteItems = async (
-  client: DynamoDBDocumentClient,
-  table: string,
-  requests: readonly WriteRequest[],
-): Promise<WriteRequest[]> => {
-  const input = { RequestItems: { [table]: [...requests] } };
-  const { UnprocessedItems } = await client.send(new BatchWriteCommand(input));
-  return UnprocessedItems?.[table] ?? [];
-};
-
 /** The primary key of an item in a table with a sort key. */
 export type ItemKey = { pk: string; sk: string };
 
@@ -166,7 +155,8 @@ export const batchWrite = async (
     if (attempt > 0) await sleep(backoffMs(attempt));
     const unprocessed: WriteRequest[] = [];
     for (const batch of inBatches(pending, MAX_BATCH_WRITES)) {
-      unprocessed.push(...(await batchWriteItems(client, table, batch)));
+      const { UnprocessedItems } = await client.send(new BatchWriteCommand({ RequestItems: { [table]: batch } }));
+      unprocessed.push(...(UnprocessedItems?.[table] ?? []));
     }
     pending = unprocessed;
   }

@@ -34,7 +34,7 @@ export type ConditionalUpdate = Pick<
 /** Creates the function that updates an item of a table. It returns the item after the update. */
 export const createConditionalUpdate =
   (client: DynamoDBDocumentClient, table: string) =>
-  ({ pk, sk }: { pk: string; sk: string }, update: ConditionalUpdate): Promise<Written> =>
+  ({ pk, sk }: { pk: string; sk?: string }, update: ConditionalUpdate): Promise<Written> =>
     orExisting(
       client.send(
         new UpdateCommand({
@@ -46,3 +46,43 @@ export const createConditionalUpdate =
         }),
       ),
     );
+
+/** Returns the update that sets attributes of an item, and removes those that are undefined. */
+export const attributesUpdate = (attributes: Item) => {
+  const names = Object.keys(attributes);
+  const set = names.filter((name) => attributes[name] !== undefined);
+  const removed = names.filter((name) => attributes[name] === undefined);
+  const clauses = [
+    ...(set.length > 0 ? [`SET ${set.map((name) => `#${name} = :new_${name}`).join(', ')}`] : []),
+    ...(removed.length > 0 ? [`REMOVE ${removed.map((name) => `#${name}`).join(', ')}`] : []),
+  ];
+  return {
+    UpdateExpression: clauses.join(' '),
+    ExpressionAttributeNames: Object.fromEntries(names.map((name) => [`#${name}`, name])),
+    ExpressionAttributeValues: Object.fromEntries(set.map((name) => [`:new_${name}`, attributes[name]])),
+  };
+};
+
+/**
+ * Creates the function that adds a text to the set `attribute` of an item, unless the set has `limit` others. It stores
+ * texts rather than their number, so that repeating a request changes nothing.
+ *
+ * @returns a function that returns false if the set is full without the text
+ */
+export const createLimitedSet = (client: DynamoDBDocumentClient, table: string, attribute: string) => {
+  const update = createConditionalUpdate(client, table);
+  return async (key: { pk: string; sk?: string }, text: string, limit: number, ttl: number): Promise<boolean> => {
+    const { isWritten } = await update(key, {
+      UpdateExpression: 'SET #ttl = :ttl ADD #set :texts',
+      ConditionExpression: 'attribute_not_exists(#set) OR size(#set) < :limit OR contains(#set, :text)',
+      ExpressionAttributeNames: { '#ttl': 'ttl', '#set': attribute },
+      ExpressionAttributeValues: {
+        ':ttl': ttl,
+        ':texts': new Set([text]),
+        ':text': text,
+        ':limit': limit,
+      },
+    });
+    return isWritten;
+  };
+};

@@ -1,4 +1,3 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import type { WriteRequest } from './items.ts';
 
 /** Marks an error as throttling for the AWS SDK, so that `isDependencyFailure` and `isThrottled` apply. */
@@ -36,16 +35,6 @@ export class TransactionContentionError extends Error {
     super('The items are used by other transactions, or throttled.', { cause });
   }
 }
-
-/** Returns the output of a write, or undefined if its condition failed. */
-export const unlessConditionFailed = async <Output>(write: Promise<Output>): Promise<Output | undefined> => {
-  try {
-    return await write;
-  } catch (error) {
-    if (error instanceof ConditionalCheckFailedException) return undefined;
-    throw error;
-  }
-};
 
 /** The responses to all copies of a transaction were lost. */
 export class UnconfirmedChangeError extends Error {

@@ -5,7 +5,6 @@ import type { StringMap } from '../../contracts/text.ts';
 import { parseStoredRequest, serializeRequest } from '../../contracts/webhook-request.ts';
 import { splitBytes } from '../../domain/in-batches.ts';
 import { type DeliveryTarget, type NotificationKey, typeFields } from '../../domain/notification.ts';
-import { itemBytes } from '../dynamodb/item-size.ts';
 import { zlib } from '../zlib.ts';
 
 /*
@@ -28,13 +27,13 @@ import { zlib } from '../zlib.ts';
  */
 
 /** The maximum size of the content in a chunk. The rest of the 400 KB item is for the key. */
-export const CHUNK_BYTES = 350 * 1024;
+const CHUNK_BYTES = 350 * 1024;
 
 /**
  * A target item that would reach this size stores its content compressed. DynamoDB charges a read unit per 4 KB of the
  * whole item, regardless of the attributes that dispatch and senders project.
  */
-export const SMALL_TARGET_BYTES = 8 * 1024;
+const SMALL_TARGET_BYTES = 8 * 1024;
 
 /** A target item that would exceed this size with its compressed content stores it in chunks. */
 const MAX_TARGET_BYTES = 300 * 1024;
@@ -72,10 +71,8 @@ const storedTarget = z.object({
   ...projectedTarget.shape,
   version: z.string(),
   content: z.optional(bytes),
-  /** The size of the content before compression. Pages are packed by it. */
+  /** The size of the content before compression. */
   content_bytes: z.number(),
-  /** The size of the content as it is stored, in the target or in chunks. Reads of chunks are grouped by it. */
-  stored_bytes: z.number(),
   /** The compression of the content: none, or DEFLATE (RFC 1951). */
   compression: z.optional(z.literal('deflate')),
   chunks: z.number(),
@@ -104,6 +101,10 @@ const storedChunk = z.object({ content: bytes });
 /** Returns the content of a chunk, or undefined if the item is not a valid chunk. */
 export const parseChunk = (item: unknown): Uint8Array | undefined => storedChunk.safeParse(item).data?.content;
 
+/** Returns at least the size of a target that DynamoDB bills and limits: as JSON, it has also quotes and separators. */
+const maxTargetBytes = (target: object, content: Uint8Array): number =>
+  Buffer.byteLength(JSON.stringify(target)) + content.length;
+
 /** Returns the target and chunk items of a version of a notification. */
 export const notificationItems = (
   key: NotificationKey,
@@ -124,12 +125,14 @@ export const notificationItems = (
     content_bytes: content.length,
     webhook_request: serializeRequest(webhook_request),
   };
-  const plain = { ...target, content, stored_bytes: content.length, chunks: 0 };
-  if (itemBytes(plain) < SMALL_TARGET_BYTES) return { target: plain, chunks: [] };
+  // Only earlier releases read `stored_bytes`.
+  const plain = { ...target, stored_bytes: content.length, chunks: 0 };
+  if (maxTargetBytes(plain, content) < SMALL_TARGET_BYTES) return { target: { ...plain, content }, chunks: [] };
   const compressed = zlib().deflateRawSync(content);
   const large = { ...target, compression: 'deflate', stored_bytes: compressed.length };
-  const single = { ...large, content: compressed, chunks: 0 };
-  if (itemBytes(single) <= MAX_TARGET_BYTES) return { target: single, chunks: [] };
+  if (maxTargetBytes(large, compressed) <= MAX_TARGET_BYTES) {
+    return { target: { ...large, content: compressed, chunks: 0 }, chunks: [] };
+  }
   const contents = splitBytes(compressed, CHUNK_BYTES);
   const keys = chunkKeys(key, { version, chunks: contents.length });
   return {

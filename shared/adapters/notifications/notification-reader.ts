@@ -1,4 +1,4 @@
-import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import type { NotificationAttributes, NotificationRecord } from '../../contracts/notification.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { inBatches } from '../../domain/in-batches.ts';
@@ -6,9 +6,11 @@ import { defaultNotification, maskedRecord, type NotificationKey } from '../../d
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
 import { batchGet, MAX_BATCH_KEYS } from '../dynamodb/batches.ts';
 import type { Item } from '../dynamodb/items.ts';
-import { readContents, weightedGroups } from './notification-content.ts';
+import { queryItems, sortKeyOf } from '../dynamodb/queries.ts';
 import {
   attributesFrom,
+  chunkKeys,
+  parseChunk,
   parseStoredTarget,
   type StoredTarget,
   targetKey,
@@ -27,17 +29,6 @@ export type VersionedNotification = {
 
 /** The maximum number of attempts to read a notification that is replaced during the read. */
 const MAX_READ_ATTEMPTS = 5;
-/** The maximum size of the content that concurrent reads load: as much as fits into one API response. */
-const MAX_GROUP_BYTES = 5.5 * 1024 * 1024;
-/**
- * DynamoDB limits sort keys to 1,024 bytes. IDs are shorter than this, so a truncated marker sorts like the whole one.
- */
-const MARKER_LENGTH = 64;
-
-/** Returns a lower bound of the size of a record in a response. */
-const minRecordBytes = ({ content_bytes, fields }: StoredTarget): number =>
-  Object.values(fields).reduce((sum, value) => sum + Buffer.byteLength(value), content_bytes);
-
 /** Returns undefined for an unreadable notification, which is already logged and counted. Rethrows other errors. */
 const omitUnreadable = (error: unknown): undefined => {
   if (!(error instanceof UnreadableNotificationError)) throw error;
@@ -57,9 +48,9 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
     }
   };
 
-  const readTarget = async (key: NotificationKey): Promise<StoredTarget | undefined> => {
+  const readItem = async (key: NotificationKey): Promise<Item | undefined> => {
     const { Item } = await client.send(new GetCommand({ TableName: table, Key: targetKey(key), ConsistentRead: true }));
-    return Item && parse(key, Item);
+    return Item;
   };
 
   const join = (key: NotificationKey, target: StoredTarget, content: Uint8Array): VersionedNotification => {
@@ -71,56 +62,40 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
     }
   };
 
+  /** Returns the content of a target as it is stored, strongly consistent, or undefined if one of its chunks is missing. */
+  const readContent = async (key: NotificationKey, target: StoredTarget): Promise<Uint8Array | undefined> => {
+    if (target.chunks === 0) return target.content;
+    const keys = chunkKeys(key, target);
+    const found = new Map((await batchGet(client, table, keys)).map((item) => [item.sk, parseChunk(item)]));
+    const contents = keys.flatMap(({ sk }) => found.get(sk) ?? []);
+    return contents.length === target.chunks ? Buffer.concat(contents) : undefined;
+  };
+
   /**
-   * Joins a target and its content. If a chunk is missing, the target is read again, since the chunks of a version are
-   * deleted only after the target points to another version.
+   * Joins the item of a target and its content. If a chunk is missing, the target is read again, since the chunks of a
+   * version are deleted only after the target points to another version.
    *
    * @returns undefined if the notification has been deleted
    * @throws UnreadableNotificationError
    * @throws ServiceError serviceUnavailable if every attempt finds a replaced version
    */
-  const complete = async (
-    key: NotificationKey,
-    first: StoredTarget,
-    firstContent: Uint8Array | undefined,
-  ): Promise<VersionedNotification | undefined> => {
-    let target = first;
-    let content = firstContent;
-    for (let attempt = 1; content === undefined; attempt++) {
+  const complete = async (key: NotificationKey, item: Item): Promise<VersionedNotification | undefined> => {
+    let target = parse(key, item);
+    for (let attempt = 1; ; attempt++) {
+      const content = await readContent(key, target);
+      if (content) return join(key, target, content);
       if (attempt === MAX_READ_ATTEMPTS) throw unavailable();
-      const current = await readTarget(key);
+      const current = await readItem(key);
       if (!current) return undefined;
-      if (current.version === target.version) throw unreadable(key);
-      target = current;
-      [content] = await readContents(client, table, key.tenant, [target]);
+      const { version } = target;
+      target = parse(key, current);
+      if (target.version === version) throw unreadable(key);
     }
-    return join(key, target, content);
   };
 
-  /**
-   * Yields the records of targets in order, without unreadable ones. The contents of a page are read
-   * concurrently, those of the next page only when they are needed.
-   */
-  async function* records(
-    tenant: string,
-    items: readonly Item[],
-    pageSize: number,
-  ): AsyncGenerator<NotificationRecord> {
-    const targets = items.flatMap((item) => {
-      try {
-        return parse({ tenant, id: String(item.sk) }, item);
-      } catch (error) {
-        return omitUnreadable(error) ?? [];
-      }
-    });
-    for (const group of weightedGroups(targets, minRecordBytes, MAX_GROUP_BYTES, pageSize)) {
-      const contents = await readContents(client, table, tenant, group);
-      for (const [index, target] of group.entries()) {
-        const notification = await complete({ tenant, id: target.sk }, target, contents[index]).catch(omitUnreadable);
-        if (notification) yield notification.record;
-      }
-    }
-  }
+  /** Returns the record of a target in a list, or undefined if it is unreadable or has been deleted. */
+  const listed = async (tenant: string, item: Item): Promise<NotificationRecord | undefined> =>
+    (await complete({ tenant, id: String(item.sk) }, item).catch(omitUnreadable))?.record;
 
   return {
     /** Returns a notification of the tenant, or undefined if it does not exist. Includes the default notification. */
@@ -128,10 +103,8 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
       if (key.id === DEFAULT_NOTIFICATION_ID) {
         return { record: defaultNotification, unmasked: defaultNotification, stored: { version: '', chunks: 0 } };
       }
-      const target = isStoredNotificationId(key.id) ? await readTarget(key) : undefined;
-      if (!target) return undefined;
-      const [content] = await readContents(client, table, key.tenant, [target]);
-      return complete(key, target, content);
+      const item = isStoredNotificationId(key.id) ? await readItem(key) : undefined;
+      return item && complete(key, item);
     },
 
     /** Returns whether the tenant has a notification with this ID, readable or not. */
@@ -149,23 +122,18 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
      * Yields the tenant's notifications in ID order, starting with `from`, the default notification last. Reads lazily.
      */
     async *list(tenant: string, from: string | null, pageSize: number): AsyncGenerator<NotificationRecord> {
-      const start = from?.slice(0, MARKER_LENGTH).toWellFormed();
-      let next: Item | undefined;
-      do {
-        const page = await client.send(
-          new QueryCommand({
-            TableName: table,
-            KeyConditionExpression: start ? 'pk = :pk AND sk >= :start' : 'pk = :pk',
-            ExpressionAttributeValues: { ':pk': targetPartition(tenant), ...(start && { ':start': start }) },
-            ConsistentRead: true,
-            Limit: pageSize,
-            // Another query is needed if a page of this size has more than 1 MB (AWS limit).
-            ExclusiveStartKey: next,
-          }),
-        );
-        yield* records(tenant, page.Items ?? [], pageSize);
-        next = page.LastEvaluatedKey;
-      } while (next);
+      const start = sortKeyOf(from);
+      const items = queryItems(client, {
+        TableName: table,
+        KeyConditionExpression: start ? 'pk = :pk AND sk >= :start' : 'pk = :pk',
+        ExpressionAttributeValues: { ':pk': targetPartition(tenant), ...(start && { ':start': start }) },
+        ConsistentRead: true,
+        Limit: pageSize,
+      });
+      for await (const item of items) {
+        const record = await listed(tenant, item);
+        if (record) yield record;
+      }
       if (isFrom(DEFAULT_NOTIFICATION_ID, from)) yield defaultNotification;
     },
 
@@ -178,11 +146,10 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
           table,
           batch.map((id) => targetKey({ tenant, id })),
         );
-        yield* records(
-          tenant,
-          items.sort((a, b) => (String(a.sk) < String(b.sk) ? -1 : 1)),
-          MAX_BATCH_KEYS,
-        );
+        for (const item of items.sort((a, b) => (String(a.sk) < String(b.sk) ? -1 : 1))) {
+          const record = await listed(tenant, item);
+          if (record) yield record;
+        }
       }
       if (ids.includes(DEFAULT_NOTIFICATION_ID) && isFrom(DEFAULT_NOTIFICATION_ID, from)) yield defaultNotification;
     },

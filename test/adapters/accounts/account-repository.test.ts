@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
-import { createLimitReader } from '../../../shared/adapters/accounts/limit-reader.ts';
 import type { Audit } from '../../../shared/adapters/audits/audit-log.ts';
 import { UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { limitNames } from '../../../shared/contracts/tenant-limits.ts';
@@ -71,7 +70,7 @@ describe('the limits of a tenant', () => {
     const limit = async (of: string) => {
       const [sender, api] = [
         setUp().accounts.limit(name, tenantLimits),
-        createLimitReader(client, 'accounts', name, tenantLimits),
+        setUp().accounts.currentLimit(name, tenantLimits),
       ];
       expect(await api(of)).toBe(await sender(of));
       return api(of);

@@ -129,17 +129,6 @@ describe('a read during a write', () => {
     expect(lettersOf((await reader.get(key))?.record.details)).toEqual(['b']);
   });
 
-  it('returns the new version if the old one is replaced between two reads of chunks', async () => {
-    const { key, stored } = await created('a', 400);
-    const replace = () => notifications.replace(key, stored, large('b', 400), audit);
-    const reader = repositoryWith((database) =>
-      withInterruption(database, 'BatchGetItemCommand', replace, (count) => count === 2),
-    );
-    const details = (await reader.get(key))?.record.details;
-    expect(lettersOf(details)).toEqual(['b']);
-    expect(Object.keys(details ?? {})).toHaveLength(401);
-  });
-
   it('returns nothing if the notification is deleted, alone or in a list', async () => {
     const first = await created('a');
     const reader = repositoryWith((database) =>

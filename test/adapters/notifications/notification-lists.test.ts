@@ -181,32 +181,6 @@ describe('a list of large notifications', () => {
     return read;
   };
 
-  it('reads chunks concurrently, about 1 MB per request', async () => {
-    const { tenant, ids } = await tenantWithLarge(9, (label) => large(label, IN_CHUNKS));
-    const database = connect();
-    const counts = countRequests(database);
-    let open = 0;
-    const { promise: allOpen, resolve } = Promise.withResolvers<void>();
-    database.middlewareStack.add(
-      (next, { commandName }) =>
-        async (args) => {
-          if (commandName === 'BatchGetItemCommand') {
-            if (++open === 3) resolve();
-            await allOpen;
-          }
-          return next(args);
-        },
-      { step: 'build' },
-    );
-    const repository = createNotificationRepository(database, 'notifications');
-    const found = await Array.fromAsync(repository.list(tenant, null, 1_000));
-    expect(found.map(({ id, label }) => [id, label])).toEqual([
-      ...ids.map((id, index) => [id, String(index)]),
-      [DEFAULT, expect.any(String)],
-    ]);
-    expect(counts).toEqual({ QueryCommand: 1, BatchGetItemCommand: 3 });
-  });
-
   it('reads the chunks of no more notifications than fit into a page', async () => {
     const { tenant, ids } = await tenantWithLarge(20, (label) => large(label, IN_CHUNKS));
     const database = connect();

@@ -30,13 +30,8 @@ export const apiMutations: readonly NamedMutation[] = [
     also: [
       {
         file: 'functions/create-token.ts',
-        find: 'uncachedAuthentication(client, environment)',
-        replace: 'tokenAuthentication(client, environment)',
-      },
-      {
-        file: 'functions/create-token.ts',
-        find: "import { uncachedAuthentication } from '../shared/api/authentication.ts';",
-        replace: "import { tokenAuthentication } from '../shared/api/authentication.ts';",
+        find: '{ cachesTokens: false }',
+        replace: '',
       },
     ],
   },

@@ -2,6 +2,7 @@ import type { NamedMutation } from './named-mutation.ts';
 
 const SUMMARIZE = 'shared/pipeline/sender/summarize.ts';
 const ALERTS = 'shared/adapters/deliveries/summarized-alerts.ts';
+const SETS = 'shared/adapters/dynamodb/conditional-writes.ts';
 const SUMMARY = 'shared/domain/summary.ts';
 
 /** Defects of summaries. */
@@ -20,9 +21,9 @@ export const summaryMutations: readonly NamedMutation[] = [
   {
     name: 'sends one alert more at once than the account permits',
     seed: 3,
-    file: ALERTS,
-    find: 'size(first_ids) < :limit',
-    replace: 'size(first_ids) <= :limit',
+    file: SETS,
+    find: 'size(#set) < :limit',
+    replace: 'size(#set) <= :limit',
   },
   {
     name: 'summarizes the first alert of a window',
@@ -34,10 +35,10 @@ export const summaryMutations: readonly NamedMutation[] = [
   {
     name: 'forgets which of the alerts of a window are the first',
     smallCase: 'two emails, one summarized',
-    file: ALERTS,
-    find: ' OR contains(first_ids, :id)',
+    file: SETS,
+    find: ' OR contains(#set, :text)',
     replace: '',
-    also: [{ file: ALERTS, find: "            ':id': id,\n", replace: '' }],
+    also: [{ file: SETS, find: "        ':text': text,\n", replace: '' }],
   },
   {
     name: 'lists the alert of an alarm in a summary that was stored last instead of the newest',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseAuditRange } from '../../shared/api/audit-range.ts';
+import { parseAuditRange } from '../../shared/api/time-parameters.ts';
 
 const parse = (text: string) => parseAuditRange(new URLSearchParams(text));
 
