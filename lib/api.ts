@@ -7,7 +7,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { type EndpointName, endpointNames, endpoints } from '../shared/contracts/endpoints.ts';
 import type { EnvironmentOf } from '../shared/environment.ts';
-import { CustomDomain, hasDomain } from './custom-domain.ts';
+import { addCustomDomain } from './custom-domain.ts';
 import type { Delivery } from './delivery.ts';
 import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
@@ -25,28 +25,23 @@ export class Api extends Construct {
     super(scope, id);
     const { settings } = defaults;
     const unknownRoute = new ServiceFunction(this, 'handle-unknown-route', defaults, new ResourceAccess({}));
-    const api = new HttpApi(this, 'HttpApi', {
+    const httpApi = new HttpApi(this, 'HttpApi', {
       apiName: Stack.of(this).stackName,
       createDefaultStage: false,
       defaultIntegration: new HttpLambdaIntegration('handle-unknown-route', unknownRoute.lambda),
     });
-
-    this.httpApi = api;
-
+    this.httpApi = httpApi;
     const access = this.#access(defaults, storage, delivery);
-    const functions = new Map<EndpointName, LambdaFunction>();
-    const routes = endpointNames.flatMap((name) => {
-      const { lambda } = new ServiceFunction(this, name, defaults, access[name]);
-      functions.set(name, lambda);
+    this.functions = new Map(
+      endpointNames.map((name) => [name, new ServiceFunction(this, name, defaults, access[name]).lambda]),
+    );
+    const routes = [...this.functions].flatMap(([name, lambda]) => {
       const { method, path } = endpoints[name];
       const integration = new HttpLambdaIntegration(name, lambda);
-      return api.addRoutes({ path, methods: [HttpMethod[method]], integration });
+      return httpApi.addRoutes({ path, methods: [HttpMethod[method]], integration });
     });
-
-    this.functions = functions;
-
     const stage = new HttpStage(this, 'Stage', {
-      httpApi: api,
+      httpApi,
       stageName: '$default',
       autoDeploy: true,
       throttle: { rateLimit: settings.apiRequestsPerSecond, burstLimit: settings.apiRequestsPerSecond },
@@ -74,9 +69,7 @@ export class Api extends Construct {
       // API Gateway rejects settings for a route that does not exist.
       stage.node.addDependency(...routes);
     }
-    this.baseUrl = hasDomain(settings)
-      ? new CustomDomain(this, 'CustomDomain', settings, api, stage).baseUrl
-      : api.apiEndpoint;
+    this.baseUrl = addCustomDomain(this, settings, httpApi, stage) ?? httpApi.apiEndpoint;
   }
 
   /** Returns the access of each endpoint's function. The compiler requires an entry for every endpoint. */

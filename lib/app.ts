@@ -1,21 +1,12 @@
-import { Annotations, App, type AppProps, type Environment, PERMISSIONS_BOUNDARY_CONTEXT_KEY } from 'aws-cdk-lib';
+import { Annotations, App, type AppProps, PERMISSIONS_BOUNDARY_CONTEXT_KEY } from 'aws-cdk-lib';
 import * as z from 'zod';
 import { NotificationsStack } from './notifications-stack.ts';
-import { parseSettings } from './settings.ts';
+import { parseSettings, type Settings } from './settings.ts';
 import { checkStackName } from './stack-name.ts';
-import { PLACEHOLDER_ACCOUNT, readStage, type Stage, stageOfStack, targetSchema } from './stages.ts';
+import { describeIssues, PLACEHOLDER_ACCOUNT, readStage, type Stage, stageOfStack, targetSchema } from './stages.ts';
 
 /** The default name of the stack; the context key `stackName` overrides it. */
 export const STACK_NAME = 'MonitoringNotifications';
-
-/** A stack to synthesize: its name, where it is deployed, and the settings in its context. */
-export type Deployment = {
-  stackName: string;
-  /** Empty if the credentials decide. */
-  env: Environment;
-  stage: Stage | undefined;
-  settings: Readonly<Record<string, unknown>>;
-};
 
 const deploymentContext = z.looseObject({ stage: z.string().optional(), ...targetSchema.partial().shape });
 
@@ -25,16 +16,14 @@ const deploymentContext = z.looseObject({ stage: z.string().optional(), ...targe
  *
  * @throws Error with one sentence if the stage or its file is invalid
  */
-export const readDeployment = (context: Readonly<Record<string, unknown>>, stagesDirectory?: string): Deployment => {
-  const parsed = deploymentContext.safeParse(context);
-  if (!parsed.success) {
-    const sentences = parsed.error.issues.map(({ path, message }) => [...path, message].join(': '));
-    throw new Error(`Invalid setting: ${sentences.join('. ')}`);
-  }
-  const { stage: stageName, ...overrides } = parsed.data;
+export const readDeployment = (context: Readonly<Record<string, unknown>>, stagesDirectory?: string) => {
+  const { data, error } = deploymentContext.safeParse(context);
+  if (error) throw new Error(`Invalid setting: ${describeIssues(error)}`);
+  const { stage: stageName, ...overrides } = data;
   const stage = stageName === undefined ? undefined : readStage(stageName, stagesDirectory);
   const merged = { ...stage?.settings, ...stage?.target, ...overrides };
   const { stackName = STACK_NAME, account, region, ...settings } = merged;
+  // Empty if the credentials decide.
   const env = { ...(account !== undefined && { account }), ...(region !== undefined && { region }) };
   return { stackName, env, stage, settings };
 };
@@ -46,10 +35,7 @@ export const notificationsApp = (props: AppProps = {}, stagesDirectory?: string)
   // A stage file and `-c` contain only the name of the policy; the CDK reads an object.
   const boundary = settings[PERMISSIONS_BOUNDARY_CONTEXT_KEY];
   if (typeof boundary === 'string') app.node.setContext(PERMISSIONS_BOUNDARY_CONTEXT_KEY, { name: boundary });
-  const parsed = namingFile(stage, () => {
-    checkStackName(stackName);
-    return parseSettings(settings, env.region);
-  });
+  const parsed = parse(stackName, settings, env.region, stage);
   const stack = new NotificationsStack(app, stackName, parsed, env);
   if (stage !== undefined && env.account === PLACEHOLDER_ACCOUNT) {
     Annotations.of(stack).addWarningV2(
@@ -67,10 +53,16 @@ export const notificationsApp = (props: AppProps = {}, stagesDirectory?: string)
   return app;
 };
 
-/** Calls `parse`, and adds the file of the stage to its error. */
-const namingFile = <Result>(stage: Stage | undefined, parse: () => Result): Result => {
+/** Parses the name of the stack and its settings. An error contains the file of the stage. */
+const parse = (
+  stackName: string,
+  settings: Readonly<Record<string, unknown>>,
+  region?: string,
+  stage?: Stage,
+): Settings => {
   try {
-    return parse();
+    checkStackName(stackName);
+    return parseSettings(settings, region);
   } catch (error) {
     if (stage === undefined || !(error instanceof Error)) throw error;
     throw new Error(`Stage ${stage.name} (${stage.file}): ${error.message}`, { cause: error });

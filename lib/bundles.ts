@@ -57,7 +57,9 @@ export type Bundle = {
   release: string;
 };
 
-type BuiltBundle = { code: string; map: string; release: string };
+type BuiltBundle = { name: FunctionName; code: string; map: string; release: string };
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
 /**
  * Builds all functions in one run. Source maps are for the local stack only, so the bundles do not refer to them. The
@@ -77,12 +79,11 @@ const build = () => {
     preserveSymlinks: true,
   });
   const files = new Map(outputFiles.map(({ path, text }) => [relative(ROOT, path), text]));
-  const bundleOf = (name: FunctionName): BuiltBundle => {
+  const bundles = functionNames.map((name): BuiltBundle => {
     const code = files.get(`${name}.js`) ?? '';
-    const map = files.get(`${name}.js.map`) ?? '';
-    return { code, map, release: createHash('sha256').update(code).digest('hex').slice(0, 16) };
-  };
-  return { bundles: functionNames.map((name) => [name, bundleOf(name)] as const), metafile };
+    return { name, code, map: files.get(`${name}.js.map`) ?? '', release: hashOf(code) };
+  });
+  return { bundles, metafile };
 };
 
 type Build = ReturnType<typeof build>;
@@ -92,7 +93,7 @@ type Build = ReturnType<typeof build>;
  * on the project directory, because a test run can also build another release.
  */
 const sharedBuild = (directory: string): Build => {
-  const file = join(directory, `build-${createHash('sha256').update(ROOT).digest('hex').slice(0, 16)}.json`);
+  const file = join(directory, `build-${hashOf(ROOT)}.json`);
   if (existsSync(file)) {
     const shared: Build = JSON.parse(readFileSync(file, 'utf8'));
     return shared;
@@ -122,26 +123,26 @@ const buildOnce = (): Build => {
  * @returns a function that returns a bundle
  */
 export const bundleFunctions = (directory: string): ((name: FunctionName) => Bundle) => {
-  const write = (name: FunctionName, { code, release }: BuiltBundle): Bundle => {
-    const bundle = { directory: join(directory, 'bundles', name), release };
-    mkdirSync(bundle.directory, { recursive: true });
-    writeFileSync(join(bundle.directory, 'index.js'), code);
-    return bundle;
-  };
-  const bundles = new Map(buildOnce().bundles.map(([name, built]) => [name, write(name, built)]));
+  const { bundles } = buildOnce();
+  for (const { name, code } of bundles) {
+    mkdirSync(join(directory, 'bundles', name), { recursive: true });
+    writeFileSync(join(directory, 'bundles', name, 'index.js'), code);
+  }
   return (name) => {
-    const bundle = bundles.get(name);
-    if (!bundle) throw new Error(`There is no bundle of ${name}.`);
-    return bundle;
+    const { release } = find(bundles, (bundle) => bundle.name === name);
+    return { directory: join(directory, 'bundles', name), release };
   };
 };
 
-/** Returns the source map of the bundle with a release. Its source root is the project directory. */
-export const sourceMapOf = (release: string): string => {
-  const [, bundle] = buildOnce().bundles.find(([, built]) => built.release === release) ?? [];
-  if (!bundle) throw new Error(`There is no bundle with the release ${release}.`);
-  return bundle.map;
+const find = (bundles: BuiltBundle[], isWanted: (bundle: BuiltBundle) => boolean): BuiltBundle => {
+  const bundle = bundles.find(isWanted);
+  if (!bundle) throw new Error('There is no such bundle.');
+  return bundle;
 };
+
+/** Returns the source map of the bundle with a release. Its source root is the project directory. */
+export const sourceMapOf = (release: string): string =>
+  find(buildOnce().bundles, (bundle) => bundle.release === release).map;
 
 /** Returns the sources of all functions and their imports, relative to the project directory. */
 export const bundleMetafile = () => buildOnce().metafile;

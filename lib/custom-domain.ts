@@ -6,47 +6,42 @@ import { ApiGatewayv2DomainProperties } from 'aws-cdk-lib/aws-route53-targets';
 import { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
-/** Settings with a custom domain and its certificate. */
-export type DomainSettings = Settings & { domainName: string; certificateArn: string };
-
-/** Returns whether the settings give the API a custom domain. */
-export const hasDomain = (settings: Settings): settings is DomainSettings =>
-  settings.domainName !== undefined && settings.certificateArn !== undefined;
-
 /**
- * The custom domain of the API, with an optional base path. The settings name the hosted zone by ID and name, so
- * synthesis needs no lookups.
+ * Adds the custom domain of the API, with an optional base path, if the settings have one. They name the hosted zone by
+ * ID and name, so synthesis needs no lookups.
+ *
+ * @returns the URL of the API in this domain, without a trailing slash
  */
-export class CustomDomain extends Construct {
-  /** The URL of the API, without a trailing slash. */
-  readonly baseUrl: string;
-
-  constructor(scope: Construct, id: string, settings: DomainSettings, api: HttpApi, stage: HttpStage) {
-    super(scope, id);
-    const { domainName, certificateArn, hostedZoneId, hostedZoneName: zoneName, basePath } = settings;
-    const domain = new DomainName(this, 'DomainName', {
-      domainName,
-      certificate: Certificate.fromCertificateArn(this, 'Certificate', certificateArn),
+export const addCustomDomain = (
+  parent: Construct,
+  { domainName, certificateArn, hostedZoneId, hostedZoneName: zoneName, basePath }: Settings,
+  api: HttpApi,
+  stage: HttpStage,
+): string | undefined => {
+  if (domainName === undefined || certificateArn === undefined) return undefined;
+  const scope = new Construct(parent, 'CustomDomain');
+  const domain = new DomainName(scope, 'DomainName', {
+    domainName,
+    certificate: Certificate.fromCertificateArn(scope, 'Certificate', certificateArn),
+  });
+  new ApiMapping(scope, 'ApiMapping', {
+    api,
+    domainName: domain,
+    stage,
+    ...(basePath !== undefined && { apiMappingKey: basePath }),
+  });
+  if (hostedZoneId !== undefined && zoneName !== undefined) {
+    new ARecord(scope, 'AliasRecord', {
+      zone: HostedZone.fromHostedZoneAttributes(scope, 'Zone', { hostedZoneId, zoneName }),
+      recordName: `${domainName}.`,
+      target: RecordTarget.fromAlias(
+        new ApiGatewayv2DomainProperties(domain.regionalDomainName, domain.regionalHostedZoneId),
+      ),
     });
-    new ApiMapping(this, 'ApiMapping', {
-      api,
-      domainName: domain,
-      stage,
-      ...(basePath !== undefined && { apiMappingKey: basePath }),
-    });
-    if (hostedZoneId !== undefined && zoneName !== undefined) {
-      new ARecord(this, 'AliasRecord', {
-        zone: HostedZone.fromHostedZoneAttributes(this, 'Zone', { hostedZoneId, zoneName }),
-        recordName: `${domainName}.`,
-        target: RecordTarget.fromAlias(
-          new ApiGatewayv2DomainProperties(domain.regionalDomainName, domain.regionalHostedZoneId),
-        ),
-      });
-    }
-    new CfnOutput(Stack.of(this), 'DomainTarget', {
-      value: domain.regionalDomainName,
-      description: 'Target for the DNS record of the custom domain, if the stack does not create the record',
-    });
-    this.baseUrl = `https://${domainName}${basePath === undefined ? '' : `/${basePath}`}`;
   }
-}
+  new CfnOutput(Stack.of(scope), 'DomainTarget', {
+    value: domain.regionalDomainName,
+    description: 'Target for the DNS record of the custom domain, if the stack does not create the record',
+  });
+  return `https://${domainName}${basePath === undefined ? '' : `/${basePath}`}`;
+};

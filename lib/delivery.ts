@@ -1,6 +1,7 @@
-import { ArnFormat, Stack } from 'aws-cdk-lib';
+import { Aws, Stack } from 'aws-cdk-lib';
 import { AccountPrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import {
   byType,
@@ -10,14 +11,14 @@ import {
 } from '../shared/contracts/notification-types.ts';
 import { type EnvironmentOf, senderName } from '../shared/environment.ts';
 import { reservedSenderConcurrency, senderConcurrency } from './concurrency.ts';
-import type { CrashedQueue } from './crashed-queue.ts';
 import type { Email } from './email.ts';
-import { Heartbeat } from './heartbeat.ts';
+import { createHeartbeat } from './heartbeat.ts';
 import type { ManagedTopic } from './managed-topic.ts';
 import type { Network } from './network.ts';
-import { ResourceAccess } from './resource-access.ts';
+import { allow, ResourceAccess } from './resource-access.ts';
 import { RETRY_BATCH_SIZE, SenderQueue } from './sender-queue.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
+import type { Settings } from './settings.ts';
 import type { Storage } from './storage.ts';
 import { tenantLimitsOf } from './tenant-limits.ts';
 import { WorkQueueWithDeadLetters } from './work-queue.ts';
@@ -47,6 +48,21 @@ const flag = (value: boolean): 'true' | 'false' => (value ? 'true' : 'false');
 const escalationAccess = ({ settings }: FunctionDefaults, { accounts }: Storage) =>
   accounts.access('GetItem', 'UpdateItem').and(new ResourceAccess({ ESCALATE_UNREACHED: settings.escalateUnreached }));
 
+/**
+ * Returns the access to send SMS. IAM has no resource type for phone numbers, so the statement allows everything except
+ * topics.
+ */
+const smsAccess = ({ smsSenderId, smsOriginationNumber, smsMaxPriceUsd, smsCountries }: Settings) =>
+  new ResourceAccess(
+    {
+      SMS_COUNTRIES: smsCountries.join(','),
+      SMS_SENDER_ID: smsSenderId,
+      SMS_ORIGINATION_NUMBER: smsOriginationNumber,
+      SMS_MAX_PRICE_USD: smsMaxPriceUsd?.toString(),
+    },
+    new PolicyStatement({ actions: ['sns:Publish'], notResources: [`arn:${Aws.PARTITION}:sns:*:*:*`] }),
+  );
+
 /** The queues and the sender function of a notification type. */
 export type Sender = { type: NotificationTypeId; queue: SenderQueue; lambda: LambdaFunction };
 
@@ -57,12 +73,11 @@ export type Sender = { type: NotificationTypeId; queue: SenderQueue; lambda: Lam
 export class Delivery extends Construct {
   readonly alarmEvents: WorkQueueWithDeadLetters;
   readonly dispatch: LambdaFunction;
-  readonly crashedQueue: CrashedQueue;
+  readonly crashedQueue: Queue;
   readonly senders: readonly Sender[];
   readonly #queues: Readonly<Record<NotificationTypeId, SenderQueue>>;
-  readonly #senderFunctions: Readonly<Record<NotificationTypeId, ServiceFunction<`send-${NotificationTypeId}`>>>;
   /** The permission to report deliveries that do not arrive (docs/decisions/notices.md#notices). */
-  readonly reportAccess: ResourceAccess<Omit<EnvironmentOf<'record-email-events'>, 'EMAIL_EVENTS_QUEUE'>>;
+  readonly reportAccess: ResourceAccess<Pick<EnvironmentOf<'record-email-events'>, ReportVariable>>;
 
   constructor(
     scope: Construct,
@@ -70,48 +85,39 @@ export class Delivery extends Construct {
     defaults: FunctionDefaults,
     storage: Storage,
     resources: SendingResources,
-    crashedQueue: CrashedQueue,
+    crashedQueue: Queue,
   ) {
     super(scope, id);
     this.crashedQueue = crashedQueue;
     const { settings } = defaults;
-    const queues = byType((type) => new SenderQueue(this, type, crashedQueue, settings));
-    this.#queues = queues;
+    this.#queues = byType((type) => new SenderQueue(this, type, crashedQueue, settings));
 
     this.alarmEvents = new WorkQueueWithDeadLetters(this, 'AlarmEvents', crashedQueue);
     for (const account of settings.producerAccounts) {
       this.alarmEvents.queue.grantSendMessages(new AccountPrincipal(account));
     }
-    const heartbeat =
-      settings.heartbeatUrl === undefined ? undefined : new Heartbeat(this, 'Heartbeat', this.alarmEvents.queue);
-    this.dispatch = this.#createDispatch(defaults, storage, this.sendAccess(), heartbeat?.roleId);
-    heartbeat?.startAfter(this.dispatch);
+    const heartbeat = settings.heartbeatUrl ? createHeartbeat(this, this.alarmEvents.queue) : undefined;
+    this.dispatch = this.#createDispatch(defaults, storage, heartbeat?.roleId);
+    // Dispatch must know the role before it receives heartbeats.
+    heartbeat?.schedule.node.addDependency(this.dispatch);
     this.reportAccess = this.#createReportAccess(defaults, storage, resources);
 
     const senderAccess = this.#senderAccess(defaults, storage, resources);
-    this.#senderFunctions = byType((type) => {
+    this.senders = notificationTypeIds.map((type) => {
       const { sendsByHttp } = notificationTypes[type];
-      const access = senderAccess[type].and(this.reportAccess).and(queues[type].consumerAccess());
-      const sender = new ServiceFunction(this, senderName(type), defaults, access, {
+      const queue = this.#queues[type];
+      const access = senderAccess[type].and(this.reportAccess).and(queue.consumerAccess());
+      const { lambda } = new ServiceFunction(this, senderName(type), defaults, access, {
         sendsToItself: true,
-        memoryMb: settings.memoryMbByType[type],
-        defaultMemoryMb: SENDER_MEMORY_MB,
+        memoryMb: settings.memoryMbByType[type] ?? settings.memoryMb ?? SENDER_MEMORY_MB,
         // In a batch of retries, every message may need a slow DNS lookup.
         maxLookups: sendsByHttp ? RETRY_BATCH_SIZE : undefined,
         reservedConcurrency: settings.reserveConcurrency ? reservedSenderConcurrency(settings, type) : undefined,
         network: sendsByHttp ? resources.network : undefined,
       });
-      queues[type].addConsumer(
-        sender.lambda,
-        settings.developmentStage ? undefined : senderConcurrency(settings, type),
-      );
-      return sender;
+      queue.addConsumer(lambda, settings.developmentStage ? undefined : senderConcurrency(settings, type));
+      return { type, queue, lambda };
     });
-    this.senders = notificationTypeIds.map((type) => ({
-      type,
-      queue: queues[type],
-      lambda: this.#senderFunctions[type].lambda,
-    }));
   }
 
   /**
@@ -120,22 +126,14 @@ export class Delivery extends Construct {
    */
   sendAccess(): ResourceAccess<{ SENDER_QUEUES: string }> {
     const urls = byType((type) => this.#queues[type].queue.queueUrl);
-    return new ResourceAccess({ SENDER_QUEUES: Stack.of(this).toJsonString(urls) }, [
-      new PolicyStatement({
-        actions: ['sqs:SendMessage'],
-        resources: notificationTypeIds.map((type) => this.#queues[type].queue.queueArn),
-      }),
-    ]);
+    const arns = notificationTypeIds.map((type) => this.#queues[type].queue.queueArn);
+    return new ResourceAccess({ SENDER_QUEUES: Stack.of(this).toJsonString(urls) }, allow(['sqs:SendMessage'], arns));
   }
 
   /** Creates the dispatch function, which consumes the queue of alarm events. */
-  #createDispatch(
-    defaults: FunctionDefaults,
-    storage: Storage,
-    sendAccess: ResourceAccess<{ SENDER_QUEUES: string }>,
-    heartbeatRoleId: string | undefined,
-  ): LambdaFunction {
-    const { developmentStage, dispatchConcurrency, reserveConcurrency } = defaults.settings;
+  #createDispatch(defaults: FunctionDefaults, storage: Storage, heartbeatRoleId: string | undefined): LambdaFunction {
+    const { developmentStage, dispatchConcurrency, reserveConcurrency, expectedEventIntervalMinutes } =
+      defaults.settings;
     const dispatch = new ServiceFunction(
       this,
       'dispatch-alarm-events',
@@ -145,11 +143,15 @@ export class Delivery extends Construct {
         // The list of the destinations of an event, and its records (docs/decisions/notices.md#nobody-reached).
         .and(storage.deliveries.access('PutItem', 'BatchGetItem'))
         .and(escalationAccess(defaults, storage))
-        .and(sendAccess)
+        .and(this.sendAccess())
         .and(this.alarmEvents.consumerAccess())
-        .and(new ResourceAccess({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl }))
-        .and(new ResourceAccess(heartbeatRoleId === undefined ? {} : { HEARTBEAT_ROLE_ID: heartbeatRoleId }))
-        .and(new ResourceAccess({ COUNT_EVENTS: flag(defaults.settings.expectedEventIntervalMinutes !== undefined) })),
+        .and(
+          new ResourceAccess({
+            ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl,
+            HEARTBEAT_ROLE_ID: heartbeatRoleId,
+            COUNT_EVENTS: flag(expectedEventIntervalMinutes !== undefined),
+          }),
+        ),
       { reservedConcurrency: reserveConcurrency ? dispatchConcurrency : undefined },
     );
     this.alarmEvents.addConsumer(dispatch.lambda, developmentStage ? undefined : dispatchConcurrency);
@@ -170,15 +172,11 @@ export class Delivery extends Construct {
     return {
       email: common.and(summarized).and(email.sendAccess()).and(limits),
       technicalContactsEmail: common.and(summarized).and(email.sendAccess()).and(limits),
-      webhook: common
-        .and(egressAllow)
-        .and(new ResourceAccess(settings.heartbeatUrl === undefined ? {} : { HEARTBEAT_URL: settings.heartbeatUrl })),
-      sms: common.and(summarized).and(this.#smsAccess(settings)).and(limits),
+      webhook: common.and(egressAllow).and(new ResourceAccess({ HEARTBEAT_URL: settings.heartbeatUrl })),
+      sms: common.and(summarized).and(smsAccess(settings)).and(limits),
       incidentpager: common.and(egressAllow).and(new ResourceAccess({ PAGER_ENDPOINT: settings.pagerEndpoint })),
       incidentrouter: common.and(new ResourceAccess({ ROUTER_ENDPOINT: settings.routerEndpoint })),
-      atomfeed: common.and(
-        new ResourceAccess(settings.feedEndpoint === undefined ? {} : { FEED_ENDPOINT: settings.feedEndpoint }),
-      ),
+      atomfeed: common.and(new ResourceAccess({ FEED_ENDPOINT: settings.feedEndpoint })),
       managed: common.and(managedTopic.publishAccess()).and(limits),
     } satisfies {
       [Type in NotificationTypeId]: ResourceAccess<
@@ -208,37 +206,12 @@ export class Delivery extends Construct {
     );
   }
 
-  /**
-   * Returns the access to send SMS. IAM has no resource type for phone numbers, so the statement allows everything
-   * except topics.
-   */
-  #smsAccess({ smsSenderId, smsOriginationNumber, smsMaxPriceUsd, smsCountries }: FunctionDefaults['settings']) {
-    const anyTopic = Stack.of(this).formatArn({
-      service: 'sns',
-      region: '*',
-      account: '*',
-      resource: '*',
-      arnFormat: ArnFormat.NO_RESOURCE_NAME,
-    });
-    return new ResourceAccess(
-      {
-        SMS_COUNTRIES: smsCountries.join(','),
-        ...(smsSenderId !== undefined && { SMS_SENDER_ID: smsSenderId }),
-        ...(smsOriginationNumber !== undefined && { SMS_ORIGINATION_NUMBER: smsOriginationNumber }),
-        ...(smsMaxPriceUsd !== undefined && { SMS_MAX_PRICE_USD: String(smsMaxPriceUsd) }),
-      },
-      [new PolicyStatement({ actions: ['sns:Publish'], notResources: [anyTopic] })],
-    );
-  }
-
   /** Grants permission to invoke the senders of all types, which run tests. */
   testAccess(): ResourceAccess<{ SENDER_FUNCTIONS: string }> {
-    const names = byType((type) => this.#senderFunctions[type].lambda.functionName);
-    return Object.values(this.#senderFunctions)
-      .map((sender) => sender.invokeAccess())
-      .reduce<ResourceAccess<{ SENDER_FUNCTIONS: string }>>(
-        (sum, access) => sum.and(access),
-        new ResourceAccess({ SENDER_FUNCTIONS: Stack.of(this).toJsonString(names) }),
-      );
+    const names = this.senders.map(({ type, lambda }) => [type, lambda.functionName]);
+    return new ResourceAccess(
+      { SENDER_FUNCTIONS: Stack.of(this).toJsonString(Object.fromEntries(names)) },
+      ...this.senders.map(({ lambda }) => allow(['lambda:InvokeFunction'], [lambda.functionArn])),
+    );
   }
 }

@@ -1,5 +1,5 @@
 import { App, type AppProps, Aws, CfnOutput, Duration, PERMISSIONS_BOUNDARY_CONTEXT_KEY, Stack } from 'aws-cdk-lib';
-import { ManagedPolicy, OidcProviderNative, PolicyStatement, Role, WebIdentityPrincipal } from 'aws-cdk-lib/aws-iam';
+import { ManagedPolicy, OidcProviderNative, Role, WebIdentityPrincipal } from 'aws-cdk-lib/aws-iam';
 import { NEW_STYLE_STACK_SYNTHESIS_CONTEXT } from 'aws-cdk-lib/cx-api';
 import type { Construct } from 'constructs';
 import * as z from 'zod';
@@ -10,6 +10,7 @@ import {
   executionPolicyName,
   executionStatements,
 } from './execution-permissions.ts';
+import { allow } from './resource-access.ts';
 import { parseSettings } from './settings.ts';
 import { checkStackName, DEPLOYMENT_ACCESS_SUFFIX } from './stack-name.ts';
 import { readStage, type Stage, stageNames } from './stages.ts';
@@ -50,10 +51,11 @@ export class DeploymentAccess extends Stack {
       description: `Deployment of Monitoring Notifications, stage ${name}, from ${repository}`,
       env: { account: target.account, region: target.region },
     });
+    const iamArn = (resource: string) => `arn:${Aws.PARTITION}:iam::${target.account}:${resource}`;
     const providerArn = createsProvider
       ? new OidcProviderNative(this, 'GitHub', { url: `https://${ISSUER}`, clientIds: ['sts.amazonaws.com'] })
           .oidcProviderArn
-      : `arn:${Aws.PARTITION}:iam::${target.account}:oidc-provider/${ISSUER}`;
+      : iamArn(`oidc-provider/${ISSUER}`);
     const role = new Role(this, 'DeployRole', {
       roleName: deployRoleName(name),
       description: `Deploys stage ${name} from ${repository}`,
@@ -65,15 +67,10 @@ export class DeploymentAccess extends Stack {
         },
       }),
     });
-    role.addToPolicy(
-      new PolicyStatement({
-        actions: ['sts:AssumeRole'],
-        resources: BOOTSTRAP_ROLES.map(
-          (role) =>
-            `arn:${Aws.PARTITION}:iam::${target.account}:role/cdk-${QUALIFIER}-${role}-${target.account}-${target.region}`,
-        ),
-      }),
+    const bootstrapRoles = BOOTSTRAP_ROLES.map((name) =>
+      iamArn(`role/cdk-${QUALIFIER}-${name}-${target.account}-${target.region}`),
     );
+    role.addToPolicy(allow(['sts:AssumeRole'], bootstrapRoles));
     // The execution policy names the boundary, and protects both by their names.
     const boundary = new ManagedPolicy(this, 'BoundaryPolicy', {
       managedPolicyName: boundaryName(name),
@@ -86,10 +83,8 @@ export class DeploymentAccess extends Stack {
       statements: executionStatements(target, boundary.managedPolicyArn),
     });
     new CfnOutput(this, 'DeployRoleArn', { value: role.roleArn, description: 'Role of the deployment workflow' });
-    const policies = [
-      execution.managedPolicyArn,
-      ...neighbors.map((other) => `arn:${Aws.PARTITION}:iam::${target.account}:policy/${executionPolicyName(other)}`),
-    ];
+    const others = neighbors.map((other) => iamArn(`policy/${executionPolicyName(other)}`));
+    const policies = [execution.managedPolicyArn, ...others];
     new CfnOutput(this, 'BootstrapCommand', {
       value: `npx cdk bootstrap aws://${target.account}/${target.region} --cloudformation-execution-policies ${policies.join(',')}`,
       description: 'Run this command when the stack has the boundary, or does not exist yet',
@@ -121,14 +116,13 @@ export const deploymentAccessApp = (props: AppProps = {}, stagesDirectory?: stri
   const app = new App({ analyticsReporting: false, ...props });
   // Deploys with the credentials of the CLI, because the policies must exist before the bootstrap roles.
   app.node.setContext(NEW_STYLE_STACK_SYNTHESIS_CONTEXT, false);
-  const parsed = contextSchema.safeParse(app.node.getAllContext());
-  if (!parsed.success)
-    throw new Error(parsed.error.issues.map(({ path, message }) => `-c ${path.join('.')} ${message}`).join('. '));
-  const { repository, oidcProvider } = parsed.data;
-  const stage = readStage(parsed.data.stage, stagesDirectory);
+  const { data, error } = contextSchema.safeParse(app.node.getAllContext());
+  if (error) throw new Error(error.issues.map(({ path, message }) => `-c ${path.join('.')} ${message}`).join('. '));
+  const stage = readStage(data.stage, stagesDirectory);
   checkStackName(stage.target.stackName);
   const neighbors = neighborsOf(stage, stagesDirectory);
-  new DeploymentAccess(app, { stage, repository, createsProvider: oidcProvider === 'create', neighbors });
+  const createsProvider = data.oidcProvider === 'create';
+  new DeploymentAccess(app, { stage, repository: data.repository, createsProvider, neighbors });
   return app;
 };
 

@@ -2,8 +2,8 @@ import { EventBus, Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { EmailSendingEvent, EventDestination } from 'aws-cdk-lib/aws-ses';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { CrashedQueue } from './crashed-queue.ts';
 import type { Delivery } from './delivery.ts';
 import type { Email } from './email.ts';
 import { ResourceAccess } from './resource-access.ts';
@@ -18,7 +18,6 @@ import { WorkQueue } from './work-queue.ts';
  */
 export class EmailEvents extends Construct {
   readonly queue: WorkQueue;
-  readonly rule: Rule;
   readonly recorder: LambdaFunction;
 
   constructor(
@@ -27,7 +26,7 @@ export class EmailEvents extends Construct {
     defaults: FunctionDefaults,
     email: Email,
     delivery: Delivery,
-    crashedQueue: CrashedQueue,
+    crashedQueue: IQueue,
   ) {
     super(scope, id);
     email.configurationSet.addEventDestination('Events', {
@@ -42,7 +41,7 @@ export class EmailEvents extends Construct {
     this.recorder = new ServiceFunction(this, 'record-email-events', defaults, access).lambda;
     // Without a maximum concurrency: SES limits the emails, so their events are few.
     this.queue.addConsumer(this.recorder, undefined);
-    this.rule = new Rule(this, 'Rule', {
+    new Rule(this, 'Rule', {
       description: 'Bounces, complaints and rejects of emails sent by this stack',
       eventPattern: {
         source: ['aws.ses'],

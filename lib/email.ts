@@ -1,8 +1,7 @@
-import { Stack } from 'aws-cdk-lib';
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { ConfigurationSet } from 'aws-cdk-lib/aws-ses';
+import { CfnOutput, Stack } from 'aws-cdk-lib';
+import { ConfigurationSet, EmailIdentity, Identity } from 'aws-cdk-lib/aws-ses';
 import { Construct } from 'constructs';
-import { ResourceAccess } from './resource-access.ts';
+import { allow, ResourceAccess } from './resource-access.ts';
 import type { Settings } from './settings.ts';
 
 /**
@@ -22,25 +21,36 @@ export class Email extends Construct {
    * Grants permission to send email from the configured sender address only. A condition restricts the address, because
    * SES may authorize against the identity of the address, its domain or a parent domain.
    */
-  sendAccess(): ResourceAccess<{ EMAIL_FROM: string; EMAIL_REPLY_TO?: string; CONFIGURATION_SET: string }> {
+  sendAccess() {
     const { emailFrom, emailReplyTo } = this.#settings;
     const stack = Stack.of(this);
     const { configurationSetName } = this.configurationSet;
-    const statement = new PolicyStatement({
-      actions: ['ses:SendEmail'],
-      resources: [
-        stack.formatArn({ service: 'ses', resource: 'identity', resourceName: '*' }),
-        stack.formatArn({ service: 'ses', resource: 'configuration-set', resourceName: configurationSetName }),
-      ],
-      conditions: { StringEquals: { 'ses:FromAddress': emailFrom } },
-    });
     return new ResourceAccess(
-      {
-        EMAIL_FROM: emailFrom,
-        ...(emailReplyTo !== undefined && { EMAIL_REPLY_TO: emailReplyTo }),
-        CONFIGURATION_SET: configurationSetName,
-      },
-      [statement],
+      { EMAIL_FROM: emailFrom, EMAIL_REPLY_TO: emailReplyTo, CONFIGURATION_SET: configurationSetName },
+      allow(
+        ['ses:SendEmail'],
+        [
+          stack.formatArn({ service: 'ses', resource: 'identity', resourceName: '*' }),
+          stack.formatArn({ service: 'ses', resource: 'configuration-set', resourceName: configurationSetName }),
+        ],
+        { StringEquals: { 'ses:FromAddress': emailFrom } },
+      ),
     );
   }
 }
+
+/**
+ * Adds the SES identity of the sender's domain (setting `emailIdentity`). SES verifies it once DNS contains the records
+ * in the outputs.
+ */
+export const addEmailIdentity = (stack: Stack, { emailFrom }: Settings): void => {
+  const domain = emailFrom.slice(emailFrom.lastIndexOf('@') + 1);
+  const scope = new Construct(stack, 'EmailIdentity');
+  const { dkimRecords } = new EmailIdentity(scope, 'Identity', { identity: Identity.domain(domain) });
+  dkimRecords.forEach(({ name, value }, index) => {
+    new CfnOutput(stack, `DkimRecord${index + 1}`, {
+      value: `${name} CNAME ${value}`,
+      description: `DKIM record ${index + 1} of 3. Add all three to the DNS of ${domain} so that SES can verify it.`,
+    });
+  });
+};

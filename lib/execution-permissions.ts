@@ -1,5 +1,7 @@
 import { Aws } from 'aws-cdk-lib';
-import { Effect, PolicyStatement, type PolicyStatementProps } from 'aws-cdk-lib/aws-iam';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { NETWORK_INTERFACE_ACTIONS } from './network.ts';
+import { allow, deny } from './resource-access.ts';
 import type { Target } from './stages.ts';
 
 /**
@@ -19,14 +21,6 @@ export const boundaryName = (stage: string): string => `${deployRoleName(stage)}
 
 /** The name of the policy that limits what CloudFormation can change when it deploys a stage. */
 export const executionPolicyName = (stage: string): string => `${deployRoleName(stage)}-execution`;
-
-type Conditions = NonNullable<PolicyStatementProps['conditions']>;
-
-const allow = (actions: string[], resources: string[], conditions: Conditions = {}): PolicyStatement =>
-  new PolicyStatement({ actions, resources, conditions });
-
-const deny = (actions: string[], resources: string[], conditions: Conditions = {}): PolicyStatement =>
-  new PolicyStatement({ effect: Effect.DENY, actions, resources, conditions });
 
 /** Returns functions for the ARNs of a target: of the resources named after its stack, and of any. */
 const arnsOf = ({ stackName, account, region }: Target) => {
@@ -179,14 +173,6 @@ export const boundaryStatements = (target: Target, existingTables: readonly stri
       StringEquals: { 'kms:ViaService': `sns.${target.region}.amazonaws.com` },
     }),
     // The network interfaces of functions in a VPC.
-    allow(
-      [
-        ...['Create', 'Delete'].map((verb) => `ec2:${verb}NetworkInterface`),
-        ...['Assign', 'Unassign'].map((verb) => `ec2:${verb}PrivateIpAddresses`),
-        'ec2:DescribeNetworkInterfaces',
-        'ec2:DescribeSubnets',
-      ],
-      ['*'],
-    ),
+    allow(NETWORK_INTERFACE_ACTIONS, ['*']),
   ];
 };

@@ -1,8 +1,7 @@
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Alias } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { ResourceAccess } from './resource-access.ts';
+import { allow, ResourceAccess } from './resource-access.ts';
 
 /**
  * The SNS topic for notifications of type `managed`, to which operators subscribe
@@ -21,8 +20,7 @@ export class ManagedTopic extends Construct {
 
   /** Grants permission to publish to the topic. */
   publishAccess(): ResourceAccess<{ MANAGED_TOPIC: string }> {
-    return new ResourceAccess({ MANAGED_TOPIC: this.topic.topicArn }, [
-      new PolicyStatement({ actions: ['sns:Publish'], resources: [this.topic.topicArn] }),
-    ]);
+    const { topicArn } = this.topic;
+    return new ResourceAccess({ MANAGED_TOPIC: topicArn }, allow(['sns:Publish'], [topicArn]));
   }
 }

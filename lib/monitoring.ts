@@ -1,53 +1,45 @@
+import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { reservedBy } from './concurrency.ts';
-import { accountAlarms } from './monitoring/account-alarms.ts';
-import { AlarmsTopic } from './monitoring/alarms-topic.ts';
-import { apiAlarms } from './monitoring/api-alarms.ts';
-import { consumerAlarms } from './monitoring/consumer-alarms.ts';
+import { alarmsOf } from './monitoring/alarms.ts';
+import { createAlarmsTopic } from './monitoring/alarms-topic.ts';
 import { createDashboard } from './monitoring/dashboard.ts';
-import { deliveryAlarms } from './monitoring/delivery-alarms.ts';
-import { missingEventsAlarm } from './monitoring/missing-events-alarm.ts';
 import type { MonitoredResources } from './monitoring/monitored-resources.ts';
-import { queueAlarms } from './monitoring/queue-alarms.ts';
-import { type AddAlarm, ServiceAlarm } from './monitoring/service-alarm.ts';
 import { ServiceMetrics } from './monitoring/service-metrics.ts';
-import { smsAlarms } from './monitoring/sms-alarms.ts';
 import type { Settings } from './settings.ts';
 
 /**
  * The monitoring of the stack: actionable alarms with runbook sections, their topic, and a dashboard
- * (docs/decisions/monitoring.md#alarms).
+ * (docs/decisions/monitoring.md#alarms). The alarms notify on ALARM and on OK.
  */
 export class Monitoring extends Construct {
   /** The topic of the alarms. */
   readonly topicArn: string;
   readonly dashboardName: string;
 
-  constructor(scope: Construct, id: string, settings: Settings, { api, delivery, emailEvents }: MonitoredResources) {
+  constructor(scope: Construct, id: string, settings: Settings, resources: MonitoredResources) {
     super(scope, id);
     const { alarmTarget } = settings;
     const topic = alarmTarget?.startsWith('arn:')
       ? Topic.fromTopicArn(this, 'Alarms', alarmTarget)
-      : new AlarmsTopic(this, 'Alarms', alarmTarget).topic;
+      : createAlarmsTopic(this, 'Alarms', alarmTarget);
     const action = new SnsAction(topic);
-    const addAlarm: AddAlarm = (name, props) => {
-      new ServiceAlarm(this, name, action, props);
-    };
     const metrics = new ServiceMetrics(this);
-    queueAlarms(this, addAlarm, { delivery, emailEvents });
-    consumerAlarms(this, addAlarm, metrics, [
-      { name: 'dispatch-alarm-events', lambda: delivery.dispatch },
-      ...delivery.senders.map(({ type, lambda }) => ({ name: `send-${type}`, lambda })),
-      { name: 'record-email-events', lambda: emailEvents.recorder },
-    ]);
-    deliveryAlarms(this, addAlarm, metrics, delivery.senders);
-    missingEventsAlarm(addAlarm, metrics, settings);
-    accountAlarms(addAlarm, settings.lambdaConcurrencyQuota, reservedBy(settings));
-    apiAlarms(addAlarm, api, metrics);
-    smsAlarms(addAlarm, settings);
+    const alarms = Object.entries(alarmsOf(this, settings, metrics, resources));
+    for (const [name, { impact, firstStep, runbook, ...props }] of alarms) {
+      const alarm = new Alarm(new Construct(this, name), 'Alarm', {
+        threshold: 1,
+        evaluationPeriods: 1,
+        comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+        treatMissingData: TreatMissingData.NOT_BREACHING,
+        ...props,
+        alarmDescription: `${impact} First step: ${firstStep} docs/runbook.md#${runbook}`,
+      });
+      alarm.addAlarmAction(action);
+      alarm.addOkAction(action);
+    }
     this.topicArn = topic.topicArn;
-    this.dashboardName = createDashboard(this, metrics, { api, delivery, emailEvents }).dashboardName;
+    this.dashboardName = createDashboard(this, metrics, resources).dashboardName;
   }
 }

@@ -7,9 +7,10 @@ import {
   SubnetType,
   Vpc,
 } from 'aws-cdk-lib/aws-ec2';
-import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { CfnFunction, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
+import { allow, deny } from './resource-access.ts';
 import type { Settings } from './settings.ts';
 
 /** Two availability zones, each with its own NAT gateway, so that the failure of one does not affect the other. */
@@ -104,18 +105,12 @@ export class Network extends Construct {
   vpcStatements(): PolicyStatement[] {
     const anyFunction = Stack.of(this).formatArn({
       service: 'lambda',
-      resource: 'function',
-      resourceName: '*',
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+      resource: 'function:*',
+      arnFormat: ArnFormat.NO_RESOURCE_NAME,
     });
     return [
-      new PolicyStatement({ actions: NETWORK_INTERFACE_ACTIONS, resources: ['*'] }),
-      new PolicyStatement({
-        effect: Effect.DENY,
-        actions: NETWORK_INTERFACE_ACTIONS,
-        resources: ['*'],
-        conditions: { ArnLike: { 'lambda:SourceFunctionArn': anyFunction } },
-      }),
+      allow(NETWORK_INTERFACE_ACTIONS, ['*']),
+      deny(NETWORK_INTERFACE_ACTIONS, ['*'], { ArnLike: { 'lambda:SourceFunctionArn': anyFunction } }),
     ];
   }
 }

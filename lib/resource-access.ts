@@ -1,4 +1,15 @@
-import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Effect, PolicyStatement, type PolicyStatementProps } from 'aws-cdk-lib/aws-iam';
+
+/** Returns a statement that allows actions on resources. */
+export const allow = (
+  actions: string[],
+  resources: string[],
+  conditions: NonNullable<PolicyStatementProps['conditions']> = {},
+): PolicyStatement => new PolicyStatement({ actions, resources, conditions });
+
+/** Returns a statement that denies actions on resources. */
+export const deny = (...statement: Parameters<typeof allow>): PolicyStatement =>
+  allow(...statement).copy({ effect: Effect.DENY });
 
 /**
  * The permissions and environment variables that a function needs to use a resource
@@ -9,13 +20,13 @@ export class ResourceAccess<Environment> {
   readonly environment: Environment;
   readonly statements: readonly PolicyStatement[];
 
-  constructor(environment: Environment, statements: readonly PolicyStatement[] = []) {
+  constructor(environment: Environment, ...statements: PolicyStatement[]) {
     this.environment = environment;
     this.statements = statements;
   }
 
   /** Returns the combined permissions and variables of both. */
-  and<Other>(other: ResourceAccess<Other>): ResourceAccess<Environment & Other> {
-    return new ResourceAccess({ ...this.environment, ...other.environment }, [...this.statements, ...other.statements]);
+  and<Other>({ environment, statements }: ResourceAccess<Other>): ResourceAccess<Environment & Other> {
+    return new ResourceAccess({ ...this.environment, ...environment }, ...this.statements, ...statements);
   }
 }

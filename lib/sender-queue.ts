@@ -1,10 +1,9 @@
 import { Duration } from 'aws-cdk-lib';
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { retryConcurrency } from './concurrency.ts';
-import { ResourceAccess } from './resource-access.ts';
+import { allow, ResourceAccess } from './resource-access.ts';
 import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /**
@@ -35,10 +34,10 @@ export class SenderQueue extends WorkQueueWithDeadLetters {
   /** Adds the consumer of both queues, with `maxConcurrency` for first attempts and a quarter of it for retries. */
   override addConsumer(consumer: LambdaFunction, maxConcurrency: number | undefined): void {
     super.addConsumer(consumer, maxConcurrency);
-    this.addEventSourceMapping('RetriesEventSourceMapping', this.retries, consumer, {
+    const retryMaximum = maxConcurrency && retryConcurrency(maxConcurrency);
+    this.addEventSourceMapping('RetriesEventSourceMapping', this.retries, consumer, retryMaximum, {
       batchSize: RETRY_BATCH_SIZE,
       maxBatchingWindow: Duration.seconds(this.#batchingWindowSeconds),
-      ...(maxConcurrency !== undefined && { maxConcurrency: retryConcurrency(maxConcurrency) }),
     });
   }
 
@@ -46,13 +45,8 @@ export class SenderQueue extends WorkQueueWithDeadLetters {
    * Grants the consumer permission to change message visibility in both queues, and to send retries and dead letters.
    */
   override consumerAccess(): ResourceAccess<{ DEAD_LETTER_QUEUE: string; RETRY_QUEUE: string }> {
-    return super.consumerAccess().and(
-      new ResourceAccess({ RETRY_QUEUE: this.retries.queueUrl }, [
-        new PolicyStatement({
-          actions: ['sqs:SendMessage', 'sqs:ChangeMessageVisibility'],
-          resources: [this.retries.queueArn],
-        }),
-      ]),
-    );
+    const { queueUrl, queueArn } = this.retries;
+    const statement = allow(['sqs:SendMessage', 'sqs:ChangeMessageVisibility'], [queueArn]);
+    return super.consumerAccess().and(new ResourceAccess({ RETRY_QUEUE: queueUrl }, statement));
   }
 }

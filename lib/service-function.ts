@@ -1,5 +1,5 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
   Code,
@@ -14,7 +14,7 @@ import { Construct } from 'constructs';
 import type { EnvironmentOf, FunctionName } from '../shared/environment.ts';
 import type { Bundle } from './bundles.ts';
 import type { Network } from './network.ts';
-import { ResourceAccess } from './resource-access.ts';
+import type { ResourceAccess } from './resource-access.ts';
 import type { Settings } from './settings.ts';
 
 /** The settings and bundles that all functions of the stack share. */
@@ -27,10 +27,8 @@ export type FunctionDefaults = {
 export type FunctionOptions = {
   /** Disables recursive loop detection: the function sends messages to a queue that it consumes, such as retries. */
   sendsToItself?: boolean;
-  /** The memory unless the settings state another one. Default: 512. */
-  defaultMemoryMb?: number;
-  /** Takes precedence over the setting `memoryMb`. */
-  memoryMb?: number | undefined;
+  /** Default: the setting `memoryMb`, or 512. */
+  memoryMb?: number;
   /** The maximum number of concurrent DNS lookups. */
   maxLookups?: number | undefined;
   /** The concurrency that the function reserves, which is also its maximum. Default: none. */
@@ -78,12 +76,7 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
       removalPolicy: RemovalPolicy.DESTROY,
     });
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
-    role.addToPolicy(
-      new PolicyStatement({
-        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-        resources: [logGroup.logGroupArn],
-      }),
-    );
+    logGroup.grantWrite(role);
     for (const statement of [...access.statements, ...(options.network?.vpcStatements() ?? [])])
       role.addToPolicy(statement);
     this.lambda = new LambdaFunction(this, 'Function', {
@@ -92,7 +85,7 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
       code: Code.fromAsset(bundle.directory),
       handler: 'index.handler',
       timeout: FUNCTION_TIMEOUT,
-      memorySize: options.memoryMb ?? settings.memoryMb ?? options.defaultMemoryMb ?? DEFAULT_MEMORY_MB,
+      memorySize: options.memoryMb ?? settings.memoryMb ?? DEFAULT_MEMORY_MB,
       environment: {
         ...Object.fromEntries(Object.entries(access.environment).filter(isDefined)),
         // A DNS lookup blocks a thread and cannot be aborted. libuv uses at most half of the threads for lookups.
@@ -113,13 +106,6 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
       ...(options.sendsToItself && { recursiveLoop: RecursiveLoop.ALLOW }),
     });
     options.network?.attachToVpc(this.lambda);
-  }
-
-  /** Grants permission to invoke this function. */
-  invokeAccess(): ResourceAccess<unknown> {
-    return new ResourceAccess({}, [
-      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [this.lambda.functionArn] }),
-    ]);
   }
 }
 

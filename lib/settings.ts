@@ -29,14 +29,10 @@ const numeric = z.union([
 
 const number = (rule: string, schema: z.ZodNumber) => setting(rule, numeric.pipe(schema));
 
-const wholeNumber = (min: number, max?: number) =>
+const wholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   number(
-    max === undefined ? `must be a whole number of at least ${min}` : `must be a whole number from ${min} to ${max}`,
-    z
-      .number()
-      .int()
-      .min(min)
-      .max(max ?? Number.MAX_SAFE_INTEGER),
+    `must be a whole number ${max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`}`,
+    z.number().int().min(min).max(max),
   );
 
 /** A limit of tenants, which operators can override for one tenant within the same range. */
@@ -88,14 +84,22 @@ const monitorUrl = () =>
 
 const hostname = () => setting('must be a host name such as api.example.org', z.hostname().regex(/^[^.]+(\.[^.]+)+$/));
 
-/** Whole numbers by notification type, written `type=value,...`. */
-const perType = (min: number, max: number) =>
+/** Values by name, written `name=value,...`. `rule` completes "must be a comma-separated list such as". */
+const pairs = <Name extends string, Value>(rule: string, names: readonly Name[], value: z.ZodType<Value, string>) =>
   setting(
-    `must be a comma-separated list such as webhook=${max}, with whole numbers from ${min} to ${max} for the types ${notificationTypeIds.join(', ')}`,
+    `must be a comma-separated list such as ${rule} ${names.join(', ')}`,
     commaSeparated
-      .pipe(z.array(z.string().regex(/^\w+=\d+$/)))
-      .transform((pairs) => Object.fromEntries(pairs.map((pair) => pair.split('='))))
-      .pipe(z.partialRecord(z.enum(notificationTypeIds), numeric.pipe(z.number().int().min(min).max(max)))),
+      .pipe(z.array(z.string().regex(/^\w+=[^=]+$/)))
+      .transform((texts) => Object.fromEntries(texts.map((text) => text.split('='))))
+      .pipe(z.partialRecord(z.enum(names), value)),
+  );
+
+/** Whole numbers by notification type. */
+const perType = (min: number, max: number) =>
+  pairs(
+    `webhook=${max}, with whole numbers from ${min} to ${max} for the types`,
+    notificationTypeIds,
+    z.string().regex(/^\d+$/).transform(Number).pipe(z.number().min(min).max(max)),
   );
 
 /** The limits of Lambda for the memory of a function, in MB. */
@@ -103,19 +107,6 @@ const MEMORY_MB = [128, 10_240] as const;
 
 /** The limits of Lambda for the concurrency of an event source. */
 const CONCURRENCY = [2, 1_000] as const;
-
-/** The tables of the service, by their construct IDs in `Storage`. */
-const tableIds = ['Notifications', 'Accounts', 'Tokens', 'Deliveries', 'Audits'] as const;
-
-/** Names of tables, written `Table=name,...`. The names follow the rules of DynamoDB. */
-const tableNames = () =>
-  setting(
-    `must be a comma-separated list such as Tokens=restored-tokens, with table names of 3 to 255 characters for ${tableIds.join(', ')}`,
-    commaSeparated
-      .pipe(z.array(z.string().regex(/^\w+=[\w.-]{3,255}$/)))
-      .transform((pairs) => Object.fromEntries(pairs.map((pair) => pair.split('='))))
-      .pipe(z.partialRecord(z.enum(tableIds), z.string())),
-  );
 
 /** The default sender address. SES sends no email from it. */
 export const PLACEHOLDER_SENDER = 'notifications@example.com';
@@ -196,79 +187,55 @@ const settingsShape = z.strictObject({
     z.number().refine((days) => logRetentions.includes(days)),
   ).default(RetentionDays.ONE_MONTH),
   deletionProtection: flag().default(true),
-  existingTables: tableNames().default({}),
+  existingTables: pairs(
+    'Tokens=restored-tokens, with table names of 3 to 255 characters for',
+    ['Notifications', 'Accounts', 'Tokens', 'Deliveries', 'Audits'],
+    z.string().regex(/^[\w.-]{3,255}$/),
+  ).default({}),
   developmentStage: flag().default(false),
 });
 
 /** The parsed settings of a deployment. */
 export type Settings = z.output<typeof settingsShape>;
 
-/**
- * Rules that involve several settings, or the region of the stack: the setting to report, the message, and the condition
- * that violates the rule.
- */
-const combinationRules: [
-  name: keyof Settings,
-  message: string | ((settings: Settings) => string),
-  isViolated: (settings: Settings, region: string | undefined) => boolean,
-][] = [
-  ['certificateArn', 'is required with domainName', (s) => !!s.domainName && !s.certificateArn],
-  ['domainName', 'is required with certificateArn', (s) => !!s.certificateArn && !s.domainName],
-  ['domainName', 'is required with basePath', (s) => !!s.basePath && !s.domainName],
-  ['domainName', 'is required with hostedZoneId', (s) => !!s.hostedZoneId && !s.domainName],
-  ['hostedZoneName', 'is required with hostedZoneId', (s) => !!s.hostedZoneId && !s.hostedZoneName],
-  ['hostedZoneId', 'is required with hostedZoneName', (s) => !!s.hostedZoneName && !s.hostedZoneId],
-  [
-    'domainName',
-    'must be in the zone hostedZoneName',
-    (s) => !!s.hostedZoneName && !isInZone(s.domainName, s.hostedZoneName),
-  ],
-  [
-    'alarmTarget',
-    'must not be set with developmentStage: it has no alarms',
-    (s) => s.developmentStage && !!s.alarmTarget,
-  ],
-  [
-    'expectedEventIntervalMinutes',
-    'must not be set with developmentStage: it has no alarms',
-    (s) => s.developmentStage && s.expectedEventIntervalMinutes !== undefined,
-  ],
-  [
-    'reserveConcurrency',
-    'must not be set with developmentStage: its event sources have no maximum',
-    (s) => s.developmentStage && s.reserveConcurrency,
-  ],
-  [
-    'reserveConcurrency',
-    (s) =>
-      `reserves ${reservedConcurrency(s)}, which needs a lambdaConcurrencyQuota of at least ${requiredQuota(s)}, not ${s.lambdaConcurrencyQuota}`,
-    (s) => s.reserveConcurrency && requiredQuota(s) > s.lambdaConcurrencyQuota,
-  ],
-  ['emailFrom', 'is required with emailIdentity', (s) => s.emailIdentity && s.emailFrom === PLACEHOLDER_SENDER],
-  ['certificateArn', 'must be in the region of the stack', (s, region) => isElsewhere(s.certificateArn, region)],
-  ['alarmTarget', 'must be in the region of the stack', (s, region) => isElsewhere(s.alarmTarget, region)],
-];
-
-const requiredQuota = (settings: Settings): number => reservedConcurrency(settings) + MIN_UNRESERVED_CONCURRENCY;
+/** Returns a sentence for each violated rule that involves several settings, or the region of the stack. */
+const violationsOf = (s: Settings, region: string | undefined): string[] => {
+  const { domainName, certificateArn, basePath, hostedZoneId, hostedZoneName, alarmTarget, developmentStage } = s;
+  const quota = reservedConcurrency(s) + MIN_UNRESERVED_CONCURRENCY;
+  const rules: [isViolated: boolean, sentence: string][] = [
+    [!!domainName && !certificateArn, 'certificateArn is required with domainName'],
+    [!!certificateArn && !domainName, 'domainName is required with certificateArn'],
+    [!!basePath && !domainName, 'domainName is required with basePath'],
+    [!!hostedZoneId && !domainName, 'domainName is required with hostedZoneId'],
+    [!!hostedZoneId && !hostedZoneName, 'hostedZoneName is required with hostedZoneId'],
+    [!!hostedZoneName && !hostedZoneId, 'hostedZoneId is required with hostedZoneName'],
+    [
+      !!domainName && !!hostedZoneName && !`.${domainName}`.endsWith(`.${hostedZoneName}`),
+      'domainName must be in the zone hostedZoneName',
+    ],
+    [developmentStage && !!alarmTarget, 'alarmTarget must not be set with developmentStage: it has no alarms'],
+    [
+      developmentStage && s.expectedEventIntervalMinutes !== undefined,
+      'expectedEventIntervalMinutes must not be set with developmentStage: it has no alarms',
+    ],
+    [
+      developmentStage && s.reserveConcurrency,
+      'reserveConcurrency must not be set with developmentStage: its event sources have no maximum',
+    ],
+    [
+      s.reserveConcurrency && quota > s.lambdaConcurrencyQuota,
+      `reserveConcurrency reserves ${reservedConcurrency(s)}, which needs a lambdaConcurrencyQuota of at least ${quota}, not ${s.lambdaConcurrencyQuota}`,
+    ],
+    [s.emailIdentity && s.emailFrom === PLACEHOLDER_SENDER, 'emailFrom is required with emailIdentity'],
+    [isElsewhere(certificateArn, region), 'certificateArn must be in the region of the stack'],
+    [isElsewhere(alarmTarget, region), 'alarmTarget must be in the region of the stack'],
+  ];
+  return rules.flatMap(([isViolated, sentence]) => (isViolated ? `${sentence}.` : []));
+};
 
 /** Whether a text is an ARN with another region. Without a region, the credentials select it at deployment. */
 const isElsewhere = (arn: string | undefined, region: string | undefined): boolean =>
   region !== undefined && !!arn?.startsWith('arn:') && arn.split(':')[3] !== region;
-
-const isInZone = (domain: string | undefined, zone: string): boolean =>
-  domain === undefined || `.${domain}`.endsWith(`.${zone}`);
-
-const settingsOfRegion = (region: string | undefined) =>
-  settingsShape.superRefine((settings, context) => {
-    for (const [name, message, isViolated] of combinationRules) {
-      if (!isViolated(settings, region)) continue;
-      context.addIssue({
-        code: 'custom',
-        path: [name],
-        message: typeof message === 'string' ? message : message(settings),
-      });
-    }
-  });
 
 /** The names of all settings. */
 export const settingNames = Object.keys(settingsShape.shape);
@@ -283,18 +250,11 @@ const isSetting = (key: string): boolean => !/[:/]/.test(key) && !CLI_KEYS.inclu
 
 const plain = (name: string): string => name.toLowerCase().replace(/[_-]/g, '');
 
-/** The largest number of edits, as a share of the length of a name, at which another name counts as similar. */
-const MAX_DIFFERENCE = 0.4;
-
-/** Returns the setting whose name is most similar to an unknown one. */
-const nearestSetting = (unknown: string): string | undefined => {
-  const names = new Map([...settingNames, 'stackName'].map((name) => [plain(name), name]));
-  const maxDistance = Math.floor(unknown.length * MAX_DIFFERENCE);
-  return names.get(closestMatch(plain(unknown), [...names.keys()], { maxDistance }) ?? '');
-};
-
+/** Returns the error of an unknown setting, with a similar name if at most 40% of the characters differ. */
 const unknownSetting = (name: string): string => {
-  const nearest = nearestSetting(name);
+  const names = new Map([...settingNames, 'stackName'].map((known) => [plain(known), known]));
+  const maxDistance = Math.floor(name.length * 0.4);
+  const nearest = names.get(closestMatch(plain(name), [...names.keys()], { maxDistance }) ?? '');
   const hint = nearest ? `did you mean ${nearest}?` : `the settings are stackName, ${settingNames.join(', ')}.`;
   return `${JSON.stringify(name)} is not a setting; ${hint}`;
 };
@@ -310,12 +270,8 @@ const describe = (issue: z.core.$ZodIssue): string[] =>
  */
 export const parseSettings = (context: Readonly<Record<string, unknown>>, region?: string): Settings => {
   const settings = Object.fromEntries(Object.entries(context).filter(([key]) => isSetting(key)));
-  const parsed = settingsOfRegion(region).safeParse(settings);
-  if (parsed.success) return parsed.data;
-  throw new Error(
-    parsed.error.issues
-      .flatMap(describe)
-      .map((sentence) => `Invalid setting: ${sentence}`)
-      .join('\n'),
-  );
+  const { data, error } = settingsShape.safeParse(settings);
+  const sentences = error ? error.issues.flatMap(describe) : violationsOf(data, region);
+  if (data && sentences.length === 0) return data;
+  throw new Error(sentences.map((sentence) => `Invalid setting: ${sentence}`).join('\n'));
 };

@@ -1,16 +1,11 @@
-/**
- * The limit of CloudFormation for the name of a stack, and of CloudWatch for the name of a Contributor Insights rule.
- */
-const MAX_NAME_LENGTH = 128;
-
-/** What the rule of failing tenants appends to the stack name (`monitoring/failing-tenants.ts`). */
-const RULE_SUFFIX = '-FailingTenants';
-
 /** What the stack of the deployment access appends to the stack name of its stage. */
 export const DEPLOYMENT_ACCESS_SUFFIX = '-deployment-access';
 
-/** The longest stack name that can be deployed, also from GitHub. */
-export const MAX_STACK_NAME_LENGTH = MAX_NAME_LENGTH - Math.max(RULE_SUFFIX.length, DEPLOYMENT_ACCESS_SUFFIX.length);
+/**
+ * The longest stack name that can be deployed, also from GitHub. The limit of CloudFormation for the name of a stack,
+ * and of CloudWatch for the name of a Contributor Insights rule, whose suffix is shorter, is 128 characters.
+ */
+export const MAX_STACK_NAME_LENGTH = 128 - DEPLOYMENT_ACCESS_SUFFIX.length;
 
 /**
  * Checks a stack name at synthesis, because CloudFormation would fail only after creating most resources.

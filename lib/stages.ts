@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 
 /** The directory of the stage files, one for each stage. */
@@ -16,24 +17,22 @@ const text = z.string({
 export const NOT_IN_CHINA = 'must not be in China, where SES has no configuration sets';
 
 /** Where a stack is deployed. The CDK CLI refuses to deploy with credentials of another account. */
-export const targetSchema = z.object({
-  stackName: text,
-  account: text.regex(/^\d{12}$/, 'must be 12 digits'),
-  region: text
-    .regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'must be an AWS region, such as eu-west-1')
-    .refine((region) => !region.startsWith('cn-'), NOT_IN_CHINA),
-});
+export const targetSchema = z.object(
+  {
+    stackName: text,
+    account: text.regex(/^\d{12}$/, 'must be 12 digits'),
+    region: text
+      .regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'must be an AWS region, such as eu-west-1')
+      .refine((region) => !region.startsWith('cn-'), NOT_IN_CHINA),
+  },
+  'must be a JSON object of settings',
+);
 
 /** The stack, account and region of a stage. */
 export type Target = z.infer<typeof targetSchema>;
 
-const stageFile = z.intersection(
-  targetSchema,
-  z.record(
-    z.string(),
-    z.union([z.string(), z.number(), z.boolean()], 'must be text, a number, true or false'),
-    'must be a JSON object of settings',
-  ),
+const stageFile = targetSchema.catchall(
+  z.union([z.string(), z.number(), z.boolean()], 'must be text, a number, true or false'),
 );
 
 /** A stage: its target, and its settings, which are not yet validated. */
@@ -55,11 +54,10 @@ export const readStage = (name: string, directory = STAGES_DIRECTORY): Stage => 
   const names = stageNames(directory);
   if (!names.includes(name)) throw new Error(`"${name}" is not a stage; the stages are ${names.join(', ') || 'none'}`);
   const stage = parseStage(name, directory);
-  const twin = names.find((other) => other !== name && isSameTarget(parseStage(other, directory).target, stage.target));
-  if (twin !== undefined) {
-    throw new Error(
-      `${stage.file}: stackName, account and region are those of bin/stages/${twin}.json; change stackName`,
-    );
+  const others = names.filter((other) => other !== name).map((other) => parseStage(other, directory));
+  const twin = others.find(({ target }) => isDeepStrictEqual(target, stage.target));
+  if (twin) {
+    throw new Error(`${stage.file}: stackName, account and region are those of ${twin.file}; change stackName`);
   }
   return stage;
 };
@@ -76,19 +74,21 @@ export const stageOfStack = (
 ): Stage | undefined =>
   stageNames(directory)
     .map((name) => parseStage(name, directory))
-    .filter(({ target }) => target.account !== PLACEHOLDER_ACCOUNT)
-    .find(({ target }) =>
-      isSameTarget(target, { stackName, account: account ?? target.account, region: region ?? target.region }),
+    .find(
+      ({ target }) =>
+        target.account !== PLACEHOLDER_ACCOUNT &&
+        isDeepStrictEqual(target, { stackName, account: account ?? target.account, region: region ?? target.region }),
     );
+
+/** Returns the problems of invalid input in one sentence each. */
+export const describeIssues = ({ issues }: z.ZodError): string =>
+  issues.map(({ path, message }) => [...path, message].join(': ')).join('. ');
 
 const parseStage = (name: string, directory: string): Stage => {
   const file = `bin/stages/${name}.json`;
-  const parsed = stageFile.safeParse(readJson(join(directory, `${name}.json`), file));
-  if (!parsed.success) {
-    const sentences = parsed.error.issues.map(({ path, message }) => [...path, message].join(': '));
-    throw new Error(`${file}: ${[...new Set(sentences)].join('. ')}`);
-  }
-  const { stackName, account, region, ...settings } = parsed.data;
+  const { data, error } = stageFile.safeParse(readJson(join(directory, `${name}.json`), file));
+  if (error) throw new Error(`${file}: ${describeIssues(error)}`);
+  const { stackName, account, region, ...settings } = data;
   return { name, file, target: { stackName, account, region }, settings };
 };
 
@@ -99,6 +99,3 @@ const readJson = (path: string, file: string): unknown => {
     throw new Error(`${file} is not valid JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
 };
-
-const isSameTarget = (a: Target, b: Target): boolean =>
-  a.stackName === b.stackName && a.account === b.account && a.region === b.region;

@@ -1,9 +1,8 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, type ITable, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { tableSchemas } from '../shared/contracts/table-schemas.ts';
-import { ResourceAccess } from './resource-access.ts';
+import { allow, ResourceAccess } from './resource-access.ts';
 import type { Settings } from './settings.ts';
 
 type Schema = { readonly partitionKey: string; readonly sortKey: string | undefined; readonly ttl: string };
@@ -29,31 +28,28 @@ class ServiceTable<Environment> extends Construct {
   ) {
     super(scope, id);
     this.#toEnvironment = toEnvironment;
-    const existing = settings.existingTables[id];
+    const { existingTables, deletionProtection } = settings;
+    const existing = existingTables[id];
     this.table =
-      existing === undefined ? this.#createTable(schema, settings) : Table.fromTableName(this, 'Table', existing);
-  }
-
-  #createTable(schema: Schema, settings: Settings): Table {
-    return new Table(this, 'Table', {
-      partitionKey: { name: schema.partitionKey, type: AttributeType.STRING },
-      ...(schema.sortKey !== undefined && { sortKey: { name: schema.sortKey, type: AttributeType.STRING } }),
-      timeToLiveAttribute: schema.ttl,
-      billingMode: BillingMode.PAY_PER_REQUEST,
-      encryption: TableEncryption.DEFAULT,
-      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      deletionProtection: settings.deletionProtection,
-      removalPolicy: settings.deletionProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
-    });
+      existing !== undefined
+        ? Table.fromTableName(this, 'Table', existing)
+        : new Table(this, 'Table', {
+            partitionKey: { name: schema.partitionKey, type: AttributeType.STRING },
+            ...(schema.sortKey !== undefined && { sortKey: { name: schema.sortKey, type: AttributeType.STRING } }),
+            timeToLiveAttribute: schema.ttl,
+            billingMode: BillingMode.PAY_PER_REQUEST,
+            encryption: TableEncryption.DEFAULT,
+            pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+            deletionProtection,
+            removalPolicy: deletionProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+          });
   }
 
   /** Grants permission for these actions on the table. */
   access(...actions: TableAction[]): ResourceAccess<Environment> {
-    const statement = new PolicyStatement({
-      actions: actions.map((action) => `dynamodb:${action}`),
-      resources: [this.table.tableArn],
-    });
-    return new ResourceAccess(this.#toEnvironment(this.table.tableName), [statement]);
+    const { tableName, tableArn } = this.table;
+    const names = actions.map((action) => `dynamodb:${action}`);
+    return new ResourceAccess(this.#toEnvironment(tableName), allow(names, [tableArn]));
   }
 }
 

@@ -5,68 +5,42 @@ import { PLACEHOLDER_SENDER, type Settings } from './settings.ts';
 /** The memory that a function can have in a new AWS account, in MB. */
 const NEW_ACCOUNT_MEMORY_MB = 3_008;
 
-/** A warning at synthesis: the last part of its ID, whether it applies, and its message. */
-type Warning = readonly [id: string, applies: boolean, message: string];
-
 /**
  * Adds the warnings about settings that prevent delivery or the deployment, hide failures, permit abuse, or leave data
  * outside of the stack.
  * Call it after all event sources have been added.
  */
 export const addWarnings = (stack: Stack, settings: Settings): void => {
-  const warnings = [
-    ...deliveryWarnings(settings),
-    ...operationWarnings(settings),
-    ...quotaWarnings(settings, maxConcurrencyOf(stack)),
-  ];
-  for (const [id, applies, message] of warnings) {
-    if (applies) Annotations.of(stack).addWarningV2(`notifications:${id}`, message);
-  }
-};
-
-const deliveryWarnings = ({ feedEndpoint, emailFrom, existingTables }: Settings): Warning[] => [
-  [
-    'feedEndpoint',
-    feedEndpoint === undefined,
-    'Notifications of type atomfeed are not delivered until the setting feedEndpoint is the URL of an AtomPub collection.',
-  ],
-  [
-    'emailFrom',
-    emailFrom === PLACEHOLDER_SENDER,
-    `Emails are not delivered until the setting emailFrom is an address that SES has verified. It is ${PLACEHOLDER_SENDER}.`,
-  ],
-  ...Object.entries(existingTables).map(
-    ([table, name]): Warning => [
+  const { lambdaConcurrencyQuota, memoryMb = 0, memoryMbByType, smsCountries, smsPerTenantPerDay } = settings;
+  const maxConcurrency = maxConcurrencyOf(stack);
+  const aboveMemory = (name: string) =>
+    `${name} is above 3,008 MB, the limit of new AWS accounts: there, the deployment fails and rolls back until AWS has raised the limit (docs/operations.md#1-lambda-quotas).`;
+  const warnings: [id: string, applies: boolean, message: string][] = [
+    [
+      'feedEndpoint',
+      settings.feedEndpoint === undefined,
+      'Notifications of type atomfeed are not delivered until the setting feedEndpoint is the URL of an AtomPub collection.',
+    ],
+    [
+      'emailFrom',
+      settings.emailFrom === PLACEHOLDER_SENDER,
+      `Emails are not delivered until the setting emailFrom is an address that SES has verified. It is ${PLACEHOLDER_SENDER}.`,
+    ],
+    ...Object.entries(settings.existingTables).map(([table, name]): (typeof warnings)[number] => [
       `existingTables:${table}`,
       true,
       `The stack does not manage its ${table} table, ${name}: no deployment protects or deletes it. Import it and remove the setting existingTables (docs/operations.md#restore-a-table).`,
+    ]),
+    [
+      'alarmTarget',
+      settings.alarmTarget === undefined && !settings.developmentStage,
+      'Nobody receives the alarms: set alarmTarget to an email address or a topic, or developmentStage to true (docs/operations.md#7-alarms-reach-a-person).',
     ],
-  ),
-];
-
-const operationWarnings = ({
-  alarmTarget,
-  developmentStage,
-  smsCountries,
-  smsPerTenantPerDay,
-}: Settings): Warning[] => [
-  [
-    'alarmTarget',
-    alarmTarget === undefined && !developmentStage,
-    'Nobody receives the alarms: set alarmTarget to an email address or a topic, or developmentStage to true (docs/operations.md#7-alarms-reach-a-person).',
-  ],
-  [
-    'smsCountries',
-    smsCountries.length === 0 && smsPerTenantPerDay > 0,
-    'SMS go to every country, at its price: set smsCountries to the countries of your recipients, or smsPerTenantPerDay to 0 if no tenant uses SMS (docs/operations.md#3-sms-origination-and-spending-limit).',
-  ],
-];
-
-const quotaWarnings = (settings: Settings, maxConcurrency: number): Warning[] => {
-  const { lambdaConcurrencyQuota, memoryMb = 0, memoryMbByType } = settings;
-  const aboveMemory = (name: string) =>
-    `${name} is above 3,008 MB, the limit of new AWS accounts: there, the deployment fails and rolls back until AWS has raised the limit (docs/operations.md#1-lambda-quotas).`;
-  return [
+    [
+      'smsCountries',
+      smsCountries.length === 0 && smsPerTenantPerDay > 0,
+      'SMS go to every country, at its price: set smsCountries to the countries of your recipients, or smsPerTenantPerDay to 0 if no tenant uses SMS (docs/operations.md#3-sms-origination-and-spending-limit).',
+    ],
     [
       'lambdaConcurrencyQuota',
       maxConcurrency >= lambdaConcurrencyQuota,
@@ -79,6 +53,9 @@ const quotaWarnings = (settings: Settings, maxConcurrency: number): Warning[] =>
       aboveMemory('memoryMbByType'),
     ],
   ];
+  for (const [id, applies, message] of warnings) {
+    if (applies) Annotations.of(stack).addWarningV2(`notifications:${id}`, message);
+  }
 };
 
 /**

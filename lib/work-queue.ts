@@ -1,15 +1,22 @@
 import { Duration } from 'aws-cdk-lib';
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import {
   EventSourceMapping,
   type EventSourceMappingOptions,
   type Function as LambdaFunction,
 } from 'aws-cdk-lib/aws-lambda';
-import { type IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
+import { type IQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { DEAD_LETTER_RETENTION, encryptedQueue } from './crashed-queue.ts';
-import { ResourceAccess } from './resource-access.ts';
+import { allow, ResourceAccess } from './resource-access.ts';
 import { FUNCTION_TIMEOUT } from './service-function.ts';
+
+/** Properties of every queue: encrypted, and plain HTTP denied. */
+const encryptedQueue: QueueProps = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true };
+
+/**
+ * Properties of queues that no function consumes. The retention is longer than that of work queues, because a message
+ * keeps its original send time when SQS moves it.
+ */
+export const deadLetterQueue: QueueProps = { ...encryptedQueue, retentionPeriod: Duration.days(14) };
 
 /** Messages per invocation. */
 const BATCH_SIZE = 10;
@@ -48,38 +55,30 @@ export class WorkQueue extends Construct {
    * (docs/decisions/stack.md#development-stages).
    */
   addConsumer(consumer: LambdaFunction, maxConcurrency: number | undefined): void {
-    this.addEventSourceMapping('EventSourceMapping', this.queue, consumer, {
-      batchSize: BATCH_SIZE,
-      ...(maxConcurrency !== undefined && { maxConcurrency }),
-    });
+    this.addEventSourceMapping('EventSourceMapping', this.queue, consumer, maxConcurrency, { batchSize: BATCH_SIZE });
   }
 
   /** Creates an event source mapping, and grants the consumer the permissions for it. */
   protected addEventSourceMapping(
     id: string,
-    queue: Queue,
+    { queueArn }: Queue,
     consumer: LambdaFunction,
+    maxConcurrency: number | undefined,
     options: EventSourceMappingOptions,
   ): void {
-    consumer.addToRolePolicy(
-      new PolicyStatement({
-        actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
-        resources: [queue.queueArn],
-      }),
-    );
+    consumer.addToRolePolicy(allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], [queueArn]));
     new EventSourceMapping(this, id, {
       target: consumer,
-      eventSourceArn: queue.queueArn,
+      eventSourceArn: queueArn,
       reportBatchItemFailures: true,
+      ...(maxConcurrency !== undefined && { maxConcurrency }),
       ...options,
     });
   }
 
   /** Grants the consumer permission to change the visibility of messages. */
   visibilityAccess(): ResourceAccess<object> {
-    return new ResourceAccess({}, [
-      new PolicyStatement({ actions: ['sqs:ChangeMessageVisibility'], resources: [this.queue.queueArn] }),
-    ]);
+    return new ResourceAccess({}, allow(['sqs:ChangeMessageVisibility'], [this.queue.queueArn]));
   }
 }
 
@@ -89,22 +88,12 @@ export class WorkQueue extends Construct {
  */
 export class WorkQueueWithDeadLetters extends WorkQueue {
   /** No redrive policy points to it. */
-  readonly deadLetterQueue: Queue;
-
-  constructor(scope: Construct, id: string, crashedQueue: IQueue) {
-    super(scope, id, crashedQueue);
-    this.deadLetterQueue = new Queue(this, 'DeadLetters', {
-      ...encryptedQueue,
-      retentionPeriod: DEAD_LETTER_RETENTION,
-    });
-  }
+  readonly deadLetterQueue = new Queue(this, 'DeadLetters', deadLetterQueue);
 
   /** Grants the consumer permission to change the visibility of messages, and to send to the dead-letter queue. */
   consumerAccess(): ResourceAccess<{ DEAD_LETTER_QUEUE: string }> {
-    return this.visibilityAccess().and(
-      new ResourceAccess({ DEAD_LETTER_QUEUE: this.deadLetterQueue.queueUrl }, [
-        new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.deadLetterQueue.queueArn] }),
-      ]),
-    );
+    const { queueUrl, queueArn } = this.deadLetterQueue;
+    const deadLetters = new ResourceAccess({ DEAD_LETTER_QUEUE: queueUrl }, allow(['sqs:SendMessage'], [queueArn]));
+    return this.visibilityAccess().and(deadLetters);
   }
 }

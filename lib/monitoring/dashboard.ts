@@ -4,28 +4,56 @@ import {
   GraphWidget,
   type IMetric,
   type IWidget,
+  MathExpression,
   Metric,
   PeriodOverride,
   Stats,
   TextWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
+import { type EndpointName, endpoints } from '../../shared/contracts/endpoints.ts';
+import { notificationTypeIds, notificationTypes } from '../../shared/contracts/notification-types.ts';
 import { deliveryTotals, PRODUCER_ERRORS, PRODUCER_WARNINGS } from '../../shared/domain/delivery-metrics.ts';
-import { slowestOperation } from './api-alarms.ts';
+import type { Api } from '../api.ts';
+import { smsCount, smsSpend } from './alarms.ts';
 import type { MonitoredResources, MonitoredSender } from './monitored-resources.ts';
-import { awsTypes, type ServiceMetrics } from './service-metrics.ts';
-import { smsCount, smsSpend } from './sms-alarms.ts';
+import type { ConsumerDimension, ServiceMetrics } from './service-metrics.ts';
 
 const WIDTH = 24;
 
+/** The types delivered through SES or SNS. Metrics of AWS failures and daily limits apply only to these. */
+const awsTypes: string[] = notificationTypeIds.filter((type) => !notificationTypes[type].sendsByHttp);
+
+const max = { statistic: Stats.MAXIMUM };
+
 /** Returns an SES reputation metric of the account, as a fraction of its emails (0 to 1). */
 const reputation = (metricName: 'Reputation.BounceRate' | 'Reputation.ComplaintRate'): Metric =>
-  new Metric({ namespace: 'AWS/SES', metricName, statistic: Stats.MAXIMUM, period: Duration.hours(1) });
+  new Metric({ namespace: 'AWS/SES', metricName, ...max, period: Duration.hours(1) });
+
+/**
+ * Returns whether the latency graph covers an operation. A test takes as long as its destination, up to 15 s, and a
+ * redelivery as long as its messages need, so their latency does not measure the API. Administration is rare and uses
+ * the same tables as the other operations.
+ */
+const isWatched = (name: EndpointName): boolean =>
+  !['test', 'redeliver', 'administer'].includes(endpoints[name].permission);
+
+/** Returns the highest p99 duration among the functions of the covered operations, in milliseconds. */
+const slowestOperation = ({ functions }: Api): IMetric =>
+  new MathExpression({
+    expression: 'MAX(METRICS())',
+    usingMetrics: Object.fromEntries(
+      [...functions]
+        .filter(([name]) => isWatched(name))
+        .map(([name, lambda], index) => [`p${index}`, lambda.metricDuration({ statistic: 'p99', label: name })]),
+    ),
+    period: Duration.minutes(5),
+    label: 'slowest operation, p99',
+  });
 
 const graph = (title: string, left: IMetric[], right: IMetric[] = []): GraphWidget =>
   new GraphWidget({ title, left, right, width: WIDTH / 3, height: 6, leftYAxis: { min: 0 } });
-
-const heading = (text: string): TextWidget => new TextWidget({ markdown: `## ${text}`, width: WIDTH, height: 1 });
 
 /** Creates the dashboard of the stack. Its rows follow the data flow from top to bottom. */
 export const createDashboard = (
@@ -34,125 +62,86 @@ export const createDashboard = (
   { api, delivery, emailEvents }: MonitoredResources,
 ): Dashboard => {
   const { alarmEvents, crashedQueue, dispatch, senders } = delivery;
-  const max = { statistic: Stats.MAXIMUM };
-  const perType = (metric: (sender: MonitoredSender) => IMetric): IMetric[] => senders.map(metric);
-  const counts = (
-    name: Parameters<ServiceMetrics['deliveries']>[0],
-    types: readonly string[] = senders.map(({ type }) => type),
-  ) => types.map((type) => metrics.deliveries(name, type, { label: type }));
-  const consumers = [
-    { label: 'dispatch', lambda: dispatch, batches: metrics.functionBatches('dispatch-alarm-events') },
-    ...senders.map(({ type, lambda }) => ({ label: type, lambda, batches: metrics.senderBatches(type) })),
-    { label: 'email events', lambda: emailEvents.recorder, batches: metrics.functionBatches('record-email-events') },
+  const typeGraph = (title: string, metric: (sender: MonitoredSender) => Metric, ...others: Metric[]): GraphWidget =>
+    graph(title, [...senders.map((sender) => metric(sender).with({ label: sender.type })), ...others]);
+  const counts = (name: Parameters<ServiceMetrics['deliveries']>[0], types = senders.map(({ type }) => type)) =>
+    types.map((type) => metrics.deliveries(name, type));
+  const consumers: { label: string; lambda: LambdaFunction; dimension: ConsumerDimension }[] = [
+    { label: 'dispatch', lambda: dispatch, dimension: { function: 'dispatch-alarm-events' } },
+    ...senders.map(({ type, lambda }) => ({ label: type, lambda, dimension: { type } })),
+    { label: 'email events', lambda: emailEvents.recorder, dimension: { function: 'record-email-events' } },
   ];
-  const rows: [title: string, ...widgets: IWidget[]][] = [
-    [
-      'API',
+  const consumerGraph = (
+    title: string,
+    metric: (consumer: (typeof consumers)[number]) => Metric,
+    ...others: Metric[]
+  ) => graph(title, [...consumers.map((consumer) => metric(consumer).with({ label: consumer.label })), ...others]);
+  const totals = deliveryTotals.map((name) => metrics.count(name));
+  const rows: Readonly<Record<string, IWidget[]>> = {
+    API: [
       graph('Requests', [api.httpApi.metricCount()]),
       graph('Errors', [api.httpApi.metricServerError(), api.httpApi.metricClientError()]),
       graph('Latency, ms', [api.httpApi.metricLatency({ statistic: 'p99' }), slowestOperation(api)]),
     ],
-    [
-      'Alarm events',
+    'Alarm events': [
       graph('Received', [alarmEvents.queue.metricNumberOfMessagesSent()]),
       graph('Age of the oldest message, s', [alarmEvents.queue.metricApproximateAgeOfOldestMessage(max)]),
       graph('Dead-lettered', [alarmEvents.deadLetterQueue.metricApproximateNumberOfMessagesVisible(max)]),
     ],
-    [
-      'Dispatch',
+    Dispatch: [
       graph('Events', [metrics.count('unknown_notifications'), metrics.count('events_without_destination')]),
-      graph(
-        'Deliveries',
-        deliveryTotals.map((name) => metrics.count(name)),
-      ),
-      graph('Events that their producer got wrong', [
-        ...consumers.map(({ label, batches }) => batches(PRODUCER_ERRORS, { label })),
+      graph('Deliveries', totals),
+      consumerGraph(
+        'Events that their producer got wrong',
+        ({ dimension }) => metrics.batches(PRODUCER_ERRORS, dimension),
         metrics.count(PRODUCER_WARNINGS, { label: 'dispatch, warnings' }),
-      ]),
-    ],
-    [
-      'Queue consumers',
-      graph(
-        'Internal errors',
-        consumers.map(({ label, batches }) => batches('internal_errors', { label })),
       ),
-      graph(
-        'Oldest unprocessed message, s',
-        consumers.map(({ label, batches }) => batches('oldest_unprocessed_seconds', { ...max, label })),
+    ],
+    'Queue consumers': [
+      consumerGraph('Internal errors', ({ dimension }) => metrics.batches('internal_errors', dimension)),
+      consumerGraph('Oldest unprocessed message, s', ({ dimension }) =>
+        metrics.batches('oldest_unprocessed_seconds', dimension, max),
       ),
       graph('Crashed messages', [crashedQueue.metricApproximateNumberOfMessagesVisible(max)]),
-      graph(
-        'Crashes and timeouts',
-        consumers.map(({ label, lambda }) => lambda.metricErrors({ label })),
-      ),
-      graph(
-        'Throttles',
-        consumers.map(({ label, lambda }) => lambda.metricThrottles({ label })),
-      ),
+      consumerGraph('Crashes and timeouts', ({ lambda }) => lambda.metricErrors()),
+      consumerGraph('Throttles', ({ lambda }) => lambda.metricThrottles()),
     ],
-    [
-      'Sender queues',
-      graph(
-        'Visible messages',
-        perType(({ type, queue }) => queue.queue.metricApproximateNumberOfMessagesVisible({ ...max, label: type })),
-      ),
-      graph('Age of the oldest message, s', [
-        ...perType(({ type, queue }) => queue.queue.metricApproximateAgeOfOldestMessage({ ...max, label: type })),
-        emailEvents.queue.queue.metricApproximateAgeOfOldestMessage({ ...max, label: 'email events' }),
-      ]),
-      graph(
-        'In-flight messages',
-        perType(({ type, queue }) => queue.queue.metricApproximateNumberOfMessagesNotVisible({ ...max, label: type })),
-      ),
-    ],
-    [
-      'Retry queues',
-      graph(
-        'Delayed',
-        perType(({ type, queue }) => queue.retries.metricApproximateNumberOfMessagesDelayed({ ...max, label: type })),
-      ),
-      graph(
-        'Visible messages',
-        perType(({ type, queue }) => queue.retries.metricApproximateNumberOfMessagesVisible({ ...max, label: type })),
-      ),
-      graph(
+    'Sender queues': [
+      typeGraph('Visible messages', ({ queue }) => queue.queue.metricApproximateNumberOfMessagesVisible(max)),
+      typeGraph(
         'Age of the oldest message, s',
-        perType(({ type, queue }) => queue.retries.metricApproximateAgeOfOldestMessage({ ...max, label: type })),
+        ({ queue }) => queue.queue.metricApproximateAgeOfOldestMessage(max),
+        emailEvents.queue.queue.metricApproximateAgeOfOldestMessage({ ...max, label: 'email events' }),
       ),
+      typeGraph('In-flight messages', ({ queue }) => queue.queue.metricApproximateNumberOfMessagesNotVisible(max)),
     ],
-    [
-      'Senders',
+    'Retry queues': [
+      typeGraph('Delayed', ({ queue }) => queue.retries.metricApproximateNumberOfMessagesDelayed(max)),
+      typeGraph('Visible messages', ({ queue }) => queue.retries.metricApproximateNumberOfMessagesVisible(max)),
+      typeGraph('Age of the oldest message, s', ({ queue }) => queue.retries.metricApproximateAgeOfOldestMessage(max)),
+    ],
+    Senders: [
       graph('Delivered', counts('delivered')),
       graph('Retried', counts('retried')),
       graph('Attempts failed by destinations', counts('destination_failures'), counts('delivered')),
-      graph(
-        'Latency from event to delivery, p50, ms',
-        perType(({ type }) => metrics.deliveryLatency(type, 'p50')),
+      ...['p50', 'p99'].map((statistic) =>
+        graph(
+          `Latency from event to delivery, ${statistic}, ms`,
+          senders.map(({ type }) => metrics.deliveryLatency(type, statistic)),
+        ),
       ),
-      graph(
-        'Latency from event to delivery, p99, ms',
-        perType(({ type }) => metrics.deliveryLatency(type, 'p99')),
-      ),
-      graph(
-        'Concurrency',
-        perType(({ type, lambda }) => lambda.metric('ConcurrentExecutions', { ...max, label: type })),
-      ),
+      typeGraph('Concurrency', ({ lambda }) => lambda.metric('ConcurrentExecutions', max)),
       graph('Throttled by the key of one tenant', counts('throttled_keys')),
       graph('Unreadable notifications', [metrics.count('unreadable_notifications')]),
     ],
-    [
-      'Dead letters',
+    'Dead letters': [
       graph('Caused by the service', counts('dead_lettered_service')),
       graph('Caused by the destination', counts('dead_lettered_destination')),
-      graph(
-        'In dead-letter queues',
-        perType(({ type, queue }) =>
-          queue.deadLetterQueue.metricApproximateNumberOfMessagesVisible({ ...max, label: type }),
-        ),
+      typeGraph('In dead-letter queues', ({ queue }) =>
+        queue.deadLetterQueue.metricApproximateNumberOfMessagesVisible(max),
       ),
     ],
-    [
-      'Email and SMS',
+    'Email and SMS': [
       graph('Attempts failed by SES and SNS', counts('service_failures', awsTypes)),
       graph('Over a daily limit of the tenant', counts('tenant_limit_exceeded', awsTypes)),
       graph('Bounces, complaints and rejects', [
@@ -168,15 +157,18 @@ export const createDashboard = (
       graph(
         'SMS, and cost this month in USD',
         [smsCount('NumberOfNotificationsDelivered'), smsCount('NumberOfNotificationsFailed')],
-        [smsSpend()],
+        [smsSpend],
       ),
     ],
-  ];
+  };
   const { stackName, region } = Stack.of(scope);
   return new Dashboard(scope, 'Dashboard', {
     // CloudFormation would name it by its logical ID. With the region, because the dashboards of an account are global.
     dashboardName: `${stackName}-${region}`,
     periodOverride: PeriodOverride.AUTO,
-    widgets: rows.flatMap(([title, ...widgets]) => [[heading(title)], widgets]),
+    widgets: Object.entries(rows).flatMap(([title, widgets]) => [
+      [new TextWidget({ markdown: `## ${title}`, width: WIDTH, height: 1 })],
+      widgets,
+    ]),
   });
 };

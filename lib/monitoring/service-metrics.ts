@@ -1,11 +1,6 @@
 import { type Duration, Stack } from 'aws-cdk-lib';
 import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
-import {
-  type NotificationTypeId,
-  notificationTypeIds,
-  notificationTypes,
-} from '../../shared/contracts/notification-types.ts';
 import type { MessageOutcome } from '../../shared/contracts/outcomes.ts';
 import {
   type BatchFailure,
@@ -22,13 +17,8 @@ import {
 
 type MetricOptions = { statistic?: string; period?: Duration; label?: string };
 
-/** Returns a metric of the failed batches of one queue consumer. */
-export type BatchMetrics = (name: BatchFailure | typeof PRODUCER_ERRORS, options?: MetricOptions) => Metric;
-
-/** The types delivered through SES or SNS. Metrics of AWS failures, throttling and daily limits apply only to these. */
-export const awsTypes: readonly NotificationTypeId[] = notificationTypeIds.filter(
-  (type) => !notificationTypes[type].sendsByHttp,
-);
+/** The dimension of a function that consumes a queue: the type of a sender, or the name of another function. */
+export type ConsumerDimension = { type: string } | { function: 'dispatch-alarm-events' | 'record-email-events' };
 
 /**
  * The metrics that the functions of this stack write in embedded metric format. The dimension `service` is the stack
@@ -52,25 +42,19 @@ export class ServiceMetrics {
   }
 
   /** Returns a count of a type's deliveries. Delivered alerts are the values of their latency. */
-  deliveries(name: MessageOutcome | DeliveryCount, type: string, options: MetricOptions = {}): Metric {
+  deliveries(name: MessageOutcome | DeliveryCount, type: string): Metric {
     return name === 'delivered'
-      ? this.#metric(DELIVERY_LATENCY, { type }, { statistic: Stats.SAMPLE_COUNT, ...options })
-      : this.#metric(name, { type }, options);
+      ? this.#metric(DELIVERY_LATENCY, { type }, { statistic: Stats.SAMPLE_COUNT, label: type })
+      : this.#metric(name, { type }, { label: type });
   }
 
-  /** Returns a metric over all types and functions. */
-  total(name: TotalMetric, options: MetricOptions): Metric {
-    return this.#metric(name, {}, options);
-  }
-
-  /** Returns the batch metrics of a type's sender. */
-  senderBatches(type: string): BatchMetrics {
-    return (name, options = {}) => this.#metric(name, { type }, options);
-  }
-
-  /** Returns the batch metrics of a consumer other than a sender. */
-  functionBatches(functionName: 'dispatch-alarm-events' | 'record-email-events'): BatchMetrics {
-    return (name, options = {}) => this.#metric(name, { function: functionName }, options);
+  /** Returns a metric of the failed batches of one queue consumer. */
+  batches(
+    name: BatchFailure | typeof PRODUCER_ERRORS,
+    consumer: ConsumerDimension,
+    options: MetricOptions = {},
+  ): Metric {
+    return this.#metric(name, consumer, options);
   }
 
   /** Returns the delivery latency of a type, in milliseconds from the acceptance of the event. */
@@ -78,9 +62,10 @@ export class ServiceMetrics {
     return this.#metric(DELIVERY_LATENCY, { type }, { statistic, label: `${type} ${statistic}` });
   }
 
-  /** Returns a count that has only the dimension `service`. */
+  /** Returns a metric that has only the dimension `service`. */
   count(
     name:
+      | TotalMetric
       | DeliveryTotal
       | 'unreadable_notifications'
       | 'unknown_notifications'

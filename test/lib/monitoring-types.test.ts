@@ -1,6 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import { type IAlarmAction, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import { expect, it } from 'vitest';
@@ -9,7 +7,6 @@ import { Api } from '../../lib/api.ts';
 import { Delivery } from '../../lib/delivery.ts';
 import { EmailEvents } from '../../lib/email-events.ts';
 import type { MonitoredSender } from '../../lib/monitoring/monitored-resources.ts';
-import { ServiceAlarm } from '../../lib/monitoring/service-alarm.ts';
 import { Monitoring } from '../../lib/monitoring.ts';
 import { SenderQueue } from '../../lib/sender-queue.ts';
 import { parseSettings } from '../../lib/settings.ts';
@@ -52,20 +49,4 @@ it('alarms read at most ten metrics, the limit of CloudWatch, and the ages of al
   const ages = read.filter(({ id }) => /^MonitoringQueueAge/.test(id));
   expect(ages.map(({ metrics }) => metrics.length)).toEqual([10, 10, 2]);
   expect(new Set(ages.flatMap(({ metrics }) => metrics)).size).toBe(TYPES + 2);
-});
-
-it('an alarm with more metrics fails at synth, which names the alarm and both numbers', () => {
-  const metrics = Array.from({ length: 11 }, (_, index) => new Metric({ namespace: 'n', metricName: `m${index}` }));
-  const metric = new MathExpression({
-    expression: 'MAX(METRICS())',
-    usingMetrics: Object.fromEntries(metrics.map((used, index) => [`m${index}`, used])),
-    period: Duration.minutes(1),
-  });
-  const action: IAlarmAction = { bind: () => ({ alarmActionArn: 'arn:aws:sns:us-east-1:1:topic' }) };
-  const props = { metric, threshold: 1, evaluationPeriods: 1, impact: 'None.', firstStep: 'none', runbook: 'none' };
-  unfinishedStack({}, (stack) => {
-    expect(() => new ServiceAlarm(stack, 'TooFull', action, props)).toThrow(
-      'The alarm TooFull reads 11 metrics, and CloudWatch allows 10: split it.',
-    );
-  });
 });
