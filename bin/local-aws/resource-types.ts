@@ -49,7 +49,7 @@ const noIndexes = z.undefined().optional();
 const table = resource(
   z.object({
     KeySchema: keySchema,
-    AttributeDefinitions: z.array(z.object({ AttributeName: z.string(), AttributeType: z.enum(['S', 'N', 'B']) })),
+    AttributeDefinitions: z.array(z.object({ AttributeName: z.string(), AttributeType: z.literal('S') })),
     GlobalSecondaryIndexes: noIndexes,
     LocalSecondaryIndexes: noIndexes,
   }),

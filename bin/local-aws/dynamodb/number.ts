@@ -54,23 +54,25 @@ const format = ({ isNegative, digits, exponent }: Decimal): string => {
   return `${isNegative ? '-' : ''}${integer}${fraction === '' ? '' : `.${fraction}`}`;
 };
 
-/** Returns a text for a normalized number whose order among such texts is that of the numbers. */
-export const numberOrder = (text: string): string => {
-  const { isNegative, digits, exponent } = parse(text);
-  if (digits === '') return 'b';
-  if (!isNegative) return `c${String(exponent + 500)}${digits}`;
-  const complement = Array.from(digits, (digit) => 9 - Number(digit)).join('');
-  return `a${String(500 - exponent)}${complement}~`;
+/** Returns a negative number if the normalized number `a` is less than `b`, 0 if they are equal. */
+export const compareNumbers = (a: string, b: string): number => {
+  const [unitsA, unitsB] = inUnits(a, b);
+  return unitsA < unitsB ? -1 : Number(unitsA > unitsB);
 };
 
 /**
- * Adds normalized numbers, or subtracts the second one.
+ * Adds normalized numbers.
  *
  * @throws DynamoDbError if the result is too large or too precise
  */
-export const addNumbers = (a: string, b: string, sign: 1 | -1): string => {
+export const addNumbers = (a: string, b: string): string => {
+  const [unitsA, unitsB, scale] = inUnits(a, b);
+  return normalizeNumber(`${unitsA + unitsB}e-${scale}`);
+};
+
+/** Returns two numbers in units of 10^-`scale`. */
+const inUnits = (a: string, b: string): [unitsA: bigint, unitsB: bigint, scale: number] => {
   const [[integerA = '', fractionA = ''], [integerB = '', fractionB = '']] = [a.split('.'), b.split('.')];
   const scale = Math.max(fractionA.length, fractionB.length);
-  const [unitsA, unitsB] = [integerA + fractionA.padEnd(scale, '0'), integerB + fractionB.padEnd(scale, '0')];
-  return normalizeNumber(`${BigInt(unitsA) + BigInt(sign) * BigInt(unitsB)}e-${scale}`);
+  return [BigInt(integerA + fractionA.padEnd(scale, '0')), BigInt(integerB + fractionB.padEnd(scale, '0')), scale];
 };
