@@ -19,7 +19,6 @@ const UPDATE_ERRORS = [
   'Item size to update has exceeded the maximum allowed size',
   'The provided expression refers to an attribute that does not exist in the item',
   'An operand in the update expression has an incorrect data type',
-  'Number overflow. Attempting to store a number with magnitude larger than supported range',
   'DynamoDB only supports precision up to 38 digits',
 ];
 

@@ -1,3 +1,4 @@
+import { significantDigits } from './number.ts';
 import type { Attributes, Value } from './value.ts';
 
 /** The maximum size of an item. */
@@ -22,9 +23,5 @@ export const valueBytes = (value: Value): number => {
 };
 
 /** About one byte for two significant digits, one byte of overhead, and one for a negative sign. */
-const numberBytes = (number: string): number => {
-  let digits = number.replace(/[-.]/g, '');
-  while (digits.startsWith('0')) digits = digits.slice(1);
-  while (digits.endsWith('0')) digits = digits.slice(0, -1);
-  return Math.ceil(digits.length / 2) + 1 + (number.startsWith('-') ? 1 : 0);
-};
+const numberBytes = (number: string): number =>
+  Math.ceil(significantDigits(number.replace(/[-.]/g, '')).length / 2) + 1 + (number.startsWith('-') ? 1 : 0);

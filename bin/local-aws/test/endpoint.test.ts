@@ -226,13 +226,7 @@ describe('the endpoint', () => {
     const TableName = 'responses';
     const Item = { pk: { S: 'a' } };
     const stored = async () => (await dynamodb.send(new GetItemCommand({ TableName, Key: Item }))).Item;
-    const put = (client = dynamodb) => client.send(new PutItemCommand({ TableName, Item }));
-    const clientWithTimeout = (maxAttempts: number) =>
-      new DynamoDBClient({
-        ...local.client,
-        maxAttempts,
-        requestHandler: { requestTimeout: 200, throwOnRequestTimeout: true },
-      });
+    const put = () => dynamodb.send(new PutItemCommand({ TableName, Item }));
     beforeAll(() => {
       const keys = [{ AttributeName: 'pk', KeyType: 'HASH' as const }];
       return createTable(dynamodb, {
@@ -254,18 +248,6 @@ describe('the endpoint', () => {
       while (!(await stored())) await new Promise(setImmediate);
       await putting;
       expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(55);
-    });
-
-    it('applies the call again when the SDK retries it after a timeout', async () => {
-      local.endpoint.calls.clear();
-      const client = clientWithTimeout(6);
-      let calls = 0;
-      local.endpoint.fault = ({ action }) =>
-        action === 'PutItem' && ++calls < 3 ? { response: 'late', delayMs: 5_000 } : undefined;
-      await put(client);
-      client.destroy();
-      expect(local.endpoint.calls.get('local-test dynamodb.PutItem')).toBeGreaterThanOrEqual(3);
-      expect(await stored()).toEqual(Item);
     });
 
     it('applies the call and closes the connection', async () => {

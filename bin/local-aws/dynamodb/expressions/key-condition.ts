@@ -11,7 +11,7 @@ export type KeyCondition = ReadonlyMap<string, { operator: string; values: reado
 /** The sort keys of a query: those that are neither before nor after the range. */
 export type KeyRange = { isBefore(sort: string): boolean; isAfter(sort: string): boolean };
 
-const FLIPPED: Readonly<Record<string, string>> = { '=': '=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' };
+const OPERATORS = ['=', '<', '<=', '>', '>=', 'BETWEEN', 'begins_with'];
 
 /**
  * Reads the key condition of a request.
@@ -24,15 +24,12 @@ export const readKeyCondition = (expressions: Expressions): KeyCondition => {
     const { operator, operands } = { operator: '', operands: [], ...node };
     if (operator === 'AND') for (const operand of operands) read(operand);
     if (operator === 'AND') return;
-    if (!(operator in FLIPPED || operator === 'BETWEEN' || operator === 'begins_with')) {
+    if (!OPERATORS.includes(operator)) {
       throw validationError(`Invalid operator used in KeyConditionExpression: ${operator}`);
     }
-    const bound = expressions.operands(operator, operands);
-    const index = bound.findIndex(({ path }) => path);
-    const path = bound[index]?.path;
-    const used = index === 0 ? operator : FLIPPED[operator];
-    const values = bound.flatMap(({ literal }) => literal ?? []);
-    if (!path || path.index !== undefined || used === undefined || values.length < bound.length - 1) {
+    const [{ path } = {}, ...others] = expressions.operands(operator, operands);
+    const values = others.flatMap(({ literal }) => literal ?? []);
+    if (!path || path.index !== undefined || values.length < others.length) {
       throw validationError(
         'Invalid condition in KeyConditionExpression: A condition compares one key attribute with values',
       );
@@ -40,7 +37,7 @@ export const readKeyCondition = (expressions: Expressions): KeyCondition => {
     if (conditions.has(path.name)) {
       throw validationError('KeyConditionExpressions must only contain one condition per key');
     }
-    conditions.set(path.name, { operator: used, values });
+    conditions.set(path.name, { operator, values });
   };
   const isPresent = expressions.read('KeyConditionExpression', (nodes) => {
     for (const node of nodes) read(node);

@@ -5,7 +5,7 @@ import type { InvocationResult } from '../../lambda/execution-environment-pool.t
 import { poll } from '../../lambda/poller.ts';
 import type { Queue } from '../../sqs/queue.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { message, queueOf, queueWithDeadLetters } from '../support/queues.ts';
+import { message, queueOf } from '../support/queues.ts';
 
 const settings = (changes: Partial<EventSourceSettings> = {}): EventSourceSettings => ({
   functionName: 'consume',
@@ -169,22 +169,6 @@ describe('polling', () => {
     clock.advance(1);
     await turns();
     expect(bodies().at(-1)).toEqual(['d', 'e']);
-  });
-
-  it('leaves a failed message to its visibility timeout until it is dead-lettered', async () => {
-    const { clock, queue, deadLetterQueue } = queueWithDeadLetters(2);
-    const { invocations } = start(queue, clock);
-    queue.send(message('a'));
-    for (const attempt of [0, 1]) {
-      await turns();
-      expect(invocations).toHaveLength(attempt + 1);
-      invocations[attempt]?.end(failure);
-      await turns();
-      clock.advance(30);
-    }
-    await turns();
-    expect(invocations).toHaveLength(2);
-    expect(deadLetterQueue.messages).toMatchObject([{ body: 'a', receiveCount: 2 }]);
   });
 
   describe('when the clock moves beyond the visibility timeout', () => {

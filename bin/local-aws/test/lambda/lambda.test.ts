@@ -68,22 +68,15 @@ const codes = {
       if (start) console.log('started');
       return ticksAtMs;
     };`,
-  chat: `
-    exports.handler = async ({ lines }) => {
-      for (let line = 0; line < lines; line += 1) console.log('line ' + line + 'x'.repeat(1000));
-    };`,
   consume: `
     const retained = [];
-    const workloads = {
-      arrays: () => { for (;;) retained.push(new Array(1e6).fill(1)); },
-      buffers: async () => {
-        for (;;) {
-          retained.push(Buffer.alloc(4e6, 1));
-          await new Promise(setImmediate);
-        }
-      },
-    };
-    exports.handler = async ({ how }) => { await workloads[how]?.(); return 'done'; };`,
+    exports.handler = async ({ how }) => {
+      while (how === 'buffers') {
+        retained.push(Buffer.alloc(4e6, 1));
+        await new Promise(setImmediate);
+      }
+      return 'done';
+    };`,
   priority: `exports.handler = () => require('node:os').getPriority();`,
   hang: `exports.handler = () => new Promise(() => {});`,
 };
@@ -256,13 +249,6 @@ describe('an execution environment between invocations', () => {
     expect(tickTimes.parse((await invoke('linger')).returned).length).toBeGreaterThanOrEqual(ticksAtMs.length);
   });
 
-  it('has flushed its output', async () => {
-    lines.length = 0;
-    await invoke('chat', { lines: 500 });
-    while (lines.length < 500) await realTime(1);
-    expect(lines).toHaveLength(500);
-  });
-
   it('can be killed', async () => {
     await invoke('linger');
     expect(lambda.killOne('linger')).toBe(true);
@@ -272,8 +258,8 @@ describe('an execution environment between invocations', () => {
 });
 
 describe('the memory limit of a function', () => {
-  it.each(['arrays', 'buffers'])('is enforced per execution environment: %s', async (how) => {
-    const { failed, returned } = await invoke('consume', { how });
+  it('is enforced per execution environment', async () => {
+    const { failed, returned } = await invoke('consume', { how: 'buffers' });
     expect({ failed, returned }).toMatchObject({
       failed: true,
       returned: { errorType: 'Runtime.OutOfMemory', errorMessage: expect.stringContaining('signal: killed') },

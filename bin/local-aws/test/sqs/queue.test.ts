@@ -44,13 +44,6 @@ describe('a received message', () => {
 });
 
 describe('deleting a message', () => {
-  it('succeeds after the visibility timeout if the message was not received again', async () => {
-    const { clock, queue, handle } = await received();
-    clock.advance(30);
-    queue.delete(handle);
-    expect(await receiveBodies(queue)).toEqual([]);
-  });
-
   it('has no effect with the handle of an earlier receive', async () => {
     const { clock, queue, handle } = await received();
     clock.advance(30);
@@ -138,16 +131,6 @@ describe('a long poll', () => {
     const received = queueOf(clock).receive({ maxMessages: 10, waitSeconds: 20 });
     clock.advance(20);
     expect(await received).toEqual([]);
-  });
-
-  it('is served before later ones', async () => {
-    const queue = queueOf(new ManualClock());
-    const first = queue.receive({ maxMessages: 1, waitSeconds: 20 });
-    const second = queue.receive({ maxMessages: 1, waitSeconds: 20 });
-    queue.send(message('a'));
-    queue.send(message('b'));
-    expect((await first)[0]?.message.body).toBe('a');
-    expect((await second)[0]?.message.body).toBe('b');
   });
 });
 
