@@ -18,11 +18,7 @@ const PSEUDO_PARAMETERS = new Map<string, string>([
 ]);
 
 const join = z.tuple([z.string(), z.array(z.unknown())]);
-const substitution = z.union([
-  z.string().transform((text) => [text, {}] as const),
-  z.tuple([z.string(), z.record(z.string(), z.unknown())]),
-]);
-const getAtt = z.union([z.tuple([z.string(), z.string()]), z.string().transform((reference) => dotted(reference))]);
+const getAtt = z.tuple([z.string(), z.string()]);
 const plain = z.union([z.string(), z.number(), z.boolean()]);
 const intrinsic = z.record(z.string(), z.unknown());
 
@@ -32,9 +28,14 @@ export const textOf = (value: unknown, references: References): string => {
   if (literal.success) return String(literal.data);
   const [name, argument] = singleEntry(value);
   const parsed = <Schema extends z.ZodType>(schema: Schema) => argumentOf(name, argument, schema);
-  if (name === 'Ref') return refer(parsed(z.string()), references);
-  if (name === 'Fn::GetAtt') return attribute(parsed(getAtt), references);
-  if (name === 'Fn::Sub') return substitute(parsed(substitution), references);
+  if (name === 'Ref') {
+    const id = parsed(z.string());
+    return existing(id, PSEUDO_PARAMETERS.get(id) ?? references.ref(id));
+  }
+  if (name === 'Fn::GetAtt') {
+    const [id, attribute] = parsed(getAtt);
+    return existing(`${id}.${attribute}`, references.attribute(id, attribute));
+  }
   if (name === 'Fn::Join') {
     const [delimiter, parts] = parsed(join);
     return parts.map((part) => textOf(part, references)).join(delimiter);
@@ -57,26 +58,7 @@ const singleEntry = (value: unknown): [name: string, argument: unknown] => {
   return entry;
 };
 
-const refer = (id: string, references: References): string => {
-  const target = PSEUDO_PARAMETERS.get(id) ?? references.ref(id);
-  if (target === undefined) throw new StartError(`The template refers to ${id}, which does not exist locally.`);
+const existing = (name: string, target: string | undefined): string => {
+  if (target === undefined) throw new StartError(`The template refers to ${name}, which does not exist locally.`);
   return target;
-};
-
-const attribute = ([id, name]: readonly [string, string], references: References): string => {
-  const target = references.attribute(id, name);
-  if (target === undefined) throw new StartError(`The template refers to ${id}.${name}, which does not exist locally.`);
-  return target;
-};
-
-const substitute = ([text, variables]: readonly [string, Record<string, unknown>], references: References): string =>
-  text.replace(/\$\{(!?)([^}]+)\}/g, (_, literal: string, name: string) => {
-    if (literal) return `\${${name}}`;
-    if (Object.hasOwn(variables, name)) return textOf(variables[name], references);
-    return name.includes('.') ? attribute(dotted(name), references) : refer(name, references);
-  });
-
-const dotted = (reference: string): [string, string] => {
-  const dot = reference.indexOf('.');
-  return [reference.slice(0, dot), reference.slice(dot + 1)];
 };

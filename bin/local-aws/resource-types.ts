@@ -1,22 +1,15 @@
 import { z } from 'zod';
 import { loggingConfig } from './lambda/logging.ts';
 
-/** A kind of resource with its relevant properties. */
-export type ResourceType<Properties extends z.ZodType> = {
-  types: readonly string[];
-  properties: Properties;
-};
+/** A type of resource with a schema of its relevant properties. */
+export type ResourceType<Properties extends z.ZodType> = { type: string; properties: Properties };
 
-const resource = <Properties extends z.ZodType>(
-  properties: Properties,
-  ...types: string[]
-): ResourceType<Properties> => ({
-  types,
-  properties,
-});
+/** A property with an effect that the local AWS lacks. */
+const unsupported = z.undefined().optional();
 
-const lambdaFunction = resource(
-  z.object({
+const lambdaFunction = {
+  type: 'AWS::Lambda::Function',
+  properties: z.object({
     Code: z.object({ S3Key: z.unknown() }),
     Handler: z.string(),
     Timeout: z.number().default(3),
@@ -24,90 +17,77 @@ const lambdaFunction = resource(
     Environment: z.object({ Variables: z.record(z.string(), z.unknown()).default({}) }).default({ Variables: {} }),
     LoggingConfig: loggingConfig,
   }),
-  'AWS::Lambda::Function',
-);
+};
 
-const queue = resource(
-  z.object({
-    FifoQueue: z.literal(false).optional(),
+const queue = {
+  type: 'AWS::SQS::Queue',
+  properties: z.object({
+    FifoQueue: unsupported,
+    DelaySeconds: unsupported,
+    ReceiveMessageWaitTimeSeconds: unsupported,
+    MaximumMessageSize: unsupported,
     VisibilityTimeout: z.number().default(30),
-    DelaySeconds: z.number().default(0),
     MessageRetentionPeriod: z.number().default(345_600),
-    ReceiveMessageWaitTimeSeconds: z.number().default(0),
-    MaximumMessageSize: z.number().default(1_048_576),
     RedrivePolicy: z
       .object({ deadLetterTargetArn: z.unknown(), maxReceiveCount: z.coerce.number().int().min(1) })
       .optional(),
   }),
-  'AWS::SQS::Queue',
-);
+};
 
-const keySchema = z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) }));
-/** Indexes are not supported. */
-const noIndexes = z.undefined().optional();
-
-const table = resource(
-  z.object({
-    KeySchema: keySchema,
-    AttributeDefinitions: z.array(z.object({ AttributeName: z.string(), AttributeType: z.enum(['S', 'N', 'B']) })),
-    GlobalSecondaryIndexes: noIndexes,
-    LocalSecondaryIndexes: noIndexes,
+const table = {
+  type: 'AWS::DynamoDB::Table',
+  properties: z.object({
+    KeySchema: z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) })),
+    AttributeDefinitions: z.array(z.object({ AttributeName: z.string(), AttributeType: z.literal('S') })),
+    GlobalSecondaryIndexes: unsupported,
+    LocalSecondaryIndexes: unsupported,
   }),
-  'AWS::DynamoDB::Table',
-);
+};
 
-const topic = resource(z.object({}), 'AWS::SNS::Topic');
+const topic = { type: 'AWS::SNS::Topic', properties: z.object({}) };
 
-const eventSource = resource(
-  z.object({
+const eventSource = {
+  type: 'AWS::Lambda::EventSourceMapping',
+  properties: z.object({
     FunctionName: z.unknown(),
     EventSourceArn: z.unknown(),
     BatchSize: z.number().default(10),
     MaximumBatchingWindowInSeconds: z.number().default(0),
     ScalingConfig: z.object({ MaximumConcurrency: z.number() }).default({ MaximumConcurrency: 5 }),
     FunctionResponseTypes: z.array(z.string()).default([]),
+    FilterCriteria: unsupported,
   }),
-  'AWS::Lambda::EventSourceMapping',
-);
-
-const RATE = /^rate\((\d+) (minute|hour|day)s?\)$/;
-const UNITS_MS = new Map([
-  ['minute', 60_000],
-  ['hour', 3_600_000],
-  ['day', 86_400_000],
-]);
+};
 
 /** An expression such as `rate(5 minutes)`, in ms. */
 const rateMs = z
   .string()
-  .regex(RATE)
-  .transform((expression) => {
-    const [, count, unit = ''] = RATE.exec(expression) ?? [];
-    return Number(count) * (UNITS_MS.get(unit) ?? 0);
-  });
+  .regex(/^rate\(\d+ (minute|hour)s?\)$/)
+  .transform((rate) => Number(/\d+/.exec(rate)) * (rate.includes('hour') ? 3_600_000 : 60_000));
 
-const schedule = resource(
-  z.object({
+const schedule = {
+  type: 'AWS::Scheduler::Schedule',
+  properties: z.object({
     ScheduleExpression: rateMs,
     State: z.enum(['ENABLED', 'DISABLED']).default('ENABLED'),
     FlexibleTimeWindow: z.object({ Mode: z.literal('OFF') }),
     Target: z.object({ Arn: z.unknown(), Input: z.unknown(), RoleArn: z.unknown() }),
   }),
-  'AWS::Scheduler::Schedule',
-);
+};
 
-const route = resource(z.object({ RouteKey: z.string(), Target: z.unknown() }), 'AWS::ApiGatewayV2::Route');
+const route = {
+  type: 'AWS::ApiGatewayV2::Route',
+  properties: z.object({ RouteKey: z.string(), Target: z.unknown() }),
+};
 
-const integration = resource(
-  z.object({
+const integration = {
+  type: 'AWS::ApiGatewayV2::Integration',
+  properties: z.object({
     IntegrationUri: z.unknown(),
     PayloadFormatVersion: z.literal('2.0'),
     TimeoutInMillis: z.number().default(30_000),
   }),
-  'AWS::ApiGatewayV2::Integration',
-);
+};
 
-/**
- * The supported resource types. Each has a schema of the properties that it uses, with the defaults of CloudFormation.
- */
+/** The supported resource types, with the defaults of CloudFormation. */
 export const resourceTypes = { lambdaFunction, queue, table, topic, eventSource, schedule, route, integration };

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { LOCAL_ENV } from './aws-service.ts';
 import type { References } from './intrinsics.ts';
 
@@ -18,60 +17,38 @@ type ResolvedResource = {
   attributes: Record<string, string>;
 };
 
-/** How to resolve a resource by its name; `property` is the property that sets the name explicitly. */
-type Resolver = {
-  property?: string;
-  resolve: (name: string) => ResolvedResource;
-};
+/** The URLs of the AWS endpoint and of the HTTP API. */
+export type LocalUrls = { endpointUrl: string; apiUrl: string };
 
 const arn = (service: string, resource: string) =>
   `arn:aws:${service}:${LOCAL_ENV.region}:${LOCAL_ENV.account}:${resource}`;
 
-/** The URLs of the AWS endpoint and of the HTTP API. */
-export type LocalUrls = { endpointUrl: string; apiUrl: string };
-
-/** The `Ref` and `Fn::GetAtt` values of the supported types, as CloudFormation documents them. */
-const resolvers = ({ endpointUrl, apiUrl }: LocalUrls): Map<string, Resolver> => {
-  const table: Resolver = {
-    property: 'TableName',
-    resolve: (name) => ({ ref: name, attributes: { Arn: arn('dynamodb', `table/${name}`) } }),
-  };
-  const queue = (name: string): ResolvedResource => {
+/** The `Ref` and `Fn::GetAtt` values of the supported types by the name of a resource, as CloudFormation has them. */
+const resolvers = ({ endpointUrl, apiUrl }: LocalUrls): Record<string, (name: string) => ResolvedResource> => ({
+  'AWS::SQS::Queue': (name) => {
     const url = `${endpointUrl}/${LOCAL_ENV.account}/${name}`;
     return { ref: url, attributes: { Arn: arn('sqs', name), QueueName: name, QueueUrl: url } };
-  };
-  const topic = (name: string): ResolvedResource => ({
+  },
+  'AWS::SNS::Topic': (name) => ({
     ref: arn('sns', name),
     attributes: { TopicArn: arn('sns', name), TopicName: name },
-  });
-  const lambda = (name: string): ResolvedResource => ({
-    ref: name,
-    attributes: { Arn: arn('lambda', `function:${name}`) },
-  });
-  const role = (name: string): ResolvedResource => ({
+  }),
+  'AWS::Lambda::Function': (name) => ({ ref: name, attributes: { Arn: arn('lambda', `function:${name}`) } }),
+  'AWS::DynamoDB::Table': (name) => ({ ref: name, attributes: { Arn: arn('dynamodb', `table/${name}`) } }),
+  'AWS::IAM::Role': (name) => ({
     ref: name,
     attributes: { Arn: `arn:aws:iam::${LOCAL_ENV.account}:role/${name}`, RoleId: name },
-  });
-  const schedule = (name: string): ResolvedResource => ({
+  }),
+  'AWS::Scheduler::Schedule': (name) => ({
     ref: name,
     attributes: { Arn: arn('scheduler', `schedule/default/${name}`) },
-  });
-  const insightRule = (name: string): ResolvedResource => ({ ref: name, attributes: { RuleName: name } });
-  const api = (id: string): ResolvedResource => ({
-    ref: id,
-    attributes: { ApiId: id, ApiEndpoint: apiUrl },
-  });
-  return new Map<string, Resolver>([
-    ['AWS::SQS::Queue', { property: 'QueueName', resolve: queue }],
-    ['AWS::SNS::Topic', { property: 'TopicName', resolve: topic }],
-    ['AWS::Lambda::Function', { property: 'FunctionName', resolve: lambda }],
-    ['AWS::DynamoDB::Table', table],
-    ['AWS::IAM::Role', { property: 'RoleName', resolve: role }],
-    ['AWS::Scheduler::Schedule', { property: 'Name', resolve: schedule }],
-    ['AWS::CloudWatch::InsightRule', { property: 'RuleName', resolve: insightRule }],
-    ['AWS::ApiGatewayV2::Api', { resolve: api }],
-  ]);
-};
+  }),
+  'AWS::CloudWatch::InsightRule': (name) => ({ ref: name, attributes: { RuleName: name } }),
+  'AWS::ApiGatewayV2::Api': (id) => ({ ref: id, attributes: { ApiId: id, ApiEndpoint: apiUrl } }),
+});
+
+/** The properties that name a resource explicitly. */
+const NAME_PROPERTIES = ['QueueName', 'TopicName', 'FunctionName', 'TableName', 'RoleName', 'RuleName'];
 
 /**
  * Resolves references between resources. CloudFormation generates a name for a resource without one; here the name is
@@ -79,14 +56,14 @@ const resolvers = ({ endpointUrl, apiUrl }: LocalUrls): Map<string, Resolver> =>
  * logical ID.
  */
 export const referencesOf = (resources: Resources, urls: LocalUrls): References => {
-  const resolverByType = resolvers(urls);
+  const byType = resolvers(urls);
   const resolve = (id: string): ResolvedResource | undefined => {
     const resource = resources[id];
     if (!resource) return undefined;
-    const resolver = resolverByType.get(resource.Type);
+    const resolver = byType[resource.Type];
     if (!resolver) return { ref: id, attributes: {} };
-    const given = z.string().safeParse(resolver.property && resource.Properties[resolver.property]);
-    return resolver.resolve(given.data ?? nameByPath(resource) ?? id);
+    const given = NAME_PROPERTIES.map((property) => resource.Properties[property]).find((name) => name !== undefined);
+    return resolver(typeof given === 'string' ? given : (nameByPath(resource) ?? id));
   };
   return {
     ref: (id) => resolve(id)?.ref,

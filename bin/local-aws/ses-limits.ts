@@ -9,10 +9,6 @@ const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 const MAX_TAGS = 50;
 const TAG_TEXT = /^[A-Za-z0-9_-]{1,256}$/;
 
-/** RFC 2045: a line has at most 76 characters, including the `=` at its end. */
-const QUOTED_PRINTABLE_LINE = 75;
-const SOFT_LINE_BREAK_BYTES = '=\r\n'.length;
-
 /**
  * Returns the error for the tags of a `SendEmail`, or undefined if they are valid:
  * https://docs.aws.amazon.com/ses/latest/APIReference/API_MessageTag.html.
@@ -40,14 +36,10 @@ export const findSizeError = (...texts: string[]): SesError | undefined => {
   return invalid(`Message length is more than ${MAX_MESSAGE_BYTES} bytes long: '${bytes}'.`);
 };
 
-/** ASCII text is not encoded. Other text is quoted-printable: three bytes for each non-ASCII byte and each `=`. */
+/** ASCII text is not encoded; of other text, quoted-printable needs at most three bytes for each byte. */
 const encodedBytes = (text: string): number => {
-  const bytes = Buffer.from(text);
-  const isAscii = bytes.length === text.length;
-  if (isAscii) return bytes.length;
-  const escaped = bytes.reduce((count, byte) => count + (byte > 126 || byte === 61 ? 1 : 0), 0);
-  const encoded = bytes.length + 2 * escaped;
-  return encoded + Math.floor(encoded / QUOTED_PRINTABLE_LINE) * SOFT_LINE_BREAK_BYTES;
+  const bytes = Buffer.byteLength(text);
+  return bytes === text.length ? bytes : 3 * bytes;
 };
 
 const invalid = (message: string): SesError => ({ type: 'InvalidParameterValue', message });

@@ -72,7 +72,7 @@ export const readTemplate = (template: unknown, { endpointUrl, apiUrl, bundle }:
       handler: properties.Handler,
       timeoutSeconds: properties.Timeout,
       memoryMb: properties.MemorySize,
-      logging: properties.LoggingConfig,
+      systemLogLevel: properties.LoggingConfig.SystemLogLevel,
       environment: Object.fromEntries(
         Object.entries(properties.Environment.Variables).map(([key, value]) => [key, text(value)]),
       ),
@@ -88,10 +88,7 @@ export const readTemplate = (template: unknown, { endpointUrl, apiUrl, bundle }:
       arn: required(references.attribute(id, 'Arn')),
       url: required(references.ref(id)),
       visibilitySeconds: properties.VisibilityTimeout,
-      delaySeconds: properties.DelaySeconds,
       retentionSeconds: properties.MessageRetentionPeriod,
-      waitSeconds: properties.ReceiveMessageWaitTimeSeconds,
-      maxBytes: properties.MaximumMessageSize,
       ...(properties.RedrivePolicy && {
         redrive: {
           targetArn: text(properties.RedrivePolicy.deadLetterTargetArn),
@@ -148,7 +145,7 @@ const readEach = <Properties extends z.ZodType, Result>(
   read: (logicalId: string, properties: z.infer<Properties>) => Result,
 ): Result[] =>
   Object.entries(resources)
-    .filter(([, { Type }]) => type.types.includes(Type))
+    .filter(([, { Type }]) => Type === type.type)
     .map(([id]) => read(id, propertiesOf(resources, type, id)));
 
 const propertiesOf = <Properties extends z.ZodType>(
@@ -158,7 +155,7 @@ const propertiesOf = <Properties extends z.ZodType>(
 ): z.infer<Properties> => {
   const parsed = type.properties.safeParse(resources[id]?.Properties);
   if (parsed.success) return parsed.data;
-  throw new StartError(`The local stack does not support ${id} (${type.types[0]}): ${z.prettifyError(parsed.error)}`);
+  throw new StartError(`The local stack does not support ${id} (${type.type}): ${z.prettifyError(parsed.error)}`);
 };
 
 /** Returns the call of a universal target, such as `arn:aws:scheduler:::aws-sdk:sqs:sendMessage`. */

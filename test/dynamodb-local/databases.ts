@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from 'local-aws/clock.ts';
 import { createDynamoDb } from 'local-aws/dynamodb/dynamodb.ts';
 import * as z from 'zod';
-import { type Request, TABLES } from './generated-requests.ts';
+import { type Request, TABLE } from './generated-requests.ts';
 
 /** A response: its status and its body. */
 export type Response = { status: number; body: Record<string, unknown> };
@@ -11,7 +11,7 @@ export type Send = (request: Request) => Promise<Response>;
 
 const body = z.record(z.string(), z.unknown());
 
-/** Creates empty tables in DynamoDB Local, which has separate ones for each access key. */
+/** Creates an empty table in DynamoDB Local, which has separate ones for each access key. */
 export const dynamoDbLocal = async (endpoint: string): Promise<Send> => {
   const accessKey = crypto.randomUUID().replaceAll('-', '');
   const authorization = `AWS4-HMAC-SHA256 Credential=${accessKey}/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=none`;
@@ -25,11 +25,11 @@ export const dynamoDbLocal = async (endpoint: string): Promise<Send> => {
     const response = await fetch(endpoint, { method: 'POST', headers, body: JSON.stringify(request.body) });
     return { status: response.status, body: body.parse(await response.json()) };
   };
-  await createTables(send);
+  await createTable(send);
   return send;
 };
 
-/** Creates empty tables in the DynamoDB of the local stack. */
+/** Creates an empty table in the DynamoDB of the local stack. */
 export const localStack = async (clock: Clock = systemClock): Promise<Send> => {
   const { service } = createDynamoDb({ clock, partitionLimits: false });
   const { signal } = new AbortController();
@@ -38,30 +38,25 @@ export const localStack = async (clock: Clock = systemClock): Promise<Send> => {
     const response = await service({ ...call, body: Buffer.from(JSON.stringify(parameters)) });
     return { status: response.status, body: body.parse(JSON.parse(response.body.toString())) };
   };
-  await createTables(send);
+  await createTable(send);
   return send;
 };
 
-const createTables = async (send: Send): Promise<void> => {
-  for (const [TableName, type] of Object.entries(TABLES)) {
-    const { status } = await send({
-      action: 'CreateTable',
-      body: {
-        TableName,
-        BillingMode: 'PAY_PER_REQUEST',
-        KeySchema: [
-          { AttributeName: 'pk', KeyType: 'HASH' },
-          { AttributeName: 'sk', KeyType: 'RANGE' },
-        ],
-        AttributeDefinitions: [
-          { AttributeName: 'pk', AttributeType: 'S' },
-          { AttributeName: 'sk', AttributeType: type },
-        ],
-      },
-    });
-    if (status !== 200) throw new Error(`The table ${TableName} could not be created.`);
-    await activation(send, TableName);
-  }
+const createTable = async (send: Send): Promise<void> => {
+  const { status } = await send({
+    action: 'CreateTable',
+    body: {
+      TableName: TABLE,
+      BillingMode: 'PAY_PER_REQUEST',
+      KeySchema: [
+        { AttributeName: 'pk', KeyType: 'HASH' },
+        { AttributeName: 'sk', KeyType: 'RANGE' },
+      ],
+      AttributeDefinitions: ['pk', 'sk'].map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
+    },
+  });
+  if (status !== 200) throw new Error(`The table ${TABLE} could not be created.`);
+  await activation(send, TABLE);
 };
 
 const described = z.object({ Table: z.object({ TableStatus: z.string() }) });

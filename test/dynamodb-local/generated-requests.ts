@@ -3,8 +3,8 @@ import fc, { type Arbitrary } from 'fast-check';
 /** A request to DynamoDB. */
 export type Request = { action: string; body: Record<string, unknown> };
 
-/** The tables of the generated requests, with the type of their sort key. */
-export const TABLES = { texts: 'S', numbers: 'N' } as const;
+/** The table of the generated requests. */
+export const TABLE = 'texts';
 
 /** A part of each partition key and token, which `inRun` replaces. */
 const RUN = '@@@@@@';
@@ -25,9 +25,9 @@ type Expression = {
 
 const TEXTS = ['', 'a', 'b', 'ab', 'ä', '🔥', 'long'.repeat(30)];
 const NUMBERS = [
-  ...['0', '1', '-1', '2', '1.5', '10', '1e2', '0.001', '-12.50', '.5', '5.', '+7', '-0', '00012', '1E+3'],
+  ...['0', '1', '-1', '2', '1.5', '10', '0.001', '-12.50', '5.', '-0', '00012'],
   ...['12345678901234567890123456789012345678', '-0.12345678901234567890123456789012345678'],
-  ...['9.9e125', '-9.9E125', '1e-130', '0.00000000000000000000000000000000000001', '1e38', '1e37'],
+  ...['0.00000000000000000000000000000000000001', '99999999999999999999999999999999999999'],
 ];
 const BINARIES = ['', 'AA==', 'AAE=', '/w=='];
 
@@ -40,11 +40,7 @@ const scalar: Arbitrary<Typed> = fc.oneof(
   fc.record({ BOOL: fc.boolean() }),
   fc.constant({ NULL: true }),
 );
-const set: Arbitrary<Typed> = fc.oneof(
-  fc.record({ SS: setOf(['a', 'b', 'ab']) }),
-  fc.record({ NS: setOf(['1', '2', '10', '-1.5']) }),
-  fc.record({ BS: setOf(['AA==', 'AAE=']) }),
-);
+const set: Arbitrary<Typed> = fc.record({ SS: setOf(['a', 'b', 'ab']) });
 const shallow = fc.oneof({ arbitrary: scalar, weight: 3 }, set);
 const containerOf = (element: Arbitrary<Typed>): Arbitrary<Typed> =>
   fc.oneof(
@@ -62,7 +58,6 @@ const value = fc.oneof(
 const invalidValue: Arbitrary<Typed> = fc.constantFrom<Typed[]>(
   { SS: [] },
   { SS: ['a', 'a'] },
-  { NS: ['1', '1.0'] },
   { N: 'abc' },
   { N: '1e200' },
   { N: '1e-131' },
@@ -70,7 +65,6 @@ const invalidValue: Arbitrary<Typed> = fc.constantFrom<Typed[]>(
   { N: ' 1' },
   { N: '1e' },
   { N: 'NaN' },
-  { BS: ['AA==', 'AA=='] },
   { L: [{ S: 'a', N: '1' }] },
   { M: { k: { SS: [] } } },
   { N: '123456789012345678901234567890123456789' },
@@ -82,16 +76,11 @@ const invalidValue: Arbitrary<Typed> = fc.constantFrom<Typed[]>(
 const NAMES = ['a', 'b', 'n', 'tags', 'lst', 'obj'];
 const attributes = fc.dictionary(fc.constantFrom(...NAMES), value, { maxKeys: 4 });
 
-const table = fc.constantFrom<('texts' | 'numbers')[]>('texts', 'texts', 'numbers');
 const partition = fc.constantFrom(`${RUN}p`, `${RUN}q`);
-const sortOf = (name: 'texts' | 'numbers') =>
-  name === 'texts'
-    ? fc.record({ S: fc.constantFrom('a', 'b', 'ba') })
-    : fc.record({ N: fc.constantFrom('1', '2', '10', '1.0') });
-const keyIn = (name: 'texts' | 'numbers'): Arbitrary<Attributes> =>
-  fc.record({ pk: fc.record({ S: partition }), sk: sortOf(name) });
+const sort = fc.record({ S: fc.constantFrom('a', 'b', 'ba') });
+const key: Arbitrary<Attributes> = fc.record({ pk: fc.record({ S: partition }), sk: sort });
 
-/** Keys that do not match a table. */
+/** Keys that do not match the table. */
 const invalidKey: Arbitrary<Attributes> = fc.constantFrom<Attributes[]>(
   { pk: { S: `${RUN}p` } },
   { pk: { S: `${RUN}p` }, other: { S: 'a' } },
@@ -105,12 +94,10 @@ type Located = { TableName: string; Key: Attributes };
 /** Most requests must be valid, so that sequences have effects. */
 const rarely = <Value>(usual: Arbitrary<Value>, rare: Arbitrary<Value>, weight = 60) =>
   fc.oneof({ arbitrary: usual, weight }, { arbitrary: rare, weight: 1 });
-const located: Arbitrary<Located> = table.chain((TableName) =>
-  fc.record({
-    TableName: rarely<string>(fc.constant(TableName), fc.constant('nowhere'), 150),
-    Key: rarely(keyIn(TableName), invalidKey),
-  }),
-);
+const located: Arbitrary<Located> = fc.record({
+  TableName: rarely<string>(fc.constant(TABLE), fc.constant('nowhere'), 150),
+  Key: rarely(key, invalidKey),
+});
 
 const literal = (text: string): Expression => ({ text, names: {}, values: {} });
 
@@ -125,40 +112,21 @@ const join = (parts: readonly (string | Expression)[]): Expression => {
 };
 
 const path: Arbitrary<Expression> = fc.oneof(
-  { arbitrary: fc.constantFrom(...NAMES).map(literal), weight: 6 },
-  {
-    arbitrary: fc
-      .constantFrom(
-        ...[
-          'obj.k',
-          'obj.l',
-          'lst[0]',
-          'lst[1]',
-          'lst[2]',
-          'lst[5]',
-          'a.b',
-          'obj.k[0]',
-          'obj.l.k',
-          'lst[1][0]',
-          'lst [0] . k',
-        ],
-      )
-      .map(literal),
-    weight: 4,
-  },
+  { arbitrary: fc.constantFrom(...NAMES).map(literal), weight: 3 },
   {
     arbitrary: fc
       .constantFrom(...NAMES)
       .map((name) => ({ text: `#${name}`, names: { [`#${name}`]: name }, values: {} })),
-    weight: 2,
+    weight: 1,
   },
 );
-/** Conditions also have the keys, which an update cannot change. */
+/** Conditions also have elements of lists, and the keys, which an update cannot change. */
 const conditionPath = fc.oneof(
   { arbitrary: path, weight: 8 },
+  { arbitrary: fc.constantFrom('lst[0]', 'lst[1]', 'lst[5]', 'obj[0]', 'lst [ 1 ]').map(literal), weight: 4 },
   { arbitrary: fc.constantFrom('pk', 'sk').map(literal), weight: 1 },
 );
-const updatePath = rarely(path, fc.constantFrom('pk', 'sk', 'pk.a').map(literal));
+const updatePath = rarely(path, fc.constantFrom('pk', 'sk').map(literal));
 
 const operandOf = (of: Arbitrary<Typed>): Arbitrary<Expression> =>
   fc.tuple(fc.integer({ min: 0, max: 99_999 }), rarely(of, invalidValue, 150)).map(([id, typed]) => ({
@@ -195,19 +163,9 @@ const simpleCondition: Arbitrary<Expression> = fc.oneof(
   fc.tuple(operand, comparator, operand).map(join),
   fc.tuple(conditionPath, operand, operand).map(([of, a, b]) => join([of, ' BETWEEN ', a, ' AND ', b])),
   fc.tuple(operand, conditionPath, conditionPath).map(([of, a, b]) => join([of, ' between ', a, ' and ', b])),
-  fc.tuple(conditionPath, operand, conditionPath).map(([of, a, b]) => join([of, ' in (', a, ', ', b, ')'])),
-  fc
-    .tuple(
-      conditionPath,
-      operandOf(fc.record({ S: fc.constantFrom('S', 'N', 'B', 'BOOL', 'NULL', 'SS', 'NS', 'BS', 'L', 'M', 'X') })),
-    )
-    .map(([of, type]) => join(['attribute_type(', of, ', ', type, ')'])),
   fc
     .tuple(conditionPath, comparator, operandOf(fc.record({ N: fc.constantFrom('0', '1', '2', '4') })))
     .map(([of, compare, size]) => join(['size(', of, ')', compare, size])),
-  fc
-    .tuple(conditionPath, operandOf(scalar), operandOf(scalar))
-    .map(([of, a, b]) => join([of, ' IN (', a, ', ', b, ')'])),
   fc
     .tuple(
       conditionPath,
@@ -221,10 +179,7 @@ const COMBINATIONS = [
   ['', ' OR ', ' AND ', ''],
   ['', ' AND ', ' OR ', ''],
   ['(', ' OR ', ') AND ', ''],
-  ['NOT (', ' AND ', ') OR NOT ', ''],
-  ['not ', ' and not (', ' or ', ')'],
-  ['NOT NOT (', ' OR ', ' OR ', ')'],
-  ['((', ' AND ', ') OR ', ')'],
+  ['((', ' and ', ') or ', ')'],
 ] as const;
 const condition: Arbitrary<Expression> = fc.oneof(
   { arbitrary: simpleCondition, weight: 24 },
@@ -232,7 +187,6 @@ const condition: Arbitrary<Expression> = fc.oneof(
     arbitrary: fc.tuple(simpleCondition, fc.constantFrom(' AND ', ' OR '), simpleCondition).map(join),
     weight: 12,
   },
-  { arbitrary: simpleCondition.map((inner) => join(['NOT ', inner])), weight: 4 },
   {
     arbitrary: fc
       .tuple(simpleCondition, simpleCondition, simpleCondition, fc.constantFrom(...COMBINATIONS))
@@ -242,51 +196,12 @@ const condition: Arbitrary<Expression> = fc.oneof(
   {
     arbitrary: fc
       .constantFrom(
-        ...[
-          '',
-          'a =',
-          'foo bar',
-          'a = :undefined',
-          '#undefined = a',
-          'unknown(a)',
-          'size(a)',
-          'a = a',
-          '_a = b',
-          'a.1 = b',
-        ],
-        ...[
-          '((a = b))',
-          '(a) = b',
-          '(a = b) = c',
-          'NOT',
-          'a IN ()',
-          'a IN b',
-          'a BETWEEN b',
-          'a[b] = a',
-          'a[-1] = b',
-          'a. = b',
-        ],
+        ...['', 'a =', 'foo bar', 'a = :undefined', '#undefined = a', 'unknown(a)', 'size(a)', 'a = a', '_a = b'],
+        ...['a.1 = b', '((a = b))', '(a = b) = c', 'a BETWEEN b', 'a[b] = a', 'a[-1] = b', 'a. = b'],
         ...['attribute_exists(a, b)', 'contains(a)', 'begins_with(a, a)', 'contains(a, size(b))', 'size(size(a)) = b'],
-        ...[
-          'Attribute_exists(a)',
-          'attribute_exists(size(a))',
-          'size (a) = b',
-          'a=b',
-          'a<>b AND b<a',
-          'a = b = c',
-          'a AND b',
-        ],
-        ...[
-          'attribute_exists(a) = b',
-          'a IN (b, c, obj)',
-          'a IN (contains(a, b))',
-          'comment = a',
-          'a == b',
-          'a != b',
-          '1a = b',
-          'if_not_exists(a, b) = n',
-          '(size(a)) = b',
-        ],
+        ...['Attribute_exists(a)', 'attribute_exists(size(a))', 'size (a) = b', 'a=b', 'a<>b AND b<a', 'a = b = c'],
+        ...['a AND b', 'attribute_exists(a) = b', 'comment = a', 'a == b', 'a != b', '1a = b'],
+        ...['if_not_exists(a, b) = n'],
       )
       .map(literal),
     weight: 1,
@@ -294,31 +209,14 @@ const condition: Arbitrary<Expression> = fc.oneof(
 );
 
 const numeric = operandOf(
-  fc.record({ N: fc.constantFrom('1', '-2', '0.5', '1e-40', '9.9e125', '-12345678901234567890123456789012345678') }),
+  fc.record({ N: fc.constantFrom('1', '-2', '0.5', '0.001', '-12345678901234567890123456789012345678') }),
 );
-const listOperand = operandOf(fc.record({ L: fc.array(scalar, { maxLength: 2 }) }));
 const setClause: Arbitrary<Expression> = fc.oneof(
   fc.tuple(updatePath, operand).map(([to, from]) => join([to, ' = ', from])),
   fc.tuple(updatePath, path).map(([to, from]) => join([to, ' = ', from])),
   fc
-    .tuple(updatePath, path, fc.constantFrom(' + ', ' - '), numeric)
-    .map(([to, from, sign, by]) => join([to, ' = ', from, sign, by])),
-  fc
     .tuple(updatePath, path, operand)
     .map(([to, from, otherwise]) => join([to, ' = if_not_exists(', from, ', ', otherwise, ')'])),
-  fc
-    .tuple(updatePath, path, listOperand)
-    .map(([to, from, more]) => join([to, ' = list_append(', from, ', ', more, ')'])),
-  fc
-    .tuple(updatePath, path, listOperand, listOperand)
-    .map(([to, from, none, more]) => join([to, ' = list_append(if_not_exists(', from, ', ', none, '), ', more, ')'])),
-  fc
-    .tuple(updatePath, path, numeric, fc.constantFrom(' + ', ' - '), numeric)
-    .map(([to, from, none, sign, by]) => join([to, ' = if_not_exists(', from, ', ', none, ')', sign, by])),
-  fc
-    .tuple(updatePath, operand, fc.constantFrom(' + ', ' - '), path)
-    .map(([to, a, sign, b]) => join([to, ' = ', a, sign, b])),
-  fc.tuple(updatePath, operand, operand).map(([to, a, b]) => join([to, ' = list_append(', a, ', ', b, ')'])),
 );
 const commaSeparated = (clauses: readonly Expression[]) =>
   join(clauses.flatMap((clause, index) => (index === 0 ? [clause] : [', ', clause])));
@@ -359,40 +257,9 @@ const update: Arbitrary<Expression> = fc.oneof(
   {
     arbitrary: fc
       .constantFrom(
-        ...[
-          '',
-          'SET',
-          'a = b',
-          'SET a',
-          'ADD a b',
-          'SET a = a + a + a',
-          'SET a = (b)',
-          'SET a = (b + n)',
-          'SET a = b SET n = b',
-        ],
-        ...[
-          'REMOVE a, a',
-          'REMOVE a, a.b',
-          'REMOVE a[0], a.b',
-          'REMOVE a b',
-          'SET a = size(b)',
-          'SET a = contains(a, b)',
-        ],
-        ...[
-          'SET a = if_not_exists(b)',
-          'SET a = list_append(a, b, n)',
-          'SET a = unknown(b)',
-          'SET a = a = b',
-          'REMOVE lst[0], lst[0]',
-        ],
-        ...[
-          'SET a = if_not_exists(b, n) + n',
-          'SET comment = a',
-          'SET a = b,',
-          'REMOVE',
-          'SET a = b REMOVE n,',
-          'SET a[0] = b, a.k = n',
-        ],
+        ...['', 'SET', 'a = b', 'SET a', 'ADD a b', 'SET a = b SET n = b', 'REMOVE a, a', 'REMOVE a b'],
+        ...['SET a = size(b)', 'SET a = contains(a, b)', 'SET a = if_not_exists(b)', 'SET a = unknown(b)'],
+        ...['SET a = a = b', 'SET comment = a', 'SET a = b,', 'REMOVE', 'SET a = b REMOVE n,'],
       )
       .map(literal),
     weight: 2,
@@ -428,10 +295,9 @@ const largeItem = fc
   .tuple(located, fc.constantFrom(-1, 0, 1), fc.constantFrom('x', 'ä'))
   .map(([{ TableName, Key }, over, character]) => {
     const pk = { S: `${RUN}p` };
-    const bytes = 409_600 - 'pkskt'.length - pk.S.length - (TableName === 'texts' ? 1 : 2) + over;
+    const bytes = 409_600 - 'pkskt'.length - pk.S.length - 'a'.length + over;
     const text = character === 'x' ? 'x'.repeat(bytes) : 'ä'.repeat(bytes / 2) + 'x'.repeat(bytes % 2);
-    const sk = TableName === 'texts' ? { S: 'a' } : { N: '1' };
-    return { TableName, Item: { ...Key, pk, sk, t: { S: text } } };
+    return { TableName, Item: { ...Key, pk, sk: { S: 'a' }, t: { S: text } } };
   });
 
 const putTarget = rarely(
@@ -462,25 +328,16 @@ const conditionalMembers = (
   ...defined({ ReturnValuesOnConditionCheckFailure: onFailure }),
 });
 
-const put: Arbitrary<Request> = fc
-  .tuple(putTarget, conditional, optional(rarely(fc.constantFrom('ALL_OLD', 'NONE'), fc.constant('ALL_NEW'))))
-  .map(([target, more, ReturnValues]) => ({
-    action: 'PutItem',
-    body: { ...target, ...conditionalMembers(more), ...defined({ ReturnValues }) },
-  }));
-const del: Arbitrary<Request> = fc
-  .tuple(located, conditional, optional(fc.constantFrom('ALL_OLD', 'NONE')))
-  .map(([target, more, ReturnValues]) => ({
-    action: 'DeleteItem',
-    body: { ...target, ...conditionalMembers(more), ...defined({ ReturnValues }) },
-  }));
+const put: Arbitrary<Request> = fc.tuple(putTarget, conditional).map(([target, more]) => ({
+  action: 'PutItem',
+  body: { ...target, ...conditionalMembers(more) },
+}));
+const del: Arbitrary<Request> = fc.tuple(located, conditional).map(([target, more]) => ({
+  action: 'DeleteItem',
+  body: { ...target, ...conditionalMembers(more) },
+}));
 const updateItem: Arbitrary<Request> = fc
-  .tuple(
-    located,
-    conditional,
-    optional(update),
-    optional(fc.constantFrom('ALL_OLD', 'ALL_NEW', 'UPDATED_OLD', 'UPDATED_NEW', 'NONE')),
-  )
+  .tuple(located, conditional, optional(update), optional(fc.constantFrom('ALL_NEW', 'NONE')))
   .map(([target, more, UpdateExpression, ReturnValues]) => ({
     action: 'UpdateItem',
     body: { ...target, ...conditionalMembers(more, { UpdateExpression }), ...defined({ ReturnValues }) },
@@ -493,9 +350,7 @@ const projection = optional(
       weight: 60,
     },
     {
-      arbitrary: fc
-        .constantFrom('', 'a,', 'a, a', 'a b', 'a, a.b', 'a[0], a.b', 'comment', 'pk.a', 'a[x]', ':a', 'size(a)')
-        .map(literal),
+      arbitrary: fc.constantFrom('', 'a,', 'a, a', 'a b', 'comment', 'a[x]', ':a', 'size(a)').map(literal),
       weight: 1,
     },
   ),
@@ -507,44 +362,37 @@ const get: Arbitrary<Request> = fc
     body: { ...target, ...parameters({ ProjectionExpression }), ConsistentRead },
   }));
 
-const sortCondition = (name: 'texts' | 'numbers'): Arbitrary<Expression> =>
-  fc.oneof(
-    fc
-      .tuple(fc.constantFrom(' = ', ' < ', ' <= ', ' > ', ' >= '), operandOf(sortOf(name)))
-      .map(([compare, to]) => join([' AND sk', compare, to])),
-    operandOf(fc.record({ S: fc.constantFrom('a', 'b') })).map((start) =>
-      join(name === 'texts' ? [' AND begins_with(sk, ', start, ')'] : []),
-    ),
-    fc
-      .tuple(operandOf(sortOf(name)), operandOf(sortOf(name)))
-      .map(([low, high]) => join([' AND sk BETWEEN ', low, ' AND ', high])),
-    rarely(fc.constant(''), fc.constantFrom(' AND sk <> :x', ' OR pk = pk', ' AND n = n'), 20).map(literal),
-  );
-const query: Arbitrary<Request> = table.chain((TableName) =>
+const sortCondition: Arbitrary<Expression> = fc.oneof(
   fc
-    .record({
-      partition: operandOf(fc.record({ S: partition })),
-      sort: sortCondition(TableName),
-      filter: optional(condition),
-      projection,
-      Limit: optional(rarely(fc.constantFrom(1, 2), fc.constant(0))),
-      ScanIndexForward: optional(fc.boolean()),
-      Select: rarely<string | undefined>(fc.constant(undefined), fc.constant('COUNT'), 10),
-      ExclusiveStartKey: rarely<Attributes | undefined>(fc.constant(undefined), keyIn(TableName), 6),
-    })
-    .map(({ partition: pk, sort, filter, projection: of, ...rest }) => ({
-      action: 'Query',
-      body: {
-        TableName,
-        ...parameters({
-          KeyConditionExpression: join(['pk = ', pk, sort]),
-          FilterExpression: filter,
-          ProjectionExpression: rest.Select ? undefined : of,
-        }),
-        ...defined(rest),
-      },
-    })),
+    .tuple(fc.constantFrom(' = ', ' < ', ' <= ', ' > ', ' >= '), operandOf(sort))
+    .map(([compare, to]) => join([' AND sk', compare, to])),
+  operandOf(fc.record({ S: fc.constantFrom('a', 'b') })).map((start) => join([' AND begins_with(sk, ', start, ')'])),
+  fc.tuple(operandOf(sort), operandOf(sort)).map(([low, high]) => join([' AND sk BETWEEN ', low, ' AND ', high])),
+  rarely(fc.constant(''), fc.constantFrom(' AND sk <> :x', ' OR pk = pk', ' AND n = n'), 20).map(literal),
 );
+const query: Arbitrary<Request> = fc
+  .record({
+    partition: operandOf(fc.record({ S: partition })),
+    sort: sortCondition,
+    filter: optional(condition),
+    projection,
+    Limit: optional(rarely(fc.constantFrom(1, 2), fc.constant(0))),
+    ScanIndexForward: optional(fc.boolean()),
+    Select: rarely<string | undefined>(fc.constant(undefined), fc.constant('COUNT'), 10),
+    ExclusiveStartKey: rarely<Attributes | undefined>(fc.constant(undefined), key, 6),
+  })
+  .map(({ partition: pk, sort: range, filter, projection: of, ...rest }) => ({
+    action: 'Query',
+    body: {
+      TableName: TABLE,
+      ...parameters({
+        KeyConditionExpression: join(['pk = ', pk, range]),
+        FilterExpression: filter,
+        ProjectionExpression: rest.Select ? undefined : of,
+      }),
+      ...defined(rest),
+    },
+  }));
 
 const grouped = <Value>(entries: readonly (readonly [string, Value])[]): Record<string, Value[]> => {
   const names = [...new Set(entries.map(([name]) => name))];

@@ -17,10 +17,8 @@ const isCanceled = ({ error }: Comparable): boolean => error === 'TransactionCan
 /** Errors of an update that depend on the stored item. */
 const UPDATE_ERRORS = [
   'Item size to update has exceeded the maximum allowed size',
-  'The document path provided in the update expression is invalid for update',
   'The provided expression refers to an attribute that does not exist in the item',
   'An operand in the update expression has an incorrect data type',
-  'Number overflow. Attempting to store a number with magnitude larger than supported range',
   'DynamoDB only supports precision up to 38 digits',
 ];
 
@@ -89,12 +87,6 @@ export const toleratedDifferences: readonly ToleratedDifference[] = [
     description: 'DynamoDB Local rejects an `ExclusiveStartKey` after which the key condition permits no item',
     applies: ({ dynamoDbLocal }) =>
       dynamoDbLocal.message === 'The provided starting key does not match the range key predicate',
-  },
-  {
-    description: 'DynamoDB Local does not recognize `1` and `1.0` as the same key in one request',
-    applies: ({ dynamoDbLocal, local }) =>
-      dynamoDbLocal.error === undefined &&
-      /contains duplicates|multiple operations on one item/.test(local.message ?? ''),
   },
 ];
 

@@ -162,14 +162,6 @@ describe('a webhook address of the inbox', () => {
     const message = await received({ ...authentic(), authorization: 'Bearer 1', 'x-custom': 'secret-value' });
     expect(message).toMatchObject({ headers: { ...authentic(), authorization: '***', 'x-custom': '***' } });
   });
-
-  it('is found by a search for a header or for the reason why it is not verified', async () => {
-    await send({ ...authentic(), 'user-agent': 'findable-value' });
-    await send(without(authentic(), 'webhook-signature'));
-    const found = async (query: string): Promise<unknown> => (await fetch(`${url}/?q=${query}`)).json();
-    expect(await found('findable-VALUE')).toHaveLength(1);
-    expect(await found('signature+missing')).toHaveLength(1);
-  });
 });
 
 const select = (tenant: string, body: string) => fetch(`${url}/webhooks/${tenant}`, { method: 'PUT', body });
@@ -194,7 +186,7 @@ describe('the response of a webhook address', () => {
   const card = {
     type: 'AdaptiveCard',
     version: '1.4',
-    body: [{ type: 'TextBlock', text: 'Disk', color: 'Attention' }],
+    body: [{ type: 'RichTextBlock', inlines: [{ type: 'TextRun', text: 'Disk', size: 'Large' }] }],
   };
   const attachment = { contentType: 'application/vnd.microsoft.card.adaptive', content: card };
   const header = (text: unknown) => ({ type: 'header', text: { type: 'plain_text', text } });
@@ -202,10 +194,8 @@ describe('the response of a webhook address', () => {
   it.each([
     ['slack', { text: 'Disk' }, 200, 'ok'],
     ['slack', { blocks: [header('t'.repeat(150))] }, 200, 'ok'],
-    ['slack', { blocks: [header('t'.repeat(151))] }, 400, 'invalid_blocks'],
     ['slack', { blocks: [header('😀'.repeat(76))] }, 400, 'invalid_blocks'],
-    ['slack', { attachments: [{ color: '#d32f2f', blocks: [header(null)] }] }, 400, 'invalid_blocks'],
-    ['slack', { attachments: [{ color: 'red' }] }, 400, 'invalid_payload'],
+    ['slack', { attachments: [{ color: 'red', fallback: '', blocks: [header('t')] }] }, 400, 'invalid_payload'],
     ['slack', { details: {} }, 400, 'no_text'],
     ['teams', { type: 'message', attachments: [attachment] }, 202, ''],
     ['teams', { type: 'message', attachments: [{ ...attachment, content: { ...card, version: 2 } }] }, 400, 'version'],
@@ -218,11 +208,9 @@ describe('the response of a webhook address', () => {
     ['teams', { text: 'Disk' }, 400, 'InvalidRequestContent'],
     ['discord', { content: 'Disk', allowed_mentions: { parse: [] } }, 204, ''],
     ['discord', { embeds: [{ title: 'Disk', color: 13840175, timestamp: '2026-11-22T00:21:51Z' }] }, 204, ''],
-    ['discord', { embeds: [{ title: 'Disk', color: '#d32f2f' }] }, 400, 'embeds.0.color'],
     ['discord', { embeds: [{ title: 't', description: 'd'.repeat(4_097) }] }, 400, 'embeds.0.description'],
     ['discord', { embeds: [{ description: 'd'.repeat(4_000) }, { description: 'd'.repeat(2_001) }] }, 400, '6000'],
     ['discord', { content: '' }, 400, 'content'],
-    ['discord', {}, 400, 'Cannot send an empty message'],
   ])('is that of %s: %j is answered with %i %s', async (respond, body, status, answer) => {
     const response = await send({}, `/webhooks/acme?respond=${respond}`, JSON.stringify(body));
     expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(answer)]);
@@ -265,17 +253,8 @@ describe('the response of a webhook address', () => {
       400,
       'respond must be one of 200, 410, 500, slow, slack, teams, discord.',
     ],
-    ['PUT', '/webhooks/acme', '[]', 400, 'The body must be a JSON object such as {"respond":"410"}.'],
     ['PUT', '/webhooks/acme', '{', 400, 'The body must be a JSON object such as {"respond":"410"}.'],
-    [
-      'POST',
-      '/webhooks/acme?respond=404',
-      '{}',
-      400,
-      'respond must be one of 200, 410, 500, slow, slack, teams, discord.',
-    ],
     ['POST', '/webhooks/a%20b', '{}', 400, 'The tenant must be 1 to 128 printable ASCII characters without spaces.'],
-    ['POST', '/webhooks/%E0', '{}', 400, 'The tenant must be 1 to 128 printable ASCII characters without spaces.'],
     ['POST', '/webhooks', '{}', 404, 'Not found. Send webhooks to /webhooks/<tenant>.'],
     ['PATCH', '/webhooks/acme', '{}', 405, 'A webhook address supports POST, and GET and PUT of its response.'],
   ])('rejects %s %s %s with %i and the reason', async (method, path, body, status, message) => {
@@ -318,16 +297,6 @@ describe('the updates of the inbox', () => {
     await select('acme', '{"respond":"200"}');
     await fetch(url, { method: 'DELETE' });
     await updates.has('event: snapshot\ndata: []');
-    await updates.stop();
-  });
-
-  it('contain only messages that match the search', async () => {
-    const updates = await reader('?q=disk');
-    await updates.has('event: snapshot');
-    inbox.add({ kind: 'sms', to: '+1', text: 'memory', attributes: {} });
-    inbox.add({ kind: 'sms', to: '+1', text: 'Disk', attributes: {} });
-    await updates.has('"title":"Disk"');
-    expect(updates.text()).not.toContain('memory');
     await updates.stop();
   });
 

@@ -1,9 +1,8 @@
-import { accessOf, admitBatch, batchCapacity, type Context } from './context.ts';
+import { accessOf, admitBatch, type Context } from './context.ts';
 import { validationError } from './errors.ts';
 import { Expressions } from './expressions/expressions.ts';
 import { readUnits, writeUnits } from './partition-capacity.ts';
 import { type Request, readRequest, requests } from './requests.ts';
-
 import { readKey } from './table.ts';
 import { assertDistinct, changeOf, itemAfter, locate, readWrite, type Write } from './write.ts';
 
@@ -25,9 +24,9 @@ export const batchGet = (context: Context, parameters: unknown): object => {
   }
   const selections = tables.map(([name, read]) => {
     const expressions = new Expressions(read);
-    const selection = expressions.selection();
+    const select = expressions.selection();
     expressions.assertAllUsed();
-    return [name, selection] as const;
+    return [name, select] as const;
   });
   const reads = tables.flatMap(([name, { Keys, ConsistentRead }]) => {
     const table = context.tables.get(name);
@@ -45,13 +44,10 @@ export const batchGet = (context: Context, parameters: unknown): object => {
     if (!exceeds) totalBytes += bytes;
     return exceeds;
   });
-  const found = selections.map(([name, selection]) => {
-    const select = selection(context.tables.get(name));
-    return [
-      name,
-      admitted.flatMap(({ access, stored }) => (access.table === name && stored ? [select(stored.item)] : [])),
-    ];
-  });
+  const found = selections.map(([name, select]) => [
+    name,
+    admitted.flatMap(({ access, stored }) => (access.table === name && stored ? [select(stored.item)] : [])),
+  ]);
   const left = tables.map(([name, rest]) => {
     const Keys = unprocessed.filter(({ access }) => access.table === name).map(({ attributes }) => attributes);
     return [name, { ...rest, Keys }] as const;
@@ -59,7 +55,6 @@ export const batchGet = (context: Context, parameters: unknown): object => {
   return {
     Responses: Object.fromEntries(found),
     UnprocessedKeys: Object.fromEntries(left.filter(([, { Keys }]) => Keys.length > 0)),
-    ConsumedCapacity: batchCapacity(request, admitted),
   };
 };
 
@@ -86,7 +81,6 @@ export const batchWrite = (context: Context, parameters: unknown): object => {
   const left = Map.groupBy(unprocessed, ({ access }) => access.table);
   return {
     UnprocessedItems: Object.fromEntries([...left].map(([name, list]) => [name, list.map(({ member }) => member)])),
-    ConsumedCapacity: batchCapacity(request, admitted),
   };
 };
 

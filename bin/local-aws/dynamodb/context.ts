@@ -46,24 +46,12 @@ export const admitBatch = <Entry extends { access: Access; units: number }>(
   return { admitted, unprocessed };
 };
 
-/** The members of a request for the consumed capacity. */
-type CapacityRequest = { ReturnConsumedCapacity?: 'INDEXES' | 'TOTAL' | 'NONE' | undefined };
+/** The member of a request for the consumed capacity. */
+export type CapacityRequest = { ReturnConsumedCapacity?: 'TOTAL' | undefined };
 
 /** Returns the member `ConsumedCapacity` of a response if the request asks for it. */
 export const consumedCapacity = (
-  { ReturnConsumedCapacity: type = 'NONE' }: CapacityRequest,
+  { ReturnConsumedCapacity }: CapacityRequest,
   TableName: string,
   CapacityUnits: number,
-) =>
-  type === 'NONE' ? undefined : { TableName, CapacityUnits, ...(type === 'INDEXES' && { Table: { CapacityUnits } }) };
-
-/** Returns the member `ConsumedCapacity` of the response to a batch: one for each table. */
-export const batchCapacity = (
-  request: CapacityRequest,
-  entries: readonly { access: Access; units: number }[],
-): object[] | undefined => {
-  const units = new Map<string, number>();
-  for (const { access, units: used } of entries) units.set(access.table, (units.get(access.table) ?? 0) + used);
-  const capacity = [...units].flatMap(([name, sum]) => consumedCapacity(request, name, sum) ?? []);
-  return capacity.length > 0 ? capacity : undefined;
-};
+): object | undefined => ReturnConsumedCapacity && { TableName, CapacityUnits };

@@ -1,76 +1,65 @@
 import { validationError } from './errors.ts';
 
-/** A number: 0.`digits` × 10^`exponent`. Zero has no digits. */
-type Decimal = { isNegative: boolean; digits: string; exponent: number };
-
 const MAX_DIGITS = 38;
-/** The exponents of the first digit after the point in the smallest and largest numbers, 1e-130 and 9.9e125. */
-const [MIN_EXPONENT, MAX_EXPONENT] = [-129, 126];
 
 /**
- * Returns a number in the form in which it is stored: without exponent and superfluous zeros.
+ * Returns a number in the form in which it is stored: without superfluous zeros.
  *
- * @throws DynamoDbError if it is none, or too large, too small or too precise
+ * @throws DynamoDbError if it is none, too precise, or written with an exponent, which the local DynamoDB does not support
  */
 export const normalizeNumber = (text: string): string => {
   if (/^(?:0|-?[1-9]\d{0,14})$/.test(text)) return text;
-  const decimal = parse(text);
-  if (decimal.exponent > MAX_EXPONENT) {
-    throw validationError('Number overflow. Attempting to store a number with magnitude larger than supported range');
-  }
-  if (decimal.digits !== '' && decimal.exponent < MIN_EXPONENT) {
-    throw validationError('Number underflow. Attempting to store a number with magnitude smaller than supported range');
-  }
-  if (decimal.digits.length > MAX_DIGITS) {
-    throw validationError('Attempting to store more than 38 significant digits in a Number');
-  }
-  return format(decimal);
-};
-
-const parse = (text: string): Decimal => {
-  const [matched, sign = '', integer = '', fraction = '', exponent = '0'] =
-    /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?$/.exec(text) ?? [];
-  const all = integer + fraction;
-  if (matched === undefined || all === '') {
+  const [matched, sign = '', integerDigits = '', fractionDigits = ''] = /^(-?)(\d+)(?:\.(\d*))?$/.exec(text) ?? [];
+  if (matched === undefined) {
     const value = text === '' ? '' : `: ${text}`;
     throw validationError(`The parameter cannot be converted to a numeric value${value}`);
   }
+  if (significantDigits(integerDigits + fractionDigits).length > MAX_DIGITS) {
+    throw validationError('Attempting to store more than 38 significant digits in a Number');
+  }
+  const integer = withoutLeadingZeros(integerDigits) || '0';
+  const fraction = withoutTrailingZeros(fractionDigits);
+  const number = fraction === '' ? integer : `${integer}.${fraction}`;
+  return number === '0' ? number : sign + number;
+};
+
+/** Returns digits without the zeros at both ends. */
+export const significantDigits = (digits: string): string => withoutTrailingZeros(withoutLeadingZeros(digits));
+
+const withoutLeadingZeros = (digits: string): string => {
   let start = 0;
-  while (all[start] === '0') start++;
-  let end = all.length;
-  while (end > start && all[end - 1] === '0') end--;
-  if (start === end) return { isNegative: false, digits: '', exponent: 0 };
-  return {
-    isNegative: sign === '-',
-    digits: all.slice(start, end),
-    exponent: integer.length - start + Number(exponent),
-  };
+  while (digits[start] === '0') start++;
+  return digits.slice(start);
 };
 
-const format = ({ isNegative, digits, exponent }: Decimal): string => {
-  if (digits === '') return '0';
-  const integer = exponent > 0 ? digits.slice(0, exponent).padEnd(exponent, '0') : '0';
-  const fraction = exponent > 0 ? digits.slice(exponent) : '0'.repeat(-exponent) + digits;
-  return `${isNegative ? '-' : ''}${integer}${fraction === '' ? '' : `.${fraction}`}`;
+const withoutTrailingZeros = (digits: string): string => {
+  let end = digits.length;
+  while (digits[end - 1] === '0') end--;
+  return digits.slice(0, end);
 };
 
-/** Returns a text for a normalized number whose order among such texts is that of the numbers. */
-export const numberOrder = (text: string): string => {
-  const { isNegative, digits, exponent } = parse(text);
-  if (digits === '') return 'b';
-  if (!isNegative) return `c${String(exponent + 500)}${digits}`;
-  const complement = Array.from(digits, (digit) => 9 - Number(digit)).join('');
-  return `a${String(500 - exponent)}${complement}~`;
+/** Returns a negative number if the normalized number `a` is less than `b`, 0 if they are equal. */
+export const compareNumbers = (a: string, b: string): number => {
+  const [unitsA, unitsB] = inUnits(a, b);
+  return unitsA < unitsB ? -1 : Number(unitsA > unitsB);
 };
 
 /**
- * Adds normalized numbers, or subtracts the second one.
+ * Adds normalized numbers.
  *
- * @throws DynamoDbError if the result is too large or too precise
+ * @throws DynamoDbError if the result is too precise
  */
-export const addNumbers = (a: string, b: string, sign: 1 | -1): string => {
+export const addNumbers = (a: string, b: string): string => {
+  const [unitsA, unitsB, scale] = inUnits(a, b);
+  const sum = unitsA + unitsB;
+  const digits = String(sum < 0 ? -sum : sum).padStart(scale + 1, '0');
+  const point = digits.length - scale;
+  return normalizeNumber(`${sum < 0 ? '-' : ''}${digits.slice(0, point)}.${digits.slice(point)}`);
+};
+
+/** Returns two numbers in units of 10^-`scale`. */
+const inUnits = (a: string, b: string): [unitsA: bigint, unitsB: bigint, scale: number] => {
   const [[integerA = '', fractionA = ''], [integerB = '', fractionB = '']] = [a.split('.'), b.split('.')];
   const scale = Math.max(fractionA.length, fractionB.length);
-  const [unitsA, unitsB] = [integerA + fractionA.padEnd(scale, '0'), integerB + fractionB.padEnd(scale, '0')];
-  return normalizeNumber(`${BigInt(unitsA) + BigInt(sign) * BigInt(unitsB)}e-${scale}`);
+  return [BigInt(integerA + fractionA.padEnd(scale, '0')), BigInt(integerB + fractionB.padEnd(scale, '0')), scale];
 };

@@ -1,18 +1,8 @@
-import { numberOrder } from './number.ts';
+import { compareNumbers } from './number.ts';
 import type { Value } from './value.ts';
 
-/**
- * Returns a text for a string, number or binary value whose order among those of the same type is the order of
- * DynamoDB; undefined for other types. Equal values have the same text.
- */
-export const orderOf = (value: Value): string | undefined => {
-  if ('S' in value) return utf8Order(value.S);
-  if ('N' in value) return numberOrder(value.N);
-  return 'B' in value ? Buffer.from(value.B, 'base64').toString('latin1') : undefined;
-};
-
-/** UTF-8 sorts surrogate pairs after all other characters, UTF-16 does not. */
-const utf8Order = (text: string): string =>
+/** Returns a text whose order in UTF-16 is the order of DynamoDB, UTF-8, which sorts surrogate pairs last. */
+export const utf8Order = (text: string): string =>
   text.replace(/[\ud800-\uffff]/g, (unit) => {
     const code = unit.charCodeAt(0);
     return String.fromCharCode(code >= 0xe000 ? code - 0x800 : code + 0x2000);
@@ -20,9 +10,17 @@ const utf8Order = (text: string): string =>
 
 /** Returns whether two values compare as the operator says; false if they have no order or different types. */
 export const compare = (a: Value, operator: '<' | '<=' | '>' | '>=', b: Value): boolean => {
-  const isComparable = ('S' in a && 'S' in b) || ('N' in a && 'N' in b) || ('B' in a && 'B' in b);
-  const [first, second] = isComparable ? [orderOf(a), orderOf(b)] : [];
-  if (first === undefined || second === undefined) return false;
-  if (first === second) return operator.length === 2;
-  return operator.startsWith('<') === first < second;
+  const order = orderOf(a, b);
+  if (order === undefined) return false;
+  if (order === 0) return operator.length === 2;
+  return operator.startsWith('<') === order < 0;
 };
+
+/** Returns a negative number if `a` is less than `b`, 0 if they are equal; undefined if they have no order. */
+const orderOf = (a: Value, b: Value): number | undefined => {
+  if ('N' in a && 'N' in b) return compareNumbers(a.N, b.N);
+  if ('S' in a && 'S' in b) return textOrder(utf8Order(a.S), utf8Order(b.S));
+  return 'B' in a && 'B' in b ? Buffer.compare(Buffer.from(a.B, 'base64'), Buffer.from(b.B, 'base64')) : undefined;
+};
+
+const textOrder = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

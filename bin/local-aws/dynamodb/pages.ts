@@ -2,11 +2,10 @@ import { accessOf, type Context, consumedCapacity } from './context.ts';
 import { validationError } from './errors.ts';
 import { type Condition, Expressions } from './expressions/expressions.ts';
 import { queriedKeys, readKeyCondition } from './expressions/key-condition.ts';
-import { orderOf } from './order.ts';
+import { utf8Order } from './order.ts';
 import { readUnits } from './partition-capacity.ts';
 import { type Request, readRequest, requests } from './requests.ts';
-
-import { assertNotBelowKey, firstIndex, type Key, readKey, type StoredItem, type Table } from './table.ts';
+import { firstIndex, type Key, readKey, type StoredItem, type Table } from './table.ts';
 import type { Attributes } from './value.ts';
 
 /** A page ends with the item with which its items reach this size, before the filter. */
@@ -21,20 +20,20 @@ export const query = (context: Context, parameters: unknown): object => {
   const table = context.tables.get(request.TableName);
   const { partition, range } = queriedKeys(condition, table);
   const start = startKey(table, request);
-  const key = expressions.paths.find(([name]) => table.keyNames.includes(String(name)));
-  if (key) {
+  const key = expressions.names.find((name) => table.keyNames.includes(name));
+  if (key !== undefined) {
     throw validationError(
-      `Filter Expression can only contain non-primary key attributes: Primary key attribute: ${key[0]}`,
+      `Filter Expression can only contain non-primary key attributes: Primary key attribute: ${key}`,
     );
   }
-  const order = orderOf(partition) ?? '';
+  const order = utf8Order(partition);
   if (start && start.partition !== order) {
     throw validationError('The provided starting key is outside query boundaries based on provided conditions');
   }
   if (start && (range.isBefore(start.sort) || range.isAfter(start.sort))) {
     throw validationError('The provided starting key does not match the range key predicate');
   }
-  const access = accessOf(context, 'read', table, { [table.definition.partition.name]: partition });
+  const access = accessOf(context, 'read', table, { [table.definition.partition.name]: { S: partition } });
   context.throttling.assertAdmitted(access);
   const items = rangeOf(table.items(order), range, start, request.ScanIndexForward ?? true);
   const { response, units } = readPage(table, items, page);
@@ -68,7 +67,6 @@ export const scan = (context: Context, parameters: unknown): object => {
   const expressions = new Expressions(request);
   const page = readPageRequest(request, expressions);
   const table = context.tables.get(request.TableName);
-  assertNotBelowKey(table, expressions.paths);
   const start = startKey(table, request);
   context.throttling.assertAdmitted(accessOf(context, 'read', table, {}));
   return readPage(table, table.scan(start), page).response;
@@ -83,28 +81,21 @@ const startKey = (table: Table, { ExclusiveStartKey }: Request<'Scan'>): Key | u
   );
 
 const readPageRequest = (request: Request<'Scan'>, expressions: Expressions) => {
-  const { ProjectionExpression, Select } = request;
   const filter: Condition = expressions.condition('FilterExpression') ?? (() => true);
-  const selection = expressions.selection();
+  const select = expressions.selection();
   expressions.assertAllUsed();
-  const needsProjection = Select === 'SPECIFIC_ATTRIBUTES';
-  if (Select !== undefined && needsProjection !== (ProjectionExpression !== undefined)) {
-    throw validationError(
-      `${needsProjection ? 'Must' : 'Cannot'} specify the ProjectionExpression when choosing to get ${Select}`,
-    );
+  if (request.Select !== undefined && request.ProjectionExpression !== undefined) {
+    throw validationError('Cannot specify the ProjectionExpression when choosing to get COUNT');
   }
-  if (Select === 'ALL_PROJECTED_ATTRIBUTES')
-    throw validationError(`${Select} can be used only when Querying using an IndexName`);
-  return { request, filter, selection };
+  return { request, filter, select };
 };
 
 const readPage = (
   table: Table,
   items: Iterable<StoredItem>,
-  { request, filter, selection }: ReturnType<typeof readPageRequest>,
+  { request, filter, select }: ReturnType<typeof readPageRequest>,
 ): { response: object; units: number } => {
   const { Limit = Number.POSITIVE_INFINITY } = request;
-  const select = selection(table);
   const found: Attributes[] = [];
   let [scanned, bytes] = [0, 0];
   let last: StoredItem | undefined;
@@ -119,7 +110,7 @@ const readPage = (
   const units = readUnits(bytes, request.ConsistentRead);
   const response = {
     Count: found.length,
-    Items: request.Select === 'COUNT' ? undefined : found.map(select),
+    Items: request.Select !== undefined ? undefined : found.map(select),
     ScannedCount: scanned,
     LastEvaluatedKey: last && Object.fromEntries(table.keyNames.map((name) => [name, last.item[name]])),
     ConsumedCapacity: consumedCapacity(request, request.TableName, units),

@@ -22,8 +22,6 @@ export const AWS_PARTITION_LIMITS: PartitionLimits = { readUnitsPerSecond: 3000,
 /** `updatedAtMs` is when `units` was computed, in ms since the epoch. */
 type Bucket = { rate: number; units: number; updatedAtMs: number };
 
-const MAX_BUCKETS = 10_000;
-
 /**
  * The capacity of each partition key value, without burst or adaptive capacity: a token bucket with the units of one
  * second. A request is admitted while any units are left, so a single large request may overdraw the bucket.
@@ -52,7 +50,6 @@ export class PartitionCapacity {
     const id = `${operation} ${table} ${partitionKey}`;
     const known = this.#buckets.get(id);
     if (known) return this.#refill(known);
-    if (this.#buckets.size >= MAX_BUCKETS) this.#prune();
     const rate = this.#limits[`${operation}UnitsPerSecond`];
     const bucket = { rate, units: rate, updatedAtMs: this.#clock.now() };
     this.#buckets.set(id, bucket);
@@ -64,12 +61,5 @@ export class PartitionCapacity {
     bucket.units = Math.min(bucket.rate, bucket.units + (bucket.rate * (now - bucket.updatedAtMs)) / 1000);
     bucket.updatedAtMs = now;
     return bucket;
-  }
-
-  /** Removes full buckets, which are equivalent to new ones. */
-  #prune(): void {
-    for (const [id, bucket] of this.#buckets) {
-      if (this.#refill(bucket).units >= bucket.rate) this.#buckets.delete(id);
-    }
   }
 }

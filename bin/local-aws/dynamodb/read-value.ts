@@ -46,21 +46,7 @@ const readAs = (type: Type, content: unknown, depth: number): Value => {
       if (booleanOf(content)) return { NULL: true };
       throw invalidValue('Null attribute value types must have the value of true');
     case 'SS':
-      return {
-        SS: readSet(
-          type,
-          listOf(content).map((element) => wellFormed(stringOf(element))),
-        ),
-      };
-    case 'NS':
-      return {
-        NS: readSet(
-          type,
-          listOf(content).map((element) => normalizeNumber(stringOf(element))),
-        ),
-      };
-    case 'BS':
-      return { BS: readSet(type, listOf(content).map(binaryOf)) };
+      return { SS: readSet(listOf(content).map((element) => wellFormed(stringOf(element)))) };
     case 'L':
       return { L: listOf(content).map((element) => readValue(element, nested(depth))) };
     case 'M':
@@ -70,18 +56,10 @@ const readAs = (type: Type, content: unknown, depth: number): Value => {
 
 const invalidValue = (message: string) => validationError(`One or more parameter values were invalid: ${message}`);
 
-const readSet = (type: 'SS' | 'NS' | 'BS', elements: readonly string[]): readonly string[] => {
-  if (elements.length === 0) {
-    throw invalidValue(
-      type === 'BS'
-        ? 'Binary sets should not be empty'
-        : `An ${type === 'SS' ? 'string' : 'number'} set  may not be empty`,
-    );
-  }
-  if (new Set(elements).size === elements.length) return elements;
-  if (type === 'NS') throw validationError('Input collection contains duplicates');
-  const ending = type === 'SS' ? ' contains duplicates.' : 'of type BS contains duplicates.';
-  throw invalidValue(`Input collection [${elements.join(', ')}]${ending}`);
+const readSet = (elements: readonly string[]): readonly string[] => {
+  if (elements.length === 0) throw invalidValue('A set may not be empty');
+  if (new Set(elements).size < elements.length) throw invalidValue('Input collection contains duplicates.');
+  return elements;
 };
 
 const nested = (depth: number): number => {

@@ -15,8 +15,7 @@ const table = z.object({
 });
 const names = { ExpressionAttributeNames: z.record(z.string(), z.string()).optional() };
 const values = { ExpressionAttributeValues: attributes.optional() };
-const capacity = { ReturnConsumedCapacity: z.enum(['INDEXES', 'TOTAL', 'NONE']).optional() };
-const metrics = { ReturnItemCollectionMetrics: z.enum(['SIZE', 'NONE']).optional() };
+const capacity = { ReturnConsumedCapacity: z.literal('TOTAL').optional() };
 
 const conditional = {
   ...table.shape,
@@ -25,8 +24,6 @@ const conditional = {
   ConditionExpression: z.string().optional(),
   ReturnValuesOnConditionCheckFailure: z.enum(['ALL_OLD', 'NONE']).optional(),
 };
-const returned = z.enum(['ALL_NEW', 'UPDATED_OLD', 'ALL_OLD', 'NONE', 'UPDATED_NEW']).optional();
-const single = { ...capacity, ...metrics, ReturnValues: returned };
 const put = { ...conditional, Item: attributes };
 const keyed = { ...conditional, Key: attributes };
 const update = { ...keyed, UpdateExpression: z.string().optional() };
@@ -44,21 +41,23 @@ const page = {
   FilterExpression: z.string().optional(),
   Limit: z.int().min(1).optional(),
   ExclusiveStartKey: attributes.optional(),
-  Select: z.enum(['SPECIFIC_ATTRIBUTES', 'COUNT', 'ALL_ATTRIBUTES', 'ALL_PROJECTED_ATTRIBUTES']).optional(),
+  Select: z.literal('COUNT').optional(),
 };
 const writeRequest = z.strictObject({
   PutRequest: z.strictObject({ Item: attributes }).optional(),
   DeleteRequest: z.strictObject({ Key: attributes }).optional(),
 });
 const byTable = <Element extends z.ZodType>(element: Element) =>
-  z.record(z.string(), element).refine((items) => Object.keys(items).length > 0, { params: { min: 1 } });
+  z.record(z.string(), element).refine((items) => Object.keys(items).length > 0);
 
-/** The schemas of the requests, by operation. They read values with normalized numbers. */
+/**
+ * The schemas of the requests, by operation: what this repository uses. They read values with normalized numbers.
+ */
 export const requests = {
   GetItem: z.strictObject({ ...table.shape, ...read, ...capacity, Key: attributes }),
-  PutItem: z.strictObject({ ...put, ...single }),
-  UpdateItem: z.strictObject({ ...update, ...single }),
-  DeleteItem: z.strictObject({ ...keyed, ...single }),
+  PutItem: z.strictObject({ ...put, ...capacity }),
+  UpdateItem: z.strictObject({ ...update, ...capacity, ReturnValues: z.enum(['ALL_NEW', 'NONE']).optional() }),
+  DeleteItem: z.strictObject({ ...keyed, ...capacity }),
   Query: z.strictObject({
     ...page,
     KeyConditionExpression: z.string().optional(),
@@ -66,13 +65,10 @@ export const requests = {
   }),
   Scan: z.strictObject(page),
   BatchGetItem: z.strictObject({
-    ...capacity,
     RequestItems: byTable(z.strictObject({ ...read, Keys: z.array(attributes).min(1).max(100) })),
   }),
-  BatchWriteItem: z.strictObject({ ...capacity, ...metrics, RequestItems: byTable(z.array(writeRequest).min(1)) }),
+  BatchWriteItem: z.strictObject({ RequestItems: byTable(z.array(writeRequest).min(1)) }),
   TransactWriteItems: z.strictObject({
-    ...capacity,
-    ...metrics,
     ClientRequestToken: z.string().min(1).max(36).optional(),
     TransactItems: z
       .array(
@@ -91,15 +87,10 @@ export const requests = {
       .array(z.strictObject({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) }))
       .min(1)
       .max(2),
-    AttributeDefinitions: z.array(
-      z.strictObject({ AttributeName: z.string(), AttributeType: z.enum(['S', 'N', 'B']) }),
-    ),
+    AttributeDefinitions: z.array(z.strictObject({ AttributeName: z.string(), AttributeType: z.literal('S') })),
   }),
   DescribeTable: z.strictObject(table.shape),
-  ListTables: z.strictObject({
-    ExclusiveStartTableName: z.string().optional(),
-    Limit: z.int().min(1).max(100).optional(),
-  }),
+  ListTables: z.strictObject({}),
 };
 
 /** The parameters of a request. */
@@ -108,45 +99,16 @@ export type Request<Name extends keyof typeof requests> = z.infer<(typeof reques
 /**
  * Validates the parameters of a request.
  *
- * @throws DynamoDbError if they are invalid
+ * @throws DynamoDbError if they are invalid, or not supported
  */
 export const readRequest = <Schema extends z.ZodType>(schema: Schema, parameters: unknown): z.infer<Schema> => {
-  const result = schema.safeParse(parameters, { reportInput: true });
-  if (result.success) return result.data;
-  const { issues } = result.error;
-  const malformed = issues.find(
+  const { data, error } = schema.safeParse(parameters, { reportInput: true });
+  if (!error) return data;
+  const malformed = error.issues.find(
     ({ code, input }) => (code === 'invalid_type' || code === 'custom') && input !== undefined && !isEmpty(input),
   );
-  if (malformed) throw serializationError(`Unexpected value at ${memberOf(malformed.path)}`);
-  const problems = issues.map(
-    (issue) =>
-      `Value ${textOf(issue.input)} at '${memberOf(issue.path)}' failed to satisfy constraint: ${constraintOf(issue)}`,
-  );
-  throw validationError(
-    `${issues.length} validation error${issues.length > 1 ? 's' : ''} detected: ${problems.join('; ')}`,
-  );
+  if (malformed) throw serializationError(`Unexpected value at ${malformed.path.join('.')}`);
+  throw validationError(z.prettifyError(error));
 };
 
 const isEmpty = (input: unknown): boolean => isObject(input) && Object.keys(input).length === 0;
-
-const memberOf = (path: readonly PropertyKey[]): string =>
-  path
-    .map((element) =>
-      typeof element === 'number'
-        ? `${element + 1}.member`
-        : String(element).replace(/^./, (first) => first.toLowerCase()),
-    )
-    .join('.');
-
-const textOf = (input: unknown): string =>
-  input === undefined ? 'null' : `'${typeof input === 'string' ? input : JSON.stringify(input)}'`;
-
-const constraintOf = (issue: z.core.$ZodIssue): string => {
-  const of = 'origin' in issue && issue.origin !== 'number' && issue.origin !== 'int' ? 'length' : 'value';
-  if (issue.code === 'too_small') return `Member must have ${of} greater than or equal to ${issue.minimum}`;
-  if (issue.code === 'too_big') return `Member must have ${of} less than or equal to ${issue.maximum}`;
-  if (issue.code === 'invalid_value') return `Member must satisfy enum value set: [${issue.values.join(', ')}]`;
-  if (issue.code === 'invalid_format') return 'Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+';
-  if (issue.code === 'unrecognized_keys') return `The local AWS does not support ${issue.keys.join(', ')}`;
-  return issue.input === undefined ? 'Member must not be null' : 'Member must have length greater than or equal to 1';
-};

@@ -1,24 +1,20 @@
-import { accessOf, type Context, consumedCapacity } from './context.ts';
-import { exception, validationError } from './errors.ts';
+import { accessOf, type CapacityRequest, type Context, consumedCapacity } from './context.ts';
+import { exception } from './errors.ts';
 import { Expressions } from './expressions/expressions.ts';
-import { project } from './expressions/path-tree.ts';
 import { readUnits, writeUnits } from './partition-capacity.ts';
-import { type Request, readRequest, requests } from './requests.ts';
-
+import { readRequest, requests } from './requests.ts';
 import { readKey } from './table.ts';
-import type { Attributes } from './value.ts';
 import { changeOf, itemAfter, locate, readWrite, type Write } from './write.ts';
 
 /** Reads an item. Consumes units for the whole item, regardless of the projection. */
 export const getItem = (context: Context, parameters: unknown): object => {
   const request = readRequest(requests.GetItem, parameters);
   const expressions = new Expressions(request);
-  const selection = expressions.selection();
+  const select = expressions.selection();
   expressions.assertAllUsed();
 
   const table = context.tables.get(request.TableName);
   const key = readKey(table, request.Key);
-  const select = selection(table);
   const access = accessOf(context, 'read', table, request.Key);
   context.throttling.assertAdmitted(access);
   const stored = table.get(key);
@@ -42,21 +38,17 @@ export const deleteItem = (context: Context, parameters: unknown): object => {
   return writeItem(context, request, readWrite('delete', request));
 };
 
-/** Updates an item. Consumes units for the larger of its sizes before and after the update. */
+/** Updates an item, and returns it if requested. Consumes units for the larger of its sizes before and after. */
 export const updateItem = (context: Context, parameters: unknown): object => {
   const request = readRequest(requests.UpdateItem, parameters);
   return writeItem(context, request, readWrite('update', request));
 };
 
-type Returning = Pick<Request<'UpdateItem'>, 'ReturnValues' | 'ReturnConsumedCapacity'>;
+type Returning = CapacityRequest & { ReturnValues?: 'ALL_NEW' | 'NONE' | undefined };
 
 /** A failed condition consumes units for the existing item, a write for the larger of the old and the new item. */
 const writeItem = (context: Context, request: Returning, write: Write): object => {
   const { tables, conflicts, throttling } = context;
-  const { ReturnValues = 'NONE' } = request;
-  if (write.kind !== 'update' && !/^(?:NONE|ALL_OLD)$/.test(ReturnValues)) {
-    throw validationError('Return values set to invalid value');
-  }
   const located = locate(context, write);
   const { access, before } = located;
   throttling.assertAdmitted(access);
@@ -67,15 +59,8 @@ const writeItem = (context: Context, request: Returning, write: Write): object =
   const units = Math.max(unitsBefore, writeUnits(after?.bytes ?? 0));
   throttling.consume(access, units - unitsBefore);
   tables.write([changeOf(located, after)]);
-  const returned = returnedItem(ReturnValues, write, (ReturnValues.endsWith('OLD') ? before : after)?.item);
   return {
-    ...(returned && Object.keys(returned).length > 0 && { Attributes: returned }),
+    ...(request.ReturnValues === 'ALL_NEW' && { Attributes: after?.item }),
     ConsumedCapacity: consumedCapacity(request, write.tableName, units),
   };
-};
-
-const returnedItem = (values: string, { update }: Write, item: Attributes | undefined): Attributes | undefined => {
-  if (values === 'NONE') return undefined;
-  if (values.startsWith('ALL') || !item) return item;
-  return update && project(item, update);
 };

@@ -8,7 +8,7 @@ import { readItemKey, type TableDefinition } from './table.ts';
 import { type Change, type Storage, Tables } from './tables.ts';
 import { itemBytes } from './value-size.ts';
 
-const keyAttribute = z.object({ name: z.string(), type: z.enum(['S', 'N', 'B']) });
+const keyAttribute = z.object({ name: z.string(), type: z.literal('S') });
 const definitionSchema = z.object({ name: z.string(), partition: keyAttribute, sort: keyAttribute.optional() });
 const definitionRow = z.object({ definition: z.string() });
 const itemRow = z.object({ table_name: z.string(), item: z.string() });

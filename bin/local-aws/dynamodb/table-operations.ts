@@ -65,10 +65,8 @@ const describe = ({ definition: { name, partition, sort }, count }: Table): obje
   };
 };
 
-/** Lists the tables by name, up to 100. */
+/** Lists the tables by name. */
 export const listTables = ({ tables }: Context, parameters: unknown): object => {
-  const { ExclusiveStartTableName: start = '', Limit = 100 } = readRequest(requests.ListTables, parameters);
-  const names = tables.names.filter((name) => name > start);
-  const TableNames = names.slice(0, Limit);
-  return { TableNames, LastEvaluatedTableName: names.length > Limit ? TableNames.at(-1) : undefined };
+  readRequest(requests.ListTables, parameters);
+  return { TableNames: tables.names };
 };

@@ -1,10 +1,9 @@
 import { validationError } from './errors.ts';
-import type { Path } from './expressions/parser.ts';
-import { orderOf } from './order.ts';
-import { type Attributes, attributeOf, textOf, typeOf, type Value } from './value.ts';
+import { utf8Order } from './order.ts';
+import { type Attributes, attributeOf, typeOf, type Value } from './value.ts';
 
-/** An attribute of the key of a table. */
-export type KeyAttribute = { name: string; type: 'S' | 'N' | 'B' };
+/** An attribute of the key of a table. All keys are strings. */
+export type KeyAttribute = { name: string; type: 'S' };
 
 /** The name and the key of a table. */
 export type TableDefinition = { name: string; partition: KeyAttribute; sort?: KeyAttribute | undefined };
@@ -109,15 +108,6 @@ const hash = (text: string): number => {
 export const keyId = ({ definition: { name } }: Table, { partition, sort }: Key): string =>
   JSON.stringify([name, partition, sort]);
 
-/** @throws DynamoDbError if a path is below a key, which has no elements */
-export const assertNotBelowKey = (table: Table, paths: readonly Path[]): void => {
-  const path = paths.find(([name, ...below]) => below.length > 0 && table.keyNames.includes(String(name)));
-  if (!path) return;
-  throw validationError(
-    `Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: ${path[0]}`,
-  );
-};
-
 const MISMATCH = 'The provided key element does not match the schema';
 
 /**
@@ -137,37 +127,30 @@ export const readKey = (table: Table, attributes: Attributes, message = MISMATCH
  * @throws DynamoDbError if it does not match the table
  */
 export const readItemKey = (table: Table, item: Attributes): Key =>
-  keyOf(table, item, ({ name, type }, value) =>
+  keyOf(table, item, (name, value) =>
     value
-      ? `One or more parameter values were invalid: Type mismatch for key ${name} expected: ${type} actual: ${typeOf(value)}`
+      ? `One or more parameter values were invalid: Type mismatch for key ${name} expected: S actual: ${typeOf(value)}`
       : `One or more parameter values were invalid: Missing the key ${name} in the item`,
   );
 
-type MismatchMessage = (attribute: KeyAttribute, value: Value | undefined) => string;
+type MismatchMessage = (name: string, value: Value | undefined) => string;
 
 const keyOf = ({ definition }: Table, attributes: Attributes, mismatch: MismatchMessage): Key => {
-  const orderIn = (attribute: KeyAttribute, maxBytes: number): string => {
-    const value = attributeOf(attributes, attribute.name);
-    if (!value || typeOf(value) !== attribute.type) throw validationError(mismatch(attribute, value));
-    assertKeySize(attribute, value, maxBytes);
-    return orderOf(value) ?? '';
+  const orderIn = ({ name }: KeyAttribute, maxBytes: number): string => {
+    const value = attributeOf(attributes, name);
+    if (!value || !('S' in value)) throw validationError(mismatch(name, value));
+    if (value.S === '') {
+      throw validationError(
+        `One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: ${name}`,
+      );
+    }
+    if (Buffer.byteLength(value.S) > maxBytes) {
+      throw validationError(
+        `One or more parameter values were invalid: The key ${name} has exceeded the size limit of ${maxBytes} bytes`,
+      );
+    }
+    return utf8Order(value.S);
   };
   const { partition, sort } = definition;
   return { partition: orderIn(partition, 2048), sort: sort ? orderIn(sort, 1024) : '' };
-};
-
-const assertKeySize = ({ name, type }: KeyAttribute, value: Value, maxBytes: number): void => {
-  const text = textOf(value) ?? '';
-  if (text === '') {
-    const kind = type === 'S' ? 'string' : 'binary';
-    throw validationError(
-      `One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty ${kind} value. Key: ${name}`,
-    );
-  }
-  if (Buffer.byteLength(text, type === 'B' ? 'base64' : 'utf8') <= maxBytes) return;
-  throw validationError(
-    maxBytes === 2048
-      ? 'One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes'
-      : 'One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of 1024 bytes',
-  );
 };

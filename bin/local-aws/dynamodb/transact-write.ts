@@ -74,7 +74,7 @@ const fingerprintOf = (items: unknown): string =>
   createHash('sha256')
     .update(
       JSON.stringify(items, (name, value: unknown) => {
-        if (Array.isArray(value)) return /^[SNB]S$/.test(name) ? value.toSorted() : value;
+        if (Array.isArray(value)) return name === 'SS' ? value.toSorted() : value;
         if (typeof value !== 'object' || value === null) return value;
         return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
       }),

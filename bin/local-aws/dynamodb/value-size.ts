@@ -1,4 +1,5 @@
-import { type Attributes, setOf, textOf, type Value } from './value.ts';
+import { significantDigits } from './number.ts';
+import type { Attributes, Value } from './value.ts';
 
 /** The maximum size of an item. */
 export const MAX_ITEM_BYTES = 400 * 1024;
@@ -15,19 +16,12 @@ const ELEMENT_BYTES = 1;
 export const valueBytes = (value: Value): number => {
   if ('L' in value) return value.L.reduce((sum, one) => sum + valueBytes(one) + ELEMENT_BYTES, CONTAINER_BYTES);
   if ('M' in value) return CONTAINER_BYTES + itemBytes(value.M) + Object.keys(value.M).length * ELEMENT_BYTES;
-  const [text, elements] = [textOf(value), setOf(value)];
-  const bytesOf = 'N' in value || 'NS' in value ? numberBytes : 'B' in value || 'BS' in value ? binaryBytes : textBytes;
-  if (text !== undefined) return bytesOf(text);
-  return elements ? elements.reduce((sum, element) => sum + bytesOf(element), 0) : 1;
+  if ('SS' in value) return value.SS.reduce((sum, element) => sum + Buffer.byteLength(element), 0);
+  if ('S' in value) return Buffer.byteLength(value.S);
+  if ('B' in value) return Buffer.byteLength(value.B, 'base64');
+  return 'N' in value ? numberBytes(value.N) : 1;
 };
-
-const textBytes = (text: string): number => Buffer.byteLength(text);
-const binaryBytes = (base64: string): number => Buffer.byteLength(base64, 'base64');
 
 /** About one byte for two significant digits, one byte of overhead, and one for a negative sign. */
-const numberBytes = (number: string): number => {
-  let digits = number.replace(/[-.]/g, '');
-  while (digits.startsWith('0')) digits = digits.slice(1);
-  while (digits.endsWith('0')) digits = digits.slice(0, -1);
-  return Math.ceil(digits.length / 2) + 1 + (number.startsWith('-') ? 1 : 0);
-};
+const numberBytes = (number: string): number =>
+  Math.ceil(significantDigits(number.replace(/[-.]/g, '')).length / 2) + 1 + (number.startsWith('-') ? 1 : 0);

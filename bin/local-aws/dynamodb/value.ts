@@ -1,4 +1,7 @@
-/** A value of an attribute in DynamoDB JSON. Numbers are normalized, so that equal ones have the same text. */
+/**
+ * A value of an attribute in DynamoDB JSON. Numbers are normalized, so that equal ones have the same text. The only sets
+ * are those of strings.
+ */
 export type Value =
   | { S: string }
   | { N: string }
@@ -6,8 +9,6 @@ export type Value =
   | { BOOL: boolean }
   | { NULL: boolean }
   | { SS: readonly string[] }
-  | { NS: readonly string[] }
-  | { BS: readonly string[] }
   | { L: readonly Value[] }
   | { M: Attributes };
 
@@ -15,8 +16,8 @@ export type Value =
 export type Attributes = Readonly<Record<string, Value>>;
 
 /** The name of a type. */
-export type Type = 'S' | 'N' | 'B' | 'BOOL' | 'NULL' | 'SS' | 'NS' | 'BS' | 'L' | 'M';
-const TYPES = new Set<string>(['S', 'N', 'B', 'BOOL', 'NULL', 'SS', 'NS', 'BS', 'L', 'M'] satisfies Type[]);
+export type Type = 'S' | 'N' | 'B' | 'BOOL' | 'NULL' | 'SS' | 'L' | 'M';
+const TYPES = new Set<string>(['S', 'N', 'B', 'BOOL', 'NULL', 'SS', 'L', 'M'] satisfies Type[]);
 
 /** Returns whether a text is the name of a type. */
 export const isType = (name: string): name is Type => TYPES.has(name);
@@ -31,13 +32,6 @@ export const typeOf = (value: Value): Type => {
 export const attributeOf = (attributes: Attributes, name: string): Value | undefined =>
   Object.hasOwn(attributes, name) ? attributes[name] : undefined;
 
-/** Returns the elements of a set, or undefined if the value is none. */
-export const setOf = (value: Value): readonly string[] | undefined => {
-  if ('SS' in value) return value.SS;
-  if ('NS' in value) return value.NS;
-  return 'BS' in value ? value.BS : undefined;
-};
-
 /** Returns the text of a string, number or binary value, or undefined if the value is of another type. */
 export const textOf = (value: Value): string | undefined => {
   if ('S' in value) return value.S;
@@ -51,8 +45,7 @@ export const isEqual = (a: Value, b: Value): boolean => {
   if (type !== typeOf(b)) return false;
   const text = textOf(a);
   if (text !== undefined) return text === textOf(b);
-  const [elements, others] = [setOf(a), setOf(b)];
-  if (elements && others) return elements.length === others.length && elements.every((one) => others.includes(one));
+  if ('SS' in a && 'SS' in b) return a.SS.length === b.SS.length && a.SS.every((one) => b.SS.includes(one));
   if ('BOOL' in a && 'BOOL' in b) return a.BOOL === b.BOOL;
   if ('L' in a && 'L' in b) return a.L.length === b.L.length && a.L.every((one, index) => isSame(one, b.L[index]));
   if ('M' in a && 'M' in b) {

@@ -4,7 +4,7 @@ import { conditionFailed, itemTooLarge, validationError } from './errors.ts';
 import { type Condition, Expressions } from './expressions/expressions.ts';
 import { applyUpdate, readUpdate, type Update } from './expressions/update.ts';
 import type { Request } from './requests.ts';
-import { assertNotBelowKey, type Key, keyId, readItemKey, readKey, type StoredItem, type Table } from './table.ts';
+import { type Key, keyId, readItemKey, readKey, type StoredItem, type Table } from './table.ts';
 import type { Change } from './tables.ts';
 import type { Attributes } from './value.ts';
 import { itemBytes, MAX_ITEM_BYTES, valueBytes } from './value-size.ts';
@@ -17,7 +17,6 @@ export type Write = {
   item: Attributes;
   update: Update | undefined;
   condition: Condition | undefined;
-  expressions: Expressions;
   /** Whether a failed condition returns the item. */
   returnsItem: boolean;
   /** The size of the item or the key. */
@@ -46,7 +45,7 @@ export const readWrite = (kind: Write['kind'], parameters: Parameters): Write =>
     Object.values(values).reduce((sum, value) => sum + valueBytes(value), bytes) +
     Buffer.byteLength(ConditionExpression + UpdateExpression);
   const returnsItem = ReturnValuesOnConditionCheckFailure === 'ALL_OLD';
-  return { tableName, kind, item, update, condition, expressions, returnsItem, itemBytes: bytes, requestBytes };
+  return { tableName, kind, item, update, condition, returnsItem, itemBytes: bytes, requestBytes };
 };
 
 /** A write with the item that it replaces. */
@@ -60,7 +59,6 @@ export type LocatedWrite = { write: Write; table: Table; key: Key; access: Acces
 export const locate = (context: Context, write: Write): LocatedWrite => {
   const table = context.tables.get(write.tableName);
   const key = write.kind === 'put' ? readItemKey(table, write.item) : readKey(table, write.item);
-  assertNotBelowKey(table, write.expressions.paths);
   return { write, table, key, access: accessOf(context, 'write', table, write.item), before: table.get(key) };
 };
 
@@ -89,12 +87,8 @@ export const itemAfter = ({ write, table, key, before }: LocatedWrite): StoredIt
   return { key, item: updated, bytes };
 };
 
-const assertKeyUnchanged = (table: Table, { children }: Update): void => {
-  assertNotBelowKey(
-    table,
-    [...children.values()].map(({ path }) => path),
-  );
-  const changed = table.keyNames.find((name) => children.has(name));
+const assertKeyUnchanged = (table: Table, update: Update): void => {
+  const changed = table.keyNames.find((name) => update.has(name));
   if (changed === undefined) return;
   throw validationError(
     `One or more parameter values were invalid: Cannot update attribute ${changed}. This attribute is part of the key`,

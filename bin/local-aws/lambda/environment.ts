@@ -1,5 +1,5 @@
 import { LOCAL_ENV } from '../aws-service.ts';
-import type { LoggingConfig } from './logging.ts';
+import type { SystemLogLevel } from './logging.ts';
 
 /** A function of the template. */
 export type FunctionSettings = {
@@ -10,7 +10,7 @@ export type FunctionSettings = {
   handler: string;
   timeoutSeconds: number;
   memoryMb: number;
-  logging: LoggingConfig;
+  systemLogLevel: SystemLogLevel;
   environment: Record<string, string>;
 };
 

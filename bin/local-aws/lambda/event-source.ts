@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { LOCAL_ENV } from '../aws-service.ts';
 import { systemAttributes } from '../sqs/attributes.ts';
-import type { Receipt } from '../sqs/queued-message.ts';
-import { bodyDigest, type MessageAttribute } from '../sqs/queued-message.ts';
+import { bodyDigest, type Receipt } from '../sqs/queued-message.ts';
 import { type InvocationResult, MAX_PAYLOAD_BYTES } from './execution-environment-pool.ts';
 
 /** An SQS event source of the template. */
@@ -39,7 +38,10 @@ export const toEvents = (receipts: readonly Receipt[], queueArn: string): { even
 const ENVELOPE_BYTES = '{"Records":[]}'.length;
 
 const eventRecord = ({ message, handle }: Receipt, queueArn: string): object => {
-  const attributes = [...message.attributes].map(([name, value]) => [name, eventAttribute(value)]);
+  const attributes = [...message.attributes].map(([name, { dataType, value }]) => [
+    name,
+    { stringValue: value, stringListValues: [], binaryListValues: [], dataType },
+  ]);
   return {
     messageId: message.id,
     receiptHandle: handle,
@@ -51,11 +53,6 @@ const eventRecord = ({ message, handle }: Receipt, queueArn: string): object => 
     eventSourceARN: queueArn,
     awsRegion: LOCAL_ENV.region,
   };
-};
-
-const eventAttribute = ({ dataType, value }: MessageAttribute): object => {
-  const typed = typeof value === 'string' ? { stringValue: value } : { binaryValue: value.toString('base64') };
-  return { ...typed, stringListValues: [], binaryListValues: [], dataType };
 };
 
 const batchResponse = z

@@ -83,11 +83,11 @@ export const createLambda = ({
     },
     printError: (text) => errors?.log(logLine(settings.name, text)),
     print: (line) => {
-      if (isStored(line, settings.logging)) rawLog(line, settings.name);
+      if (isStored(line)) rawLog(line, settings.name);
       log(logLine(settings.name, line));
     },
   });
-  const loggingOf = new Map(functions.map(({ name, logging }) => [name, logging]));
+  const logLevels = new Map(functions.map(({ name, systemLogLevel }) => [name, systemLogLevel]));
   const pools = new Map(
     functions.map((settings) => [settings.name, new ExecutionEnvironmentPool(poolOptions(settings))]),
   );
@@ -101,9 +101,9 @@ export const createLambda = ({
   const report = (functionName: string, result: InvocationReport['result'], durationMs: number) =>
     onInvocation({ functionName, endedAtMs: clock.now(), result, durationMs });
   const logReport = (name: string, { requestId, payload, failed }: InvocationResult, durationMs: number) => {
-    const logging = loggingOf.get(name);
+    const level = logLevels.get(name);
     const failure = failed ? { failure: failedPayload.parse(JSON.parse(payload)) } : {};
-    const line = logging && reportLine({ requestId, durationMs, ...failure }, logging, new Date(clock.now()));
+    const line = level && reportLine({ requestId, durationMs, ...failure }, level, new Date(clock.now()));
     if (line !== undefined) rawLog(line, name);
   };
   let isStopping = false;

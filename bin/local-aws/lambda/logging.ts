@@ -1,35 +1,21 @@
 import { z } from 'zod';
 import { parseLogLine } from './log-line.ts';
 
-/** The log levels of Lambda, most detailed first. */
-const levels = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'] as const;
+/** The logging configuration of a function: the JSON format with the default level of the application. */
+export const loggingConfig = z.object({
+  LogFormat: z.literal('JSON'),
+  ApplicationLogLevel: z.undefined().optional(),
+  SystemLogLevel: z.enum(['INFO', 'WARN']).default('INFO'),
+});
 
-type Level = (typeof levels)[number];
-
-/** The logging configuration of a function, with the defaults of Lambda. */
-export const loggingConfig = z
-  .object({
-    LogFormat: z.enum(['Text', 'JSON']).default('Text'),
-    ApplicationLogLevel: z.enum(levels).default('INFO'),
-    SystemLogLevel: z.enum(['DEBUG', 'INFO', 'WARN']).default('INFO'),
-  })
-  .default({ LogFormat: 'Text', ApplicationLogLevel: 'INFO', SystemLogLevel: 'INFO' });
-
-/** The logging configuration of a function. */
-export type LoggingConfig = z.infer<typeof loggingConfig>;
-
-const isAtLeast = (level: Level, minimum: Level): boolean => levels.indexOf(level) >= levels.indexOf(minimum);
-
-const levelOfLine = z.object({ level: z.string().toUpperCase().pipe(z.enum(levels)) });
+/** The lowest level of the lines that Lambda itself logs. */
+export type SystemLogLevel = z.infer<typeof loggingConfig>['SystemLogLevel'];
 
 /**
- * Returns whether CloudWatch Logs stores a line that a function prints. With the JSON format, Lambda drops lines below
- * the level of the application; a line without a level is INFO:
- * https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html
+ * Returns whether CloudWatch Logs stores a line that a function prints: Lambda drops lines below INFO, and a line without
+ * a level is INFO (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html).
  */
-export const isStored = (line: string, { LogFormat, ApplicationLogLevel }: LoggingConfig): boolean =>
-  LogFormat === 'Text' ||
-  isAtLeast(levelOfLine.safeParse(parseLogLine(line)).data?.level ?? 'INFO', ApplicationLogLevel);
+export const isStored = (line: string): boolean => !/^(trace|debug)$/i.test(String(parseLogLine(line)?.level));
 
 /** An invocation as Lambda reports it. */
 export type InvocationSummary = { requestId: string; durationMs: number; failure?: { errorType: string } };
@@ -41,16 +27,12 @@ const statusOf = ({ failure }: InvocationSummary): 'success' | 'timeout' | 'fail
 };
 
 /**
- * Returns the line that Lambda logs at the end of an invocation in the JSON format, or undefined if its level is too
- * low: INFO after success, otherwise WARN.
+ * Returns the line that Lambda logs at the end of an invocation, or undefined if its level is too low: INFO after
+ * success, otherwise WARN.
  */
-export const reportLine = (
-  invocation: InvocationSummary,
-  { LogFormat, SystemLogLevel }: LoggingConfig,
-  time: Date,
-): string | undefined => {
+export const reportLine = (invocation: InvocationSummary, level: SystemLogLevel, time: Date): string | undefined => {
   const status = statusOf(invocation);
-  if (LogFormat === 'Text' || !isAtLeast(status === 'success' ? 'INFO' : 'WARN', SystemLogLevel)) return undefined;
+  if (status === 'success' && level === 'WARN') return undefined;
   const { requestId, durationMs } = invocation;
   return JSON.stringify({
     time: time.toISOString(),

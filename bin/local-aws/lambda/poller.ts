@@ -14,9 +14,6 @@ export type PollerOptions = {
   invoke: (event: string) => Promise<InvocationResult>;
 };
 
-/** The delay before the next receive after a queue rejects one because too many messages are in flight. */
-const OVER_LIMIT_DELAY_MS = 1000;
-
 /** Lambda starts with five concurrent batches and, while messages remain, adds five per second (300 per minute). */
 const INITIAL_BATCHES = 5;
 const BATCHES_PER_SECOND = 5;
@@ -56,9 +53,7 @@ const receiveBatch = async (
   { source, queue, clock }: Pick<PollerOptions, 'source' | 'queue' | 'clock'>,
   signal: AbortSignal,
 ): Promise<Receipt[]> => {
-  const noMessages = () => sleep<Receipt[]>(OVER_LIMIT_DELAY_MS, [], { ref: false });
-  const receive = (maxMessages: number, waitSeconds: number) =>
-    queue.receive({ maxMessages, waitSeconds, signal }).catch(noMessages);
+  const receive = (maxMessages: number, waitSeconds: number) => queue.receive({ maxMessages, waitSeconds, signal });
   // Lambda polls repeatedly; one endless poll gets the same messages and does not depend on the clock.
   const batch = await receive(source.batchSize, Number.POSITIVE_INFINITY);
   const windowEndsMs = clock.now() + source.windowSeconds * 1000;

@@ -22,7 +22,6 @@ const QUERY_CODES = {
   InvalidParameterValueException: 'InvalidParameterValue',
   MessageNotInflight: 'AWS.SimpleQueueService.MessageNotInflight',
   MissingRequiredParameterException: 'MissingParameter',
-  OverLimit: 'OverLimit',
   QueueDoesNotExist: 'AWS.SimpleQueueService.NonExistentQueue',
   ReceiptHandleIsInvalid: 'ReceiptHandleIsInvalid',
   ResourceNotFoundException: 'ResourceNotFoundException',

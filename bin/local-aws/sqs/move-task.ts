@@ -3,24 +3,12 @@ import type { Clock } from '../clock.ts';
 import { SqsError } from './errors.ts';
 import type { Queue } from './queue.ts';
 
-/** A message move task: a redrive of a dead-letter queue, from which each message returns to its source queue. */
-export type MoveTask = {
-  handle: string;
-  source: Queue;
-  /** Milliseconds since the epoch. */
-  startedAtMs: number;
-  toMove: number;
-  moved: number;
-  status: 'RUNNING' | 'COMPLETED' | 'FAILED';
-  failureReason?: 'CouldNotDetermineMessageSource';
-};
-
 /** The rate of a move task without a limit. */
 const MAX_MOVES_PER_SECOND = 500;
 
-/** The move tasks of all queues, newest first. */
+/** The message move tasks: redrives of dead-letter queues, from which each message returns to its source queue. */
 export class MoveTasks {
-  readonly tasks: MoveTask[] = [];
+  readonly #running = new Set<Queue>();
   readonly #clock: Clock;
   readonly #queueByArn: (arn: string) => Queue | undefined;
 
@@ -29,52 +17,37 @@ export class MoveTasks {
     this.#queueByArn = queueByArn;
   }
 
-  /** Starts to move the visible messages of `source`. Throws an `SqsError` if a task of the queue is running. */
-  start(source: Queue): MoveTask {
-    if (this.tasks.some((task) => task.source === source && task.status === 'RUNNING')) {
+  /**
+   * Starts to move the visible messages of `source`, and returns the handle of the task. Throws an `SqsError` if a task
+   * of the queue is running.
+   */
+  start(source: Queue): string {
+    if (this.#running.has(source)) {
       throw new SqsError(
         'UnsupportedOperation',
         'There is already a task running. Only one active task is allowed for a source queue arn at a given time.',
       );
     }
-    const task: MoveTask = {
-      handle: Buffer.from(JSON.stringify({ taskId: randomUUID(), sourceArn: source.settings.arn })).toString('base64'),
-      source,
-      startedAtMs: this.#clock.now(),
-      toMove: source.counts.visible,
-      moved: 0,
-      status: 'RUNNING',
-    };
-    this.tasks.unshift(task);
-    this.#moveBatch(task);
-    return task;
+    this.#running.add(source);
+    this.#moveBatch(source, source.counts.visible);
+    return Buffer.from(JSON.stringify({ taskId: randomUUID(), sourceArn: source.settings.arn })).toString('base64');
   }
 
-  /** SQS treats a moved message as new: it has a new ID, a new age and a receive count of 0. */
-  #moveBatch(task: MoveTask): void {
-    for (const message of task.source.removeVisible(MAX_MOVES_PER_SECOND)) {
+  /**
+   * SQS treats a moved message as new: it has a new ID, a new age and a receive count of 0. A task fails at a message
+   * that was sent directly to the dead-letter queue.
+   */
+  #moveBatch(source: Queue, remaining: number): void {
+    let isFailed = false;
+    const messages = source.removeVisible(MAX_MOVES_PER_SECOND);
+    for (const message of messages) {
       const destination = this.#queueByArn(message.deadLetterQueueSourceArn ?? '');
-      if (destination) {
-        destination.send(message, 0);
-        task.moved += 1;
-      } else {
-        task.source.add(message);
-        task.failureReason = 'CouldNotDetermineMessageSource';
-      }
+      if (destination) destination.send(message);
+      else source.add(message);
+      isFailed ||= destination === undefined;
     }
-    if (task.failureReason) task.status = 'FAILED';
-    else if (task.moved >= task.toMove || task.source.counts.visible === 0) task.status = 'COMPLETED';
-    else this.#clock.after(1000, () => this.#moveBatch(task));
+    const left = remaining - messages.length;
+    if (isFailed || left <= 0 || source.counts.visible === 0) this.#running.delete(source);
+    else this.#clock.after(1000, () => this.#moveBatch(source, left));
   }
 }
-
-/** Returns a task as `ListMessageMoveTasks` does. */
-export const moveTaskResult = (task: MoveTask): object => ({
-  ...(task.status === 'RUNNING' ? { TaskHandle: task.handle } : {}),
-  Status: task.status,
-  SourceArn: task.source.settings.arn,
-  ApproximateNumberOfMessagesMoved: task.moved,
-  ApproximateNumberOfMessagesToMove: task.toMove,
-  ...(task.failureReason ? { FailureReason: task.failureReason } : {}),
-  StartedTimestamp: task.startedAtMs,
-});

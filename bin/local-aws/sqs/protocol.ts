@@ -3,9 +3,9 @@ import { type AwsCall, type AwsResponse, type AwsService, jsonFault } from '../a
 import type { Clock } from '../clock.ts';
 import { queueAttributes, receivedMessage, requested } from './attributes.ts';
 import { SqsError } from './errors.ts';
-import { MoveTasks, moveTaskResult } from './move-task.ts';
+import { MoveTasks } from './move-task.ts';
 import type { Queue } from './queue.ts';
-import { attributesDigest, bodyDigest, MAX_MESSAGE_BYTES } from './queued-message.ts';
+import { bodyDigest, MAX_MESSAGE_BYTES } from './queued-message.ts';
 import {
   assertValidBatch,
   assertValidVisibility,
@@ -26,12 +26,6 @@ export const sqsService = (queues: readonly Queue[], clock: Clock): AwsService =
     const queue = queues.find(({ settings }) => settings.name === QueueUrl.split('/').at(-1));
     if (!queue) throw new SqsError('QueueDoesNotExist', 'The specified queue does not exist.');
     return queue;
-  };
-  const moveSource = ({ SourceArn }: { SourceArn: string }): Queue => {
-    const queue = queues.find(({ settings }) => settings.arn === SourceArn);
-    if (queue) return queue;
-    const message = "The resource that you specified for the SourceArn parameter doesn't exist.";
-    throw new SqsError('ResourceNotFoundException', message);
   };
 
   const actions: Record<string, Action> = {
@@ -101,19 +95,17 @@ export const sqsService = (queues: readonly Queue[], clock: Clock): AwsService =
       return {};
     }),
 
-    StartMessageMoveTask: action(requests.StartMessageMoveTask, (request) => {
-      const source = moveSource(request);
+    StartMessageMoveTask: action(requests.StartMessageMoveTask, ({ SourceArn }) => {
+      const source = queues.find(({ settings }) => settings.arn === SourceArn);
+      if (!source) {
+        const message = "The resource that you specified for the SourceArn parameter doesn't exist.";
+        throw new SqsError('ResourceNotFoundException', message);
+      }
       if (!queues.some((queue) => queue.redrive?.target === source)) {
         const message = 'Source queue must be configured as a Dead Letter Queue.';
         throw new SqsError('InvalidParameterValueException', message);
       }
-      return { TaskHandle: moves.start(source).handle };
-    }),
-
-    ListMessageMoveTasks: action(requests.ListMessageMoveTasks, (request) => {
-      const source = moveSource(request);
-      const tasks = moves.tasks.filter((task) => task.source === source).slice(0, request.MaxResults);
-      return { Results: tasks.map(moveTaskResult) };
+      return { TaskHandle: moves.start(source) };
     }),
   };
 
@@ -144,12 +136,8 @@ const action =
     run(parseRequest(schema, call.body), call);
 
 const sendMessage = (queue: Queue, outgoing: OutgoingMessage, senderId: string): object => {
-  const message = readMessage(outgoing, queue.settings.maxBytes, senderId);
-  return {
-    MessageId: queue.send(message, outgoing.DelaySeconds),
-    MD5OfMessageBody: bodyDigest(message.body),
-    MD5OfMessageAttributes: attributesDigest(message.attributes),
-  };
+  const message = readMessage(outgoing, senderId);
+  return { MessageId: queue.send(message, outgoing.DelaySeconds), MD5OfMessageBody: bodyDigest(message.body) };
 };
 
 /** Runs a batch. An `SqsError` of an entry fails that entry only. */

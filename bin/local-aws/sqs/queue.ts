@@ -11,11 +11,7 @@ export type QueueSettings = {
   arn: string;
   url: string;
   visibilitySeconds: number;
-  delaySeconds: number;
   retentionSeconds: number;
-  /** The default wait time of a receive (`ReceiveMessageWaitTimeSeconds`). */
-  waitSeconds: number;
-  maxBytes: number;
 };
 
 /** A redrive policy: after `maxReceiveCount` receives, a message moves to `target` instead of being received again. */
@@ -45,20 +41,14 @@ type Waiter = {
   resolve: (receipts: Receipt[]) => void;
 };
 
-/** Above this number of messages in flight, SQS rejects receives with `OverLimit`. */
-export const MAX_IN_FLIGHT = 120_000;
-
 /**
  * A standard queue: at-least-once delivery, visibility timeouts, redrive, delays, retention and fair message groups.
  */
 export class Queue {
   readonly settings: QueueSettings;
-  /** Milliseconds since the epoch. */
-  readonly createdAtMs: number;
   redrive: Redrive | undefined;
   readonly #clock: Clock;
   readonly #faultInjection: FaultInjection;
-  readonly #maxInFlight: number;
   readonly #messages = new Map<string, QueuedMessage>();
   readonly #scheduler = new FairScheduler();
   readonly #counts = { delayed: 0, visible: 0, inFlight: 0, removed: 0 };
@@ -66,12 +56,10 @@ export class Queue {
   #waiters: Waiter[] = [];
   #isServingScheduled = false;
 
-  constructor(settings: QueueSettings, clock: Clock, faultInjection: FaultInjection, maxInFlight = MAX_IN_FLIGHT) {
+  constructor(settings: QueueSettings, clock: Clock, faultInjection: FaultInjection) {
     this.settings = settings;
-    this.#maxInFlight = maxInFlight;
     this.#clock = clock;
     this.#faultInjection = faultInjection;
-    this.createdAtMs = clock.now();
   }
 
   /** The numbers of visible, delayed and in-flight messages. */
@@ -99,8 +87,8 @@ export class Queue {
     return [...this.#messages.values()];
   }
 
-  /** Sends a message and returns its ID; `delaySeconds` overrides the delay of the queue. */
-  send(message: NewMessage, delaySeconds = this.settings.delaySeconds): string {
+  /** Sends a message and returns its ID. */
+  send(message: NewMessage, delaySeconds = 0): string {
     const { body, attributes, groupId, senderId } = message;
     const queued: QueuedMessage = {
       body,
@@ -135,9 +123,6 @@ export class Queue {
    * wait ends.
    */
   async receive(request: ReceiveRequest): Promise<Receipt[]> {
-    if (this.#counts.inFlight >= this.#maxInFlight) {
-      throw new SqsError('OverLimit', 'Too many messages in flight.');
-    }
     const receipts = await this.#receiveOrWait(request);
     if (receipts.length === 0) this.#totals.emptyReceives += 1;
     return receipts;
@@ -145,7 +130,7 @@ export class Queue {
 
   async #receiveOrWait(request: ReceiveRequest): Promise<Receipt[]> {
     const receipts = this.#receiveVisible(request);
-    const waitSeconds = request.waitSeconds ?? this.settings.waitSeconds;
+    const { waitSeconds = 0 } = request;
     if (receipts.length > 0 || waitSeconds === 0 || request.signal?.aborted) return receipts;
     return new Promise((resolve) => {
       const stopWaiting = () => {

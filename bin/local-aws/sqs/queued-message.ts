@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Cancel } from '../clock.ts';
 
-/** A message attribute: types `String` and `Number` have text values, type `Binary` has bytes. */
+/** A message attribute of type `String` or `Number`. */
 export type MessageAttribute = {
   dataType: string;
-  value: string | Buffer;
+  value: string;
 };
 
 /** A message to send. */
@@ -65,26 +65,3 @@ export const messageBytes = (message: Pick<NewMessage, 'body' | 'attributes'>): 
 
 /** Returns `MD5OfMessageBody`. */
 export const bodyDigest = (body: string): string => createHash('md5').update(body).digest('hex');
-
-/**
- * Returns `MD5OfMessageAttributes`, computed as the SQS developer guide specifies: for each attribute in name order,
- * its name, type and value, each prefixed with its length in four bytes; a transport byte (1 text, 2 binary) precedes
- * the value.
- */
-export const attributesDigest = (attributes: ReadonlyMap<string, MessageAttribute>): string | undefined => {
-  if (attributes.size === 0) return undefined;
-  const hash = createHash('md5');
-  const add = (part: string | Buffer) => {
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(Buffer.byteLength(part));
-    hash.update(length).update(part);
-  };
-  const inNameOrder = [...attributes].sort(([a], [b]) => (a < b ? -1 : 1));
-  for (const [name, { dataType, value }] of inNameOrder) {
-    add(name);
-    add(dataType);
-    hash.update(Buffer.of(typeof value === 'string' ? 1 : 2));
-    add(value);
-  }
-  return hash.digest('hex');
-};

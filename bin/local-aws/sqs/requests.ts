@@ -18,7 +18,7 @@ const visibilitySeconds = seconds(43_200);
 
 const messageAttributes = z.record(
   z.string().min(1).max(256),
-  z.object({ DataType: z.string().min(1), StringValue: z.string().optional(), BinaryValue: z.base64().optional() }),
+  z.strictObject({ DataType: z.string(), StringValue: z.string() }),
 );
 
 /**
@@ -48,6 +48,14 @@ const receiveMessage = queueUrl.extend({
 /** A request to receive messages. */
 export type ReceiveMessageRequest = z.infer<typeof receiveMessage>;
 
+const queueAttributeName = z.enum([
+  'All',
+  'QueueArn',
+  'ApproximateNumberOfMessages',
+  'ApproximateNumberOfMessagesNotVisible',
+  'ApproximateNumberOfMessagesDelayed',
+]);
+
 /** The request of each action. */
 export const requests = {
   SendMessage: sendMessage,
@@ -57,15 +65,11 @@ export const requests = {
   DeleteMessageBatch: batch({ ReceiptHandle: z.string() }),
   ChangeMessageVisibility: queueUrl.extend({ ReceiptHandle: z.string(), VisibilityTimeout: visibilitySeconds }),
   ChangeMessageVisibilityBatch: batch({ ReceiptHandle: z.string(), VisibilityTimeout: z.number() }),
-  GetQueueAttributes: queueUrl.extend({ AttributeNames: z.array(z.string()).default([]) }),
+  GetQueueAttributes: queueUrl.extend({ AttributeNames: z.array(queueAttributeName).default([]) }),
   ListQueues: z.strictObject({}),
   PurgeQueue: queueUrl,
   TagQueue: queueUrl.extend({ Tags: z.record(z.string(), z.string()) }),
   StartMessageMoveTask: z.strictObject({ SourceArn: z.string() }),
-  ListMessageMoveTasks: z.object({
-    SourceArn: z.string(),
-    MaxResults: z.number().int().min(1).max(10).default(1),
-  }),
 };
 
 /** Parses a request body. Throws the `SqsError` that AWS returns for a missing or invalid parameter. */
@@ -117,18 +121,16 @@ export const assertValidVisibility = (value: number): void => {
 
 /** Letters, digits, `_`, `-` and, between them, single periods; the prefixes `AWS.` and `Amazon.` are reserved. */
 const ATTRIBUTE_NAME = /^(?!aws\.|amazon\.)[\w-]+(\.[\w-]+)*$/i;
-const ATTRIBUTE_TYPE = /^(String|Number|Binary)(\.[\w.-]+)?$/;
+const ATTRIBUTE_TYPE = /^(String|Number)(\.[\w.-]+)?$/;
 const GROUP_ID = /^[\x21-\x7e]{1,128}$/;
 const MAX_ATTRIBUTES = 10;
 
 const readAttributes = (given: OutgoingMessage['MessageAttributes'] = {}): Map<string, MessageAttribute> => {
   const attributes = new Map<string, MessageAttribute>();
-  for (const [name, { DataType, StringValue, BinaryValue }] of Object.entries(given)) {
-    const isBinary = DataType.startsWith('Binary');
-    const value = isBinary ? Buffer.from(BinaryValue ?? '', 'base64') : (StringValue ?? '');
+  for (const [name, { DataType, StringValue: value }] of Object.entries(given)) {
     if (!ATTRIBUTE_NAME.test(name)) throw invalidValue(`MessageAttributes.${name}`, 'The name is not allowed.');
     if (!ATTRIBUTE_TYPE.test(DataType)) {
-      throw invalidValue(`MessageAttributes.${name}`, `The type '${DataType}' is not String, Number or Binary.`);
+      throw invalidValue(`MessageAttributes.${name}`, `The type '${DataType}' is not String or Number.`);
     }
     if (value.length === 0) throw invalidValue(`MessageAttributes.${name}`, 'The value must not be empty.');
     if (DataType.startsWith('Number') && !Number.isFinite(Number(value))) {
@@ -145,21 +147,20 @@ const readAttributes = (given: OutgoingMessage['MessageAttributes'] = {}): Map<s
 export const outgoingBytes = (outgoing: OutgoingMessage): number =>
   messageBytes({ body: outgoing.MessageBody, attributes: readAttributes(outgoing.MessageAttributes) });
 
-/** Returns the message of a request. Throws an `SqsError` if SQS rejects it; `maxBytes` is the limit of the queue. */
-export const readMessage = (outgoing: OutgoingMessage, maxBytes: number, senderId: string): NewMessage => {
+/** Returns the message of a request. Throws an `SqsError` if SQS rejects it. */
+export const readMessage = (outgoing: OutgoingMessage, senderId: string): NewMessage => {
   const { MessageBody: body, MessageGroupId, DelaySeconds } = outgoing;
   const attributes = readAttributes(outgoing.MessageAttributes);
-  const limit = Math.min(maxBytes, MAX_MESSAGE_BYTES);
   if (body === '') {
     throw new SqsError('MissingRequiredParameterException', 'The request must contain the parameter MessageBody.');
   }
-  if (messageBytes({ body, attributes }) > limit) {
+  if (messageBytes({ body, attributes }) > MAX_MESSAGE_BYTES) {
     throw new SqsError(
       'InvalidParameterValueException',
-      `One or more parameters are invalid. Reason: Message must be shorter than ${limit} bytes.`,
+      `One or more parameters are invalid. Reason: Message must be shorter than ${MAX_MESSAGE_BYTES} bytes.`,
     );
   }
-  const texts = [body, ...[...attributes.values()].map(({ value }) => (typeof value === 'string' ? value : ''))];
+  const texts = [body, ...[...attributes.values()].map(({ value }) => value)];
   if (!texts.every(isValidContent)) {
     throw new SqsError('InvalidMessageContents', 'Invalid characters found. Valid characters are those of XML 1.0.');
   }

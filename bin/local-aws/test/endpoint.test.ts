@@ -1,13 +1,6 @@
-import {
-  ConditionalCheckFailedException,
-  DeleteItemCommand,
-  DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-} from '@aws-sdk/client-dynamodb';
-import { type MessageTag, SESClient, SendEmailCommand, VerifyEmailIdentityCommand } from '@aws-sdk/client-ses';
-import { ListTopicsCommand, PublishCommand, SNSClient } from '@aws-sdk/client-sns';
-import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { DeleteItemCommand, DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { type MessageTag, SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
+import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../clock.ts';
@@ -26,7 +19,6 @@ let local: TestEndpoint;
 let dynamodb: DynamoDBClient;
 let ses: SESClient;
 let sns: SNSClient;
-let sqs: SQSClient;
 
 beforeAll(async () => {
   local = await startEndpoint({
@@ -38,10 +30,9 @@ beforeAll(async () => {
   dynamodb = new DynamoDBClient(local.client);
   ses = new SESClient(local.client);
   sns = new SNSClient(local.client);
-  sqs = new SQSClient(local.client);
 });
 afterAll(async () => {
-  for (const client of [dynamodb, ses, sns, sqs]) client.destroy();
+  for (const client of [dynamodb, ses, sns]) client.destroy();
   await local.stop();
 });
 beforeEach(() => {
@@ -50,23 +41,6 @@ beforeEach(() => {
 });
 afterEach(() => {
   local.endpoint.fault = () => undefined;
-});
-
-describe('DynamoDB', () => {
-  const TableName = 'things';
-  const put = (id: string) =>
-    dynamodb.send(
-      new PutItemCommand({ TableName, Item: { pk: { S: id } }, ConditionExpression: 'attribute_not_exists(pk)' }),
-    );
-
-  it('stores items and checks conditions', async () => {
-    const keys = [{ AttributeName: 'pk', KeyType: 'HASH' as const }];
-    await createTable(dynamodb, { name: TableName, keys, attributes: [{ AttributeName: 'pk', AttributeType: 'S' }] });
-    await put('a');
-    await expect(put('a')).rejects.toBeInstanceOf(ConditionalCheckFailedException);
-    const { Item } = await dynamodb.send(new GetItemCommand({ TableName, Key: { pk: { S: 'a' } } }));
-    expect(Item).toEqual({ pk: { S: 'a' } });
-  });
 });
 
 describe('SES', () => {
@@ -107,8 +81,6 @@ describe('SES', () => {
       name: 'InvalidParameterValue',
     });
     await expect(email({ ToAddresses: ['invalid'] })).rejects.toMatchObject({ name: 'InvalidParameterValue' });
-    const verify = new VerifyEmailIdentityCommand({ EmailAddress: 'a@example.org' });
-    await expect(ses.send(verify)).rejects.toMatchObject({ name: 'InvalidAction' });
     expect(emails).toEqual([]);
   });
 
@@ -122,8 +94,6 @@ describe('SES', () => {
   it.each([
     ['51 tags', tags(51)],
     ['a name of 257 characters', [{ Name: 'n'.repeat(257), Value: 'v' }]],
-    ['a value of 257 characters', [{ Name: 'n', Value: 'v'.repeat(257) }]],
-    ['a value with a colon', [{ Name: 'n', Value: 'a:b' }]],
     ['a value with an umlaut', [{ Name: 'n', Value: 'ä' }]],
     ['an empty value', [{ Name: 'n', Value: '' }]],
     ['two tags with the same name', [...tags(1), ...tags(1)]],
@@ -137,8 +107,8 @@ describe('SES', () => {
     await email({ Text: 'x'.repeat(9.9 * megabytes) });
     const tooLarge = { name: 'InvalidParameterValue', message: expect.stringContaining('more than 10485760 bytes') };
     await expect(email({ Text: 'x'.repeat(10 * megabytes) })).rejects.toMatchObject(tooLarge);
-    // 3.6 MB of UTF-8, encoded as three characters per byte.
-    await expect(email({ Text: 'ä'.repeat(1.8 * megabytes) })).rejects.toMatchObject(tooLarge);
+    // 3.4 MB of UTF-8, encoded as three characters per byte.
+    await expect(email({ Text: 'ä'.repeat(1.7 * megabytes) })).rejects.toMatchObject(tooLarge);
     expect(emails).toHaveLength(1);
   });
 });
@@ -162,9 +132,7 @@ describe('SNS', () => {
 
   it.each([
     ['a number that is not E.164', { PhoneNumber: '0123', Message: 'a' }, 'InvalidParameterException'],
-    ['an empty message', { PhoneNumber: '+14155550100', Message: '' }, 'InvalidParameterException'],
     ['a message over 256 KB', { TopicArn: topic, Message: 'x'.repeat(262_145) }, 'InvalidParameterException'],
-    ['a subject with a line break', { TopicArn: topic, Subject: 'a\nb', Message: 'a' }, 'InvalidParameterException'],
     [
       'a subject of 100 characters',
       { TopicArn: topic, Subject: 'ö'.repeat(100), Message: 'a' },
@@ -175,10 +143,6 @@ describe('SNS', () => {
   ])('rejects %s', async (_, request, name) => {
     await expect(sns.send(new PublishCommand(request))).rejects.toMatchObject({ name });
     expect(published).toEqual([]);
-  });
-
-  it('rejects an unsupported action', async () => {
-    await expect(sns.send(new ListTopicsCommand({}))).rejects.toMatchObject({ name: 'InvalidAction' });
   });
 });
 
@@ -192,7 +156,7 @@ describe('STS', () => {
   });
 });
 
-describe('a request that is signed for another service', () => {
+describe('a request that is signed for another service or region', () => {
   const jsonTarget = (target: string) => ({ path: '/', headers: { 'x-amz-target': target }, body: '{}' });
   const query = (version: string) => ({ path: '/', headers: {}, body: `Action=Any&Version=${version}` });
   const services: [
@@ -201,18 +165,14 @@ describe('a request that is signed for another service', () => {
     status: number,
     code: string,
   ][] = [
-    ['dynamodb', jsonTarget('DynamoDB_20120810.GetItem'), 400, 'InvalidSignatureException'],
     ['sqs', jsonTarget('AmazonSQS.PurgeQueue'), 400, 'InvalidSignatureException'],
-    ['monitoring', jsonTarget('GraniteServiceVersion20100801.GetMetricData'), 400, 'InvalidSignatureException'],
     [
       'lambda',
       { path: '/2015-03-31/functions/a/invocations', headers: {}, body: '{}' },
       403,
       'InvalidSignatureException',
     ],
-    ['sns', query('2010-03-31'), 403, 'SignatureDoesNotMatch'],
     ['ses', query('2010-12-01'), 403, 'SignatureDoesNotMatch'],
-    ['sts', query('2011-06-15'), 403, 'SignatureDoesNotMatch'],
     ['cloudformation', query('2010-05-15'), 403, 'SignatureDoesNotMatch'],
   ];
   const send = async ({ path, headers, body }: (typeof services)[number][1], scope: string) => {
@@ -230,23 +190,13 @@ describe('a request that is signed for another service', () => {
       `Credential should be scoped to correct service: '${service}'. `,
     );
     expect((await send(request, `us-east-1/${service}`)).text).not.toContain('Credential');
-  });
-
-  it.each(services)('or for another region is refused by %s', async (service, request, status) => {
-    const refused = await send(request, `eu-west-1/${service}`);
-    expect(refused).toEqual({
-      status,
-      text: expect.stringContaining('Credential should be scoped to a valid region. '),
-    });
+    expect((await send(request, `eu-west-1/${service}`)).text).toContain(
+      'Credential should be scoped to a valid region. ',
+    );
   });
 });
 
 describe('the endpoint', () => {
-  it('returns an error for an unknown service', async () => {
-    const send = sqs.send(new SendMessageCommand({ QueueUrl: `${local.client.endpoint}/1/a`, MessageBody: 'a' }));
-    await expect(send).rejects.toThrow('The local endpoint has no service for /');
-  });
-
   it('returns 400 for unsigned and malformed requests', async () => {
     for (const init of [
       {},
@@ -255,12 +205,6 @@ describe('the endpoint', () => {
     ]) {
       expect((await fetch(local.client.endpoint, init)).status).toBe(400);
     }
-  });
-
-  it('counts calls by caller and action', async () => {
-    local.endpoint.calls.clear();
-    await sns.send(new PublishCommand({ PhoneNumber: '+14155550100', Message: 'a' }));
-    expect([...local.endpoint.calls]).toEqual([['local-test sns.Publish', 1]]);
   });
 
   it('injects errors in the protocol of the service', async () => {
@@ -282,13 +226,7 @@ describe('the endpoint', () => {
     const TableName = 'responses';
     const Item = { pk: { S: 'a' } };
     const stored = async () => (await dynamodb.send(new GetItemCommand({ TableName, Key: Item }))).Item;
-    const put = (client = dynamodb) => client.send(new PutItemCommand({ TableName, Item }));
-    const clientWithTimeout = (maxAttempts: number) =>
-      new DynamoDBClient({
-        ...local.client,
-        maxAttempts,
-        requestHandler: { requestTimeout: 200, throwOnRequestTimeout: true },
-      });
+    const put = () => dynamodb.send(new PutItemCommand({ TableName, Item }));
     beforeAll(() => {
       const keys = [{ AttributeName: 'pk', KeyType: 'HASH' as const }];
       return createTable(dynamodb, {
@@ -310,26 +248,6 @@ describe('the endpoint', () => {
       while (!(await stored())) await new Promise(setImmediate);
       await putting;
       expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(55);
-    });
-
-    it('applies the call again when the SDK retries it after a timeout', async () => {
-      local.endpoint.calls.clear();
-      const client = clientWithTimeout(6);
-      let calls = 0;
-      local.endpoint.fault = ({ action }) =>
-        action === 'PutItem' && ++calls < 3 ? { response: 'late', delayMs: 5_000 } : undefined;
-      await put(client);
-      client.destroy();
-      expect(local.endpoint.calls.get('local-test dynamodb.PutItem')).toBeGreaterThanOrEqual(3);
-      expect(await stored()).toEqual(Item);
-    });
-
-    it('never responds if the delay is infinite', async () => {
-      const client = clientWithTimeout(1);
-      local.endpoint.fault = puts({ response: 'late', delayMs: Number.POSITIVE_INFINITY });
-      await expect(put(client)).rejects.toMatchObject({ name: 'TimeoutError' });
-      client.destroy();
-      expect(await stored()).toEqual(Item);
     });
 
     it('applies the call and closes the connection', async () => {

@@ -12,12 +12,12 @@ const schedule: ScheduleSettings = {
   role: 'Reporter',
 };
 
-const setUp = (changes: Partial<ScheduleSettings> = {}) => {
+const setUp = () => {
   const clock = new ManualClock();
   const bodies: string[] = [];
   const callers = new Set<string>();
   const schedules = new Schedules({
-    schedules: [{ ...schedule, ...changes }],
+    schedules: [schedule, { ...schedule, name: 'Disabled', isEnabled: false }],
     clock,
     call: async ({ body, caller, service, action }) => {
       bodies.push(body.toString());
@@ -51,11 +51,5 @@ describe('a schedule', () => {
     enable();
     clock.advance(301);
     expect(bodies).toHaveLength(3);
-  });
-
-  it('does not run if the template disables it', () => {
-    const { clock, bodies } = setUp({ isEnabled: false });
-    clock.advance(3_600);
-    expect(bodies).toEqual([]);
   });
 });

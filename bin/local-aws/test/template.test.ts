@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type References, textOf } from '../intrinsics.ts';
 import { readTemplate } from '../template.ts';
-import { sub, template } from './support/template.ts';
+import { template } from './support/template.ts';
 
 const context = {
   endpointUrl: 'http://127.0.0.1:4566',
@@ -20,7 +20,7 @@ describe('the plan of a template', () => {
       handler: 'index.handler',
       timeoutSeconds: 5,
       memoryMb: 256,
-      logging: { LogFormat: 'Text', ApplicationLogLevel: 'INFO', SystemLogLevel: 'INFO' },
+      systemLogLevel: 'INFO',
       environment: { QUEUE: 'http://127.0.0.1:4566/000000000000/Jobs', SCHEME: 'http' },
     });
     expect(plan.functions[1]?.environment).toEqual({
@@ -36,9 +36,7 @@ describe('the plan of a template', () => {
         logicalId: 'Jobs',
         name: 'Jobs',
         arn: 'arn:aws:sqs:us-east-1:000000000000:Jobs',
-        delaySeconds: 0,
         retentionSeconds: 345_600,
-        maxBytes: 1_048_576,
         redrive: { targetArn: 'arn:aws:sqs:us-east-1:000000000000:Jobs-Dead', maxReceiveCount: 2 },
       },
     ]);
@@ -72,7 +70,7 @@ describe('the plan of a template', () => {
       { key: 'POST /jobs/{kind}', functionName: 'enqueue', timeoutMs: 10_000 },
       { key: '$default', functionName: 'fallback', timeoutMs: 10_000 },
     ]);
-    expect(plan.output('Described')).toBe('StorageTokens in us-east-1');
+    expect(plan.output('TokensTable')).toBe('StorageTokens');
   });
 
   it('throws if an output is missing or cannot be resolved', () => {
@@ -105,21 +103,6 @@ describe('the plan of a template', () => {
       changed('Report', 'AWS::Scheduler::Schedule', { ScheduleExpression: 'cron(0 0 * * ? *)' }),
       'does not support Report (AWS::Scheduler::Schedule)',
     ],
-    ['a function without code', changed('Work', 'AWS::Lambda::Function', { Handler: 'a.b' }), 'does not support Work'],
-    [
-      'a route without an integration',
-      changed('EnqueueRoute', 'AWS::ApiGatewayV2::Route', { RouteKey: 'GET /', Target: 'integrations/none' }),
-      'does not support none (AWS::ApiGatewayV2::Integration)',
-    ],
-    [
-      'a variable with an unsupported intrinsic function',
-      changed('Fallback', 'AWS::Lambda::Function', {
-        Code: { S3Key: 'a.zip' },
-        Handler: 'a.b',
-        Environment: { Variables: { A: { 'Fn::ImportValue': 'x' } } },
-      }),
-      'uses Fn::ImportValue, which the local stack does not support',
-    ],
   ])('rejects %s', (_, invalid, message) => {
     expect(() => readTemplate(invalid, context)).toThrow(message);
   });
@@ -132,19 +115,10 @@ describe('a template value', () => {
   };
 
   it.each([
-    ['text', 'text'],
     [3, '3'],
-    [true, 'true'],
-    [{ Ref: 'Thing' }, 'thing'],
     [{ Ref: 'AWS::Partition' }, 'aws'],
     [{ 'Fn::GetAtt': ['Thing', 'Sub.Name'] }, 'nested'],
-    [{ 'Fn::GetAtt': 'Thing.Sub.Name' }, 'nested'],
     [{ 'Fn::Join': ['-', ['a', { Ref: 'Thing' }]] }, 'a-thing'],
-    [
-      { 'Fn::Sub': ['Thing', 'Thing.Sub.Name', 'AWS::URLSuffix', '!Literal'].map(sub).join('/') },
-      `thing/nested/amazonaws.com/${sub('Literal')}`,
-    ],
-    [{ 'Fn::Sub': [sub('x'), { x: { Ref: 'Thing' } }] }, 'thing'],
   ])('%j resolves to %s', (value, text) => {
     expect(textOf(value, references)).toBe(text);
   });
@@ -152,12 +126,9 @@ describe('a template value', () => {
   it.each([
     [{ Ref: 'Other' }, 'refers to Other'],
     [{ 'Fn::GetAtt': ['Thing', 'Arn'] }, 'refers to Thing.Arn'],
-    [{ 'Fn::Sub': sub('Other') }, 'refers to Other'],
     [{ 'Fn::Join': ['-', 'a'] }, 'malformed Fn::Join'],
-    [{ 'Fn::If': ['a', 'b', 'c'] }, 'uses Fn::If'],
+    [{ 'Fn::Sub': 'a' }, 'uses Fn::Sub'],
     [{ Ref: 'Thing', more: 1 }, 'where text is required'],
-    [{ Ref: ['Thing'] }, 'malformed Ref'],
-    [null, 'where text is required'],
   ])('%j is rejected', (value, message) => {
     expect(() => textOf(value, references)).toThrow(message);
   });

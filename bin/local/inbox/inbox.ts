@@ -6,6 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { BodyTooLargeError, origin, readBody } from 'local-aws/http.ts';
+import { foreignPageRefusal, loopbackRefusal } from 'local-aws/loopback-refusal.ts';
 import { z } from 'zod';
 import { tenantId } from '../../../shared/contracts/alarm-event.ts';
 import { isReservedHeader, MASKED_VALUE } from '../../../shared/contracts/webhook-request.ts';
@@ -23,7 +24,6 @@ import { messageFilter } from './message-filter.ts';
 import { MessageStore } from './message-store.ts';
 import { kindNames } from './page/kinds.ts';
 import { EMAIL_POLICY, PAGE_POLICY, type PageFile, pageFiles, readPage } from './page-files.ts';
-import { foreignOrigin } from './request-origin.ts';
 import { sendJson } from './respond.ts';
 import { simulatedEndpoints } from './simulated-endpoints.ts';
 import { streamUpdates } from './updates.ts';
@@ -106,7 +106,9 @@ type Exchange = InboxParts & { url: URL; request: IncomingMessage; response: Ser
 const handle = async (parts: InboxParts, request: IncomingMessage, response: ServerResponse): Promise<void> => {
   try {
     for (const [name, value] of Object.entries(COMMON_HEADERS)) response.setHeader(name, value);
-    const refusal = foreignOrigin(request);
+    // Only its own page may change the inbox, not those of other servers on this machine.
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const refusal = (isRead ? loopbackRefusal : foreignPageRefusal)(request.headers);
     if (refusal !== undefined) return sendJson(response, 403, { message: refusal });
     // The address is relative, so that its host cannot be set by the request line.
     const url = new URL(`http://inbox${request.url?.startsWith('/') ? request.url : '/'}`);

@@ -1,16 +1,10 @@
 import { validationError } from '../errors.ts';
-import { assertNotBelowKey, type Table } from '../table.ts';
-
 import { type Attributes, attributeOf, type Type, typeOf, type Value } from '../value.ts';
-import { CONDITIONS, FUNCTIONS, literalError, type Values } from './operators.ts';
+import { boundsError, CONDITIONS, FUNCTIONS, type Values } from './operators.ts';
 import { ExpressionError, type ExpressionName, type Node, type Path, parseExpression, withName } from './parser.ts';
-import { pathText, pathTree, project, valueAt } from './path-tree.ts';
 
 /** Returns whether an item meets a condition; an absent item has no attributes. */
 export type Condition = (item: Attributes) => boolean;
-
-/** Returns what selects the attributes of the response from an item of a table. */
-export type Selection = (table: Table) => (item: Attributes) => Attributes;
 
 /** An operand: its path, value and type as far as they are known, and how to read it from an item. */
 export type Operand = { path?: Path; literal?: Value; type?: Type; of(item: Attributes): Value | undefined };
@@ -32,8 +26,8 @@ const VALUE_EXPRESSIONS = [
 export class Expressions {
   readonly #request: ExpressionParameters;
   readonly #unused: Set<string>;
-  /** All paths of conditions. */
-  readonly paths: Path[] = [];
+  /** The names of the attributes in conditions. */
+  readonly names: string[] = [];
 
   /** @throws DynamoDbError if names or values are invalid, or there is no expression that could use them */
   constructor(request: ExpressionParameters) {
@@ -58,103 +52,100 @@ export class Expressions {
   condition(name: 'ConditionExpression' | 'FilterExpression'): Condition | undefined {
     return this.read(name, ([node]) => {
       if (!node) return undefined;
-      this.paths.push(...pathsIn(node).map((path) => this.path(path)));
+      this.names.push(...namesIn(node).map((attribute) => this.#name(attribute)));
       return this.#condition(node);
     });
   }
 
-  /** Reads which attributes a response has. The result throws a DynamoDbError if there is a path below a key. */
-  selection(): Selection {
-    const projection = this.read('ProjectionExpression', (nodes) =>
-      pathTree(nodes.flatMap(pathsIn).map((path) => [this.path(path), true] as const)),
-    );
-    if (!projection) return () => (item) => item;
-    return (table) => {
-      assertNotBelowKey(
-        table,
-        [...projection.children].map(([name, { children }]) => [name, ...children.keys()]),
-      );
-      return (item) => project(item, projection);
+  /** Returns what selects the attributes of the response from an item. */
+  selection(): (item: Attributes) => Attributes {
+    const names = this.read('ProjectionExpression', (nodes) => {
+      const selected = nodes.flatMap((node) => this.operand(node).path?.name ?? []);
+      assertDistinctNames(selected);
+      return selected;
+    });
+    if (!names) return (item) => item;
+    return (item) => {
+      const found: Record<string, Value> = {};
+      for (const name of names) {
+        const value = attributeOf(item, name);
+        if (value) found[name] = value;
+      }
+      return found;
     };
   }
 
   #condition(node: Node): Condition {
     if (!('operator' in node)) throw new Error('An operand is no condition.');
     const { operator, operands } = node;
-    if (operator === 'AND' || operator === 'OR' || operator === 'NOT') {
-      const [first, second = first] = operands.map((operand) => this.#condition(operand));
+    if (operator === 'AND' || operator === 'OR') {
+      const [first, second] = operands.map((operand) => this.#condition(operand));
       if (!first || !second) throw new Error(`${operator} has no operands.`);
-      if (operator === 'NOT') return (item) => !first(item);
       return operator === 'AND' ? (item) => first(item) && second(item) : (item) => first(item) || second(item);
     }
-    const { of } = operatorIn(CONDITIONS, operator);
     const bound = this.operands(operator, operands);
-    return (item) => of(bound.map((operand) => operand.of(item)));
+    return (item) => CONDITIONS[operator]?.of(bound.map((operand) => operand.of(item))) ?? false;
   }
 
   /** Finds the names and values of the operands of an operator, and checks them. */
   operands(operator: string, nodes: readonly Node[]): Operand[] {
     const { count = nodes.length, types, needsPath } = { ...CONDITIONS[operator], ...FUNCTIONS[operator] };
-    if (nodes.length !== count || nodes.length > 101) {
+    if (nodes.length !== count) {
       throw new ExpressionError(
         `Incorrect number of operands for operator or function; operator or function: ${operator}, number of operands: ${nodes.length}`,
       );
     }
     const operands = nodes.map((node) => this.operand(node));
-    const [first] = operands;
-    const [path, ...others] = operands.map((operand) => operand.path && pathText(operand.path));
-    if (path !== undefined && others.includes(path) && Object.hasOwn(CONDITIONS, operator)) {
+    const [first, ...others] = operands.map(({ path }) => path);
+    const isRepeated = others.some((path) => path && path.name === first?.name && path.index === first.index);
+    if (isRepeated && Object.hasOwn(CONDITIONS, operator)) {
       throw new ExpressionError(
-        `The first operand must be distinct from the remaining operands for this operator or function; operator: ${operator}, first operand: ${path}`,
+        `The first operand must be distinct from the remaining operands for this operator or function; operator: ${operator}, first operand: [${first?.name}]`,
       );
     }
-    if (needsPath && !first?.path) {
+    if (needsPath && !first) {
       throw new ExpressionError(`Operator or function requires a document path; operator or function: ${operator}`);
     }
     if (types) for (const { type } of operands) assertType(operator, type, types);
-    const problem = literalError(
-      operator,
-      operands.map(({ literal }) => literal),
-    );
+    const problem = operator === 'BETWEEN' ? boundsError(operands.map(({ literal }) => literal)) : undefined;
     if (problem !== undefined) throw new ExpressionError(problem);
     return operands;
   }
 
   operand(node: Node): Operand {
     if ('path' in node) {
-      const path = this.path(node.path);
-      return { path, of: (item) => valueAt(item, path) };
+      const { index } = node.path;
+      const path = { ...node.path, name: this.#name(node.path.name) };
+      return {
+        path,
+        of: (item) => {
+          const value = attributeOf(item, path.name);
+          if (index === undefined) return value;
+          return value && 'L' in value ? value.L[index] : undefined;
+        },
+      };
     }
     if ('placeholder' in node) {
-      const literal = this.#used(
-        node.placeholder,
-        attributeOf(this.#request.ExpressionAttributeValues ?? {}, node.placeholder),
-      );
+      const { placeholder } = node;
+      const literal = this.#used(placeholder, attributeOf(this.#request.ExpressionAttributeValues ?? {}, placeholder));
       return { literal, type: typeOf(literal), of: () => literal };
     }
-    const { of, type } = operatorIn(FUNCTIONS, node.operator);
+    const found = FUNCTIONS[node.operator];
     const operands = this.operands(node.operator, node.operands);
     const read = (item: Attributes): Values => operands.map((operand) => operand.of(item));
-    return { ...(type && { type }), of: (item) => of(read(item)) };
+    return { ...(found?.type && { type: found.type }), of: (item) => found?.of(read(item)) };
   }
 
-  /** Returns a path with the names of its attributes. */
-  path(path: Path): Path {
+  #name(name: string): string {
+    if (!name.startsWith('#')) return name;
     const names = this.#request.ExpressionAttributeNames ?? {};
-    return path.map((element) =>
-      typeof element === 'string' && element.startsWith('#')
-        ? this.#used(element, Object.hasOwn(names, element) ? names[element] : undefined)
-        : element,
-    );
+    return this.#used(name, Object.hasOwn(names, name) ? names[name] : undefined);
   }
 
   #used<Result>(placeholder: string, result: Result | undefined): Result {
     if (result === undefined) {
-      throw new ExpressionError(
-        placeholder.startsWith('#')
-          ? `An expression attribute name used in the document path is not defined; attribute name: ${placeholder}`
-          : `An expression attribute value used in expression is not defined; attribute value: ${placeholder}`,
-      );
+      const kind = placeholder.startsWith('#') ? 'name' : 'value';
+      throw new ExpressionError(`An expression attribute ${kind} is not defined; attribute ${kind}: ${placeholder}`);
     }
     this.#unused.delete(placeholder);
     return result;
@@ -162,28 +153,23 @@ export class Expressions {
 
   /** @throws DynamoDbError if a name or value has not been used */
   assertAllUsed(): void {
-    for (const [kind, sign] of Object.entries({ Names: '#', Values: ':' })) {
-      const keys = [...this.#unused].filter((key) => key.startsWith(sign)).join(', ');
-      if (keys === '') continue;
-      throw validationError(`Value provided in ExpressionAttribute${kind} unused in expressions: keys: {${keys}}`);
-    }
+    if (this.#unused.size === 0) return;
+    const keys = [...this.#unused].join(', ');
+    throw validationError(
+      `Value provided in ExpressionAttributeNames or -Values unused in expressions: keys: {${keys}}`,
+    );
   }
 }
 
-const pathsIn = (node: Node): readonly Path[] => {
-  if ('path' in node) return [node.path];
-  return 'operator' in node ? node.operands.flatMap(pathsIn) : [];
+const namesIn = (node: Node): string[] => {
+  if ('path' in node) return [node.path.name];
+  return 'operator' in node ? node.operands.flatMap(namesIn) : [];
 };
 
-/** Returns a condition or a function. */
-const operatorIn = <Operator>(operators: Readonly<Record<string, Operator>>, name: string): Operator => {
-  const operator = Object.hasOwn(operators, name) ? operators[name] : undefined;
-  if (operator) return operator;
-  throw new ExpressionError(
-    Object.hasOwn(CONDITIONS, name) || Object.hasOwn(FUNCTIONS, name)
-      ? `The function is not allowed to be used this way in an expression; function: ${name}`
-      : `Invalid function name; function: ${name}`,
-  );
+/** @throws ExpressionError if an attribute occurs twice in a list */
+export const assertDistinctNames = (names: readonly string[]): void => {
+  if (new Set(names).size === names.length) return;
+  throw new ExpressionError('Two document paths overlap with each other; must remove or rewrite one of these paths');
 };
 
 /** @throws ExpressionError if an operand is a value of another type */

@@ -1,7 +1,7 @@
 import { validationError } from '../errors.ts';
-import { orderOf } from '../order.ts';
+import { utf8Order } from '../order.ts';
 import type { KeyAttribute, Table } from '../table.ts';
-import { typeOf, type Value } from '../value.ts';
+import type { Value } from '../value.ts';
 import type { Expressions } from './expressions.ts';
 import type { Node } from './parser.ts';
 
@@ -11,7 +11,7 @@ export type KeyCondition = ReadonlyMap<string, { operator: string; values: reado
 /** The sort keys of a query: those that are neither before nor after the range. */
 export type KeyRange = { isBefore(sort: string): boolean; isAfter(sort: string): boolean };
 
-const FLIPPED: Readonly<Record<string, string>> = { '=': '=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' };
+const OPERATORS = ['=', '<', '<=', '>', '>=', 'BETWEEN', 'begins_with'];
 
 /**
  * Reads the key condition of a request.
@@ -24,23 +24,20 @@ export const readKeyCondition = (expressions: Expressions): KeyCondition => {
     const { operator, operands } = { operator: '', operands: [], ...node };
     if (operator === 'AND') for (const operand of operands) read(operand);
     if (operator === 'AND') return;
-    if (!(operator in FLIPPED || operator === 'BETWEEN' || operator === 'begins_with')) {
+    if (!OPERATORS.includes(operator)) {
       throw validationError(`Invalid operator used in KeyConditionExpression: ${operator}`);
     }
-    const bound = expressions.operands(operator, operands);
-    const index = bound.findIndex(({ path }) => path);
-    const [name, ...below] = bound[index]?.path ?? [];
-    const used = index === 0 ? operator : FLIPPED[operator];
-    const values = bound.flatMap(({ literal }) => literal ?? []);
-    if (name === undefined || used === undefined || below.length > 0 || values.length < bound.length - 1) {
+    const [{ path } = {}, ...others] = expressions.operands(operator, operands);
+    const values = others.flatMap(({ literal }) => literal ?? []);
+    if (!path || path.index !== undefined || values.length < others.length) {
       throw validationError(
         'Invalid condition in KeyConditionExpression: A condition compares one key attribute with values',
       );
     }
-    if (conditions.has(String(name))) {
+    if (conditions.has(path.name)) {
       throw validationError('KeyConditionExpressions must only contain one condition per key');
     }
-    conditions.set(String(name), { operator: used, values });
+    conditions.set(path.name, { operator, values });
   };
   const isPresent = expressions.read('KeyConditionExpression', (nodes) => {
     for (const node of nodes) read(node);
@@ -57,27 +54,28 @@ export const readKeyCondition = (expressions: Expressions): KeyCondition => {
  *
  * @throws DynamoDbError if the condition does not match the key of the table
  */
-export const queriedKeys = (condition: KeyCondition, { definition }: Table): { partition: Value; range: KeyRange } => {
+export const queriedKeys = (condition: KeyCondition, { definition }: Table): { partition: string; range: KeyRange } => {
   const { operator, values } = comparisonOf(condition, definition.partition);
   const sort = definition.sort && condition.size > 1 ? comparisonOf(condition, definition.sort) : undefined;
   const [partition] = values;
-  if (operator !== '=' || !partition || condition.size > (sort ? 2 : 1)) {
+  if (operator !== '=' || partition === undefined || condition.size > (sort ? 2 : 1)) {
     throw validationError('Query key condition not supported');
   }
   return { partition, range: sort ? rangeOf(sort) : { isBefore: () => false, isAfter: () => false } };
 };
 
-const comparisonOf = (condition: KeyCondition, { name, type }: KeyAttribute) => {
+const comparisonOf = (condition: KeyCondition, { name }: KeyAttribute) => {
   const comparison = condition.get(name);
   if (!comparison) throw validationError(`Query condition missed key schema element: ${name}`);
-  if (comparison.values.every((value) => typeOf(value) === type)) return comparison;
+  const values = comparison.values.flatMap((value) => ('S' in value ? value.S : []));
+  if (values.length === comparison.values.length) return { ...comparison, values };
   throw validationError(
     'One or more parameter values were invalid: Condition parameter type does not match schema type',
   );
 };
 
-const rangeOf = ({ operator, values }: { operator: string; values: readonly Value[] }): KeyRange => {
-  const [low = '', high = low] = values.map((value) => orderOf(value) ?? '');
+const rangeOf = ({ operator, values }: { operator: string; values: readonly string[] }): KeyRange => {
+  const [low = '', high = low] = values.map(utf8Order);
   const isNever = () => false;
   if (operator.startsWith('<'))
     return { isBefore: isNever, isAfter: (sort) => sort > low || (sort === low && operator === '<') };

@@ -6,14 +6,14 @@ export class ExpressionError extends Error {
   override name = 'ExpressionError';
 }
 
-/** The elements of a document path: the name of an attribute or its placeholder (`#name`), or an index of a list. */
-export type Path = readonly (string | number)[];
+/** The name of an attribute or its placeholder (`#name`), and the index of an element of a list. */
+export type Path = { name: string; index?: number };
 
 /** A part of an expression: a path, the placeholder of a value, or an operator or function with its operands. */
 export type Node = { path: Path } | { placeholder: string } | { operator: string; operands: readonly Node[] };
 
 const SECTIONS = ['SET', 'REMOVE', 'ADD', 'DELETE'];
-const UPDATE_FUNCTIONS = /^(?:if_not_exists|list_append)$/;
+const CONDITION_FUNCTIONS = /^(?:attribute_exists|attribute_not_exists|begins_with|contains)$/;
 
 /** Reads the tokens of an expression from left to right. */
 class Parser {
@@ -63,42 +63,29 @@ class Parser {
     return nodes;
   }
 
-  path(): { path: Path } {
-    const path: (string | number)[] = [this.#name()];
-    for (;;) {
-      if (this.#skips('.')) path.push(this.#name());
-      else if (this.#skips('[')) {
-        path.push(Number(this.#take(/^\d{1,9}$/)));
-        this.#expect(']');
-      } else return { path };
-    }
-  }
-
-  #name(): string {
+  attribute(): { path: Path } {
     const name = this.#take(/^(?:#\w+|[A-Za-z]\w*)$/);
     if (isReserved(name)) throw new ExpressionError(`Attribute name is a reserved keyword; reserved keyword: ${name}`);
-    return name;
+    return { path: { name } };
   }
 
-  #operand(): Node {
+  #path(): Node {
+    const { path } = this.attribute();
+    if (!this.#skips('[')) return { path };
+    const index = Number(this.#take(/^\d{1,9}$/));
+    this.#expect(']');
+    return { path: { ...path, index } };
+  }
+
+  /** Reads a value, a path, or a call of the only permitted function. */
+  #operand(permitted: 'size' | 'if_not_exists'): Node {
     if (this.#next.startsWith(':')) return { placeholder: this.#take(/^:\w+$/) };
-    if (this.#isCall && UPDATE_FUNCTIONS.test(this.#next)) throw this.#misused('a condition expression');
-    if (!this.#skips('(')) return this.#isCall ? this.#call() : this.path();
-
-    const operand = this.#operand();
-    this.#expect(')');
-    return operand;
+    if (!this.#isCall) return this.#path();
+    if (this.#next !== permitted) throw new ExpressionError(`The function is not allowed; function: ${this.#next}`);
+    return this.#call(() => this.#operand(permitted));
   }
 
-  /** Whether a comparator follows the parenthesis that closes the next one. */
-  get #isOperandInParentheses(): boolean {
-    let [end, depth] = [this.#position, 0];
-    do depth += { '(': 1, ')': -1 }[this.#tokens[end++] ?? ')'] ?? 0;
-    while (depth > 0);
-    return /^(?:=|<>|[<>]=?|between|in)$/i.test(this.#tokens[end] ?? '');
-  }
-
-  #call(read = () => this.#operand()): Node {
+  #call(read: () => Node): Node {
     const operator = this.#take(/^\w+$/);
     this.#expect('(');
     const operands = this.list(read);
@@ -107,7 +94,7 @@ class Parser {
   }
 
   condition(): Node {
-    return this.#chain('OR', () => this.#chain('AND', () => this.#negation()));
+    return this.#chain('OR', () => this.#chain('AND', () => this.#term()));
   }
 
   #chain(operator: 'AND' | 'OR', read: () => Node): Node {
@@ -116,10 +103,8 @@ class Parser {
     return node;
   }
 
-  #negation(): Node {
-    if (this.#skips('NOT')) return { operator: 'NOT', operands: [this.#negation()] };
-    if (this.#next !== '(' || this.#isOperandInParentheses) return this.#comparison();
-    this.#position++;
+  #term(): Node {
+    if (!this.#skips('(')) return this.#comparison();
     const node = this.condition();
     this.#expect(')');
     if (node === this.#parenthesized) throw new ExpressionError('The expression has redundant parentheses;');
@@ -128,19 +113,15 @@ class Parser {
   }
 
   #comparison(): Node {
-    const first = this.#operand();
+    const operand = () => this.#operand('size');
+    if (this.#isCall && CONDITION_FUNCTIONS.test(this.#next)) return this.#call(operand);
+    const first = operand();
     if (this.#skips('BETWEEN')) {
-      const low = this.#operand();
+      const low = operand();
       this.#expect('AND');
-      return { operator: 'BETWEEN', operands: [first, low, this.#operand()] };
+      return { operator: 'BETWEEN', operands: [first, low, operand()] };
     }
-    if (this.#next.toUpperCase() === 'IN') {
-      const { operands } = { operands: [], ...this.#call() };
-      return { operator: 'IN', operands: [first, ...operands] };
-    }
-    if (/^(?:=|<>|[<>]=?)$/.test(this.#next)) return { operator: this.#take(/./), operands: [first, this.#operand()] };
-    if (!('operator' in first)) throw this.syntaxError();
-    return first;
+    return { operator: this.#take(/^(?:=|<>|[<>]=?)$/), operands: [first, operand()] };
   }
 
   update(): Node[] {
@@ -157,32 +138,11 @@ class Parser {
   }
 
   #clause(operator: string): Node {
-    const path = this.path();
-    if (operator === 'REMOVE') return { operator, operands: [path] };
+    const attribute = this.attribute();
+    if (operator === 'REMOVE') return { operator, operands: [attribute] };
     if (operator === 'SET') this.#expect('=');
     else if (!this.#next.startsWith(':')) throw this.syntaxError();
-    return { operator, operands: [path, this.#assigned()] };
-  }
-
-  #assigned(): Node {
-    const first = this.#updateOperand();
-    for (const operator of ['+', '-']) {
-      if (this.#skips(operator)) return { operator, operands: [first, this.#updateOperand()] };
-    }
-    return first;
-  }
-
-  #updateOperand(): Node {
-    if (this.#isCall && !UPDATE_FUNCTIONS.test(this.#next)) throw this.#misused('an update expression');
-    if (!this.#skips('(')) return this.#isCall ? this.#call(() => this.#updateOperand()) : this.#operand();
-
-    const node = this.#assigned();
-    this.#expect(')');
-    return node;
-  }
-
-  #misused(where: string): ExpressionError {
-    return new ExpressionError(`The function is not allowed in ${where}; function: ${this.#next}`);
+    return { operator, operands: [attribute, this.#operand('if_not_exists')] };
   }
 
   syntaxError(): ExpressionError {
@@ -196,7 +156,7 @@ const GRAMMARS = {
   ConditionExpression: condition,
   FilterExpression: condition,
   KeyConditionExpression: condition,
-  ProjectionExpression: (parser: Parser) => parser.list(() => parser.path()),
+  ProjectionExpression: (parser: Parser) => parser.list(() => parser.attribute()),
   UpdateExpression: (parser: Parser) => parser.update(),
 };
 
@@ -207,7 +167,7 @@ const MAX_EXPRESSIONS = 1000;
 const parsed = new Map<string, readonly Node[]>();
 
 /**
- * Parses an expression, and remembers it: one condition, or the paths or clauses of a list.
+ * Parses an expression, and remembers it: one condition, or the attributes or clauses of a list.
  *
  * @throws ExpressionError if it is invalid
  */

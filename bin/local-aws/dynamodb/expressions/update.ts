@@ -1,18 +1,14 @@
 import { validationError } from '../errors.ts';
 import { addNumbers } from '../number.ts';
-import { type Attributes, setOf, type Type, typeOf, type Value } from '../value.ts';
-import { assertType, type Expressions } from './expressions.ts';
-import { wrongType } from './operators.ts';
-import type { Node, Path } from './parser.ts';
-import { childOf, type PathTree, pathTree } from './path-tree.ts';
+import { type Attributes, attributeOf, typeOf, type Value } from '../value.ts';
+import { assertDistinctNames, assertType, type Expressions, type Operand } from './expressions.ts';
+import type { Node } from './parser.ts';
 
-/** Returns the new value of one path; undefined removes it. `item` is the item before the update. */
+/** Returns the new value of an attribute; undefined removes it. `item` is the item before the update. */
 type Change = (item: Attributes, value: Value | undefined) => Value | undefined;
 
-/** The changes of an update, by their paths. */
-export type Update = PathTree<Change>;
-
-const SETS: readonly Type[] = ['SS', 'NS', 'BS'];
+/** The changes of an update, by the names of the attributes. */
+export type Update = ReadonlyMap<string, Change>;
 
 /**
  * Reads the update of a request, if there is one.
@@ -20,45 +16,41 @@ const SETS: readonly Type[] = ['SS', 'NS', 'BS'];
  * @throws DynamoDbError if it is invalid
  */
 export const readUpdate = (expressions: Expressions): Update | undefined =>
-  expressions.read('UpdateExpression', (clauses) => pathTree(clauses.map((clause) => readClause(clause, expressions))));
+  expressions.read('UpdateExpression', (clauses) => {
+    const changes = clauses.map((clause) => readClause(clause, expressions));
+    assertDistinctNames(changes.map(([name]) => name));
+    return new Map(changes);
+  });
 
-const readClause = (clause: Node, expressions: Expressions): readonly [Path, Change] => {
+const readClause = (clause: Node, expressions: Expressions): readonly [string, Change] => {
   if (!('operator' in clause)) throw new Error('A clause has no operator.');
   const { operator, operands } = clause;
   const [target, operand] = operands.map((node) => expressions.operand(node));
   if (!target?.path) throw new Error('A clause has no path.');
-  return [target.path, changeOf(operator, operand?.literal, operand?.of)];
+  return [target.path.name, changeOf(operator, operand)];
 };
 
-const changeOf = (
-  operator: string,
-  literal: Value | undefined,
-  of: ((item: Attributes) => Value | undefined) | undefined,
-): Change => {
-  if (operator === 'SET')
-    return (item) =>
-      of?.(item) ?? fail('The provided expression refers to an attribute that does not exist in the item');
+const changeOf = (operator: string, operand: Operand | undefined): Change => {
+  if (operator === 'SET') {
+    return (item) => {
+      const value = operand?.of(item);
+      if (value) return value;
+      throw validationError('The provided expression refers to an attribute that does not exist in the item');
+    };
+  }
+  const literal = operand?.literal;
   if (!literal) return () => undefined;
-  assertType(operator, typeOf(literal), operator === 'ADD' ? ['N', ...SETS] : SETS);
+  assertType(operator, typeOf(literal), operator === 'ADD' ? ['N', 'SS'] : ['SS']);
   return (_, value) => {
     if (!value) return operator === 'ADD' ? literal : undefined;
-    if ('N' in value && 'N' in literal) return { N: addNumbers(value.N, literal.N, 1) };
-    const [elements, others] = [setOf(value), setOf(literal) ?? []];
-    if (!elements || typeOf(value) !== typeOf(literal)) throw wrongType();
-    const changed = new Set(
-      operator === 'ADD' ? [...elements, ...others] : elements.filter((one) => !others.includes(one)),
-    );
-    return changed.size === 0 ? undefined : setLike(value, [...changed]);
+    if ('N' in value && 'N' in literal) return { N: addNumbers(value.N, literal.N) };
+    if (!('SS' in value && 'SS' in literal)) {
+      throw validationError('An operand in the update expression has an incorrect data type');
+    }
+    const given = new Set(literal.SS);
+    const changed = operator === 'ADD' ? new Set(value.SS).union(given) : new Set(value.SS).difference(given);
+    return changed.size === 0 ? undefined : { SS: [...changed] };
   };
-};
-
-const setLike = (value: Value, elements: readonly string[]): Value => {
-  if ('SS' in value) return { SS: elements };
-  return 'NS' in value ? { NS: elements } : { BS: elements };
-};
-
-const fail = (message: string): never => {
-  throw validationError(message);
 };
 
 /**
@@ -67,30 +59,11 @@ const fail = (message: string): never => {
  * @throws DynamoDbError if the item does not permit it
  */
 export const applyUpdate = (item: Attributes, update: Update): Attributes => {
-  const updated = change(item, { M: item }, update);
-  return updated && 'M' in updated ? updated.M : {};
-};
-
-/** Indexes are those of the list before the update; values after its end are appended in their order. */
-const change = (item: Attributes, value: Value | undefined, { leaf, children }: Update): Value | undefined => {
-  if (leaf) return leaf(item, value);
-  const changes = [...children].map(
-    ([key, child]) => [key, change(item, value && childOf(value, key), child)] as const,
-  );
-  const isList = typeof changes[0]?.[0] === 'number';
-  if (value && 'L' in value && isList) {
-    const elements: (Value | undefined)[] = [...value.L];
-    for (const [index, changed] of changes.toSorted(([a], [b]) => Number(a) - Number(b))) {
-      elements[Number(index) < value.L.length ? Number(index) : elements.length] = changed;
-    }
-    return { L: elements.filter((element) => element !== undefined) };
+  const updated = new Map(Object.entries(item));
+  for (const [name, change] of update) {
+    const value = change(item, attributeOf(item, name));
+    if (value) updated.set(name, value);
+    else updated.delete(name);
   }
-  if (!value || !('M' in value) || isList)
-    return fail('The document path provided in the update expression is invalid for update');
-  const members = new Map<string | number, Value>(Object.entries(value.M));
-  for (const [name, changed] of changes) {
-    if (changed) members.set(name, changed);
-    else members.delete(name);
-  }
-  return { M: Object.fromEntries(members) };
+  return Object.fromEntries(updated);
 };

@@ -72,14 +72,6 @@ describe('TransactWriteItems', () => {
     );
     expect(await stored()).toEqual(['text']);
   });
-
-  it('is cancelled by a key that does not match the table', async () => {
-    const wrong = { Delete: { TableName, Key: { pk: { N: '1' }, sk: { S: 'a' } } } };
-    const Message = 'The provided key element does not match the schema';
-    await expect(transact([put('new'), wrong])).rejects.toMatchObject(
-      cancelled('None', { Code: 'ValidationError', Message }),
-    );
-  });
 });
 
 describe('the limits of a transaction', () => {
@@ -88,24 +80,6 @@ describe('the limits of a transaction', () => {
     const checks = numbers(11).map((index) => check(`p${index}`, 'attribute_exists(pk)'));
     await expect(transact(checks)).rejects.toMatchObject(invalid('Transaction payload size cannot exceed 4MB.'));
     await transact(checks.slice(1));
-  });
-
-  it('are 400 KB for each item: invalid in a put, a cancellation in an update', async () => {
-    const text = { S: 'ä'.repeat(250_000) };
-    await expect(transact([put('a', { text })])).rejects.toMatchObject(
-      invalid('Item size has exceeded the maximum allowed size'),
-    );
-    const update = {
-      Update: {
-        TableName,
-        Key: keyOf('a'),
-        UpdateExpression: 'SET #t = :t',
-        ExpressionAttributeNames: { '#t': 'text' },
-        ExpressionAttributeValues: { ':t': text },
-      },
-    };
-    const Message = 'Item size to update has exceeded the maximum allowed size';
-    await expect(transact([update])).rejects.toMatchObject(cancelled({ Code: 'ValidationError', Message }));
   });
 });
 
@@ -120,15 +94,6 @@ describe('a client request token', () => {
     expect(await get('counter')).toMatchObject({ n: { N: '1' } });
     local.clock.advance(1);
     await expect(transact(items, token)).rejects.toMatchObject(cancelled('None', conditionFailed));
-  });
-
-  it('is still valid ten minutes after the first request, not after the last one', async () => {
-    await transact([add('counter')], token);
-    local.clock.advance(400);
-    await transact([add('counter')], token);
-    local.clock.advance(200);
-    await transact([add('counter')], token);
-    expect(await get('counter')).toMatchObject({ n: { N: '2' } });
   });
 
   it('identifies a transaction regardless of the order of attributes and set members', async () => {

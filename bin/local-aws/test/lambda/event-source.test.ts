@@ -5,7 +5,7 @@ import type { InvocationResult } from '../../lambda/execution-environment-pool.t
 import { poll } from '../../lambda/poller.ts';
 import type { Queue } from '../../sqs/queue.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { message, queueOf, queueWithDeadLetters } from '../support/queues.ts';
+import { message, queueOf } from '../support/queues.ts';
 
 const settings = (changes: Partial<EventSourceSettings> = {}): EventSourceSettings => ({
   functionName: 'consume',
@@ -33,10 +33,7 @@ describe('the event of a batch', () => {
   it('has the record format of Lambda', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
-    const attributes = new Map([
-      ['reason', { dataType: 'String', value: 'late' }],
-      ['bytes', { dataType: 'Binary', value: Buffer.from([1]) }],
-    ]);
+    const attributes = new Map([['reason', { dataType: 'String', value: 'late' }]]);
     const messageId = queue.send({ body: 'hello', attributes, groupId: 'acme', senderId: 'sender' });
     const [batch] = toEvents(await queue.receive({ maxMessages: 10 }), settings().queueArn);
     const now = String(clock.now());
@@ -55,7 +52,6 @@ describe('the event of a batch', () => {
           },
           messageAttributes: {
             reason: { stringValue: 'late', stringListValues: [], binaryListValues: [], dataType: 'String' },
-            bytes: { binaryValue: 'AQ==', stringListValues: [], binaryListValues: [], dataType: 'Binary' },
           },
           md5OfBody: '5d41402abc4b2a76b9719d911017c592',
           eventSource: 'aws:sqs',
@@ -82,7 +78,6 @@ describe('the processed messages of a batch', () => {
 
   it.each([
     ['nothing', null],
-    ['an empty object', {}],
     ['no list', { batchItemFailures: null }],
     ['an empty list', { batchItemFailures: [] }],
   ])('are all messages if the function returns %s', async (_, returned) => {
@@ -91,11 +86,9 @@ describe('the processed messages of a batch', () => {
 
   it.each([
     ['an empty identifier', { batchItemFailures: [{ itemIdentifier: '' }] }],
-    ['a null identifier', { batchItemFailures: [{ itemIdentifier: null }] }],
     ['an unknown identifier', { batchItemFailures: [{ itemIdentifier: 'unknown' }] }],
     ['a misspelled key', { batchItemFailures: [{ itemIdentifer: 'x' }] }],
     ['text', 'success'],
-    ['a list', []],
   ])('are none if the function returns %s', async (_, returned) => {
     expect(await processedBodies(returned)).toEqual([]);
   });
@@ -139,19 +132,6 @@ describe('polling', () => {
     return { invocations, bodies: () => invocations.map((invocation) => invocation.bodies) };
   };
 
-  it('invokes the function immediately and deletes processed messages', async () => {
-    const clock = new ManualClock();
-    const queue = queueOf(clock);
-    const { invocations, bodies } = start(queue, clock);
-    queue.send(message('a'));
-    queue.send(message('b'));
-    await turns();
-    expect(bodies()).toEqual([['a', 'b']]);
-    invocations[0]?.end(success(null));
-    await turns();
-    expect(queue.messages).toEqual([]);
-  });
-
   it('receives only if the function has capacity for another batch', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
@@ -189,22 +169,6 @@ describe('polling', () => {
     clock.advance(1);
     await turns();
     expect(bodies().at(-1)).toEqual(['d', 'e']);
-  });
-
-  it('leaves a failed message to its visibility timeout until it is dead-lettered', async () => {
-    const { clock, queue, deadLetterQueue } = queueWithDeadLetters(2);
-    const { invocations } = start(queue, clock);
-    queue.send(message('a'));
-    for (const attempt of [0, 1]) {
-      await turns();
-      expect(invocations).toHaveLength(attempt + 1);
-      invocations[attempt]?.end(failure);
-      await turns();
-      clock.advance(30);
-    }
-    await turns();
-    expect(invocations).toHaveLength(2);
-    expect(deadLetterQueue.messages).toMatchObject([{ body: 'a', receiveCount: 2 }]);
   });
 
   describe('when the clock moves beyond the visibility timeout', () => {

@@ -56,8 +56,3 @@ it('indents further lines of a text, so that a value cannot imitate a line of th
     '10:11:12.345 work Error: bad\n    10:11:12.346 work INFO forged\n    caused by Error: worse',
   );
 });
-
-it('adds only the time and function to other text', () => {
-  expect(logLine('work', '{ not json', now)).toBe('10:11:12.345 work { not json');
-  expect(logLine('work', 'plain', now)).toBe('10:11:12.345 work plain');
-});

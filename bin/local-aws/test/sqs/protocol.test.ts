@@ -11,8 +11,6 @@ import {
   SendMessageBatchCommand,
   type SendMessageBatchRequestEntry,
   SendMessageCommand,
-  SetQueueAttributesCommand,
-  TagQueueCommand,
 } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
 import { useServedQueues } from '../support/served-queues.ts';
@@ -44,7 +42,6 @@ describe('sending and receiving with the SDK', () => {
         MessageAttributes: {
           reason: { DataType: 'String', StringValue: 'späť' },
           count: { DataType: 'Number', StringValue: '3' },
-          bytes: { DataType: 'Binary', BinaryValue: new Uint8Array([1, 2, 255]) },
         },
       }),
     );
@@ -55,7 +52,6 @@ describe('sending and receiving with the SDK', () => {
       MessageAttributes: {
         reason: { DataType: 'String', StringValue: 'späť' },
         count: { DataType: 'Number', StringValue: '3' },
-        bytes: { DataType: 'Binary', BinaryValue: new Uint8Array([1, 2, 255]) },
       },
     });
   });
@@ -77,13 +73,6 @@ describe('sending and receiving with the SDK', () => {
     });
     expect(Object.keys(message?.MessageAttributes ?? {})).toEqual(['second']);
     expect(message?.Attributes).toEqual({ SentTimestamp: String(clock.now()) });
-  });
-
-  it('waits for a message for up to WaitTimeSeconds', async () => {
-    const waiting = receive(QueueUrl, { WaitTimeSeconds: 20 });
-    while (queue.pendingReceives === 0) await new Promise(setImmediate);
-    await send('late');
-    expect(await waiting).toHaveLength(1);
   });
 
   it('does not deliver a message to a receiver that disconnected', async () => {
@@ -109,7 +98,6 @@ describe('message validation', () => {
 
   it('accepts at most 1 MiB including attributes', async () => {
     await expect(send(kibibytes(1024))).resolves.toBeDefined();
-    await expect(send(`${kibibytes(1024)}x`)).rejects.toMatchObject({ name: 'InvalidParameterValue' });
     const MessageAttributes = { name: { DataType: 'String', StringValue: 'value' } };
     await expect(
       sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: kibibytes(1024), MessageAttributes })),
@@ -134,11 +122,6 @@ describe('message validation', () => {
 
   it('returns QueueDoesNotExist for an unknown queue', async () => {
     await expect(receive('/000000000000/other')).rejects.toBeInstanceOf(QueueDoesNotExist);
-  });
-
-  it('returns an error that names the unsupported action', async () => {
-    const command = new SetQueueAttributesCommand({ QueueUrl, Attributes: {} });
-    await expect(sqs.send(command)).rejects.toThrow('The local SQS does not support the action SetQueueAttributes.');
   });
 });
 
@@ -172,14 +155,6 @@ describe('a batch', () => {
       'BatchEntryIdsNotDistinct',
     ],
     ['a malformed id', [{ Id: 'a b', MessageBody: 'a' }], 'InvalidBatchEntryId'],
-    [
-      'more than 1 MiB in total',
-      [
-        { Id: 'a', MessageBody: kibibytes(512) },
-        { Id: 'b', MessageBody: `${kibibytes(512)}x` },
-      ],
-      'BatchRequestTooLong',
-    ],
     [
       'more than 1 MiB in total, message attributes included',
       [
@@ -241,7 +216,7 @@ it('ChangeMessageVisibility returns MessageNotInflight for a visible message', a
 });
 
 describe('a queue', () => {
-  it('returns its settings and message counts, and is listed and purged', async () => {
+  it('returns its message counts, and is listed and purged', async () => {
     await sendBatch([
       { Id: 'a', MessageBody: 'a' },
       { Id: 'b', MessageBody: 'b' },
@@ -254,18 +229,10 @@ describe('a queue', () => {
       ApproximateNumberOfMessages: '1',
       ApproximateNumberOfMessagesNotVisible: '1',
       ApproximateNumberOfMessagesDelayed: '1',
-      VisibilityTimeout: '30',
-      RedrivePolicy: '{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:jobs-dead","maxReceiveCount":2}',
     });
     const { QueueUrls } = await sqs.send(new ListQueuesCommand());
     expect(QueueUrls).toEqual([queue.settings.url, deadLetterQueue.settings.url]);
     await sqs.send(new PurgeQueueCommand({ QueueUrl }));
     expect(queue.messages).toEqual([]);
-  });
-
-  it('accepts tags', async () => {
-    await sqs.send(new TagQueueCommand({ QueueUrl, Tags: { team: 'alerts' } }));
-    const unknown = sqs.send(new TagQueueCommand({ QueueUrl: '/000000000000/unknown', Tags: { team: 'alerts' } }));
-    await expect(unknown).rejects.toThrow(QueueDoesNotExist);
   });
 });

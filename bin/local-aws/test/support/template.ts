@@ -1,13 +1,11 @@
-/** Returns a reference for the text of an `Fn::Sub`. */
-export const sub = (name: string) => `\${${name}}`;
-
 const metadata = (path: string) => ({ Metadata: { 'aws:cdk:path': `Test/${path}/Resource` } });
 
 const lambda = (name: string, variables: Record<string, unknown> = {}) => ({
   Type: 'AWS::Lambda::Function',
   Properties: {
-    Code: { S3Bucket: { 'Fn::Sub': `cdk-${sub('AWS::AccountId')}` }, S3Key: `${name}.zip` },
+    Code: { S3Key: `${name}.zip` },
     Handler: 'index.handler',
+    LoggingConfig: { LogFormat: 'JSON' },
     Timeout: 5,
     MemorySize: 256,
     Role: { 'Fn::GetAtt': ['Role', 'Arn'] },
@@ -99,9 +97,6 @@ export const template = {
     AuditsTable: { Value: { Ref: 'StorageTokens' } },
     AuditRetentionDays: { Value: '90' },
     AlarmEventsQueueUrl: { Value: { Ref: 'Jobs' } },
-    Described: {
-      Value: { 'Fn::Sub': [`${sub('Table')} in ${sub('AWS::Region')}`, { Table: { Ref: 'StorageTokens' } }] },
-    },
     Unresolvable: { Value: { 'Fn::GetAtt': ['Api', 'Arn'] } },
   },
 };

@@ -1,12 +1,12 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { MessageSummary } from '../message.ts';
 import { kindNames } from './kinds.ts';
 import { shortTime } from './time.ts';
 
-/** The height of a row in px, as in style.css. A fixed height permits rendering only the visible rows. */
+/** The height of a row in px, as in style.css. */
 const ROW_PX = 76;
-/** Rows rendered above and below the visible ones, so that scrolling shows no gap. */
-const MARGIN_ROWS = 8;
+/** The number of rows that are rendered at first, and that each request adds: 10,000 would delay the page. */
+const STEP_ROWS = 500;
 
 type Props = {
   messages: readonly MessageSummary[];
@@ -19,33 +19,35 @@ type Props = {
 
 /**
  * The messages as an ARIA listbox with the keyboard operation of an email client. The focus stays on the list, so that
- * rows can come and go. New messages above the visible rows do not move them.
+ * rows can come and go. The browser keeps the visible rows where they are when messages arrive above them.
  */
 export const MessageList = ({ messages, selectedId, onSelect, onOpen, onSearch }: Props) => {
   const list = useRef<HTMLDivElement>(null);
-  const { firstRow, visibleRows, topId, onScroll } = useWindow(list, messages);
-  const selected = messages.findIndex(({ id }) => id === selectedId);
+  const [limit, setLimit] = useState(STEP_ROWS);
+  const rows = messages.slice(0, limit);
+  const selected = rows.findIndex(({ id }) => id === selectedId);
 
   useEffect(() => {
-    if (list.current && selected >= 0) scrollToRow(list.current, selected);
+    list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
     // Only a new selection scrolls, not a new position of the selected row.
   }, [selectedId]);
 
   const select = (index: number) => {
-    const message = messages[Math.min(Math.max(index, 0), messages.length - 1)];
+    const message = rows[Math.min(Math.max(index, 0), rows.length - 1)];
     if (message) onSelect(message.id);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const pageRows = Math.max(Math.floor((list.current?.clientHeight ?? 0) / ROW_PX), 1);
     const actions: Record<string, () => void> = {
       ArrowDown: () => select(selected + 1),
       j: () => select(selected + 1),
       ArrowUp: () => select(selected - 1),
       k: () => select(selected - 1),
-      PageDown: () => select(selected + visibleRows),
-      PageUp: () => select(selected - visibleRows),
+      PageDown: () => select(selected + pageRows),
+      PageUp: () => select(selected - pageRows),
       Home: () => select(0),
-      End: () => select(messages.length - 1),
+      End: () => select(rows.length - 1),
       Enter: () => (selected < 0 ? select(0) : onOpen()),
       '/': onSearch,
     };
@@ -55,109 +57,35 @@ export const MessageList = ({ messages, selectedId, onSelect, onOpen, onSearch }
     action();
   };
 
-  const start = Math.max(firstRow - MARGIN_ROWS, 0);
-  const end = Math.min(firstRow + visibleRows + MARGIN_ROWS, messages.length);
-  const rows = Array.from({ length: end - start }, (_, offset) => start + offset);
-  // aria-activedescendant needs the selected row, wherever it is.
-  if (selected >= 0 && (selected < start || selected >= end)) rows.push(selected);
-  const newAbove = topId === undefined ? 0 : countNewer(messages.slice(0, firstRow), topId);
-
   return (
     <>
       <div
         class="list"
         role="listbox"
         aria-label="Messages"
-        aria-activedescendant={selected >= 0 ? rowId(messages[selected]?.id) : undefined}
+        aria-activedescendant={selected >= 0 ? `message-${selectedId}` : undefined}
         tabIndex={0}
         ref={list}
-        onScroll={onScroll}
         onKeyDown={onKeyDown}
       >
-        <div role="presentation" class="rows" style={{ height: `${messages.length * ROW_PX}px` }}>
-          {rows.map((index) => {
-            const message = messages[index];
-            return (
-              message && (
-                <Row
-                  key={message.id}
-                  message={message}
-                  index={index}
-                  count={messages.length}
-                  isSelected={message.id === selectedId}
-                  onSelect={onSelect}
-                />
-              )
-            );
-          })}
-        </div>
+        {rows.map((message, index) => (
+          <Row
+            key={message.id}
+            message={message}
+            index={index}
+            count={messages.length}
+            isSelected={message.id === selectedId}
+            onSelect={onSelect}
+          />
+        ))}
       </div>
-      {newAbove > 0 && (
-        <button
-          type="button"
-          class="new-messages"
-          onClick={() => {
-            list.current?.scrollTo({ top: 0 });
-            list.current?.focus();
-          }}
-        >
-          {newAbove} new
+      {messages.length > limit && (
+        <button type="button" onClick={() => setLimit(limit + STEP_ROWS)}>
+          Show older messages
         </button>
       )}
     </>
   );
-};
-
-const rowId = (id: number | undefined): string => `message-${id}`;
-
-const countNewer = (messages: readonly MessageSummary[], id: number): number =>
-  messages.reduce((count, message) => (message.id > id ? count + 1 : count), 0);
-
-const scrollToRow = (list: HTMLElement, index: number): void => {
-  const top = index * ROW_PX;
-  if (top < list.scrollTop) list.scrollTop = top;
-  else if (top + ROW_PX > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW_PX - list.clientHeight;
-};
-
-/**
- * Finds the visible rows, and keeps them where they are when messages arrive above them. `topId` is the newest message
- * that the user has seen at the top of the list.
- */
-const useWindow = (list: { current: HTMLElement | null }, messages: readonly MessageSummary[]) => {
-  const [scroll, setScroll] = useState({ top: 0, height: 0 });
-  const anchor = useRef<{ id: number; offset: number } | undefined>(undefined);
-  const topId = useRef<number | undefined>(undefined);
-
-  const measure = () => {
-    if (!list.current) return;
-    const { scrollTop: top, clientHeight: height } = list.current;
-    const row = Math.floor(top / ROW_PX);
-    const first = messages[row];
-    // At the top, new messages are to become visible.
-    anchor.current = first && top > 0 ? { id: first.id, offset: top - row * ROW_PX } : undefined;
-    if (top < ROW_PX) topId.current = messages[0]?.id;
-    setScroll((previous) => (previous.top === top && previous.height === height ? previous : { top, height }));
-  };
-
-  useLayoutEffect(() => {
-    const row = anchor.current ? messages.findIndex(({ id }) => id === anchor.current?.id) : -1;
-    if (list.current && anchor.current && row >= 0) list.current.scrollTop = row * ROW_PX + anchor.current.offset;
-    measure();
-  }, [messages]);
-
-  useEffect(() => {
-    if (!list.current) return undefined;
-    const observer = new ResizeObserver(measure);
-    observer.observe(list.current);
-    return () => observer.disconnect();
-  }, [messages]);
-
-  return {
-    firstRow: Math.floor(scroll.top / ROW_PX),
-    visibleRows: Math.max(Math.ceil(scroll.height / ROW_PX), 1),
-    topId: topId.current,
-    onScroll: measure,
-  };
 };
 
 type RowProps = {
@@ -173,12 +101,11 @@ const Row = ({ message, index, count, isSelected, onSelect }: RowProps) => (
   // biome-ignore lint/a11y/useFocusableInteractive: the focus stays on the list (aria-activedescendant).
   <div
     role="option"
-    id={rowId(message.id)}
+    id={`message-${message.id}`}
     class="row"
     aria-selected={isSelected}
     aria-setsize={count}
     aria-posinset={index + 1}
-    style={{ top: `${index * ROW_PX}px` }}
     onClick={() => onSelect(message.id)}
   >
     <span class="row-line muted">
