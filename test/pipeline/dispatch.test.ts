@@ -202,19 +202,6 @@ describe('dispatch', () => {
     expect([deliveries().length, batchCount()]).toEqual([10, 1]);
   });
 
-  it('returns an event whose notifications cannot be read and sends the other events of the batch', async () => {
-    const { dispatch, deliveries, returned } = setUp({
-      errorOf: (id) => (id === 'nt0' ? new UnprocessedKeyError() : undefined),
-    });
-    const Records = [
-      eventMessage(['nt0'], { messageId: 'throttled' }),
-      eventMessage(['nt1'], { messageId: 'healthy' }),
-    ];
-    expect(await dispatch({ Records })).toEqual({ batchItemFailures: [{ itemIdentifier: 'throttled' }] });
-    expect(deliveries().map(({ notification_id }) => notification_id)).toEqual(['nt1']);
-    expect(returned).toEqual([['throttled', 8_000]]);
-  });
-
   it('sends what can be read and returns the event, whose deliveries are then sent again with the same digest', async () => {
     const message = eventMessage(notificationIds(3), { sentAtMs: NOW_MS - 5 });
     const first = setUp({ errorOf: (id) => (id === 'nt1' ? new Error('no response') : undefined) });

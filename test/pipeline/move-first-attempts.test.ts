@@ -128,23 +128,3 @@ describe('a first attempt', () => {
     expect([...(await move([job]).unsent)]).toEqual([job]);
   });
 });
-
-describe('the alerts of an incident whose trigger was moved', () => {
-  const deliverMoved = 'incidentpager-Retries';
-
-  it('arrive in order if the trigger is attempted before the resolve', async () => {
-    const { jobOf, deliver, transport } = setUp('incidentpager');
-    const [trigger, resolve] = [jobOf(SLOW, { queue: deliverMoved }), jobOf(SLOW, { state: 'OK' })];
-    expect(await deliver(trigger)).toBe('delivered');
-    expect(await deliver(resolve)).toBe('delivered');
-    expect(transport.mock.calls.map(([{ event }]) => event.state)).toEqual(['CRITICAL', 'OK']);
-  });
-
-  it('never open the incident again if the resolve is attempted first', async () => {
-    const { jobOf, deliver, transport } = setUp('incidentpager');
-    const [trigger, resolve] = [jobOf(SLOW, { queue: deliverMoved }), jobOf(SLOW, { state: 'OK' })];
-    expect(await deliver(resolve)).toBe('delivered');
-    expect(await deliver(trigger)).toBe('superseded');
-    expect(transport.mock.calls.map(([{ event }]) => event.state)).toEqual(['OK']);
-  });
-});
