@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages, type FailedMessage } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { createSummarizedAlerts } from '../../shared/adapters/deliveries/summarized-alerts.ts';
 import { logger } from '../../shared/adapters/logger.ts';
@@ -8,7 +9,14 @@ import type { NoticeContent } from '../../shared/contracts/notice.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import { claimedRecord, reasonOf, withAttempt, withNextAttempt } from '../../shared/domain/delivery-record.ts';
+import { deliveryKey } from '../../shared/domain/delivery-key.ts';
+import {
+  claimedRecord,
+  type DeliveryRecord,
+  reasonOf,
+  withAttempt,
+  withNextAttempt,
+} from '../../shared/domain/delivery-record.ts';
 import type { DeliveryTarget } from '../../shared/domain/notification.ts';
 import { newNotificationId, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import type { Summary } from '../../shared/domain/summary.ts';
@@ -110,6 +118,41 @@ describe('a delivery that fails permanently', () => {
     const [message] = await stored();
     expect(message?.body()).toBe(deadLetters[0]);
     expect(JSON.parse(deadLetters[0] ?? '')).toMatchObject({ round: 2 });
+  });
+});
+
+describe('an email that bounces before its sender records that SES accepted it', () => {
+  const accepted = { reachedRecipientHashes: ['a'] };
+  const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
+  type Options = Parameters<typeof setUp>[2];
+  const setUpBounce = (outcome: AttemptOutcome, options?: Options) => {
+    const world = setUp('email', { ...outcome, ...accepted }, options);
+    const { event, notification_id } = world.job.body;
+    world.transport.mockImplementation(async () => {
+      await world.deliveries.addBounce(deliveryKey(event, notification_id), 'a', 'bounced');
+      return { ...outcome, ...accepted };
+    });
+    return world;
+  };
+
+  it.each([
+    ['delivered', delivered],
+    ['dead_lettered', rejected],
+  ])('has the status bounced after it is %s', async (kind, outcome) => {
+    const { deliver, record } = setUpBounce(outcome);
+    expect(await deliver()).toMatchObject({ kind, record: { status: 'bounced' } });
+    expect(await record()).toMatchObject({ status: 'bounced', last_reason: 'bounced' });
+  });
+
+  it('has the status bounced after its message is repeated, if its sender was ended before it wrote that', async () => {
+    const changes = { notification_id: newNotificationId() };
+    const markBounced = async (found: DeliveryRecord) => found;
+    const deliveries = { ...createDeliveryRepository(client, 'deliveries'), markBounced };
+    const ended = setUpBounce(delivered, { changes, deliveries });
+    await ended.deliver();
+    expect(await ended.record()).toMatchObject({ status: 'delivered' });
+    const next = setUp('email', delivered, { changes });
+    expect(await next.deliver()).toMatchObject({ kind: 'duplicate', record: { status: 'bounced' } });
   });
 });
 

@@ -395,21 +395,6 @@ describe('dispatch of an invalid event', () => {
     expect(metrics).toMatchObject({ producer_errors: 1, producer_faults: 1 });
   });
 
-  it('reports all errors, and the warnings that it would have otherwise', async () => {
-    const { deadLetters, logged, metrics } = await dispatchEvent({
-      alarm: { id: '' },
-      details: { state: 'CRITICAL', timestamp: 0 },
-      notification_plan: { critical: ['nt0'] },
-    });
-    const fields = {
-      detail: `alarm.id must not be empty; notification_plan must have at least one of ${LISTS}`,
-      warnings: `details.timestamp must be a time in epoch milliseconds: a whole number of at least 1000000000000; notification_plan must have no lists other than ${LISTS}`,
-    };
-    expect(deadLetters).toMatchObject([fields]);
-    expect(logged).toMatchObject([['invalid event', fields]]);
-    expect(metrics).not.toHaveProperty('producer_warnings');
-  });
-
   it.each([
     ['the message group', '{', { tenant_id: 'group', event_id: undefined }],
     ['the event', '{"tenant_id":"acme"}', { tenant_id: 'acme', event_id: undefined }],

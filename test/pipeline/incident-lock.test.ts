@@ -30,7 +30,7 @@ const NOW_MS = Date.UTC(2026, 0, 1);
 const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
 
 /** Sets up the incident pager's sender for one notification, with queues that record visibility timeouts in ms. */
-const setUp = (outcome = delivered) => {
+const setUp = (outcome: AttemptOutcome = delivered) => {
   const visibilityTimeouts: number[] = [];
   const unexpected = () => Promise.reject(new Error('not expected'));
   const queues: Queues = {

@@ -1,14 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
 import type { DelayedMessage, Queues } from '../../shared/adapters/queues.ts';
-import type { AlarmState } from '../../shared/contracts/alarm-event.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
-import type { AttemptOutcome } from '../../shared/domain/attempt-outcome.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { createDeliver } from '../../shared/pipeline/sender/deliver.ts';
 import { createJob, type DeliveryJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createFirstAttemptMove } from '../../shared/pipeline/sender/move-first-attempts.ts';
-import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent, deliveryMessage, readDelivery } from '../support/events.ts';
 import { queueUrl } from '../support/queue-urls.ts';
@@ -40,27 +36,20 @@ const setUp = (type: NotificationTypeId, { isQueueFailing = false } = {}) => {
     sendDelayed: unexpected,
     changeVisibility: unexpected,
   };
-  const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
-  const transport = vi.fn<SenderDependencies['transport']>(async () => delivered);
   const isSlowTenant = (tenant: string) => tenant === SLOW;
-  const given = { type, transport, queues, clock: () => NOW_MS, isSlowTenant };
+  const given = { type, transport: unexpected, queues, clock: () => NOW_MS, isSlowTenant };
   const dependencies = senderDependencies(client, given);
   const id = newNotificationId();
-  const target = Promise.resolve({ id, type, details: {} });
   let events = 0;
   const jobOf = (
     tenant: string,
-    {
-      queue = type,
-      state = 'CRITICAL',
-      waitCount = 0,
-    }: { queue?: string; state?: AlarmState; waitCount?: number } = {},
+    { queue = type, waitCount = 0 }: { queue?: string; waitCount?: number } = {},
   ): DeliveryJob => {
     const number = events++;
     const event = alarmEvent({
       tenant_id: tenant,
       event_id: `${tenant}-${number}`,
-      details: { state, timestamp: NOW_MS + number },
+      details: { state: 'CRITICAL', timestamp: NOW_MS + number },
     });
     const body = deliveryMessage(id, event, NOW_MS + number);
     const lockWait = { lock_wait_count: { stringValue: String(waitCount), dataType: 'Number' } };
@@ -78,9 +67,7 @@ const setUp = (type: NotificationTypeId, { isQueueFailing = false } = {}) => {
   return {
     jobOf,
     sent,
-    transport,
     move: createFirstAttemptMove(dependencies),
-    deliver: async (job: DeliveryJob) => (await createDeliver(dependencies)(job, target)).kind,
     records: (tenant: string) => dependencies.deliveries.listNewest({ tenant, notificationId: id }, 10),
   };
 };
