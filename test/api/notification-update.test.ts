@@ -181,18 +181,6 @@ describe('concurrent updates', () => {
     });
   });
 
-  it('do not mix their types and details', async () => {
-    const key = await create();
-    const changes = [
-      { type: 'sms', details: validDetails.sms },
-      { type: 'email', details: validDetails.email },
-      { type: 'atomfeed', details: validDetails.atomfeed },
-    ];
-    await Promise.all(changes.map((change) => put(key, change)));
-    const found = await read(key);
-    expect(changes).toContainEqual({ type: found?.type, details: found?.details });
-  });
-
   it('fail with 503 if every attempt conflicts', async () => {
     const losing = createNotificationUpdate({ get: notifications.get, replace: async () => false });
     await expect(losing(await create(), { label: 'x' }, audit)).rejects.toMatchObject({ type: 'serviceUnavailable' });

@@ -207,16 +207,6 @@ describe('a redelivery since a time', () => {
     expect(new Set(bodies()).size).toBe(1_010);
   });
 
-  it('sends at most 20 MB of bodies per request, whatever their compressed size', async () => {
-    const { bodies, fail, since } = await setUp();
-    const letters = [...'abcdefghijklmnopqrstuvwxyz'];
-    for (const [index, letter] of letters.entries()) await fail(index, {}, letter.repeat(MB));
-    const first = await since();
-    expect(first.count).toBe(20);
-    expect(await since(0, first.next_marker ?? '')).toEqual({ count: 6, next_marker: null });
-    expect(bodies().map((body) => body.slice(0, 1))).toEqual(letters);
-  });
-
   it('counts the bodies of all pages of messages toward the 20 MB', async () => {
     const { fail, since } = await setUp();
     // A page has 100 items.
@@ -254,13 +244,6 @@ describe('a redelivery of one event', () => {
     expect(await event(first)).toEqual({ count: 1, next_marker: null });
     expect(await since()).toEqual({ count: 1, next_marker: null });
     expect(bodies()).toEqual([first, second]);
-  });
-
-  it('sends no email that SES accepted and that bounced', async () => {
-    const { bodies, fail, event } = await setUp();
-    const accepted = await fail(10, { status: 'bounced' });
-    expect(await event(accepted)).toMatchObject({ count: 0, next_marker: null, reason: expect.any(String) });
-    expect(bodies()).toEqual([]);
   });
 
   it('sends its failed delivery only', async () => {
@@ -337,19 +320,6 @@ describe('the audit of redeliveries', () => {
 });
 
 describe('a redelivery while a dependency fails', () => {
-  it('keeps messages that could not be sent, and continues with them', async () => {
-    const { bodies, fail, since, failSends, stored } = await setUp();
-    const ids: string[] = [];
-    for (let index = 0; index < 6; index++) ids.push(await fail(index));
-    failSends(({ body }) => body === ids[2] || body === ids[4]);
-    const first = await since();
-    expect(first).toEqual({ count: 4, next_marker: expect.any(String) });
-    expect(await stored()).toBe(2);
-    failSends(() => false);
-    expect(await since(0, first.next_marker ?? '')).toEqual({ count: 2, next_marker: null });
-    expect(bodies().toSorted()).toEqual(ids.toSorted());
-  });
-
   it('is 503 if every send fails, and keeps all messages', async () => {
     const { fail, since, failSends, stored } = await setUp();
     await fail(1);
@@ -366,17 +336,6 @@ describe('a redelivery while a dependency fails', () => {
     const first = await since();
     expect(first).toEqual({ count: 100, next_marker: expect.any(String) });
     expect(await since(0, first.next_marker ?? '')).toEqual({ count: 20, next_marker: null });
-  });
-
-  it('fails and sends nothing if the records cannot be read', async () => {
-    const database = withThrottling(connect({ maxAttempts: 1 }), 'BatchGetItemCommand');
-    const { sent, fail, since, stored } = await setUp({
-      deliveries: createDeliveryRepository(database, 'deliveries'),
-    });
-    await fail(1);
-    await expect(since()).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });
-    expect(sent).toEqual([]);
-    expect(await stored()).toBe(1);
   });
 
   it('succeeds even if the sent messages cannot be deleted', async () => {

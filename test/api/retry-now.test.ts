@@ -8,10 +8,9 @@ import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { audit } from '../support/audit.ts';
 import { deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
-import { withLostResponse } from '../support/dynamodb-faults.ts';
 import { webhookNotification } from '../support/notifications.ts';
 
-const { client, connect } = useDatabase();
+const { client } = useDatabase();
 const NOW = RECORD_TIME_MS + 60_000;
 const HOUR_MS = 3_600_000;
 const notifications = createNotificationRepository(client, 'notifications');
@@ -73,28 +72,6 @@ it.each<[string, Partial<DeliveryRecord>]>([
   expect(await retry()).toEqual({ count: 0, next_marker: null, reason: 'No delivery waits for a retry.' });
   expect(await dueTime()).toBe(before);
   expect(record).not.toHaveBeenCalled();
-});
-
-it('a retry now does not change a delivery that is claimed after it was read', async () => {
-  const { wait, retry } = await setUp({
-    ...stored,
-    requestRetry: async (found, nowMs) => {
-      await writeRecords(client, 'deliveries', [{ ...found, claim_id: 'other', lease_until_ms: nowMs + 35_000 }]);
-      return stored.requestRetry(found, nowMs);
-    },
-  });
-  const dueTime = await wait();
-  expect(await retry()).toMatchObject({ count: 0 });
-  expect(await dueTime()).toBe(NOW + 4 * HOUR_MS);
-});
-
-it('a retry now counts a write that the SDK repeated because its response was lost', async () => {
-  const { wait, retry, records } = await setUp(
-    createDeliveryRepository(withLostResponse(connect(), 'UpdateItemCommand'), 'deliveries'),
-  );
-  await wait();
-  expect(await retry()).toEqual({ count: 1, next_marker: null });
-  expect(await records()).toMatchObject([{ scheduled_attempt_at_ms: NOW + 4 * HOUR_MS }]);
 });
 
 it('a retry now that runs out of time or fails continues with its marker', async () => {

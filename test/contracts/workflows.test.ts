@@ -144,27 +144,4 @@ describe('the repository', () => {
     expect(devDependencies.node.split('.')[0]).toBe(major);
     expect(readDocument('lib/service-function.ts')).toContain(`Runtime.NODEJS_${major}_X`);
   });
-
-  it('updates npm packages and actions with Dependabot, in groups that match dependencies', () => {
-    const dependabot = z.object({
-      updates: z.array(
-        z.object({
-          'package-ecosystem': z.string(),
-          groups: z.record(z.string(), z.object({ patterns: z.array(z.string()).default([]) })),
-        }),
-      ),
-    });
-    const { updates } = dependabot.parse(read('.github/dependabot.yml'));
-    expect(updates.map((update) => update['package-ecosystem'])).toEqual(['npm', 'github-actions']);
-    const { dependencies, devDependencies } = z
-      .object({ dependencies: z.record(z.string(), z.string()), devDependencies: z.record(z.string(), z.string()) })
-      .parse(JSON.parse(readDocument('package.json')));
-    const names = Object.keys({ ...dependencies, ...devDependencies });
-    for (const pattern of Object.values(updates[0]?.groups ?? {}).flatMap(({ patterns }) => patterns)) {
-      const matches = names.filter((name) =>
-        pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
-      );
-      expect([pattern, matches.length]).toEqual([pattern, expect.toSatisfy((count: number) => count > 0)]);
-    }
-  });
 });

@@ -56,8 +56,6 @@ describe('an SES error', () => {
     ['ConfigurationSetSendingPausedException', 'paused', misconfigured],
     ['MailFromDomainNotVerifiedException', 'not verified', misconfigured],
     ['ConfigurationSetDoesNotExistException', 'none', misconfigured],
-    ['AccessDenied', 'User is not authorized to perform', misconfigured],
-    ['AccessDeniedException', 'User is not authorized to perform', misconfigured],
     ['Throttling', 'Maximum sending rate exceeded.', throttled],
     ['ThrottlingException', 'Rate exceeded', throttled],
     ['Throttling', 'Daily message quota exceeded.', quotaExceeded],

@@ -7,7 +7,7 @@ import { validDetails } from '../support/notifications.ts';
 import { openSink } from '../support/test-sink.ts';
 import { useStarted } from '../support/use-started.ts';
 import { documents, isLocal, newClient, table } from './support/api.ts';
-import { deliveries, delivery, sendEvents, sent } from './support/pipeline.ts';
+import { delivery, sendEvents, sent } from './support/pipeline.ts';
 
 const { api_key: apiKey } = validDetails.incidentrouter;
 const router = { ...validDetails.incidentrouter, routing_key: 'team' };
@@ -54,22 +54,6 @@ describe.runIf(isLocal)('an alarm event', () => {
     const { text } = await client.get(`/notifications/${id}/deliveries`);
     expect(JSON.parse(text)).toMatchObject({ values: [{ trace_id: TRACE_ID }] });
     expect(text).not.toContain('secret-state');
-  });
-
-  it('reaches a webhook with unknown fields and large numbers unchanged', async () => {
-    const sink = await openSink();
-    const id = await toWebhook(sink.url);
-    const event = JSON.stringify({
-      ...newAlarmEvent(client.tenant, [id]),
-      details: { state: 'CRITICAL', own: { deep: ['ü', 1.5] } },
-    });
-    await sendEvents([
-      event.replace('"deep":', '"__proto__":{"a":1},"big":12345678901234567890,"zero":0.10000000000000000000,"deep":'),
-    ]);
-    const [received] = await sink.wait(1);
-    expect(received?.body).toContain(
-      '"own":{"__proto__":{"a":1},"big":12345678901234567890,"zero":0.10000000000000000000,"deep":["ü",1.5]}',
-    );
   });
 
   it('reaches email, SMS, pager, router, feed, technical contacts and operators', async () => {
@@ -119,19 +103,6 @@ describe.runIf(isLocal)('an alarm event', () => {
     const [managed] = await sent(1, (message) => message.kind === 'managed' && message.text.includes(event.event_id));
     expect(managed).toMatchObject({ text: expect.stringMatching(new RegExp(`^Tenant: ${client.tenant}\n`)) });
     for (const id of ids) await delivery(client.tenant, id, 'delivered');
-  });
-
-  it("is not delivered to another tenant's or an unknown notification, and its other deliveries arrive", async () => {
-    const [ownSink, otherSink] = [await openSink(), await openSink()];
-    const other = await newClient();
-    const otherId = await other.create({ label: 'f', type: 'webhook', details: { url: otherSink.url } });
-    const ownId = await toWebhook(ownSink.url);
-    const mixed = newAlarmEvent(client.tenant, [otherId, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV', '__proto__', ownId]);
-    const next = newAlarmEvent(client.tenant, [ownId]);
-    await sendEvents([mixed, next]);
-    await ownSink.wait(2);
-    expect(otherSink.received).toHaveLength(0);
-    expect(await deliveries(client.tenant, otherId)).toEqual([]);
   });
 
   it('of 256 KiB arrives', async () => {

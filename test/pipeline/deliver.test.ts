@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages, type FailedMessage } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { createSummarizedAlerts } from '../../shared/adapters/deliveries/summarized-alerts.ts';
 import { logger } from '../../shared/adapters/logger.ts';
@@ -8,7 +9,14 @@ import type { NoticeContent } from '../../shared/contracts/notice.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import { claimedRecord, reasonOf, withAttempt, withNextAttempt } from '../../shared/domain/delivery-record.ts';
+import { deliveryKey } from '../../shared/domain/delivery-key.ts';
+import {
+  claimedRecord,
+  type DeliveryRecord,
+  reasonOf,
+  withAttempt,
+  withNextAttempt,
+} from '../../shared/domain/delivery-record.ts';
 import type { DeliveryTarget } from '../../shared/domain/notification.ts';
 import { newNotificationId, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import type { Summary } from '../../shared/domain/summary.ts';
@@ -110,20 +118,40 @@ describe('a delivery that fails permanently', () => {
     expect(message?.body()).toBe(deadLetters[0]);
     expect(JSON.parse(deadLetters[0] ?? '')).toMatchObject({ round: 2 });
   });
+});
 
-  it('keeps its attempt and the recipients it reached if the dead letter cannot be sent', async () => {
-    const { deliver, record, stored } = setUp(
-      'technicalContactsEmail',
-      { ...rejected, reachedRecipientHashes: ['reached'] },
-      { queuesFail: true },
-    );
-    expect(await deliver()).toMatchObject({ kind: 'internal_error', isReturned: true });
-    expect(await record()).toMatchObject({
-      status: 'pending',
-      attempt_count: 1,
-      reached_recipient_hashes: ['reached'],
+describe('an email that bounces before its sender records that SES accepted it', () => {
+  const accepted = { reachedRecipientHashes: ['a'] };
+  const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
+  type Options = Parameters<typeof setUp>[2];
+  const setUpBounce = (outcome: AttemptOutcome, options?: Options) => {
+    const world = setUp('email', { ...outcome, ...accepted }, options);
+    const { event, notification_id } = world.job.body;
+    world.transport.mockImplementation(async () => {
+      await world.deliveries.addBounce(deliveryKey(event, notification_id), 'a', 'bounced');
+      return { ...outcome, ...accepted };
     });
-    expect(await stored()).toHaveLength(1);
+    return world;
+  };
+
+  it.each([
+    ['delivered', delivered],
+    ['dead_lettered', rejected],
+  ])('has the status bounced after it is %s', async (kind, outcome) => {
+    const { deliver, record } = setUpBounce(outcome);
+    expect(await deliver()).toMatchObject({ kind, record: { status: 'bounced' } });
+    expect(await record()).toMatchObject({ status: 'bounced', last_reason: 'bounced' });
+  });
+
+  it('has the status bounced after its message is repeated, if its sender was ended before it wrote that', async () => {
+    const changes = { notification_id: newNotificationId() };
+    const markBounced = async (found: DeliveryRecord) => found;
+    const deliveries = { ...createDeliveryRepository(client, 'deliveries'), markBounced };
+    const ended = setUpBounce(delivered, { changes, deliveries });
+    await ended.deliver();
+    expect(await ended.record()).toMatchObject({ status: 'delivered' });
+    const next = setUp('email', delivered, { changes });
+    expect(await next.deliver()).toMatchObject({ kind: 'duplicate', record: { status: 'bounced' } });
   });
 });
 
@@ -158,27 +186,9 @@ describe('in shadow mode', () => {
     expect(await setUp('managed', sent, { changes, accounts: off }).deliver()).toMatchObject({ kind: 'cancelled' });
     expect(await setUp('managed', sent, { changes, accounts }).deliver()).toMatchObject({ kind: 'delivered' });
   });
-
-  it('nothing is sent if the account cannot be read, and the delivery can be claimed again', async () => {
-    const failing = { ...accounts, isShadowed: () => Promise.reject(new Error('no response')) };
-    const { deliver, transport, record } = setUp('webhook', rejected, { accounts: failing });
-    expect(await deliver()).toMatchObject({ kind: 'internal_error', isReturned: true });
-    expect(transport).not.toHaveBeenCalled();
-    expect(await record()).toMatchObject(unclaimed);
-  });
 });
 
 describe('a delivery that is claimed while its target is read', () => {
-  it('can be claimed again if the target cannot be read', async () => {
-    const { deliver, transport, record } = setUp('webhook', rejected);
-    expect(await deliver(Promise.reject(new Error('no response')))).toMatchObject({
-      kind: 'internal_error',
-      isReturned: true,
-    });
-    expect(transport).not.toHaveBeenCalled();
-    expect(await record()).toMatchObject(unclaimed);
-  });
-
   it('is forwarded to the sender of its new type, which can claim it', async () => {
     const { job, deliver, transport, record, delayed } = setUp('webhook', rejected);
     const { notification_id: id } = job.body;
@@ -186,12 +196,6 @@ describe('a delivery that is claimed while its target is read', () => {
     expect(transport).not.toHaveBeenCalled();
     expect(delayed).toEqual([{ url: senderQueueUrls.email, waitMs: 0 }]);
     expect(await record()).toMatchObject(unclaimed);
-  });
-
-  it('is cancelled if its notification was deleted', async () => {
-    const { deliver, record } = setUp('webhook', rejected);
-    expect(await deliver(Promise.resolve(undefined))).toMatchObject({ kind: 'cancelled' });
-    expect(await record()).toMatchObject({ status: 'cancelled', lease_until_ms: 0 });
   });
 });
 
@@ -279,17 +283,6 @@ describe('a notice', () => {
   });
 });
 
-describe('an alert whose circuit is open', () => {
-  it('waits on the retry queue, where it cannot delay first attempts, without an attempt', async () => {
-    const circuitOpen = failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs: 30_000 });
-    const { deliver, record, delayed } = setUp('webhook', circuitOpen);
-    expect(await deliver()).toMatchObject({ kind: 'retried' });
-    const waitMs = expect.toSatisfy((ms) => ms >= 30_000);
-    expect(delayed).toEqual([{ url: queueUrl('webhook-Retries'), waitMs }]);
-    expect(await record()).toMatchObject({ status: 'pending', attempt_count: 0 });
-  });
-});
-
 describe('a round that has expired', () => {
   const HOUR_MS = 3_600_000;
   const quotaExceeded = failed('throttled', 'aws_quota_exceeded', '', { cause: 'service', countsAsAttempt: false });
@@ -308,19 +301,6 @@ describe('a round that has expired', () => {
     expect(await deliver()).toMatchObject({ kind: 'dead_lettered' });
     expect(reasons).toEqual([{ reason: 'expired', cause, attemptCount }]);
     expect(await record()).toMatchObject({ status: 'failed', round: 1 });
-  });
-});
-
-describe('a delivery that cannot be dead-lettered', () => {
-  it('does not start a new round while its message is received again and again', async () => {
-    let nowMs = NOW_MS;
-    const { deliver, record } = setUp('webhook', rejected, { queuesFail: true, clock: () => nowMs });
-    for (let receive = 0; receive < 12; receive++) {
-      expect(await deliver()).toMatchObject({ kind: 'internal_error', isReturned: true });
-      // The longest delay after an internal error.
-      nowMs += 15 * 60_000;
-    }
-    expect(await record()).toMatchObject({ status: 'pending', round: 1, attempt_count: 9 });
   });
 });
 

@@ -201,19 +201,6 @@ describe('dispatch', () => {
     expect([deliveries().length, batchCount()]).toEqual([10, 1]);
   });
 
-  it('returns an event whose notifications cannot be read and sends the other events of the batch', async () => {
-    const { dispatch, deliveries, returned } = setUp({
-      errorOf: (id) => (id === 'nt0' ? new UnprocessedKeyError() : undefined),
-    });
-    const Records = [
-      eventMessage(['nt0'], { messageId: 'throttled' }),
-      eventMessage(['nt1'], { messageId: 'healthy' }),
-    ];
-    expect(await dispatch({ Records })).toEqual({ batchItemFailures: [{ itemIdentifier: 'throttled' }] });
-    expect(deliveries().map(({ notification_id }) => notification_id)).toEqual(['nt1']);
-    expect(returned).toEqual([['throttled', 8_000]]);
-  });
-
   it('sends what can be read and returns the event, whose deliveries are then sent again with the same digest', async () => {
     const message = eventMessage(notificationIds(3), { sentAtMs: NOW_MS - 5 });
     const first = setUp({ errorOf: (id) => (id === 'nt1' ? new Error('no response') : undefined) });
@@ -405,21 +392,6 @@ describe('dispatch of an invalid event', () => {
     ]);
     expect(logged).toEqual([['invalid event', { ...IDS, ...failure }]]);
     expect(metrics).toMatchObject({ producer_errors: 1, producer_faults: 1 });
-  });
-
-  it('reports all errors, and the warnings that it would have otherwise', async () => {
-    const { deadLetters, logged, metrics } = await dispatchEvent({
-      alarm: { id: '' },
-      details: { state: 'CRITICAL', timestamp: 0 },
-      notification_plan: { critical: ['nt0'] },
-    });
-    const fields = {
-      detail: `alarm.id must not be empty; notification_plan must have at least one of ${LISTS}`,
-      warnings: `details.timestamp must be a time in epoch milliseconds: a whole number of at least 1000000000000; notification_plan must have no lists other than ${LISTS}`,
-    };
-    expect(deadLetters).toMatchObject([fields]);
-    expect(logged).toMatchObject([['invalid event', fields]]);
-    expect(metrics).not.toHaveProperty('producer_warnings');
   });
 
   it.each([

@@ -1,21 +1,17 @@
 import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
-import { createDestinationListWriter } from '../../shared/adapters/deliveries/destination-list.ts';
 import { createFailureReader } from '../../shared/adapters/deliveries/notification-failures.ts';
-import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import type { Queues } from '../../shared/adapters/queues.ts';
 import { deliveryId, recipientHash } from '../../shared/domain/delivery-key.ts';
 import { claimedRecord, type DeliveryRecord, withStatus } from '../../shared/domain/delivery-record.ts';
 import { type EmailEventKind, emailTags } from '../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
-import { audit } from '../support/audit.ts';
 import { writeRecords } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
-import { withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';
+import { withThrottling } from '../support/dynamodb-faults.ts';
 import { alarmEvent, alarmHeader, readDelivery } from '../support/events.ts';
 import { reportEnvironment } from '../support/report-environment.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
@@ -209,15 +205,6 @@ describe('a bounced or rejected email', () => {
     await record({ ...event, detail: { ...event.detail, mail: { ...event.detail.mail, destination: undefined } } });
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
   });
-
-  it('sets the status if the response to the write is lost and the SDK repeats it', async () => {
-    const { claimed, tags } = await recordDelivery('delivered');
-    const body = JSON.stringify(emailEvent('Bounce', tags));
-    expect(await recordBatch([{ body }], withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand'))).toEqual(
-      [],
-    );
-    expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
-  });
 });
 
 describe('the technical contacts', () => {
@@ -285,53 +272,6 @@ describe('the technical contacts', () => {
     expect(queuedNotices.map(([, , subject]) => subject)).toContain(
       'CRITICAL on enAAAA: its only destination could not be reached',
     );
-  });
-
-  it('and the operators are notified if an alert with more than 26 destinations reached none of them', async () => {
-    const { id, tags } = await recordDelivery('delivered', 0, { siblings: undefined });
-    await createDestinationListWriter(client, 'deliveries')(
-      alarmEvent(),
-      [id, ...Array.from({ length: 26 }, newNotificationId)],
-      NOW_MS,
-    );
-    await record(emailEvent('Bounce', tags));
-    expect(queuedNotices.map(([, , subject]) => subject)).toContain(
-      'CRITICAL on enAAAA: none of its 27 destinations could be reached',
-    );
-  });
-
-  it('and the fallback notifications are notified if the only destination of an alert bounces, late and twice', async () => {
-    const tenant = alarmEvent().tenant_id;
-    const accounts = createAccountRepository(client, 'accounts');
-    const sms = { type: 'sms', label: 'Phone', details: { phone_number: '+12025550123' } } as const;
-    const fallback = await createNotificationRepository(client, 'notifications').create(tenant, sms, audit);
-    const { id, tags } = await recordDelivery('delivered', 0, { siblings: [] });
-    await accounts.update(tenant, { escalation_notifications: [id, fallback] }, audit);
-    await record(emailEvent('Bounce', tags));
-    await record(emailEvent('Bounce', tags));
-    await accounts.update(tenant, { escalation_notifications: [] }, audit);
-    const isFallback = ([url, kind]: (typeof queuedNotices)[number]) => url.includes('sms') && kind === 'unreached';
-    expect(queuedNotices.filter(isFallback)).toHaveLength(2);
-    expect(queuedNotices.filter(([url]) => url.includes('email'))).toEqual([]);
-  });
-
-  it('and the operators are notified even if the response to the write of the bounce is lost', async () => {
-    const { tags } = await recordDelivery('delivered', 0, { siblings: [] });
-    const body = JSON.stringify(emailEvent('Bounce', tags));
-    const database = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand', { number: 2 });
-    expect(await recordBatch([{ body }], database)).toEqual([]);
-    expect(kinds().toSorted()).toEqual([
-      ['contacts', 'failing'],
-      ['contacts', 'unreached'],
-      ['managed', 'unreached'],
-    ]);
-  });
-
-  it('are not notified that an alert reached nobody if the other destination of the alert was reached', async () => {
-    const { id } = await recordDelivery('delivered');
-    const { tags } = await recordDelivery('delivered', 0, { siblings: [id] });
-    await record(emailEvent('Bounce', tags));
-    expect(kinds()).toEqual([['contacts', 'failing']]);
   });
 
   it('are counted and logged as not notified if the notice cannot be queued, and the bounce stays recorded', async () => {

@@ -170,16 +170,6 @@ describe('a delivery that fails', () => {
     expect(started.marked).toEqual(['pending']);
   });
 
-  it('is reported by a repeated message that finds its record, unless it was reported', async () => {
-    const found = async (record: DeliveryRecord) => {
-      const started = setUp();
-      await started.report({ kind: 'duplicate', record });
-      return started.reported;
-    };
-    expect(await found(records.failed)).toEqual(['failure', 'unreached ntB']);
-    expect(await found({ ...records.failed, reported_status: 'failed' })).toEqual([]);
-  });
-
   it('is given to the failures of its notification by each claim, and is counted until an attempt of the round failed', async () => {
     const recordedAfter = async (claimed: DeliveryRecord, record: DeliveryRecord) => {
       const started = setUp();

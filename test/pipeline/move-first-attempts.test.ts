@@ -1,14 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
 import type { OutgoingMessage, Queues } from '../../shared/adapters/queues.ts';
-import type { AlarmState } from '../../shared/contracts/alarm-event.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
-import type { AttemptOutcome } from '../../shared/domain/attempt-outcome.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { createDeliver } from '../../shared/pipeline/sender/deliver.ts';
 import { createJob, type DeliveryJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createFirstAttemptMove } from '../../shared/pipeline/sender/move-first-attempts.ts';
-import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent, deliveryMessage, readDelivery } from '../support/events.ts';
 import { queueUrl } from '../support/queue-urls.ts';
@@ -38,23 +34,20 @@ const setUp = (type: NotificationTypeId, { isQueueFailing = false } = {}) => {
     sendDelayed: unexpected,
     changeVisibility: unexpected,
   };
-  const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
-  const transport = vi.fn<SenderDependencies['transport']>(async () => delivered);
   const isSlowTenant = (tenant: string) => tenant === SLOW;
-  const given = { type, transport, queues, clock: () => NOW_MS, isSlowTenant };
+  const given = { type, transport: unexpected, queues, clock: () => NOW_MS, isSlowTenant };
   const dependencies = senderDependencies(client, given);
   const id = newNotificationId();
-  const target = Promise.resolve({ id, type, details: {} });
   let events = 0;
   const jobOf = (
     tenant: string,
-    { queue = type, state = 'CRITICAL' }: { queue?: string; state?: AlarmState } = {},
+    { queue = type }: { queue?: string } = {},
   ): DeliveryJob => {
     const number = events++;
     const event = alarmEvent({
       tenant_id: tenant,
       event_id: `${tenant}-${number}`,
-      details: { state, timestamp: NOW_MS + number },
+      details: { state: 'CRITICAL', timestamp: NOW_MS + number },
     });
     const body = deliveryMessage(id, event, NOW_MS + number);
     return createJob(type, {
@@ -70,9 +63,7 @@ const setUp = (type: NotificationTypeId, { isQueueFailing = false } = {}) => {
   return {
     jobOf,
     sent,
-    transport,
     move: createFirstAttemptMove(dependencies),
-    deliver: async (job: DeliveryJob) => (await createDeliver(dependencies)(job, target)).kind,
     records: (tenant: string) => dependencies.deliveries.listNewest({ tenant, notificationId: id }, 10),
   };
 };
@@ -110,25 +101,5 @@ describe('a first attempt', () => {
     const { jobOf, move } = setUp('webhook', { isQueueFailing: true });
     const job = jobOf(SLOW);
     expect([...(await move([job]).unsent)]).toEqual([job]);
-  });
-});
-
-describe('the alerts of an incident whose trigger was moved', () => {
-  const deliverMoved = 'incidentpager-Retries';
-
-  it('arrive in order if the trigger is attempted before the resolve', async () => {
-    const { jobOf, deliver, transport } = setUp('incidentpager');
-    const [trigger, resolve] = [jobOf(SLOW, { queue: deliverMoved }), jobOf(SLOW, { state: 'OK' })];
-    expect(await deliver(trigger)).toBe('delivered');
-    expect(await deliver(resolve)).toBe('delivered');
-    expect(transport.mock.calls.map(([{ event }]) => event.state)).toEqual(['CRITICAL', 'OK']);
-  });
-
-  it('never open the incident again if the resolve is attempted first', async () => {
-    const { jobOf, deliver, transport } = setUp('incidentpager');
-    const [trigger, resolve] = [jobOf(SLOW, { queue: deliverMoved }), jobOf(SLOW, { state: 'OK' })];
-    expect(await deliver(resolve)).toBe('delivered');
-    expect(await deliver(trigger)).toBe('superseded');
-    expect(transport.mock.calls.map(([{ event }]) => event.state)).toEqual(['OK']);
   });
 });

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
 import { MAX_DELAY_SECONDS, type Queues } from '../../shared/adapters/queues.ts';
@@ -16,16 +15,14 @@ import { senderDependencies } from '../support/sender-dependencies.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 /*
- * Senders with clocks of their own, and a queue with the clock of SQS. Workers are killed or slow, requests fail,
- * and messages are delivered twice; then all messages are processed. Unlike those of the simulation, the clocks can be
- * minutes off, and accounts with a daily limit change the settings of their summaries.
+ * Senders with clocks of their own, and a queue with the clock of SQS. Unlike those of the simulation, the clocks can be
+ * minutes off, and accounts with a daily limit have summaries.
  */
 
-const { connect } = useDatabase();
+const { client } = useDatabase();
 
 const START_MS = Date.UTC(2026, 0, 1, 12);
 const MINUTE_MS = 60_000;
-const FUNCTION_TIMEOUT_MS = 30_000;
 const VISIBILITY_TIMEOUT_MS = 180_000;
 
 beforeEach(() => {
@@ -44,10 +41,6 @@ type Queued = {
   receiveCount: number;
 };
 
-/** What happens to the request of a worker with this number, to DynamoDB, SQS or SES. */
-const faultKinds = ['killed before', 'killed after', 'rejected', 'response lost', 'slow'] as const;
-type Fault = { at: number; kind: (typeof faultKinds)[number] };
-
 type Options = { settings?: SummarySettings | undefined; dailyLimit?: number };
 
 const summarizing: Options = { settings: { email_after: 2, sms_after: 1, window_minutes: 1 } };
@@ -65,7 +58,6 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
   const notificationId = newNotificationId();
   /** How often each alarm was sent or listed. */
   const arrivals = new Map<string, number>();
-  let duringSlowRequest = async (): Promise<void> => undefined;
 
   const enqueue = (body: string, waitMs = 0, clockMs = nowMs): void => {
     const seconds = Math.max(0, Math.ceil(waitMs / 1000));
@@ -75,46 +67,34 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
     queue.set(id, { id, body, sentAtMs: nowMs, visibleAtMs, dueAtMs, receiveCount: 0 });
   };
 
+  const receive = (message: Queued): void => {
+    message.receiveCount++;
+    message.firstReceivedAtMs ??= nowMs;
+    message.visibleAtMs = nowMs + VISIBILITY_TIMEOUT_MS;
+  };
+
   const startWorker = (skewMs: number) => {
     const clock = () => nowMs + skewMs;
-    let fault: Fault | undefined;
-    let requests = 0;
-    let isDead = false;
-    const request = async <Result>(send: () => Promise<Result>): Promise<Result> => {
-      if (isDead) throw new Error('killed');
-      if (++requests !== fault?.at) return send();
-      if (fault.kind === 'slow') {
-        nowMs += FUNCTION_TIMEOUT_MS - 4_000;
-        await duringSlowRequest();
-        return send();
-      }
-      isDead = fault.kind.startsWith('killed');
-      if (['killed after', 'response lost'].includes(fault.kind)) await send();
-      throw Object.assign(new Error('no response'), { name: fault.kind === 'rejected' ? 'Error' : 'TimeoutError' });
-    };
-    const database = connect();
-    database.middlewareStack.add((next) => (args) => request(() => next(args)), { step: 'deserialize' });
     const queues: Queues = {
       sendAll: async () => [],
       sendToDeadLetterQueue: async () => expect.fail('a delivery was dead-lettered'),
-      sendDelayed: (_url, { body }, waitMs) => request(async () => enqueue(body, waitMs, clock())),
+      sendDelayed: async (_url, { body }, waitMs) => enqueue(body, waitMs, clock()),
       changeVisibility: async (_url, { receiptHandle }, timeoutMs) => {
         const message = queue.get(Number(receiptHandle));
-        if (message && !isDead) message.visibleAtMs = nowMs + timeoutMs;
+        if (message) message.visibleAtMs = nowMs + timeoutMs;
       },
     };
-    const dependencies = senderDependencies(database, {
+    const dependencies = senderDependencies(client, {
       type,
       queues,
       clock,
-      transport: ({ event, summary }) =>
-        request(async () => {
-          if (summary) summarySends++;
-          else if (++alertSends > (options.dailyLimit ?? Number.POSITIVE_INFINITY)) return overLimit;
-          const names = summary?.alarms.map(({ name }) => name) ?? [summarizedAlarm(event, 0).name];
-          for (const name of names) arrivals.set(name, (arrivals.get(name) ?? 0) + 1);
-          return delivered;
-        }),
+      transport: async ({ event, summary }) => {
+        if (summary) summarySends++;
+        else if (++alertSends > (options.dailyLimit ?? Number.POSITIVE_INFINITY)) return overLimit;
+        const names = summary?.alarms.map(({ name }) => name) ?? [summarizedAlarm(event, 0).name];
+        for (const name of names) arrivals.set(name, (arrivals.get(name) ?? 0) + 1);
+        return delivered;
+      },
       isNearLimit: async () =>
         Math.max(alertSends, summarySends) > (options.dailyLimit ?? Number.POSITIVE_INFINITY) / 2,
       accounts: {
@@ -130,10 +110,7 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
     /** Processes a message like the sender. */
     const process = async (received: Queued): Promise<void> => {
       const { id, body, sentAtMs, dueAtMs } = received;
-      received.receiveCount++;
-      received.firstReceivedAtMs ??= nowMs;
-      received.visibleAtMs = nowMs + VISIBILITY_TIMEOUT_MS;
-      const startedAtMs = nowMs;
+      receive(received);
       const job = createJob(type, {
         message: sqsMessage({
           body,
@@ -146,49 +123,40 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
           },
         }),
         body: readDelivery(body),
-        timeLeft: () => (isDead ? 0 : FUNCTION_TIMEOUT_MS - (nowMs - startedAtMs)),
+        timeLeft: () => 30_000,
       });
       const isEarly = dueAtMs !== undefined && dueAtMs > clock();
       const isRescheduled = isEarly && (await checkEarly([job])).due.length === 0;
       const { isReturned } = isRescheduled
-        ? await reschedule(job, dueAtMs - clock()).catch(() => ({ isReturned: true }))
+        ? await reschedule(job, dueAtMs - clock())
         : await deliver(job, Promise.resolve({ id: notificationId, type, details: {} }));
-      if (!isReturned && !isDead) queue.delete(id);
+      if (!isReturned) queue.delete(id);
     };
 
-    return {
-      /** Processes the messages that are visible. @returns false if the worker was killed */
-      async processAll(injected?: Fault): Promise<boolean> {
-        [fault, requests] = [injected, 0];
-        for (const message of queue.values()) {
-          if (message.visibleAtMs <= nowMs && !isDead) await process(message);
-        }
-        return !isDead;
-      },
+    /** Processes the messages that are visible. */
+    return async (): Promise<void> => {
+      for (const message of queue.values()) if (message.visibleAtMs <= nowMs) await process(message);
     };
   };
 
   const workers = skewsMs.map(startWorker);
-  /** Lets the sender with this number process the messages that are visible; others do so during a slow request. */
-  const process = async (number: number, fault?: Fault): Promise<void> => {
-    const others = workers.filter((_, index) => index !== number);
-    duringSlowRequest = async () => {
-      for (const other of others) await other.processAll();
-    };
-    if (await workers[number]?.processAll(fault)) return;
-    workers[number] = startWorker(skewsMs[number] ?? 0);
-  };
+  /** Lets the sender with this number process the messages that are visible. */
+  const process = async (number: number): Promise<void> => workers[number]?.();
 
   return {
     process,
+    /** A sender receives the messages that are visible, and is ended before it processes them. */
+    receiveAll: (): void => {
+      for (const message of queue.values()) if (message.visibleAtMs <= nowMs) receive(message);
+    },
     change: (next: Options): void => {
       options = next;
     },
     advance: (ms: number): void => {
       nowMs += ms;
     },
-    /** Sends an alert of an alarm, in as many messages. */
-    alert: (label: string, { copies = 1 } = {}): void => {
+    /** Sends an alert of an alarm. */
+    alert: (label: string): void => {
       const event = alarmEvent({
         event_id: `acme:${notificationId}:${label}:ch:${nowMs}:CRITICAL`,
         details: { state: 'CRITICAL', timestamp: nowMs },
@@ -196,8 +164,7 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
       });
       const name = summarizedAlarm(headerOf(event), 0).name;
       arrivals.set(name, 0);
-      const body = deliveryMessage(notificationId, event, nowMs);
-      for (let copy = 0; copy < copies; copy++) enqueue(body);
+      enqueue(deliveryMessage(notificationId, event, nowMs));
     },
     /** Returns how many alerts were sent one by one. */
     sendCount: (): number => alertSends,
@@ -243,11 +210,11 @@ describe('an alert is listed in a summary that is sent later', () => {
   });
 
   it('although a slow clock processes a message that was received before', async () => {
-    const { alert, process, advance, drain } = setUp([0, -SKEW_MS]);
+    const { alert, process, receiveAll, advance, drain } = setUp([0, -SKEW_MS]);
     for (const label of ['a', 'b', 'c']) alert(label);
     await process(0);
     alert('d');
-    await process(0, { at: 1, kind: 'killed before' });
+    receiveAll();
     // The message becomes visible again after three minutes, and the summary after two.
     advance(2.5 * MINUTE_MS);
     await process(0);
@@ -258,23 +225,6 @@ describe('an alert is listed in a summary that is sent later', () => {
 });
 
 describe('alerts of a window', () => {
-  it.each(['rejected', 'killed before'] as const)(
-    'include a first alert whose send did not start, although the window was full when it was tried again: %s',
-    async (kind) => {
-      const { alert, process, change, advance, drain, sendCount } = setUp([0, 0]);
-      change({ settings: { email_after: 2, sms_after: 1, window_minutes: 60 } });
-      alert('a');
-      await process(0, { at: 3, kind });
-      for (const label of ['b', 'c', 'd']) alert(label);
-      await process(1);
-      expect(sendCount()).toBe(1);
-      advance(VISIBILITY_TIMEOUT_MS);
-      await process(1);
-      expect(sendCount()).toBe(2);
-      expect(await drain()).toEqual([1, 1, 1, 1]);
-    },
-  );
-
   it('are listed in the summary of the hour, by all senders, near and above the daily limit', async () => {
     const { alert, process, change, advance, drain, summaryCount } = setUp([0, 0]);
     change({ settings: { email_after: 1, sms_after: 1, window_minutes: 1 }, dailyLimit: 4 });
@@ -302,53 +252,4 @@ describe('alerts of a window', () => {
     expect(sendCount()).toBeLessThanOrEqual(100);
     expect(summaryCount()).toBeLessThanOrEqual(100);
   });
-
-  it.each<[string, Options, number]>([
-    ['another window', { settings: { email_after: 1, sms_after: 1, window_minutes: 60 } }, 1],
-    ['room for more', { settings: { email_after: 4, sms_after: 1, window_minutes: 1 } }, 2],
-    ['no summaries', {}, 3],
-  ])('arrive once although the account gets %s before it ends', async (_, changed, sentAtOnce) => {
-    const { alert, process, change, drain, sendCount } = setUp([0]);
-    for (const label of ['a', 'b', 'c', 'd']) alert(label);
-    await process(0);
-    change(changed);
-    for (const label of ['e', 'f', 'g']) alert(label);
-    expect(await drain()).toEqual(Array(7).fill(1));
-    expect(sendCount()).toBe(2 + sentAtOnce);
-  });
-});
-
-it('each alert is sent or listed, whatever fails, and once if nothing fails', async () => {
-  const options = fc.constantFrom<Options>(
-    summarizing,
-    { settings: { email_after: 1, sms_after: 1, window_minutes: 60 } },
-    {},
-    { dailyLimit: 3 },
-    { ...summarizing, dailyLimit: 3 },
-  );
-  const round = fc.record({
-    chosen: options,
-    alerts: fc.integer({ min: 0, max: 4 }),
-    copies: fc.integer({ min: 1, max: 2 }),
-    advanceMs: fc.constantFrom(0, 1_000, 31_000, 59_000, 61_000, 200_000),
-    sender: fc.integer({ min: 0, max: 1 }),
-    fault: fc.option(fc.record({ at: fc.integer({ min: 1, max: 16 }), kind: fc.constantFrom(...faultKinds) })),
-  });
-  const type = fc.constantFrom<'email' | 'sms'>('email', 'sms');
-  const skew = fc.constantFrom(0, 0, 20_000, -20_000, SKEW_MS, -SKEW_MS);
-  await fc.assert(
-    fc.asyncProperty(skew, skew, type, fc.array(round, { maxLength: 6 }), async (first, second, chosenType, rounds) => {
-      const { alert, change, process, advance, drain } = setUp([first, second], chosenType);
-      for (const [number, { chosen, alerts, copies, advanceMs, sender, fault }] of rounds.entries()) {
-        change(chosen);
-        for (let index = 0; index < alerts; index++) alert(`${number}-${index}`, { copies });
-        await process(sender, fault ?? undefined);
-        advance(advanceMs);
-      }
-      const counts = await drain();
-      expect(counts.every((count) => count > 0)).toBe(true);
-      if (rounds.every(({ fault }) => fault === null)) expect(counts.every((count) => count === 1)).toBe(true);
-    }),
-    { numRuns: Number(process.env.NUM_RUNS ?? 15) },
-  );
 });

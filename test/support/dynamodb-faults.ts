@@ -260,7 +260,7 @@ export type KilledRequest =
   /** It is applied when a test calls `send`. */
   | 'delayed';
 
-/** A request that a test sends later, for the first or second time. */
+/** A request that a test sends later. */
 export type LateRequest = { command: string; send: () => Promise<unknown> };
 
 const isWrite = (command: string): boolean => /^(Put|Update|Delete|BatchWrite|TransactWrite)/.test(command);
@@ -300,19 +300,6 @@ export const withDelayedWrites = (client: DynamoDBDocumentClient, late: LateRequ
         throw Object.assign(new Error('no response'), { name: 'TimeoutError' });
       };
     },
-    { step: 'deserialize' },
-  );
-  return client;
-};
-
-/** Records all writes, so that a test can send a second copy of each. */
-export const withLateCopies = (client: DynamoDBDocumentClient, late: LateRequest[]) => {
-  client.middlewareStack.add(
-    (next, { commandName: command = '' }) =>
-      (args) => {
-        if (isWrite(command)) late.push({ command, send: () => next(args).catch(() => undefined) });
-        return next(args);
-      },
     { step: 'deserialize' },
   );
   return client;

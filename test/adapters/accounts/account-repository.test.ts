@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
 import type { Audit } from '../../../shared/adapters/audits/audit-log.ts';
-import { UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { limitNames } from '../../../shared/contracts/tenant-limits.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests, withConflicts, withLostResponse, withRejections } from '../../support/dynamodb-faults.ts';
+import { countRequests, withRejections } from '../../support/dynamodb-faults.ts';
 import { tenantLimits } from '../../support/tenant-limits.ts';
 
 const { client, connect } = useDatabase();
@@ -42,12 +41,6 @@ describe('the webhook credentials of a tenant', () => {
     expect(bytes).toBeLessThanOrEqual(64);
   });
 
-  it('are created once, even if twenty senders need them at the same time', async () => {
-    const tenant = newTenant();
-    const used = await Promise.all(Array.from({ length: 20 }, () => setUp().accounts.webhookCredentials(tenant)));
-    expect(new Set(used.map((credentials) => JSON.stringify(credentials))).size).toBe(1);
-  });
-
   it('are cached for a minute', async () => {
     const database = connect();
     const counts = countRequests(database);
@@ -81,13 +74,6 @@ describe('the limits of a tenant', () => {
     expect([await limit(tenant), await limit(other)]).toEqual([100, tenantLimits[name]]);
     await accounts.changeLimits(tenant, { [name]: undefined }, audit);
     expect(await limit(tenant)).toBe(tenantLimits[name]);
-  });
-
-  it('keep what concurrent changes of other limits set', async () => {
-    const tenant = newTenant();
-    await Promise.all(limitNames.map((name, index) => setUp().accounts.changeLimits(tenant, { [name]: index }, audit)));
-    const { limits } = await setUp().accounts.describe(tenant);
-    expect(limits).toEqual(Object.fromEntries(limitNames.map((name, index) => [name, index])));
   });
 
   it('are cached for a minute, with the webhook credentials', async () => {
@@ -185,38 +171,11 @@ describe('the shadow mode of a tenant', () => {
     await setUp().accounts.setShadow(tenant, { from_ms, until_ms: from_ms }, audit);
     expect(await accounts.isShadowed(tenant, from_ms)).toBe(false);
   });
-
-  it('costs no further read of the account of a webhook', async () => {
-    const tenant = newTenant();
-    await setUp().accounts.webhookCredentials(tenant);
-    const database = connect();
-    const counts = countRequests(database);
-    const { accounts } = setUp(database);
-    await accounts.isShadowed(tenant, from_ms);
-    await accounts.webhookCredentials(tenant);
-    expect(counts).toEqual({ GetItemCommand: 1 });
-  });
-});
-
-describe('the technical contacts of a tenant', () => {
-  it('are empty by default', async () => {
-    expect(await setUp().accounts.technicalContacts(newTenant())).toEqual([]);
-  });
-
-  it('are the last ones set', async () => {
-    const { accounts } = setUp();
-    const tenant = newTenant();
-    await accounts.update(tenant, { technical_contacts: ['old@example.com'] }, audit);
-    await accounts.update(tenant, { technical_contacts: ['b@example.com', 'a@example.com'] }, audit);
-    expect(await accounts.technicalContacts(tenant)).toEqual(['b@example.com', 'a@example.com']);
-  });
 });
 
 describe('a change to an account', () => {
   const TRANSACTION = 'TransactWriteItemsCommand';
   const both = { technical_contacts: ['a@example.com'], webhook_token: '0123456789' };
-  const losing = (maxAttempts: number, meanwhile?: () => Promise<unknown>) =>
-    withLostResponse(connect({ maxAttempts }), TRANSACTION, meanwhile && { meanwhile });
 
   it('changes all given attributes in one transaction', async () => {
     const tenant = newTenant();
@@ -248,56 +207,5 @@ describe('a change to an account', () => {
     }
     expect(recorded).toEqual([['escalation_notifications'], ['escalation_notifications']]);
     expect((await accounts.describe(tenant)).escalationNotifications).toEqual([]);
-  });
-
-  it('keeps what concurrent changes of other attributes set, credentials included', async () => {
-    const tenant = newTenant();
-    const { accounts } = setUp();
-    await Promise.all([
-      accounts.update(tenant, { technical_contacts: ['a@example.com'] }, audit),
-      setUp().accounts.webhookCredentials(tenant),
-      accounts.update(tenant, { webhook_token: 'other-token' }, audit),
-    ]);
-    const { contacts, token, secrets } = await accounts.describe(tenant);
-    expect([contacts, token, secrets.length]).toEqual([['a@example.com'], 'other-token', 1]);
-  });
-
-  it.each([
-    ['the SDK', 2],
-    ['the repository', 1],
-  ])('succeeds if its response is lost and %s repeats it', async (_, maxAttempts) => {
-    const tenant = newTenant();
-    await setUp(losing(maxAttempts)).accounts.update(tenant, both, audit);
-    expect(await setUp().accounts.describe(tenant)).toMatchObject({ contacts: ['a@example.com'], token: '0123456789' });
-  });
-
-  it('does not overwrite a newer change if it is repeated seconds later', async () => {
-    for (const maxAttempts of [1, 2]) {
-      const tenant = newTenant();
-      const { accounts } = setUp();
-      const older = losing(maxAttempts, () =>
-        accounts.update(tenant, { technical_contacts: ['newer@example.com'] }, audit),
-      );
-      await setUp(older).accounts.update(tenant, { technical_contacts: ['older@example.com'] }, audit);
-      expect(await accounts.technicalContacts(tenant)).toEqual(['newer@example.com']);
-    }
-  });
-
-  it('is unconfirmed if all its responses are lost', async () => {
-    const { accounts } = setUp(withLostResponse(losing(1), TRANSACTION));
-    await expect(accounts.update(newTenant(), both, audit)).rejects.toThrow(UnconfirmedChangeError);
-  });
-
-  it('creates credentials once, even if the write is repeated', async () => {
-    const tenant = newTenant();
-    const repeating = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand');
-    const used = await setUp(repeating).accounts.webhookCredentials(tenant);
-    expect(await setUp().accounts.webhookCredentials(tenant)).toEqual(used);
-  });
-
-  it('delays the creation of credentials, which succeeds afterwards', async () => {
-    const conflicting = withConflicts(connect(), 'UpdateItemCommand', 2);
-    const { secrets } = await setUp(conflicting).accounts.webhookCredentials(newTenant());
-    expect(secrets).toHaveLength(1);
   });
 });

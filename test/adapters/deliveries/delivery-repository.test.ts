@@ -13,7 +13,7 @@ import {
 } from '../../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests, withInterruption, withLostResponse } from '../../support/dynamodb-faults.ts';
+import { countRequests, withLostResponse } from '../../support/dynamodb-faults.ts';
 import { alarmHeader } from '../../support/events.ts';
 
 const { client, connect } = useDatabase();
@@ -62,28 +62,6 @@ describe('an unclaimed delivery', () => {
     expect(claims.filter(({ kind }) => kind === 'claimed')).toHaveLength(1);
     expect(claims.filter(({ kind }) => kind === 'busy')).toHaveLength(19);
   });
-
-  it('is claimed even if the response to the claim was lost', async () => {
-    const by = newDelivery();
-    const losing = createDeliveryRepository(withLostResponse(connect(), 'PutItemCommand'), 'deliveries');
-    expect(await losing.claim(by('a'), NOW)).toMatchObject({ kind: 'claimed', record: { claim_id: 'a' } });
-  });
-
-  it('is claimed with one write and no read', async () => {
-    const database = connect();
-    const counts = countRequests(database);
-    await createDeliveryRepository(database, 'deliveries').claim(newDelivery()('a'), NOW);
-    expect(counts).toEqual({ PutItemCommand: 1 });
-  });
-});
-
-describe('a claimed delivery', () => {
-  it('is busy for other workers until the lease ends', async () => {
-    const by = newDelivery();
-    await deliveries.claim(by('a'), NOW);
-    expect(await deliveries.claim(by('b'), NOW)).toEqual({ kind: 'busy', leaseUntilMs: NOW + LEASE_MS });
-    expect(await deliveries.claim(by('b'), NOW + LEASE_MS - 1)).toEqual({ kind: 'busy', leaseUntilMs: NOW + LEASE_MS });
-  });
 });
 
 describe('a delivery with a scheduled retry', () => {
@@ -113,76 +91,6 @@ describe('a delivery with a scheduled retry', () => {
       kind: 'claimed',
       record: { claim_id: 'b', attempt_count: 1 },
     });
-  });
-
-  it('is busy for a worker that read it before another worker claimed it', async () => {
-    const by = await retriedDelivery(NOW);
-    const database = withInterruption(connect(), 'UpdateItemCommand', () => deliveries.claim(by('quick'), NOW));
-    const slow = createDeliveryRepository(database, 'deliveries');
-    expect(await slow.claim(by('slow'), NOW)).toEqual({ kind: 'busy', leaseUntilMs: NOW + LEASE_MS });
-    expect(await deliveries.read(by('slow'))).toMatchObject({ claim_id: 'quick', attempt_count: 1 });
-  });
-
-  it('is not claimed by a worker that read it before another worker delivered it', async () => {
-    const by = await retriedDelivery(NOW);
-    const deliver = async () => {
-      await deliveries.claim(by('quick'), NOW);
-      await deliveries.update(by('quick'), withStatus(by('quick'), 'delivered', NOW));
-    };
-    const database = withInterruption(connect(), 'UpdateItemCommand', deliver);
-    const slow = createDeliveryRepository(database, 'deliveries');
-    expect(await slow.claim(by('slow'), NOW)).toMatchObject({ kind: 'busy' });
-    expect(await deliveries.claim(by('slow'), NOW)).toMatchObject({ kind: 'ended' });
-  });
-
-  it('is claimed by exactly one of twenty concurrent workers', async () => {
-    const by = await retriedDelivery(NOW);
-    const claims = await Promise.all(Array.from({ length: 20 }, (_, index) => deliveries.claim(by(`w${index}`), NOW)));
-    expect(claims.filter(({ kind }) => kind === 'claimed')).toHaveLength(1);
-    expect(claims.filter(({ kind }) => kind === 'busy')).toHaveLength(19);
-  });
-});
-
-describe('a delivery with a final status', () => {
-  /** Creates a delivery that failed in this round. */
-  const failedDelivery = async (round = 1) => {
-    const by = newDelivery();
-    await deliveries.claim(by('a', NOW, { round }), NOW);
-    await deliveries.update(
-      by('a'),
-      withStatus(withAttempt(by('a', NOW, { round }), transient, NOW, 10), 'failed', NOW),
-    );
-    return by;
-  };
-
-  it('starts a new round for its redriven dead letter, and keeps its attempts', async () => {
-    const round = 2;
-    const by = await failedDelivery(round);
-    const later = NOW + 86_400_000;
-    const next = by('b', later, { round: round + 1 });
-    expect(await deliveries.claim(next, later)).toMatchObject({
-      kind: 'claimed',
-      record: {
-        status: 'pending',
-        claim_id: 'b',
-        round: round + 1,
-        attempt_count: 0,
-        round_started_at_ms: later,
-        first_attempt_at_ms: 0,
-        next_attempt_at_ms: later,
-        lease_until_ms: later + LEASE_MS,
-      },
-    });
-    expect((await deliveries.read(next))?.attempts).toHaveLength(1);
-  });
-
-  it('starts a new round for exactly one of ten copies of a redriven dead letter', async () => {
-    const by = await failedDelivery();
-    const claims = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => deliveries.claim(by(`w${index}`, NOW, { round: 2 }), NOW)),
-    );
-    expect(claims.filter(({ kind }) => kind === 'claimed')).toHaveLength(1);
-    expect(claims.filter(({ kind }) => kind === 'busy')).toHaveLength(9);
   });
 });
 
@@ -218,25 +126,6 @@ describe('a write that makes a delivery claimable', () => {
     const next = withNextAttempt(by('a'), NOW + 5_000);
     expect(await losing.update(by('a'), next)).toEqual(next);
     expect(await deliveries.read(by('a'))).toEqual(next);
-  });
-
-  it('changes nothing if it arrives after another worker has claimed the delivery', async () => {
-    const by = newDelivery();
-    await deliveries.claim(by('a'), NOW);
-    await deliveries.update(by('a'), withNextAttempt(by('a'), NOW));
-    await deliveries.claim(by('b'), NOW);
-    expect(await deliveries.update(by('a'), withNextAttempt(by('a'), NOW + 60_000))).toBeUndefined();
-    expect(await deliveries.read(by('a'))).toEqual({ ...by('b') });
-  });
-
-  it('does not reopen a delivery that the same worker has since marked as failed', async () => {
-    const by = newDelivery();
-    await deliveries.claim(by('a'), NOW);
-    const kept = withAttempt(by('a'), transient, NOW, 10);
-    await deliveries.update(by('a'), kept);
-    await deliveries.update(kept, withStatus(kept, 'failed', NOW));
-    expect(await deliveries.update(by('a'), kept)).toMatchObject({ status: 'failed' });
-    expect(await deliveries.read(by('a'))).toMatchObject({ status: 'failed' });
   });
 });
 

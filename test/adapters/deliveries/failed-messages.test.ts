@@ -10,7 +10,7 @@ import { MAX_ENVELOPE_BYTES } from '../../../shared/domain/delivery-message.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { MAX_EVENT_BYTES } from '../../../shared/domain/planned-event.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests, type LateRequest, withLateCopies } from '../../support/dynamodb-faults.ts';
+import { countRequests } from '../../support/dynamodb-faults.ts';
 
 const { client, connect } = useDatabase();
 const failedMessages = createFailedMessages(client, 'deliveries');
@@ -65,15 +65,6 @@ describe('a stored message', () => {
     const body = randomBytes((MAX_EVENT_BYTES + MAX_ENVELOPE_BYTES) / 2).toString('hex');
     await failedMessages.put(failure(NOW, body));
     expect((await listAll(notification)).map((message) => message.body())).toEqual([body]);
-  });
-
-  it('is stored once if the write is applied twice', async () => {
-    const { notification, failure } = newNotification();
-    const late: LateRequest[] = [];
-    const stored = failure(NOW);
-    await createFailedMessages(withLateCopies(connect(), late), 'deliveries').put(stored);
-    for (const { send } of late) await send();
-    expect((await listAll(notification)).map(({ body }) => body())).toEqual([stored.body]);
   });
 
   it('is deleted', async () => {

@@ -6,7 +6,7 @@ import { createSummarizedAlerts } from '../../../shared/adapters/deliveries/summ
 import { eventHash, summaryPartition } from '../../../shared/domain/delivery-key.ts';
 import { summarizedAlarm } from '../../../shared/domain/summary.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests, withLostResponse } from '../../support/dynamodb-faults.ts';
+import { countRequests } from '../../support/dynamodb-faults.ts';
 import { alarmHeader, EVENT_TIME_MS } from '../../support/events.ts';
 
 const { client, connect } = useDatabase();
@@ -37,15 +37,6 @@ it('the first alerts of a window are counted once each, however often they are a
     true,
   ]);
   expect(await alerts.addFirst(newSummary(), c ?? '', 2, EVENT_TIME_MS)).toBe(true);
-});
-
-it('an alert is counted once among the first ones although the response is lost', async () => {
-  const summary = newSummary();
-  const { addFirst } = createSummarizedAlerts(withLostResponse(connect(), 'UpdateItemCommand'), 'deliveries');
-  const ids = ['0123456789abcdef0123456789abcdef', '0123456889abcdef0123456789abcdef'];
-  const results: boolean[] = [];
-  for (const id of ids) results.push(await addFirst(summary, id, 2, EVENT_TIME_MS));
-  expect([...results, await addFirst(summary, 'f'.repeat(32), 2, EVENT_TIME_MS)]).toEqual([true, true, false]);
 });
 
 it('the IDs of the first alerts have five bytes each', async () => {

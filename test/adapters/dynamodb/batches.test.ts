@@ -110,19 +110,6 @@ describe('readEach', () => {
     expect(results(await readAll(readEach(database, 'notifications', own), own))).toEqual(own);
   });
 
-  it('sends no request for no keys', async () => {
-    const database = connect();
-    const counts = countRequests(database);
-    readEach(database, 'notifications', []);
-    expect(counts).toEqual({});
-  });
-
-  it('fails for a key that is not being read', async () => {
-    await expect(readEach(client, 'notifications', [key('own', '1')])(key('own', '2'))).rejects.toThrow(
-      'is not being read',
-    );
-  });
-
   it('resolves processed keys while unprocessed keys are read again', async () => {
     const { promise: mayReadAgain, resolve } = Promise.withResolvers<void>();
     const database = withInterruption(
@@ -249,12 +236,5 @@ describe('batchWrite', () => {
     const failure = await batchWrite(stuck, 'tokens', written('never', 1)).catch((error: unknown) => error);
     expect(isDependencyFailure(failure)).toBe(true);
     expect(isThrottled(failure)).toBe(true);
-  });
-
-  it('fails if the table is throttled', async () => {
-    const slow = withThrottling(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand');
-    await expect(batchWrite(slow, 'tokens', written('slow', 1))).rejects.toMatchObject({
-      name: 'ProvisionedThroughputExceededException',
-    });
   });
 });

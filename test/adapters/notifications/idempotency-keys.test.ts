@@ -4,7 +4,7 @@ import type { Audit } from '../../../shared/adapters/audits/audit-log.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests, withLostResponse, withRejections } from '../../support/dynamodb-faults.ts';
+import { countRequests, withRejections } from '../../support/dynamodb-faults.ts';
 import { webhookNotification } from '../../support/notifications.ts';
 
 const { client, connect } = useDatabase();
@@ -73,12 +73,6 @@ describe('a notification that is created with an idempotency key', () => {
     expect(entries()).toBe(1);
   });
 
-  it('is returned to both of two requests that are concurrent at the limit', async () => {
-    const { create } = setUp();
-    const ids = await Promise.all([create('k', '{}', 1), create('k', '{}', 1)]);
-    expect(new Set(ids).size).toBe(1);
-  });
-
   it('is never returned for another body, key or tenant', async () => {
     const { create, tenant, count } = setUp();
     const first = await create('k', 'a');
@@ -100,15 +94,6 @@ describe('a notification that is created with an idempotency key', () => {
     const second = await create('k', 'b');
     expect(second).not.toBe(first);
     expect(await create('k', 'b')).toBe(second);
-  });
-
-  it('is returned although all responses to its transaction were lost', async () => {
-    const database = connect({ maxAttempts: 1 });
-    for (const number of [1, 2]) withLostResponse(database, 'TransactWriteItemsCommand', { number });
-    const { create, count } = setUp(database);
-    const id = await create('k');
-    expect(await create('k')).toBe(id);
-    expect(await count()).toBe(1);
   });
 
   it('is still returned after it was deleted', async () => {

@@ -47,22 +47,6 @@ describe('a large notification', () => {
     expect(counts).toMatchObject({ BatchWriteItemCommand: 1 });
     expect(await stored(`chunk#${tenant}`)).toEqual([expect.not.objectContaining({ ttl: expect.anything() })]);
   });
-
-  it.each([
-    ['deleted', async () => true],
-    ['replaced and deleted', (key: { tenant: string; id: string }) => replace(key, large('b'))],
-  ])('is not restored if the first copy of its create arrives after it was %s', async (_, change) => {
-    const tenant = newTenant();
-    const late: LateRequest[] = [];
-    const key = { tenant, id: await repositoryOn(slowDatabase(late)).create(tenant, large('a'), audit) };
-    expect(await change(key)).toBe(true);
-    expect(await notifications.delete(key, audit)).toBe(true);
-    for (const { send } of late) await send();
-    expect(await notifications.get(key)).toBeUndefined();
-    expect(await notifications.targets([key]).find(key)).toBeUndefined();
-    expect((await Array.fromAsync(notifications.list(tenant, null, 10))).map(({ id }) => id)).not.toContain(key.id);
-    expect(await notifications.delete(key, audit)).toBe(false);
-  });
 });
 
 describe('a writer that crashes', () => {
@@ -169,51 +153,6 @@ describe('random writes with crashes, repeated and delayed requests', () => {
         await expectExactCounter(tenant);
       }),
       { numRuns: 25 },
-    );
-  }, 180_000);
-
-  it('leave an exact counter if they are concurrent', async () => {
-    const write = fc.record({ isDelete: fc.boolean(), content, kill: fc.option(fc.integer({ min: 1, max: 8 })) });
-    await fc.assert(
-      fc.asyncProperty(fc.array(write, { minLength: 2, maxLength: 4 }), fc.scheduler(), async (writes, scheduler) => {
-        const tenant = newTenant();
-        const key = await create(tenant, large('z'));
-        const inTurn = (database: typeof client) => {
-          database.middlewareStack.add(
-            (next, { commandName }) =>
-              async (args) => {
-                await scheduler.schedule(Promise.resolve(), commandName);
-                return next(args);
-              },
-            { step: 'build' },
-          );
-          return database;
-        };
-        const results = await scheduler.waitFor(
-          Promise.allSettled(
-            writes.map(async ({ isDelete, content, kill }) => {
-              const database = inTurn(kill === null ? connect() : withKilledWorker(connect(), kill, 'applied', []));
-              const repository = repositoryOn(database);
-              if (isDelete) return (await repository.delete(key, audit)) ? 'deleted' : 'nothing';
-              const found = await repository.get(key);
-              return (
-                found &&
-                repository.replace(
-                  key,
-                  found.stored,
-                  content.isLarge ? large(content.letter) : small(content.letter),
-                  audit,
-                )
-              );
-            }),
-          ),
-        );
-        const found = await notifications.get(key);
-        if (results.some((result) => result.status === 'fulfilled' && result.value === 'deleted'))
-          expect(found).toBeUndefined();
-        await expectExactCounter(tenant);
-      }),
-      { numRuns: 15 },
     );
   }, 180_000);
 });

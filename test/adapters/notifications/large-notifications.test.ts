@@ -151,26 +151,4 @@ describe('a read during a write', () => {
     const reader = repositoryWith((database) => withInterruption(database, 'BatchGetItemCommand', replace, () => true));
     await expect(reader.get(key)).rejects.toMatchObject({ type: 'serviceUnavailable' });
   });
-
-  it('returns exactly one complete version under concurrent reads and writes', async () => {
-    const { key } = await created('a');
-    const write = async (letter: string) => {
-      const { stored = noVersion } = (await notifications.get(key)) ?? {};
-      return notifications.replace(key, stored, large(letter), audit);
-    };
-    const read = async () => {
-      const details = (await notifications.get(key).catch(() => undefined))?.record.details;
-      return details && { letters: lettersOf(details).length, entries: Object.keys(details).length };
-    };
-    const writes = [...'bcdefgh'].reduce<Promise<unknown>>(
-      (earlier, letter) => earlier.then(() => write(letter)),
-      read(),
-    );
-    const reads = await Promise.all(Array.from({ length: 25 }, read));
-    await writes;
-    const found = reads.filter((result) => result !== undefined);
-    expect(found.length).toBeGreaterThan(0);
-    for (const result of found) expect(result).toEqual({ letters: 1, entries: 131 });
-    expect(lettersOf((await notifications.get(key))?.record.details)).toEqual(['h']);
-  });
 });

@@ -6,7 +6,7 @@ import { UnreadableNotificationError } from '../../../shared/adapters/notificati
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests, withInterruption, withStaleReads, withThrottling } from '../../support/dynamodb-faults.ts';
+import { countRequests, withStaleReads, withThrottling } from '../../support/dynamodb-faults.ts';
 import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
@@ -90,21 +90,6 @@ describe('a target that is read without strong consistency', () => {
     const database = withStaleReads(connect(), new Map([[recent.id, undefined]]));
     const { find } = repositoryOn(database).targets([old, recent], { isConsistent });
     expect([await find(old), await find(recent)]).toMatchObject([{ id: old.id }, { id: recent.id }]);
-  });
-
-  it('does not wait for the second read of others', async () => {
-    const [old, recent] = [await created(), await created()];
-    const { promise: mayReadAgain, resolve } = Promise.withResolvers<void>();
-    const database = withInterruption(
-      withStaleReads(connect(), new Map([[recent.id, undefined]])),
-      'BatchGetItemCommand',
-      () => mayReadAgain,
-      (count) => count === 2,
-    );
-    const { find } = repositoryOn(database).targets([old, recent], { isConsistent });
-    expect(await find(old)).toMatchObject({ id: old.id });
-    resolve();
-    expect(await find(recent)).toMatchObject({ id: recent.id });
   });
 
   it('is undefined if it does not exist or was deleted', async () => {

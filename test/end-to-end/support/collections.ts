@@ -21,18 +21,13 @@ export const collectionsOf = <Schema extends z.ZodType>(record: Schema) => {
     return envelope.parse(response.body);
   };
 
-  /** Follows `next_href` to the last page, and calls `onPage` after each. @returns the records of all pages */
-  const follow = async (
-    client: Client,
-    path: string,
-    onPage: () => Promise<unknown> = async () => undefined,
-  ): Promise<z.infer<Schema>[]> => {
+  /** Follows `next_href` to the last page. @returns the records of all pages */
+  const follow = async (client: Client, path: string): Promise<z.infer<Schema>[]> => {
     const values: z.infer<Schema>[] = [];
     for (let href: string | null = path; href !== null; ) {
       const page: z.infer<typeof envelope> = await list(client, href);
       values.push(...page.values);
       href = page.metadata.next_href;
-      await onPage();
     }
     return values;
   };

@@ -175,21 +175,6 @@ describe('an escalation', () => {
     expect(await escalated({}, [], { ESCALATE_UNREACHED: 'off' })).toEqual([]);
   });
 
-  it('is not queued if the delivery has reached one of several recipients', async () => {
-    expect(await escalated({ reached_recipient_hashes: ['a'] }, [])).toEqual([]);
-    expect(await escalated({ reached_recipient_hashes: ['a'], status: 'bounced' }, [])).toEqual([
-      'contacts',
-      'managed',
-    ]);
-  });
-
-  it('is not queued while another notification of the event has not been attempted, unless it was deleted', async () => {
-    const id = await stored.create(tenant, webhookNotification(), audit);
-    expect(await escalated({}, [id])).toEqual([]);
-    await stored.delete({ tenant, id }, audit);
-    expect(await escalated({}, [id])).toEqual(['contacts', 'managed']);
-  });
-
   describe('of an event with a notification that cannot be read', () => {
     let unreadable: string;
     beforeEach(async () => {
@@ -292,14 +277,6 @@ describe('an escalation of an event that a summary lists for another notificatio
     expect(reads.sizes).toEqual([4, 4]);
   });
 
-  it('is not queued if the alert reached a contact before the others were above the daily limit', async () => {
-    const { write, summary, report } = await setUpAlert({ reached_recipient_hashes: ['a'] });
-    await write(summary('failed'));
-    const started = setUp();
-    await report(started);
-    expect(started.queued).toEqual([]);
-  });
-
   it('is queued when the summary is cancelled if its other notification cannot be read', async () => {
     vi.spyOn(logger, 'error').mockImplementation(() => undefined);
     const { summary, reportSummary } = await setUpAlert();
@@ -309,65 +286,6 @@ describe('an escalation of an event that a summary lists for another notificatio
     const started = setUp(undefined, {}, { notifications: { ...stored, targets } });
     await reportSummary(summary('cancelled'), started);
     expect(toContacts(started)).toHaveLength(1);
-  });
-
-  it('is queued when the summary is cancelled if the alert has failed everywhere else', async () => {
-    const { write, failed, summary, reportSummary } = await setUpAlert();
-    await write(failed);
-    const started = setUp();
-    await reportSummary(summary('cancelled'), started);
-    expect(toContacts(started)).toEqual([
-      expect.stringMatching(/^CRITICAL on enAAAA: none of its 2 destinations could be reached$/),
-    ]);
-  });
-
-  it.each([
-    ['has no other destination', { siblings: [] }, undefined],
-    ['was cancelled everywhere else, too', {}, 'cancelled'],
-    ['has arrived elsewhere', {}, 'delivered'],
-    ['had reached a contact', { reached_recipient_hashes: ['a'] }, 'failed'],
-    ['is in another summary', { summary_id: 'other' }, 'failed'],
-  ] satisfies [string, Partial<DeliveryRecord>, DeliveryRecord['status'] | undefined][])(
-    'is not queued when the summary is cancelled if the alert %s',
-    async (_, changes, status) => {
-      const { write, failed, summary, reportSummary } = await setUpAlert(changes);
-      if (status) await write({ ...failed, status });
-      const started = setUp();
-      await reportSummary(summary('cancelled'), started);
-      expect(started.queued).toEqual([]);
-    },
-  );
-
-  it.each([
-    ['of the alarm with another state', { state: 'WARNING' }],
-    ['that had no other destination', {}],
-  ] as const)('is queued when the summary is cancelled although it lists a newer alert %s', async (_, changes) => {
-    const { id, write, alarm, failed, summarized, summary, reportSummary } = await setUpAlert();
-    const newer = { event_id: `${alarm.event_id}:${NOW_MS}:x` };
-    await write(failed, {
-      ...summarized,
-      ...deliveryKey({ ...alarm, ...newer }, id),
-      ...newer,
-      ...changes,
-      siblings: [],
-    });
-    const started = setUp();
-    await reportSummary(summary('cancelled'), started);
-    expect(toContacts(started)).toEqual([
-      expect.stringMatching(/^CRITICAL on enAAAA: none of its 2 destinations could be reached$/),
-    ]);
-  });
-
-  it('is queued for each summary of an hour, because each lists other alarms', async () => {
-    const started = setUp();
-    const { id, reportSummary } = await setUpAlert();
-    for (const [index, status] of (['failed', 'failed', 'bounced'] as const).entries()) {
-      const window = accountWindow(NOW_MS + index * 5 * 60_000, 5);
-      const summaryEvent = headerOf(summaryNotice({ tenant, notificationId: id }, window).event);
-      const record = { ...failedRecord(id), ...deliveryKey(summaryEvent, id), event_id: summaryEvent.event_id, status };
-      await reportSummary({ ...record, notice: 'summary' }, started, summaryEvent);
-    }
-    expect(toContacts(started)).toHaveLength(3);
   });
 
   it('is queued once for a summary that waits for hours', async () => {
@@ -381,20 +299,6 @@ describe('an escalation of an event that a summary lists for another notificatio
       await reportSummary(summary('pending', { ...waiting, state: 'OK' }), started);
     }
     expect(toContacts(started)).toHaveLength(1);
-  });
-
-  it('is queued for each summary that fails: of each notification, and in each state of its alarms', async () => {
-    const started = setUp();
-    const [one, other] = [await setUpAlert(), await setUpAlert()];
-    for (const state of ['WARNING', 'CRITICAL', 'CRITICAL'] as const) {
-      await one.reportSummary(one.summary('failed', { state }), started);
-    }
-    await other.reportSummary(other.summary('bounced', { state: 'WARNING' }), started);
-    expect(toContacts(started)).toEqual([
-      `WARNING on ${one.id}: a summary of 2 alarms could not be delivered`,
-      `CRITICAL on ${one.id}: a summary of 2 alarms could not be delivered`,
-      `WARNING on ${other.id}: a summary of 2 alarms could not be delivered`,
-    ]);
   });
 });
 
@@ -432,26 +336,6 @@ describe('an escalation of an event with more than 26 notifications', () => {
     expect(reads.sizes).toEqual([100, 29]);
   });
 
-  it('is queued when the last one fails, if they fail one after the other in several execution environments', async () => {
-    const { manyEvent, ids, recordOf, write } = await setUpEvent();
-    await Promise.all(ids.slice(3).map((id) => write([recordOf(id)])));
-    // The others exist and have not been attempted.
-    const pending = new Set(ids.slice(0, 3));
-    const targets: typeof stored.targets = () => ({
-      find: async ({ id }) => (pending.has(id) ? { id, type: 'webhook', details: {} } : undefined),
-    });
-    const counts: number[] = [];
-    for (const id of ids.slice(0, 3)) {
-      const { reports, queued } = setUp(undefined, {}, { notifications: { ...stored, targets } });
-      pending.delete(id);
-      const failed = recordOf(id);
-      await write([failed]);
-      await reports.escalateUnreached(manyEvent, failed, undefined);
-      counts.push(queued.length);
-    }
-    expect(counts).toEqual([0, 0, 2]);
-  });
-
   it('is not queued while one may still arrive, and reads no more than the 100 after a random start', async () => {
     const { manyEvent, ids, recordOf, write } = await setUpEvent(1_000);
     await write(ids.map((id, index) => recordOf(id, index === 555 ? { status: 'delivered' } : {})));
@@ -465,36 +349,6 @@ describe('an escalation of an event with more than 26 notifications', () => {
     };
     expect(await sizesFrom(0.5)).toEqual([100]);
     expect(await sizesFrom(0.3)).toEqual([100, 100, 100]);
-  });
-
-  it('finds a delivery that failed after the check of another one had started', async () => {
-    const { manyEvent, ids, recordOf, write } = await setUpEvent(27);
-    const [first = '', last = '', ...others] = ids;
-    const targets: typeof stored.targets = () => ({ find: async ({ id }) => ({ id, type: 'webhook', details: {} }) });
-    await write(others.map((id) => recordOf(id)));
-    const { promise: hasRead, resolve: onRead } = Promise.withResolvers<void>();
-    const { promise: mayContinue, resolve: letContinue } = Promise.withResolvers<void>();
-    const readAll: typeof deliveries.readAll = async (keys) => {
-      const found = await deliveries.readAll(keys);
-      onRead();
-      await mayContinue;
-      return found;
-    };
-    const { reports, queued } = setUp(
-      undefined,
-      {},
-      { deliveries: { ...deliveries, readAll }, notifications: { ...stored, targets } },
-    );
-    const report = async (id: string) => {
-      await write([recordOf(id)]);
-      await reports.escalateUnreached(manyEvent, recordOf(id), undefined);
-    };
-    const reported = [report(first)];
-    await hasRead;
-    reported.push(report(last));
-    letContinue();
-    await Promise.all(reported);
-    expect(queued.map(({ url }) => url)).toEqual(['contacts', 'managed']);
   });
 
   it('fails if a read is throttled, or if the list is not stored', async () => {
@@ -560,14 +414,6 @@ describe('an escalation of an account with fallback notifications', () => {
     expect(requests).toEqual({ GetItemCommand: 1 });
   });
 
-  it('goes to none of these if the state is OK, without a read of the account', async () => {
-    const escalationNotifications = vi.fn(async () => []);
-    const { escalate, recipients } = await setUpAccount('OK', { accounts: { escalationNotifications } });
-    await escalate();
-    expect(recipients.toSorted()).toEqual(contactsAndOperators.toSorted());
-    expect(escalationNotifications).not.toHaveBeenCalled();
-  });
-
   it('skips destinations of the event, notifications that do not exist, and the contacts, who get it anyway', async () => {
     const { owner, sms, webhook, fallback, alarm, escalate, recipients } = await setUpAccount();
     await writeRecords(client, 'deliveries', [{ ...failedRecord(), ...deliveryKey(alarm, sms) }]);
@@ -607,24 +453,6 @@ describe('an escalation of an account with fallback notifications', () => {
     await writeRecords(client, 'deliveries', [{ ...failedRecord(), ...deliveryKey(alarm, sms) }]);
     await reports.escalateUnreached(alarm, failed, undefined);
     expect(recipients.toSorted()).toEqual([...contactsAndOperators, webhook].toSorted());
-  });
-
-  it('fails if one of these cannot be read, after the others got it, and goes to that one if it is reported again', async () => {
-    const { sms, webhook, escalate, recipients } = await setUpAccount('CRITICAL', {
-      notifications: {
-        ...stored,
-        targets: (keys) => {
-          const { find } = stored.targets(keys);
-          return { find: (key) => (isFirst && key.id === sms ? Promise.reject(new UnprocessedKeyError()) : find(key)) };
-        },
-      },
-    });
-    let isFirst = true;
-    await expect(escalate()).rejects.toThrow(UnprocessedKeyError);
-    expect(recipients.toSorted()).toEqual([...contactsAndOperators, webhook].toSorted());
-    isFirst = false;
-    await escalate();
-    expect(recipients).toContain(sms);
   });
 
   it('reaches contacts and operators although the account cannot be read', async () => {
