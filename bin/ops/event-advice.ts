@@ -1,11 +1,11 @@
 import { closestMatch } from 'leven';
 import { isJsonObject, jsonOrUndefined } from '../../shared/contracts/json.ts';
 import { planLists } from '../../shared/contracts/notification-plan.ts';
+import { truncateKey } from '../../shared/contracts/text.ts';
 import { readTrace } from '../../shared/contracts/trace.ts';
 import type { CheckedEvent } from './event-check.ts';
 import { describeSource } from './event-input.ts';
 import { sanitize } from './print.ts';
-import { truncateText } from './shorten.ts';
 
 const knownLists: readonly string[] = Object.values(planLists);
 
@@ -22,7 +22,7 @@ const unknownLists = (plan: unknown): string[] =>
     .filter(([key, value]) => Array.isArray(value) && !knownLists.includes(key))
     .map(([key]) => {
       const nearest = nearestList(key);
-      const name = truncateText(sanitize(key), MAX_KEY_LENGTH, 'end');
+      const name = truncateKey(sanitize(key));
       return `notification_plan.${name} is unknown${nearest === undefined ? '' : `: did you mean ${nearest}`}`;
     });
 

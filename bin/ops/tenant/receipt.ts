@@ -7,7 +7,7 @@ import { countTenant, type Deletion, type DeletionOptions, deleteTenant, newDele
 import { createFile } from './output.ts';
 
 /** The version of the format. It increases if a field is removed or changes its meaning. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 /** How long DynamoDB keeps the data for point-in-time recovery (AWS limit). */
 const RECOVERY_DAYS = 35;
@@ -45,7 +45,13 @@ export const deleteWithReceipt = async (
   createFile(path).close();
   const deleted = newDeletion();
   const { name, target } = session.deployment;
-  let receipt: object = { format: FORMAT, tenant, stack: name, target, started_at: isoTime(options.timing.now()) };
+  let receipt: object = {
+    format: FORMAT,
+    tenant_id: tenant,
+    stack: name,
+    target,
+    started_at: isoTime(options.timing.now()),
+  };
   const update = (changes: object): void => {
     receipt = { ...receipt, ...changes };
     writeFileSync(path, `${toJson(receipt, undefined, 2)}\n`);

@@ -8,7 +8,6 @@ import { describeAlarms } from '../cloudwatch.ts';
 import type { Session } from '../session.ts';
 import { type TableName, tableNames, tableOf } from '../tenant/stored-items.ts';
 import { type Check, type DeployedStack, findingOf, ofDeployed, skipped } from './check.ts';
-import type { driftTypes } from './drift.ts';
 import { eventSourcesOf } from './event-sources.ts';
 
 const DEPLOY_AGAIN = 'deploy again';
@@ -63,25 +62,6 @@ const tableProblem = async (session: Session, table: TableName): Promise<string[
   const lacking = conditions.flatMap(([property, isMissing]) => (isMissing ? [property] : []));
   return lacking.length === 0 ? [] : [`${table} without ${lacking.join(' and ')}`];
 };
-
-/** Checks that the resources of a type exist and are as the template declares. */
-const driftCheck = (type: (typeof driftTypes)[number], noun: string, what: string): Check => ({
-  name: `${noun.replaceAll(' ', '-')}s`,
-  proves: what,
-  resolve: DEPLOY_AGAIN,
-  run: ofDeployed(async ({ stack }) => {
-    const resources = await stack.resources(type);
-    const drifts = await stack.drifts();
-    const problems = resources.flatMap(({ logicalId }) => {
-      const { StackResourceDriftStatus: status = 'NOT_CHECKED', PropertyDifferences = [] } =
-        drifts.get(logicalId) ?? {};
-      if (status === 'IN_SYNC') return [];
-      const paths = PropertyDifferences.map(({ PropertyPath }) => ` ${PropertyPath}`).join('');
-      return [`${logicalId}: ${status}${paths}`];
-    });
-    return findingOf(resources.length, noun, problems);
-  }),
-});
 
 /** The checks of what the stack deployed. */
 export const resourceChecks: readonly Check[] = [
@@ -154,9 +134,6 @@ export const resourceChecks: readonly Check[] = [
       return findingOf(rules.length, 'rule', problems);
     }),
   },
-  driftCheck('AWS::Logs::MetricFilter', 'metric filter', 'the metric filters that count failed invocations exist'),
-  driftCheck('AWS::Scheduler::Schedule', 'schedule', 'the schedules exist and are enabled'),
-  driftCheck('AWS::Events::Rule', 'event rule', 'the rule for bounces and complaints exists and is enabled'),
   {
     name: 'event-sources',
     proves: 'Lambda receives the messages of every queue',
