@@ -33,7 +33,7 @@ export const addAccountCommands = (program: Command): void => {
     )
     .argument('<tenant>', 'the tenant', parseTenant)
     .option('--secrets', 'also show the webhook token and the signing secrets', false)
-    .addHelpText('after', examples('account show acme', 'account show acme --secrets --stack MonitoringNotifications'))
+    .addHelpText('after', examples('account show acme --secrets --stack MonitoringNotifications'))
     .action(show);
   account
     .command('limits')
@@ -43,7 +43,6 @@ export const addAccountCommands = (program: Command): void => {
     .addHelpText(
       'after',
       `\nThe limits are ${limitNames.join(', ')}. A change takes effect within a minute.\n${examples(
-        'account limits acme',
         'account limits acme notificationsPerTenant=5000 smsPerTenantPerDay=default --stack MonitoringNotifications',
       )}`,
     )

@@ -3,7 +3,8 @@ import { HEARTBEAT_TENANT, tenantId } from '../../shared/contracts/alarm-event.t
 
 /** Parses a tenant ID. @throws InvalidArgumentError */
 export const parseTenant = (text: string): string => {
-  if (text === HEARTBEAT_TENANT) throw new InvalidArgumentError('This tenant is reserved for heartbeats.');
+  if (text === HEARTBEAT_TENANT)
+    throw new InvalidArgumentError('This tenant is reserved for heartbeats: pass another one.');
   if (tenantId.safeParse(text).success) return text;
   throw new InvalidArgumentError('A tenant ID is 1 to 128 printable ASCII characters without spaces.');
 };

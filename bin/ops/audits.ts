@@ -15,7 +15,7 @@ export const addAuditsCommand = (program: Command): void => {
     .description('show who changed what, newest first, with the IAM principals of operators')
     .argument('[tenant]', 'the tenant; without one, what operators did to the whole stack', parseTenant)
     .option('--limit <number>', 'maximum number of entries', parseNumber(1_000), 20)
-    .addHelpText('after', examples('audits acme', 'audits acme --limit 1000 --json', 'audits'))
+    .addHelpText('after', examples('audits acme --limit 1000 --json'))
     .action(show);
 };
 

@@ -34,7 +34,7 @@ export const addDeadLettersCommands = (program: Command): void => {
     .description('list dead letters with their reasons, never their contents')
     .addArgument(typeArgument().argOptional())
     .option('--limit <number>', 'maximum per type', parseNumber(1_000), 100)
-    .addHelpText('after', examples('dead-letters list', 'dead-letters list webhook --tenant acme --limit 500'))
+    .addHelpText('after', examples('dead-letters list webhook --tenant acme --limit 500'))
     .action(list);
   addSelection(deadLetters.command('redrive'))
     .description(
@@ -50,13 +50,7 @@ export const addDeadLettersCommands = (program: Command): void => {
     .description('delete the dead letters of a type')
     .addArgument(typeArgument())
     .option('--yes', 'confirm the deletion', false)
-    .addHelpText(
-      'after',
-      examples(
-        'dead-letters purge sms --yes --stack MonitoringNotifications',
-        'dead-letters purge crashed --message 3f0c7a5e-52bd-4a0b-9a55-0e6b1f4f6d1c --yes',
-      ),
-    )
+    .addHelpText('after', examples('dead-letters purge crashed --message 3f0c7a5e-52bd-4a0b-9a55-0e6b1f4f6d1c --yes'))
     .action(purge);
 };
 

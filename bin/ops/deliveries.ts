@@ -48,9 +48,7 @@ export const addDeliveriesCommand = (program: Command): void => {
     .addHelpText(
       'after',
       examples(
-        'deliveries --tenant acme --alarm alDisk',
         'deliveries --tenant acme --status failed --since 24h',
-        'deliveries --tenant acme --notification nt01M7W08F9Z4XGJJRVYEZQFE9R1',
         'deliveries --tenant acme --status pending --limit 1000 --retry-now',
       ),
     )

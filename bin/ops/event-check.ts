@@ -10,7 +10,7 @@ import {
 } from '../../shared/domain/planned-event.ts';
 import { notificationIds, recordsOfEvents } from './event-deliveries.ts';
 import type { EventInput } from './event-input.ts';
-import { pluralize, sanitize, toSecond } from './print.ts';
+import { sanitize, toSecond } from './print.ts';
 import type { Session } from './session.ts';
 
 /** An earlier delivery with the same `event_id`. */
@@ -105,45 +105,28 @@ export const isUseless = ({ ids }: PlannedEvent, { unknown, used }: OnlineFindin
 
 /** Returns one sentence per finding; none if the service would deliver the event to its plan. */
 export const findings = ({ unknown, used }: OnlineFindings): string[] => {
-  const planned = used.filter(({ is_planned }) => is_planned);
-  const repeated = planned.filter(({ same_content }) => same_content);
-  const conflicting = planned.filter(({ same_content }) => !same_content);
-  const elsewhere = used.filter(({ is_planned }) => !is_planned);
+  const earlier = (isPlanned: boolean, isSame?: boolean): string[] =>
+    used
+      .filter(({ is_planned, same_content }) => is_planned === isPlanned && same_content === (isSame ?? same_content))
+      .map(({ notification_id, created_at, status }) => `${notification_id} (${toSecond(created_at)}, ${status})`);
   return [
     // A plan can list any text as an ID.
+    ...sentence('These notifications of the plan do not exist and are skipped', unknown.map(truncateKey)),
+    ...sentence('These notifications have this event already and do not get it again', earlier(true, true)),
     ...sentence(
-      unknown.map((id) => truncateKey(sanitize(id))),
-      'in the plan does not exist and is skipped',
-      'in the plan do not exist and are skipped',
+      'These notifications have a different event with this event_id, so this one is not sent and an alarm fires',
+      earlier(true, false),
     ),
-    ...sentence(
-      repeated.map(describe),
-      'has this event already and does not get it again',
-      'have this event already and do not get it again',
-    ),
-    ...sentence(
-      conflicting.map(describe),
-      'has a different event with this event_id, so this one is not sent and an alarm fires',
-      'have a different event with this event_id, so this one is not sent and an alarm fires',
-    ),
-    ...sentence(
-      elsewhere.map(describe),
-      'outside the plan has an event with this event_id',
-      'outside the plan have an event with this event_id',
-    ),
+    ...sentence('These notifications outside the plan have an event with this event_id', earlier(false)),
   ];
 };
-
-const describe = ({ notification_id, created_at, status }: EarlierUse): string =>
-  `${sanitize(notification_id)} (${toSecond(created_at)}, ${status})`;
 
 /** In a text; JSON has all. */
 const MAX_LISTED = 5;
 
-const sentence = (items: readonly string[], singular: string, plural: string): string[] => {
+const sentence = (what: string, items: readonly string[]): string[] => {
   if (items.length === 0) return [];
   const rest = items.length - MAX_LISTED;
-  const listed = items.slice(0, MAX_LISTED).join(', ');
-  const what = `${pluralize(items.length, 'notification')} ${items.length === 1 ? singular : plural}`;
+  const listed = items.slice(0, MAX_LISTED).map(sanitize).join(', ');
   return [`${what}: ${listed}${rest > 0 ? ` and ${rest} more` : ''}.`];
 };

@@ -18,7 +18,7 @@ export const addReportCommand = (program: Command): void => {
     .command('report')
     .description('show which share of the deliveries of a month arrived within 10, 60 and 300 seconds')
     .option('--month <YYYY-MM>', `one of the last ${MONTHS} months (UTC); by default the current one`, parseMonth)
-    .addHelpText('after', examples('report', 'report --month 2026-10 --json'))
+    .addHelpText('after', examples('report --month 2026-10 --json'))
     .action(async ({ month = monthOf(Date.now()) }: { month?: string }, command: Command) =>
       show(await connect(command), month),
     );

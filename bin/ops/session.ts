@@ -30,13 +30,16 @@ const HTTP_OPTIONS = {
 export type Session = ReturnType<typeof openSession>;
 
 /**
- * Connects a command that only reads to the stack that its options select, by default the running local stack or the
- * deployed stack with the default name.
+ * Connects a command that only reads to the stack that its options select, by default the running local stack or, with
+ * `useDefault`, the deployed stack with the default name.
  *
  * @throws UsageError if the options select no stack
  * @throws OperationError if the stack cannot be read
  */
-export const connect = (command: Command): Promise<Session> => select(command, true);
+export const connect = async (command: Command, useDefault = true): Promise<Session> => {
+  const { json, ...options } = globalOptions.parse(command.optsWithGlobals());
+  return openSession(await findDeployment(options, useDefault), json);
+};
 
 /**
  * Connects a command that changes a stack or shows its secrets, and prints the stack on standard error first. Only a
@@ -46,18 +49,13 @@ export const connect = (command: Command): Promise<Session> => select(command, t
  * @throws OperationError if the stack cannot be read
  */
 export const connectForChange = async (command: Command): Promise<Session> => {
-  const session = await select(command, false);
+  const session = await connect(command, false);
   process.stderr.write(`Target: ${session.deployment.target}\n`);
   return session;
 };
 
 /** Returns whether a command prints JSON. */
 export const printsJson = (command: Command): boolean => globalOptions.parse(command.optsWithGlobals()).json;
-
-const select = async (command: Command, useDefault: boolean): Promise<Session> => {
-  const { json, ...options } = globalOptions.parse(command.optsWithGlobals());
-  return openSession(await findDeployment(options, useDefault), json);
-};
 
 /** Returns the ARN of the IAM principal of the credentials, from `sts:GetCallerIdentity`, which needs no permission. */
 const callerArn = async (config: STSClientConfig): Promise<string> => {

@@ -14,7 +14,7 @@ export const addStatusCommand = (program: Command): void => {
   program
     .command('status')
     .description('show queues, alarms, and the deliveries of the last hour')
-    .addHelpText('after', examples('status', 'status --stack MonitoringNotifications --json'))
+    .addHelpText('after', examples('status --stack MonitoringNotifications --json'))
     .action(show);
 };
 

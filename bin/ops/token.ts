@@ -50,13 +50,7 @@ export const addTokenCommands = (program: Command): void => {
       'also revoke what the token issued since a time, such as 2026-11-22T09:00Z, or a duration, such as 24h, and what these tokens issued',
       parseSince,
     )
-    .addHelpText(
-      'after',
-      examples(
-        'token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme --stack MonitoringNotifications',
-        'token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme --issued-since 24h --stack MonitoringNotifications',
-      ),
-    )
+    .addHelpText('after', examples('token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme --issued-since 24h'))
     .action(revoke);
 };
 

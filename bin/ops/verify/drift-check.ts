@@ -1,4 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  CloudFormationClient,
+  DescribeStackDriftDetectionStatusCommand,
+  DetectStackDriftCommand,
+  paginateDescribeStackResourceDrifts,
+} from '@aws-sdk/client-cloudformation';
 import { OperationError } from '../errors.ts';
 import { type Check, findingOf, ofDeployed } from './check.ts';
 
@@ -13,16 +19,11 @@ export const driftCheck: Check = {
   proves: 'metric filters, schedules and the rule for bounces exist and are as the template declares',
   resolve: 'deploy again',
   run: ofDeployed(async ({ session: { deployment }, stack: { name: StackName, resources } }) => {
-    const { CloudFormationClient, paginateDescribeStackResourceDrifts, ...sdk } = await import(
-      '@aws-sdk/client-cloudformation'
-    );
     const client = new CloudFormationClient(deployment.aws);
     const LogicalResourceIds = (await Promise.all(TYPES.map(resources))).flat().map(({ logicalId }) => logicalId);
     if (LogicalResourceIds.length === 0) return findingOf(0, 'such resource', []);
-    const { StackDriftDetectionId } = await client.send(
-      new sdk.DetectStackDriftCommand({ StackName, LogicalResourceIds }),
-    );
-    const poll = new sdk.DescribeStackDriftDetectionStatusCommand({ StackDriftDetectionId });
+    const { StackDriftDetectionId } = await client.send(new DetectStackDriftCommand({ StackName, LogicalResourceIds }));
+    const poll = new DescribeStackDriftDetectionStatusCommand({ StackDriftDetectionId });
     while (true) {
       const { DetectionStatus, DetectionStatusReason = 'no reason given' } = await client.send(poll);
       if (DetectionStatus === 'DETECTION_COMPLETE') break;

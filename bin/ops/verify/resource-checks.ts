@@ -1,8 +1,10 @@
+import { CloudWatchClient, ListDashboardsCommand, paginateDescribeInsightRules } from '@aws-sdk/client-cloudwatch';
 import {
   DescribeContinuousBackupsCommand,
   DescribeTableCommand,
   DescribeTimeToLiveCommand,
 } from '@aws-sdk/client-dynamodb';
+import { paginateListSubscriptionsByTopic, SNSClient } from '@aws-sdk/client-sns';
 import { tableSchemas } from '../../../shared/contracts/table-schemas.ts';
 import { describeAlarms } from '../cloudwatch.ts';
 import type { Session } from '../session.ts';
@@ -22,7 +24,6 @@ const alarmsAndTopics = async (session: Session, { resources }: DeployedStack) =
 
 /** Returns the number of confirmed subscriptions of topics, and the topics that have none. */
 const subscriptionsOf = async ({ deployment }: Session, topics: readonly string[]) => {
-  const { paginateListSubscriptionsByTopic, SNSClient } = await import('@aws-sdk/client-sns');
   const client = new SNSClient(deployment.aws);
   const counts = await Promise.all(
     topics.map(async (TopicArn) => {
@@ -101,7 +102,6 @@ export const resourceChecks: readonly Check[] = [
     proves: 'the dashboard exists',
     resolve: DEPLOY_AGAIN,
     run: ofDeployed(async ({ session: { deployment }, stack }) => {
-      const { CloudWatchClient, ListDashboardsCommand } = await import('@aws-sdk/client-cloudwatch');
       const client = new CloudWatchClient(deployment.aws);
       const names = (await stack.resources('AWS::CloudWatch::Dashboard')).map(({ physicalId }) => physicalId);
       const missing = await Promise.all(
@@ -118,7 +118,6 @@ export const resourceChecks: readonly Check[] = [
     proves: 'the rules on logs that alarms read are enabled',
     resolve: DEPLOY_AGAIN,
     run: ofDeployed(async ({ session: { deployment }, stack }) => {
-      const { CloudWatchClient, paginateDescribeInsightRules } = await import('@aws-sdk/client-cloudwatch');
       const client = new CloudWatchClient(deployment.aws);
       const pages = await Array.fromAsync(paginateDescribeInsightRules({ client }, {}));
       const states = new Map(
