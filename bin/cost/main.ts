@@ -50,14 +50,13 @@ const show = async ({ setting = {}, types = ONLY_WEBHOOKS, json, ...load }: Opti
   const rows = monthlyBill(measured, monthly, template);
   const total = rows.reduce((sum, { usd }) => sum + usd, 0);
   const assumptions = assumptionsOf(measured, monthly);
-  const { text } = formatTable<BillRow>(
+  const text = formatTable<BillRow>(
     [...rows, { part: 'total', usage: '', usd: total }],
     [
       ['per month', ({ part }) => part],
-      ['USD', ({ usd }) => dollars(usd), { align: 'right' }],
+      ['USD', ({ usd }) => dollars(usd), 'right'],
       ['for', ({ usage }) => usage],
     ],
-    Number.POSITIVE_INFINITY,
   );
   const lines = assumptions.map((assumption) => `- ${assumption}`);
   printResult(

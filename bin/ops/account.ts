@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Argument, type Command, InvalidArgumentError } from 'commander';
-import { type AccountDescription, ConcurrentRotationError } from '../../shared/adapters/accounts/account-repository.ts';
+import type { AccountDescription } from '../../shared/adapters/accounts/account-repository.ts';
 import { UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
 import { recountNotifications } from '../../shared/adapters/notifications/notification-counter.ts';
 import { createQueues } from '../../shared/adapters/queues.ts';
@@ -14,20 +14,18 @@ import {
 } from '../../shared/contracts/tenant-limits.ts';
 import { createNoticeQueue } from '../../shared/pipeline/notices/notice-queue.ts';
 import { shadowNotice } from '../../shared/pipeline/notices/shadow-notice.ts';
-import { examples, parseEmailAddress, parseTenant, parseTime, parseWebhookToken } from './arguments.ts';
-import type { Deployment } from './deployment.ts';
-import { OperationError, UsageError } from './errors.ts';
-import { colorize, isoTime, sanitize, toSecond } from './print.ts';
+import { examples, parseTenant, parseTime } from './arguments.ts';
+import { OperationError } from './errors.ts';
+import { colorize, sanitize, toSecond } from './print.ts';
 import { connect, connectForChange, type Session } from './session.ts';
-import { changedShadow, type ShadowState, shadowJson, shadowStates, shadowText } from './shadow.ts';
+import { changedShadow, type ShadowState, shadowRecord, shadowStates, shadowText } from './shadow.ts';
+import { formatTable } from './table.ts';
 
-/** Adds `account`: the technical contacts, webhook credentials, limits and number of notifications of a tenant. */
+/** Adds `account`: the account of a tenant, its limits, shadow mode and number of notifications. */
 export const addAccountCommands = (program: Command): void => {
   const account = program
     .command('account')
-    .description(
-      'show or change the technical contacts, webhook credentials and limits of a tenant, or count its notifications',
-    );
+    .description('show the account of a tenant, change its limits or shadow mode, or count its notifications');
   account
     .command('show')
     .description(
@@ -35,27 +33,8 @@ export const addAccountCommands = (program: Command): void => {
     )
     .argument('<tenant>', 'the tenant', parseTenant)
     .option('--secrets', 'also show the webhook token and the signing secrets', false)
-    .addHelpText('after', examples('account show acme', 'account show acme --secrets --stack MonitoringNotifications'))
+    .addHelpText('after', examples('account show acme --secrets --stack MonitoringNotifications'))
     .action(show);
-  account
-    .command('set')
-    .description('replace all technical contacts, or the webhook token')
-    .argument('<tenant>', 'the tenant', parseTenant)
-    .option('--contact <addresses...>', 'the email addresses of all technical contacts', parseEmailAddress)
-    .option('--webhook-token <token>', 'the value of the webhook header x-monitoring-webhook-token', parseWebhookToken)
-    .addHelpText(
-      'after',
-      examples('account set acme --contact oncall@acme.example lead@acme.example --stack MonitoringNotifications'),
-    )
-    .action(set);
-  account
-    .command('rotate-signing-secret')
-    .description(
-      'create a new signing secret for webhooks; the previous one also signs for 24 hours, older ones do not',
-    )
-    .argument('<tenant>', 'the tenant', parseTenant)
-    .addHelpText('after', examples('account rotate-signing-secret acme --stack MonitoringNotifications'))
-    .action(rotateSigningSecret);
   account
     .command('limits')
     .description('show the limits of a tenant, or override settings of the deployment for this tenant')
@@ -64,7 +43,6 @@ export const addAccountCommands = (program: Command): void => {
     .addHelpText(
       'after',
       `\nThe limits are ${limitNames.join(', ')}. A change takes effect within a minute.\n${examples(
-        'account limits acme',
         'account limits acme notificationsPerTenant=5000 smsPerTenantPerDay=default --stack MonitoringNotifications',
       )}`,
     )
@@ -102,7 +80,10 @@ const recount = async (tenant: string, _: object, command: Command): Promise<voi
   const { documents, deployment, audit, print } = await connectForChange(command);
   const { NotificationsTable } = deployment.outputs;
   const { before, after } = await recountNotifications(documents, NotificationsTable, tenant, await audit(tenant));
-  print({ tenant, before, after }, before === after ? `${after}, as counted` : `${after} instead of ${before}`);
+  print(
+    { tenant_id: tenant, before, after },
+    before === after ? `${after}, as counted` : `${after} instead of ${before}`,
+  );
 };
 
 type LimitChange = readonly [name: LimitName, value: number | undefined];
@@ -111,7 +92,9 @@ type LimitChange = readonly [name: LimitName, value: number | undefined];
 const parseLimit = (text: string, previous: readonly LimitChange[] = []): readonly LimitChange[] => {
   const [, name = '', value = ''] = /^([^=]*)=(.*)$/.exec(text) ?? [];
   if (!isLimitName(name)) {
-    throw new InvalidArgumentError(`A change is name=value or name=default. The limits are ${limitNames.join(', ')}.`);
+    throw new InvalidArgumentError(
+      `A change is name=value or name=default, and the names are ${limitNames.join(', ')}.`,
+    );
   }
   if (value === 'default') return [...previous, [name, undefined]];
   const minimum = minimumLimit(name);
@@ -124,18 +107,17 @@ const parseLimit = (text: string, previous: readonly LimitChange[] = []): readon
 
 const limits = async (tenant: string, changes: readonly LimitChange[], _: object, command: Command): Promise<void> => {
   const session = await (changes.length > 0 ? connectForChange : connect)(command);
-  const { accounts, deployment, audit, table, print } = session;
+  const { accounts, deployment, audit, print } = session;
   if (changes.length > 0) {
-    await accounts
-      .changeLimits(tenant, Object.fromEntries(changes), await audit(tenant))
-      .catch(explainChangeError(tenant, deployment));
+    const entry = await audit(tenant);
+    await accounts.changeLimits(tenant, Object.fromEntries(changes), entry).catch(explainUnconfirmed('limits', tenant));
   }
   const { limits: overrides } = await accounts.describe(tenant);
   const settings = deployment.outputs.TenantLimits;
   const effective = effectiveLimits(settings, overrides);
   print(
-    { tenant, limits: effective, overrides },
-    table(limitNames, [
+    { tenant_id: tenant, limits: effective, limit_overrides: overrides },
+    formatTable(limitNames, [
       ['limit', (name) => name],
       ['value', (name) => effective[name]],
       ['setting', (name) => settings[name]],
@@ -159,90 +141,47 @@ const changeShadow = async (
   command: Command,
 ): Promise<void> => {
   const session = await connectForChange(command);
-  const { accounts, deployment, audit, print } = session;
+  const { accounts, audit, print } = session;
   const recorded = await audit(tenant);
   const { shadow: current } = await accounts.describe(tenant);
   const shadow = changedShadow(state, current, at, Date.now());
-  await accounts.setShadow(tenant, shadow, recorded).catch(explainChangeError(tenant, deployment));
+  await accounts.setShadow(tenant, shadow, recorded).catch(explainUnconfirmed('show', tenant));
   if (state === 'on' && shadow) await queueNotice(session, tenant, Math.max(shadow.from_ms, Date.now()));
   const endsInMs = (shadow?.until_ms ?? 0) - Date.now();
   if (at === undefined && endsInMs > 0) await sleep(endsInMs);
-  print({ tenant, shadow: shadowJson(shadow) }, shadowText(shadow, Date.now()));
+  print({ tenant_id: tenant, shadow: shadowRecord(shadow) }, shadowText(shadow, Date.now()));
 };
 
 const show = async (tenant: string, { secrets }: { secrets: boolean }, command: Command): Promise<void> => {
   const { accounts, print } = await (secrets ? connectForChange(command) : connect(command));
   const account = await accounts.describe(tenant);
-  print(accountJson(tenant, account, secrets), accountText(account, secrets));
+  print(accountRecord(tenant, account, secrets), accountText(account, secrets));
 };
 
-type SetOptions = { contact?: string[]; webhookToken?: string };
-
-const set = async (tenant: string, { contact, webhookToken }: SetOptions, command: Command): Promise<void> => {
-  if (contact === undefined && webhookToken === undefined) {
-    throw new UsageError('Nothing to set: pass --contact or --webhook-token.');
-  }
-  const { accounts, deployment, audit, print } = await connectForChange(command);
-  const changes = {
-    ...(contact && { technical_contacts: [...new Set(contact)] }),
-    ...(webhookToken !== undefined && { webhook_token: webhookToken }),
-  };
-  await accounts.update(tenant, changes, await audit(tenant)).catch(explainChangeError(tenant, deployment));
-  const account = await accounts.describe(tenant);
-  print(
-    accountJson(tenant, account, false),
-    accountText(account, false),
-    webhookToken === undefined ? '' : EFFECTIVE_WITHIN,
-  );
-};
-
-const rotateSigningSecret = async (tenant: string, _: object, command: Command): Promise<void> => {
-  const { accounts, deployment, audit, print } = await connectForChange(command);
-  const secret = await accounts.rotateSecret(tenant, await audit(tenant)).catch(explainChangeError(tenant, deployment));
-  const { retired } = await accounts.describe(tenant).catch(() => {
-    throw new OperationError(
-      `The signing secret was replaced, but the account cannot be read. Run \`${showCommand(tenant, deployment)}\` to see the new secret.`,
-    );
-  });
-  const retiredUntil = retired.map(({ untilMs }) => isoTime(untilMs));
-  const previous =
-    retiredUntil[0] === undefined
-      ? 'There was no previous secret.'
-      : `The previous secret also signs until ${toSecond(retiredUntil[0])}.`;
-  print({ tenant, secret, retired: retiredUntil }, secret, `${previous} ${EFFECTIVE_WITHIN}`);
-};
-
-const showCommand = (tenant: string, { options }: Deployment): string =>
-  `npm run -s ops -- account show ${tenant} --secrets ${options}`;
-
-/** Converts the error of a concurrent or unconfirmed change to one that names the next step for the operator. */
-const explainChangeError =
-  (tenant: string, deployment: Deployment) =>
+/** Converts the error of a change that may have been applied to one that names the next step. */
+const explainUnconfirmed =
+  (command: 'limits' | 'show', tenant: string) =>
   (error: unknown): never => {
-    if (error instanceof ConcurrentRotationError) throw new OperationError(error.message);
     if (!(error instanceof UnconfirmedChangeError)) throw error;
     throw new OperationError(
-      `${error.message} Run \`${showCommand(tenant, deployment)}\` before you repeat the command.`,
+      `${error.message} See it with "account ${command} ${tenant}" before you repeat the command.`,
     );
   };
 
-const EFFECTIVE_WITHIN = 'Senders use it within a minute.';
-
-const accountJson = (tenant: string, account: AccountDescription, withSecrets: boolean) => {
-  const { contacts, escalationNotifications, summaries, token, secrets, retired, shadow } = account;
+/** Returns a stored account with the field names of the API, and the limits that operators have overridden. */
+export const accountRecord = (tenant: string, account: AccountDescription, withSecrets: boolean) => {
+  const { contacts, escalationNotifications, summaries, token, secrets, retired, limits, shadow } = account;
   return {
-    tenant,
-    contacts,
-    escalation_notifications: escalationNotifications,
+    id: tenant,
+    technical_contacts: contacts,
+    ...(escalationNotifications.length > 0 && { escalation_notifications: escalationNotifications }),
     ...(summaries && { summaries }),
-    has_webhook_token: token !== undefined,
-    signing_secrets: secrets.length,
-    retired_secrets: retired.map(({ secret, untilMs }) => ({
-      until: isoTime(untilMs),
-      ...(withSecrets && { secret }),
-    })),
-    ...(shadow && { shadow: shadowJson(shadow) }),
-    ...(withSecrets && { webhook_token: token ?? null, secrets }),
+    ...(Object.keys(limits).length > 0 && { limit_overrides: limits }),
+    ...(shadow && { shadow: shadowRecord(shadow) }),
+    ...(withSecrets && {
+      webhook_token: token,
+      webhook_signing_secrets: [...secrets, ...retired.map(({ secret }) => secret)],
+    }),
   };
 };
 
@@ -264,9 +203,7 @@ const accountText = (
       : []),
     `webhook token    ${token === undefined ? unset : hidden(token)}`,
     `signing secret   ${secrets.map(hidden).join(', ') || unset}`,
-    ...retired.map(
-      ({ secret, untilMs }) => `previous secret  ${hidden(secret)}, signs until ${toSecond(isoTime(untilMs))}`,
-    ),
+    ...retired.map(({ secret, untilMs }) => `previous secret  ${hidden(secret)}, signs until ${toSecond(untilMs)}`),
     ...(shadow ? [`shadow mode      ${colorize('yellow', shadowText(shadow, Date.now()))}`] : []),
   ].join('\n');
 };

@@ -1,20 +1,12 @@
 import { InvalidArgumentError } from 'commander';
-import { WEBHOOK_TOKEN } from '../../shared/contracts/account.ts';
 import { HEARTBEAT_TENANT, tenantId } from '../../shared/contracts/alarm-event.ts';
-import { fieldsOf } from '../../shared/contracts/notification-types.ts';
-import { shortenedIdMatcher } from './shorten.ts';
 
 /** Parses a tenant ID. @throws InvalidArgumentError */
 export const parseTenant = (text: string): string => {
-  if (text === HEARTBEAT_TENANT) throw new InvalidArgumentError('This tenant is reserved for heartbeats.');
+  if (text === HEARTBEAT_TENANT)
+    throw new InvalidArgumentError('This tenant is reserved for heartbeats: pass another one.');
   if (tenantId.safeParse(text).success) return text;
   throw new InvalidArgumentError('A tenant ID is 1 to 128 printable ASCII characters without spaces.');
-};
-
-/** Parses an ID that must not be a shortened one of a table. @throws InvalidArgumentError */
-export const parseWholeId = (text: string): string => {
-  if (text !== '' && shortenedIdMatcher(text) === undefined) return text;
-  throw new InvalidArgumentError('Pass a whole ID, as --wide and --json show it.');
 };
 
 /** Parses a whole number from 1 to a maximum. @throws InvalidArgumentError */
@@ -68,18 +60,6 @@ export const parseText =
     if (length >= minLength && length <= maxLength) return text;
     throw new InvalidArgumentError(`It must have ${minLength} to ${maxLength} characters.`);
   };
-
-/** Parses an email address and appends it to the previous ones. @throws InvalidArgumentError */
-export const parseEmailAddress = (text: string, previous: string[] = []): string[] => {
-  if (fieldsOf('email').address?.allows(text)) return [...previous, text];
-  throw new InvalidArgumentError('It must be an email address.');
-};
-
-/** Parses a webhook token. @throws InvalidArgumentError */
-export const parseWebhookToken = (text: string): string => {
-  if (WEBHOOK_TOKEN.test(text)) return text;
-  throw new InvalidArgumentError('A webhook token is 10 to 64 printable ASCII characters without spaces.');
-};
 
 /** Returns the examples section of a help page. */
 export const examples = (...commands: string[]): string =>

@@ -4,9 +4,9 @@ import type { StoredAudit } from '../../shared/contracts/audit.ts';
 import { MAX_TIME_MS } from '../../shared/contracts/redelivery.ts';
 import { auditRecord } from '../../shared/domain/audit.ts';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
-import { isoTime, sanitize, toSecond } from './print.ts';
+import { sanitize, toSecond } from './print.ts';
 import { connect } from './session.ts';
-import { type Column, NOTIFICATION_ID } from './table.ts';
+import { type Column, formatTable } from './table.ts';
 
 /** Adds `audits`: who changed what. */
 export const addAuditsCommand = (program: Command): void => {
@@ -15,12 +15,12 @@ export const addAuditsCommand = (program: Command): void => {
     .description('show who changed what, newest first, with the IAM principals of operators')
     .argument('[tenant]', 'the tenant; without one, what operators did to the whole stack', parseTenant)
     .option('--limit <number>', 'maximum number of entries', parseNumber(1_000), 20)
-    .addHelpText('after', examples('audits acme', 'audits acme --limit 1000 --json', 'audits'))
+    .addHelpText('after', examples('audits acme --limit 1000 --json'))
     .action(show);
 };
 
 const show = async (tenant: string | undefined, { limit }: { limit: number }, command: Command): Promise<void> => {
-  const { documents, deployment, table, print } = await connect(command);
+  const { documents, deployment, print } = await connect(command);
   const reader = createAuditReader(documents, deployment.outputs.AuditsTable);
   const found: AuditRow[] = [];
   const newestFirst = { fromMs: 0, toMs: MAX_TIME_MS, isReverse: true };
@@ -28,30 +28,24 @@ const show = async (tenant: string | undefined, { limit }: { limit: number }, co
     found.push(auditJson(entry));
     if (found.length === limit) break;
   }
-  print(found, found.length > 0 ? table(found, auditColumns) : 'There are no audit entries.');
+  print(found, found.length > 0 ? formatTable(found, auditColumns) : 'There are no audit entries.');
 };
 
-/** Returns an entry with the IAM principal of an operator. */
-const auditJson = (entry: StoredAudit) => {
-  const { timestamp, ...record } = auditRecord(entry);
-  const principal = entry.actor.type === 'operator' ? entry.actor.principal : null;
-  return { time: isoTime(timestamp), ...record, principal };
-};
+/** Returns an entry as the API does, with the IAM principal of an operator. */
+const auditJson = (entry: StoredAudit) => ({
+  ...auditRecord(entry),
+  principal: entry.actor.type === 'operator' ? entry.actor.principal : null,
+});
 
 type AuditRow = ReturnType<typeof auditJson>;
 
-/** The columns of the table of audit entries. */
-export const auditColumns: readonly Column<AuditRow>[] = [
-  ['time', ({ time }) => toSecond(time)],
+const auditColumns: readonly Column<AuditRow>[] = [
+  ['time', ({ timestamp }) => toSecond(timestamp)],
   ['action', ({ action }) => sanitize(action)],
-  ['target', ({ target_id }) => sanitize(target_id ?? '–'), NOTIFICATION_ID],
-  ['changed', ({ changed }) => sanitize(changed.join(', ') || '–'), { cut: 'end', minWidth: 12, omit: 3 }],
-  [
-    'actor',
-    ({ actor, principal }) => sanitize(principal ?? `${actor.label} (${actor.id})`),
-    { cut: 'end', minWidth: 16 },
-  ],
-  ['address', ({ ip_address }) => sanitize(ip_address ?? '–'), { omit: 1 }],
-  ['who', ({ who }) => sanitize(who ?? '–'), { cut: 'end', minWidth: 8, omit: 4 }],
-  ['why', ({ why }) => sanitize(why ?? '–'), { cut: 'end', minWidth: 8, omit: 2 }],
+  ['target', ({ target_id }) => sanitize(target_id ?? '–')],
+  ['changed', ({ changed }) => sanitize(changed.join(', ') || '–')],
+  ['actor', ({ actor, principal }) => sanitize(principal ?? `${actor.label} (${actor.id})`)],
+  ['address', ({ ip_address }) => sanitize(ip_address ?? '–')],
+  ['who', ({ who }) => sanitize(who ?? '–')],
+  ['why', ({ why }) => sanitize(why ?? '–')],
 ];

@@ -1,6 +1,7 @@
 import type { MetricAlarm, MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { messageOutcomes } from '../../shared/contracts/outcomes.ts';
+import { DAY_SECONDS } from '../../shared/domain/day.ts';
 import {
   DELIVERY_LATENCY,
   type DeliveryTotal,
@@ -9,9 +10,11 @@ import {
 } from '../../shared/domain/delivery-metrics.ts';
 import { inBatches } from '../../shared/domain/in-batches.ts';
 import { DEFAULT_STACK, type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';
-import type { OutcomeCount } from './recorded-deliveries.ts';
 import type { Session } from './session.ts';
 import { stackResources } from './stack-resources.ts';
+
+/** The number of messages of a type with an outcome. */
+export type OutcomeCount = { type: string; outcome: string; deliveries: number };
 
 /** An alarm of a stack, in a CloudWatch state, since an ISO 8601 time. */
 export type Alarm = { name: string; state: string; since: string | null };
@@ -98,10 +101,9 @@ const readMetrics = async <Subject>(
 
 const since = (startMs: number): MetricRange => ({ startMs, endMs: Date.now(), periodSeconds: PERIOD_SECONDS });
 
-/** Returns the age of the oldest message of each queue in seconds; nothing for a local stack. */
+/** Returns the age of the oldest message of each queue in seconds. A local stack has no metrics of SQS. */
 export const oldestMessageAges = async (session: Session): Promise<Map<QueueName | OtherQueueName, number>> => {
-  const { stackName, outputs } = session.deployment;
-  if (stackName === undefined) return new Map();
+  const { outputs } = session.deployment;
   const requests = [...queueNames, ...otherQueueNames].map((subject) => ({
     subject,
     namespace: 'AWS/SQS',
@@ -113,25 +115,23 @@ export const oldestMessageAges = async (session: Session): Promise<Map<QueueName
   return new Map(found.flatMap(({ subject, values: [newest] }) => (newest ? [[subject, newest.value]] : [])));
 };
 
-/** Counts the message outcomes of a deployed stack since a time, from the metrics of its senders. */
-export const outcomesFromMetrics = async (
-  session: Session,
-  stackName: string,
-  sinceMs: number,
-): Promise<{ counts: OutcomeCount[]; isComplete: boolean }> => {
+/** Returns the value of the dimension `service`. */
+const serviceOf = ({ deployment }: Session): string => deployment.stackName ?? DEFAULT_STACK;
+
+/** Counts the message outcomes since a time, from the metrics of the senders. */
+export const outcomesSince = async (session: Session, sinceMs: number): Promise<OutcomeCount[]> => {
   const requests = notificationTypeIds.flatMap((type) =>
     messageOutcomes.map((outcome) => ({
       subject: { type, outcome },
       namespace: METRICS_NAMESPACE,
-      dimensions: { service: stackName, type },
+      dimensions: { service: serviceOf(session), type },
       // Every delivered alert has a latency.
       ...(outcome === 'delivered' ? { name: DELIVERY_LATENCY, stat: 'SampleCount' } : { name: outcome, stat: 'Sum' }),
     })),
   );
-  const counts = (await readMetrics(session, requests, since(sinceMs)))
+  return (await readMetrics(session, requests, since(sinceMs)))
     .map(({ subject, values }) => ({ ...subject, deliveries: values.reduce((sum, { value }) => sum + value, 0) }))
     .filter(({ deliveries }) => deliveries > 0);
-  return { counts, isComplete: true };
 };
 
 /** The bounds of the shares in a report, in seconds. */
@@ -150,8 +150,6 @@ const latencyStatistics: readonly LatencyStatistic[] = [
   ...reportedSeconds.map((seconds) => `PR(:${seconds * 1000})` as const),
 ];
 
-const DAY_SECONDS = 86_400;
-
 /**
  * Returns the statistics of deliveries for each UTC day that has some.
  *
@@ -163,10 +161,7 @@ export const dailyStatistics = async (
   startMs: number,
   endMs: number,
 ): Promise<Map<number, DailyStatistics>> => {
-  const metric = {
-    namespace: METRICS_NAMESPACE,
-    dimensions: { service: session.deployment.stackName ?? DEFAULT_STACK },
-  };
+  const metric = { namespace: METRICS_NAMESPACE, dimensions: { service: serviceOf(session) } };
   const requests: MetricRequest<keyof DailyStatistics>[] = [
     ...deliveryTotals.map((name) => ({ ...metric, subject: name, name, stat: 'Sum' })),
     ...latencyStatistics.map((stat) => ({ ...metric, subject: stat, name: DELIVERY_LATENCY, stat })),
@@ -176,7 +171,8 @@ export const dailyStatistics = async (
     startMs,
     endMs,
     periodSeconds: DAY_SECONDS,
-  }))
+  })) {
     for (const { startMs: dayMs, value } of values) days.set(dayMs, { ...days.get(dayMs), [subject]: value });
+  }
   return days;
 };

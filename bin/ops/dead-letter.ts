@@ -37,10 +37,10 @@ export const deadLetter = ({ Body = '', MessageId = '', Attributes = {}, Message
     detail: attribute('detail'),
     warnings: attribute('warnings'),
     attempts: attempts === undefined ? undefined : Number(attempts),
-    tenant: ids.tenant ?? Attributes.MessageGroupId,
-    notification: ids.notification,
-    event: ids.event,
-    producer_message_id: attribute('producer_message_id') ?? ids.producerMessageId,
+    tenant_id: ids.tenant_id ?? Attributes.MessageGroupId,
+    notification_id: ids.notification_id,
+    event_id: ids.event_id,
+    producer_message_id: attribute('producer_message_id') ?? ids.producer_message_id,
     source_arn: Attributes.DeadLetterQueueSourceArn,
     message_id: MessageId,
   };
@@ -49,31 +49,24 @@ export const deadLetter = ({ Body = '', MessageId = '', Attributes = {}, Message
 /** A dead letter as the command line shows it. */
 export type DeadLetter = ReturnType<typeof deadLetter>;
 
-type Ids = {
-  tenant?: string | undefined;
-  notification?: string | undefined;
-  event?: string | undefined;
-  producerMessageId?: string | undefined;
-};
+type Ids = { [name in 'tenant_id' | 'notification_id' | 'event_id' | 'producer_message_id']?: string | undefined };
 
 const readIds = (body: string, messageId: string): Ids => {
   const value = jsonOrUndefined(body);
   const event = eventIds.safeParse(value).data;
   // An alarm event can have any other field, also one named `event`. Messages between functions have no tenant here.
-  if (event?.tenant_id !== undefined) {
-    // SQS keeps the ID of a message that it moves. Dispatch sends another one, with the ID as an attribute.
-    return { tenant: event.tenant_id, event: event.event_id, producerMessageId: messageId };
-  }
+  // SQS keeps the ID of a message that it moves. Dispatch sends another one, with the ID as an attribute.
+  if (event?.tenant_id !== undefined) return { ...event, producer_message_id: messageId };
   const message = withEvent.safeParse(value).data;
   if (message) {
-    const { notification_id: notification, event: delivered, producer_message_id: producerMessageId } = message;
-    return { tenant: delivered.tenant_id, notification, event: delivered.event_id, producerMessageId };
+    const { event: delivered, ...ids } = message;
+    return { ...ids, ...delivered };
   }
   const email = emailEvent.safeParse(value).data;
   const key = email && deliveryKeyFromTags(email.detail.mail.tags);
   if (key) {
-    const { tenant, notificationId: notification } = parseDeliveryPartition(key.pk);
-    return { tenant, notification };
+    const { tenant: tenant_id, notificationId: notification_id } = parseDeliveryPartition(key.pk);
+    return { tenant_id, notification_id };
   }
-  return { event: event?.event_id };
+  return { event_id: event?.event_id };
 };

@@ -1,7 +1,7 @@
 import { type Message, PurgeQueueCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { Argument, type Command } from 'commander';
 import type { DeliveryStatus } from '../../shared/contracts/outcomes.ts';
-import { examples, parseNumber, parseTenant, parseWholeId } from './arguments.ts';
+import { examples, parseNumber, parseTenant } from './arguments.ts';
 import { type DeadLetter, deadLetter } from './dead-letter.ts';
 import { STATUS_COLORS } from './deliveries.ts';
 import { CRASHED, type DeadLetterQueueName, deadLetterQueueNames, deadLetterUrl, type Outputs } from './deployment.ts';
@@ -11,7 +11,7 @@ import { colorize, pluralize, sanitize, toSecond } from './print.ts';
 import { inspect, visitMessages } from './queues.ts';
 import { crashedEventAttributes, moveMessages, type Progress } from './redrive.ts';
 import { connect, connectForChange, type Session } from './session.ts';
-import { type Column, EVENT_ID, NOTIFICATION_ID } from './table.ts';
+import { type Column, formatTable } from './table.ts';
 
 /** Adds `dead-letters`: list, redrive and purge. */
 export const addDeadLettersCommands = (program: Command): void => {
@@ -24,18 +24,17 @@ export const addDeadLettersCommands = (program: Command): void => {
   const addSelection = (command: Command): Command =>
     command
       .option('--tenant <tenant>', 'only those of this tenant', parseTenant)
-      .option('--notification <id>', 'only those to this notification', parseWholeId)
-      .option('--event <id>', 'only those of this event', parseWholeId)
+      .option('--notification <id>', 'only those to this notification')
+      .option('--event <id>', 'only those of this event')
       .option(
         '--message <id>',
         'only the one with this message ID, which may be unreadable, or those of this message of the producer',
-        parseWholeId,
       );
   addSelection(deadLetters.command('list'))
     .description('list dead letters with their reasons, never their contents')
     .addArgument(typeArgument().argOptional())
     .option('--limit <number>', 'maximum per type', parseNumber(1_000), 100)
-    .addHelpText('after', examples('dead-letters list', 'dead-letters list webhook --tenant acme --limit 500'))
+    .addHelpText('after', examples('dead-letters list webhook --tenant acme --limit 500'))
     .action(list);
   addSelection(deadLetters.command('redrive'))
     .description(
@@ -51,13 +50,7 @@ export const addDeadLettersCommands = (program: Command): void => {
     .description('delete the dead letters of a type')
     .addArgument(typeArgument())
     .option('--yes', 'confirm the deletion', false)
-    .addHelpText(
-      'after',
-      examples(
-        'dead-letters purge sms --yes --stack MonitoringNotifications',
-        'dead-letters purge crashed --message 3f0c7a5e-52bd-4a0b-9a55-0e6b1f4f6d1c --yes',
-      ),
-    )
+    .addHelpText('after', examples('dead-letters purge crashed --message 3f0c7a5e-52bd-4a0b-9a55-0e6b1f4f6d1c --yes'))
     .action(purge);
 };
 
@@ -74,9 +67,9 @@ const selector = ({
   if ((tenant ?? notification ?? event ?? message) === undefined) return undefined;
   const isSelected = (id: string | undefined, ...ids: (string | undefined)[]) => id === undefined || ids.includes(id);
   return (letter) =>
-    isSelected(tenant, letter.tenant) &&
-    isSelected(notification, letter.notification) &&
-    isSelected(event, letter.event) &&
+    isSelected(tenant, letter.tenant_id) &&
+    isSelected(notification, letter.notification_id) &&
+    isSelected(event, letter.event_id) &&
     isSelected(message, letter.message_id, letter.producer_message_id);
 };
 
@@ -95,7 +88,7 @@ const list = async (
   command: Command,
 ): Promise<void> => {
   const session = await connect(command);
-  const { sqs, deployment, table, print } = session;
+  const { sqs, deployment, print } = session;
   const isSelected = selector(selection);
   const listings = await Promise.all(
     (type === undefined ? deadLetterQueueNames : [type]).map(async (name): Promise<Listing> => {
@@ -115,17 +108,17 @@ const list = async (
   );
   const nonEmpty = listings.filter(({ count }) => count > 0);
   const rows = nonEmpty.flatMap(({ type: queue, letters }) => letters.map((letter) => ({ type: queue, ...letter })));
-  const text = `${nonEmpty.map(totals).join('\n')}\n\n${table(rows, deadLetterColumns(rows, queuesByName(deployment.outputs)))}`;
+  const text = `${nonEmpty.map(totals).join('\n')}\n\n${formatTable(rows, deadLetterColumns(rows, queuesByName(deployment.outputs)))}`;
   const none = `There are no ${isSelected ? 'such ' : ''}dead letters.`;
   print(listings, nonEmpty.length === 0 ? none : text);
 };
 
 /** Adds the current status of each delivery, which may have been delivered since; null if there is no record of it. */
 const withDeliveryStatus = async (session: Session, letters: readonly DeadLetter[]): Promise<Listed[]> => {
-  const events = letters.map(({ tenant = '', event: eventId = '', notification }) => ({
+  const events = letters.map(({ tenant_id: tenant = '', event_id: eventId = '', notification_id: id }) => ({
     tenant,
     eventId,
-    ids: tenant && eventId && notification ? [notification] : [],
+    ids: tenant && eventId && id ? [id] : [],
   }));
   const records = await recordsOfEvents(session, events);
   return letters.map((letter, index) => ({ ...letter, delivery_status: records[index]?.[0]?.status ?? null }));
@@ -168,37 +161,23 @@ const totals = ({ type, count, has_more: hasMore, letters }: Listing): string =>
 type Row = Listed & { type: string };
 
 /** Returns the columns of the table of dead letters. @param queues by their names in AWS */
-export const deadLetterColumns = (
-  rows: readonly Row[],
-  queues: ReadonlyMap<string, { label: string }>,
-): Column<Row>[] => {
+const deadLetterColumns = (rows: readonly Row[], queues: ReadonlyMap<string, { label: string }>): Column<Row>[] => {
   const sourceOf = ({ source_arn: arn = '' }: Row) => queues.get(queueNameOf(arn))?.label ?? arn;
   const columnIf = (isShown: (row: Row) => boolean, column: Column<Row>) => (rows.some(isShown) ? [column] : []);
+  const statusOf = ({ delivery_status: status }: Row) =>
+    status === null ? '–' : colorize(STATUS_COLORS[status], status);
   return [
-    ['time', ({ time }) => toSecond(time), { omit: 3 }],
-    ...columnIf(({ type }) => type !== rows[0]?.type, ['type', ({ type }) => type, { cut: 'middle', minWidth: 8 }]),
-    ['reason', ({ reason }) => sanitize(reason), { cut: 'end', minWidth: 12, omit: 5 }],
-    ['cause', ({ cause }) => colorize(cause === 'service' ? 'red' : 'yellow', sanitize(cause)), { omit: 2 }],
-    ['attempts', ({ attempts }) => attempts ?? '–', { omit: 1 }],
-    ...columnIf(
-      ({ delivery_status: status }) => status !== null && status !== 'failed',
-      [
-        'delivery',
-        ({ delivery_status: status }) => (status === null ? '–' : colorize(STATUS_COLORS[status], status)),
-        { omit: 6 },
-      ],
-    ),
-    ['tenant', ({ tenant }) => sanitize(tenant ?? '–'), { cut: 'middle', minWidth: 8 }],
-    ['notification', ({ notification }) => sanitize(notification ?? '–'), NOTIFICATION_ID],
-    ['event', ({ event }) => sanitize(event ?? '–'), EVENT_ID],
-    ...columnIf(
-      ({ source_arn: arn }) => arn !== undefined,
-      ['source', (row) => sanitize(sourceOf(row) || '–'), { cut: 'middle', minWidth: 12, omit: 4 }],
-    ),
-    ...columnIf(
-      ({ event }) => event === undefined,
-      ['message', ({ message_id: id }) => id, { cut: 'middle', minWidth: 13 }],
-    ),
+    ['time', ({ time }) => toSecond(Date.parse(time))],
+    ...columnIf(({ type }) => type !== rows[0]?.type, ['type', ({ type }) => type]),
+    ['reason', ({ reason }) => sanitize(reason)],
+    ['cause', ({ cause }) => colorize(cause === 'service' ? 'red' : 'yellow', sanitize(cause))],
+    ['attempts', ({ attempts }) => attempts ?? '–'],
+    ...columnIf(({ delivery_status: status }) => status !== null && status !== 'failed', ['delivery', statusOf]),
+    ['tenant', ({ tenant_id }) => sanitize(tenant_id ?? '–')],
+    ['notification', ({ notification_id }) => sanitize(notification_id ?? '–')],
+    ['event', ({ event_id }) => sanitize(event_id ?? '–')],
+    ...columnIf(({ source_arn: arn }) => arn !== undefined, ['source', (row) => sanitize(sourceOf(row) || '–')]),
+    ...columnIf(({ event_id }) => event_id === undefined, ['message', ({ message_id }) => message_id]),
   ];
 };
 

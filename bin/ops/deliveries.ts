@@ -1,22 +1,16 @@
 import { type Command, Option } from 'commander';
 import pLimit from 'p-limit';
 import type { DeliveryFilter } from '../../shared/adapters/deliveries/delivery-repository.ts';
-import { type DeliveryReason, type DeliveryStatus, deliveryStatuses } from '../../shared/contracts/outcomes.ts';
+import { type DeliveryStatus, deliveryStatuses } from '../../shared/contracts/outcomes.ts';
+import { listedDelivery } from '../../shared/domain/delivery-history.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
-import {
-  type Attempt,
-  type DeliveryRecord,
-  isWaiting,
-  reasonOf,
-  wasRetryRequested,
-} from '../../shared/domain/delivery-record.ts';
+import { type DeliveryRecord, isWaiting, wasRetryRequested } from '../../shared/domain/delivery-record.ts';
+import { inBatches } from '../../shared/domain/in-batches.ts';
 import { examples, parseNumber, parseSince, parseTenant } from './arguments.ts';
-import { OperationError, UsageError } from './errors.ts';
 import { notificationIds } from './event-deliveries.ts';
-import { type Color, colorize, isoTime, sanitize, toSecond } from './print.ts';
+import { type Color, colorize, sanitize, toSecond } from './print.ts';
 import { connect, connectForChange, type Session } from './session.ts';
-import { shortenedIdMatcher } from './shorten.ts';
-import { type Column, EVENT_ID, NOTIFICATION_ID } from './table.ts';
+import { type Column, formatTable } from './table.ts';
 
 /** The number of notifications whose deliveries are queried concurrently. */
 const CONCURRENT_QUERIES = 25;
@@ -41,10 +35,7 @@ export const addDeliveriesCommand = (program: Command): void => {
     .command('deliveries')
     .description('show the newest deliveries of a tenant and their attempts (records are kept for 30 days)')
     .requiredOption('--tenant <tenant>', 'the tenant', parseTenant)
-    .option(
-      '--notification <id>',
-      'only deliveries to this notification, which may be deleted; a shortened ID of a table works',
-    )
+    .option('--notification <id>', 'only deliveries to this notification, which may be deleted')
     .option('--alarm <id>', 'only deliveries about this alarm')
     .addOption(new Option('--status <status>', 'only deliveries with this status').choices(deliveryStatuses))
     .option(
@@ -57,31 +48,23 @@ export const addDeliveriesCommand = (program: Command): void => {
     .addHelpText(
       'after',
       examples(
-        'deliveries --tenant acme --alarm alDisk',
         'deliveries --tenant acme --status failed --since 24h',
-        'deliveries --tenant acme --notification nt01… --limit 5',
         'deliveries --tenant acme --status pending --limit 1000 --retry-now',
       ),
     )
     .action(show);
 };
 
-const show = async (given: Options, command: Command): Promise<void> => {
-  const session = await (given.retryNow ? connectForChange : connect)(command);
-  const options = await withWholeId(session, given);
+const show = async (options: Options, command: Command): Promise<void> => {
   const { tenant, notification, alarm: alarmId, status, since: sinceMs, limit, retryNow } = options;
-  const ids = notification === undefined ? notificationIds(session, tenant) : [notification];
+  const session = await (retryNow ? connectForChange : connect)(command);
+  const ids = notification === undefined ? await notificationIds(session, tenant) : [notification];
   const newest = await newestRecords(session, tenant, ids, { alarmId, status, sinceMs }, limit);
   const { records, count } = retryNow ? await retryWaiting(session, tenant, newest) : { records: newest, count: 0 };
-  const conflicts = await conflictTimes(session, records);
-  const found = records.map((record) => ({
-    ...deliveryJson(record),
-    conflict: conflicts.get(recordKey(record)) ?? null,
-  }));
-  const text = session.table(found, deliveryColumns(found));
+  const found = await deliveriesJson(session, records);
   session.print(
     found,
-    found.length > 0 ? text : 'There are no such deliveries.',
+    found.length > 0 ? formatTable(found, deliveryColumns(found)) : 'There are no such deliveries.',
     retryNow ? `Retried within 15 minutes: ${count} of ${records.length} deliveries.` : '',
   );
 };
@@ -112,23 +95,20 @@ const retryWaiting = async (
   return { records: retried, count: retried.filter((found, index) => found !== records[index]).length };
 };
 
-type DeliveryRow = ReturnType<typeof deliveryJson> & { conflict: string | null };
-
 /** Returns the columns of the table of deliveries. */
-export const deliveryColumns = (rows: readonly DeliveryRow[]): Column<DeliveryRow>[] => {
-  const conflict: Column<DeliveryRow> = [
+const deliveryColumns = (rows: readonly DeliveryJson[]): Column<DeliveryJson>[] => {
+  const conflict: Column<DeliveryJson> = [
     'event ID reused',
-    ({ conflict: time }) => (time === null ? '–' : toSecond(time)),
+    ({ conflict_at: at }) => (at === null ? '–' : toSecond(at)),
   ];
   return [
-    ['time', ({ time }) => toSecond(time), { omit: 3 }],
-    ['notification', ({ notification }) => sanitize(notification), NOTIFICATION_ID],
-    ['event', ({ event }) => sanitize(event), EVENT_ID],
-    ['state', ({ state }) => state, { omit: 1 }],
+    ['time', ({ round_started_at }) => toSecond(round_started_at)],
+    ['notification', ({ notification_id }) => sanitize(notification_id)],
+    ['event', ({ event_id }) => sanitize(event_id)],
+    ['state', ({ state }) => state],
     ['status', ({ status }) => colorize(STATUS_COLORS[status], status)],
-    // The last attempt is the most informative.
-    ['attempts', ({ attempts, reason }) => attemptSummary(attempts, reason), { cut: 'start', minWidth: 16, omit: 2 }],
-    ...(rows.some((row) => row.conflict !== null) ? [conflict] : []),
+    ['attempts', attemptSummary],
+    ...(rows.some(({ conflict_at }) => conflict_at !== null) ? [conflict] : []),
   ];
 };
 
@@ -143,49 +123,44 @@ export const STATUS_COLORS: Record<DeliveryStatus, Color> = {
   cancelled: 'dim',
 };
 
-/** Replaces a shortened ID, as copied from a table, by the ID of the only notification that it fits. */
-const withWholeId = async (session: Session, options: Options): Promise<Options> => {
-  const { tenant, notification = '' } = options;
-  const matches = shortenedIdMatcher(notification);
-  if (!matches) return options;
-  const [found, another] = (await Array.fromAsync(notificationIds(session, tenant))).filter(matches);
-  if (another !== undefined) {
-    throw new UsageError(`Several notifications of tenant ${tenant} fit ${notification}: pass the whole ID (--wide).`);
-  }
-  if (found === undefined) {
-    throw new OperationError(`No notification of tenant ${tenant} fits ${notification}: pass the whole ID (--wide).`);
-  }
-  return { ...options, notification: found };
-};
-
 /** Returns the key of a record as one text. */
 export const recordKey = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;
 
-/** Returns when a different event with the same ID arrived, by the key of the delivery record. */
-export const conflictTimes = async (
-  { deliveries }: Session,
+/**
+ * Returns deliveries as the API does, with when their rounds of attempts started and when a different event with the
+ * same ID arrived. Times are ms since the epoch.
+ */
+export const deliveriesJson = async (
+  { deliveries }: Pick<Session, 'deliveries'>,
   records: readonly DeliveryRecord[],
-): Promise<Map<string, string>> => {
+) => {
   const partitions = [...new Set(records.map(({ pk }) => pk))];
-  const conflicts = await Promise.all(
-    partitions.map(async (pk) => {
-      const times = await deliveries.listConflicts(parseDeliveryPartition(pk));
-      return [...times].map(([sk, timeMs]) => [recordKey({ pk, sk }), isoTime(timeMs)] as const);
-    }),
+  const conflicts = new Map(
+    await Promise.all(
+      partitions.map(async (pk) => [pk, await deliveries.listConflicts(parseDeliveryPartition(pk))] as const),
+    ),
   );
-  return new Map(conflicts.flat());
+  return records.map((record) => ({
+    notification_id: parseDeliveryPartition(record.pk).notificationId,
+    ...listedDelivery(record, false),
+    round_started_at: record.round_started_at_ms,
+    conflict_at: conflicts.get(record.pk)?.get(record.sk) ?? null,
+  }));
 };
+
+/** A delivery as `--json` shows it. */
+export type DeliveryJson = Awaited<ReturnType<typeof deliveriesJson>>[number];
 
 /** Queries each notification, and returns the newest records of all, newest first. */
 export const newestRecords = async (
   session: Session,
   tenant: string,
-  ids: AsyncIterable<string> | Iterable<string>,
+  ids: readonly string[],
   filter: DeliveryFilter,
   limit: number,
 ): Promise<DeliveryRecord[]> => {
   const newest: DeliveryRecord[] = [];
-  for await (const group of grouped(ids)) {
+  for (const group of inBatches(ids, CONCURRENT_QUERIES)) {
     const queries = group.map((id) => session.deliveries.listNewest({ tenant, notificationId: id }, limit, filter));
     newest.push(...(await Promise.all(queries)).flat());
     newest.sort((left, right) => right.round_started_at_ms - left.round_started_at_ms).splice(limit);
@@ -193,48 +168,11 @@ export const newestRecords = async (
   return newest;
 };
 
-async function* grouped(ids: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string[]> {
-  let group: string[] = [];
-  for await (const id of ids) {
-    group.push(id);
-    if (group.length < CONCURRENT_QUERIES) continue;
-    yield group;
-    group = [];
-  }
-  yield group;
-}
-
-/** Returns a delivery as `--json` shows it. */
-export const deliveryJson = (record: DeliveryRecord) => ({
-  time: isoTime(record.round_started_at_ms),
-  notification: parseDeliveryPartition(record.pk).notificationId,
-  event: record.event_id,
-  entity: record.entity_id,
-  alarm: record.alarm_id,
-  state: record.state,
-  status: record.status,
-  reason: reasonOf(record) ?? null,
-  ...(record.summary_id !== undefined && { summary: record.summary_id }),
-  ...(record.event_at_ms !== undefined && { event_time: isoTime(record.event_at_ms) }),
-  ...(record.newer_event_at_ms !== undefined && { newer_event_time: isoTime(record.newer_event_at_ms) }),
-  attempts_of_round: record.attempt_count,
-  next_attempt: record.status === 'pending' ? isoTime(record.next_attempt_at_ms) : null,
-  attempts: record.attempts.map(({ timestamp_ms, result, status: http_status = null, reason = null, duration_ms }) => ({
-    time: isoTime(timestamp_ms),
-    outcome: result,
-    http_status,
-    reason,
-    duration_ms,
-  })),
-});
-
-type AttemptJson = { outcome: Attempt['result']; http_status: number | null };
-
 /** Returns attempts in the form `transient 503 ×3, delivered 200`, and the reason of an event that was superseded. */
-const attemptSummary = (attempts: readonly AttemptJson[], reason: DeliveryReason | null): string => {
+const attemptSummary = ({ attempts, reason }: DeliveryJson): string => {
   const runs: { label: string; length: number }[] = [];
-  for (const { outcome, http_status } of attempts) {
-    const label = http_status === null ? outcome : `${outcome} ${http_status}`;
+  for (const { result, status_code } of attempts) {
+    const label = status_code === null ? result : `${result} ${status_code}`;
     const last = runs.at(-1);
     if (last?.label === label) last.length += 1;
     else runs.push({ label, length: 1 });

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { limitNames } from '../../shared/contracts/tenant-limits.ts';
@@ -97,8 +96,6 @@ export type Deployment = {
   name: string;
   /** The name, and where the stack is: the region and the account, or the port of a local stack. */
   target: string;
-  /** The options that select this stack, for a command that is suggested to the user. */
-  options: string;
   /** Undefined for a local stack. */
   stackName: string | undefined;
   outputs: Outputs;
@@ -107,7 +104,6 @@ export type Deployment = {
 
 /** The global options that select a stack. */
 export type DeploymentOptions = {
-  outputs?: string | undefined;
   stack?: string | undefined;
   local?: number | undefined;
 };
@@ -120,23 +116,21 @@ export type DeploymentOptions = {
  * @throws OperationError if the stack cannot be read
  */
 export const findDeployment = async (options: DeploymentOptions, useDefault: boolean): Promise<Deployment> => {
-  const { outputs: file, stack, local } = options;
-  const running = runningStacks();
-  if (file !== undefined || stack !== undefined) rejectLocalEndpoint(running);
-  if (file !== undefined) return fromFile(file, stack);
+  const { stack, local } = options;
   if (stack !== undefined) return fromCloudFormation(stack);
+  const running = runningStacks();
   if (local !== undefined) return localDeployment(stackOnPort(running, local));
   const [only, another] = running;
   if (another) {
     const ports = running.map(({ port }) => port).join(', ');
     throw new UsageError(
-      `Several local stacks run, with APIs on ports ${ports}: select one with --local PORT, or a deployed stack with --stack NAME or --outputs FILE.`,
+      `Several local stacks run, with APIs on ports ${ports}: select one with --local PORT, or a deployed stack with --stack NAME.`,
     );
   }
   if (only) return localDeployment(only);
   if (!useDefault) {
     throw new UsageError(
-      'No local stack runs: name a deployed stack with --stack NAME or --outputs FILE, or a local one with --local PORT.',
+      'No local stack runs: start one with `npm start`, or name a deployed stack with --stack NAME.',
     );
   }
   return fromCloudFormation(DEFAULT_STACK).catch((error: unknown) => {
@@ -147,7 +141,10 @@ export const findDeployment = async (options: DeploymentOptions, useDefault: boo
 const stackOnPort = (running: readonly AnnouncedStack[], port: number): AnnouncedStack => {
   const found = running.find((stack) => stack.port === port);
   if (found) return found;
-  throw new OperationError(`No local stack runs with its API on port ${port}.`);
+  const ports = running.map((stack) => stack.port).join(', ');
+  throw new OperationError(
+    `No local stack runs with its API on port ${port}: ${ports ? `pass --local with one of ${ports}` : 'start one with `npm start`'}.`,
+  );
 };
 
 /** Returns the deployment of a running local stack. @throws OperationError if its outputs are incomplete */
@@ -156,7 +153,6 @@ export const localDeployment = ({ port, endpoint, outputs: values }: Omit<Announ
   return {
     name,
     target: name,
-    options: `--local ${port}`,
     stackName: undefined,
     outputs: parse(values, 'the local stack'),
     aws: {
@@ -175,43 +171,6 @@ const endpointVariables = (): [name: string, url: string][] =>
         /^AWS_ENDPOINT_URL(_|$)/.test(name) && url !== '' ? [[name, url]] : [],
       );
 
-/** A shell that is set up for the local stack would send the requests for a deployed stack to the local one. */
-const rejectLocalEndpoint = (running: readonly AnnouncedStack[]): void => {
-  for (const [name, url] of endpointVariables()) {
-    const local = running.find(({ endpoint }) => URL.canParse(url) && new URL(url).origin === new URL(endpoint).origin);
-    if (local) {
-      throw new UsageError(
-        `${name} is the local stack (API on port ${local.port}): unset it to use a deployed stack, or pass --local ${local.port} alone.`,
-      );
-    }
-  }
-};
-
-const outputsFile = z.record(z.string(), z.record(z.string(), z.string()));
-
-const fromFile = (file: string, stack: string | undefined): Deployment => {
-  const stacks = outputsFile.safeParse(readJson(file));
-  if (!stacks.success) throw new OperationError(`${file} was not written by \`cdk deploy --outputs-file\`.`);
-  const names = Object.keys(stacks.data);
-  const [only, another] = names;
-  if (stack === undefined && another !== undefined) {
-    throw new UsageError(`${file} contains several stacks, ${names.join(', ')}: select one with --stack NAME.`);
-  }
-  const name = stack ?? only ?? DEFAULT_STACK;
-  const found = stacks.data[name];
-  if (!found)
-    throw new OperationError(`${file} does not contain stack ${name}, only ${names.join(', ') || 'no stacks'}.`);
-  return deployedStack(name, found, `--outputs ${file}${stack === undefined ? '' : ` --stack ${stack}`}`);
-};
-
-const readJson = (file: string): unknown => {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    throw new OperationError(`${file} cannot be read: ${errorSummary(error)}`);
-  }
-};
-
 const fromCloudFormation = async (name: string): Promise<Deployment> => {
   const { CloudFormationClient, DescribeStacksCommand } = await import('@aws-sdk/client-cloudformation');
   // The AWS CLI and the CDK also read AWS_DEFAULT_REGION; the SDK does not.
@@ -226,24 +185,16 @@ const fromCloudFormation = async (name: string): Promise<Deployment> => {
         `The account of the AWS credentials has no stack ${name} in ${await client.config.region()}: check AWS_PROFILE, AWS_REGION and the name.`,
       );
     });
-  const values = stack?.Outputs ?? [];
-  return deployedStack(
-    name,
-    Object.fromEntries(values.map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue])),
-    `--stack ${name}`,
-  );
-};
-
-const deployedStack = (name: string, values: Record<string, string>, options: string): Deployment => {
-  const { region, account } = locationOf(values);
+  const found = stack?.Outputs ?? [];
+  const values = Object.fromEntries(found.map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue]));
+  const { region: location, account } = locationOf(values);
   const endpoints = endpointVariables().map(([variable, url]) => `, ${variable} ${url}`);
   return {
     name: `stack ${name}`,
-    target: `stack ${name} (region ${region}, account ${account}${endpoints.join('')})`,
-    options,
+    target: `stack ${name} (region ${location}, account ${account}${endpoints.join('')})`,
     stackName: name,
     outputs: parse(values, `stack ${name}`),
-    aws: { region },
+    aws: { region: location },
   };
 };
 
@@ -251,7 +202,9 @@ const parse = (values: Record<string, string>, stack: string): Outputs => {
   const parsed = outputs.safeParse(values);
   if (parsed.success) return parsed.data;
   const missing = [...new Set(parsed.error.issues.map(({ path }) => String(path[0])))];
-  throw new OperationError(`The outputs of ${stack} lack ${missing.join(', ')}: deploy this version first.`);
+  throw new OperationError(
+    `The outputs of ${stack} lack ${missing.join(', ')}: deploy this version, or use the command line of the deployed one.`,
+  );
 };
 
 /** Returns the region and the account of an ARN, so that no region needs to be configured. */

@@ -1,30 +1,20 @@
-import { closestMatch } from 'leven';
 import { isJsonObject, jsonOrUndefined } from '../../shared/contracts/json.ts';
 import { planLists } from '../../shared/contracts/notification-plan.ts';
+import { truncateKey } from '../../shared/contracts/text.ts';
 import { readTrace } from '../../shared/contracts/trace.ts';
 import type { CheckedEvent } from './event-check.ts';
 import { describeSource } from './event-input.ts';
 import { sanitize } from './print.ts';
-import { truncateText } from './shorten.ts';
 
 const knownLists: readonly string[] = Object.values(planLists);
-
-/** More than the longest key and a misspelling of it. The distance of longer ones would take long to compute. */
-const MAX_KEY_LENGTH = 40;
-const MAX_DISTANCE = 4;
-
-const nearestList = (key: string): string | undefined =>
-  key.length > MAX_KEY_LENGTH ? undefined : closestMatch(key.toLowerCase(), knownLists, { maxDistance: MAX_DISTANCE });
 
 /** Names unknown lists of a plan. Dispatch reports only that there are some, because it logs no content of an event. */
 const unknownLists = (plan: unknown): string[] =>
   Object.entries(isJsonObject(plan) ? plan : {})
     .filter(([key, value]) => Array.isArray(value) && !knownLists.includes(key))
-    .map(([key]) => {
-      const nearest = nearestList(key);
-      const name = truncateText(sanitize(key), MAX_KEY_LENGTH, 'end');
-      return `notification_plan.${name} is unknown${nearest === undefined ? '' : `: did you mean ${nearest}`}`;
-    });
+    .map(
+      ([key]) => `notification_plan.${truncateKey(sanitize(key))} is unknown: the lists are ${knownLists.join(', ')}`,
+    );
 
 /** Dispatch drops an invalid trace without a warning, because the alert is complete without it. */
 const traceWarnings = (event: Readonly<Record<string, unknown>>): string[] => {

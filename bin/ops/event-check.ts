@@ -1,6 +1,6 @@
-import { UnreadableNotificationError } from '../../shared/adapters/notifications/unreadable-notification.ts';
+import { truncateKey } from '../../shared/contracts/text.ts';
 import type { EventIds } from '../../shared/domain/event-findings.ts';
-import type { NotificationKey } from '../../shared/domain/notification.ts';
+import { OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import {
   idsOfEvent,
   isInvalidEvent,
@@ -10,14 +10,14 @@ import {
 } from '../../shared/domain/planned-event.ts';
 import { notificationIds, recordsOfEvents } from './event-deliveries.ts';
 import type { EventInput } from './event-input.ts';
-import { isoTime, pluralize, sanitize, toSecond } from './print.ts';
+import { sanitize, toSecond } from './print.ts';
 import type { Session } from './session.ts';
-import { truncateText } from './shorten.ts';
 
 /** An earlier delivery with the same `event_id`. */
 type EarlierUse = {
-  notification: string;
-  time: string;
+  notification_id: string;
+  /** Ms since the epoch. */
+  created_at: number;
   status: string;
   /** False if the other event differs, apart from its plan: the service then reports a conflict. */
   same_content: boolean;
@@ -58,71 +58,43 @@ export const checkEvents = (inputs: readonly EventInput[], nowMs: number): Check
     return { input, ids: idsOfEvent(planned), errors: [], warnings, planned };
   });
 
-/** Compares events with the notifications and the delivery records of their tenants. Returns as many findings. */
+/**
+ * Compares events with the notifications and the delivery records of their tenants: lists the notifications of each
+ * tenant once, and reads the records of all events together. Returns as many findings.
+ */
 export const checkOnline = async (session: Session, events: readonly PlannedEvent[]): Promise<OnlineFindings[]> => {
-  const [unknown, used] = await Promise.all([findUnknown(session, events), findUsed(session, events)]);
-  return events.map((event) => ({ unknown: unknown.get(event) ?? [], used: used.get(event) ?? [] }));
-};
-
-/** Lists the notifications of each tenant once, and reads the records of all events together. */
-const findUsed = async (
-  session: Session,
-  events: readonly PlannedEvent[],
-): Promise<ReadonlyMap<PlannedEvent, EarlierUse[]>> => {
   const existing = new Map<string, string[]>();
   for (const tenant of new Set(events.map(({ shared: { header } }) => header.tenant_id))) {
-    existing.set(tenant, await Array.fromAsync(notificationIds(session, tenant)));
+    existing.set(tenant, await notificationIds(session, tenant));
   }
-  const recordsOf = await recordsOfEvents(
+  const existingOf = ({ shared: { header } }: PlannedEvent) => existing.get(header.tenant_id) ?? [];
+  const records = await recordsOfEvents(
     session,
-    events.map(({ shared: { header }, ids }) => ({
-      tenant: header.tenant_id,
-      eventId: header.event_id,
-      ids: [...ids, ...(existing.get(header.tenant_id) ?? [])],
+    events.map((planned) => ({
+      tenant: planned.shared.header.tenant_id,
+      eventId: planned.shared.header.event_id,
+      ids: [...planned.ids, ...existingOf(planned)],
     })),
   );
-  return new Map(
-    events.map((planned, index) => {
-      const used = (recordsOf[index] ?? []).map(({ notification, ...record }) => ({
-        notification,
-        time: isoTime(record.created_at_ms),
-        status: record.status,
-        same_content: record.content_hash === planned.shared.contentHash,
-        is_planned: planned.ids.includes(notification),
-      }));
-      return [planned, used.toSorted((left, right) => compare(left, right))];
-    }),
-  );
-};
-
-const compare = (left: EarlierUse, right: EarlierUse): number =>
-  left.time.localeCompare(right.time) || left.notification.localeCompare(right.notification);
-
-/** Reads the notifications of all events together. */
-const findUnknown = async (
-  { notifications }: Session,
-  events: readonly PlannedEvent[],
-): Promise<ReadonlyMap<PlannedEvent, string[]>> => {
-  const keysOf = ({ shared, ids }: PlannedEvent) => ids.map((id) => ({ tenant: shared.header.tenant_id, id }));
-  const keys = new Map(events.flatMap(keysOf).map((key) => [`${key.id} ${key.tenant}`, key]));
-  const targets = notifications.targets([...keys.values()]);
-  const exists = async (key: NotificationKey): Promise<boolean> => {
-    try {
-      return (await targets.find(key)) !== undefined;
-    } catch (error) {
-      if (error instanceof UnreadableNotificationError) return true;
-      throw error;
-    }
+  const findingsOf = async (planned: PlannedEvent, index: number): Promise<OnlineFindings> => {
+    const { tenant_id: tenant } = planned.shared.header;
+    const used = (records[index] ?? []).map(({ notification, ...record }) => ({
+      notification_id: notification,
+      created_at: record.created_at_ms,
+      status: record.status,
+      same_content: record.content_hash === planned.shared.contentHash,
+      is_planned: planned.ids.includes(notification),
+    }));
+    // The list has no unreadable ones, and that of the operators cannot be planned.
+    const unlisted = planned.ids.filter((id) => id === OPERATORS_NOTIFICATION_ID || !existingOf(planned).includes(id));
+    const exist = await Promise.all(unlisted.map((id) => session.notifications.exists({ tenant, id })));
+    return { unknown: unlisted.filter((_, at) => !exist[at]), used: used.toSorted(byTime) };
   };
-  return new Map(
-    await Promise.all(
-      events.map(async (planned): Promise<[PlannedEvent, string[]]> => {
-        const existing = await Promise.all(keysOf(planned).map(exists));
-        return [planned, planned.ids.filter((_, index) => !existing[index])];
-      }),
-    ),
-  );
+  return Promise.all(events.map(findingsOf));
 };
+
+const byTime = (left: EarlierUse, right: EarlierUse): number =>
+  left.created_at - right.created_at || left.notification_id.localeCompare(right.notification_id);
 
 /** Returns whether the service would reject the event for a notification, or deliver it to none. */
 export const isUseless = ({ ids }: PlannedEvent, { unknown, used }: OnlineFindings): boolean => {
@@ -133,44 +105,28 @@ export const isUseless = ({ ids }: PlannedEvent, { unknown, used }: OnlineFindin
 
 /** Returns one sentence per finding; none if the service would deliver the event to its plan. */
 export const findings = ({ unknown, used }: OnlineFindings): string[] => {
-  const planned = used.filter(({ is_planned }) => is_planned);
-  const repeated = planned.filter(({ same_content }) => same_content);
-  const conflicting = planned.filter(({ same_content }) => !same_content);
-  const elsewhere = used.filter(({ is_planned }) => !is_planned);
+  const earlier = (isPlanned: boolean, isSame?: boolean): string[] =>
+    used
+      .filter(({ is_planned, same_content }) => is_planned === isPlanned && same_content === (isSame ?? same_content))
+      .map(({ notification_id, created_at, status }) => `${notification_id} (${toSecond(created_at)}, ${status})`);
   return [
-    ...sentence(unknown, 'in the plan does not exist and is skipped', 'in the plan do not exist and are skipped'),
+    // A plan can list any text as an ID.
+    ...sentence('These notifications of the plan do not exist and are skipped', unknown.map(truncateKey)),
+    ...sentence('These notifications have this event already and do not get it again', earlier(true, true)),
     ...sentence(
-      repeated.map(describe),
-      'has this event already and does not get it again',
-      'have this event already and do not get it again',
+      'These notifications have a different event with this event_id, so this one is not sent and an alarm fires',
+      earlier(true, false),
     ),
-    ...sentence(
-      conflicting.map(describe),
-      'has a different event with this event_id, so this one is not sent and an alarm fires',
-      'have a different event with this event_id, so this one is not sent and an alarm fires',
-    ),
-    ...sentence(
-      elsewhere.map(describe),
-      'outside the plan has an event with this event_id',
-      'outside the plan have an event with this event_id',
-    ),
+    ...sentence('These notifications outside the plan have an event with this event_id', earlier(false)),
   ];
 };
 
-const describe = ({ notification, time, status }: EarlierUse): string =>
-  `${notification} (${toSecond(time)}, ${status})`;
-
 /** In a text; JSON has all. */
 const MAX_LISTED = 5;
-const MAX_ITEM_WIDTH = 80;
 
-/** A plan can list any text as an ID. */
-const listItem = (text: string): string => truncateText(sanitize(text), MAX_ITEM_WIDTH, 'end');
-
-const sentence = (items: readonly string[], singular: string, plural: string): string[] => {
+const sentence = (what: string, items: readonly string[]): string[] => {
   if (items.length === 0) return [];
   const rest = items.length - MAX_LISTED;
-  const listed = items.slice(0, MAX_LISTED).map(listItem).join(', ');
-  const what = `${pluralize(items.length, 'notification')} ${items.length === 1 ? singular : plural}`;
+  const listed = items.slice(0, MAX_LISTED).map(sanitize).join(', ');
   return [`${what}: ${listed}${rest > 0 ? ` and ${rest} more` : ''}.`];
 };

@@ -6,12 +6,12 @@ import type { Session } from './session.ts';
 /** The number of notifications per page. Each page also reads their contents. */
 const PAGE_SIZE = 50;
 
-/** Lists the IDs of the notifications of a tenant that can have deliveries. Deleted notifications are not listed. */
-export async function* notificationIds({ notifications }: Session, tenant: string): AsyncGenerator<string> {
-  for await (const { id } of notifications.list(tenant, null, PAGE_SIZE)) yield id;
+/** Returns the IDs of the notifications of a tenant that can have deliveries, without deleted notifications. */
+export const notificationIds = async ({ notifications }: Session, tenant: string): Promise<string[]> => {
+  const listed = await Array.fromAsync(notifications.list(tenant, null, PAGE_SIZE), ({ id }) => id);
   // Its deliveries are the escalations of the tenant's alerts. It is not stored, so the list does not contain it.
-  yield OPERATORS_NOTIFICATION_ID;
-}
+  return [...listed, OPERATORS_NOTIFICATION_ID];
+};
 
 /** An event, and the notifications whose delivery records are read. */
 export type RecordedEvent = { tenant: string; eventId: string; ids: Iterable<string> };

@@ -57,64 +57,43 @@ const loadEvent = ({ tenant, id }: Load, number: number, nowMs: number): AlarmEv
 };
 
 /**
- * Sends up to ten events.
- *
- * @param onError called with why SQS did not accept some
- * @returns the IDs of those that it accepted, with the time before the request
- */
-const sendBatch = async (
-  { sqs, deployment }: Session,
-  load: Load,
-  numbers: readonly number[],
-  onError: (error: string) => void,
-): Promise<[eventId: string, sentAtMs: number][]> => {
-  const sentAtMs = Date.now();
-  const events = numbers.map((number) => loadEvent(load, number, sentAtMs));
-  const { Successful = [], Failed = [] } = await sqs.send(
-    new SendMessageBatchCommand({
-      QueueUrl: deployment.outputs.QueueUrls['alarm-events'].queue,
-      Entries: events.map((event, index) => ({
-        Id: String(index),
-        MessageBody: serializeBody(event),
-        MessageGroupId: load.tenant,
-      })),
-    }),
-  );
-  for (const { Code, Message } of Failed) onError([Code, Message].filter(Boolean).join(': '));
-  return Successful.flatMap(({ Id }): [string, number][] => {
-    const event = events[Number(Id)];
-    return event ? [[event.event_id, sentAtMs]] : [];
-  });
-};
-
-/**
  * Sends at a steady rate without waiting for responses.
  *
- * @returns the times of accepted events by ID, the duration, and why SQS did not accept others
+ * @returns the times before the requests of accepted events by ID, the duration, and why SQS did not accept others
  */
-const sendAll = async (session: Session, load: Load, onProgress: (text: string) => void) => {
+const sendAll = async ({ sqs, deployment }: Session, load: Load, onProgress: (text: string) => void) => {
   const total = load.perSecond * load.seconds;
   const startMs = performance.now();
-  const requests: ReturnType<typeof sendBatch>[] = [];
-  const errors = new Set<string>();
-  const onError = (error: string) => errors.add(error);
   const elapsedSeconds = (): number => (performance.now() - startMs) / 1_000;
+  const sentAtMs = new Map<string, number>();
+  const errors = new Set<string>();
+  const send = async (numbers: readonly number[]): Promise<void> => {
+    const nowMs = Date.now();
+    const events = numbers.map((number) => loadEvent(load, number, nowMs));
+    const { Successful = [], Failed = [] } = await sqs.send(
+      new SendMessageBatchCommand({
+        QueueUrl: deployment.outputs.QueueUrls['alarm-events'].queue,
+        Entries: events.map((event, index) => ({
+          Id: String(index),
+          MessageBody: serializeBody(event),
+          MessageGroupId: load.tenant,
+        })),
+      }),
+    );
+    for (const { Id } of Successful) sentAtMs.set(events[Number(Id)]?.event_id ?? '', nowMs);
+    for (const { Code, Message } of Failed) errors.add([Code, Message].filter(Boolean).join(': '));
+  };
+  const requests: Promise<unknown>[] = [];
   for (let sent = 0; sent < total; await sleep(50)) {
     const due = Math.min(total, Math.floor(elapsedSeconds() * load.perSecond) + 1);
     const numbers = Array.from({ length: due - sent }, (_, index) => sent + index);
     for (const batch of inBatches(numbers, MAX_ENTRIES)) {
-      const request = sendBatch(session, load, batch, onError);
-      requests.push(
-        request.catch((error: unknown) => {
-          onError(errorSummary(error));
-          return [];
-        }),
-      );
+      requests.push(send(batch).catch((error: unknown) => errors.add(errorSummary(error))));
     }
     sent = due;
     onProgress(`Sent ${sent} of ${total} events.`);
   }
-  const sentAtMs = new Map((await Promise.all(requests)).flat());
+  await Promise.all(requests);
   return { sentAtMs, seconds: elapsedSeconds(), errors: [...errors] };
 };
 

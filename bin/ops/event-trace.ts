@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
-import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
-import { examples, parseTenant, parseText, parseWholeId } from './arguments.ts';
-import { conflictTimes, deliveryJson, recordKey } from './deliveries.ts';
+import { examples, parseTenant, parseText } from './arguments.ts';
+import { type DeliveryJson, deliveriesJson } from './deliveries.ts';
 import { OperationError } from './errors.ts';
 import { isoTime, sanitize } from './print.ts';
 import { connect, type Session } from './session.ts';
-import { type Column, NOTIFICATION_ID } from './table.ts';
+import { type Column, formatTable } from './table.ts';
 import { findEvents, isCausedBy, type LetterOfQueue, type TracedEvent } from './traced-event.ts';
 
 /** Adds `event trace`: everything that happened to an event. */
@@ -14,9 +13,7 @@ export const addEventTraceCommand = (event: Command): void => {
   event
     .command('trace')
     .description('show what happened to an event, in order of time: deliveries, attempts, notices and dead letters')
-    .argument('<id>', "the event ID, or the message ID that SQS returned to the event's producer", (text) =>
-      parseWholeId(parseText(1, 512)(text)),
-    )
+    .argument('<id>', "the event ID, or the message ID that SQS returned to the event's producer", parseText(1, 512))
     .option('--tenant <tenant>', 'the tenant', parseTenant)
     .option('--notification <ids...>', 'also deliveries to these notifications, which may be deleted', [])
     .addHelpText(
@@ -47,131 +44,120 @@ const trace = async (id: string, { tenant, notification }: Options, command: Com
     throw new OperationError([nothing, ...notes].join(' '));
   }
   const found = await Promise.all(events.map((event) => eventJson(session, event)));
-  const text = found.map((event) => `${heading(event)}\n\n${session.table(event.timeline, timelineColumns)}`);
+  const text = found.map((event) => `${heading(event)}\n\n${formatTable(event.timeline, timelineColumns)}`);
   session.print({ events: found, unread_dead_letters: unread }, text.join('\n'), notes.join('\n'));
 };
 
 /** Something that happened to an event. */
 type Step = {
+  /** In ISO 8601. */
   time: string;
   step: string;
   /** The notification to which it happened. */
-  notification: string | null;
+  notification_id: string | null;
   /** What came of it. */
   result: string;
 };
 
 const eventJson = async (session: Session, { tenant, eventId, deliveries, notices, letters }: TracedEvent) => {
   const [first = notices[0]] = deliveries;
-  const conflicts = await conflictTimes(session, deliveries);
-  const conflictOf = (record: DeliveryRecord) => conflicts.get(recordKey(record)) ?? null;
+  const listed = await deliveriesJson(session, deliveries);
+  const noticesJson: NoticeJson[] = (await deliveriesJson(session, notices)).flatMap((row, index) => {
+    const record = notices[index];
+    if (!record) return [];
+    const isCaused = deliveries.length === 0 || isCausedBy(record, deliveries);
+    return [{ ...row, notice: record.notice ?? null, caused_by_event: isCaused }];
+  });
   return {
-    tenant: tenant ?? null,
-    event: eventId ?? null,
+    tenant_id: tenant ?? null,
+    event_id: eventId ?? null,
     producer_message_id: first?.producer_message_id ?? letters[0]?.producer_message_id ?? null,
     trace_id: first?.trace_id ?? null,
-    deliveries: deliveries.map((record) => ({ ...deliveryJson(record), conflict: conflictOf(record) })),
-    notices: notices.map((notice) => ({
-      ...deliveryJson(notice),
-      notice: notice.notice ?? null,
-      caused_by_event: deliveries.length === 0 || isCausedBy(notice, deliveries),
-    })),
+    deliveries: listed,
+    notices: noticesJson,
     dead_letters: letters,
     timeline: [
       ...startOf(deliveries),
-      ...deliveries.flatMap((record) => deliverySteps(record, conflictOf(record))),
-      ...notices.flatMap((notice) => noticeSteps(notice, deliveries)),
+      ...listed.flatMap(deliverySteps),
+      ...noticesJson.flatMap(noticeSteps),
       ...letters.map(letterStep),
     ].toSorted((left, right) => left.time.localeCompare(right.time)),
   };
 };
 
+type NoticeJson = DeliveryJson & { notice: string | null; caused_by_event: boolean };
 type EventJson = Awaited<ReturnType<typeof eventJson>>;
 
 /** When SQS accepted the event, and when dispatch received it, in one or more passes. */
 const startOf = (deliveries: readonly DeliveryRecord[]): Step[] => {
+  const [first] = deliveries;
   const accepted = deliveries.flatMap(({ accepted_at_ms }) => accepted_at_ms ?? []);
   const passes = Map.groupBy(
     deliveries.flatMap(({ dispatched_at_ms }) => dispatched_at_ms ?? []),
     (timeMs) => timeMs,
   );
-  const [first] = deliveries;
+  const step = (timeMs: number, name: string, result: string): Step => ({
+    time: isoTime(timeMs),
+    step: name,
+    notification_id: null,
+    result,
+  });
   return [
-    ...(first && accepted.length > 0
-      ? [{ time: isoTime(Math.min(...accepted)), step: 'accepted', notification: null, result: first.state }]
-      : []),
-    ...[...passes].map(([timeMs, { length }]) => ({
-      time: isoTime(timeMs),
-      step: 'dispatched',
-      notification: null,
-      result: length === 1 ? '1 delivery' : `${length} deliveries`,
-    })),
+    ...(first && accepted.length > 0 ? [step(Math.min(...accepted), 'accepted', first.state)] : []),
+    ...[...passes].map(([timeMs, { length }]) =>
+      step(timeMs, 'dispatched', length === 1 ? '1 delivery' : `${length} deliveries`),
+    ),
   ];
 };
 
 const words = (...parts: (string | number | null | undefined)[]): string => parts.filter(Boolean).join(' ');
 
-/** The attempts of a delivery, and how it stands: a delivered one needs no more than its last attempt. */
-const attemptSteps = (record: DeliveryRecord): Step[] => {
-  const { notification, attempts, next_attempt: nextAttempt, status, reason, summary } = deliveryJson(record);
-  const end = {
-    time: nextAttempt ?? isoTime(record.updated_at_ms),
-    step: nextAttempt === null ? status : 'next attempt',
-    notification,
-    result: reason ?? summary ?? '',
-  };
+/** The attempts of a delivery, how it stands, and a reused event ID. A delivered one needs no more than its attempts. */
+const deliverySteps = (delivery: DeliveryJson): Step[] => {
+  const { notification_id, attempts, next_attempt_at, updated_at, status, reason, summary_id, conflict_at } = delivery;
+  const step = (timeMs: number, name: string, result: string): Step => ({
+    time: isoTime(timeMs),
+    step: name,
+    notification_id,
+    result,
+  });
+  const name = next_attempt_at === null ? status : 'next attempt';
   return [
-    ...attempts.map(({ time, outcome, http_status, reason: cause, duration_ms }) => ({
-      time,
-      step: 'attempt',
-      notification,
-      result: `${words(outcome, http_status, cause)}, ${duration_ms} ms`,
-    })),
-    ...(status === 'delivered' ? [] : [end]),
+    ...attempts.map(({ timestamp, result, status_code, reason: cause, duration_ms }) =>
+      step(timestamp, 'attempt', `${words(result, status_code, cause)}, ${duration_ms} ms`),
+    ),
+    ...(status === 'delivered' ? [] : [step(next_attempt_at ?? updated_at, name, reason ?? summary_id ?? '')]),
+    ...(conflict_at === null ? [] : [step(conflict_at, 'event ID reused', 'other content, not sent')]),
   ];
 };
 
-const deliverySteps = (record: DeliveryRecord, conflict: string | null): Step[] => {
-  const { notificationId: notification } = parseDeliveryPartition(record.pk);
-  return [
-    ...attemptSteps(record),
-    ...(conflict === null
-      ? []
-      : [{ time: conflict, step: 'event ID reused', notification, result: 'other content, not sent' }]),
-  ];
-};
+const noticeSteps = (notice: NoticeJson): Step[] => [
+  {
+    time: isoTime(notice.created_at),
+    step: notice.notice === 'unreached' ? 'escalation' : 'notice',
+    notification_id: notice.notification_id,
+    result: notice.caused_by_event ? (notice.notice ?? '') : `${notice.notice}, because of another alert`,
+  },
+  ...deliverySteps(notice).map((step) => ({ ...step, step: `notice: ${step.step}` })),
+];
 
-const noticeSteps = (notice: DeliveryRecord, deliveries: readonly DeliveryRecord[]): Step[] => {
-  const { notificationId: notification } = parseDeliveryPartition(notice.pk);
-  const isOwn = deliveries.length === 0 || isCausedBy(notice, deliveries);
-  return [
-    {
-      time: isoTime(notice.created_at_ms),
-      step: notice.notice === 'unreached' ? 'escalation' : 'notice',
-      notification,
-      result: isOwn ? (notice.notice ?? '') : `${notice.notice}, because of another alert`,
-    },
-    ...attemptSteps(notice).map((step) => ({ ...step, step: `notice: ${step.step}` })),
-  ];
-};
-
-const letterStep = ({ time, type, notification, reason, cause, detail }: LetterOfQueue): Step => ({
+const letterStep = ({ time, type, notification_id, reason, cause, detail }: LetterOfQueue): Step => ({
   time,
   step: 'dead letter',
-  notification: notification ?? null,
+  notification_id: notification_id ?? null,
   result: `${type}: ${words(reason, `(${cause})`, detail)}`,
 });
 
 /** Returns the IDs of an event, one on each line. */
-const heading = ({ tenant, event, producer_message_id: message, trace_id: traceId }: EventJson): string =>
+const heading = ({ tenant_id: tenant, event_id: event, producer_message_id: message, trace_id: traceId }: EventJson) =>
   Object.entries({ event, tenant, message, trace: traceId })
     .flatMap(([name, id]) => (id === null ? [] : [`${name.padEnd(9)}${sanitize(id)}`]))
     .join('\n');
 
-/** The columns of the table of what happened to an event. Its times have milliseconds, because most differ by less. */
-export const timelineColumns: readonly Column<Step>[] = [
+/** The times have milliseconds, because most differ by less than a second. */
+const timelineColumns: readonly Column<Step>[] = [
   ['time', ({ time }) => time],
-  ['step', ({ step }) => step, { cut: 'end', minWidth: 12 }],
-  ['notification', ({ notification }) => sanitize(notification ?? '–'), { ...NOTIFICATION_ID, omit: 1 }],
-  ['result', ({ result }) => sanitize(result), { cut: 'end', minWidth: 16 }],
+  ['step', ({ step }) => step],
+  ['notification', ({ notification_id }) => sanitize(notification_id ?? '–')],
+  ['result', ({ result }) => sanitize(result)],
 ];

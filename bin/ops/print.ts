@@ -10,11 +10,11 @@ export const colorize = (color: Color, text: string): string => styleText(color,
 /** Replaces control characters in untrusted text, such as IDs and labels. */
 export const sanitize = replaceControls;
 
-/** Formats a timestamp in ms as ISO 8601 in UTC with milliseconds, for JSON. */
+/** Formats a timestamp in ms as ISO 8601 in UTC with milliseconds. */
 export const isoTime = (timestampMs: number): string => new Date(timestampMs).toISOString();
 
-/** Shortens a result of `isoTime` to the second, for tables and sentences. */
-export const toSecond = (time: string): string => `${time.slice(0, 19)}Z`;
+/** Formats a timestamp in ms as ISO 8601 in UTC to the second, for tables and sentences. */
+export const toSecond = (timestampMs: number): string => `${isoTime(timestampMs).slice(0, 19)}Z`;
 
 /** Returns `1 message`, `2 messages` and so on. */
 export const pluralize = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -6,7 +6,6 @@ import { addDeadLettersCommands } from './dead-letters.ts';
 import { addDeliveriesCommand } from './deliveries.ts';
 import { DEFAULT_STACK } from './deployment.ts';
 import { addEventCommands } from './event.ts';
-import { addFailuresCommand } from './failures.ts';
 import { addReportCommand } from './report.ts';
 import { addStatusCommand } from './status.ts';
 import { addTenantCommands } from './tenant.ts';
@@ -20,20 +19,18 @@ export const createProgram = (): Command => {
   const program = new Command('npm run -s ops --')
     .description('Operates the running local stack, or a deployed stack.')
     .option('--json', 'print one line of JSON on standard output')
-    .option('--wide', 'show whole IDs and all columns, even if tables become wider than the terminal')
-    .option('--outputs <file>', 'use the stack whose outputs `cdk deploy --outputs-file` wrote to this file')
     .option('--stack <name>', `use the deployed stack with this name, such as ${DEFAULT_STACK}`)
     .addOption(
       new Option('--local <port>', 'use the local stack whose API has this port')
         .argParser(parseNumber(65_535))
-        .conflicts(['stack', 'outputs']),
+        .conflicts('stack'),
     )
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .addHelpText(
       'after',
       `
-Without --outputs, --stack or --local, all commands use the local stack if exactly one runs. If none runs, commands
+Without --stack or --local, all commands use the local stack if exactly one runs. If none runs, commands
 that only read use the deployed stack ${DEFAULT_STACK}; commands that change a stack or show secrets fail.
 ${examples('status', 'status --stack MonitoringNotifications', 'token create --help')}
 
@@ -43,7 +40,6 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
   addAccountCommands(program);
   addEventCommands(program);
   addDeliveriesCommand(program);
-  addFailuresCommand(program);
   addAuditsCommand(program);
   addDeadLettersCommands(program);
   addStatusCommand(program);

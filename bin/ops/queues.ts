@@ -91,7 +91,8 @@ export async function* visitMessages(
       for (const { MessageId = '' } of messages) seenIds.add(MessageId);
       // Messages return only if the visit takes longer than their visibility timeout.
       if (messages.length > 0) yield { messages, remove };
-      if (interruption.signal() !== undefined) throw new OperationError(`Interrupted by ${interruption.signal()}.`);
+      if (interruption.signal() !== undefined)
+        throw new OperationError(`Interrupted by ${interruption.signal()}: run the command again.`);
       if (hidden.size >= MAX_IN_FLIGHT) throw new OperationError(TOO_MANY);
       if (messages.length === 0) return;
     }
@@ -109,7 +110,9 @@ const deleteMessages = async (sqs: SQSClient, url: string, messages: readonly Me
   const { Failed = [] } = await sqs.send(new DeleteMessageBatchCommand({ QueueUrl: url, Entries }));
   const [{ Code, Message: reason = 'no reason given' } = {}] = Failed;
   if (Failed.length > 0)
-    throw new OperationError(`SQS did not delete ${pluralize(Failed.length, 'message')}: ${Code}, ${reason}.`);
+    throw new OperationError(
+      `SQS did not delete ${pluralize(Failed.length, 'message')} (${Code}, ${reason}): run the command again.`,
+    );
 };
 
 const makeVisible = async (sqs: SQSClient, url: string, messages: readonly Message[]): Promise<void> => {

@@ -106,7 +106,9 @@ const moveBatch = async (
     await remove(sent.map(({ message }) => message)).catch(explainCopies(sent.length));
     if (unsent.length > 0) {
       const [{ Code, Message = 'no reason given' } = {}] = unsent;
-      throw new OperationError(`SQS did not accept ${pluralize(unsent.length, 'message')}: ${Code}, ${Message}.`);
+      throw new OperationError(
+        `SQS did not accept ${pluralize(unsent.length, 'message')} (${Code}, ${Message}): run the command again.`,
+      );
     }
   }
 };
@@ -116,6 +118,6 @@ const explainCopies =
   (error: unknown): never => {
     if (!(error instanceof OperationError)) throw error;
     throw new OperationError(
-      `Sent ${pluralize(count, 'message')}. ${error.message} Another redrive would send duplicates, which the service discards.`,
+      `Sent ${pluralize(count, 'message')}. ${error.message} It sends duplicates, which the service discards.`,
     );
   };

@@ -1,12 +1,16 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type DeliveryTotal, deliveryTotals } from '../../shared/domain/delivery-metrics.ts';
+import type { DeliveryTotal } from '../../shared/domain/delivery-metrics.ts';
 import { examples } from './arguments.ts';
 import { type DailyStatistics, dailyStatistics, reportedSeconds } from './cloudwatch.ts';
 import { connect, type Session } from './session.ts';
-import type { Column } from './table.ts';
+import { type Column, formatTable } from './table.ts';
 
 /** CloudWatch keeps metrics for 455 days. */
 const MONTHS = 15;
+
+/** How planned deliveries end that are not to be delivered. */
+const NOT_DUE = ['superseded', 'summarized', 'cancelled', 'repeated'] as const;
+const ENDS = ['delivered', 'failed', ...NOT_DUE] as const;
 
 /** Adds `report`: which share of the deliveries of a month arrived in time. */
 export const addReportCommand = (program: Command): void => {
@@ -14,7 +18,7 @@ export const addReportCommand = (program: Command): void => {
     .command('report')
     .description('show which share of the deliveries of a month arrived within 10, 60 and 300 seconds')
     .option('--month <YYYY-MM>', `one of the last ${MONTHS} months (UTC); by default the current one`, parseMonth)
-    .addHelpText('after', examples('report', 'report --month 2026-10 --json'))
+    .addHelpText('after', examples('report --month 2026-10 --json'))
     .action(async ({ month = monthOf(Date.now()) }: { month?: string }, command: Command) =>
       show(await connect(command), month),
     );
@@ -53,22 +57,19 @@ const countWithin = (days: readonly DailyStatistics[], seconds: number): number 
  * cancelled, summarized and repeated ones. The deliveries of a day that arrive on the next can make its share larger than 1: then it is 1.
  */
 const summarize = (days: readonly DailyStatistics[]): Shares => {
-  const counts = Object.fromEntries(deliveryTotals.map((name) => [name, countOf(days, name)]));
-  const of = (name: DeliveryTotal): number => counts[name] ?? 0;
-  const due =
-    of('deliveries_planned') -
-    of('deliveries_superseded') -
-    of('deliveries_cancelled') -
-    of('deliveries_summarized') -
-    of('deliveries_repeated');
+  const counts = {
+    deliveries_planned: countOf(days, 'deliveries_planned'),
+    deliveries_delivered: countOf(days, 'deliveries_delivered'),
+    deliveries_failed: countOf(days, 'deliveries_failed'),
+    deliveries_superseded: countOf(days, 'deliveries_superseded'),
+    deliveries_summarized: countOf(days, 'deliveries_summarized'),
+    deliveries_cancelled: countOf(days, 'deliveries_cancelled'),
+    deliveries_repeated: countOf(days, 'deliveries_repeated'),
+  };
+  const notDue = NOT_DUE.reduce((sum, end) => sum + counts[`deliveries_${end}`], 0);
+  const due = counts.deliveries_planned - notDue;
   return {
-    deliveries_planned: of('deliveries_planned'),
-    deliveries_delivered: of('deliveries_delivered'),
-    deliveries_failed: of('deliveries_failed'),
-    deliveries_superseded: of('deliveries_superseded'),
-    deliveries_summarized: of('deliveries_summarized'),
-    deliveries_cancelled: of('deliveries_cancelled'),
-    deliveries_repeated: of('deliveries_repeated'),
+    ...counts,
     shares: reportedSeconds.map((seconds) => ({
       within_seconds: seconds,
       share: due > 0 ? Math.min(1, countWithin(days, seconds) / due) : null,
@@ -89,11 +90,9 @@ const show = async (session: Session, month: string): Promise<void> => {
   );
   const total = summarize(days.map(([, day]) => day));
   const rows = [...reports, { date: 'month', ...total, p50_ms: null, p99_ms: null }];
-  const text = reports.length === 0 ? `CloudWatch has no deliveries of ${month}.` : session.table(rows, reportColumns);
+  const text = reports.length === 0 ? `CloudWatch has no deliveries of ${month}.` : formatTable(rows, reportColumns);
   session.print({ month, is_complete: month < monthOf(Date.now()), total, days: reports }, text);
 };
-
-const RIGHT = { align: 'right' } as const;
 
 /** Rounds down, so that 100 % means all. Floating-point numbers can be below the exact value. */
 const percent = (share: number | null | undefined): string =>
@@ -106,14 +105,9 @@ export const reportColumns: readonly Column<DayReport>[] = [
   ['day', ({ date }) => date],
   ['planned', ({ deliveries_planned: planned }) => planned],
   ...reportedSeconds.map(
-    (seconds, index): Column<DayReport> => [`${seconds} s`, ({ shares }) => percent(shares[index]?.share), RIGHT],
+    (seconds, index): Column<DayReport> => [`${seconds} s`, ({ shares }) => percent(shares[index]?.share), 'right'],
   ),
-  ['p50, ms', ({ p50_ms: p50 }) => milliseconds(p50), RIGHT],
-  ['p99, ms', ({ p99_ms: p99 }) => milliseconds(p99), RIGHT],
-  ['delivered', ({ deliveries_delivered: delivered }) => delivered],
-  ['failed', ({ deliveries_failed: failed }) => failed, { omit: 5 }],
-  ['superseded', ({ deliveries_superseded: superseded }) => superseded, { omit: 3 }],
-  ['summarized', ({ deliveries_summarized: summarized }) => summarized, { omit: 3 }],
-  ['cancelled', ({ deliveries_cancelled: cancelled }) => cancelled, { omit: 2 }],
-  ['repeated', ({ deliveries_repeated: repeated }) => repeated, { omit: 1 }],
+  ['p50, ms', ({ p50_ms: p50 }) => milliseconds(p50), 'right'],
+  ['p99, ms', ({ p99_ms: p99 }) => milliseconds(p99), 'right'],
+  ...ENDS.map((end): Column<DayReport> => [end, (day) => day[`deliveries_${end}`]]),
 ];

@@ -1,5 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SQSClient } from '@aws-sdk/client-sqs';
+import type { STSClientConfig } from '@aws-sdk/client-sts';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Command } from 'commander';
 import { z } from 'zod';
@@ -11,15 +12,11 @@ import { createNotificationRepository } from '../../shared/adapters/notification
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import type { AuditedChange, ChangeOrigin } from '../../shared/contracts/audit.ts';
 import { exactNumber } from '../../shared/contracts/json.ts';
-import { callerArn } from './caller-identity.ts';
 import { type Deployment, findDeployment } from './deployment.ts';
 import { printResult } from './print.ts';
-import { type Column, formatTable } from './table.ts';
 
 const globalOptions = z.object({
   json: z.boolean().default(false),
-  wide: z.boolean().default(false),
-  outputs: z.string().optional(),
   stack: z.string().optional(),
   local: z.number().optional(),
 });
@@ -33,13 +30,16 @@ const HTTP_OPTIONS = {
 export type Session = ReturnType<typeof openSession>;
 
 /**
- * Connects a command that only reads to the stack that its options select, by default the running local stack or the
- * deployed stack with the default name.
+ * Connects a command that only reads to the stack that its options select, by default the running local stack or, with
+ * `useDefault`, the deployed stack with the default name.
  *
  * @throws UsageError if the options select no stack
  * @throws OperationError if the stack cannot be read
  */
-export const connect = (command: Command): Promise<Session> => select(command, true);
+export const connect = async (command: Command, useDefault = true): Promise<Session> => {
+  const { json, ...options } = globalOptions.parse(command.optsWithGlobals());
+  return openSession(await findDeployment(options, useDefault), json);
+};
 
 /**
  * Connects a command that changes a stack or shows its secrets, and prints the stack on standard error first. Only a
@@ -49,7 +49,7 @@ export const connect = (command: Command): Promise<Session> => select(command, t
  * @throws OperationError if the stack cannot be read
  */
 export const connectForChange = async (command: Command): Promise<Session> => {
-  const session = await select(command, false);
+  const session = await connect(command, false);
   process.stderr.write(`Target: ${session.deployment.target}\n`);
   return session;
 };
@@ -57,21 +57,25 @@ export const connectForChange = async (command: Command): Promise<Session> => {
 /** Returns whether a command prints JSON. */
 export const printsJson = (command: Command): boolean => globalOptions.parse(command.optsWithGlobals()).json;
 
-const select = async (command: Command, useDefault: boolean): Promise<Session> => {
-  const { json, wide, ...options } = globalOptions.parse(command.optsWithGlobals());
-  return openSession(await findDeployment(options, useDefault), { json, wide });
+/** Returns the ARN of the IAM principal of the credentials, from `sts:GetCallerIdentity`, which needs no permission. */
+const callerArn = async (config: STSClientConfig): Promise<string> => {
+  // Loaded on demand: most commands change nothing.
+  const { GetCallerIdentityCommand, STSClient } = await import('@aws-sdk/client-sts');
+  const { Arn } = await new STSClient(config).send(new GetCallerIdentityCommand());
+  if (Arn === undefined) throw new Error('STS responded without an ARN.');
+  return Arn;
 };
 
 /** Shows progress as one line of a terminal, which the next line replaces. */
-const progressLine = () => {
-  const show = (text: string) => {
+const progressLine = {
+  show: (text: string): void => {
     if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
-  };
-  return { show, clear: () => show('') };
+  },
+  clear: (): void => progressLine.show(''),
 };
 
-/** Creates the clients of a stack. With `json`, `print` writes JSON; with `wide`, tables are not shortened. */
-export const openSession = (deployment: Deployment, { json, wide }: { json: boolean; wide: boolean }) => {
+/** Creates the clients of a stack. With `json`, `print` writes JSON. */
+export const openSession = (deployment: Deployment, json: boolean) => {
   const client = { ...deployment.aws, ...HTTP_OPTIONS };
   const documents = DynamoDBDocumentClient.from(new DynamoDBClient(client), {
     ...documentOptions,
@@ -89,9 +93,6 @@ export const openSession = (deployment: Deployment, { json, wide }: { json: bool
     return principal;
   };
   const origin = async (): Promise<ChangeOrigin> => ({ actor: { type: 'operator', principal: await operator() } });
-  const maxWidth = wide ? Number.POSITIVE_INFINITY : terminalWidth();
-  let isCut = false;
-  const omitted = new Set<string>();
   return {
     deployment,
     sqs,
@@ -110,30 +111,9 @@ export const openSession = (deployment: Deployment, { json, wide }: { json: bool
     record: async (change: AuditedChange, tenant?: string): Promise<void> =>
       audits.record({ origin: await origin(), ...(tenant !== undefined && { tenant }) }, change),
 
-    progress: json ? { show: () => {}, clear: () => {} } : progressLine(),
-
-    /** Formats a table that fits the terminal; it is whole with `--wide`, and if the output goes elsewhere. */
-    table: <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string => {
-      const table = formatTable(rows, columns, maxWidth);
-      isCut ||= table.isCut;
-      for (const heading of table.omitted) omitted.add(heading);
-      return table.text;
-    },
+    progress: progressLine,
 
     /** Prints the value as JSON with `--json`; otherwise prints the text, and the note on standard error. */
-    print: (value: unknown, text: string, note = ''): void => {
-      printResult(json, value, text, note);
-      if (!json) process.stderr.write(shorteningNote(isCut, [...omitted]));
-    },
+    print: (value: unknown, text: string, note = ''): void => printResult(json, value, text, note),
   };
-};
-
-/** A table needs 80 columns; a narrower terminal wraps its lines. */
-const terminalWidth = (): number =>
-  process.stdout.isTTY ? Math.max(process.stdout.columns, 80) : Number.POSITIVE_INFINITY;
-
-/** Says what tables lack to fit the terminal, and names the omitted columns. */
-const shorteningNote = (isCut: boolean, omitted: readonly string[]): string => {
-  if (omitted.length > 0) return `Not shown without --wide: ${omitted.join(', ')}.\n`;
-  return isCut ? 'Shortened to fit: --wide shows whole IDs.\n' : '';
 };

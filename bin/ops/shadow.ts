@@ -19,13 +19,18 @@ const END_DELAY_MS = 5_000;
 
 const assertDelay = (atMs: number, nowMs: number, minDelayMs: number): void => {
   if (atMs - nowMs < minDelayMs) {
-    throw new UsageError(`--at must be at least ${minDelayMs / 1_000} seconds from now, ${isoTime(nowMs)}.`);
+    throw new UsageError(
+      `--at must be at least ${minDelayMs / 1_000} seconds after now, ${isoTime(nowMs)}: pass a later time.`,
+    );
   }
 };
 
 const started = (current: Shadow | undefined, atMs: number | undefined, nowMs: number): Shadow => {
   if (current && current.from_ms <= nowMs) {
-    if (atMs !== undefined) throw new UsageError(`The tenant is in shadow mode since ${isoTime(current.from_ms)}.`);
+    if (atMs !== undefined)
+      throw new UsageError(
+        `The tenant has been in shadow mode since ${isoTime(current.from_ms)}: omit --at to keep it on, or end it first with \`off\`.`,
+      );
     return { from_ms: current.from_ms };
   }
   if (atMs !== undefined) assertDelay(atMs, nowMs, MIN_START_DELAY_MS);
@@ -53,21 +58,16 @@ export const changedShadow = (
   nowMs: number,
 ): Shadow | undefined => (state === 'on' ? started : ended)(current, atMs, nowMs);
 
-/** Returns the period as JSON, with times in ISO 8601, or null. */
-export const shadowJson = (shadow: Shadow | undefined) =>
-  shadow
-    ? {
-        from: isoTime(shadow.from_ms),
-        until: shadow.until_ms === undefined ? null : isoTime(shadow.until_ms),
-      }
-    : null;
+/** Returns the period as the API does, with times in ms since the epoch, or null. */
+export const shadowRecord = (shadow: Shadow | undefined) =>
+  shadow ? { from: shadow.from_ms, until: shadow.until_ms ?? null } : null;
 
 /** Returns what the service does with alerts. */
 export const shadowText = (shadow: Shadow | undefined, nowMs: number): string => {
-  const { from, until } = shadowJson(shadow) ?? {};
   if (!shadow) return 'off: alerts are sent';
+  const until = shadow.until_ms === undefined ? undefined : isoTime(shadow.until_ms);
   if (isOver(shadow, nowMs)) return `off: alerts of events that SQS accepts from ${until} on are sent`;
+  const end = until === undefined ? 'on' : `until ${until}`;
   const state = shadow.from_ms <= nowMs ? 'on' : 'planned';
-  const end = until === null ? 'on' : `until ${until}`;
-  return `${state}: alerts of events that SQS accepts from ${from} ${end} are recorded and not sent`;
+  return `${state}: alerts of events that SQS accepts from ${isoTime(shadow.from_ms)} ${end} are recorded and not sent`;
 };

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import { examples } from './arguments.ts';
-import { type Alarm, alarmsOf, oldestMessageAges, outcomesFromMetrics } from './cloudwatch.ts';
+import { type Alarm, alarmsOf, type OutcomeCount, oldestMessageAges, outcomesSince } from './cloudwatch.ts';
 import { CRASHED, type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';
 import { colorize, pluralize, sanitize, toSecond } from './print.ts';
 import { type Depth, inspect } from './queues.ts';
-import { type OutcomeCount, recordedDeliveries } from './recorded-deliveries.ts';
 import { connect, type Session } from './session.ts';
-import type { Column } from './table.ts';
+import { type Column, formatTable } from './table.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -15,7 +14,7 @@ export const addStatusCommand = (program: Command): void => {
   program
     .command('status')
     .description('show queues, alarms, and the deliveries of the last hour')
-    .addHelpText('after', examples('status', 'status --stack MonitoringNotifications --json'))
+    .addHelpText('after', examples('status --stack MonitoringNotifications --json'))
     .action(show);
 };
 
@@ -34,89 +33,56 @@ const show = async (_: object, command: Command): Promise<void> => {
   const [queues, alarms, deliveries] = await Promise.all([
     queueStatuses(session),
     alarmsOf(session),
-    outcomesOfLastHour(session),
+    outcomesSince(session, Date.now() - HOUR_MS),
   ]);
   const text = [
     colorize('bold', session.deployment.name),
-    `\n${session.table(queues, queueColumns)}`,
-    `${colorize('bold', 'Alarms')}\n${alarmText(session, alarms)}`,
-    `${colorize('bold', 'Deliveries of the last hour')}\n${deliveryText(session, deliveries)}`,
+    `\n${formatTable(queues, queueColumns)}`,
+    `${colorize('bold', 'Alarms')}\n${alarmText(alarms)}`,
+    `${colorize('bold', 'Deliveries of the last hour')}\n${deliveries.length === 0 ? 'none\n' : formatTable(deliveries, outcomeColumns)}`,
   ].join('\n');
-  const { counts, isComplete: is_complete } = deliveries;
-  const value = { stack: session.deployment.name, queues, alarms: alarms ?? null, deliveries: { counts, is_complete } };
-  session.print(value, text);
+  session.print({ stack: session.deployment.name, queues, alarms: alarms ?? null, deliveries }, text);
 };
 
 const queueStatuses = async (session: Session): Promise<QueueStatus[]> => {
   const { sqs, deployment } = session;
   const { QueueUrls } = deployment.outputs;
-  const [ages, queues, others] = await Promise.all([
-    oldestMessageAges(session),
-    Promise.all(
-      queueNames.map(async (name) => {
-        const { queue, retries, deadLetters } = QueueUrls[name];
-        const [depths, deadLetterDepth] = await Promise.all([
-          Promise.all([queue, retries ?? []].flat().map((url) => inspect(sqs, url))),
-          inspect(sqs, deadLetters),
-        ]);
-        return { name, depth: sum(depths), deadLetterDepth };
-      }),
-    ),
-    Promise.all(
-      otherQueueNames.map(async (name) => ({
-        name,
-        depth: await inspect(sqs, QueueUrls[name].queue),
-        deadLetterDepth: undefined,
-      })),
-    ),
-  ]);
-  return [...queues, ...others].map(({ name, depth: { visible, in_flight, delayed }, deadLetterDepth }) => ({
-    queue: name,
-    visible,
-    in_flight,
-    delayed,
-    oldest_seconds: ages.get(name) ?? null,
-    dead_letters: deadLetterDepth?.total ?? null,
-  }));
+  const ages = await oldestMessageAges(session);
+  const statusOf = async (name: QueueStatus['queue'], urls: string[], deadLetters?: string): Promise<QueueStatus> => {
+    const depths = await Promise.all(urls.map((url) => inspect(sqs, url)));
+    const total = (state: keyof Depth) => depths.reduce((sum, depth) => sum + depth[state], 0);
+    return {
+      queue: name,
+      visible: total('visible'),
+      in_flight: total('in_flight'),
+      delayed: total('delayed'),
+      oldest_seconds: ages.get(name) ?? null,
+      dead_letters: deadLetters === undefined ? null : (await inspect(sqs, deadLetters)).total,
+    };
+  };
+  const withDeadLetters = queueNames.map((name) => {
+    const { queue, retries, deadLetters } = QueueUrls[name];
+    return statusOf(name, retries === undefined ? [queue] : [queue, retries], deadLetters);
+  });
+  return Promise.all([...withDeadLetters, ...otherQueueNames.map((name) => statusOf(name, [QueueUrls[name].queue]))]);
 };
 
-const sum = (depths: readonly Depth[]): Depth =>
-  depths.reduce((left, right) => ({
-    visible: left.visible + right.visible,
-    in_flight: left.in_flight + right.in_flight,
-    delayed: left.delayed + right.delayed,
-  }));
-
-/** Reads the metrics of a deployed stack. A local stack has none, so its delivery records are counted. */
-const outcomesOfLastHour = (session: Session): Promise<{ counts: OutcomeCount[]; isComplete: boolean }> => {
-  const { stackName } = session.deployment;
-  const sinceMs = Date.now() - HOUR_MS;
-  return stackName === undefined
-    ? recordedDeliveries(session, sinceMs)
-    : outcomesFromMetrics(session, stackName, sinceMs);
-};
-
-const RIGHT = { align: 'right' } as const;
-
-/** The columns of the table of queues. */
-export const queueColumns: readonly Column<QueueStatus>[] = [
+const queueColumns: readonly Column<QueueStatus>[] = [
   ['queue', ({ queue }) => queue],
-  ['visible', ({ queue, visible }) => (queue === CRASHED ? redUnlessZero(visible) : String(visible)), RIGHT],
+  ['visible', ({ queue, visible }) => (queue === CRASHED ? redUnlessZero(visible) : visible), 'right'],
   ['in flight', ({ in_flight }) => in_flight],
   ['delayed', ({ delayed }) => delayed],
-  ['oldest', ({ oldest_seconds: age }) => (age === null ? '–' : `${age} s`), RIGHT],
-  ['dead letters', ({ dead_letters: dead }) => (dead === null ? '–' : redUnlessZero(dead)), RIGHT],
+  ['oldest', ({ oldest_seconds: age }) => (age === null ? '–' : `${age} s`), 'right'],
+  ['dead letters', ({ dead_letters: dead }) => (dead === null ? '–' : redUnlessZero(dead)), 'right'],
 ];
 
-/** The columns of the table of alarms. */
-export const alarmColumns: readonly Column<Alarm>[] = [
-  ['alarm', ({ name }) => sanitize(name), { cut: 'middle', minWidth: 30 }],
+const alarmColumns: readonly Column<Alarm>[] = [
+  ['alarm', ({ name }) => sanitize(name)],
   ['state', ({ state }) => colorize(state === 'ALARM' ? 'red' : 'yellow', state)],
-  ['since', ({ since }) => (since === null ? '–' : toSecond(since))],
+  ['since', ({ since }) => (since === null ? '–' : toSecond(Date.parse(since)))],
 ];
 
-/** The columns of the table of deliveries by outcome. */
-export const outcomeColumns: readonly Column<OutcomeCount>[] = [
+const outcomeColumns: readonly Column<OutcomeCount>[] = [
   ['type', ({ type }) => type],
   ['outcome', ({ outcome }) => outcome],
   ['deliveries', ({ deliveries }) => deliveries],
@@ -124,17 +90,9 @@ export const outcomeColumns: readonly Column<OutcomeCount>[] = [
 
 const redUnlessZero = (number: number): string => (number > 0 ? colorize('red', String(number)) : '0');
 
-const alarmText = ({ table }: Session, alarms: Alarm[] | undefined): string => {
+const alarmText = (alarms: Alarm[] | undefined): string => {
   if (!alarms) return 'A local stack has no alarms.\n';
-  if (alarms.length === 0) return 'The stack has no alarms.\n';
   const notOk = alarms.filter(({ state }) => state !== 'OK');
   const okCount = `${pluralize(alarms.length - notOk.length, 'alarm')} OK\n`;
-  if (notOk.length === 0) return okCount;
-  return table(notOk, alarmColumns) + okCount;
-};
-
-const deliveryText = ({ table }: Session, { counts, isComplete }: { counts: OutcomeCount[]; isComplete: boolean }) => {
-  if (counts.length === 0) return 'none\n';
-  const rows = table(counts, outcomeColumns);
-  return isComplete ? rows : `${rows}Not all records were counted.\n`;
+  return notOk.length === 0 ? okCount : formatTable(notOk, alarmColumns) + okCount;
 };

@@ -1,26 +1,25 @@
 import { paginateScan } from '@aws-sdk/lib-dynamodb';
 import type { Item } from '../../shared/adapters/dynamodb/items.ts';
 import type { Session } from './session.ts';
-import type { Pace } from './tenant/pace.ts';
 
 /** Which items of a table a scan returns, in the terms of DynamoDB. */
-export type ScanFilter = { FilterExpression: string; ExpressionAttributeValues: Record<string, unknown> };
+export type ScanFilter = {
+  FilterExpression: string;
+  ExpressionAttributeValues: Record<string, unknown>;
+  ProjectionExpression?: string;
+};
 
-/** The items of a page that the filter permits, and how many items of the table have been read so far. */
-export type ScannedPage = { items: readonly Item[]; scanned: number; isLast: boolean };
+/** The items of a page that the filter permits, how many items of the table it read, and the consumed capacity units. */
+type ScannedPage = { items: readonly Item[]; count: number; units: number };
 
-/** Scans a table, eventually consistent, which costs half. Waits after each page to keep the pace. */
+/** Scans a table, eventually consistent, which costs half. */
 export async function* scanTable(
   { documents }: Session,
   table: string,
   filter: ScanFilter,
-  pace?: Pace,
 ): AsyncGenerator<ScannedPage> {
-  let scanned = 0;
   const pages = paginateScan({ client: documents }, { TableName: table, ReturnConsumedCapacity: 'TOTAL', ...filter });
-  for await (const { Items = [], ScannedCount = 0, ConsumedCapacity, LastEvaluatedKey } of pages) {
-    scanned += ScannedCount;
-    yield { items: Items, scanned, isLast: LastEvaluatedKey === undefined };
-    await pace?.spend(ConsumedCapacity?.CapacityUnits ?? 0);
+  for await (const { Items = [], ScannedCount = 0, ConsumedCapacity } of pages) {
+    yield { items: Items, count: ScannedCount, units: ConsumedCapacity?.CapacityUnits ?? 0 };
   }
 }

@@ -1,13 +1,14 @@
 import { type Command, Option } from 'commander';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
 import { errorSummary, OperationError, UsageError } from './errors.ts';
-import { isoTime, toJson, toSecond } from './print.ts';
-import { connect, connectForChange, type Session } from './session.ts';
+import { isoTime, pluralize, toJson, toSecond } from './print.ts';
+import { connect, connectForChange } from './session.ts';
+import { formatTable } from './table.ts';
 import { countTenant, type Deletion, deleteTenant } from './tenant/deletion.ts';
 import { exportTenant } from './tenant/export.ts';
 import { importTenant } from './tenant/import.ts';
-import { describeImport, describeMap, progressText } from './tenant/import-report.ts';
-import { readSources, totalSize } from './tenant/import-source.ts';
+import { describeImport, describeMap } from './tenant/import-report.ts';
+import { readSources } from './tenant/import-source.ts';
 import { createFile, standardOutput } from './tenant/output.ts';
 import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './tenant/pace.ts';
 import { deleteWithReceipt } from './tenant/receipt.ts';
@@ -77,17 +78,11 @@ const importData = async (
   command: Command,
 ): Promise<void> => {
   const session = await (dryRun ? connect(command) : connectForChange(command));
-  const totalBytes = totalSize(sources);
-  let readBytes = 0;
-  const onRead = (bytes: number): void => {
-    readBytes += bytes;
-  };
-  const records = readSources(sources, { token: process.env.SOURCE_TOKEN, onRead });
-  const imported = await importTenant(session, tenant, records, {
+  const imported = await importTenant(session, tenant, readSources(sources, process.env.SOURCE_TOKEN), {
     limit: await session.accounts.limit('notificationsPerTenant', session.deployment.outputs.TenantLimits)(tenant),
     isDryRun: dryRun,
     canUpdate: update,
-    onProgress: (count) => session.progress.show(progressText(count, readBytes, totalBytes)),
+    onProgress: (count) => session.progress.show(`Read ${pluralize(count, 'record')}.`),
   })
     .catch((error: unknown) => {
       if (error instanceof UsageError) throw error;
@@ -97,7 +92,7 @@ const importData = async (
     })
     .finally(session.progress.clear);
   session.print(
-    { tenant, dry_run: dryRun, ...imported },
+    { tenant_id: tenant, dry_run: dryRun, ...imported },
     describeMap(imported.notifications),
     describeImport(imported, dryRun),
   );
@@ -132,8 +127,8 @@ const exportData = async (
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const note = `Wrote ${total} records of tenant ${tenant} to ${out}, using ${Math.ceil(pace.units)} capacity units.`;
   session.print(
-    { tenant, file: out, records: counts, capacity_units: pace.units },
-    countsText(session, counts, NOTHING_STORED),
+    { tenant_id: tenant, file: out, records: counts, capacity_units: pace.units },
+    countsText(counts, NOTHING_STORED),
     note,
   );
 };
@@ -166,29 +161,28 @@ const deleteData = async (
   };
   const deletion = await run().finally(session.progress.clear);
   const { items, deadLetters: dead_letters } = deletion;
-  const summary = { tenant, dry_run: dryRun, items, dead_letters, capacity_units: pace.units };
-  if (dryRun) return session.print(summary, deletionText(session, deletion, NOTHING_STORED));
+  const summary = { tenant_id: tenant, dry_run: dryRun, items, dead_letters, capacity_units: pace.units };
+  if (dryRun) return session.print(summary, deletionText(deletion, NOTHING_STORED));
   const isEmpty = Object.keys({ ...items, ...dead_letters }).length === 0;
-  const runAgain = isEmpty ? null : isoTime(Date.now() + IN_FLIGHT_MS);
+  const runAgainMs = Date.now() + IN_FLIGHT_MS;
   session.print(
-    { ...summary, run_again_after: runAgain },
-    deletionText(session, deletion, 'Nothing was left to delete.'),
-    runAgain === null
+    { ...summary, run_again_after: isEmpty ? null : isoTime(runAgainMs) },
+    deletionText(deletion, 'Nothing was left to delete.'),
+    isEmpty
       ? ''
-      : `Alerts in flight can add data for a day. Run the command again after ${toSecond(runAgain)}, until nothing is left.`,
+      : `Alerts in flight can add data for a day. Run the command again after ${toSecond(runAgainMs)}, until nothing is left.`,
   );
 };
 
-const deletionText = (session: Session, { items, deadLetters }: Deletion, none: string): string => {
+const deletionText = ({ items, deadLetters }: Deletion, none: string): string => {
   const letters = Object.entries(deadLetters).map(([queue, count]) => [`dead letters of ${queue}`, count] as const);
-  const counts = Object.fromEntries([...Object.entries(items), ...letters]);
-  return countsText(session, counts, none);
+  return countsText(Object.fromEntries([...Object.entries(items), ...letters]), none);
 };
 
-const countsText = ({ table }: Session, counts: Readonly<Record<string, number>>, none: string): string =>
+const countsText = (counts: Readonly<Record<string, number>>, none: string): string =>
   Object.keys(counts).length === 0
     ? none
-    : table(Object.entries(counts), [
+    : formatTable(Object.entries(counts), [
         ['kind', ([kind]) => kind.replaceAll('_', ' ')],
         ['count', ([, count]) => count],
       ]);

@@ -1,14 +1,21 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { TokenEntry } from '../../shared/adapters/tokens/token-list.ts';
+import { tokenRecord } from '../../shared/api/token-records.ts';
 import { MAX_LABEL_LENGTH } from '../../shared/contracts/notification.ts';
-import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, OPERATOR, type Role, roles } from '../../shared/contracts/token.ts';
+import {
+  DEFAULT_TOKEN_DAYS,
+  MAX_TOKEN_DAYS,
+  OPERATOR,
+  type Role,
+  roles,
+  type TokenRecord,
+} from '../../shared/contracts/token.ts';
 import { DAY_SECONDS } from '../../shared/domain/day.ts';
 import { ServiceError } from '../../shared/domain/errors.ts';
 import { examples, parseNumber, parseSince, parseTenant, parseText } from './arguments.ts';
 import { OperationError } from './errors.ts';
-import { colorize, isoTime, sanitize, toSecond } from './print.ts';
+import { colorize, sanitize, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
-import type { Column } from './table.ts';
+import { type Column, formatTable } from './table.ts';
 
 /** Adds `token`: the API tokens of a tenant. */
 export const addTokenCommands = (program: Command): void => {
@@ -43,13 +50,7 @@ export const addTokenCommands = (program: Command): void => {
       'also revoke what the token issued since a time, such as 2026-11-22T09:00Z, or a duration, such as 24h, and what these tokens issued',
       parseSince,
     )
-    .addHelpText(
-      'after',
-      examples(
-        'token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme --stack MonitoringNotifications',
-        'token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme --issued-since 24h --stack MonitoringNotifications',
-      ),
-    )
+    .addHelpText('after', examples('token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme --issued-since 24h'))
     .action(revoke);
 };
 
@@ -60,16 +61,14 @@ const create = async ({ tenant, role, label, days }: CreateOptions, command: Com
   const { token, id, expires_at_ms } = await tokens
     .issue({ tenant, role, label, expiresInSeconds: days * DAY_SECONDS, issuer: OPERATOR }, await audit(tenant))
     .catch(explainServiceError);
-  const expires = isoTime(expires_at_ms);
-  const note = `Token ${id}: ${role} of tenant ${tenant}, expires ${toSecond(expires)}. It is not shown again.`;
-  print({ id, tenant, role, label, expires, token }, token, note);
+  const note = `Token ${id}: ${role} of tenant ${tenant}, expires ${toSecond(expires_at_ms)}. It is not shown again.`;
+  print({ id, token, role, label, expires_at: expires_at_ms }, token, note);
 };
 
 const list = async ({ tenant }: { tenant: string }, command: Command): Promise<void> => {
-  const { tokens, table, print } = await connect(command);
-  const found = (await tokens.list(tenant)).map(tokenJson);
-  const text = table(found, tokenColumns);
-  print(found, found.length > 0 ? text : `Tenant ${tenant} has no tokens.`);
+  const { tokens, print } = await connect(command);
+  const found = (await tokens.list(tenant)).map(tokenRecord);
+  print(found, found.length > 0 ? formatTable(found, tokenColumns) : `Tenant ${tenant} has no tokens.`);
 };
 
 type RevokeOptions = { tenant: string; issuedSince?: number };
@@ -79,36 +78,24 @@ const revoke = async (id: string, { tenant, issuedSince }: RevokeOptions, comman
   const request = { tenant, id, revoker: OPERATOR, issuedSinceMs: issuedSince };
   const revoked = await tokens.revoke(request, await audit(tenant)).catch((error: unknown) => {
     if (!(error instanceof ServiceError) || error.type !== 'notFoundError') return explainServiceError(error);
-    throw new OperationError(`Tenant ${tenant} has no token ${id}.`);
+    throw new OperationError(`Tenant ${tenant} has no token ${id}: see "token list --tenant ${tenant}".`);
   });
   print(
-    { revoked: revoked.map(tokenJson) },
+    { revoked: revoked.map(tokenRecord) },
     revoked.map((token) => `Revoked token ${token.id} of tenant ${tenant} (${sanitize(token.label)}).`).join('\n'),
   );
 };
 
-const tokenJson = ({ id, role, label, issuer, created_at_ms, expires_at_ms }: TokenEntry) => ({
-  id,
-  role,
-  label,
-  issuer,
-  created: isoTime(created_at_ms),
-  expires: isoTime(expires_at_ms),
-  expired: expires_at_ms <= Date.now(),
-});
+const expiry = ({ expires_at }: TokenRecord): string =>
+  expires_at <= Date.now() ? colorize('dim', `${toSecond(expires_at)} (expired)`) : toSecond(expires_at);
 
-/** The columns of the table of tokens. */
-export const tokenColumns: readonly Column<ReturnType<typeof tokenJson>>[] = [
+const tokenColumns: readonly Column<TokenRecord>[] = [
   ['id', ({ id }) => id],
   ['role', ({ role }) => role],
-  ['issuer', ({ issuer }) => issuer, { omit: 3 }],
-  ['created', ({ created }) => toSecond(created), { omit: 1 }],
-  [
-    'expires',
-    ({ expires, expired }) => (expired ? colorize('dim', `${toSecond(expires)} (expired)`) : toSecond(expires)),
-    { omit: 2 },
-  ],
-  ['label', ({ label }) => sanitize(label), { cut: 'end', minWidth: 16 }],
+  ['issuer', ({ issuer }) => issuer],
+  ['created', ({ created_at }) => toSecond(created_at)],
+  ['expires', expiry],
+  ['label', ({ label }) => sanitize(label)],
 ];
 
 /** Rethrows a ServiceError with the message and details that the API would return. */
@@ -121,5 +108,5 @@ const explainServiceError = (error: unknown): never => {
 /** Parses the ID of a token. @throws InvalidArgumentError */
 const parseId = (text: string): string => {
   if (/^tk[0-9A-Z]{26}$/.test(text)) return text;
-  throw new InvalidArgumentError('It must be tk and a ULID, as `token list` shows it.');
+  throw new InvalidArgumentError('A token ID is tk and 26 characters, as `token list` shows it.');
 };

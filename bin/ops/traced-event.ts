@@ -81,7 +81,7 @@ const recordsOfEvent = async (
   notifications: readonly string[],
 ): Promise<DeliveryRecord[]> => {
   const read = async (ids: Iterable<string>) => (await recordsOfEvents(session, [{ tenant, eventId, ids }]))[0] ?? [];
-  const listed = await Array.fromAsync(notificationIds(session, tenant));
+  const listed = await notificationIds(session, tenant);
   const found = await read([...listed, ...notifications, ...(await storedDestinations(session, tenant, eventId))]);
   return withoutDuplicates([...found, ...(await read(found.flatMap(({ siblings = [] }) => siblings)))]);
 };
@@ -95,9 +95,12 @@ const scanRecords = async (session: Session, id: string): Promise<DeliveryRecord
   };
   const pace = createPace(SCAN_UNITS_PER_SECOND, realTime);
   const records: DeliveryRecord[] = [];
-  for await (const { items, scanned } of scanTable(session, deployment.outputs.DeliveriesTable, filter, pace)) {
+  let scanned = 0;
+  for await (const { items, count, units } of scanTable(session, deployment.outputs.DeliveriesTable, filter)) {
     records.push(...items.map(parseRecord));
+    scanned += count;
     progress.show(`Read ${pluralize(scanned, 'item')} of table Deliveries. --tenant reads only those of a tenant.`);
+    await pace.spend(units);
   }
   progress.clear();
   return records;
@@ -113,7 +116,7 @@ const findRecords = async (
   const found = await recordsOfEvent(session, tenant ?? firstPart, id, notifications);
   if (found.length > 0) return found;
   if (tenant === undefined) return scanRecords(session, id);
-  const ids = [...(await Array.fromAsync(notificationIds(session, tenant))), ...notifications];
+  const ids = [...(await notificationIds(session, tenant)), ...notifications];
   return newestRecords(session, tenant, ids, { producerMessageId: id }, MAX_RECORDS);
 };
 
@@ -210,14 +213,18 @@ export const findEvents = async (
   // With a message ID, notices about the event are found too.
   const deliveries = found.filter(({ notice, event_id }) => notice === undefined || event_id === id);
   const { letters, unread } = await findLetters(session, (letter) => {
-    const isTenant = search.tenant === undefined || letter.tenant === search.tenant;
-    const ids = [letter.event, letter.producer_message_id, letter.message_id];
-    const isOf = (record: DeliveryRecord) => record.event_id === letter.event && tenantOf(record) === letter.tenant;
+    const isTenant = search.tenant === undefined || letter.tenant_id === search.tenant;
+    const ids = [letter.event_id, letter.producer_message_id, letter.message_id];
+    const isOf = (record: DeliveryRecord) =>
+      record.event_id === letter.event_id && tenantOf(record) === letter.tenant_id;
     return isTenant && (ids.includes(id) || deliveries.some(isOf));
   });
   const ownersOf = (records: readonly DeliveryRecord[]) =>
     records.map((record) => ({ tenant: tenantOf(record), eventId: record.event_id }));
-  const owners = [...ownersOf(deliveries), ...letters.map(({ tenant, event }) => ({ tenant, eventId: event }))];
+  const owners = [
+    ...ownersOf(deliveries),
+    ...letters.map(({ tenant_id, event_id }) => ({ tenant: tenant_id, eventId: event_id })),
+  ];
   // Nothing but an escalation is stored of an event without existing destinations.
   const all =
     owners.length > 0 ? owners : found.slice(0, 1).map((record) => ({ tenant: tenantOf(record), eventId: undefined }));
@@ -238,7 +245,7 @@ export const findEvents = async (
       eventId,
       deliveries: records,
       notices: withoutDuplicates(notices),
-      letters: letters.filter((letter) => letter.tenant === tenant && letter.event === eventId),
+      letters: letters.filter((letter) => letter.tenant_id === tenant && letter.event_id === eventId),
     };
   });
   return { events: await Promise.all(events), unread };

@@ -22,7 +22,7 @@ export const visitDeadLettersOf = async (
   await Promise.all(
     deadLetterQueueNames.map(async (name) => {
       for await (const { messages, remove } of visitMessages(sqs, deadLetterUrl(deployment.outputs, name))) {
-        const own = messages.filter((message) => deadLetter(message).tenant === tenant);
+        const own = messages.filter((message) => deadLetter(message).tenant_id === tenant);
         if (own.length === 0) continue;
         counts[name] = (counts[name] ?? 0) + own.length;
         await visit(name, { messages: own, remove });

@@ -14,23 +14,11 @@ const TOKEN_SETTLES_MS = 90_000;
 /** The number of concurrent deletes. */
 const CONCURRENT_DELETES = 25;
 
-/** The number of items by table and by kind, and of dead letters by queue. */
-export type Deletion = {
-  tables: Partial<Record<TableName, number>>;
-  items: Partial<Record<ItemKind, number>>;
-  deadLetters: DeadLetterCounts;
-};
+/** The number of items by kind, and of dead letters by queue. */
+export type Deletion = { items: Partial<Record<ItemKind, number>>; deadLetters: DeadLetterCounts };
 
-/** Returns the counts before anything is counted. */
-export const newDeletion = (): Deletion => ({
-  tables: Object.fromEntries(tableNames.map((table) => [table, 0])),
-  items: {},
-  deadLetters: {},
-});
-
-const add = ({ tables, items }: Deletion, { table, kind }: Pick<OwnedItem, 'table' | 'kind'>): void => {
-  tables[table] = (tables[table] ?? 0) + 1;
-  items[kind] = (items[kind] ?? 0) + 1;
+const add = ({ items }: Deletion, kind: ItemKind, count = 1): void => {
+  items[kind] = (items[kind] ?? 0) + count;
 };
 
 /** How a deletion waits and reports. */
@@ -52,7 +40,7 @@ const stopAccess = async (
   deleted: Deletion,
 ): Promise<void> => {
   const revoked = await session.tokens.revokeAll(tenant, await session.audit(tenant));
-  for (const _ of revoked) add(deleted, { table: 'tokens', kind: 'tokens' });
+  if (revoked.length > 0) add(deleted, 'tokens', revoked.length);
   // Only the list knows of tokens that an interrupted run revoked, and only this run has this clock.
   const lastMs = revoked.length > 0 ? timing.now() : await session.tokens.lastRevokedAtMs(tenant);
   const waitMs = lastMs + TOKEN_SETTLES_MS - timing.now();
@@ -93,13 +81,13 @@ const eachItem = async (
     onProgress(`Read ${count} items of table ${tableOf(session, table)}.`);
   for await (const items of itemsOf(session, tenant, { tables, pace, isKeysOnly: true, onProgress: onPage })) {
     await remove(items);
-    for (const item of items) add(counts, item);
+    for (const { kind } of items) add(counts, kind);
   }
 };
 
 /** Counts what `deleteTenant` would delete. Changes nothing. */
 export const countTenant = async (session: Session, tenant: string, options: DeletionOptions): Promise<Deletion> => {
-  const counts = newDeletion();
+  const counts: Deletion = { items: {}, deadLetters: {} };
   await eachItem(session, tenant, tableNames, options, counts, async () => undefined);
   counts.deadLetters = await visitDeadLettersOf(session, tenant, async () => undefined);
   return counts;
@@ -119,7 +107,7 @@ export const deleteTenant = async (
   session: Session,
   tenant: string,
   options: DeletionOptions,
-  deleted = newDeletion(),
+  deleted: Deletion = { items: {}, deadLetters: {} },
 ): Promise<Deletion> => {
   const remove = (items: readonly OwnedItem[]) => deleteItems(session, items, options.pace);
   await session.record({ action: 'delete-tenant', target_id: tenant });

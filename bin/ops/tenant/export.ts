@@ -12,9 +12,9 @@ import { MAX_TIME_MS } from '../../../shared/contracts/redelivery.ts';
 import { auditRecord } from '../../../shared/domain/audit.ts';
 import { listedDelivery } from '../../../shared/domain/delivery-history.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
+import { accountRecord } from '../account.ts';
 import { deadLetter } from '../dead-letter.ts';
 import type { Session } from '../session.ts';
-import { shadowJson } from '../shadow.ts';
 import { visitDeadLettersOf } from './dead-letters-of.ts';
 import type { Pace } from './pace.ts';
 import { type ItemKind, itemsOf, type OwnedItem, type TableName } from './stored-items.ts';
@@ -23,7 +23,7 @@ import { type ItemKind, itemsOf, type OwnedItem, type TableName } from './stored
 export type ExportLine = { kind: string; record: unknown };
 
 /** The version of the format. It increases if a kind or a field is removed or changes its meaning. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 type Writer = (line: ExportLine) => Promise<void>;
 type ExportOptions = {
@@ -88,20 +88,7 @@ const converters = (
     },
     async *accounts() {
       const account = await session.accounts.describe(tenant);
-      const { contacts, escalationNotifications, summaries, token, secrets, retired, limits, shadow } = account;
-      const signingSecrets = [...secrets, ...retired.map(({ secret }) => secret)];
-      const credentials = { webhook_token: token, webhook_signing_secrets: signingSecrets };
-      const overrides = Object.keys(limits).length > 0 && { limit_overrides: limits };
-      const fallback = escalationNotifications.length > 0 && { escalation_notifications: escalationNotifications };
-      const others = {
-        ...fallback,
-        ...(summaries && { summaries }),
-        ...overrides,
-        ...(shadow && { shadow: shadowJson(shadow) }),
-        ...(withSecrets && credentials),
-      };
-      const record = { id: tenant, technical_contacts: contacts, ...others };
-      yield { kind: 'account', record };
+      yield { kind: 'account', record: accountRecord(tenant, account, withSecrets) };
     },
     *daily_usage({ item }) {
       const [counter, day] = String(item.pk).split('#');
@@ -182,8 +169,8 @@ export const exportTenant = async (
     counts[line.kind] = (counts[line.kind] ?? 0) + 1;
     await write(line);
   };
-  const created_at = new Date(nowMs).toISOString();
-  await write({ kind: 'export', record: { format: FORMAT, tenant, created_at, includes_secrets: withSecrets } });
+  const header = { format: FORMAT, tenant_id: tenant, created_at: nowMs, includes_secrets: withSecrets };
+  await write({ kind: 'export', record: header });
   const convert = converters(session, tenant, withSecrets, await session.tokens.list(tenant));
   for await (const items of itemsOf(session, tenant, { pace, onProgress })) {
     for (const owned of items) for await (const line of convert[owned.kind](owned)) await add(line);

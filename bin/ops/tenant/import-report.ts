@@ -11,17 +11,6 @@ export const describeMap = (notifications: readonly ImportedNotification[]): str
     ...notifications.map(({ old_id, new_id, result }) => `${old_id}\t${new_id}\t${result}`),
   ].join('\n');
 
-const BAR_WIDTH = 20;
-
-/** Returns a progress bar if the size of all sources is known, and the number of records. */
-export const progressText = (count: number, readBytes: number, totalBytes: number | undefined): string => {
-  const records = pluralize(count, 'record');
-  if (!totalBytes) return records;
-  const share = Math.min(1, readBytes / totalBytes);
-  const filled = Math.round(share * BAR_WIDTH);
-  return `[${'#'.repeat(filled)}${'-'.repeat(BAR_WIDTH - filled)}] ${Math.floor(share * 100)} %, ${records}`;
-};
-
 /** Returns the refused records, what differs, and a summary, one per line. */
 export const describeImport = ({ notifications, account, refused }: TenantImport, isDryRun: boolean): string => {
   const counts = results.flatMap((result) => {

@@ -1,17 +1,9 @@
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { isJsonObject } from '../../../shared/contracts/json.ts';
 import { errorSummary, OperationError, UsageError } from '../errors.ts';
 
 /** A record of a source, or why there is none, and its place, such as `page.json:1, index 3`. */
 export type SourceRecord = { place: string } & ({ record: unknown } | { error: string });
-
-/** How to read sources. */
-export type SourceOptions = {
-  /** The token that is sent to URLs. */
-  token: string | undefined;
-  /** Called with the size of each part of a file that was read, in bytes. */
-  onRead: (bytes: number) => void;
-};
 
 /** The maximum length of one JSON value. Files are read line by line, so they can be larger. */
 const MAX_VALUE_LENGTH = 64 * 1024 * 1024;
@@ -21,22 +13,16 @@ const PAGE_TIMEOUT_MS = 60_000;
 
 const isUrl = (source: string): boolean => /^https?:\/\//i.test(source);
 
-/** Returns the size of all files in bytes, or undefined if a source is no file. */
-export const totalSize = (sources: readonly string[]): number | undefined =>
-  sources.reduce<number | undefined>((sum, source) => {
-    const { size } = statSync(source, { throwIfNoEntry: false }) ?? {};
-    return sum === undefined || size === undefined ? undefined : sum + size;
-  }, 0);
-
 /**
  * Reads the records of files (`-` is standard input) and of lists that URLs return, page by page. A file contains one
  * JSON value, or one on each line. A value is a page, an array of records, or a record.
  *
+ * @param token the token that is sent to URLs
  * @throws OperationError if a source cannot be read
  * @throws UsageError if a URL must not be read
  */
-export async function* readSources(sources: readonly string[], options: SourceOptions): AsyncGenerator<SourceRecord> {
-  for (const source of sources) yield* isUrl(source) ? readPages(source, options) : readFile(source, options);
+export async function* readSources(sources: readonly string[], token?: string): AsyncGenerator<SourceRecord> {
+  for (const source of sources) yield* isUrl(source) ? readPages(source, token) : readFile(source);
 }
 
 /** Returns the records of a page or an array, or the value as the only one. */
@@ -61,12 +47,11 @@ const recordsOrUndefined = (place: string, text: string): SourceRecord[] | undef
 };
 
 /** Yields the lines of UTF-8 bytes. @throws TypeError if they are not UTF-8 */
-async function* linesOf(chunks: AsyncIterable<unknown>, onRead: SourceOptions['onRead']): AsyncGenerator<string> {
+async function* linesOf(chunks: AsyncIterable<unknown>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let line = '';
   for await (const chunk of chunks) {
     if (!(chunk instanceof Uint8Array)) continue;
-    onRead(chunk.length);
     const [end = '', ...others] = decoder.decode(chunk, { stream: true }).split('\n');
     line += end;
     for (const next of others) {
@@ -83,9 +68,9 @@ const assertLength = ({ length }: string): void => {
   throw new OperationError('it has a JSON value of more than 64 MB: write one record on each line');
 };
 
-async function* readFile(file: string, { onRead }: SourceOptions): AsyncGenerator<SourceRecord> {
+async function* readFile(file: string): AsyncGenerator<SourceRecord> {
   const name = file === '-' ? 'standard input' : file;
-  const lines = linesOf(file === '-' ? process.stdin : createReadStream(file), onRead);
+  const lines = linesOf(file === '-' ? process.stdin : createReadStream(file));
   try {
     yield* splitValues(name, lines);
   } catch (error) {
@@ -116,7 +101,7 @@ async function* splitValues(name: string, lines: AsyncIterable<string>): AsyncGe
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** Reads all pages of a list. Each next page is at the same address, so the token is sent to no other. */
-async function* readPages(address: string, { token }: SourceOptions): AsyncGenerator<SourceRecord> {
+async function* readPages(address: string, token: string | undefined): AsyncGenerator<SourceRecord> {
   const url = new URL(address);
   if (token === undefined) throw new UsageError('Set SOURCE_TOKEN to the token of the system at the URL.');
   if (url.protocol !== 'https:' && !LOOPBACK.has(url.hostname)) {

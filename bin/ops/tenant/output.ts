@@ -33,6 +33,6 @@ export const createFile = (path: string): Output => {
       },
     };
   } catch (error) {
-    throw new OperationError(`${path} cannot be created: ${errorSummary(error)}`);
+    throw new OperationError(`${path} cannot be created, pass the path of a new file: ${errorSummary(error)}`);
   }
 };

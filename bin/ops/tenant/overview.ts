@@ -10,17 +10,20 @@ import { scanTable } from '../table-scan.ts';
 import type { Pace } from './pace.ts';
 import { type TableName, tableOf } from './stored-items.ts';
 
-/** The daily counters of an overview. */
-export const usageCounters = ['email', 'sms', 'managed', 'tests', 'redeliveries'] as const;
+/** The daily counters of an overview, with their names in `usage` of the API. */
+export const usageCounters = {
+  email: 'emails_per_day',
+  sms: 'sms_per_day',
+  managed: 'managed_per_day',
+  tests: 'tests_per_day',
+  redeliveries: 'redeliveries_per_day',
+} as const;
 
 /** What is stored about a tenant, in numbers. */
 export type TenantOverview = {
   tenant: string;
-  notifications: number;
-  /** Unexpired tokens. */
-  tokens: number;
-  /** How much of each daily limit is used on the current UTC day. */
-  usage: Record<(typeof usageCounters)[number], number>;
+  /** The number of notifications and unexpired tokens, and how much of each daily limit is used on this UTC day. */
+  usage: Record<'notifications' | 'tokens' | (typeof usageCounters)[keyof typeof usageCounters], number>;
   /** Deliveries of alerts that were first processed in the last 24 hours, notices excluded, by their status now. */
   alerts: Partial<Record<DeliveryStatus, number>>;
   /** The period of shadow mode, unless it is over. */
@@ -49,8 +52,14 @@ const createOverviews = () => {
   return {
     /** Returns the overview of a tenant. */
     of(tenant: string): TenantOverview {
-      const usage = { email: 0, sms: 0, managed: 0, tests: 0, redeliveries: 0 };
-      const empty = { tenant, notifications: 0, tokens: 0, usage, alerts: {}, shadow: undefined };
+      const daily = {
+        emails_per_day: 0,
+        sms_per_day: 0,
+        managed_per_day: 0,
+        tests_per_day: 0,
+        redeliveries_per_day: 0,
+      };
+      const empty = { tenant, usage: { notifications: 0, tokens: 0, ...daily }, alerts: {}, shadow: undefined };
       const overview = overviews.get(tenant) ?? empty;
       overviews.set(tenant, overview);
       return overview;
@@ -70,7 +79,7 @@ const sourcesOf = (overviews: ReturnType<typeof createOverviews>, nowMs: number)
       filter: 'begins_with(pk, :prefix)',
       values: { ':prefix': 'quota#' },
       add: (pk, item) => {
-        overviews.of(pk.replace('quota#', '')).notifications = Math.max(0, counterItem.parse(item).used);
+        overviews.of(pk.replace('quota#', '')).usage.notifications = Math.max(0, counterItem.parse(item).used);
       },
     },
     {
@@ -82,8 +91,10 @@ const sourcesOf = (overviews: ReturnType<typeof createOverviews>, nowMs: number)
           const { shadow } = accountItem.parse(item);
           overviews.of(pk.replace('account#', '')).shadow = shadow && !isOver(shadow, nowMs) ? shadow : undefined;
         }
-        const counter = usageCounters.find((name) => pk.startsWith(`${name}#${day}#`));
-        if (counter) overviews.of(pk.replace(`${counter}#${day}#`, '')).usage[counter] = counterItem.parse(item).used;
+        for (const [counter, name] of Object.entries(usageCounters)) {
+          const prefix = `${counter}#${day}#`;
+          if (pk.startsWith(prefix)) overviews.of(pk.replace(prefix, '')).usage[name] = counterItem.parse(item).used;
+        }
       },
     },
     {
@@ -92,7 +103,7 @@ const sourcesOf = (overviews: ReturnType<typeof createOverviews>, nowMs: number)
       values: { ':prefix': 'tenant#' },
       add: (pk, item) => {
         const { tokens } = tokenList.parse(item);
-        overviews.of(pk.replace('tenant#', '')).tokens = tokens.filter(
+        overviews.of(pk.replace('tenant#', '')).usage.tokens = tokens.filter(
           ({ hash, expires_at_ms }) => hash !== undefined && expires_at_ms > nowMs,
         ).length;
       },
@@ -121,9 +132,12 @@ export const readOverviews = async (
   const overviews = createOverviews();
   for (const { table, filter, values, add } of sourcesOf(overviews, nowMs)) {
     const scan = { FilterExpression: filter, ExpressionAttributeValues: values };
-    for await (const { items, scanned } of scanTable(session, tableOf(session, table), scan, pace)) {
+    let scanned = 0;
+    for await (const { items, count, units } of scanTable(session, tableOf(session, table), scan)) {
       for (const item of items) add(String(item.pk), item);
+      scanned += count;
       onProgress(table, scanned);
+      await pace.spend(units);
     }
   }
   return overviews.all();

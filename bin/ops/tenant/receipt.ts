@@ -3,11 +3,11 @@ import { DAY_MS } from '../../../shared/domain/day.ts';
 import { errorSummary } from '../errors.ts';
 import { isoTime, toJson } from '../print.ts';
 import type { Session } from '../session.ts';
-import { countTenant, type Deletion, type DeletionOptions, deleteTenant, newDeletion } from './deletion.ts';
+import { countTenant, type Deletion, type DeletionOptions, deleteTenant } from './deletion.ts';
 import { createFile } from './output.ts';
 
 /** The version of the format. It increases if a field is removed or changes its meaning. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 /** How long DynamoDB keeps the data for point-in-time recovery (AWS limit). */
 const RECOVERY_DAYS = 35;
@@ -15,7 +15,7 @@ const RECOVERY_DAYS = 35;
 /** How long SQS keeps dead letters. */
 const DEAD_LETTER_DAYS = 14;
 
-const countsOf = ({ tables, items, deadLetters }: Deletion) => ({ tables, items, dead_letters: deadLetters });
+const countsOf = ({ items, deadLetters }: Deletion) => ({ items, dead_letters: deadLetters });
 
 /** Returns what the deletion does not reach, and until when it exists; null if the service does not know. */
 const keptAfter = ({ deployment }: Session, nowMs: number) => {
@@ -43,9 +43,15 @@ export const deleteWithReceipt = async (
   options: DeletionOptions,
 ): Promise<Deletion> => {
   createFile(path).close();
-  const deleted = newDeletion();
+  const deleted: Deletion = { items: {}, deadLetters: {} };
   const { name, target } = session.deployment;
-  let receipt: object = { format: FORMAT, tenant, stack: name, target, started_at: isoTime(options.timing.now()) };
+  let receipt: object = {
+    format: FORMAT,
+    tenant_id: tenant,
+    stack: name,
+    target,
+    started_at: isoTime(options.timing.now()),
+  };
   const update = (changes: object): void => {
     receipt = { ...receipt, ...changes };
     writeFileSync(path, `${toJson(receipt, undefined, 2)}\n`);

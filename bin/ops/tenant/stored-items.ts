@@ -1,8 +1,9 @@
-import { paginateQuery, paginateScan } from '@aws-sdk/lib-dynamodb';
+import { paginateQuery } from '@aws-sdk/lib-dynamodb';
 import type { Item } from '../../../shared/adapters/dynamodb/items.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import { OperationError } from '../errors.ts';
 import type { Session } from '../session.ts';
+import { scanTable } from '../table-scan.ts';
 import type { Pace } from './pace.ts';
 
 /** The tables, in the order in which the data of a tenant is read and deleted. */
@@ -183,17 +184,9 @@ async function* scanned(
   tenant: string,
   projection: Projection,
 ): AsyncGenerator<Page> {
-  const pages = paginateScan(
-    { client: session.documents },
-    {
-      TableName: tableOf(session, table),
-      ReturnConsumedCapacity: 'TOTAL',
-      ...filterOf(table, tenant),
-      ...projection,
-    },
-  );
-  for await (const { Items = [], ScannedCount = 0, ConsumedCapacity } of pages) {
-    const owned = Items.flatMap((item): OwnedItem[] => {
+  const filter = { ...filterOf(table, tenant), ...projection };
+  for await (const { items, count, units } of scanTable(session, tableOf(session, table), filter)) {
+    const owned = items.flatMap((item): OwnedItem[] => {
       const owner = ownerOf(table, item);
       if (!owner && String(item.pk).endsWith(`#${tenant}`)) {
         throw new OperationError(
@@ -202,6 +195,6 @@ async function* scanned(
       }
       return owner?.tenant === tenant ? [{ table, kind: owner.kind, item }] : [];
     });
-    yield { owned, count: ScannedCount, units: ConsumedCapacity?.CapacityUnits ?? 0 };
+    yield { owned, count, units };
   }
 }

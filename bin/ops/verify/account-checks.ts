@@ -1,3 +1,12 @@
+import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import {
+  GetAccountSendingEnabledCommand,
+  GetIdentityDkimAttributesCommand,
+  GetIdentityVerificationAttributesCommand,
+  GetSendQuotaCommand,
+  SESClient,
+} from '@aws-sdk/client-ses';
+import { GetSMSAttributesCommand, GetSMSSandboxAccountStatusCommand, SNSClient } from '@aws-sdk/client-sns';
 import { type Check, failed, ofDeployed, ok, skipped } from './check.ts';
 import { eventSourcesOf } from './event-sources.ts';
 
@@ -17,9 +26,6 @@ export const accountChecks: readonly Check[] = [
     proves: 'SES has verified the sender',
     resolve: 'verify emailFrom or its domain (docs/operations.md#6-dkim-spf-and-dmarc)',
     run: ofDeployed(async ({ session: { deployment } }) => {
-      const { SESClient, GetIdentityDkimAttributesCommand, GetIdentityVerificationAttributesCommand } = await import(
-        '@aws-sdk/client-ses'
-      );
       const ses = new SESClient(deployment.aws);
       const { emailFrom } = deployment.outputs.Settings;
       const Identities = identitiesOf(emailFrom);
@@ -39,7 +45,6 @@ export const accountChecks: readonly Check[] = [
     proves: 'SES sends to any recipient',
     resolve: 'request production access (docs/operations.md#2-ses-production-access)',
     run: ofDeployed(async ({ session: { deployment } }) => {
-      const { SESClient, GetAccountSendingEnabledCommand, GetSendQuotaCommand } = await import('@aws-sdk/client-ses');
       const ses = new SESClient(deployment.aws);
       const { Max24HourSend = 0, MaxSendRate = 0 } = await ses.send(new GetSendQuotaCommand());
       const { Enabled } = await ses.send(new GetAccountSendingEnabledCommand());
@@ -56,7 +61,6 @@ export const accountChecks: readonly Check[] = [
       'exit the SMS sandbox (docs/operations.md#3-sms-origination-and-spending-limit), or set smsPerTenantPerDay to 0',
     run: ofDeployed(async ({ session: { deployment } }) => {
       if (deployment.outputs.Settings.smsPerTenantPerDay === 0) return skipped('smsPerTenantPerDay is 0');
-      const { GetSMSSandboxAccountStatusCommand, SNSClient } = await import('@aws-sdk/client-sns');
       const { IsInSandbox } = await new SNSClient(deployment.aws).send(new GetSMSSandboxAccountStatusCommand());
       return IsInSandbox ? failed('in the sandbox') : ok('not in the sandbox');
     }),
@@ -69,7 +73,6 @@ export const accountChecks: readonly Check[] = [
     run: ofDeployed(async ({ session: { deployment } }) => {
       const { smsMonthlyBudgetUsd, smsPerTenantPerDay } = deployment.outputs.Settings;
       if (smsPerTenantPerDay === 0) return skipped('smsPerTenantPerDay is 0');
-      const { GetSMSAttributesCommand, SNSClient } = await import('@aws-sdk/client-sns');
       const request = new GetSMSAttributesCommand({ attributes: ['MonthlySpendLimit'] });
       const { attributes = {} } = await new SNSClient(deployment.aws).send(request);
       // AWS returns no attribute that was never set; the limit of a new account is 1 USD.
@@ -83,7 +86,6 @@ export const accountChecks: readonly Check[] = [
     proves: 'Lambda has the concurrency in lambdaConcurrencyQuota, and more than the event sources can use',
     resolve: 'request a higher quota, or correct the settings (docs/operations.md#1-lambda-quotas)',
     run: ofDeployed(async ({ session: { deployment }, stack }) => {
-      const { GetAccountSettingsCommand, LambdaClient } = await import('@aws-sdk/client-lambda');
       const lambda = new LambdaClient(deployment.aws);
       const { AccountLimit: { ConcurrentExecutions: quota = 0 } = {} } = await lambda.send(
         new GetAccountSettingsCommand(),

@@ -1,4 +1,3 @@
-import type { StackResourceDrift } from '@aws-sdk/client-cloudformation';
 import type { Session } from '../session.ts';
 import type { StackResource } from '../stack-resources.ts';
 import type { Timing } from '../tenant/pace.ts';
@@ -11,8 +10,6 @@ export type DeployedStack = {
   name: string;
   /** Returns the stack's resources of a type, such as `AWS::CloudWatch::Alarm`. */
   resources: (type: string) => Promise<StackResource[]>;
-  /** Compares resources with the template, once, by logical ID. */
-  drifts: () => Promise<ReadonlyMap<string, StackResourceDrift>>;
 };
 
 /** What checks use. `stack` is undefined for a local stack. */

@@ -1,3 +1,4 @@
+import { SNSClient, SubscribeCommand, UnsubscribeCommand } from '@aws-sdk/client-sns';
 import { CreateQueueCommand, DeleteQueueCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { DeleteCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { counterKey } from '../../../shared/adapters/accounts/daily-counter.ts';
@@ -38,7 +39,6 @@ const subscribeQueue = async (
   { sleep }: Timing,
   undos: Undo[],
 ): Promise<string> => {
-  const { SNSClient, SubscribeCommand, UnsubscribeCommand } = await import('@aws-sdk/client-sns');
   const sns = new SNSClient(aws);
   const TopicArn = outputs.ManagedTopicArn;
   const [, partition, , region, account] = TopicArn.split(':');

@@ -1,4 +1,5 @@
 import type { EventSourceMappingConfiguration } from '@aws-sdk/client-lambda';
+import { LambdaClient, paginateListEventSourceMappings } from '@aws-sdk/client-lambda';
 import type { Session } from '../session.ts';
 import type { DeployedStack } from './check.ts';
 
@@ -10,7 +11,6 @@ export const eventSourcesOf = async (
   { deployment }: Pick<Session, 'deployment'>,
   { resources }: Pick<DeployedStack, 'resources'>,
 ): Promise<EventSource[]> => {
-  const { LambdaClient, paginateListEventSourceMappings } = await import('@aws-sdk/client-lambda');
   const client = new LambdaClient(deployment.aws);
   const pages = await Array.fromAsync(paginateListEventSourceMappings({ client }, {}));
   const mappings = new Map(

@@ -1,14 +1,15 @@
+import { CloudWatchClient, ListDashboardsCommand, paginateDescribeInsightRules } from '@aws-sdk/client-cloudwatch';
 import {
   DescribeContinuousBackupsCommand,
   DescribeTableCommand,
   DescribeTimeToLiveCommand,
 } from '@aws-sdk/client-dynamodb';
+import { paginateListSubscriptionsByTopic, SNSClient } from '@aws-sdk/client-sns';
 import { tableSchemas } from '../../../shared/contracts/table-schemas.ts';
 import { describeAlarms } from '../cloudwatch.ts';
 import type { Session } from '../session.ts';
 import { type TableName, tableNames, tableOf } from '../tenant/stored-items.ts';
 import { type Check, type DeployedStack, findingOf, ofDeployed, skipped } from './check.ts';
-import type { driftTypes } from './drift.ts';
 import { eventSourcesOf } from './event-sources.ts';
 
 const DEPLOY_AGAIN = 'deploy again';
@@ -23,7 +24,6 @@ const alarmsAndTopics = async (session: Session, { resources }: DeployedStack) =
 
 /** Returns the number of confirmed subscriptions of topics, and the topics that have none. */
 const subscriptionsOf = async ({ deployment }: Session, topics: readonly string[]) => {
-  const { paginateListSubscriptionsByTopic, SNSClient } = await import('@aws-sdk/client-sns');
   const client = new SNSClient(deployment.aws);
   const counts = await Promise.all(
     topics.map(async (TopicArn) => {
@@ -64,25 +64,6 @@ const tableProblem = async (session: Session, table: TableName): Promise<string[
   return lacking.length === 0 ? [] : [`${table} without ${lacking.join(' and ')}`];
 };
 
-/** Checks that the resources of a type exist and are as the template declares. */
-const driftCheck = (type: (typeof driftTypes)[number], noun: string, what: string): Check => ({
-  name: `${noun.replaceAll(' ', '-')}s`,
-  proves: what,
-  resolve: DEPLOY_AGAIN,
-  run: ofDeployed(async ({ stack }) => {
-    const resources = await stack.resources(type);
-    const drifts = await stack.drifts();
-    const problems = resources.flatMap(({ logicalId }) => {
-      const { StackResourceDriftStatus: status = 'NOT_CHECKED', PropertyDifferences = [] } =
-        drifts.get(logicalId) ?? {};
-      if (status === 'IN_SYNC') return [];
-      const paths = PropertyDifferences.map(({ PropertyPath }) => ` ${PropertyPath}`).join('');
-      return [`${logicalId}: ${status}${paths}`];
-    });
-    return findingOf(resources.length, noun, problems);
-  }),
-});
-
 /** The checks of what the stack deployed. */
 export const resourceChecks: readonly Check[] = [
   {
@@ -121,7 +102,6 @@ export const resourceChecks: readonly Check[] = [
     proves: 'the dashboard exists',
     resolve: DEPLOY_AGAIN,
     run: ofDeployed(async ({ session: { deployment }, stack }) => {
-      const { CloudWatchClient, ListDashboardsCommand } = await import('@aws-sdk/client-cloudwatch');
       const client = new CloudWatchClient(deployment.aws);
       const names = (await stack.resources('AWS::CloudWatch::Dashboard')).map(({ physicalId }) => physicalId);
       const missing = await Promise.all(
@@ -138,7 +118,6 @@ export const resourceChecks: readonly Check[] = [
     proves: 'the rules on logs that alarms read are enabled',
     resolve: DEPLOY_AGAIN,
     run: ofDeployed(async ({ session: { deployment }, stack }) => {
-      const { CloudWatchClient, paginateDescribeInsightRules } = await import('@aws-sdk/client-cloudwatch');
       const client = new CloudWatchClient(deployment.aws);
       const pages = await Array.fromAsync(paginateDescribeInsightRules({ client }, {}));
       const states = new Map(
@@ -154,9 +133,6 @@ export const resourceChecks: readonly Check[] = [
       return findingOf(rules.length, 'rule', problems);
     }),
   },
-  driftCheck('AWS::Logs::MetricFilter', 'metric filter', 'the metric filters that count failed invocations exist'),
-  driftCheck('AWS::Scheduler::Schedule', 'schedule', 'the schedules exist and are enabled'),
-  driftCheck('AWS::Events::Rule', 'event rule', 'the rule for bounces and complaints exists and is enabled'),
   {
     name: 'event-sources',
     proves: 'Lambda receives the messages of every queue',

@@ -6,27 +6,21 @@ import { accountChecks } from './account-checks.ts';
 import { apiCheck } from './api-check.ts';
 import { type Check, type DeployedStack, type Finding, failed } from './check.ts';
 import { deliveryCheck } from './delivery-check.ts';
-import { detectDrift } from './drift.ts';
+import { driftCheck } from './drift-check.ts';
 import { resourceChecks } from './resource-checks.ts';
 
-const checks: readonly Check[] = [apiCheck, deliveryCheck, ...resourceChecks, ...accountChecks];
+const checks: readonly Check[] = [apiCheck, deliveryCheck, ...resourceChecks, driftCheck, ...accountChecks];
 
 /** What a check found. `resolve` is null if nothing is to be done. */
 export type Result = Pick<Check, 'name' | 'proves'> & Pick<Finding, 'status' | 'found'> & { resolve: string | null };
 
-/** Returns a function that calls `load` once. */
-const once = <Value>(load: () => Promise<Value>): (() => Promise<Value>) => {
-  let value: Promise<Value> | undefined;
-  return () => {
-    value ??= load();
-    return value;
-  };
-};
-
 const deployedStack = ({ deployment }: Session, name: string): DeployedStack => {
-  const all = once(() => stackResources(deployment, name));
-  const resources = async (wanted: string) => (await all()).filter(({ type }) => type === wanted);
-  return { name, resources, drifts: once(() => detectDrift(deployment.aws, { name, resources })) };
+  let all: ReturnType<typeof stackResources> | undefined;
+  const resources = async (wanted: string) => {
+    all ??= stackResources(deployment, name);
+    return (await all).filter(({ type }) => type === wanted);
+  };
+  return { name, resources };
 };
 
 /** An expected error is what the check found. Any other one prevented it. */
