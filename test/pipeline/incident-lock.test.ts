@@ -35,7 +35,6 @@ const setUp = (outcome: AttemptOutcome = delivered) => {
   const unexpected = () => Promise.reject(new Error('not expected'));
   const queues: Queues = {
     sendAll: unexpected,
-    sendAllDelayed: unexpected,
     sendToDeadLetterQueue: async () => undefined,
     sendDelayed: async () => undefined,
     changeVisibility: async (_url, _message, timeoutMs) => {
