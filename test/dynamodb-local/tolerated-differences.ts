@@ -29,11 +29,6 @@ const EARLIER_OR_LATER = ['ResourceNotFoundException', 'IdempotentParameterMisma
 
 const ITEM_TWICE = 'Transaction request cannot include multiple operations on one item';
 
-const KEY_ERRORS = [
-  'The number of conditions on the keys is invalid',
-  'One of the required keys was not given a value',
-];
-
 const codes = ({ message }: Comparable): string[] => /\[(.*)\]$/.exec(message ?? '')?.[1]?.split(', ') ?? [];
 
 /** The differences between DynamoDB Local and the local stack that remain. */
@@ -58,20 +53,6 @@ export const toleratedDifferences: readonly ToleratedDifference[] = [
       'DynamoDB Local fails a transaction with `ValidationException` if a stored item does not permit an update',
     applies: ({ request, dynamoDbLocal, local }) =>
       isTransaction(request) && isCanceled(local) && UPDATE_ERRORS.includes(dynamoDbLocal.message ?? ''),
-  },
-  {
-    description:
-      'DynamoDB Local fails a transaction with `ValidationException` if a key has other attributes than the table',
-    applies: ({ request, dynamoDbLocal, local }) =>
-      isTransaction(request) && isCanceled(local) && KEY_ERRORS.includes(dynamoDbLocal.message ?? ''),
-  },
-  {
-    description: 'DynamoDB Local checks the conditions of the other items if a key does not match the table',
-    applies: ({ dynamoDbLocal, local }) =>
-      isCanceled(dynamoDbLocal) &&
-      isCanceled(local) &&
-      codes(local).every((code) => code === 'None' || code === 'ValidationError') &&
-      codes(dynamoDbLocal).includes('ValidationError'),
   },
   {
     description: 'DynamoDB Local returns a single reason for a transaction that changes a key',

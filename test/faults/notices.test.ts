@@ -1,6 +1,5 @@
 // The simulation checks who gets which notice, not within how many minutes, and its fallback notifications never fail.
 import { describe, expect, it } from 'vitest';
-import { newNotificationId, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { webhook } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import type { InboxMessage } from '../support/pipeline.ts';
@@ -97,17 +96,5 @@ describe('an alert that reaches none of its destinations', () => {
     ]);
     const { body } = await client.get(`/notifications/${fallback}/deliveries`);
     expect(body).toMatchObject({ values: [{ event_id: expect.stringMatching(/:unreached$/), status: 'failed' }] });
-  });
-
-  it('is delivered to the operators as a delivery with a record of its own', async () => {
-    const { client } = await newTenant();
-    await harness.sendEvents([newAlarmEvent(client.tenant, [newNotificationId()])]);
-    await harness.delivery(client.tenant, OPERATORS_NOTIFICATION_ID, 'delivered');
-    expect(await client.get(`/notifications/${OPERATORS_NOTIFICATION_ID}`)).toMatchObject({ status: 404 });
-    const plan = newAlarmEvent(client.tenant, [OPERATORS_NOTIFICATION_ID], { alarm: 'alPlan' });
-    await harness.sendEvents([plan]);
-    await until(async () =>
-      harness.lines.find((line) => line.includes('unknown notifications') && line.includes(plan.event_id)),
-    );
   });
 });

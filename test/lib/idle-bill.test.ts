@@ -49,16 +49,6 @@ describe('the idle bill', () => {
     expect(idleTotal(bill) - idleTotal(billOf())).toBeCloseTo(73);
   });
 
-  it('counts every metric of an alarm and every metric of a rule', () => {
-    const Metrics = [
-      { Id: 'a', Expression: 'b + c' },
-      { Id: 'b', MetricStat: {} },
-      { Id: 'c', Expression: { 'Fn::Join': ['', ['INSIGHT_RULE_METRIC("', { Ref: 'Rule' }, '", "Sum")']] } },
-    ];
-    const alarm = (Properties: object) => ({ Type: 'AWS::CloudWatch::Alarm', Properties });
-    expect(alarmMetricCount({ Resources: { single: alarm({ MetricName: 'm' }), math: alarm({ Metrics }) } })).toBe(3);
-  });
-
   it('fails for a schedule without a price', () => {
     const Schedule = { Type: 'AWS::Scheduler::Schedule', Properties: { ScheduleExpression: 'rate(1 minute)' } };
     expect(() => idleBill({ Resources: { Schedule } })).toThrow('rate(1 minute)');

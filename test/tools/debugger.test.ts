@@ -133,20 +133,3 @@ it('pauses at a line of TypeScript in a function that was frozen', async () => {
     originalLine: positionOf(join(ROOT, SOURCE)).line,
   });
 });
-
-const LIMIT = `
-  const { timeLimitMs } = await import('local-aws/time-limit.ts');
-  console.log(timeLimitMs(30_000));
-`;
-
-it.each([
-  ['an hour with an inspector', ['--inspect=127.0.0.1:0'], 3_600_000],
-  ['the given one without', [], 30_000],
-])('gives a function a time limit of %s, so that a paused function is not terminated', async (_, options, limitMs) => {
-  const child = spawn(process.execPath, [...options, '--input-type=module', '--eval', LIMIT], { cwd: ROOT });
-  running.add(child);
-  const [line] = await once(createInterface(child.stdout), 'line');
-  expect(line).toBe(String(limitMs));
-  await once(child, 'close');
-  running.delete(child);
-});
