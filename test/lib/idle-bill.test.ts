@@ -19,13 +19,6 @@ describe('the idle bill', () => {
     expect(bill.alarms).toBeCloseTo(2.9 + MORE_TYPES * 0.1);
   });
 
-  it('is at most $12.25 a month with a heartbeat and the alarm on missing events', () => {
-    const bill = billOf({ heartbeatUrl: 'https://monitor.example.org/push', expectedEventIntervalMinutes: 60 });
-    expect(idleTotal(bill)).toBeLessThanOrEqual(12.25 + MORE_TYPES * 0.65);
-    expect(bill.schedules + bill.heartbeats).toBeCloseTo(0.164, 3);
-    expect(bill.alarms - billOf().alarms).toBeCloseTo(0.1);
-  });
-
   it('is at most $2.50 a month for a development stage, which only polls', () => {
     const bill = billOf({ developmentStage: true });
     expect(idleTotal(bill)).toBeLessThanOrEqual(2.5 + MORE_TYPES * 0.21);
