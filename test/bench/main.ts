@@ -1,7 +1,6 @@
 import { Argument, Command } from 'commander';
 import { benchColdStart } from './cold-start.ts';
 import { benchCost } from './cost.ts';
-import { benchMasking } from './masking.ts';
 import { benchMemory } from './memory.ts';
 import { benchPipeline } from './pipeline.ts';
 import { benchSender } from './sender.ts';
@@ -13,7 +12,6 @@ const benchmarks: ReadonlyMap<string, () => Promise<Section>> = new Map([
   ['pipeline', benchPipeline],
   ['cost', benchCost],
   ['memory', benchMemory],
-  ['masking', benchMasking],
 ]);
 
 const print = (text: string): void => {

@@ -14,7 +14,7 @@ const MESSAGES = 2_000;
 const WARM_UP_MESSAGES = 12_000;
 
 type Load = { batchSize: number; messages: number };
-type Measurement = { seconds: number; cpuSeconds: number; peakMb: number };
+type Measurement = { seconds: number; cpuSeconds: number };
 
 /** Something that sends webhooks in batches. */
 type Case = { name: string; load: Load; run: (load: Load) => Promise<Measurement> };
@@ -22,7 +22,7 @@ type Case = { name: string; load: Load; run: (load: Load) => Promise<Measurement
 const sumOf = (values: readonly number[]): number => values.reduce((left, right) => left + right, 0);
 
 /**
- * Measures webhooks per second, CPU time and memory of the webhook sender, compared with Prometheus Alertmanager, which
+ * Measures webhooks per second and CPU time of the webhook sender, compared with Prometheus Alertmanager, which
  * sends them in posts of as many alerts.
  */
 export const benchSender = async (): Promise<Section> => {
@@ -44,7 +44,6 @@ export const benchSender = async (): Promise<Section> => {
         return {
           seconds: sumOf(invocations.map(({ ms }) => ms)) / 1_000,
           cpuSeconds: sumOf(invocations.map(({ cpuMs }) => cpuMs)) / 1_000,
-          peakMb: invocations.at(-1)?.peakMb ?? Number.NaN,
         };
       },
     };
@@ -72,7 +71,7 @@ export const benchSender = async (): Promise<Section> => {
       (1_000 * median(measurementsOf(name).map(({ cpuSeconds }) => cpuSeconds))) / load.messages;
     return {
       title: 'Webhooks of 2.5 KB to a receiver that responds immediately',
-      columns: ['', 'webhooks/s', 'CPU s per 1,000', 'relative to Alertmanager', 'peak MB'],
+      columns: ['', 'webhooks/s', 'CPU s per 1,000', 'relative to Alertmanager'],
       rows: cases.map((each) => {
         const baseline = cases.find(({ name, load }) => name.startsWith('Alert') && load === each.load);
         const measurements = measurementsOf(each.name);
@@ -81,7 +80,6 @@ export const benchSender = async (): Promise<Section> => {
           median(measurements.map(({ seconds }) => each.load.messages / seconds)).toFixed(0),
           perThousand(each).toFixed(3),
           baseline ? (perThousand(each) / perThousand(baseline)).toFixed(2) : '–',
-          Math.max(...measurements.map(({ peakMb }) => peakMb)).toFixed(0),
         ];
       }),
       note: `${ROUNDS} rounds of ${MESSAGES} in batches of 10, and of half as many in batches of 1; medians, in turns.`,

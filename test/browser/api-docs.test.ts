@@ -55,27 +55,6 @@ describe('the API documentation in a browser', () => {
     await page.close();
   });
 
-  it('shows the details of each type as examples of the request', async () => {
-    const { page, errors } = await openDocs();
-    const block = page.locator('#operations-notifications-create-notification');
-    await block.locator('.opblock-summary-control').click();
-    await block.locator('.opblock-section-request-body .examples-select-element').selectOption('sms');
-    await block.getByText('+12025550123').first().waitFor();
-    expect(errors).toEqual([]);
-    await page.close();
-  });
-
-  it('follows the color scheme of the system', async () => {
-    const { page } = await openDocs();
-    const background = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
-    await page.emulateMedia({ colorScheme: 'light' });
-    const light = await background();
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await page.locator('html.dark-mode').waitFor();
-    expect(await background()).not.toBe(light);
-    await page.close();
-  });
-
   it('sends requests to the local stack with the token of an admin', async () => {
     const { page, hosts, errors } = await openDocs();
     const block = page.locator('#operations-notifications-list-notifications');

@@ -159,21 +159,4 @@ describe('the inbox page by keyboard alone', () => {
       expect([await focused(), outline]).toEqual([expect.anything(), 'solid']);
     }
   });
-
-  it('keeps the focus in a dialog, and returns it to the button that opened it', async () => {
-    await addMessages();
-    page = await openPage(browser, inbox.url);
-    await page.getByRole('button', { name: 'Webhooks' }).focus();
-    await press('Enter');
-    await page.getByRole('dialog').waitFor();
-    for (let index = 0; index < 12; index += 1) {
-      await press('Tab');
-      expect(await page.evaluate(() => document.querySelector('.columns')?.contains(document.activeElement))).toBe(
-        false,
-      );
-    }
-    await press('Escape');
-    await page.getByRole('dialog').waitFor({ state: 'hidden' });
-    expect(await focused()).toBe('button Webhooks');
-  });
 });

@@ -53,27 +53,6 @@ describe('the inbox page of a running stack', () => {
     expect(await page.getByRole('article').getByRole('heading', { level: 2 }).textContent()).toMatch(/^\[CRITICAL\]/);
   });
 
-  it('verifies webhooks with both secrets after a rotation', async () => {
-    const headers = { 'x-auth-token': stack.tokens.admin };
-    await fetch(`${stack.base_url}/account/rotate-signing-secret`, { method: 'POST', headers });
-    const url = `${stack.inbox_url}/webhooks/acme`;
-    const body = JSON.stringify({ type: 'webhook', details: { url } });
-    const response = await fetch(`${stack.base_url}/test-notification`, { method: 'POST', headers, body });
-    expect(await response.json()).toMatchObject({ status: 'success' });
-    await rows(page).first().click();
-    await page.getByText(/Signed with the (replaced|current)/).waitFor();
-    await page.getByRole('region', { name: 'Verification' }).getByText('Verified', { exact: true }).waitFor();
-  });
-
-  it('answers the test of a notification as selected', async () => {
-    await fetch(`${stack.inbox_url}/webhooks/acme`, { method: 'PUT', body: '{"respond":"410"}' });
-    const body = JSON.stringify({ type: 'webhook', details: { url: `${stack.inbox_url}/webhooks/acme` } });
-    const headers = { 'x-auth-token': stack.tokens.admin };
-    const response = await fetch(`${stack.base_url}/test-notification`, { method: 'POST', headers, body });
-    expect(await response.text()).toContain('410');
-    await rows(page).filter({ hasText: 'Responded 410' }).waitFor();
-  });
-
   it('stops although a webhook waits for a slow response', async () => {
     const body = JSON.stringify({
       type: 'webhook',

@@ -258,19 +258,6 @@ describe('the webhook addresses on the inbox page', () => {
   });
 });
 
-describe('the empty inbox page', () => {
-  it('shows the commands that make a message arrive, with the addresses of this stack, to copy', async () => {
-    await open();
-    await page.getByRole('heading', { name: 'No messages yet' }).waitFor();
-    const item = page.getByRole('listitem').filter({ hasText: 'Send a test webhook to this inbox' });
-    await item.getByRole('button', { name: 'Copy' }).click();
-    await expect.poll(() => clipboard(page)).toContain(`"url":"${inbox.url}/webhooks/acme"`);
-    expect(await clipboard(page)).toContain('curl -s http://127.0.0.1:3000/test-notification');
-    inbox.add(sms('First'));
-    await expect.poll(titles).toEqual(['First']);
-  });
-});
-
 describe('the inbox page on a narrow screen', () => {
   it('shows the list or the message, and returns with the button of the page or of the browser', async () => {
     for (const message of receiverMessages('Disk space')) inbox.add(message);

@@ -1,14 +1,14 @@
 import { type MetricIdentity, MINUTE_MS } from 'local-aws/cloudwatch/metric-store.ts';
-import type { AlarmDefinition, TreatMissingData } from './alarm-definition.ts';
-import { type DataPoint, evaluateExpression } from './metric-math.ts';
+import type { AlarmDefinition } from './alarm-definition.ts';
+import type { DataPoint } from './metric-math.ts';
 
-/** The states of a metric alarm. */
-export type AlarmState = 'OK' | 'ALARM' | 'INSUFFICIENT_DATA';
+/** The states of a metric alarm. No alarm has a state of insufficient data. */
+export type AlarmState = 'OK' | 'ALARM';
 
 /** The data that alarms evaluate. */
 export type AlarmData = {
-  statistic(metric: MetricIdentity, statistic: string, startMs: number, endMs: number): number | undefined;
-  insightRule(ruleName: string, metric: string, startMs: number, endMs: number): number | undefined;
+  statistic(metric: MetricIdentity, statistic: string, startMs: number, endMs: number): DataPoint;
+  insightRule(ruleName: string, metric: string, startMs: number, endMs: number): DataPoint;
 };
 
 /**
@@ -33,20 +33,16 @@ const dataPoint = (definition: AlarmDefinition, id: string, data: AlarmData, end
   const found = definition.queries.find((query) => query.id === id);
   if (!found) throw new Error(`The alarm ${definition.name} has no metric ${id}.`);
   if ('metric' in found) return data.statistic(found.metric, found.statistic, startMs, endMs);
-  return evaluateExpression(found.expression, {
-    reference: (other) => dataPoint(definition, other, data, endMs),
-    metrics: () =>
-      definition.queries.flatMap((query) =>
-        'metric' in query ? [data.statistic(query.metric, query.statistic, startMs, endMs)] : [],
-      ),
-    insightRule: (name, metric) => data.insightRule(name, metric, startMs, endMs),
-  });
+  return found.expression(
+    (other) => dataPoint(definition, other, data, endMs),
+    (name, metric) => data.insightRule(name, metric, startMs, endMs),
+  );
 };
 
 /** The properties of an alarm that determine its state. */
 export type EvaluationRules = Pick<
   AlarmDefinition,
-  'evaluationPeriods' | 'datapointsToAlarm' | 'threshold' | 'comparison' | 'treatMissingData'
+  'evaluationPeriods' | 'datapointsToAlarm' | 'threshold' | 'treatMissingData'
 >;
 
 /**
@@ -54,49 +50,16 @@ export type EvaluationRules = Pick<
  * CloudWatch alarms treat missing data"): existing data points of the whole range count first, and missing data points
  * are filled in only if these are too few.
  */
-export const nextState = (rules: EvaluationRules, points: readonly DataPoint[], current: AlarmState): AlarmState => {
-  const { evaluationPeriods, datapointsToAlarm, treatMissingData } = rules;
-  const breaching = points.filter((point) => point !== undefined).map((point) => isBreaching(rules, point));
-  const filledCount = Math.max(0, evaluationPeriods - breaching.length);
-  const recent = breaching.slice(-evaluationPeriods);
-  if (filledCount === 0) return stateOf(count(recent) >= datapointsToAlarm);
-  if (treatMissingData === 'breaching' || treatMissingData === 'notBreaching') {
-    const filledBreaching = treatMissingData === 'breaching' ? filledCount : 0;
-    return stateOf(count(recent) + filledBreaching >= datapointsToAlarm);
-  }
-  return stateWithGaps(rules, points, treatMissingData, current);
-};
-
-/** Evaluates fewer data points than evaluation periods without filling the gaps. */
-const stateWithGaps = (
-  rules: EvaluationRules,
+export const nextState = (
+  { evaluationPeriods, datapointsToAlarm, threshold, treatMissingData }: EvaluationRules,
   points: readonly DataPoint[],
-  treatMissingData: Extract<TreatMissingData, 'missing' | 'ignore'>,
   current: AlarmState,
 ): AlarmState => {
-  const present = points.filter((point) => point !== undefined).map((point) => isBreaching(rules, point));
-  if (present.length === 0) return treatMissingData === 'ignore' ? current : 'INSUFFICIENT_DATA';
-  if (count(present) >= rules.datapointsToAlarm) return 'ALARM';
-  if (present.includes(false)) return 'OK';
-  if (treatMissingData === 'ignore') return current;
-  // All data points breach: CloudWatch changes to ALARM only if the oldest is at least `datapointsToAlarm` periods old.
-  const agePeriods = points.length - points.findIndex((point) => point !== undefined);
-  return stateOf(agePeriods >= rules.datapointsToAlarm);
-};
-
-const count = (breaching: readonly boolean[]): number => breaching.filter(Boolean).length;
-
-const stateOf = (isAlarm: boolean): AlarmState => (isAlarm ? 'ALARM' : 'OK');
-
-const isBreaching = ({ comparison, threshold }: EvaluationRules, value: number): boolean => {
-  switch (comparison) {
-    case 'GreaterThanOrEqualToThreshold':
-      return value >= threshold;
-    case 'GreaterThanThreshold':
-      return value > threshold;
-    case 'LessThanThreshold':
-      return value < threshold;
-    case 'LessThanOrEqualToThreshold':
-      return value <= threshold;
-  }
+  const present = points.filter((point) => point !== undefined).slice(-evaluationPeriods);
+  const breachingCount = present.filter((point) => point >= threshold).length;
+  const missingCount = evaluationPeriods - present.length;
+  const filledCount = treatMissingData === 'breaching' ? missingCount : 0;
+  if (breachingCount + filledCount >= datapointsToAlarm) return 'ALARM';
+  const isUndecided = missingCount > 0 && breachingCount === present.length;
+  return treatMissingData === 'ignore' && isUndecided ? current : 'OK';
 };

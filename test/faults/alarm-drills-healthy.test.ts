@@ -90,4 +90,22 @@ describe('a healthy service', () => {
     expect(tenant.sink.received).toHaveLength(5 * 5 + 50 * 3 + 5 * 5);
     expect(fired()).toEqual([]);
   });
+
+  it('fires no alarm in a storm of alerts with summaries: those after the first ones of a window are in one email', async () => {
+    // The window does not end before the storm.
+    await advanceMinutes(5 - (Math.floor(harness.now() / MINUTE_MS) % 5));
+    const { tenant, create, put } = await harness.newClient();
+    await put('/account', { summaries: { email_after: 5, window_minutes: 5 } });
+    const id = await create({ label: 'On call', type: 'email', details: { address: 'storm@example.com' } });
+    const timeMs = Math.floor(harness.now());
+    await harness.sendEvents(
+      Array.from({ length: 200 }, (_, index) => newAlarmEvent(tenant, [id], { alarm: `al${index}`, timeMs })),
+    );
+    await advanceMinutes(7);
+    const emails = (await harness.inbox()).filter(
+      (message) => message.kind === 'email' && message.to.includes('storm@example.com'),
+    );
+    expect(emails).toHaveLength(5 + 1);
+    expect(fired()).toEqual([]);
+  });
 });

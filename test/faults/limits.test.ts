@@ -7,8 +7,6 @@ import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared
 import { webhook } from '../support/api.ts';
 import { auditIn } from '../support/audit.ts';
 import { newAlarmEvent } from '../support/events.ts';
-import { openSink } from '../support/test-sink.ts';
-import { until } from '../support/until.ts';
 import { useStarted } from '../support/use-started.ts';
 import { throttled, useFaultyStack } from './support.ts';
 
@@ -117,29 +115,6 @@ describe('limits against abuse', () => {
 describe('the cost of a delivery', () => {
   const harness = useFaultyStack();
 
-  /** Returns how many DynamoDB writes a function has sent so far. */
-  const writeCount = (caller: string): number =>
-    [...harness.stack.endpoint.calls]
-      .filter(([name]) => name.includes(caller) && /dynamodb\.(Put|Update|Delete|BatchWrite)/.test(name))
-      .reduce((sum, [, count]) => sum + count, 0);
-
-  it.each([
-    ['webhook', {}, 2],
-    ['incidentpager', { service_key: 'k' }, 4],
-  ] as const)('has an upper limit of DynamoDB writes for a successful attempt by %s', async (type, fields, limit) => {
-    const sink = await openSink();
-    const client = await harness.newClient();
-    const details = type === 'webhook' ? { url: sink.url } : { ...fields, service_endpoint: sink.url };
-    const id = await client.create({ ...webhook, type, details });
-    // The first delivery of an account creates its credentials.
-    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-    await harness.endedDeliveries(client.tenant, id, 1);
-    const before = writeCount(`send-${type}`);
-    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-    await harness.endedDeliveries(client.tenant, id, 2);
-    expect(writeCount(`send-${type}`) - before).toBeLessThanOrEqual(limit);
-  });
-
   it.each([
     ['email', { address: 'plain@example.com' }, 'ses SendEmail', []],
     ['sms', { phone_number: '+12025550179' }, 'sns Publish', []],
@@ -195,59 +170,5 @@ describe('the cost of a delivery', () => {
     expect(JSON.parse(payload)).toEqual({ batchItemFailures: [] });
     expect(callCount() - before).toBeGreaterThan(0);
     expect((callCount() - before) / 10).toBeLessThanOrEqual(0.4);
-  });
-});
-
-describe('a retry that waits longer than SQS can delay a message', () => {
-  const harness = useFaultyStack({ retryDelayScale: '1' });
-
-  const MAX_SQS_DELAY_MS = 15 * 60_000;
-
-  it('is received every 15 minutes with one DynamoDB read, and is delivered when it is due', async () => {
-    const sink = await openSink((response, _request, index) => {
-      response.writeHead(index === 0 ? 429 : 200, { 'retry-after': '3000' }).end();
-    });
-    const client = await harness.newClient();
-    const id = await client.create({ ...webhook, details: { url: sink.url } });
-    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-    await sink.wait(1);
-    const sentCount = () => harness.stack.endpoint.calls.get('local-Delivery-send-webhook sqs.SendMessage') ?? 0;
-    const [firstAttempts, retries] = ['Delivery-webhook', 'Delivery-webhook-Retries'].map((name) =>
-      harness.stack.queues.get(name),
-    );
-    /** Resolves when the message is delayed in the retry queue and acknowledged in the other. */
-    const waitUntilDelayed = () =>
-      until(
-        async () =>
-          (firstAttempts?.messages.length === 0 && retries?.counts.inFlight === 0 && retries.counts.delayed) ||
-          undefined,
-      );
-    const receiveOnce = async () => {
-      await harness.stack.advance(MAX_SQS_DELAY_MS);
-      await until(async () => retries?.counts.inFlight || undefined);
-      // Longer than the batching window of the retry queue.
-      await harness.stack.advance(5_000);
-    };
-    await waitUntilDelayed();
-    const databaseCalls = () =>
-      [...harness.stack.endpoint.calls].reduce(
-        (sum, [name, count]) => sum + (name.includes('send-webhook dynamodb') ? count : 0),
-        0,
-      );
-    const before = databaseCalls();
-    // The first attempt also queued notices, because the next attempt is not due within minutes.
-    const sentBefore = sentCount();
-    // 50 minutes, and up to 10 minutes of jitter: three or four delays of 15 minutes.
-    for (let step = 1; step <= 3; step++) {
-      await receiveOnce();
-      await until(async () => sentCount() - sentBefore >= step || undefined);
-      await waitUntilDelayed();
-    }
-    expect(sentCount() - sentBefore).toBe(3);
-    expect(databaseCalls() - before).toBe(3);
-    expect(sink.received).toHaveLength(1);
-    await receiveOnce();
-    await sink.wait(2);
-    expect(await harness.delivery(client.tenant, id, 'delivered')).toMatchObject({ attempt_count: 2 });
   });
 });

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MINUTE_MS } from 'local-aws/cloudwatch/metric-store.ts';
-import * as z from 'zod';
 import type { LocalStack, LocalStackOptions } from '../../bin/local/stack.ts';
 import { readMonitoring } from '../cloudwatch/alarm-definition.ts';
 import { CloudWatch } from '../cloudwatch/cloudwatch.ts';
@@ -16,27 +15,8 @@ const IDLE_MS = 4;
 /** The requests of a drill, called at each step with the seconds since the start. */
 export type Traffic = (seconds: number) => Promise<unknown> | unknown;
 
-/** Timeouts of functions in seconds, which replace those of the template. */
-export type TimeoutsSeconds = Readonly<Record<string, number>>;
-
-const synthesized = z.looseObject({
-  Resources: z.record(z.string(), z.looseObject({ Properties: z.record(z.string(), z.unknown()).optional() })),
-});
-const constructPath = z.looseObject({ Metadata: z.looseObject({ 'aws:cdk:path': z.string() }) });
-
-/** Replaces timeouts in the template, so that a drill does not wait for the real ones. */
-const withTimeouts = (template: unknown, timeouts: TimeoutsSeconds): unknown => {
-  const { Resources, ...rest } = synthesized.parse(template);
-  const changed = Object.entries(Resources).map(([id, resource]) => {
-    const path = constructPath.safeParse(resource).data?.Metadata['aws:cdk:path'] ?? '';
-    const [, Timeout] = Object.entries(timeouts).find(([name]) => path.endsWith(`/${name}/Function/Resource`)) ?? [];
-    return [id, Timeout === undefined ? resource : { ...resource, Properties: { ...resource.Properties, Timeout } }];
-  });
-  return { ...rest, Resources: Object.fromEntries(changed) };
-};
-
 /** Starts a local stack with CloudWatch, which collects its metrics and evaluates the alarms of its template. */
-export const startMonitoredStack = async (settings: Record<string, string> = {}, timeouts: TimeoutsSeconds = {}) => {
+export const startMonitoredStack = async (settings: Record<string, string> = {}) => {
   let cloudWatch: CloudWatch | undefined;
   let stack: LocalStack | undefined;
   const now = () => stack?.clock.now() ?? Date.now();
@@ -45,7 +25,7 @@ export const startMonitoredStack = async (settings: Record<string, string> = {},
     synthesize(allSettings) {
       const assembly = sharedAssembly(allSettings);
       cloudWatch = new CloudWatch({ plan: readMonitoring(assembly.template), now });
-      return { ...assembly, template: withTimeouts(assembly.template, timeouts) };
+      return assembly;
     },
     rawLog(line, functionName) {
       try {

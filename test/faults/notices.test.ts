@@ -1,6 +1,5 @@
-// The simulation checks who gets which notice, not within how many minutes, and its fallback notifications never fail.
+// The simulation checks who gets which notice, not within how many minutes.
 import { describe, expect, it } from 'vitest';
-import { newNotificationId, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { webhook } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import type { InboxMessage } from '../support/pipeline.ts';
@@ -65,49 +64,5 @@ describe('an alert that reaches none of its destinations', () => {
     const [firstId = ''] = ids;
     const history = `${harness.stack.ready.base_url}/notifications/${firstId}/deliveries -H "X-Auth-Token: $TOKEN"`;
     expect(notice).toMatchObject({ text: expect.stringContaining(history) });
-  });
-
-  it('is escalated to the fallback notifications, too, and no further if these fail', async () => {
-    const { client, webhookAt, subjects } = await newTenant();
-    const sink = await openSink((response) => response.writeHead(410).end());
-    const address = `fallback-${client.tenant.toLowerCase()}@example.com`;
-    const email = await client.create({ label: 'Second mailbox', type: 'email', details: { address } });
-    const id = await webhookAt(`${sink.url}/destination`, 'Destination');
-    const fallback = await webhookAt(`${sink.url}/fallback`, 'Fallback');
-    const phone_number = `+1${Math.floor(Math.random() * 1e10)}`.padEnd(12, '0');
-    const sms = await client.create({ label: 'Phone', type: 'sms', details: { phone_number } });
-    await client.put('/account', { escalation_notifications: [email, fallback, sms] });
-    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-    await harness.delivery(client.tenant, fallback, 'failed');
-    await harness.delivery(client.tenant, sms, 'delivered');
-    await harness.delivery(client.tenant, email, 'delivered');
-    await advanceMinutes(10);
-    expect(sink.received.map(({ path }) => path)).toEqual(['/destination', '/fallback']);
-    expect(sink.received[1]?.body).toContain('"status":"Escalated: its only destination could not be reached.');
-    expect((await harness.inbox()).filter((message) => message.kind === 'sms' && message.to === phone_number)).toEqual([
-      expect.objectContaining({ text: expect.stringContaining('Escalated: its only destination') }),
-    ]);
-    expect(await subjects()).toEqual([
-      'An alert to "Destination" was not delivered',
-      'CRITICAL on web-1: its only destination could not be reached',
-    ]);
-    const toFallback = (message: InboxMessage) => message.kind === 'email' && message.to.includes(address);
-    expect((await harness.inbox()).filter(toFallback)).toEqual([
-      expect.objectContaining({ subject: 'CRITICAL on web-1: its only destination could not be reached' }),
-    ]);
-    const { body } = await client.get(`/notifications/${fallback}/deliveries`);
-    expect(body).toMatchObject({ values: [{ event_id: expect.stringMatching(/:unreached$/), status: 'failed' }] });
-  });
-
-  it('is delivered to the operators as a delivery with a record of its own', async () => {
-    const { client } = await newTenant();
-    await harness.sendEvents([newAlarmEvent(client.tenant, [newNotificationId()])]);
-    await harness.delivery(client.tenant, OPERATORS_NOTIFICATION_ID, 'delivered');
-    expect(await client.get(`/notifications/${OPERATORS_NOTIFICATION_ID}`)).toMatchObject({ status: 404 });
-    const plan = newAlarmEvent(client.tenant, [OPERATORS_NOTIFICATION_ID], { alarm: 'alPlan' });
-    await harness.sendEvents([plan]);
-    await until(async () =>
-      harness.lines.find((line) => line.includes('unknown notifications') && line.includes(plan.event_id)),
-    );
   });
 });

@@ -74,19 +74,16 @@ describe('a summary', () => {
 });
 
 describe('a daily limit that is reached', () => {
-  const harness = useFaultyStack({ emailsPerTenantPerDay: '2', smsPerTenantPerDay: '1' });
+  const harness = useFaultyStack({ smsPerTenantPerDay: '1' });
 
-  it.each([
-    ['email', 'emails_per_day', { address: 'limited@example.com' }],
-    ['sms', 'sms_per_day', { phone_number: '+12025550177' }],
-  ] as const)('is told to the technical contacts: %s', async (type, limit, details) => {
+  it('is told to the technical contacts', async () => {
     await harness.stayWithinDay();
     const client = await harness.newClient();
     const contact = `contact-${client.tenant.toLowerCase()}@example.com`;
     await client.put('/account', { technical_contacts: [contact] });
-    const id = await client.create({ label: 'l', type, details });
+    const id = await client.create({ label: 'l', type: 'sms', details: { phone_number: '+12025550177' } });
     await harness.sendEvents(Array.from({ length: 4 }, () => newAlarmEvent(client.tenant, [id])));
     const [notice] = await harness.sent(1, (message) => message.kind === 'email' && message.to.includes(contact));
-    expect(JSON.stringify(notice)).toContain(limit);
+    expect(JSON.stringify(notice)).toContain('sms_per_day');
   });
 });

@@ -1,4 +1,4 @@
-// In the simulation, the keys that DynamoDB throttles belong to all tenants, and every notification is readable.
+// In the simulation, every notification is readable.
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { type Client, webhook } from '../support/api.ts';
@@ -21,28 +21,6 @@ describe('a tenant is unaffected by another tenant', () => {
       newAlarmEvent(affected.tenant, affectedIds),
       newAlarmEvent(unaffected.tenant, [unaffectedId]),
     ]).flat();
-
-  it('whose partition key DynamoDB throttles', async () => {
-    const [affectedSink, unaffectedSink] = [await openSink(), await openSink()];
-    const [affectedId, unaffectedId] = [
-      await createWebhook(affected, affectedSink),
-      await createWebhook(unaffected, unaffectedSink),
-    ];
-    const recover = harness.stack.dynamodb.throttle({
-      table: harness.table('Notifications'),
-      partitionKey: (key) => key.endsWith(affected.tenant),
-    });
-    await harness.sendEvents(mixedEvents([affectedId], unaffectedId));
-    await unaffectedSink.wait(5);
-    expect(affectedSink.received).toEqual([]);
-    expect(harness.lines.filter((line) => /internal_errors?=[1-9]/.test(line))).toEqual([]);
-    await until(async () => harness.lines.find((line) => /throttled_keys=[1-9]/.test(line)));
-    recover();
-    await harness.advanceUntil(affectedSink.wait(5));
-    await harness.drainQueue('Delivery-AlarmEvents');
-    await harness.drainQueue('Delivery-webhook');
-    expect([affectedSink.received.length, unaffectedSink.received.length]).toEqual([5, 5]);
-  });
 
   it('whose notification is unreadable', async () => {
     const [affectedSink, unaffectedSink] = [await openSink(), await openSink()];

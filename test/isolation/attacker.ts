@@ -5,8 +5,6 @@ export type Attacker = {
   name: string;
   /** What it does, as the end of "beside a tenant …". */
   description: string;
-  /** What it could delay. */
-  neighbor: 'alerts' | 'creates';
   /** Whether its endpoints hang: in the first minute, first attempts of its neighbor may wait for one timeout. */
   isHanging: boolean;
   /** How often it attacks, in ms. */

@@ -3,7 +3,6 @@ import { echoedSecrets } from './attackers/echoed-secrets.ts';
 import { hangingEndpoint } from './attackers/hanging-endpoint.ts';
 import { hangingOrigins } from './attackers/hanging-origins.ts';
 import { largeNotifications } from './attackers/large-notifications.ts';
-import { longAddresses } from './attackers/long-addresses.ts';
 import { longTracestate } from './attackers/long-tracestate.ts';
 import { manyIds } from './attackers/many-ids.ts';
 import { nestedDetails } from './attackers/nested-details.ts';
@@ -12,7 +11,6 @@ import { sharedOrigin } from './attackers/shared-origin.ts';
 /** All attackers. */
 export const attackers: readonly Attacker[] = [
   longTracestate,
-  longAddresses,
   nestedDetails,
   sharedOrigin,
   hangingEndpoint,

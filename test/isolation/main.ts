@@ -18,8 +18,8 @@ const sectionOf = (measured: readonly Measured[]): Section => ({
     ...['alone', 'first minute', 'beside'].flatMap((period) => [`${period}: p50`, 'max', 'missing']),
     'isolated',
   ],
-  rows: measured.map(({ attacker: { name, description, neighbor }, isolation }) => [
-    `\`${name}\`: ${description}${neighbor === 'creates' ? ' (latency of POST /notifications)' : ''}`,
+  rows: measured.map(({ attacker: { name, description }, isolation }) => [
+    `\`${name}\`: ${description}`,
     ...cells(isolation.alone),
     ...cells(isolation.firstMinute),
     ...cells(isolation.beside),

@@ -1,9 +1,8 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { newAlarmEvent } from '../support/events.ts';
 import { percentile } from '../support/percentile.ts';
-import { openArena } from './arena.ts';
+import { type Arena, createWebhook, openArena } from './arena.ts';
 import type { Attacker } from './attacker.ts';
-import { neighbors, type Probe } from './neighbor.ts';
 
 /** Latencies of a neighbor in ms, and how many of its probes had no result `GRACE_MS` after the last. */
 export type Figures = { p50: number; max: number; missing: number };
@@ -15,11 +14,6 @@ export type Isolation = {
   firstMinute?: Figures;
   /** The rest of the attack. */
   beside: Figures;
-  /**
-   * How long the thread of the local AWS was busy at a time during the attack, in ms: it delays all tenants here, but
-   * none on AWS.
-   */
-  busyMs: number;
 };
 
 const PROBE_INTERVAL_MS = 250;
@@ -34,6 +28,21 @@ const GRACE_MS = 30_000;
 const MAX_DELAY_MS = 2_000;
 /** How long first attempts may take in the first minute beside endpoints that hang, in ms. */
 const MAX_FIRST_MINUTE_MS = 20_000;
+
+/** Sends an alert, and waits until it arrives. */
+type Probe = () => Promise<void>;
+
+/** Creates the neighbor of an attacker. */
+const createNeighbor = async ({ newClient, sendEvent, arrivalOf, origin }: Arena): Promise<Probe> => {
+  const client = await newClient();
+  const id = await createWebhook(client, `${origin}/neighbor`);
+  return async () => {
+    const event = newAlarmEvent(client.tenant, [id]);
+    const arrival = arrivalOf(event);
+    await sendEvent(event);
+    await arrival;
+  };
+};
 
 type Sample = { startedAtMs: number; latencyMs?: number };
 
@@ -90,13 +99,11 @@ const figuresOf = (samples: readonly Sample[], fromMs: number, toMs: number): Fi
 export const measureIsolation = async (attacker: Attacker): Promise<Isolation> => {
   const arena = await openArena();
   try {
-    const probe = await neighbors[attacker.neighbor](arena);
+    const probe = await createNeighbor(arena);
     const attack = await attacker.prepare(arena);
     await Promise.all(Array.from({ length: WARM_UP_PROBES }, probe));
     const sampling = startSampling(probe);
     await sleep(ALONE_MS);
-    const busy = monitorEventLoopDelay({ resolution: 10 });
-    busy.enable();
     const attackedAtMs = Date.now();
     const attacks = startAttacks(attack, attacker.everyMs);
     const besideAtMs = attackedAtMs + (attacker.isHanging ? MINUTE_MS : 0);
@@ -108,7 +115,6 @@ export const measureIsolation = async (attacker: Attacker): Promise<Isolation> =
       alone: figuresOf(samples, 0, attackedAtMs),
       ...(attacker.isHanging && { firstMinute: figuresOf(samples, attackedAtMs, besideAtMs) }),
       beside: figuresOf(samples, besideAtMs, Number.POSITIVE_INFINITY),
-      busyMs: Math.round(busy.max / 1e6),
     };
   } finally {
     await arena.close();

@@ -1,50 +1,14 @@
 import { Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
+import { endpointNames } from '../../shared/contracts/endpoints.ts';
 import { propertiesOf, reference, synthesize } from '../support/stack.ts';
-import { tenantLimits } from '../support/tenant-limits.ts';
 
 const { template, functionIds } = synthesize({ apiRequestsPerSecond: '300', testRequestsPerSecond: '7' });
 
-const TARGET = z
-  .object({ 'Fn::Join': z.tuple([z.literal(''), z.tuple([z.literal('integrations/'), reference])]) })
-  .transform((join) => join['Fn::Join'][1][1]);
-
-const routes = propertiesOf(template, 'AWS::ApiGatewayV2::Route', z.object({ RouteKey: z.string(), Target: TARGET }));
-const integrations = propertiesOf(
-  template,
-  'AWS::ApiGatewayV2::Integration',
-  z.object({ IntegrationType: z.string(), IntegrationUri: reference, PayloadFormatVersion: z.string() }),
-);
-
-/** The name of each route's function. */
-const functionByRoute = Object.fromEntries(
-  [...routes.values()].map(({ RouteKey, Target }) => {
-    const uri = integrations.get(Target)?.IntegrationUri;
-    return [RouteKey, [...functionIds].find(([, id]) => id === uri)?.[0]];
-  }),
-);
+const routes = propertiesOf(template, 'AWS::ApiGatewayV2::Route', z.object({ RouteKey: z.string() }));
 
 describe('the API', () => {
-  it('routes each endpoint to the function with its name', () => {
-    const expected = endpointNames.map((name) => [`${endpoints[name].method} ${endpoints[name].path}`, name]);
-    expect(functionByRoute).toEqual({ ...Object.fromEntries(expected), $default: 'handle-unknown-route' });
-  });
-
-  it('passes each limit of an account to the function that shows them', () => {
-    const settings = Object.entries(tenantLimits).map(([name, value]) => [name, String(value)]);
-    const stack = synthesize(Object.fromEntries(settings));
-    const environments = propertiesOf(
-      stack.template,
-      'AWS::Lambda::Function',
-      z.object({ Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }) }),
-    );
-    expect(environments.get(stack.functionIds.get('get-account') ?? '')?.Environment.Variables).toMatchObject({
-      TENANT_LIMITS: JSON.stringify(tenantLimits),
-    });
-  });
-
   it('allows only API Gateway to invoke its functions, and only for this API', () => {
     const permissions = [
       ...propertiesOf(

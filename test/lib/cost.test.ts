@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type MeasuredUnits, readMeasuredUnits } from '../../bin/cost/measured-units.ts';
 import { monthlyBill } from '../../bin/cost/monthly-bill.ts';
-import { billOf, sum, type Units } from '../../bin/cost/units.ts';
+import { sum, type Units } from '../../bin/cost/units.ts';
 import { usagePerEvent } from '../../bin/cost/usage.ts';
 import { costSection } from '../bench/cost.ts';
 import { toMarkdown } from '../bench/support/report.ts';
@@ -25,6 +25,7 @@ const measured: MeasuredUnits = {
   },
 };
 const webhooks = new Map([['webhook', 1]] as const);
+const mix = new Map([['webhook', 0.75] as const, ['email', 0.25] as const]);
 
 describe('the usage of an event', () => {
   const requestsOf = (load: {
@@ -33,24 +34,14 @@ describe('the usage of an event', () => {
     shares?: ReadonlyMap<'webhook' | 'email' | 'sms', number>;
   }) => usagePerEvent(measured, { destinations: 1, batch: 1, shares: webhooks, ...load }).sqsRequests;
 
-  it('is that of the producer, of dispatch and of the sender', () => {
-    expect(requestsOf({})).toBeCloseTo(1 + 100 + 1_000);
-    expect(requestsOf({ batch: 10 })).toBeCloseTo(1 + 10 + 100);
-  });
-
-  it('falls with the size of batches', () => {
-    expect(requestsOf({ batch: 2 })).toBeCloseTo(1 + 50 + 500);
-  });
-
-  it('grows with each destination by the cost of the second', () => {
-    expect(requestsOf({ destinations: 2 })).toBeCloseTo(1 + 130 + 2_000);
-    expect(requestsOf({ destinations: 1.4 })).toBeCloseTo(1 + 112 + 1_400);
-    expect(requestsOf({ destinations: 3 })).toBeCloseTo(1 + 160 + 3_000);
-  });
-
-  it('is weighted by the shares of the types', () => {
-    const shares = new Map([['webhook', 0.75] as const, ['email', 0.25] as const]);
-    expect(requestsOf({ shares })).toBeCloseTo(1 + 100 + 1_250);
+  it.each([
+    ['of the producer, of dispatch and of the sender', {}, 1 + 100 + 1_000],
+    ['of a full batch', { batch: 10 }, 1 + 10 + 100],
+    ['of half of it by batches of two', { batch: 2 }, 1 + 50 + 500],
+    ['of destinations by the cost of the second', { destinations: 1.4 }, 1 + 112 + 1_400],
+    ['weighted by the shares of the types', { shares: mix }, 1 + 100 + 1_250],
+  ])('is that %s', (_, load, expected) => {
+    expect(requestsOf(load)).toBeCloseTo(expected);
   });
 
   it('is unknown for a type that has not been measured', () => {
@@ -73,12 +64,6 @@ describe('the bill of a month', () => {
     expect(parts).toEqual([['idle stack', expect.any(Number)]]);
   });
 
-  it('has no transfer to the internet for types that AWS sends', () => {
-    const emails = new Map([['email', 1]] as const);
-    const rows = monthlyBill(measured, { events: 1e6, destinations: 1, batch: 1, shares: emails }, template);
-    expect(rows.find(({ part }) => part === 'transfer')?.usd).toBe(0);
-  });
-
   it('has the requests and records of all events, the metrics and the idle stack once', () => {
     const [one, two] = [billed(1e6), billed(2e6)];
     expect(one.get('queues')).toBeCloseTo(1_101 * 0.4 + 0.1);
@@ -94,11 +79,5 @@ describe('the recorded measurement', () => {
   it('is that of docs/benchmarks.md', () => {
     const [, table] = toMarkdown(costSection(readMeasuredUnits(), [])).split('\n\n');
     expect(readDocument('docs/benchmarks.md')).toContain(table);
-  });
-
-  it('has emails and SMS only for types that send them', () => {
-    const { senders } = readMeasuredUnits();
-    const priced = Object.entries(senders).filter(([, { batchOf1 }]) => billOf(batchOf1).emailAndSms > 0);
-    expect(priced.map(([type]) => type).toSorted()).toEqual(['email', 'sms', 'technicalContactsEmail']);
   });
 });

@@ -6,13 +6,6 @@ import { synthesize } from '../support/stack.ts';
 const { domainName = '', certificateArn = '' } = allSettings;
 
 describe('a custom domain', () => {
-  it('is not in the stack by default', () => {
-    const { template } = synthesize();
-    for (const type of ['DomainName', 'ApiMapping']) template.resourceCountIs(`AWS::ApiGatewayV2::${type}`, 0);
-    template.resourceCountIs('AWS::Route53::RecordSet', 0);
-    template.hasResourceProperties('AWS::ApiGatewayV2::Api', { DisableExecuteApiEndpoint: Match.absent() });
-  });
-
   it('keeps the default endpoint of the API enabled', () => {
     const { template } = synthesize({ domainName, certificateArn });
     template.hasResourceProperties('AWS::ApiGatewayV2::Api', { DisableExecuteApiEndpoint: Match.absent() });

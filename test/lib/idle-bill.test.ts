@@ -19,13 +19,6 @@ describe('the idle bill', () => {
     expect(bill.alarms).toBeCloseTo(2.9 + MORE_TYPES * 0.1);
   });
 
-  it('is at most $12.25 a month with a heartbeat and the alarm on missing events', () => {
-    const bill = billOf({ heartbeatUrl: 'https://monitor.example.org/push', expectedEventIntervalMinutes: 60 });
-    expect(idleTotal(bill)).toBeLessThanOrEqual(12.25 + MORE_TYPES * 0.65);
-    expect(bill.schedules + bill.heartbeats).toBeCloseTo(0.164, 3);
-    expect(bill.alarms - billOf().alarms).toBeCloseTo(0.1);
-  });
-
   it('is at most $2.50 a month for a development stage, which only polls', () => {
     const bill = billOf({ developmentStage: true });
     expect(idleTotal(bill)).toBeLessThanOrEqual(2.5 + MORE_TYPES * 0.21);
@@ -47,16 +40,6 @@ describe('the idle bill', () => {
     const bill = billOf({ egress: 'static' });
     expect(bill).toMatchObject({ natGateways: expect.closeTo(65.7), publicAddresses: expect.closeTo(7.3) });
     expect(idleTotal(bill) - idleTotal(billOf())).toBeCloseTo(73);
-  });
-
-  it('counts every metric of an alarm and every metric of a rule', () => {
-    const Metrics = [
-      { Id: 'a', Expression: 'b + c' },
-      { Id: 'b', MetricStat: {} },
-      { Id: 'c', Expression: { 'Fn::Join': ['', ['INSIGHT_RULE_METRIC("', { Ref: 'Rule' }, '", "Sum")']] } },
-    ];
-    const alarm = (Properties: object) => ({ Type: 'AWS::CloudWatch::Alarm', Properties });
-    expect(alarmMetricCount({ Resources: { single: alarm({ MetricName: 'm' }), math: alarm({ Metrics }) } })).toBe(3);
   });
 
   it('fails for a schedule without a price', () => {

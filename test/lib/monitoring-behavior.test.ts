@@ -3,7 +3,6 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { METRICS_NAMESPACE } from '../../shared/domain/delivery-metrics.ts';
 import { readMonitoring } from '../cloudwatch/alarm-definition.ts';
 import { CloudWatch } from '../cloudwatch/cloudwatch.ts';
-import { sampledQueue } from '../cloudwatch/sampled-queue.ts';
 import { synthesize } from '../support/stack.ts';
 
 const { template } = synthesize({ 'aws:cdk:enable-path-metadata': true });
@@ -41,7 +40,6 @@ describe('alarms of the template over hours', () => {
   };
 
   const failing: Batch = { internal_errors: 1 };
-  const stuck: Batch = { internal_errors: 1, oldest_unprocessed_seconds: 400 };
 
   it('keep firing during an outage with a single message that is retried up to every 15 minutes', () => {
     const isRetried = (minute: number) => minute < 40 || minute % 15 === 9;
@@ -54,25 +52,12 @@ describe('alarms of the template over hours', () => {
     expect(cloudWatch.firing).toEqual([]);
   });
 
-  it('clear after the last message succeeds, even if no message follows', () => {
-    expect(advance(4, () => write('webhook', failing))).toEqual(['InternalErrors']);
-    advance(11, (minute) => minute === 0 && write('webhook', failing));
-    expect(cloudWatch.firing).toEqual([]);
-  });
-
   it('fire for two types that fail in turns', () => {
     expect(advance(6, (minute) => write(minute % 4 < 2 ? 'webhook' : 'sms', failing))).toEqual(['InternalErrors']);
   });
 
   it('stay clear after single failures on a quiet system', () => {
     expect(advance(120, (minute) => minute % 30 === 0 && write('webhook', failing))).toEqual([]);
-  });
-
-  it('fire for one stuck message, and clear after it succeeds', () => {
-    expect(advance(3 * 60, (minute) => minute % 15 === 0 && write('webhook', stuck))).toEqual(['MessagesAging']);
-    expect(cloudWatch.firing).toEqual(['MessagesAging']);
-    advance(20);
-    expect(cloudWatch.firing).toEqual([]);
   });
 
   it('keep firing for SES failures of a single email, and clear 75 minutes after its second last attempt', () => {
@@ -142,30 +127,14 @@ describe('alarms of the template over hours', () => {
     expect(advance(60, () => report('success'))).toEqual([]);
   });
 
-  it('fire for late messages if SQS reports a minute late and the other queues report nothing', () => {
-    const queue = sampledQueue({
-      settings: { name: 'Delivery-webhook' },
-      pendingReceives: 1,
-      ageOfOldestMessageSeconds: () => 301,
-    });
-    for (let minute = 0; minute < 6; minute++) {
-      nowMs += MINUTE_MS;
-      cloudWatch.endMinute([queue]);
-    }
-    expect(cloudWatch.firing).toEqual(['QueueAge']);
-  });
-
   it('keep firing for a crashed message for hours, and clear when the queue is empty', () => {
-    const crashedQueue = (visible: number) =>
-      sampledQueue({
-        settings: { name: 'CrashedQueue' },
-        counts: { visible, delayed: 0, inFlight: 0 },
-        ageOfOldestMessageSeconds: () => 60,
-      });
     const advanceWith = (minutes: number, visible: number) => {
+      const settings = { name: 'CrashedQueue' };
       for (let minute = 0; minute < minutes; minute++) {
         nowMs += MINUTE_MS;
-        cloudWatch.endMinute([crashedQueue(visible)]);
+        cloudWatch.endMinute([
+          { settings, counts: { visible }, pendingReceives: 0, ageOfOldestMessageSeconds: () => 60 },
+        ]);
       }
     };
     advanceWith(7 * 60, 0);

@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { failureReasons } from '../../shared/contracts/outcomes.ts';
-import { matchesPattern, parseFilterPattern } from '../cloudwatch/filter-pattern.ts';
+import { parseFilterPattern } from '../cloudwatch/filter-pattern.ts';
 import { codeBlocks, readDocument, root } from '../support/documents.ts';
 import { propertiesOf, synthesize } from '../support/stack.ts';
 
@@ -112,22 +112,6 @@ describe('the helper logs of docs/runbook.md', () => {
       }
     },
   );
-
-  it('finds the requests with a 5xx status in the access log, whose values are all text', () => {
-    const [{ AccessLogSettings } = {}] = propertiesOf(
-      template,
-      'AWS::ApiGatewayV2::Stage',
-      z.object({ AccessLogSettings: z.object({ Format: z.string() }) }),
-    ).values();
-    const { pattern = '' } = logCommands.find(({ group }) => group === 'ApiAccessLogs') ?? {};
-    /** A line as API Gateway writes it: a variable without a value is a hyphen. */
-    const lineOf = (status: string): unknown =>
-      JSON.parse(
-        (AccessLogSettings?.Format ?? '').replace('$context.status', status).replaceAll(/\$context\.\w+/g, '-'),
-      );
-    const matches = (status: string) => matchesPattern(parseFilterPattern(pattern), lineOf(status));
-    expect(['500', '503', '200', '404', '429'].filter(matches)).toEqual(['500', '503']);
-  });
 });
 
 describe('docs/runbook.md quotes', () => {

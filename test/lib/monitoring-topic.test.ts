@@ -41,25 +41,6 @@ describe('the alarm topic', () => {
     template.hasResourceProperties('AWS::SNS::Topic', { KmsMasterKeyId: { 'Fn::GetAtt': [key?.[0], 'Arn'] } });
   });
 
-  it('allows CloudWatch to publish, and denies plain HTTP', () => {
-    const [policy] = [
-      ...propertiesOf(
-        template,
-        'AWS::SNS::TopicPolicy',
-        z.object({ PolicyDocument: z.object({ Statement: z.array(z.unknown()) }) }),
-      ),
-    ].filter(([id]) => id.startsWith('MonitoringAlarms'));
-    expect(policy?.[1].PolicyDocument.Statement).toEqual([
-      expect.objectContaining({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
-      expect.objectContaining({
-        Effect: 'Allow',
-        Action: 'sns:Publish',
-        Principal: { Service: 'cloudwatch.amazonaws.com' },
-        Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
-      }),
-    ]);
-  });
-
   it('has no subscription by default, and one for an email address in alarmTarget', () => {
     template.resourceCountIs('AWS::SNS::Subscription', 0);
     const { template: subscribed } = targetsOf({ alarmTarget: 'ops@example.org' });

@@ -1,11 +1,9 @@
-import { Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { functionNames } from '../../lib/bundles.ts';
 import { reservedBy } from '../../lib/concurrency.ts';
 import { parseSettings } from '../../lib/settings.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { hasTotal } from '../../shared/domain/delivery-metrics.ts';
 import { propertiesOf, reference, synthesize } from '../support/stack.ts';
 
 const alarmSchema = z.looseObject({
@@ -40,27 +38,8 @@ describe('alarms', () => {
     expect(new Set(queues).size).toBe(notificationTypeIds.length + 2);
   });
 
-  it.each([
-    ['InternalErrors', 'internal_errors'],
-    ['MessagesAging', 'oldest_unprocessed_seconds'],
-    ['SendingFailures', 'service_failures'],
-    ['ServiceDeadLetters', 'dead_lettered_service'],
-  ] as const)('read one metric over all types and functions, which they emit: %s', (name, metric) => {
-    expect(alarm(name)).toMatchObject({
-      Namespace: 'MonitoringNotifications',
-      MetricName: metric,
-      Dimensions: [{ Name: 'service', Value: 'MonitoringNotifications' }],
-      TreatMissingData: 'notBreaching',
-    });
-    expect(hasTotal(metric)).toBe(true);
-  });
-
-  it('count crashes and timeouts in the log of every consumer, in a metric of this stack', () => {
-    const filters = propertiesOf(
-      template,
-      'AWS::Logs::MetricFilter',
-      z.object({ LogGroupName: reference, FilterPattern: z.string(), MetricTransformations: z.array(z.unknown()) }),
-    );
+  it('count crashes and timeouts in the log of every consumer', () => {
+    const filters = propertiesOf(template, 'AWS::Logs::MetricFilter', z.object({ LogGroupName: reference }));
     const functions = propertiesOf(
       template,
       'AWS::Lambda::Function',
@@ -68,31 +47,6 @@ describe('alarms', () => {
     );
     const groups = consumerNames.map((name) => functions.get(functionIds.get(name) ?? '')?.LoggingConfig.LogGroup);
     expect([...filters.values()].map(({ LogGroupName }) => LogGroupName).toSorted()).toEqual(groups.toSorted());
-    const metric = {
-      MetricName: 'function_errors',
-      MetricNamespace: 'MonitoringNotifications/MonitoringNotifications',
-    };
-    for (const { FilterPattern, MetricTransformations } of filters.values()) {
-      expect(FilterPattern).toBe('{ ($.type = "platform.report") && ($.record.status != "success") }');
-      expect(MetricTransformations).toEqual([{ ...metric, MetricValue: '1' }]);
-    }
-    const { MetricNamespace: Namespace, MetricName } = metric;
-    expect(alarm('FunctionErrors')).toMatchObject({ Namespace, MetricName, Period: 120 });
-  });
-
-  it('cover the throttles of all functions of the account', () => {
-    const { Dimensions, ...throttles } = alarm('Throttles');
-    expect(Dimensions).toBeUndefined();
-    expect(throttles).toMatchObject({ Namespace: 'AWS/Lambda', MetricName: 'Throttles', Period: 120 });
-  });
-
-  it('find a crashed message without delay, because a schedule keeps the metrics of the queue active', () => {
-    const queue = { Ref: Match.stringLikeRegexp('^CrashedQueue') };
-    template.hasResourceProperties('AWS::Scheduler::Schedule', {
-      ScheduleExpression: 'rate(1 hour)',
-      Target: { Input: { 'Fn::Join': ['', ['{"QueueUrl":"', queue, Match.anyValue()]] } },
-    });
-    template.hasResourceProperties('AWS::SQS::Queue', { Tags: [{ Key: 'MetricsKeptActive', Value: 'true' }] });
   });
 
   it('fire on a single dead letter of the service, error of a producer, or lost notice', () => {
@@ -143,12 +97,6 @@ describe('alarms', () => {
     expect(Metrics).toContainEqual(
       expect.objectContaining({ MetricStat: expect.objectContaining({ Period: 86_400 / EvaluationPeriods }) }),
     );
-  });
-
-  it('cover only this stack, whose name is a metric dimension', () => {
-    const variables = z.looseObject({ STACK_NAME: z.literal('MonitoringNotifications') });
-    const functions = z.object({ Environment: z.object({ Variables: variables }) });
-    expect(propertiesOf(template, 'AWS::Lambda::Function', functions).size).toBe(functionNames.length);
   });
 });
 

@@ -62,10 +62,6 @@ describe('the VPC for static egress', () => {
     expect(JSON.stringify(template.findResources('AWS::EC2::SecurityGroup'))).not.toContain('SecurityGroupIngress');
   });
 
-  it('has a gateway endpoint for DynamoDB', () => {
-    template.hasResourceProperties('AWS::EC2::VPCEndpoint', { VpcEndpointType: 'Gateway' });
-  });
-
   it('allows Lambda to manage network interfaces with the roles of its functions, and denies it to their code', () => {
     const policies = propertiesOf(
       template,
@@ -95,13 +91,5 @@ describe('function memory', () => {
   it('follows memoryMb and memoryMbByType', () => {
     expect(functionNamesWhere(({ MemorySize }) => MemorySize === 1024)).toEqual(['send-webhook']);
     expect(functionNamesWhere(({ MemorySize }) => MemorySize === 320)).toHaveLength(functionIds.size - 1);
-  });
-
-  it('is 256 MB for senders and 512 MB for the others by default', () => {
-    const { template, functionIds } = synthesize();
-    const functions = propertiesOf(template, 'AWS::Lambda::Function', functionSchema);
-    for (const [name, id] of functionIds) {
-      expect([name, functions.get(id)?.MemorySize]).toEqual([name, name.startsWith('send-') ? 256 : 512]);
-    }
   });
 });

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { functionNames } from '../../lib/bundles.ts';
-import { notificationTypeIds, notificationTypes } from '../../shared/contracts/notification-types.ts';
-import { environments, type FunctionName, parseEnvironment, senderName } from '../../shared/environment.ts';
+import { environments, type FunctionName, parseEnvironment } from '../../shared/environment.ts';
 import { propertiesOf, reference, synthesize } from '../support/stack.ts';
 
 /** The settings that add environment variables. */
@@ -60,12 +59,6 @@ describe('every function', () => {
     }
   });
 
-  it('has its release in its environment, for its log lines', () => {
-    // The tests synthesize without bundling, with the name of a function as its release.
-    for (const name of functionNames)
-      expect(functions.get(functionIds.get(name) ?? '')?.Environment.Variables.RELEASE).toBe(name);
-  });
-
   it('has its own log group with retention', () => {
     const groups = propertiesOf(template, 'AWS::Logs::LogGroup', z.object({ RetentionInDays: z.number() }));
     const used = [...functions.values()].map(({ LoggingConfig }) => LoggingConfig.LogGroup);
@@ -110,16 +103,5 @@ describe('function environments', () => {
     expect(Object.keys(variablesOf(name, fullFunctions, full.functionIds)).toSorted()).toEqual(
       Object.keys(environments[name]).toSorted(),
     );
-  });
-
-  it('allow 32 concurrent DNS lookups, and 100 for HTTP senders; libuv uses half of the threads for lookups', () => {
-    const largerPools = [...functionIds].filter(
-      ([, id]) => functions.get(id)?.Environment.Variables.UV_THREADPOOL_SIZE !== '64',
-    );
-    const httpSenders = notificationTypeIds
-      .filter((type) => notificationTypes[type].sendsByHttp)
-      .map((type) => senderName(type));
-    expect(largerPools.map(([name]) => name).toSorted()).toEqual(httpSenders.toSorted());
-    for (const [, id] of largerPools) expect(functions.get(id)?.Environment.Variables.UV_THREADPOOL_SIZE).toBe('200');
   });
 });

@@ -99,14 +99,6 @@ describe('a stage', () => {
       expect(synthesize({ stage: 'prod', egress }).missing).toEqual([]);
     }
   });
-
-  it('has the same availability zones as a stack without an account', () => {
-    const zones = ({ template }: ReturnType<typeof synthesize>) =>
-      Object.values(template.findResources('AWS::EC2::Subnet')).map(({ Properties }) => Properties.AvailabilityZone);
-    const expected = [0, 1, 0, 1].map((index) => ({ 'Fn::Select': [index, { 'Fn::GetAZs': '' }] }));
-    expect(zones(synthesize({ stage: 'prod', egress: 'static' }))).toEqual(expected);
-    expect(zones(synthesize({ egress: 'static' }))).toEqual(expected);
-  });
 });
 
 describe('a stage is rejected with one sentence', () => {
@@ -179,12 +171,6 @@ describe('a stage is rejected with one sentence', () => {
       new Error('Invalid setting: region: must not be in China, where SES has no configuration sets'),
     );
   });
-
-  it('if the account of the context is invalid', () => {
-    expect(() => readDeployment({ account: '1' }, directory)).toThrow(
-      new Error('Invalid setting: account: must be 12 digits'),
-    );
-  });
 });
 
 describe('the stages in the repository', () => {
@@ -204,15 +190,6 @@ describe('the stages in the repository', () => {
     // The stack, the API and, with monitoring, a rule and the dashboard.
     expect(names.map(({ length }) => length)).toEqual([2, 4]);
     expect(new Set(names.flat()).size).toBe(names.flat().length);
-  });
-
-  it('have a dashboard for each region, although an account has only one of a name', () => {
-    const dashboardsOf = (region: string) =>
-      literalNames(synthesize({ stage: 'prod', region }).template).filter((name) => name.includes('Dashboard'));
-    expect([...dashboardsOf('eu-west-1'), ...dashboardsOf('us-east-1')]).toEqual([
-      'AWS::CloudWatch::Dashboard DashboardName Alerts-eu-west-1',
-      'AWS::CloudWatch::Dashboard DashboardName Alerts-us-east-1',
-    ]);
   });
 
   it('warn if another deployment would replace their stack', () => {

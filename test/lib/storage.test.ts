@@ -1,10 +1,9 @@
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import * as z from 'zod';
 import { parseSettings } from '../../lib/settings.ts';
 import { Storage } from '../../lib/storage.ts';
-import { propertiesOf, withOutputDirectory } from '../support/stack.ts';
+import { withOutputDirectory } from '../support/stack.ts';
 
 const storageOf = (context = {}) =>
   withOutputDirectory((outdir) => {
@@ -36,23 +35,6 @@ describe('every table', () => {
     const temporary = storageOf({ deletionProtection: 'false' }).template;
     temporary.allResources('AWS::DynamoDB::Table', { DeletionPolicy: 'Delete', UpdateReplacePolicy: 'Delete' });
     temporary.allResourcesProperties('AWS::DynamoDB::Table', { DeletionProtectionEnabled: false });
-  });
-
-  it('has the key attributes that the repositories use', () => {
-    const keySchema = z.array(z.object({ AttributeName: z.string(), KeyType: z.string() }));
-    const keys = [...propertiesOf(template, 'AWS::DynamoDB::Table', z.object({ KeySchema: keySchema }))].map(
-      ([id, { KeySchema }]) => [
-        id.replace(/^Storage(.*)Table\w{8}$/, '$1'),
-        KeySchema.map(({ AttributeName, KeyType }) => `${AttributeName} ${KeyType}`),
-      ],
-    );
-    expect(Object.fromEntries(keys)).toEqual({
-      Notifications: ['pk HASH', 'sk RANGE'],
-      Accounts: ['pk HASH'],
-      Tokens: ['pk HASH'],
-      Deliveries: ['pk HASH', 'sk RANGE'],
-      Audits: ['pk HASH', 'sk RANGE'],
-    });
   });
 });
 

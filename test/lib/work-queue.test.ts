@@ -41,13 +41,7 @@ const mappings = (of: typeof template) => [
   ).values(),
 ];
 const sources = mappings(template);
-const functions = propertiesOf(
-  template,
-  'AWS::Lambda::Function',
-  z.object({ Timeout: z.number(), Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }) }),
-);
-const variablesOf = (name: string) => functions.get(functionIds.get(name) ?? '')?.Environment.Variables ?? {};
-
+const functions = propertiesOf(template, 'AWS::Lambda::Function', z.object({ Timeout: z.number() }));
 const policyStatement = z.object({
   Effect: z.string(),
   Action: z.union([z.string(), z.array(z.string())]),
@@ -68,7 +62,6 @@ const statementsFor = (queue: string) =>
   policies.filter(({ Queues }) => Queues.includes(queue)).flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
 
 const sourcesOf = (name: string) => sources.filter(({ FunctionName }) => FunctionName === functionIds.get(name));
-const sourceOf = (name: string) => sourcesOf(name).find(({ EventSourceArn }) => !isRetryQueue(EventSourceArn));
 const retriesOf = (name: string) => sourcesOf(name).find(({ EventSourceArn }) => isRetryQueue(EventSourceArn));
 
 describe('every work queue', () => {
@@ -113,14 +106,6 @@ describe('every work queue', () => {
     expect(development).toHaveLength(sources.length);
     for (const { ScalingConfig } of development) expect(ScalingConfig).toBeUndefined();
   });
-
-  it('delivers first attempts without a batching window, ten per batch', () => {
-    for (const { BatchSize, MaximumBatchingWindowInSeconds } of sources.filter(
-      ({ EventSourceArn }) => !isRetryQueue(EventSourceArn),
-    )) {
-      expect({ BatchSize, MaximumBatchingWindowInSeconds }).toEqual({ BatchSize: 10 });
-    }
-  });
 });
 
 describe('reserved concurrency', () => {
@@ -130,10 +115,6 @@ describe('reserved concurrency', () => {
         ...propertiesOf(of, 'AWS::Lambda::Function', z.object({ ReservedConcurrentExecutions: z.number().optional() })),
       ].flatMap(([id, { ReservedConcurrentExecutions: reserved }]) => (reserved === undefined ? [] : [[id, reserved]])),
     );
-
-  it('is none by default', () => {
-    expect([...reservedOf(template)]).toEqual([]);
-  });
 
   it('of dispatch and the senders is that of their event sources, and ten more of each sender for tests', () => {
     const { template: other, functionIds: ids } = synthesize({ reserveConcurrency: true, dispatchConcurrency: '5' });
@@ -151,24 +132,6 @@ describe('reserved concurrency', () => {
 });
 
 describe('each notification type', () => {
-  it('has a queue, a dead-letter queue and a sender that consumes the queue', () => {
-    expect(workQueues).toHaveLength(2 * notificationTypeIds.length + 2);
-    for (const type of notificationTypeIds) {
-      const source = sourceOf(senderName(type))?.EventSourceArn;
-      expect(source).toMatch(new RegExp(`^Delivery${inLogicalId(type)}Queue`));
-      const deadLetters = [...queues.keys()].filter((id) => id.startsWith(`Delivery${inLogicalId(type)}DeadLetters`));
-      expect(deadLetters).toHaveLength(1);
-      expect(variablesOf(senderName(type)).DEAD_LETTER_QUEUE).toEqual({ Ref: deadLetters[0] });
-    }
-  });
-
-  it('has the sender concurrency in the settings', () => {
-    const concurrency = notificationTypeIds.map(
-      (type) => sourceOf(senderName(type))?.ScalingConfig?.MaximumConcurrency,
-    );
-    expect(concurrency).toEqual(notificationTypeIds.map((type) => (type === 'webhook' ? 100 : 20)));
-  });
-
   it('has a retry queue that the same sender consumes in large batches', () => {
     for (const type of notificationTypeIds) {
       const retries = retriesOf(senderName(type));
@@ -199,13 +162,6 @@ describe('each notification type', () => {
 
 describe('the queue of alarm events', () => {
   const [id = ''] = workQueues.find(([queueId]) => queueId.includes('AlarmEvents')) ?? [];
-
-  it('is consumed by dispatch with dispatchConcurrency', () => {
-    expect(sourceOf('dispatch-alarm-events')).toMatchObject({
-      EventSourceArn: id,
-      ScalingConfig: { MaximumConcurrency: 5 },
-    });
-  });
 
   it('allows producer accounts to send, and nothing that changes the queue', () => {
     const allowed = statementsFor(id).filter(({ Effect }) => Effect === 'Allow');

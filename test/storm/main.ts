@@ -8,20 +8,14 @@ import { measureStorm } from './storm.ts';
 const [events = 50_000, seconds = 300, windowMinutes = 5] = process.argv.slice(2).map(Number);
 const { table } = new Console(process.stdout);
 
-const { besideFirstStorm, alone, besideOtherStack, besideStorm, alerts, requestsPerAlert, ...result } =
-  await measureStorm(events, seconds, windowMinutes);
+const { alone, besideStorm, alerts, ...result } = await measureStorm(events, seconds, windowMinutes);
 table({
-  'webhooks, beside a first storm (ms)': besideFirstStorm.webhook,
-  'webhooks, alone': alone.webhook,
-  'webhooks, beside a storm in another stack': besideOtherStack.webhook,
+  'webhooks, alone (ms)': alone.webhook,
   'webhooks, beside the storm': besideStorm.webhook,
-  'emails, beside a first storm': besideFirstStorm.email,
   'emails, alone': alone.email,
-  'emails, beside a storm in another stack': besideOtherStack.email,
   'emails, beside the storm': besideStorm.email,
 });
 table({ ...result, alerts: events * 2, ...alerts });
-table(requestsPerAlert);
 const { delivered = 0, summarized = 0 } = alerts;
 const { deadLetters, failedInvocations, emails, maxEmails, sms, maxSms } = result;
 const isComplete = delivered + summarized === events * 2 && deadLetters === 0 && failedInvocations === 0;

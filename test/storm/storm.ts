@@ -1,12 +1,8 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { paginateScan } from '@aws-sdk/lib-dynamodb';
-import type { Fault } from 'local-aws/endpoint.ts';
 import * as z from 'zod';
 import { PRICES } from '../../bin/cost/prices.ts';
-import { billOf, sum, total, type Units } from '../../bin/cost/units.ts';
-import { type LocalStack, type LocalStackOptions, startLocalStack } from '../../bin/local/stack.ts';
+import { startLocalStack } from '../../bin/local/stack.ts';
 import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
-import { meter } from '../bench/support/meter.ts';
 import { connectApi } from '../support/api.ts';
 import { connectPipeline } from '../support/pipeline.ts';
 import { addressesOf } from '../support/running-stack.ts';
@@ -17,22 +13,10 @@ import { SUMMARIES, stormyTenant } from './stormy-tenant.ts';
 
 /** What a storm of alerts of one tenant caused. */
 export type StormResult = {
-  /**
-   * Those of a quiet tenant beside the first seconds of a storm, while execution environments start and V8 compiles
-   * their code.
-   */
-  besideFirstStorm: QuietLatencies;
-  /** Those of it alone, with execution environments that another storm has started. */
+  /** Those of a quiet tenant alone, with execution environments that another storm has started. */
   alone: QuietLatencies;
-  /**
-   * Those beside the same storm in another stack, which shares this process, but no queue, table or execution
-   * environment.
-   */
-  besideOtherStack: QuietLatencies;
   /** Those beside the storm. */
   besideStorm: QuietLatencies;
-  /** How long sending the events of the storm took. */
-  sendMs: number;
   /** How long after the end of its window the last summary was sent, with steps of 2 s. */
   lastSummaryMs: number;
   /** The alerts of the storm by status, without its summaries. */
@@ -45,17 +29,8 @@ export type StormResult = {
   /** The price of these messages, and that of one message for each alert, in dollars. */
   dollars: number;
   dollarsWithoutSummaries: number;
-  /** What the DynamoDB and SQS requests of the senders cost for a million alerts of the first storm, in dollars. */
-  requestDollarsPerMillion: number;
-  /** The requests of the senders for each alert of the first storm, by action, with those of the quiet tenant. */
-  requestsPerAlert: Readonly<Record<string, number>>;
-  /** In bytes of JSON. */
-  largestItem: number;
   deadLetters: number;
   failedInvocations: number;
-  /** How long the thread of the local AWS was busy at a time, in ms: it delays all tenants here, but none on AWS. */
-  busyP99: number;
-  busyMax: number;
 };
 
 /** How long the storm that starts the execution environments lasts. */
@@ -77,72 +52,35 @@ const REQUEST_MS = new Map([
   ['sns', 50],
 ]);
 
-const delayed: Fault = ({ service }) => {
-  const delayMs = REQUEST_MS.get(service);
-  return delayMs === undefined ? undefined : { response: 'late', delayMs };
-};
-
 const SETTINGS = { deadLetterEmail: 'false', emailsPerTenantPerDay: '1000000' };
-
-/** Starts a stack whose requests take as long as on AWS. */
-const startStack = async (options: Pick<LocalStackOptions, 'onInvocation'> = {}) => {
-  const stack = await startLocalStack({ settings: SETTINGS, ...options });
-  stack.endpoint.fault = delayed;
-  const running = addressesOf(stack);
-  const api = connectApi(running);
-  return { stack, api, pipeline: connectPipeline(running, api) };
-};
-
-/** Counts the requests that the senders of email and SMS make to DynamoDB and SQS, and their units. */
-const countRequests = (stack: LocalStack) => {
-  const requests = new Map<string, number>();
-  let units: Partial<Units> = {};
-  stack.endpoint.fault = (call) => {
-    const { service, action, caller, body } = call;
-    if (/send-(email|sms)/.test(caller) && (service === 'dynamodb' || service === 'sqs')) {
-      requests.set(action, (requests.get(action) ?? 0) + 1);
-      units = sum([units, 1], [meter(action, JSON.parse(body.toString())), 1]);
-    }
-    return delayed(call);
-  };
-  return { requests, dollars: () => total(billOf(sum([units, 1]))) };
-};
 
 /**
  * Measures a storm: `events` alarm events of one tenant within `seconds`, each for an email and an SMS notification,
  * with summaries, beside a quiet tenant with an email and a webhook. Takes until the last summary, at least one window
- * and a minute. A short storm of another tenant starts the execution environments before. A storm in another stack
- * shows how much of the delay is due to the shared machine.
+ * and a minute. A short storm of another tenant starts the execution environments before.
  */
 export const measureStorm = async (events: number, seconds: number, windowMinutes: number): Promise<StormResult> => {
   let failedInvocations = 0;
-  const { stack, api, pipeline } = await startStack({
+  const stack = await startLocalStack({
+    settings: SETTINGS,
     onInvocation: ({ result }) => {
       if (result === 'error') failedInvocations++;
     },
   });
-  const other = await startStack();
+  stack.endpoint.fault = ({ service }) => {
+    const delayMs = REQUEST_MS.get(service);
+    return delayMs === undefined ? undefined : { response: 'late', delayMs };
+  };
+  const running = addressesOf(stack);
+  const api = connectApi(running);
+  const pipeline = connectPipeline(running, api);
   const sink = await startSink();
   const sent = { email: 0, sms: 0, lastAtMs: 0 };
   try {
     const [first, stormy, quiet] = [await api.newClient(), await api.newClient(), await api.newClient()];
     const sendFirstStorm = await stormyTenant(first, pipeline, { ...FIRST_RECIPIENTS, windowMinutes });
     const sendStorm = await stormyTenant(stormy, pipeline, { ...RECIPIENTS, windowMinutes });
-    const sendOtherStorm = await stormyTenant(await other.api.newClient(), other.pipeline, {
-      ...RECIPIENTS,
-      windowMinutes,
-    });
     const quietLatencies = await quietTenant(quiet, pipeline, stack.inbox, sink);
-
-    /** Returns the latencies of the quiet tenant while a storm is sent. */
-    const latenciesBeside = async (storm: Promise<void>): Promise<QuietLatencies> => {
-      let isSent = false;
-      const isOver = storm.finally(() => {
-        isSent = true;
-      });
-      const [latencies] = await Promise.all([quietLatencies(() => isSent), isOver]);
-      return latencies;
-    };
 
     /** Counts the messages in the inbox and removes them, because it keeps the newest 10,000. */
     const collect = async (): Promise<void> => {
@@ -156,20 +94,15 @@ export const measureStorm = async (events: number, seconds: number, windowMinute
       if (messages.length > 0) sent.lastAtMs = Date.now();
     };
 
-    const firstEvents = Math.round((events / seconds) * FIRST_STORM_SECONDS);
-    await sendOtherStorm(firstEvents, FIRST_STORM_SECONDS);
-    // Not in the storm, because reading each request slows the local AWS down.
-    const { requests, dollars: requestDollars } = countRequests(stack);
-    const besideFirstStorm = await latenciesBeside(sendFirstStorm(firstEvents, FIRST_STORM_SECONDS));
-    stack.endpoint.fault = delayed;
+    await sendFirstStorm(Math.round((events / seconds) * FIRST_STORM_SECONDS), FIRST_STORM_SECONDS);
     const aloneEndsMs = Date.now() + Math.min(seconds, 60) * 1_000;
     const alone = await quietLatencies(() => Date.now() > aloneEndsMs);
-    const besideOtherStack = await latenciesBeside(sendOtherStorm(events, seconds));
-    const busy = monitorEventLoopDelay({ resolution: 10 });
-    busy.enable();
     const startMs = Date.now();
-    const besideStorm = await latenciesBeside(sendStorm(events, seconds));
-    busy.disable();
+    let isSent = false;
+    const storm = sendStorm(events, seconds).finally(() => {
+      isSent = true;
+    });
+    const [besideStorm] = await Promise.all([quietLatencies(() => isSent), storm]);
     const sentAtMs = Date.now();
     await until(async () => {
       await collect();
@@ -178,7 +111,6 @@ export const measureStorm = async (events: number, seconds: number, windowMinute
     await collect();
 
     const alerts: Record<string, number> = {};
-    let largestItem = 0;
     const table = { TableName: api.table('Deliveries'), FilterExpression: 'contains(pk, :tenant)' };
     const values = { ':tenant': stormy.tenant };
     for await (const { Items = [] } of paginateScan(
@@ -186,7 +118,6 @@ export const measureStorm = async (events: number, seconds: number, windowMinute
       { ...table, ExpressionAttributeValues: values },
     )) {
       for (const item of Items) {
-        largestItem = Math.max(largestItem, JSON.stringify(item).length);
         const { data } = storedDelivery.safeParse(item);
         if (data && data.notice === undefined) alerts[data.status] = (alerts[data.status] ?? 0) + 1;
       }
@@ -194,11 +125,8 @@ export const measureStorm = async (events: number, seconds: number, windowMinute
     const windowOf = (atMs: number) => Math.floor(atMs / (windowMinutes * 60_000));
     const windows = windowOf(sentAtMs) - windowOf(startMs) + 1;
     return {
-      besideFirstStorm,
       alone,
-      besideOtherStack,
       besideStorm,
-      sendMs: sentAtMs - startMs,
       lastSummaryMs: sent.lastAtMs - (windowOf(sentAtMs) + 1) * windowMinutes * 60_000,
       alerts,
       emails: sent.email,
@@ -207,18 +135,13 @@ export const measureStorm = async (events: number, seconds: number, windowMinute
       maxSms: windows * (SUMMARIES.sms_after + 1),
       dollars: sent.email * PRICES.email + sent.sms * PRICES.sms,
       dollarsWithoutSummaries: events * (PRICES.email + PRICES.sms),
-      requestDollarsPerMillion: (requestDollars() / (2 * firstEvents)) * 1e6,
-      requestsPerAlert: Object.fromEntries([...requests].map(([action, count]) => [action, count / (2 * firstEvents)])),
-      largestItem,
       deadLetters: [...stack.queues]
         .filter(([name]) => name.includes('DeadLetters'))
         .reduce((count, [, { messages }]) => count + messages.length, 0),
       failedInvocations,
-      busyP99: Math.round(busy.percentile(99) / 1e6),
-      busyMax: Math.round(busy.max / 1e6),
     };
   } finally {
     sink.close();
-    await Promise.all([stack.stop(), other.stack.stop()]);
+    await stack.stop();
   }
 };

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DynamoDBClient, GetItemCommand, ListTablesCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { useBundles } from 'local-aws/test/support/bundles.ts';
@@ -105,27 +105,6 @@ describe('a data directory', () => {
     expect((await start()).ready.tokens).toEqual(second.ready.tokens);
   });
 
-  it('gets the tables that the template has in addition', async () => {
-    await stop(await start());
-    const { TableNames } = await using(await start(tableSortedBy('sk')), (client) =>
-      client.send(new ListTablesCommand({})),
-    );
-    expect(TableNames).toEqual(['Sorted', TableName]);
-  });
-
-  it('keeps the limits of its tables: items of an earlier start have their keys', async () => {
-    await stop(await start());
-    const stack = await start();
-    const write = (size: number) =>
-      using(stack, (client) =>
-        client.send(new PutItemCommand({ TableName, Item: { ...Item, text: { S: 'x'.repeat(size) } } })),
-      );
-    const release = stack.dynamodb.throttle({ table: TableName, operation: 'write' });
-    await expect(write(1)).rejects.toThrow();
-    release();
-    await expect(write(400 * 1024)).rejects.toThrow(/size/i);
-  });
-
   it('says on stop which messages it does not keep', async () => {
     const stack = await start();
     const { aws_endpoint: endpoint, alarm_queue_url: QueueUrl } = stack.ready;
@@ -164,16 +143,5 @@ describe('a data directory', () => {
     await stop(await start());
     writeFileSync(join(data, file), content);
     await expect(start()).rejects.toThrow(message);
-  });
-
-  it('is not emptied if its tables are missing', async () => {
-    await stop(await start());
-    rmSync(join(data, 'tables/tables.sqlite'));
-    await expect(start()).rejects.toThrow(/is damaged/);
-  });
-
-  it('is rejected in one sentence if it cannot be created', async () => {
-    writeFileSync(data, '');
-    await expect(start()).rejects.toThrow(/^[^\n]*data cannot be used as data directory: [^\n]*\.$/);
   });
 });

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { DescribeTableCommand, DynamoDBClient, ListTablesCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { close, listen } from 'local-aws/http.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { localStackCommand } from '../support/local-stack-process.ts';
@@ -110,21 +109,6 @@ describe('npm start', () => {
     second.child.kill('SIGKILL');
     await once(second.child, 'close');
     rmSync(data, { recursive: true });
-  });
-
-  it('disables the capacity limits with --no-partition-limits', async () => {
-    const child = start('--json', '--port', '0', '--no-partition-limits');
-    await once(child.stdout, 'readable');
-    const { aws_endpoint: endpoint } = JSON.parse(String(child.stdout.read()));
-    const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
-    const client = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
-    const { TableNames: [TableName] = [] } = await client.send(new ListTablesCommand({}));
-    const { Table } = await client.send(new DescribeTableCommand({ TableName }));
-    const key = Table?.KeySchema?.map(({ AttributeName }) => [AttributeName, { S: 'a' }]) ?? [];
-    const Item = { ...Object.fromEntries(key), text: { S: 'x'.repeat(300 * 1024) } };
-    const writes = Array.from({ length: 20 }, () => client.send(new PutItemCommand({ TableName, Item })));
-    expect(await Promise.all(writes)).toHaveLength(20);
-    client.destroy();
   });
 
   it('prints one sentence if its port is in use', async () => {

@@ -8,7 +8,6 @@ const WEBHOOKS = 100;
 export const echoedSecrets: Attacker = {
   name: 'echoed-secrets',
   description: 'with an alert every 10 s for 100 webhooks that fail, and echo 16 KB of secret header values',
-  neighbor: 'alerts',
   isHanging: false,
   everyMs: 10_000,
   async prepare({ newClient, openReceiver, sendEvent }) {

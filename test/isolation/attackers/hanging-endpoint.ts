@@ -7,7 +7,6 @@ const ALERTS = 500;
 export const hangingEndpoint: Attacker = {
   name: 'hanging-endpoint',
   description: 'with 1,000 alerts a minute for an endpoint that hangs',
-  neighbor: 'alerts',
   isHanging: true,
   everyMs: 30_000,
   async prepare({ newClient, openReceiver, sendEvent }) {

@@ -7,7 +7,6 @@ const ORIGINS = 700;
 export const hangingOrigins: Attacker = {
   name: 'hanging-origins',
   description: 'with ten alerts a minute for each of 700 endpoints that hang, each on an origin of its own',
-  neighbor: 'alerts',
   isHanging: true,
   everyMs: 6_000,
   async prepare({ newClient, openReceiver, sendEvent }) {

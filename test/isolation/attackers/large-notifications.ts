@@ -13,7 +13,6 @@ const CREATE_INTERVAL_MS = 400;
 export const largeNotifications: Attacker = {
   name: 'large-notifications',
   description: 'with an event per second for 60 notifications of 340 KB, which DynamoDB throttles',
-  neighbor: 'alerts',
   isHanging: false,
   everyMs: 1_000,
   async prepare({ newClient, openReceiver, sendEvent }) {

@@ -8,7 +8,6 @@ const LENGTHS = [350 * 1_024, 250 * 1_024];
 export const longTracestate: Attacker = {
   name: 'long-tracestate',
   description: 'with events whose `tracestate` is 250 or 350 KB of spaces',
-  neighbor: 'alerts',
   isHanging: false,
   everyMs: 5_000,
   async prepare({ newClient, openReceiver, sendEvent }) {

@@ -8,7 +8,6 @@ const COUNTS = [25_000, 8_000, 1_024];
 export const manyIds: Attacker = {
   name: 'many-ids',
   description: 'with an event per second each of 25,000, 8,000 and 1,024 IDs of notifications',
-  neighbor: 'alerts',
   isHanging: false,
   everyMs: 1_000,
   async prepare({ newClient, sendEvent }) {

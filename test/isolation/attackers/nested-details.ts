@@ -10,7 +10,6 @@ const SIZES = [880 * 1_024, LARGEST_EVENT_BYTES];
 export const nestedDetails: Attacker = {
   name: 'nested-details',
   description: 'with events of 256 and 880 KiB like `[1.0,{},{},…]` for 60 webhooks that fail',
-  neighbor: 'alerts',
   isHanging: false,
   everyMs: 10_000,
   async prepare({ newClient, openReceiver, sendEvent }) {

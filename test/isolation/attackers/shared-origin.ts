@@ -7,7 +7,6 @@ const TENANTS = 3;
 export const sharedOrigin: Attacker = {
   name: 'shared-origin',
   description: 'and two others, each with an alert every 5 s for a path of the same origin that hangs',
-  neighbor: 'alerts',
   isHanging: true,
   everyMs: 5_000,
   async prepare({ newClient, origin, sendEvent }) {
