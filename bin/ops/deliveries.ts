@@ -96,7 +96,7 @@ const retryWaiting = async (
 };
 
 /** Returns the columns of the table of deliveries. */
-const deliveryColumns = (rows: readonly DeliveryJson[]): Column<DeliveryJson>[] => {
+export const deliveryColumns = (rows: readonly DeliveryJson[]): Column<DeliveryJson>[] => {
   const conflict: Column<DeliveryJson> = [
     'event ID reused',
     ({ conflict_at: at }) => (at === null ? '–' : toSecond(at)),
@@ -131,7 +131,7 @@ export const recordKey = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;
  * same ID arrived. Times are ms since the epoch.
  */
 export const deliveriesJson = async (
-  { deliveries }: Pick<Session, 'deliveries'>,
+  { deliveries }: { deliveries: Pick<Session['deliveries'], 'listConflicts'> },
   records: readonly DeliveryRecord[],
 ) => {
   const partitions = [...new Set(records.map(({ pk }) => pk))];

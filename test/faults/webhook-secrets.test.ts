@@ -22,7 +22,7 @@ const exportedText = async (withSecrets: boolean): Promise<string> => {
   const { ready, plan } = harness.stack;
   const outputs = Object.fromEntries(outputNames.map((name) => [name, plan.output(name)]));
   const address = { port: Number(new URL(ready.base_url).port), endpoint: ready.aws_endpoint, outputs };
-  const session = openSession(localDeployment(address), { json: true, wide: false });
+  const session = openSession(localDeployment(address), true);
   const lines: unknown[] = [];
   await exportTenant(session, client.tenant, {
     pace: createPace(1_000_000, { now: Date.now, sleep: async () => undefined }),

@@ -10,13 +10,13 @@ export const sent = z.object({ message_id: z.string(), event_id: z.string(), not
 /** The output of `deliveries --json`. */
 export const deliveries = z.array(
   z.looseObject({
-    notification: z.string(),
-    event: z.string(),
-    alarm: z.string(),
+    notification_id: z.string(),
+    event_id: z.string(),
+    alarm_id: z.string(),
     state: z.string(),
     status: z.string(),
-    attempts: z.array(z.looseObject({ outcome: z.string(), http_status: z.number().nullable() })),
-    conflict: z.string().nullable(),
+    attempts: z.array(z.looseObject({ result: z.string(), status_code: z.number().nullable() })),
+    conflict_at: z.number().nullable(),
   }),
 );
 

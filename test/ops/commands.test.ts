@@ -9,10 +9,12 @@ import { commandLine, commandNames, useDirectory } from './command-line.ts';
 
 const directory = useDirectory();
 const run = commandLine(directory);
+let isDenied = false;
 const aws = useStarted(
   // Without a subscription, `verify` does not wait for its event.
   () =>
     startAwsStub({
+      Query: () => (isDenied ? new AwsFailure('AccessDeniedException', 'denied') : {}),
       Subscribe: () => undefined,
       // `event trace` fails if it finds nothing.
       ReceiveMessage: () => ({
@@ -26,6 +28,7 @@ const input = useStarted(async () => ({ event: (await run('event example')).out 
 const ops = (command: string) => run(command, { env: aws.env, input: input.event });
 
 beforeEach(() => {
+  isDenied = false;
   aws.stub.actions.length = 0;
 });
 
@@ -35,7 +38,6 @@ const reading: Record<string, string> = {
   'account show': 'acme',
   'account limits': 'acme',
   deliveries: '--tenant acme',
-  failures: 'acme',
   audits: 'acme',
   'dead-letters list': '',
   'event check': '-',
@@ -47,8 +49,6 @@ const reading: Record<string, string> = {
 const changing: Record<string, string> = {
   'token create': '--tenant acme --role admin --label x',
   'token revoke': 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme',
-  'account set': 'acme --contact a@example.com',
-  'account rotate-signing-secret': 'acme',
   'account shadow': 'acme on',
   'account recount': 'acme',
   'event send': '-',
@@ -89,20 +89,14 @@ describe('every command', () => {
   );
 
   it.each([...Object.entries(changing), ...alsoChanging])(
-    '%s, which changes a stack or shows its secrets, requires a named stack',
+    '%s, which changes a stack or shows its secrets, requires a named stack, and prints it first',
     async (name, args) => {
       expect(await ops(`${name} ${args}`)).toEqual({
         code: 2,
         out: '',
-        err: 'No local stack runs: name a deployed stack with --stack NAME or --outputs FILE, or a local one with --local PORT.\n',
+        err: 'No local stack runs: start one with `npm start`, or name a deployed stack with --stack NAME.\n',
       });
       expect(aws.stub.actions).toEqual([]);
-    },
-  );
-
-  it.each([...Object.entries(changing), ...alsoChanging])(
-    '%s prints the stack with its region and account first',
-    async (name, args) => {
       const { err } = await ops(`${name} ${args} --stack Prod`);
       const target = `stack Prod (region eu-west-1, account 111111111111, AWS_ENDPOINT_URL ${aws.url})`;
       expect(err.split('\n')[0]).toBe(`Target: ${target}`);
@@ -157,33 +151,15 @@ describe('the documents', () => {
 });
 
 describe('an export that fails', () => {
-  it('leaves no file, so that it can be repeated', async () => {
-    aws.stub.failure = new AwsFailure('AccessDeniedException', 'denied');
-    try {
-      const outputs = join(directory.path, 'export-outputs.json');
-      writeFileSync(outputs, JSON.stringify({ Prod: aws.outputs }));
-      const out = join(directory.path, 'acme.jsonl');
-      const { code, err } = await ops(`tenant export acme --out ${out} --outputs ${outputs}`);
-      expect([code, err]).toEqual([1, expect.stringMatching(/\nAWS denies the request: denied\n$/)]);
-      expect(existsSync(out)).toBe(false);
-    } finally {
-      aws.stub.failure = undefined;
-    }
-  });
-});
-
-describe('a command that fails before it changes the stack', () => {
-  it('has printed the stack', async () => {
-    aws.stub.failure = new AwsFailure('AccessDeniedException', 'denied');
-    try {
-      const path = join(directory.path, 'outputs.json');
-      writeFileSync(path, JSON.stringify({ Prod: aws.outputs }));
-      const { code, out, err } = await ops(`token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme --outputs ${path}`);
-      expect([code, out]).toEqual([1, '']);
-      expect(err).toMatch(/^Target: stack Prod .*\nAWS denies the request: denied\n$/);
-    } finally {
-      aws.stub.failure = undefined;
-    }
+  it('names the missing permission after the stack, and leaves no file', async () => {
+    isDenied = true;
+    const out = join(directory.path, 'acme.jsonl');
+    const { code, err } = await ops(`tenant export acme --out ${out} --stack Prod`);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/^Target: stack Prod .*\nAWS denies the request: denied\n$/),
+    ]);
+    expect(existsSync(out)).toBe(false);
   });
 });
 

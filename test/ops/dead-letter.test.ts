@@ -20,5 +20,5 @@ it.each([
   ],
   ['a delivery', { notification_id: 'nt1', event: { tenant_id: 'acme', event_id: 'e1' } }],
 ])('belongs to the tenant of its message: %s', (_, body) => {
-  expect(deadLetter({ Body: JSON.stringify(body) })).toMatchObject({ tenant: 'acme', event: 'e1' });
+  expect(deadLetter({ Body: JSON.stringify(body) })).toMatchObject({ tenant_id: 'acme', event_id: 'e1' });
 });

@@ -178,16 +178,14 @@ describe('the advice about events that dispatch does not give', () => {
     expect(advised(raised, { ...raised, event_id: 'other' })).toEqual([[], []]);
   });
 
-  it('names lists of a plan whose keys are not known, with the nearest known one', () => {
+  it('names lists of a plan whose keys are not known, and the known ones', () => {
     const misspelled = { critcal_state: ['ntA'], 'n\u001b[2J': [], label: 'Ops' };
     const [own = []] = advised(alarmEvent({ notification_plan: { ...plan, ...misspelled } }));
     expect(own).toEqual([
       expect.stringContaining('no lists other than'),
-      'notification_plan.critcal_state is unknown: did you mean critical_state',
-      'notification_plan.n\ufffd[2J is unknown',
+      expect.stringMatching(/^notification_plan\.critcal_state is unknown: the lists are .*critical_state/),
+      expect.stringMatching(/^notification_plan\.n\ufffd\[2J is unknown: /),
     ]);
-    const [alone = []] = advised(alarmEvent({ notification_plan: { criticalState: ['ntA'] } }));
-    expect(alone).toContain('notification_plan.criticalState is unknown: did you mean critical_state');
   });
 
   it('says that an event whose state did not change is not sent', () => {

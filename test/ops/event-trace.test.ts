@@ -11,14 +11,14 @@ describe('event trace', () => {
   const step = z.strictObject({
     time: z.iso.datetime(),
     step: z.string(),
-    notification: z.string().nullable(),
+    notification_id: z.string().nullable(),
     result: z.string(),
   });
   const traces = z.strictObject({
     events: z.array(
       z.looseObject({
-        tenant: z.string().nullable(),
-        event: z.string().nullable(),
+        tenant_id: z.string().nullable(),
+        event_id: z.string().nullable(),
         producer_message_id: z.string().nullable(),
         dead_letters: z.array(z.looseObject({ type: z.string(), reason: z.string() })),
         timeline: z.array(step),
@@ -42,10 +42,12 @@ describe('event trace', () => {
       return all[0]?.timeline.some((each) => each.step === 'notice: attempt') && all;
     });
     expect(others).toEqual([]);
-    expect(found).toMatchObject({ tenant: 'acme', event: id, dead_letters: [{ type: 'webhook' }] });
+    expect(found).toMatchObject({ tenant_id: 'acme', event_id: id, dead_letters: [{ type: 'webhook' }] });
     const times = found?.timeline.map(({ time }) => time) ?? [];
     expect(times).toEqual(times.toSorted());
-    expect(found?.timeline.map((each) => [each.step, each.notification, each.result.replace(/\d+ ms/, 'ms')])).toEqual(
+    expect(
+      found?.timeline.map((each) => [each.step, each.notification_id, each.result.replace(/\d+ ms/, 'ms')]),
+    ).toEqual(
       expect.arrayContaining([
         ['accepted', null, 'CRITICAL'],
         ['dispatched', null, '2 deliveries'],
@@ -66,8 +68,8 @@ describe('event trace', () => {
     const { out } = await ops(['event', 'example', '--notification', accepting]);
     const own = JSON.stringify({ ...JSON.parse(out), event_id: 'own-id', traceparent: traceFields.traceparent });
     const { message_id: id } = await send(own);
-    await until(async () => (await deliveriesTo(accepting)).some((each) => each.event === 'own-id'));
-    const expected = { tenant: 'acme', event: 'own-id', producer_message_id: id, trace_id: TRACE_ID };
+    await until(async () => (await deliveriesTo(accepting)).some((each) => each.event_id === 'own-id'));
+    const expected = { tenant_id: 'acme', event_id: 'own-id', producer_message_id: id, trace_id: TRACE_ID };
     for (const options of [id, `${id} --tenant acme`, 'own-id', 'own-id --tenant acme']) {
       expect(await traced(options)).toMatchObject([expected]);
     }
@@ -80,10 +82,10 @@ describe('event trace', () => {
   it('shows no dead letter of another tenant’s event with the same ID, by message ID', async () => {
     const { out } = await ops(['event', 'example', '--notification', accepting]);
     const { message_id: id } = await send(JSON.stringify({ ...JSON.parse(out), event_id: 'same-id' }));
-    await until(async () => (await deliveriesTo(accepting)).some((each) => each.event === 'same-id'));
+    await until(async () => (await deliveriesTo(accepting)).some((each) => each.event_id === 'same-id'));
     await sendRaw(JSON.stringify({ event_id: 'same-id', tenant_id: 'globex' }));
     await until(async () => (await traced('same-id')).length === 2);
-    expect(await traced(id)).toMatchObject([{ tenant: 'acme', dead_letters: [] }]);
+    expect(await traced(id)).toMatchObject([{ tenant_id: 'acme', dead_letters: [] }]);
   });
 
   it('shows the escalation of an event that reached nobody', async () => {
@@ -94,7 +96,7 @@ describe('event trace', () => {
       const steps = first?.timeline.filter((each) => each.step === 'escalation') ?? [];
       return steps.length === 2 && steps;
     });
-    expect(found.map(({ notification, result }) => [notification, result])).toEqual(
+    expect(found.map(({ notification_id, result }) => [notification_id, result])).toEqual(
       expect.arrayContaining([
         ['ntTechnicalContactsEmail', 'unreached'],
         ['ntOperators', 'unreached'],
@@ -116,7 +118,9 @@ describe('event trace', () => {
     const { event_id: id } = await send(out);
     await until(async () => {
       const [first] = await traced(id).catch(() => []);
-      return first?.timeline.some(({ step, notification }) => step === 'notice: attempt' && notification === phone);
+      return first?.timeline.some(
+        ({ step, notification_id }) => step === 'notice: attempt' && notification_id === phone,
+      );
     });
     expect((await ops('account show fallback')).out).toContain(`fallback         ${phone}\n`);
   });
@@ -129,7 +133,7 @@ describe('event trace', () => {
       const all = await traced(`${id} --tenant acme`).catch(() => []);
       return (all[0]?.timeline ?? []).length >= 2 && all;
     });
-    expect(found).toMatchObject({ tenant: 'acme', event: null, producer_message_id: id });
+    expect(found).toMatchObject({ tenant_id: 'acme', event_id: null, producer_message_id: id });
     expect(found?.timeline[0]).toMatchObject({ step: 'escalation', result: 'unreached' });
   });
 
@@ -142,9 +146,9 @@ describe('event trace', () => {
       headers: { 'x-auth-token': stack.tokens.admin },
     });
     expect(await ops(`event trace ${id} --tenant acme`)).toMatchObject({ code: 1 });
-    expect(await traced(`${id} --tenant acme --notification ${deleted}`)).toMatchObject([{ event: id }]);
+    expect(await traced(`${id} --tenant acme --notification ${deleted}`)).toMatchObject([{ event_id: id }]);
     // Without a tenant, the whole table is read.
-    expect(await traced(id)).toMatchObject([{ event: id }]);
+    expect(await traced(id)).toMatchObject([{ event_id: id }]);
   });
 
   it('shows why an invalid event was dead-lettered', async () => {
@@ -153,7 +157,7 @@ describe('event trace', () => {
       const all = await traced(id).catch(() => []);
       return all.length > 0 && all;
     });
-    expect(found).toMatchObject({ tenant: 'acme', event: 'invalid', producer_message_id: id, deliveries: [] });
+    expect(found).toMatchObject({ tenant_id: 'acme', event_id: 'invalid', producer_message_id: id, deliveries: [] });
     expect(found?.timeline).toMatchObject([
       {
         step: 'dead letter',

@@ -48,10 +48,8 @@ afterEach(() => {
 
 const commands = [
   ['token create --tenant acme --role admin --label marker', 'create-token', 'audit#acme'],
-  ['account set acme --contact marker@example.com', 'update-account', 'audit#acme'],
   ['account limits acme smsPerTenantPerDay=7', 'update-account', 'audit#acme'],
   ['account shadow acme on', 'update-account', 'audit#acme'],
-  ['account rotate-signing-secret acme', 'rotate-signing-secret', 'audit#acme'],
   ['account recount acme', 'recount-notifications', 'audit#acme'],
   ['deliveries --tenant acme --notification ntA --status pending --retry-now', 'redeliver', 'audit#acme'],
   ['dead-letters redrive sms', 'redrive-dead-letters', 'operators'],

@@ -21,7 +21,7 @@ const deadLetterLists = z.array(
       z.looseObject({
         reason: z.string(),
         cause: z.string(),
-        event: z.string().optional(),
+        event_id: z.string().optional(),
         message_id: z.string(),
         producer_message_id: z.string().optional(),
         delivery_status: z.string().nullable(),
@@ -128,46 +128,21 @@ describe('report', () => {
   });
 });
 
-describe('failures', () => {
-  it('shows the notifications that failed, with the reason and the time of the next success', async () => {
-    const [found, ...others] = await runJson(z.array(z.looseObject({})), 'failures acme');
-    expect(found).toMatchObject({ notification: gone, type: 'webhook', failed: 1, reason: 'http_status' });
-    expect([found?.last_delivered, others]).toEqual([null, []]);
-    const { out } = await ops('failures acme');
-    expect(out).toMatch(/^notification +type +failed +first failed +last failed +reason +last delivered\n/);
-    expect(out).toContain(` http_status  –\n`);
-    expect((await ops('failures nobody')).out).toBe('There are no failures.\n');
-  });
-});
-
 describe('deliveries', () => {
   it('shows the deliveries of an alarm and their attempts', async () => {
     const found = await runJson(deliveries, 'deliveries --tenant acme --alarm alTest');
-    expect(found.find(({ notification }) => notification === gone)).toMatchObject({
-      event,
+    expect(found.find(({ notification_id }) => notification_id === gone)).toMatchObject({
+      event_id: event,
       state: 'CRITICAL',
       status: 'failed',
-      attempts: [{ outcome: 'permanent', http_status: 410 }],
+      attempts: [{ result: 'permanent', status_code: 410 }],
     });
-    expect(found.find(({ notification }) => notification === email)).toMatchObject({ status: 'delivered' });
+    expect(found.find(({ notification_id }) => notification_id === email)).toMatchObject({ status: 'delivered' });
     const { out } = await ops('deliveries --tenant acme --alarm alTest');
     expect(out).toMatch(/^time +notification +event +state +status +attempts\n/);
     expect(out).toMatch(/ permanent 410\n/);
     expect(out).toContain(gone);
     expect(out).not.toContain('\u001b');
-  });
-
-  it('accepts an ID that a table of 80 columns shortens, if it fits only one notification', async () => {
-    const id = `${gone.slice(0, 8)}…${gone.slice(-4)}`;
-    expect((await deliveriesTo(id)).map(({ notification }) => notification)).toEqual([gone]);
-    expect(await ops('deliveries --tenant acme --notification nt…')).toMatchObject({
-      code: 2,
-      err: expect.stringMatching(/^Several notifications of tenant acme fit nt…: pass the whole ID/),
-    });
-    expect(await ops('deliveries --tenant acme --notification ntx…x')).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/^No notification of tenant acme fits ntx…x: pass the whole ID/),
-    });
   });
 
   it('shows deliveries of the default notification too, up to the limit', async () => {
@@ -178,7 +153,7 @@ describe('deliveries', () => {
       const limited = await runJson(deliveries, 'deliveries --tenant acme --limit 1');
       return (
         all.length >= 3 &&
-        all.some(({ notification }) => notification === 'ntTechnicalContactsEmail') &&
+        all.some(({ notification_id }) => notification_id === 'ntTechnicalContactsEmail') &&
         isDeepStrictEqual(limited, all.slice(0, 1))
       );
     });
@@ -187,7 +162,7 @@ describe('deliveries', () => {
   it('shows the deliveries with a status since a time or for a duration', async () => {
     const ids = (options: string) =>
       runJson(deliveries, `deliveries --tenant acme --notification ${gone} ${options}`).then((found) =>
-        found.map(({ notification }) => notification),
+        found.map(({ notification_id }) => notification_id),
       );
     expect(await ids('--status failed --since 1h')).toEqual([gone]);
     expect(await ids('--status delivered')).toEqual([]);
@@ -197,15 +172,6 @@ describe('deliveries', () => {
       code: 2,
       err: expect.stringContaining('It must be a duration such as 90m, 24h or 7d, or a time'),
     });
-  });
-
-  it('has times with milliseconds in JSON, and to the second in tables', async () => {
-    const [found] = z
-      .array(z.looseObject({ time: z.string() }))
-      .parse(await runJson(deliveries, 'deliveries --tenant acme'));
-    expect(found?.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    const { out } = await ops('deliveries --tenant acme');
-    expect(out).toContain(`${found?.time.slice(0, 19)}Z `);
   });
 
   it('retries those that wait now, once an hour', async () => {
@@ -223,11 +189,10 @@ describe('deliveries', () => {
       deliveryRecord(notification, 'delivered'),
     ]);
     const retry = `deliveries --tenant waiting --notification ${notification.notificationId} --retry-now`;
-    const retried = z.array(z.looseObject({ event: z.string(), next_attempt: z.string().nullable() }));
-    const dueTimes = (await runJson(retried, retry)).map(({ event: id, next_attempt: due }) => [id, due]);
-    expect(Object.fromEntries(dueTimes)).toEqual({ waits: expect.any(String), delivered: null });
-    const dueAtMs = Date.parse(Object.fromEntries(dueTimes).waits ?? '');
-    expect(dueAtMs).toBeLessThan(next_attempt_at_ms);
+    const retried = z.array(z.looseObject({ event_id: z.string(), next_attempt_at: z.number().nullable() }));
+    const dueTimes = (await runJson(retried, retry)).map(({ event_id, next_attempt_at: due }) => [event_id, due]);
+    expect(Object.fromEntries(dueTimes)).toEqual({ waits: expect.any(Number), delivered: null });
+    expect(Object.fromEntries(dueTimes).waits).toBeLessThan(next_attempt_at_ms);
     expect(await ops(retry)).toMatchObject({
       code: 0,
       err: expect.stringContaining('Retried within 15 minutes: 0 of 2'),
@@ -252,19 +217,19 @@ describe('status', () => {
       stack: z.string(),
       queues: z.array(z.looseObject({ queue: z.string(), visible: z.number(), dead_letters: z.number().nullable() })),
       alarms: z.null(),
-      deliveries: z.object({
-        counts: z.array(z.strictObject({ type: z.string(), outcome: z.string(), deliveries: z.number() })),
-        is_complete: z.literal(true),
-      }),
+      deliveries: z.array(z.strictObject({ type: z.string(), outcome: z.string(), deliveries: z.number() })),
     });
     const found = await runJson(status, 'status');
     expect(found.queues.map(({ queue }) => queue)).toEqual(
       expect.arrayContaining(['alarm-events', 'email', 'managed', 'email-events', 'crashed']),
     );
     expect(found.queues.find(({ queue }) => queue === 'webhook')).toMatchObject({ visible: 0, dead_letters: 1 });
-    expect(found.deliveries.counts).toContainEqual({ type: 'webhook', outcome: 'failed', deliveries: 1 });
-    expect(found.deliveries.counts).toContainEqual({ type: 'email', outcome: 'delivered', deliveries: 1 });
-    expect(found.deliveries.counts.map(({ type }) => type)).not.toContain('deleted notifications');
+    for (const [type, outcome] of [
+      ['webhook', 'dead_lettered'],
+      ['email', 'delivered'],
+    ]) {
+      expect(found.deliveries).toContainEqual({ type, outcome, deliveries: expect.any(Number) });
+    }
     const { code, out } = await ops('status');
     expect([code, out]).toEqual([0, expect.stringMatching(/\nAlarms\nA local stack has no alarms\.\n/)]);
     expect(out).toMatch(/\nqueue +visible +in flight +delayed +oldest +dead letters\n/);
@@ -278,7 +243,14 @@ describe('dead-letters', () => {
       type: 'webhook',
       count: 1,
       letters: [
-        { reason: 'http_status', cause: 'destination', attempts: 1, tenant: 'acme', notification: gone, event },
+        {
+          reason: 'http_status',
+          cause: 'destination',
+          attempts: 1,
+          tenant_id: 'acme',
+          notification_id: gone,
+          event_id: event,
+        },
       ],
     };
     const all = await runJson(deadLetterLists, 'dead-letters list');
@@ -299,7 +271,6 @@ describe('dead-letters', () => {
     for (const option of [...own, own.join(' ')]) expect(await found(option)).toEqual([letter]);
     for (const option of own) expect(await found(`${option} --event another`)).toEqual([]);
     expect(await ops('dead-letters list --tenant globex')).toMatchObject({ out: 'There are no such dead letters.\n' });
-    expect(await ops(`dead-letters list --event ${event.slice(0, 9)}…`)).toMatchObject({ code: 2 });
   });
 
   it('does not purge without --yes, and reports the number of dead letters', async () => {
@@ -365,11 +336,6 @@ describe('dead-letters', () => {
     expect((await ops(`${purge} --yes`)).out).toMatch(/^Deleted 1 dead letter of alarm-events/);
     expect(await found('alarm-events')).toEqual([other]);
   });
-
-  it('rejects an unknown type', async () => {
-    const { code, err } = await ops('dead-letters redrive fax');
-    expect([code, err]).toEqual([2, expect.stringMatching(/^error: .*fax.*alarm-events, email, webhook/)]);
-  });
 });
 
 describe('an event ID that is reused', () => {
@@ -382,10 +348,12 @@ describe('an event ID that is reused', () => {
     const different = { ...JSON.parse(out), check: { id: 'another' }, notification_plan: { critical_state: [both] } };
     await runJson(sent, 'event send - --force', JSON.stringify(different));
     const conflicting = await until(async () => {
-      const found = (await runJson(deliveries, 'deliveries --tenant acme')).filter(({ conflict }) => conflict !== null);
+      const found = (await runJson(deliveries, 'deliveries --tenant acme')).filter(
+        ({ conflict_at }) => conflict_at !== null,
+      );
       return found.length > 0 && found;
     });
-    expect(conflicting.map(({ event: id, notification }) => [id, notification])).toEqual([[first, both]]);
+    expect(conflicting.map(({ event_id, notification_id }) => [event_id, notification_id])).toEqual([[first, both]]);
   });
 });
 
@@ -402,8 +370,8 @@ describe('event check', () => {
       unknown: z.array(z.string()),
       used: z.array(
         z.strictObject({
-          notification: z.string(),
-          time: z.iso.datetime(),
+          notification_id: z.string(),
+          created_at: z.number(),
           status: z.string(),
           same_content: z.boolean(),
           is_planned: z.boolean(),
@@ -427,24 +395,24 @@ describe('event check', () => {
 
   it('names planned notifications that do not exist, which also do not prevent sending', async () => {
     const input = await example(email, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV');
-    const finding = '1 notification in the plan does not exist and is skipped: nt01ARZ3NDEKTSV4RRFFQ69G5FAV.\n';
+    const finding = 'These notifications of the plan do not exist and are skipped: nt01ARZ3NDEKTSV4RRFFQ69G5FAV.\n';
     const { code, out } = await ops('event check -', { input });
     expect([code, out]).toEqual([1, expect.stringContaining(finding)]);
     const sendResult = await ops('event send -', { input });
     expect(sendResult).toMatchObject({ code: 0, out: expect.stringMatching(/^Sent as /) });
-    expect(sendResult.err).toMatch(/^Target: local stack .*\n1 notification in the plan does not exist /);
+    expect(sendResult.err).toMatch(/^Target: local stack .*\nThese notifications of the plan do not exist /);
   });
 
   it('reports an event_id whose event was already delivered, with the time, and send refuses it', async () => {
     const { code, out } = await ops('event check -', { input: sentEvent });
     expect(code).toBe(1);
     expect(out).toMatch(
-      /\n {2}2 notifications have this event already and do not get it again: .*\(\d{4}-.*Z, (failed|delivered)\), nt.*\.\n/,
+      /\n {2}These notifications have this event already and do not get it again: .*\(\d{4}-.*Z, (failed|delivered)\), nt.*\.\n/,
     );
     const refused = await ops('event send -', { input: sentEvent });
     expect([refused.code, refused.out]).toEqual([1, '']);
     expect(refused.err).toMatch(
-      /\nNot sent\. 2 notifications have this event already .* Change event_id, or pass --force\.\n$/,
+      /\nNot sent\. These notifications have this event already .* Change event_id, or pass --force\.\n$/,
     );
   });
 
@@ -453,7 +421,7 @@ describe('event check', () => {
     const { code, out } = await ops('event check -', { input });
     expect([code, out]).toEqual([
       1,
-      expect.stringContaining('1 notification has a different event with this event_id'),
+      expect.stringContaining('These notifications have a different event with this event_id'),
     ]);
     const refused = await ops('event send -', { input });
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('pass --force')]);
@@ -463,19 +431,8 @@ describe('event check', () => {
     const added = await create('added', 'email', { address: 'added@example.com' });
     const input = JSON.stringify({ ...JSON.parse(sentEvent), notification_plan: { critical_state: [email, added] } });
     const { code, err } = await ops('event send -', { input });
-    expect([code, err]).toEqual([0, expect.stringContaining('1 notification has this event already')]);
+    expect([code, err]).toEqual([0, expect.stringContaining('These notifications have this event already')]);
     await until(async () => (await deliveriesTo(added))[0]?.status === 'delivered');
-  });
-
-  it('returns the findings as JSON', async () => {
-    const { code, out } = await ops('--json event check -', { input: withId(await example(email, 'ntX')) });
-    expect(code).toBe(1);
-    expect(checked.parse(JSON.parse(out))).toMatchObject([
-      {
-        unknown: ['ntX'],
-        used: expect.arrayContaining([expect.objectContaining({ notification: email, same_content: false })]),
-      },
-    ]);
   });
 
   it('looks up all events of its input together, each with its own findings', async () => {
@@ -485,10 +442,12 @@ describe('event check', () => {
     const { code, out } = await ops('--json event check', { input: lines.join('\n') });
     expect(code).toBe(1);
     const found = checked.parse(JSON.parse(out));
-    expect(found.map(({ line, unknown, used }) => [line, unknown, used.length > 0])).toEqual([
-      [1, [], true],
-      [2, ['ntX'], false],
-      [3, [], false],
+    expect(
+      found.map(({ line, unknown, used }) => [line, unknown, used.map(({ same_content }) => same_content)]),
+    ).toEqual([
+      [1, [], [true, true]],
+      [2, ['ntX'], []],
+      [3, [], []],
     ]);
   });
 });

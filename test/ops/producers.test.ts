@@ -49,7 +49,7 @@ beforeEach(() => {
   proxy.state.bodies = [];
 });
 
-const delivered = z.array(z.looseObject({ event: z.string() }));
+const delivered = z.array(z.looseObject({ event_id: z.string() }));
 
 /** Versions of boto3 before 1.29 use the query protocol, which the local stack does not have. */
 const BOTO3 = 'import boto3, sys; sys.exit(tuple(map(int, boto3.__version__.split(".")[:2])) < (1, 29))';
@@ -111,7 +111,7 @@ describe.each([...commands.keys()])('docs/examples/%s', (file) => {
     expect(code).toBe(0);
     await until(async () => {
       const found = await runJson(delivered, 'deliveries --tenant acme --limit 100');
-      return ids.every((id) => found.some(({ event }) => event === id));
+      return ids.every((id) => found.some(({ event_id }) => event_id === id));
     });
   });
 

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { useStarted } from '../support/use-started.ts';
-import { AwsFailure, startAwsStub } from './aws-stub.ts';
+import { startAwsStub } from './aws-stub.ts';
 import { commandLine, useDirectory } from './command-line.ts';
 
 const directory = useDirectory();
@@ -18,10 +18,11 @@ afterEach(() => {
 const withLocalStacks = async <Result>(
   stacks: readonly { pid: number; port: number; endpoint: string }[],
   use: () => Promise<Result>,
+  outputs: object = aws.outputs,
 ): Promise<Result> => {
   const paths = stacks.map(({ pid }) => join(directory.path, `monitoring-notifications-${pid}.json`));
   for (const [index, path] of paths.entries()) {
-    writeFileSync(path, JSON.stringify({ ...stacks[index], outputs: aws.outputs }));
+    writeFileSync(path, JSON.stringify({ ...stacks[index], outputs }));
   }
   try {
     return await use();
@@ -55,7 +56,7 @@ describe('a command that changes a stack', () => {
       code: 2,
       out: '',
       err: expect.stringMatching(
-        /^Several local stacks run, with APIs on ports 300\d, 300\d: select one with --local PORT, or a deployed stack with --stack NAME or --outputs FILE\.\n$/,
+        /^Several local stacks run, with APIs on ports 300\d, 300\d: select one with --local PORT, or a deployed stack with --stack NAME\.\n$/,
       ),
     });
     expect(named).toMatchObject({ code: 0, err: 'Target: local stack (API on port 3001)\n' });
@@ -64,63 +65,29 @@ describe('a command that changes a stack', () => {
   it('uses no local stack that has ended', async () => {
     const ended = { pid: 2 ** 30, port: 3002, endpoint: aws.url };
     const { code, err } = await withLocalStacks([ended], () => ops(`${PURGE} --local 3002`));
-    expect([code, err]).toEqual([1, 'No local stack runs with its API on port 3002.\n']);
+    expect([code, err]).toEqual([1, 'No local stack runs with its API on port 3002: start one with `npm start`.\n']);
   });
 
-  const outputsFile = (content: unknown): string => {
-    const path = join(directory.path, 'outputs.json');
-    writeFileSync(path, JSON.stringify(content));
-    return path;
-  };
-
-  it('uses the only stack of an outputs file, or the one that is named', async () => {
-    const one = await ops(`${PURGE} --outputs ${outputsFile({ Prod: aws.outputs })}`, { env: aws.env });
-    expect(one).toMatchObject({
-      code: 0,
-      err: expect.stringMatching(/^Target: stack Prod \(region eu-west-1, account 1{12}, /),
-    });
-    const path = outputsFile({ Prod: aws.outputs, Other: aws.outputs });
-    const err = `${path} contains several stacks, Prod, Other: select one with --stack NAME.\n`;
-    expect(await ops(`${PURGE} --outputs ${path}`, { env: aws.env })).toEqual({ code: 2, out: '', err });
-    expect(await ops(`${PURGE} --outputs ${path} --stack Other`, { env: aws.env })).toMatchObject({ code: 0 });
-    expect(await ops(`${PURGE} --outputs ${path} --stack Third`, { env: aws.env })).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/does not contain stack Third, only Prod, Other\.\n$/),
-    });
-  });
-
-  it.each([
-    [
-      () => ({ Prod: {} }),
-      /^The outputs of stack Prod lack BaseUrl, AlarmEventsQueueArn, .*QueueUrls: deploy this version/,
-    ],
-    [() => ({ Prod: { ...aws.outputs, QueueUrls: '{"sms":' } }), /^The outputs of stack Prod lack QueueUrls: deploy/],
-    [() => [1], /was not written by `cdk deploy --outputs-file`\.\n$/],
-  ])('uses no outputs file without the outputs of a stack', async (content, message) => {
-    const { code, err } = await ops(`status --outputs ${outputsFile(content())}`);
-    expect([code, err]).toEqual([1, expect.stringMatching(message)]);
-  });
-
-  it.each(['--stack Prod', '--outputs outputs.json'])('does not accept both --local and %s', async (option) => {
-    const { code, out, err } = await ops(`${PURGE} --local 3000 ${option}`, { env: aws.env });
+  it('does not accept both --local and --stack', async () => {
+    const { code, out, err } = await ops(`${PURGE} --local 3000 --stack Prod`, { env: aws.env });
     expect([code, out]).toEqual([2, '']);
-    expect(err).toMatch(
-      /^error: option '--local <port>' cannot be used with option '--(stack <name>|outputs <file>)'\n$/,
-    );
+    expect(err).toBe("error: option '--local <port>' cannot be used with option '--stack <name>'\n");
   });
 });
 
 describe('a deployed stack', () => {
-  it.each(['AWS_ENDPOINT_URL', 'AWS_ENDPOINT_URL_SQS'])(
-    'is not used while %s is the endpoint of a running local stack',
-    async (name) => {
-      const local = { pid: process.pid, port: 3000, endpoint: aws.url };
-      const env = { AWS_REGION: 'eu-west-1', [name]: `${aws.url}/` };
-      const result = await withLocalStacks([local], () => ops('status --stack Prod', { env }));
-      const err = `${name} is the local stack (API on port 3000): unset it to use a deployed stack, or pass --local 3000 alone.\n`;
-      expect(result).toEqual({ code: 2, out: '', err });
-    },
-  );
+  it.each([
+    [{ QueueUrls: '{"sms":' }, 'QueueUrls'],
+    [{ BaseUrl: undefined, TenantLimits: '{}' }, 'BaseUrl, TenantLimits'],
+  ])('is not used without the outputs of this version', async (changes, missing) => {
+    const outputs = { ...aws.outputs, ...changes };
+    const local = { pid: process.pid, port: 3000, endpoint: aws.url };
+    const { code, err } = await withLocalStacks([local], () => ops('status'), outputs);
+    expect([code, err]).toEqual([
+      1,
+      `The outputs of the local stack lack ${missing}: deploy this version, or use the command line of the deployed one.\n`,
+    ]);
+  });
 
   it('is found in the region of AWS_DEFAULT_REGION, which the AWS CLI reads', async () => {
     const { AWS_REGION: _, ...env } = aws.env;
@@ -193,16 +160,5 @@ describe('an error before a deployed stack is found is one sentence that says wh
   ])('for %s', async (_, failure, err) => {
     aws.stub.failure = failure;
     expect(await ops('status --stack Prod', { env: aws.env })).toEqual({ code: 1, out: '', err });
-  });
-
-  it('for a table that the account of the credentials does not have', async () => {
-    const path = join(directory.path, 'other.json');
-    writeFileSync(path, JSON.stringify({ Prod: aws.outputs }));
-    aws.stub.failure = new AwsFailure('ResourceNotFoundException', 'Requested resource not found');
-    expect(await ops(`token list --tenant acme --outputs ${path}`, { env: aws.env })).toEqual({
-      code: 1,
-      out: '',
-      err: 'AWS has no such resource (ResourceNotFoundException): the credentials may be of another account (check AWS_PROFILE), or the outputs file is out of date.\n',
-    });
   });
 });

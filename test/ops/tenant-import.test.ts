@@ -11,7 +11,7 @@ const email = (id: string, label = id) => ({ id, label, type: 'email', details: 
 const ndjson = (...records: unknown[]) => records.map((record) => JSON.stringify(record)).join('\n');
 
 const imported = z.strictObject({
-  tenant: z.string(),
+  tenant_id: z.string(),
   dry_run: z.boolean(),
   notifications: z.array(z.strictObject({ old_id: z.string(), new_id: z.string(), result: z.string() })),
   account: z.array(z.strictObject({ attribute: z.string(), result: z.string() })),

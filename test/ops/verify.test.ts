@@ -155,7 +155,7 @@ const verify = (responses: Responses = {}) => {
   changes.responses = responses;
   aws.stub.actions.length = 0;
   const deployment = { ...localDeployment({ port: 0, endpoint: aws.url, outputs: aws.outputs }), stackName: 'Prod' };
-  const session = openSession(deployment, { json: true, wide: false });
+  const session = openSession(deployment, true);
   return verifyDeployment(session, () => undefined, { now: () => clock.nowMs, sleep: async (ms) => clock.pass(ms) });
 };
 
@@ -248,8 +248,8 @@ describe('verify', () => {
       'Rule-id: DISABLED',
       { DescribeInsightRules: () => ({ InsightRules: [{ Name: 'Rule-id', State: 'DISABLED' }] }) },
     ],
-    ['metric-filters', 'Filter: DELETED', { DescribeStackResourceDrifts: () => drifts({ Filter: 'DELETED' }) }],
-    ['schedules', 'Schedule: MODIFIED /State', { DescribeStackResourceDrifts: () => drifts({ Schedule: 'MODIFIED' }) }],
+    ['drift', 'Filter: DELETED', { DescribeStackResourceDrifts: () => drifts({ Filter: 'DELETED' }) }],
+    ['drift', 'Schedule: MODIFIED /State', { DescribeStackResourceDrifts: () => drifts({ Schedule: 'MODIFIED' }) }],
     [
       'event-sources',
       'Source: Disabled',

@@ -12,7 +12,7 @@ const directory = useStarted(
   ({ path }) => rmSync(path, { recursive: true }),
 );
 
-const read = (...sources: string[]) => Array.fromAsync(readSources(sources, { token: 'secret', onRead: () => {} }));
+const read = (...sources: string[]) => Array.fromAsync(readSources(sources, 'secret'));
 
 /** Reads a file with this content, and returns its records with places relative to the file. */
 const readContent = async (content: string | Uint8Array) => {
@@ -103,7 +103,7 @@ describe('a list to import', () => {
 
   it('needs a token and HTTPS', async () => {
     await expect(read('http://example.com/notifications')).rejects.toThrow('only by HTTPS');
-    const withoutToken = readSources([server.url], { token: undefined, onRead: () => {} });
+    const withoutToken = readSources([server.url]);
     await expect(withoutToken.next()).rejects.toThrow('SOURCE_TOKEN');
   });
 });
