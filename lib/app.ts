@@ -22,9 +22,10 @@ export const readDeployment = (context: Readonly<Record<string, unknown>>, stage
   const { stage: stageName, ...overrides } = data;
   const stage = stageName === undefined ? undefined : readStage(stageName, stagesDirectory);
   const merged = { ...stage?.settings, ...stage?.target, ...overrides };
-  const { stackName = STACK_NAME, account, region, ...settings } = merged;
+  const { stackName = STACK_NAME, account, region, ...rest } = merged;
   // Empty if the credentials decide.
   const env = { ...(account !== undefined && { account }), ...(region !== undefined && { region }) };
+  const settings: Readonly<Record<string, unknown>> = rest;
   return { stackName, env, stage, settings };
 };
 

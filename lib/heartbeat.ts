@@ -13,8 +13,8 @@ import { allow } from './resource-access.ts';
  * docs/decisions/monitoring.md#heartbeat). It calls `SendMessage`, because the queue targets of EventBridge Scheduler
  * support no message group on a standard queue.
  *
- * @returns the schedule, and the ID of the role that sends the events: SQS reports it as the sender, so that no producer
- * can send heartbeats
+ * @returns the schedule, and the ID of the role that sends the events: SQS reports it as the sender, so that no
+ * producer can send heartbeats
  */
 export const createHeartbeat = (parent: Construct, queue: Queue): { schedule: Schedule; roleId: string } => {
   const scope = new Construct(parent, 'Heartbeat');

@@ -26,6 +26,7 @@ export const createAlarmsTopic = (parent: Construct, id: string, email: string |
     removalPolicy: RemovalPolicy.DESTROY,
   });
   const topic = new Topic(scope, 'Topic', { masterKey, enforceSSL: true });
+  // Also allows it to use the key.
   topic.grants.publish(cloudWatch);
   if (email !== undefined) topic.addSubscription(new EmailSubscription(email));
   return topic;

@@ -92,8 +92,8 @@ const opsCommand = (scope: Construct, command: string): string =>
   `npm run -s ops -- ${command} --stack ${Stack.of(scope).stackName}`;
 
 /**
- * Returns the alarms on queues whose messages wait and on the crashed queue. The age of the oldest message on the queues
- * of alarm events, of email events and of the first attempts of each type needs an alarm for every ten queues.
+ * Returns the alarms on queues whose messages wait and on the crashed queue. The age of the oldest message on the
+ * queues of alarm events, of email events and of the first attempts of each type needs an alarm for every ten queues.
  */
 const queueAlarms = (scope: Construct, { delivery, emailEvents }: MonitoredResources): Alarms => {
   const perMinute = { period: minute, statistic: Stats.MAXIMUM };

@@ -8,7 +8,8 @@ import type { MonitoredSender } from './monitored-resources.ts';
  * Creates a Contributor Insights rule that counts the failed attempts in the logs of all senders by tenant, because
  * metrics have no tenant dimension. Operators can also view the rule in CloudWatch.
  *
- * @returns per period, the number of tenants with a failed attempt, the failed attempts, and those of the tenant with most
+ * @returns per period, the number of tenants with a failed attempt, the failed attempts, and those of the tenant with
+ * the most
  */
 export const countFailingTenants = (
   scope: Construct,

@@ -12,8 +12,8 @@ const FAILED_INVOCATION = FilterPattern.all(
 );
 
 /**
- * Counts the failed invocations of several functions in one metric, from their logs, and returns it. The metric `Errors`
- * of Lambda has the same numbers for a single function or for the whole account only.
+ * Counts the failed invocations of several functions in one metric, from their logs, and returns it. The metric
+ * `Errors` of Lambda has the same numbers for a single function or for the whole account only.
  */
 export const countFunctionErrors = (
   scope: Construct,

@@ -13,7 +13,6 @@ const bounds: Readonly<Record<string, readonly [count: number, bound: string]>> 
   'shared/contracts/notice.ts': [1, 'new RegExp: an event ID, 512 characters'],
   'shared/contracts/body-template.ts': [2, 'new RegExp: the body of a webhook request, 16 KB'],
   'shared/domain/token.ts': [1, 'new RegExp: 53 characters'],
-  'lib/settings.ts': [1, 'a setting'],
   'bin/local-aws/intrinsics.ts': [1, 'the template of the repository'],
   'bin/local-aws/sqs/requests.ts': [1, 'the name of an attribute: 256 characters'],
   'bin/local/inbox/message-summary.ts': [1, 'an email of the local service'],
