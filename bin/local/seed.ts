@@ -34,7 +34,7 @@ export const seed = async (
     AUDIT_RETENTION_DAYS: Number(plan.output('AuditRetentionDays')),
   });
   const audit = (tenant: string) =>
-    audits.by({ tenant, origin: { actor: { type: 'operator', principal: 'npm start' } } });
+    audits.by({ tenant, context: { actor: { type: 'operator', principal: 'npm start' } } });
   const contacts = ['oncall@acme.example', 'lead@acme.example'];
   if (!data?.tokens) await accounts.update('acme', { technical_contacts: contacts }, audit('acme'));
   const repository = createTokenRepository(documents, plan.output('TokensTable'));

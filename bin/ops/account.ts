@@ -170,11 +170,11 @@ const explainUnconfirmed =
 
 /** Returns a stored account with the field names of the API, and the limits that operators have overridden. */
 export const accountRecord = (tenant: string, account: AccountDescription, withSecrets: boolean) => {
-  const { contacts, escalationNotifications, summaries, token, secrets, retired, limits, shadow } = account;
+  const { contacts, fallbackNotifications, summaries, token, secrets, retired, limits, shadow } = account;
   return {
     id: tenant,
     technical_contacts: contacts,
-    ...(escalationNotifications.length > 0 && { escalation_notifications: escalationNotifications }),
+    ...(fallbackNotifications.length > 0 && { escalation_notifications: fallbackNotifications }),
     ...(summaries && { summaries }),
     ...(Object.keys(limits).length > 0 && { limit_overrides: limits }),
     ...(shadow && { shadow: shadowRecord(shadow) }),
@@ -186,16 +186,14 @@ export const accountRecord = (tenant: string, account: AccountDescription, withS
 };
 
 const accountText = (
-  { contacts, escalationNotifications, summaries, token, secrets, retired, shadow }: AccountDescription,
+  { contacts, fallbackNotifications, summaries, token, secrets, retired, shadow }: AccountDescription,
   withSecrets: boolean,
 ): string => {
   const unset = colorize('dim', 'none yet, created on first use');
   const hidden = (value: string) => (withSecrets ? value : 'set');
   return [
     `contacts         ${contacts.map(sanitize).join(', ') || colorize('yellow', 'none')}`,
-    ...(escalationNotifications.length > 0
-      ? [`fallback         ${escalationNotifications.map(sanitize).join(', ')}`]
-      : []),
+    ...(fallbackNotifications.length > 0 ? [`fallback         ${fallbackNotifications.map(sanitize).join(', ')}`] : []),
     ...(summaries
       ? [
           `summaries        after ${summaries.email_after} emails or ${summaries.sms_after} SMS in ${summaries.window_minutes} min`,

@@ -1,5 +1,5 @@
 import { type Message, SendMessageBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import { ORIGIN_ATTRIBUTES, packBatches } from '../../shared/adapters/queues.ts';
+import { CORRELATION_ATTRIBUTES, packBatches } from '../../shared/adapters/queues.ts';
 import { messageBody } from '../../shared/contracts/message-body.ts';
 import { OperationError } from './errors.ts';
 import { pluralize } from './print.ts';
@@ -19,7 +19,7 @@ const MAX_LENGTH_WITH_ATTRIBUTE = 300_000;
 /** Returns the attributes that say where an event comes from. The others of a dead letter say why it failed. */
 export const originAttributes = ({ MessageAttributes = {} }: Message): Attributes =>
   Object.fromEntries(
-    Object.entries(MessageAttributes).filter(([name]) => ORIGIN_ATTRIBUTES.some((kept) => kept === name)),
+    Object.entries(MessageAttributes).filter(([name]) => CORRELATION_ATTRIBUTES.some((kept) => kept === name)),
   );
 
 /**

@@ -10,7 +10,7 @@ import { createDeliveryRepository } from '../../shared/adapters/deliveries/deliv
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
-import type { AuditedChange, ChangeOrigin } from '../../shared/contracts/audit.ts';
+import type { AuditedChange, ChangeContext } from '../../shared/contracts/audit.ts';
 import { exactNumber } from '../../shared/contracts/json.ts';
 import { type Deployment, findDeployment } from './deployment.ts';
 import { printResult } from './print.ts';
@@ -92,7 +92,7 @@ export const openSession = (deployment: Deployment, json: boolean) => {
     principal ??= callerArn(client);
     return principal;
   };
-  const origin = async (): Promise<ChangeOrigin> => ({ actor: { type: 'operator', principal: await operator() } });
+  const context = async (): Promise<ChangeContext> => ({ actor: { type: 'operator', principal: await operator() } });
   return {
     deployment,
     sqs,
@@ -105,11 +105,11 @@ export const openSession = (deployment: Deployment, json: boolean) => {
     operator,
 
     /** Returns what records the changes of the command in the audit of a tenant. */
-    audit: async (tenant: string): Promise<Audit> => audits.by({ tenant, origin: await origin() }),
+    audit: async (tenant: string): Promise<Audit> => audits.by({ tenant, context: await context() }),
 
     /** Records a change of a tenant, or of the whole stack, that no transaction records. Call it before the change. */
     record: async (change: AuditedChange, tenant?: string): Promise<void> =>
-      audits.record({ origin: await origin(), ...(tenant !== undefined && { tenant }) }, change),
+      audits.record({ context: await context(), ...(tenant !== undefined && { tenant }) }, change),
 
     progress: progressLine,
 

@@ -187,8 +187,8 @@ const noticesOf = async (
     }),
   ];
   const ofTenant = days.flatMap((dayMs) => [unreachedSummaryId(event, dayMs), shadowNoticeId(tenant, dayMs)]);
-  const { escalationNotifications } = await session.accounts.describe(tenant);
-  const ids = [DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID, ...escalationNotifications, ...notifications];
+  const { fallbackNotifications } = await session.accounts.describe(tenant);
+  const ids = [DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID, ...fallbackNotifications, ...notifications];
   const found = await recordsOfEvents(
     session,
     [...ofEvent, ...ofTenant].map((eventId) => ({ tenant, eventId, ids })),

@@ -7,7 +7,7 @@ import {
 import type { SQSRecord } from 'aws-lambda';
 import pLimit from 'p-limit';
 import type { MessageBody } from '../contracts/message-body.ts';
-import type { Origin } from '../contracts/messages.ts';
+import type { Correlation } from '../contracts/messages.ts';
 import type { DeadLetterCause, FailureReason } from '../contracts/outcomes.ts';
 import type { Clock } from '../domain/clock.ts';
 import { awsConfig } from './aws-client.ts';
@@ -38,15 +38,15 @@ export type DeadLetterReason = {
   detail?: string | undefined;
   /** Further rules that it breaks, which alone would not prevent its delivery. */
   warnings?: string | undefined;
-  /** What the body of an invalid event lacks: where it comes from (`ORIGIN_ATTRIBUTES`). */
-  origin?: Origin;
+  /** What the body of an invalid event lacks: where it comes from (`CORRELATION_ATTRIBUTES`). */
+  correlation?: Correlation;
 };
 
 /**
  * Message attributes of an alarm event: the trace that its producer names, and the ID of the producer's message, which
  * its dead letter and a redrive of it keep.
  */
-export const ORIGIN_ATTRIBUTES = ['traceparent', 'tracestate', 'producer_message_id'] as const;
+export const CORRELATION_ATTRIBUTES = ['traceparent', 'tracestate', 'producer_message_id'] as const;
 
 /** The maximum size of a message and of a batch, attributes included (AWS limit). */
 const MAX_BYTES = 1_048_576;
@@ -177,11 +177,17 @@ export const createQueues = (client?: SQSClient, clock: Clock = Date.now) => {
     async sendToDeadLetterQueue(
       url: string,
       { body, messageGroupId }: { body: MessageBody; messageGroupId?: string | undefined },
-      { reason, cause, attemptCount, detail, warnings, origin = {} }: DeadLetterReason,
+      { reason, cause, attemptCount, detail, warnings, correlation = {} }: DeadLetterReason,
     ): Promise<void> {
       const text = (StringValue: string) => ({ DataType: 'String', StringValue }) as const;
-      const { traceparent, tracestate } = origin.trace?.headers ?? {};
-      const optional = { detail, warnings, traceparent, tracestate, producer_message_id: origin.producer_message_id };
+      const { traceparent, tracestate } = correlation.trace?.headers ?? {};
+      const optional = {
+        detail,
+        warnings,
+        traceparent,
+        tracestate,
+        producer_message_id: correlation.producer_message_id,
+      };
       const attributes: MessageAttributes = {
         reason: text(reason),
         cause: text(cause),

@@ -76,8 +76,8 @@ export const createAccountReader = (
     return {
       id: tenant,
       technical_contacts: account.contacts,
-      ...(account.escalationNotifications.length > 0 && {
-        escalation_notifications: account.escalationNotifications,
+      ...(account.fallbackNotifications.length > 0 && {
+        escalation_notifications: account.fallbackNotifications,
       }),
       ...(account.summaries && { summaries: account.summaries }),
       ...(isAdmin && credentialsOf(account)),

@@ -2,13 +2,13 @@ import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { createDocumentClient } from '../adapters/aws-client.ts';
 import { createTokenReader } from '../adapters/tokens/token-reader.ts';
-import type { ChangeOrigin } from '../contracts/audit.ts';
+import type { ChangeContext } from '../contracts/audit.ts';
 import { type EndpointName, endpoints, type Permission } from '../contracts/endpoints.ts';
 import { type Caller, isPermitted } from '../domain/authorization.ts';
 import { notPermitted, unauthorized, unavailable } from '../domain/errors.ts';
 import { parseEnvironment } from '../environment.ts';
 import { type Authenticate, cachedAuthentication } from './authentication.ts';
-import { changeOrigin } from './change-origin.ts';
+import { changeContext } from './change-context.ts';
 import { errorHandler } from './error-handler.ts';
 import type { ApiRequest } from './request.ts';
 import type { ApiResponse } from './response.ts';
@@ -16,8 +16,8 @@ import type { ApiResponse } from './response.ts';
 type CallerContext = Context & { caller: Caller };
 type ApiMiddleware = MiddlewareObj<ApiRequest, ApiResponse, Error, CallerContext>;
 
-/** The caller of a request, and the origin of what it changes. */
-export type RequestCaller = Caller & { readonly origin: ChangeOrigin };
+/** The caller of a request, and the context of what it changes. */
+export type RequestCaller = Caller & { readonly context: ChangeContext };
 
 /** If a token cannot be read, the response is 503, never 401 or 403. */
 const rethrowAsUnavailable = (cause: unknown): never => {
@@ -56,7 +56,7 @@ export const endpoint = <Input>(
     .use(authentication(authenticate))
     .use(authorization(endpoints[name].permission))
     .handler(async (request, { caller, getRemainingTimeInMillis }) =>
-      act(parse(request), { ...caller, origin: changeOrigin(request, caller) }, () => getRemainingTimeInMillis()),
+      act(parse(request), { ...caller, context: changeContext(request, caller) }, () => getRemainingTimeInMillis()),
     );
 
 /**

@@ -6,7 +6,7 @@ import { boundedText, text, withoutNulls } from './text.ts';
 export const MAX_TECHNICAL_CONTACTS = 50;
 
 /** Maximum number of fallback notifications of an account (docs/api.md#fallback-notifications). */
-export const MAX_ESCALATION_NOTIFICATIONS = 3;
+export const MAX_FALLBACK_NOTIFICATIONS = 3;
 
 /** Maximum length of the ID of a fallback notification, in code points. An ID need not exist. */
 export const MAX_NOTIFICATION_ID_LENGTH = 64;
@@ -83,7 +83,7 @@ const changes = z.object(
   {
     technical_contacts: z.optional(distinct(MAX_TECHNICAL_CONTACTS, 'email addresses', emailAddress)),
     escalation_notifications: z.optional(
-      distinct(MAX_ESCALATION_NOTIFICATIONS, 'notification IDs', text(1, MAX_NOTIFICATION_ID_LENGTH)),
+      distinct(MAX_FALLBACK_NOTIFICATIONS, 'notification IDs', text(1, MAX_NOTIFICATION_ID_LENGTH)),
     ),
     summaries: z.optional(summaryChanges),
     webhook_token: z.optional(

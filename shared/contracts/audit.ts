@@ -26,7 +26,7 @@ export type AuditedChange = {
   changed?: readonly string[];
 };
 
-const originFields = {
+const contextFields = {
   /** The token of a tenant, or the IAM principal of an operator, which tenants do not see. */
   actor: z.discriminatedUnion('type', [
     z.object({ type: z.literal('token'), id: z.string(), label: z.string() }),
@@ -41,7 +41,7 @@ const originFields = {
 };
 
 /** Who makes a change, and with which request. */
-export type ChangeOrigin = z.infer<z.ZodMiniObject<typeof originFields>>;
+export type ChangeContext = z.infer<z.ZodMiniObject<typeof contextFields>>;
 
 const storedAudit = z.object({
   /** `au` and a ULID, which starts with the time, so that entries sort by time. */
@@ -49,7 +49,7 @@ const storedAudit = z.object({
   action: z.string(),
   target_id: z.optional(z.string()),
   changed: z._default(z.array(z.string()), []),
-  ...originFields,
+  ...contextFields,
 });
 
 /** A stored audit entry. */

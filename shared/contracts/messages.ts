@@ -6,7 +6,7 @@ import { isNotificationTypeId, type NotificationTypeId } from './notification-ty
 import { trace } from './trace.ts';
 
 /** Where an alert comes from; in a notice, the alert that caused it. */
-const origin = {
+const correlation = {
   /** The ID of the producer's SQS message. */
   producer_message_id: z.optional(z.string()),
   trace: z.optional(trace),
@@ -34,7 +34,7 @@ export const envelope = z.object({
   accepted_at_ms: z.int(),
   /** When dispatch received the event, ms since the epoch. Absent in a notice. */
   dispatched_at_ms: z.optional(z.int()),
-  ...origin,
+  ...correlation,
   /** Digest of what destinations can get of the event, to detect another event with the same ID. */
   content_hash: z.string(),
   event: eventHeader,
@@ -50,7 +50,7 @@ export type Delivery = Envelope & { payload: string };
 export const roundOf = ({ round = 1 }: Pick<Envelope, 'round'>): number => round;
 
 /** Where an alert comes from. */
-export type Origin = Pick<Envelope, keyof typeof origin>;
+export type Correlation = Pick<Envelope, keyof typeof correlation>;
 
 /** The payload with which a test operation invokes a sender. `details` is already validated. */
 export const testRequest = z.object({

@@ -3,7 +3,7 @@ import { type AlarmEvent, webhookPayload } from '../contracts/alarm-event.ts';
 import type { EventHeader } from '../contracts/event-header.ts';
 import { jsonOrUndefined } from '../contracts/json.ts';
 import { type MessageBody, messageBody, serializeBody } from '../contracts/message-body.ts';
-import { type Delivery, type Envelope, envelope, type Origin } from '../contracts/messages.ts';
+import { type Correlation, type Delivery, type Envelope, envelope } from '../contracts/messages.ts';
 import type { NoticeContent } from '../contracts/notice.ts';
 import { truncate } from './alert-text.ts';
 import { eventHeader } from './event-header.ts';
@@ -53,7 +53,7 @@ const digest = (...texts: string[]): string => {
 };
 
 /** What an envelope has besides the event itself. */
-export type EventContext = Pick<Envelope, 'accepted_at_ms' | 'dispatched_at_ms' | keyof Origin>;
+export type EventContext = Pick<Envelope, 'accepted_at_ms' | 'dispatched_at_ms' | keyof Correlation>;
 
 const jsonBytes = (value: unknown): number => Buffer.byteLength(serializeBody(value));
 
@@ -126,18 +126,18 @@ export const deliveryBytes = (
  * Returns the body of a delivery message for a notice. Its content hash covers only the event ID: notices with the same
  * ID are duplicates, even if their texts differ.
  *
- * @param origin that of the alert that caused the notice
+ * @param correlation that of the alert that caused the notice
  */
 export const noticeBody = (
   notificationId: string,
   { event, content, incidentKey, acceptedAtMs }: Notice,
-  origin: Origin,
+  correlation: Correlation,
   nowMs: number,
 ): MessageBody => {
   const accepted_at_ms = acceptedAtMs ?? nowMs;
   const header = eventHeader(event, accepted_at_ms);
   const parts = fittingEnvelope({
-    ...origin,
+    ...correlation,
     notice: content,
     accepted_at_ms,
     content_hash: digest(event.event_id),

@@ -1,5 +1,5 @@
 import type { Attempt, DeliveryRecord } from '../contracts/delivery-record.ts';
-import { type Envelope, type Origin, roundOf } from '../contracts/messages.ts';
+import { type Correlation, type Envelope, roundOf } from '../contracts/messages.ts';
 import type { DeliveryReason, DeliveryStatus, FailureCause, FailureReason } from '../contracts/outcomes.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import { deliveryKey } from './delivery-key.ts';
@@ -58,7 +58,7 @@ export const claimedRecord = (
 };
 
 /** Returns where the alert of a delivery comes from, for a notice about it. */
-export const originOf = ({ producer_message_id, trace_id }: DeliveryRecord): Origin => ({
+export const correlationOf = ({ producer_message_id, trace_id }: DeliveryRecord): Correlation => ({
   producer_message_id,
   trace: trace_id === undefined ? undefined : { id: trace_id },
 });

@@ -1,6 +1,6 @@
 import { type AlarmEvent, isAlarmEvent } from '../contracts/alarm-event.ts';
 import { parseJson } from '../contracts/json.ts';
-import type { Origin } from '../contracts/messages.ts';
+import type { Correlation } from '../contracts/messages.ts';
 import type { DeadLetterCause, FailureReason } from '../contracts/outcomes.ts';
 import { readTrace } from '../contracts/trace.ts';
 import { type SharedBody, sharedBody } from './delivery-message.ts';
@@ -14,7 +14,7 @@ export type PlannedEvent = {
   ids: readonly string[];
   /** When SQS accepted the event, ms since the epoch. */
   acceptedAtMs: number;
-  origin: Origin;
+  correlation: Correlation;
   /** The rules that the event breaks although it can be delivered. */
   warnings: readonly string[];
   /** True if the state changed and the plan lists no notification for the new state, which is legal. */
@@ -32,7 +32,7 @@ export type InvalidEvent = EventFindings & {
 /** What dispatch knows of a message in addition to its body. */
 export type ReceivedMessage = {
   /** Its trace applies if the event itself has none. */
-  origin?: Origin;
+  correlation?: Correlation;
   /** When dispatch received it, ms since the epoch. */
   receivedAtMs?: number;
   /** Whether the schedule of heartbeats, and no producer, has sent it. */
@@ -63,13 +63,13 @@ const withError = (error: string): EventFindings => ({ errors: [error], warnings
 const invalidEvent = (
   reason: InvalidEvent['reason'],
   findings: EventFindings,
-  { origin = {} }: ReceivedMessage,
+  { correlation = {} }: ReceivedMessage,
   value?: unknown,
 ): InvalidEvent => ({
   ...findings,
   reason,
   cause: 'producer',
-  ids: { trace_id: origin.trace?.id, ...readableIds(value) },
+  ids: { trace_id: correlation.trace?.id, ...readableIds(value) },
 });
 
 /** Returns the bound that the deliveries of a valid event exceed. */
@@ -93,8 +93,8 @@ const plan = (
   const broken = brokenBound(ids, bytes);
   if (broken) return invalidEvent(broken.reason, { ...findings, errors: [broken.rule] }, received, value);
   return planOf(value, ids, acceptedAtMs, receivedAtMs, findings.warnings, {
-    ...received.origin,
-    trace: readTrace(value) ?? received.origin?.trace,
+    ...received.correlation,
+    trace: readTrace(value) ?? received.correlation?.trace,
   });
 };
 
@@ -104,12 +104,12 @@ const planOf = (
   acceptedAtMs: number,
   receivedAtMs: number | undefined,
   warnings: readonly string[],
-  origin: Origin,
+  correlation: Correlation,
 ): PlannedEvent => ({
-  shared: sharedBody(event, { accepted_at_ms: acceptedAtMs, dispatched_at_ms: receivedAtMs, ...origin }),
+  shared: sharedBody(event, { accepted_at_ms: acceptedAtMs, dispatched_at_ms: receivedAtMs, ...correlation }),
   ids,
   acceptedAtMs,
-  origin,
+  correlation,
   warnings,
   hasNoDestination: ids.length === 0 && isStateChange(event),
 });
@@ -142,10 +142,13 @@ export const planEvent = (
 };
 
 /** Returns the IDs of an event for logs. */
-export const idsOfEvent = ({ shared: { header }, origin }: Pick<PlannedEvent, 'shared' | 'origin'>): EventIds => ({
+export const idsOfEvent = ({
+  shared: { header },
+  correlation,
+}: Pick<PlannedEvent, 'shared' | 'correlation'>): EventIds => ({
   tenant_id: header.tenant_id,
   event_id: header.event_id,
-  trace_id: origin.trace?.id,
+  trace_id: correlation.trace?.id,
 });
 
 /** Returns whether `planEvent` found the message to be invalid. */

@@ -18,14 +18,14 @@ const PAUSE_MS = 10_000;
 const CACHE_SIZE = 1_000;
 
 /** A delivery that has not arrived. */
-export type FailedDelivery = {
+export type FailingDelivery = {
   record: DeliveryRecord;
   /** True if an earlier attempt of the round has failed, so that the delivery is already counted. */
   isCounted: boolean;
 };
 
 /** Returns the failures of deliveries to one notification, or undefined if none of them failed. */
-const sumOf = (deliveries: readonly FailedDelivery[]): AddedFailures | undefined => {
+const sumOf = (deliveries: readonly FailingDelivery[]): AddedFailures | undefined => {
   const failures = deliveries
     .flatMap(({ record, isCounted }) => {
       const lastReason = failureReasonOf(record);
@@ -52,7 +52,7 @@ const sumOf = (deliveries: readonly FailedDelivery[]): AddedFailures | undefined
 export const createFailureRecorder = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
   const write = createFailureWriter(client, table);
   const pausedUntilMs = lru<number>(CACHE_SIZE);
-  return async (deliveries: readonly FailedDelivery[]): Promise<void> => {
+  return async (deliveries: readonly FailingDelivery[]): Promise<void> => {
     const byNotification = Map.groupBy(deliveries, ({ record }) => record.pk);
     const writes = [...byNotification].map(async ([pk, group]) => {
       const [notification, failures] = [parseDeliveryPartition(pk), sumOf(group)];

@@ -170,8 +170,8 @@ describe('sendToDeadLetterQueue', () => {
 
   it('adds where an invalid event comes from', async () => {
     const { queues, requests } = setUp();
-    const origin = { producer_message_id: 'm1', trace: { id: TRACE_ID, headers: traceFields } };
-    await queues.sendToDeadLetterQueue(URL, { body: messageBody('{}') }, { ...reason, origin });
+    const correlation = { producer_message_id: 'm1', trace: { id: TRACE_ID, headers: traceFields } };
+    await queues.sendToDeadLetterQueue(URL, { body: messageBody('{}') }, { ...reason, correlation });
     expect(requests.mock.calls[0]?.[0]).toMatchObject({
       MessageAttributes: {
         producer_message_id: { DataType: 'String', StringValue: 'm1' },

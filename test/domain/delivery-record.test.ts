@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type AttemptOutcome, type Failure, failed } from '../../shared/domain/attempt-outcome.ts';
 import {
   claimedRecord,
+  correlationOf,
   type DeliveryRecord,
   evaluateClaim,
   isFailing,
@@ -11,7 +12,6 @@ import {
   LEASE_MS,
   mayHaveArrived,
   mustBeReported,
-  originOf,
   reasonOf,
   roundExpiryCause,
   withAttempt,
@@ -68,7 +68,7 @@ describe('the record of a first claim', () => {
       trace_id: TRACE_ID,
     });
     expect(JSON.stringify(initial())).not.toContain('secret-state');
-    expect(originOf(initial())).toEqual({
+    expect(correlationOf(initial())).toEqual({
       producer_message_id: '5fea7756-0ea4-451a-a703-a558b933e274',
       trace: { id: TRACE_ID },
     });

@@ -14,7 +14,7 @@ const planned = (text: string): PlannedEvent => {
 };
 
 const plannedWith = (fields: object, trace?: Trace) =>
-  planEvent(body(fields), ACCEPTED_AT_MS, { origin: { producer_message_id: 'm1', trace } });
+  planEvent(body(fields), ACCEPTED_AT_MS, { correlation: { producer_message_id: 'm1', trace } });
 const messageWith = (fields: object, trace?: Trace) => {
   const plan = plannedWith(fields, trace);
   if (isInvalidEvent(plan)) throw new Error(plan.errors.join());

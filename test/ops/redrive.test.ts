@@ -6,7 +6,7 @@ import { message, queueOf } from 'local-aws/test/support/queues.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { crashedEventAttributes, moveMessages, type Progress } from '../../bin/ops/redrive.ts';
-import { ORIGIN_ATTRIBUTES } from '../../shared/adapters/queues.ts';
+import { CORRELATION_ATTRIBUTES } from '../../shared/adapters/queues.ts';
 
 const deadLetters = queueOf(systemClock, { name: 'webhook-dead' });
 const webhook = queueOf(systemClock, { name: 'webhook' });
@@ -55,7 +55,7 @@ describe('moving messages from a dead-letter queue', () => {
 
   it('keeps the attributes that say where an event comes from, not those of the failure', async () => {
     const attribute = (value: string) => ({ dataType: 'String', value });
-    const kept = ORIGIN_ATTRIBUTES.map((name): [string, ReturnType<typeof attribute>] => [name, attribute(name)]);
+    const kept = CORRELATION_ATTRIBUTES.map((name): [string, ReturnType<typeof attribute>] => [name, attribute(name)]);
     deadLetters.send({ ...message('{}'), attributes: new Map([['reason', attribute('malformed')], ...kept]) });
     await moveMessages(sqs, from, toWebhook);
     expect([...(webhook.messages[0]?.attributes ?? [])].toSorted()).toEqual(kept.toSorted());

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { AwsCall, AwsFault } from 'local-aws/aws-service.ts';
 import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
-import { MAX_ESCALATION_NOTIFICATIONS } from '../../shared/contracts/account.ts';
+import { MAX_FALLBACK_NOTIFICATIONS } from '../../shared/contracts/account.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import {
   type NotificationTypeId,
@@ -160,7 +160,7 @@ export const exercisePipeline = async (
   };
   const fallbackTypes = notificationTypeIds.filter((type) => type !== 'technicalContactsEmail' && type !== 'managed');
   const fallbacks: { types: NotificationTypeId[]; fallback: string[] }[] = [];
-  for (const types of inBatches(fallbackTypes, MAX_ESCALATION_NOTIFICATIONS)) {
+  for (const types of inBatches(fallbackTypes, MAX_FALLBACK_NOTIFICATIONS)) {
     const fallback = await Promise.all(
       types.map((type) => client.create({ label: 'fallback', type, details: destinationsAt(sinkUrl)[type] })),
     );

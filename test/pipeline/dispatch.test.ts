@@ -328,8 +328,8 @@ describe('dispatch of a message with attributes', () => {
   it('passes the trace on, the time, and the ID of the message that was dead-lettered before', async () => {
     const { dispatch, deliveries, now } = setUp();
     await dispatch({ Records: [{ ...eventMessage(['nt0']), messageAttributes: attributes }] });
-    const origin = { producer_message_id: 'original-1', trace };
-    expect(deliveries()).toMatchObject([{ ...origin, dispatched_at_ms: now() }]);
+    const correlation = { producer_message_id: 'original-1', trace };
+    expect(deliveries()).toMatchObject([{ ...correlation, dispatched_at_ms: now() }]);
     await dispatch({
       Records: [{ ...eventMessage(['nt0']), messageAttributes: { producer_message_id: text('a b') } }],
     });
@@ -347,7 +347,7 @@ describe('dispatch of a message with attributes', () => {
   it('keeps them for the redrive of an invalid event', async () => {
     const { dispatch, deadLetters } = setUp();
     await dispatch({ Records: [sqsMessage({ body: '{', messageAttributes: attributes })] });
-    expect(deadLetters).toMatchObject([{ origin: { producer_message_id: 'original-1', trace } }]);
+    expect(deadLetters).toMatchObject([{ correlation: { producer_message_id: 'original-1', trace } }]);
     expect(logger.warn).toHaveBeenCalledWith('invalid event', expect.objectContaining({ trace_id: TRACE_ID }));
   });
 });
@@ -388,7 +388,7 @@ describe('dispatch of an invalid event', () => {
       detail: 'details.state must be one of OK, WARNING, CRITICAL',
     };
     expect(deadLetters).toEqual([
-      { body: expect.stringContaining('private'), ...failure, origin: { producer_message_id: 'm' } },
+      { body: expect.stringContaining('private'), ...failure, correlation: { producer_message_id: 'm' } },
     ]);
     expect(logged).toEqual([['invalid event', { ...IDS, ...failure }]]);
     expect(metrics).toMatchObject({ producer_errors: 1, producer_faults: 1 });

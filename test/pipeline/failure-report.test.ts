@@ -15,7 +15,7 @@ import {
   withStatus,
 } from '../../shared/domain/delivery-record.ts';
 import type { DeliveryResult } from '../../shared/domain/delivery-result.ts';
-import type { FailedDelivery } from '../../shared/pipeline/failure-recorder.ts';
+import type { FailingDelivery } from '../../shared/pipeline/failure-recorder.ts';
 import type { DeliveryReports } from '../../shared/pipeline/notices/delivery-reports.ts';
 import { waitForNotices } from '../../shared/pipeline/notices/wait-for-notices.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
@@ -44,7 +44,7 @@ const setUp = (
 ) => {
   const marked: string[] = [];
   const reported: string[] = [];
-  const recorded: FailedDelivery[] = [];
+  const recorded: FailingDelivery[] = [];
   const reports: DeliveryReports = {
     reportFailure: async () => {
       reported.push('failure');

@@ -39,10 +39,7 @@ const setUp = (type: NotificationTypeId, { isQueueFailing = false } = {}) => {
   const dependencies = senderDependencies(client, given);
   const id = newNotificationId();
   let events = 0;
-  const jobOf = (
-    tenant: string,
-    { queue = type }: { queue?: string } = {},
-  ): DeliveryJob => {
+  const jobOf = (tenant: string, { queue = type }: { queue?: string } = {}): DeliveryJob => {
     const number = events++;
     const event = alarmEvent({
       tenant_id: tenant,

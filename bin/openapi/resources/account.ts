@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import {
   type AccountLimits,
-  MAX_ESCALATION_NOTIFICATIONS,
+  MAX_FALLBACK_NOTIFICATIONS,
   MAX_NOTIFICATION_ID_LENGTH,
   MAX_TECHNICAL_CONTACTS,
   parseAccountChanges,
@@ -18,9 +18,9 @@ const technicalContacts = z
   .array(emailAddress())
   .max(MAX_TECHNICAL_CONTACTS)
   .describe('Email addresses that receive the alerts of type `technicalContactsEmail`, and the notices of the service');
-const escalationNotifications = z
+const fallbackNotifications = z
   .array(text(MAX_NOTIFICATION_ID_LENGTH))
-  .max(MAX_ESCALATION_NOTIFICATIONS)
+  .max(MAX_FALLBACK_NOTIFICATIONS)
   .describe(
     'IDs of notifications to which escalations of CRITICAL and WARNING also go. Those that do not exist, and the destinations of the event itself, are skipped',
   );
@@ -55,7 +55,7 @@ const limitsOf = (meaning: string) => ({
 const account = component('Account', 'The account of a tenant', {
   id: string('The tenant'),
   technical_contacts: technicalContacts,
-  escalation_notifications: escalationNotifications.optional(),
+  escalation_notifications: fallbackNotifications.optional(),
   summaries: describedSummaries.optional(),
   webhook_token: webhookToken.optional().describe('For admins only. The token that each webhook carries'),
   webhook_signing_secrets: z
@@ -106,7 +106,7 @@ export const exampleCredentials = {
 
 const accountChanges = component('AccountChanges', 'The attributes to change. The others keep their values', {
   technical_contacts: technicalContacts.optional(),
-  escalation_notifications: escalationNotifications.optional(),
+  escalation_notifications: fallbackNotifications.optional(),
   summaries: describedSummaries.partial().optional().describe('The new summaries as a whole; `{}` turns them off'),
   webhook_token: webhookToken.optional(),
 });

@@ -165,7 +165,7 @@ const importAccount = async (
   const parsed = valid(parseAccountChanges({ technical_contacts, escalation_notifications, summaries, webhook_token }));
   const fallback = parsed.escalation_notifications?.map((id) => importedId(tenant, id));
   const changes = { ...parsed, ...(fallback && { escalation_notifications: fallback }) };
-  const { contacts, escalationNotifications, summaries: current, token } = await accounts.describe(tenant);
+  const { contacts, fallbackNotifications, summaries: current, token } = await accounts.describe(tenant);
   const importAttribute = async (
     attribute: keyof AccountChanges,
     { isSet, isSame }: { isSet: boolean; isSame: boolean },
@@ -180,8 +180,8 @@ const importAccount = async (
   return [
     ...(await importAttribute('technical_contacts', { isSet: contacts.length > 0, isSame: areSameContacts })),
     ...(await importAttribute('escalation_notifications', {
-      isSet: escalationNotifications.length > 0,
-      isSame: isDeepStrictEqual(escalationNotifications, fallback),
+      isSet: fallbackNotifications.length > 0,
+      isSame: isDeepStrictEqual(fallbackNotifications, fallback),
     })),
     ...(await importAttribute('summaries', {
       isSet: current !== undefined,

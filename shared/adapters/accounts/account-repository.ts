@@ -78,7 +78,7 @@ const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 export type AccountDescription = {
   contacts: string[];
   /** The IDs of the fallback notifications. */
-  escalationNotifications: string[];
+  fallbackNotifications: string[];
   summaries: SummarySettings | undefined;
   token: string | undefined;
   secrets: string[];
@@ -199,7 +199,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
 
   const describe = (stored: StoredAccount): AccountDescription => ({
     contacts: stored.technical_contacts ?? [],
-    escalationNotifications: stored.escalation_notifications ?? [],
+    fallbackNotifications: stored.escalation_notifications ?? [],
     summaries: stored.summaries,
     token: stored.webhook_token,
     secrets: stored.webhook_secrets ?? [],
@@ -239,8 +239,8 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     technicalContacts: async (tenant: string): Promise<string[]> => describe(await read(tenant)).contacts,
 
     /** Returns the IDs of the account's fallback notifications. It caches the account for a minute. */
-    escalationNotifications: async (tenant: string): Promise<string[]> =>
-      describe(await cached(tenant).account).escalationNotifications,
+    fallbackNotifications: async (tenant: string): Promise<string[]> =>
+      describe(await cached(tenant).account).fallbackNotifications,
 
     /** Returns the settings of summaries, undefined without summaries. It caches the account for a minute. */
     summaries: async (tenant: string): Promise<SummarySettings | undefined> => (await cached(tenant).account).summaries,

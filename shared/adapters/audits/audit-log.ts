@@ -1,11 +1,11 @@
 import { type DynamoDBDocumentClient, PutCommand, type PutCommandInput } from '@aws-sdk/lib-dynamodb';
-import type { AuditedChange, ChangeOrigin } from '../../contracts/audit.ts';
+import type { AuditedChange, ChangeContext } from '../../contracts/audit.ts';
 import { auditPartition, newAuditId } from '../../domain/audit.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { DAY_SECONDS } from '../../domain/day.ts';
 
 /** Who changes the data of which tenant. Without a tenant, an operator changes the whole stack. */
-export type Changer = { readonly tenant?: string; readonly origin: ChangeOrigin };
+export type Changer = { readonly tenant?: string; readonly context: ChangeContext };
 
 /** Returns the part of a transaction that records a change: a new entry at each call. */
 export type Audit = (change: AuditedChange) => { Put: PutCommandInput };
@@ -17,11 +17,11 @@ export const createAuditLog = (
   clock: Clock = Date.now,
 ) => {
   const by =
-    ({ tenant, origin }: Changer): Audit =>
+    ({ tenant, context }: Changer): Audit =>
     (change) => {
       const nowMs = clock();
       const ttl = Math.ceil(nowMs / 1000) + AUDIT_RETENTION_DAYS * DAY_SECONDS;
-      const Item = { pk: auditPartition(tenant), sk: newAuditId(nowMs), ...change, ...origin, ttl };
+      const Item = { pk: auditPartition(tenant), sk: newAuditId(nowMs), ...change, ...context, ttl };
       return { Put: { TableName: AUDITS_TABLE, Item } };
     };
 

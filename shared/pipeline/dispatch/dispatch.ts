@@ -4,9 +4,9 @@ import type { WasDispatched } from '../../adapters/deliveries/dispatched-check.t
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { count, emitMetrics, oldestAgeSeconds } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
-import { ORIGIN_ATTRIBUTES, type Queues } from '../../adapters/queues.ts';
+import { CORRELATION_ATTRIBUTES, type Queues } from '../../adapters/queues.ts';
 import { messageBody } from '../../contracts/message-body.ts';
-import type { Origin } from '../../contracts/messages.ts';
+import type { Correlation } from '../../contracts/messages.ts';
 import { readTrace } from '../../contracts/trace.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { EVENTS_RECEIVED, PRODUCER_ERRORS, PRODUCER_FAULTS, PRODUCER_WARNINGS } from '../../domain/delivery-metrics.ts';
@@ -66,8 +66,8 @@ type MessageResult = {
 const MESSAGE_ID = /^[\w-]{1,100}$/;
 
 /** Returns what a message tells about its producer besides the event. A redriven dead letter has another message ID. */
-const originOf = ({ messageId, messageAttributes }: SQSRecord): Origin => {
-  const [traceparent, tracestate, originalId = ''] = ORIGIN_ATTRIBUTES.map(
+const correlationOf = ({ messageId, messageAttributes }: SQSRecord): Correlation => {
+  const [traceparent, tracestate, originalId = ''] = CORRELATION_ATTRIBUTES.map(
     (name) => messageAttributes[name]?.stringValue,
   );
   return {
@@ -86,7 +86,11 @@ const parseMessage = (
   const sentAtMs = Number(SentTimestamp) || nowMs;
   // The ID of a role is followed by the name of the session.
   const canBeHeartbeat = heartbeatRole !== undefined && SenderId.startsWith(`${heartbeatRole}:`);
-  const planned = planEvent(message.body, sentAtMs, { origin: originOf(message), receivedAtMs: nowMs, canBeHeartbeat });
+  const planned = planEvent(message.body, sentAtMs, {
+    correlation: correlationOf(message),
+    receivedAtMs: nowMs,
+    canBeHeartbeat,
+  });
   return isInvalidEvent(planned) ? { message, invalid: planned, sentAtMs } : { ...planned, message };
 };
 
@@ -134,7 +138,7 @@ export const createDispatch = (
       await queues.sendToDeadLetterQueue(
         environment.DEAD_LETTER_QUEUE,
         { body: messageBody(message.body), messageGroupId },
-        { ...fields, attemptCount: 0, origin: originOf(message) },
+        { ...fields, attemptCount: 0, correlation: correlationOf(message) },
       );
       const { tenant_id = messageGroupId, event_id, trace_id } = ids;
       logger.warn('invalid event', { message_id: message.messageId, tenant_id, event_id, trace_id, ...fields });
@@ -178,12 +182,12 @@ export const createDispatch = (
    * its notifications were deleted, its deliveries have decided whether it is escalated. Never rejects.
    */
   const escalateUnknownPlan = async (planned: EventMessage, timeLeft: () => number): Promise<void> => {
-    const { shared, origin, ids, acceptedAtMs } = planned;
+    const { shared, correlation, ids, acceptedAtMs } = planned;
     if (!escalation.isDue(shared.header, acceptedAtMs)) return;
     const alert = { event: shared.header, acceptedAtMs, atMs: acceptedAtMs };
     const escalate = async (): Promise<void> => {
       if (await wasDispatched(shared.header, ids)) return;
-      await escalation.escalate(alert, origin, ids, () => unknownPlanNotice(alert, ids));
+      await escalation.escalate(alert, correlation, ids, () => unknownPlanNotice(alert, ids));
     };
     await waitForNotices([escalate()], idsOfEvent(planned), timeLeft);
   };
@@ -200,7 +204,7 @@ export const createDispatch = (
       planned && !isReturned ? [{ message, ...planned }] : [],
     );
     const idsOf = (each: (typeof accepted)[number]) => ({ message_id: each.message.messageId, ...idsOfEvent(each) });
-    const traced = accepted.filter(({ origin }) => origin.trace);
+    const traced = accepted.filter(({ correlation }) => correlation.trace);
     for (const each of traced) logger.info('event dispatched', idsOf(each));
     const withWarnings = accepted.filter(({ warnings }) => warnings.length > 0);
     for (const each of withWarnings) {

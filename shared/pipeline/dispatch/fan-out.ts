@@ -130,7 +130,7 @@ export const createFanOut = (
   /** The message ID leads from an event ID to the escalation, which is all that is stored if none exists. */
   const logUnknown = (planned: PlannedEvent, unknown: number): void => {
     if (unknown === 0) return;
-    const message_id = planned.origin.producer_message_id;
+    const message_id = planned.correlation.producer_message_id;
     logger.warn('unknown notifications', { message_id, ...idsOfEvent(planned), unknown });
   };
 

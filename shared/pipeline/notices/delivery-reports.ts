@@ -11,7 +11,7 @@ import type { NotificationRecord } from '../../contracts/notification.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
-import { type DeliveryRecord, isUnreached, originOf } from '../../domain/delivery-record.ts';
+import { correlationOf, type DeliveryRecord, isUnreached } from '../../domain/delivery-record.ts';
 import { createGatherer } from '../../domain/gather.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { createEscalation, type EscalationEnvironment } from './escalation.ts';
@@ -52,7 +52,7 @@ export type ReportDependencies = {
   notifications: Pick<NotificationRepository, 'listByIds' | 'targets'>;
   deliveries: Pick<DeliveryRepository, 'readAll' | 'listPage'>;
   readDestinationList: ReadDestinationList;
-  accounts: Pick<AccountRepository, 'escalationNotifications'>;
+  accounts: Pick<AccountRepository, 'fallbackNotifications'>;
   clock: Clock;
   /** The queues of notices that are due later. Default: those of the others. */
   delayedQueueUrls?: ReportEnvironment['SENDER_QUEUES'];
@@ -139,7 +139,7 @@ export const createDeliveryReports = (
     const listed = [{ notificationId, record }, ...others.listed];
     const atMs = record.updated_at_ms;
     const alert = { event, acceptedAtMs: record.accepted_at_ms ?? atMs, atMs };
-    await escalation.escalate(alert, originOf(record), [notificationId, ...ids], async () => {
+    await escalation.escalate(alert, correlationOf(record), [notificationId, ...ids], async () => {
       const labels = await readNotifications(
         tenant,
         listed.map((destination) => destination.notificationId),
@@ -203,13 +203,13 @@ export const createDeliveryReports = (
       const notice = isUndelivered
         ? undeliveredNotice(tenant, apiUrl, delivery, event)
         : failingNotice(tenant, apiUrl, delivery, event, emailReport);
-      await notices.queue(notice, originOf(record), { toOperators: false });
+      await notices.queue(notice, correlationOf(record), { toOperators: false });
     },
 
     /** Notifies the technical contacts that alerts exceed a daily limit, once per limit and UTC day. */
     async reportLimit(event: EventHeader, record: DeliveryRecord, type: NotificationTypeId): Promise<void> {
       const notice = limitNotice(event, type, record.updated_at_ms);
-      await notices.queue(notice, originOf(record), { toOperators: false });
+      await notices.queue(notice, correlationOf(record), { toOperators: false });
     },
 
     /** Notifies the operators that an alert was not sent in shadow mode, unless they got the notice of the UTC day. */
@@ -217,7 +217,7 @@ export const createDeliveryReports = (
       const atMs = record.updated_at_ms;
       if (notices.isQueued(shadowNoticeId(event.tenant_id, atMs))) return;
       const notice = shadowNotice(event.tenant_id, atMs, event);
-      await notices.queue(notice, originOf(record), { toContacts: false, toOperators: true });
+      await notices.queue(notice, correlationOf(record), { toContacts: false, toOperators: true });
     },
 
     /** Queues the notice of shadow mode for the next UTC day. @param sentMs a time on the day of the last one */

@@ -3,25 +3,25 @@ import type { AccountRepository } from '../../adapters/accounts/account-reposito
 import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { EventHeader } from '../../contracts/event-header.ts';
-import type { Origin } from '../../contracts/messages.ts';
+import type { Correlation } from '../../contracts/messages.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
 import { type DeliveryTarget, defaultNotification, operatorsNotification } from '../../domain/notification.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import type { NoticeQueue } from './notice-queue.ts';
 import {
   escalationCounter,
+  escalationLimitNotice,
+  escalationLimitNoticeId,
   MAX_ESCALATIONS_PER_DAY,
   type UnreachedAlert,
   unreachedNoticeId,
-  unreachedSummary,
-  unreachedSummaryId,
 } from './unreached-notice.ts';
 
 /** What escalations use. */
 export type EscalationDependencies = {
   client: DynamoDBDocumentClient;
   notices: NoticeQueue;
-  accounts: Pick<AccountRepository, 'escalationNotifications'>;
+  accounts: Pick<AccountRepository, 'fallbackNotifications'>;
   notifications: Pick<NotificationRepository, 'targets'>;
 };
 
@@ -33,7 +33,7 @@ export type EscalationEnvironment = Pick<
 
 /**
  * Creates the escalation of alerts that reached nobody: at most one per alarm, state and hour, and 20 per
- * tenant and day, OK apart from the other states, then one summary for each state
+ * tenant and day, OK apart from the other states, then one notice for each state that the limit is reached
  * (docs/decisions/notices.md#nobody-reached).
  */
 export const createEscalation = (
@@ -53,7 +53,7 @@ export const createEscalation = (
     destinationIds: readonly string[],
   ): Promise<Promise<DeliveryTarget | undefined>[]> => {
     if (state === 'OK') return [];
-    const keys = (await accounts.escalationNotifications(tenant))
+    const keys = (await accounts.fallbackNotifications(tenant))
       .filter((id) => !destinationIds.includes(id))
       .map((id) => ({ tenant, id }));
     const targets = notifications.targets(keys);
@@ -72,15 +72,15 @@ export const createEscalation = (
       mode !== 'off' && !notices.isQueued(unreachedNoticeId(event, atMs)),
 
     /**
-     * Queues the escalation of an event, or the summary if the tenant has reached its daily limit.
+     * Queues the escalation of an event, or the notice of the limit if the tenant has reached it.
      *
-     * @param origin that of the event
+     * @param correlation that of the event
      * @param destinationIds the IDs of the event's notifications
      * @throws the first error of a read or a send, after all others have ended
      */
     async escalate(
       { event, atMs }: Pick<UnreachedAlert, 'event' | 'atMs'>,
-      origin: Origin,
+      correlation: Correlation,
       destinationIds: readonly string[],
       createNotice: () => Notice | Promise<Notice>,
     ): Promise<void> {
@@ -91,9 +91,9 @@ export const createEscalation = (
         toOthers: () => readFallback(event, destinationIds),
       };
       if (await isWithinLimit(counter, tenant, unreachedNoticeId(event, atMs), atMs)) {
-        await notices.queue(await createNotice(), origin, recipients);
-      } else if (!notices.isQueued(unreachedSummaryId(event, atMs))) {
-        await notices.queue(unreachedSummary(event, atMs), origin, recipients);
+        await notices.queue(await createNotice(), correlation, recipients);
+      } else if (!notices.isQueued(escalationLimitNoticeId(event, atMs))) {
+        await notices.queue(escalationLimitNotice(event, atMs), correlation, recipients);
       }
     },
   };

@@ -1,6 +1,6 @@
 import { lru } from 'tiny-lru';
 import type { Queues } from '../../adapters/queues.ts';
-import type { Origin } from '../../contracts/messages.ts';
+import type { Correlation } from '../../contracts/messages.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { type Notice, noticeBody } from '../../domain/delivery-message.ts';
@@ -38,12 +38,12 @@ export const createNoticeQueue = (
 
   const sendAll = async (
     notice: Notice,
-    origin: Origin,
+    correlation: Correlation,
     { toContacts = true, toOperators, toOthers = async () => [], dueAtMs = 0 }: Recipients,
   ): Promise<void> => {
     const send = (target: Pick<DeliveryTarget, 'id' | 'type'>): Promise<void> => {
       const nowMs = clock();
-      const body = noticeBody(target.id, notice, origin, Math.max(nowMs, dueAtMs));
+      const body = noticeBody(target.id, notice, correlation, Math.max(nowMs, dueAtMs));
       const letter = { body, messageGroupId: notice.event.tenant_id };
       return queues.sendDelayed(urls[target.type], letter, Math.max(0, dueAtMs - nowMs));
     };
@@ -66,13 +66,13 @@ export const createNoticeQueue = (
     /**
      * Queues a notice, unless this execution environment has queued it.
      *
-     * @param origin that of the alert that causes the notice
+     * @param correlation that of the alert that causes the notice
      * @throws the SDK's error
      */
-    async queue(notice: Notice, origin: Origin, recipients: Recipients): Promise<void> {
+    async queue(notice: Notice, correlation: Correlation, recipients: Recipients): Promise<void> {
       const id = notice.event.event_id;
       if (queuedIds.get(id)) return;
-      const sent = pending.get(id) ?? sendAll(notice, origin, recipients).finally(() => pending.delete(id));
+      const sent = pending.get(id) ?? sendAll(notice, correlation, recipients).finally(() => pending.delete(id));
       pending.set(id, sent);
       await sent;
     },

@@ -86,8 +86,8 @@ const deliveryFacts = (
   ['Event', event.event_id],
 ];
 
-/** A failed delivery with its record. */
-export type FailedDelivery = UnreachedDelivery & { record: DeliveryRecord };
+/** A delivery that is reported, with its record. */
+export type ReportedDelivery = UnreachedDelivery & { record: DeliveryRecord };
 
 /** What SES reported about an email that it had accepted. */
 export type EmailReport = 'bounce' | 'complaint' | 'reject';
@@ -107,7 +107,7 @@ const reportTexts: Record<EmailReport, { subject: string; result: string }> = {
 export const failingNotice = (
   tenant: string,
   apiUrl: string,
-  delivery: FailedDelivery,
+  delivery: ReportedDelivery,
   event: EventHeader,
   report?: EmailReport,
 ): Notice => {
@@ -137,7 +137,7 @@ export const failingNotice = (
 export const undeliveredNotice = (
   tenant: string,
   apiUrl: string,
-  delivery: FailedDelivery,
+  delivery: ReportedDelivery,
   event: EventHeader,
 ): Notice => {
   const { notificationId, notification, record } = delivery;

@@ -166,8 +166,8 @@ export const unknownPlanNotice = (alert: UnreachedAlert, ids: readonly string[])
 };
 
 /**
- * The maximum number of escalations of a tenant in a UTC day, for each counter. Then one summary for each state is
- * sent.
+ * The maximum number of escalations of a tenant in a UTC day, for each counter. Then one notice for each state
+ * says so.
  */
 export const MAX_ESCALATIONS_PER_DAY = 20;
 
@@ -175,19 +175,19 @@ export const MAX_ESCALATIONS_PER_DAY = 20;
 export const escalationCounter = (state: AlarmState): EscalationCounter =>
   state === 'OK' ? 'ok_escalations' : 'escalations';
 
-/** Returns the event ID of a summary of escalations: one per tenant, state and UTC day. */
-export const unreachedSummaryId = ({ tenant_id: tenant, state }: EventHeader, atMs: number): string =>
+/** Returns the event ID of the notice of the limit: one per tenant, state and UTC day. */
+export const escalationLimitNoticeId = ({ tenant_id: tenant, state }: EventHeader, atMs: number): string =>
   `${tenant}:summary-${state}:${startOf(DAY_MS, atMs)}:unreached`;
 
 /** Returns the notice that further alerts of a tenant and state reach nobody and are not escalated that day. */
-export const unreachedSummary = (event: EventHeader, atMs: number): Notice => {
+export const escalationLimitNotice = (event: EventHeader, atMs: number): Notice => {
   const { tenant_id: tenant, state } = event;
   const isOk = state === 'OK';
   const subject = `More than ${MAX_ESCALATIONS_PER_DAY} ${isOk ? 'OK alerts' : 'alarms'} reached nobody today`;
   const dayEndsAt = utcTime(startOf(DAY_MS, atMs) + DAY_MS);
   return {
     event: {
-      event_id: unreachedSummaryId(event, atMs),
+      event_id: escalationLimitNoticeId(event, atMs),
       tenant_id: tenant,
       details: { state, status: subject },
       entity: { id: tenant },

@@ -1,7 +1,7 @@
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { type DeliveryRecord, isShadow, mustBeReported } from '../../domain/delivery-record.ts';
 import type { DeliveryResult } from '../../domain/delivery-result.ts';
-import type { FailedDelivery } from '../failure-recorder.ts';
+import type { FailingDelivery } from '../failure-recorder.ts';
 import { waitForNotices } from '../notices/wait-for-notices.ts';
 import { type DeliveryJob, idsOf } from './delivery-job.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
@@ -13,7 +13,7 @@ const isSummary = ({ notice }: DeliveryJob['body']): boolean => notice?.kind ===
 type ProcessedJob = { job: DeliveryJob; result: DeliveryResult };
 
 /** Returns the record of a delivery that this worker claimed, for the failures of its notification. */
-const claimedDelivery = ({ result: { claimed, record } }: ProcessedJob): FailedDelivery[] =>
+const claimedDelivery = ({ result: { claimed, record } }: ProcessedJob): FailingDelivery[] =>
   claimed && record ? [{ record, isCounted: claimed.last_cause !== undefined }] : [];
 
 /** Returns whether a notice of shadow mode was sent, perhaps by an earlier worker that crashed. */

@@ -1,6 +1,6 @@
 import { lru } from 'tiny-lru';
 import { notificationTypes } from '../../contracts/notification-types.ts';
-import { originOf, withSummary } from '../../domain/delivery-record.ts';
+import { correlationOf, withSummary } from '../../domain/delivery-record.ts';
 import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import {
@@ -55,7 +55,7 @@ export const createSummarizer = (
     if (isReceivedAgain(job.message)) return sendAgain(delivery);
     const { event, accepted_at_ms } = job.body;
     const notice = summaryNotice({ tenant: event.tenant_id, notificationId: target.id }, window);
-    await notices.queue(notice, originOf(record), {
+    await notices.queue(notice, correlationOf(record), {
       toContacts: false,
       toOperators: false,
       toOthers: async () => [Promise.resolve(target)],

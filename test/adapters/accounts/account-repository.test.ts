@@ -206,6 +206,6 @@ describe('a change to an account', () => {
       await accounts.update(tenant, { escalation_notifications }, recording);
     }
     expect(recorded).toEqual([['escalation_notifications'], ['escalation_notifications']]);
-    expect((await accounts.describe(tenant)).escalationNotifications).toEqual([]);
+    expect((await accounts.describe(tenant)).fallbackNotifications).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createAuditLog } from '../../../shared/adapters/audits/audit-log.ts';
 import { type AuditRange, createAuditReader } from '../../../shared/adapters/audits/audit-reader.ts';
 import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
-import type { ChangeOrigin } from '../../../shared/contracts/audit.ts';
+import type { ChangeContext } from '../../../shared/contracts/audit.ts';
 import { auditRecord } from '../../../shared/domain/audit.ts';
 import { DAY_MS } from '../../../shared/domain/day.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
@@ -12,7 +12,7 @@ const { client } = useDatabase();
 const START_MS = Date.UTC(2026, 0, 1);
 const RETENTION_DAYS = 90;
 const all: AuditRange = { fromMs: 0, toMs: 9_999_999_999_999, isReverse: false };
-const origin: ChangeOrigin = { actor: { type: 'token', id: 'tk1', label: 'console' }, request_id: 'r' };
+const context: ChangeContext = { actor: { type: 'token', id: 'tk1', label: 'console' }, request_id: 'r' };
 
 let tenants = 0;
 const setUp = (tenant = `tenant${tenants++}`) => {
@@ -29,14 +29,14 @@ const setUp = (tenant = `tenant${tenants++}`) => {
     log,
     list,
     idsOf,
-    by: log.by({ tenant, origin }),
+    by: log.by({ tenant, context }),
     advance: (ms: number) => {
       nowMs += ms;
     },
     /** Records the changes of a to e, a second apart. */
     recordFive: async () => {
       for (const target_id of ['a', 'b', 'c', 'd', 'e']) {
-        await log.record({ tenant, origin }, { action: 'test-notification', target_id });
+        await log.record({ tenant, context }, { action: 'test-notification', target_id });
         nowMs += 1_000;
       }
     },
@@ -44,10 +44,10 @@ const setUp = (tenant = `tenant${tenants++}`) => {
 };
 
 describe('an audit entry', () => {
-  it('is listed with its time and its origin', async () => {
+  it('is listed with its time and its context', async () => {
     const { log, tenant, list } = setUp();
-    const person = { ...origin, ip_address: '192.0.2.1', who: 'jane', why: 'rotation' };
-    await log.record({ tenant, origin: person }, { action: 'update-account', target_id: tenant, changed: ['x'] });
+    const person = { ...context, ip_address: '192.0.2.1', who: 'jane', why: 'rotation' };
+    await log.record({ tenant, context: person }, { action: 'update-account', target_id: tenant, changed: ['x'] });
     expect((await list()).map(auditRecord)).toEqual([
       {
         id: expect.stringMatching(/^au[0-9A-Z]{26}$/),
@@ -67,7 +67,7 @@ describe('an audit entry', () => {
   it('does not show the IAM principal of an operator', async () => {
     const { log, tenant, list } = setUp();
     const operator = { actor: { type: 'operator', principal: 'arn:aws:iam::1:user/jo' } } as const;
-    await log.record({ tenant, origin: operator }, { action: 'test-new-notification' });
+    await log.record({ tenant, context: operator }, { action: 'test-new-notification' });
     const [stored] = await list();
     expect(stored).toMatchObject(operator);
     expect(stored && auditRecord(stored)).toMatchObject({

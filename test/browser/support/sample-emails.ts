@@ -15,9 +15,9 @@ import { limitNotice } from '../../../shared/pipeline/notices/limit-notice.ts';
 import { failingNotice, undeliveredNotice } from '../../../shared/pipeline/notices/notification-notice.ts';
 import { shadowNotice } from '../../../shared/pipeline/notices/shadow-notice.ts';
 import {
+  escalationLimitNotice,
   unknownPlanNotice,
   unreachedNotice,
-  unreachedSummary,
 } from '../../../shared/pipeline/notices/unreached-notice.ts';
 import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
 import { summaryEmail } from '../../../shared/pipeline/transports/summary-message.ts';
@@ -86,7 +86,7 @@ export const sampleEmails = (texts: EmailTexts): ReadonlyMap<string, string> => 
     'an undelivered notice': undeliveredNotice('acme', API_URL, gone, event),
     'an escalation': unreachedNotice(alert, [delivery(), delivery(), unread]),
     'an escalation of unknown notifications': unknownPlanNotice(alert, [texts.id, texts.label]),
-    'a summary of escalations': unreachedSummary(event, EVENT_TIME_MS),
+    'a summary of escalations': escalationLimitNotice(event, EVENT_TIME_MS),
     'a notice of a daily limit': limitNotice(event, 'email', EVENT_TIME_MS),
     'a notice of shadow mode': shadowNotice('acme', EVENT_TIME_MS, event),
   };

@@ -53,7 +53,7 @@ const writeDestinationList = createDestinationListWriter(client, 'deliveries');
 const readDestinationList = createDestinationListReader(client, 'deliveries');
 
 /** The account has no fallback notifications. */
-const accounts = { escalationNotifications: async (): Promise<string[]> => [] };
+const accounts = { fallbackNotifications: async (): Promise<string[]> => [] };
 
 /** Sets up the reports of one execution environment. */
 const setUp = (
@@ -386,7 +386,7 @@ describe('an escalation of an account with fallback notifications', () => {
     });
     const failed = { ...failedRecord(), ...deliveryKey(alarm, newNotificationId()) };
     const { reports, queued, recipients } = setUp(undefined, undefined, {
-      accounts: { escalationNotifications: async () => fallback },
+      accounts: { fallbackNotifications: async () => fallback },
       ...changes,
     });
     const escalate = (siblings: readonly string[] = [], record = failed) =>
@@ -434,7 +434,7 @@ describe('an escalation of an account with fallback notifications', () => {
     const toContacts = setUp(
       undefined,
       { ESCALATE_UNREACHED: 'contacts' },
-      { accounts: { escalationNotifications: async () => fallback } },
+      { accounts: { fallbackNotifications: async () => fallback } },
     );
     await toContacts.reports.escalateUnreached(alarm, failedRecord(), []);
     expect(toContacts.recipients.toSorted()).toEqual([DEFAULT_NOTIFICATION_ID, sms, webhook, managed].toSorted());
@@ -457,7 +457,7 @@ describe('an escalation of an account with fallback notifications', () => {
 
   it('reaches contacts and operators although the account cannot be read', async () => {
     const { escalate, recipients } = await setUpAccount('CRITICAL', {
-      accounts: { escalationNotifications: () => Promise.reject(new Error('no response')) },
+      accounts: { fallbackNotifications: () => Promise.reject(new Error('no response')) },
     });
     await expect(escalate()).rejects.toThrow('no response');
     expect(recipients.toSorted()).toEqual(contactsAndOperators.toSorted());

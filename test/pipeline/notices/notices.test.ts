@@ -22,9 +22,9 @@ import {
   undeliveredNotice,
 } from '../../../shared/pipeline/notices/notification-notice.ts';
 import {
+  escalationLimitNotice,
   unknownPlanNotice,
   unreachedNotice,
-  unreachedSummary,
 } from '../../../shared/pipeline/notices/unreached-notice.ts';
 import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
 import { operatorMessage } from '../../../shared/pipeline/transports/operator-message.ts';
@@ -76,7 +76,7 @@ describe('every notice', () => {
     ['of an undelivered alert', undelivered()],
     ['of an alert that reached nobody', unreached()],
     ['of a plan with unknown notifications', unknownPlanNotice(alertOf(alarmHeader()), ['ntX'])],
-    ['that summarizes a day', unreachedSummary(alarmHeader(), MORNING_MS)],
+    ['that summarizes a day', escalationLimitNotice(alarmHeader(), MORNING_MS)],
   ];
 
   it.each(notices)('%s is a valid delivery message with a valid alarm event', (_, notice) => {
@@ -294,7 +294,7 @@ describe('the escalation of an alert that reached nobody', () => {
 
   it('is summarized once per tenant, state and day', () => {
     const summary = (atMs: number, alarm = 'al', state: AlarmState = 'CRITICAL') =>
-      unreachedSummary(alarmHeader({ alarm: { id: alarm }, details: { state } }), atMs);
+      escalationLimitNotice(alarmHeader({ alarm: { id: alarm }, details: { state } }), atMs);
     expect(sortKey(summary(MORNING_MS + HOUR_MS, 'another'))).toBe(sortKey(summary(MORNING_MS)));
     expect(sortKey(summary(MORNING_MS + 18 * HOUR_MS))).not.toBe(sortKey(summary(MORNING_MS)));
     const ofStates = alarmStates.map((state) => sortKey(summary(MORNING_MS, 'al', state)));

@@ -40,7 +40,7 @@ export const createOperators = ({ plan, queues, time }: Pick<SimulatedStack, 'pl
   const tokens = createTokenRepository(documents, plan.output('TokensTable'));
   const sqs = new SQSClient(CLIENT);
   const auditOf = (tenant: string) =>
-    log.by({ tenant, origin: { actor: { type: 'operator', principal: 'simulation' } } });
+    log.by({ tenant, context: { actor: { type: 'operator', principal: 'simulation' } } });
 
   return {
     /** Returns who makes a change of an account. */

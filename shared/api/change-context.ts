@@ -1,4 +1,4 @@
-import { type ChangeOrigin, MAX_AUDIT_TEXT_LENGTH } from '../contracts/audit.ts';
+import { type ChangeContext, MAX_AUDIT_TEXT_LENGTH } from '../contracts/audit.ts';
 import { replaceControls } from '../contracts/text.ts';
 import type { Caller } from '../domain/authorization.ts';
 import { type ApiRequest, query } from './request.ts';
@@ -7,8 +7,8 @@ import { type ApiRequest, query } from './request.ts';
 const auditText = (text: string | null): string | undefined =>
   [...replaceControls(text ?? '')].slice(0, MAX_AUDIT_TEXT_LENGTH).join('') || undefined;
 
-/** Returns the origin of what a request changes. */
-export const changeOrigin = (request: ApiRequest, { token: { id, label } }: Caller): ChangeOrigin => {
+/** Returns the context of what a request changes. */
+export const changeContext = (request: ApiRequest, { token: { id, label } }: Caller): ChangeContext => {
   const parameters = query(request);
   const { requestId, http } = request.requestContext;
   return {
