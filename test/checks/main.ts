@@ -14,6 +14,7 @@ const bounds: Readonly<Record<string, readonly [count: number, bound: string]>> 
   'shared/contracts/body-template.ts': [2, 'new RegExp: the body of a webhook request, 16 KB'],
   'shared/domain/token.ts': [1, 'new RegExp: 53 characters'],
   'lib/settings.ts': [1, 'a setting'],
+  'bin/ops/aws-errors.ts': [2, 'the message of an error of AWS'],
   'bin/local-aws/intrinsics.ts': [1, 'the template of the repository'],
   'bin/local-aws/sqs/requests.ts': [1, 'the name of an attribute: 256 characters'],
   'bin/openapi/notification-types.ts': [1, 'a format in the OpenAPI document'],
