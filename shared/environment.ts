@@ -164,4 +164,4 @@ type OptionalNames<Values> = { [Key in keyof Values]: undefined extends Values[K
 /** The environment variables that a function requires, as strings. */
 export type EnvironmentOf<Name extends FunctionName> = {
   [Key in Exclude<keyof Environments[Name], OptionalNames<ParsedEnvironment<Name>>>]: string;
-} & { [Key in OptionalNames<ParsedEnvironment<Name>>]?: string };
+} & { [Key in OptionalNames<ParsedEnvironment<Name>>]?: string | undefined };

@@ -23,7 +23,7 @@ export const findExpressions = (source: string, isJsx: boolean): FoundExpression
 };
 
 /** In ms. An expression that can be proved takes less than 50. */
-const TIMEOUT = 5_000;
+const TIMEOUT = 60_000;
 
 /**
  * Returns whether the time of an expression is proved to be linear in its input. The fuzzer, which recheck uses for
