@@ -99,7 +99,12 @@ const readMetrics = async <Subject>(
   return requests.map(({ subject }, index) => ({ subject, values: values.get(`m${index}`) ?? [] }));
 };
 
-const since = (startMs: number): MetricRange => ({ startMs, endMs: Date.now(), periodSeconds: PERIOD_SECONDS });
+/** The start of the first period, as CloudWatch rounds it. */
+const since = (startMs: number): MetricRange => ({
+  startMs: startMs - (startMs % (PERIOD_SECONDS * 1000)),
+  endMs: Date.now(),
+  periodSeconds: PERIOD_SECONDS,
+});
 
 /** Returns the age of the oldest message of each queue in seconds. A local stack has no metrics of SQS. */
 export const oldestMessageAges = async (session: Session): Promise<Map<QueueName | OtherQueueName, number>> => {

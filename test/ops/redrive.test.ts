@@ -113,7 +113,7 @@ describe('moving messages from a dead-letter queue', () => {
       return { ...response, body: JSON.stringify({ ...result.parse(JSON.parse(response.body.toString())), Failed }) };
     });
     await expect(moveMessages(sqs, from, toWebhook)).rejects.toThrow(
-      'SQS did not accept 1 message: TooLong, Too long.',
+      'SQS did not accept 1 message (TooLong, Too long): run the command again.',
     );
     expect(bodiesIn(deadLetters)).toEqual(['x'.repeat(100)]);
     expect(bodiesIn(webhook)).toEqual(['fits']);
@@ -140,7 +140,7 @@ describe('moving messages from a dead-letter queue', () => {
       if (Body === '3') process.emit('SIGINT', 'SIGINT');
       return Body === '3' ? toWebhook() : undefined;
     };
-    await expect(moveMessages(sqs, from, targetOf)).rejects.toThrow('Interrupted by SIGINT.');
+    await expect(moveMessages(sqs, from, targetOf)).rejects.toThrow('Interrupted by SIGINT: run the command again.');
     expect(process.listeners('SIGINT')).toEqual(listeners);
     expect(await deadLetters.receive({ maxMessages: 10 })).toHaveLength(10);
     expect([deadLetters.messages.length, bodiesIn(webhook)]).toEqual([11, ['3']]);

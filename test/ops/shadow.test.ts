@@ -21,9 +21,19 @@ describe('account shadow', () => {
   });
 
   it.each([
-    ['on', undefined, NOW_MS + 119_999, '--at must be at least 120 seconds from now, 2026-11-22T09:00:00.000Z.'],
-    ['off', running, NOW_MS + 4_999, '--at must be at least 5 seconds from now, 2026-11-22T09:00:00.000Z.'],
-    ['on', running, NOW_MS + HOUR_MS, 'The tenant is in shadow mode since 2026-11-22T08:00:00.000Z.'],
+    [
+      'on',
+      undefined,
+      NOW_MS + 119_999,
+      '--at must be at least 120 seconds after now, 2026-11-22T09:00:00.000Z: pass a later time.',
+    ],
+    [
+      'off',
+      running,
+      NOW_MS + 4_999,
+      '--at must be at least 5 seconds after now, 2026-11-22T09:00:00.000Z: pass a later time.',
+    ],
+    ['on', running, NOW_MS + HOUR_MS, 'The tenant has been in shadow mode since 2026-11-22T08:00:00.000Z: omit --at'],
   ] as const)('rejects a time that is too soon, and a second start: %s', (state, current, atMs, message) => {
     expect(() => changedShadow(state, current, atMs, NOW_MS)).toThrow(message);
   });
