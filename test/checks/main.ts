@@ -14,12 +14,10 @@ const bounds: Readonly<Record<string, readonly [count: number, bound: string]>> 
   'shared/contracts/body-template.ts': [2, 'new RegExp: the body of a webhook request, 16 KB'],
   'shared/domain/token.ts': [1, 'new RegExp: 53 characters'],
   'lib/settings.ts': [1, 'a setting'],
-  'bin/local-aws/intrinsics.ts': [1, 'the template of the repository'],
   'bin/local-aws/sqs/requests.ts': [1, 'the name of an attribute: 256 characters'],
   'bin/openapi/notification-types.ts': [1, 'a format in the OpenAPI document'],
   'bin/local/inbox/message-summary.ts': [1, 'an email of the local service'],
   'bin/local/inbox/message-filter.ts': [1, 'new RegExp: a word that the developer types'],
-  'bin/local/inbox/chat-receivers.ts': [1, 'reads each line once'],
 };
 
 const files = globSync('{functions,shared,lib,bin}/**/*.{ts,tsx}').filter(
