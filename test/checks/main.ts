@@ -13,11 +13,9 @@ const bounds: Readonly<Record<string, readonly [count: number, bound: string]>> 
   'shared/contracts/notice.ts': [1, 'new RegExp: an event ID, 512 characters'],
   'shared/contracts/body-template.ts': [2, 'new RegExp: the body of a webhook request, 16 KB'],
   'shared/domain/token.ts': [1, 'new RegExp: 53 characters'],
-  'bin/local-aws/intrinsics.ts': [1, 'the template of the repository'],
   'bin/local-aws/sqs/requests.ts': [1, 'the name of an attribute: 256 characters'],
   'bin/local/inbox/message-summary.ts': [1, 'an email of the local service'],
   'bin/local/inbox/message-filter.ts': [1, 'new RegExp: a word that the developer types'],
-  'bin/local/inbox/chat-receivers.ts': [1, 'reads each line once'],
 };
 
 const files = globSync('{functions,shared,lib,bin}/**/*.{ts,tsx}').filter(

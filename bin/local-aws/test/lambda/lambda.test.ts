@@ -90,13 +90,15 @@ const settings = (name: string) => ({
   arn: `arn:aws:lambda:us-east-1:000000000000:function:${name}`,
   directory: join(bundles.directory, name),
   handler: 'index.handler',
-  timeoutSeconds: timeoutsSeconds.get(name) ?? 20,
+  timeoutSeconds: timeoutsSeconds.get(name) ?? 600,
   memoryMb: 128,
   systemLogLevel: 'WARN' as const,
   environment: { GREETING: 'hello' },
 });
-/** The timeouts of functions that reach them. */
+/** The timeouts of functions that reach them, or tell how much time remains. */
 const timeoutsSeconds = new Map([
+  ['describe', 20],
+  ['finish', 20],
   ['spin', 1],
   ['hang', 1],
 ]);
