@@ -1,14 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { tokenRecord } from '../../shared/api/token-records.ts';
+import { type TokenRecord, tokenRecord } from '../../shared/api/token-records.ts';
 import { MAX_LABEL_LENGTH } from '../../shared/contracts/notification.ts';
-import {
-  DEFAULT_TOKEN_DAYS,
-  MAX_TOKEN_DAYS,
-  OPERATOR,
-  type Role,
-  roles,
-  type TokenRecord,
-} from '../../shared/contracts/token.ts';
+import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, OPERATOR, type Role, roles } from '../../shared/contracts/token.ts';
 import { DAY_SECONDS } from '../../shared/domain/day.ts';
 import { ServiceError } from '../../shared/domain/errors.ts';
 import { examples, parseNumber, parseSince, parseTenant, parseText } from './arguments.ts';

@@ -10,7 +10,7 @@ import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared
 import { HOUR_MS, startOf } from '../../shared/pipeline/notices/notice-content.ts';
 import { eventOfRecord, notificationNoticeId } from '../../shared/pipeline/notices/notification-notice.ts';
 import { shadowNoticeId } from '../../shared/pipeline/notices/shadow-notice.ts';
-import { unreachedNoticeId, escalationLimitNoticeId } from '../../shared/pipeline/notices/unreached-notice.ts';
+import { escalationLimitNoticeId, unreachedNoticeId } from '../../shared/pipeline/notices/unreached-notice.ts';
 import { type DeadLetter, deadLetter } from './dead-letter.ts';
 import { newestRecords, recordKey } from './deliveries.ts';
 import { type DeadLetterQueueName, deadLetterQueueNames, deadLetterUrl } from './deployment.ts';

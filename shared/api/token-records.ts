@@ -16,6 +16,9 @@ export const tokenRecord = ({ id, label, role, issuer, created_at_ms, expires_at
   expires_at: expires_at_ms,
 });
 
+/** A token in responses. */
+export type TokenRecord = ReturnType<typeof tokenRecord>;
+
 /**
  * Returns a page of the unexpired tokens, oldest first. IDs sort by creation, so a page starts at the right token even
  * if the token of the marker was revoked (docs/decisions/storage.md#token-list).
@@ -26,7 +29,7 @@ export const tokenPage = (
   tokens: readonly TokenEntry[],
   { marker, limit }: Page,
   nowMs: number,
-): Promise<Slice<ReturnType<typeof tokenRecord>>> => {
+): Promise<Slice<TokenRecord>> => {
   const records = unexpiredTokens(tokens, nowMs).map(tokenRecord);
   return takePage(marker === null ? records : records.filter(({ id }) => id >= marker), limit);
 };
