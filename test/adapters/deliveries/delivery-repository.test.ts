@@ -184,3 +184,14 @@ describe('a delivery that can bounce', () => {
     expect(await repository.read(key)).toBeUndefined();
   });
 });
+
+it('a delivery that all its recipients bounced is bounced for each of two workers that find that at the same time', async () => {
+  const first = newDelivery()('a');
+  await deliveries.claim(first, NOW);
+  await deliveries.update(first, { ...withStatus(first, 'delivered', NOW), reached_recipient_hashes: ['r'] });
+  const found = await deliveries.addBounce(first, 'r', 'bounced');
+  if (!found) throw new Error('There is no record.');
+  const [one, other] = [await deliveries.markBounced(found, NOW + 1), await deliveries.markBounced(found, NOW + 2)];
+  expect(one).toMatchObject({ status: 'bounced', last_reason: 'bounced', updated_at_ms: NOW + 1 });
+  expect(other).toEqual(one);
+});
