@@ -67,6 +67,7 @@ export const endpoint = <Input>(
  */
 export const apiFunction = <Name extends EndpointName>(name: Name, { cachesTokens = true } = {}) => {
   const client = createDocumentClient();
+  // This function has only the variables of authentication, which all others have, too.
   const { TOKENS_TABLE, TOKEN_CACHE_SECONDS } = parseEnvironment('get-notification-type');
   const authenticate = cachedAuthentication(
     createTokenReader(client, TOKENS_TABLE),

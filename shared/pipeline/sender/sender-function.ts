@@ -11,6 +11,7 @@ import { createSender } from './sender.ts';
  */
 export const senderFunction = <Type extends NotificationTypeId>(type: Type) => {
   const client = createDocumentClient();
+  // The compiler knows the variables that all senders have only if the type is open.
   const shared = parseEnvironment<SenderName>(senderName(type));
   const accounts = createAccountRepository(client, shared.ACCOUNTS_TABLE);
   return {
