@@ -201,13 +201,6 @@ const deliveryAlarms = (scope: Construct, metrics: ServiceMetrics): Alarms => ({
     firstStep: `list the dead letters (${opsCommand(scope, 'dead-letters list alarm-events')}), and search the log of dispatch for "event with warnings" and those of the senders for "event conflict".`,
     runbook: 'a-producer-sends-wrong-events',
   },
-  NoticesNotQueued: {
-    metric: metrics.count('notices_not_queued', { period: SINGLE_PERIOD }),
-    impact: 'An alert failed, and the notice to the technical contacts or operators could not be queued.',
-    firstStep:
-      'find the tenant and the event in the logs (message "notice not queued"), and notify the tenant manually.',
-    runbook: 'notices-are-not-queued',
-  },
   SendingFailures: {
     metric: metrics.count('service_failures', { period: minute }),
     // An email that SES rejects because of the daily quota is retried after 60 to 72 minutes; both attempts must be in

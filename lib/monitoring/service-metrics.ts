@@ -73,7 +73,6 @@ export class ServiceMetrics {
       | typeof EVENTS_RECEIVED
       | typeof PRODUCER_WARNINGS
       | typeof PRODUCER_FAULTS
-      | 'notices_not_queued'
       | 'throttled_requests'
       | 'email_bounces'
       | 'email_complaints'

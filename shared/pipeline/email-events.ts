@@ -124,20 +124,22 @@ export const createEmailEventRecorder = (
     sentAtMs: number,
     timeLeft: () => number,
   ): Promise<void> => {
-    const { tenant, notificationId } = parseDeliveryPartition(record.pk);
+    const { tenant } = parseDeliveryPartition(record.pk);
     if (record.notice && record.notice !== 'summary') return;
     const alarm = eventOfRecord(tenant, record);
     const report = reportOf(event);
     // Without a bounce, the last change of the record may be days old, but the notice belongs to the day of the report.
     const reported =
       record.status === 'bounced' ? record : { ...record, updated_at_ms: Math.max(record.updated_at_ms, sentAtMs) };
+    const escalate = async (): Promise<void> => {
+      await reports.escalateUnreached(alarm, reported, record.siblings);
+    };
     await waitForNotices(
       [
         ...(report ? [reports.reportFailure(alarm, reported, report)] : []),
         // A recipient that had not been reached changes nothing: whoever records that it was reached finds the bounce.
-        ...(wasReached ? [reports.escalateUnreached(alarm, reported, record.siblings)] : []),
+        ...(wasReached ? [escalate()] : []),
       ],
-      { tenant_id: tenant, event_id: record.event_id, notification_id: notificationId },
       timeLeft,
     );
   };

@@ -15,8 +15,8 @@ describe('the idle bill', () => {
     expect(bill).toMatchObject({ dashboards: 3, keys: 1, insightRules: 0.5 });
     // 17 queues with 5 pollers each and one with 2, which wait 20 s.
     expect(bill.polling).toBeCloseTo(4.51 + MORE_TYPES * 0.518, 2);
-    expect(alarmMetricCount(synthesize().template.toJSON())).toBe(29 + MORE_TYPES);
-    expect(bill.alarms).toBeCloseTo(2.9 + MORE_TYPES * 0.1);
+    expect(alarmMetricCount(synthesize().template.toJSON())).toBe(28 + MORE_TYPES);
+    expect(bill.alarms).toBeCloseTo(2.8 + MORE_TYPES * 0.1);
   });
 
   it('is at most $2.50 a month for a development stage, which only polls', () => {

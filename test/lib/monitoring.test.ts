@@ -49,8 +49,8 @@ describe('alarms', () => {
     expect([...filters.values()].map(({ LogGroupName }) => LogGroupName).toSorted()).toEqual(groups.toSorted());
   });
 
-  it('fire on a single dead letter of the service, error of a producer, or lost notice', () => {
-    for (const name of ['ServiceDeadLetters', 'ProducerErrors', 'NoticesNotQueued']) {
+  it('fire on a single dead letter of the service, or error of a producer', () => {
+    for (const name of ['ServiceDeadLetters', 'ProducerErrors']) {
       expect(alarm(name)).toMatchObject({ Threshold: 1, EvaluationPeriods: 1, Statistic: 'Sum' });
     }
   });

@@ -43,7 +43,14 @@ const notificationIds = (count: number, prefix = 'nt') =>
 /** Which notifications do not exist, and which reads fail. */
 type Reads = { isUnknown?: (id: string) => boolean; errorOf?: (id: string) => Error | undefined };
 /** `refusals`: how often SQS refuses each message. */
-type Options = { readMs?: number; sendMs?: number; writeError?: Error; refusals?: number; wasDispatched?: boolean };
+type Options = {
+  readMs?: number;
+  sendMs?: number;
+  writeError?: Error;
+  escalationError?: Error;
+  refusals?: number;
+  wasDispatched?: boolean;
+};
 
 /** Returns whether SQS accepts a message. Checks its declared size. */
 const isAccepted = ({ body, bytes }: OutgoingMessage): boolean => {
@@ -55,7 +62,7 @@ const isAccepted = ({ body, bytes }: OutgoingMessage): boolean => {
 /** Creates a dispatch whose reads and sends advance its clock. */
 const setUp = (
   { isUnknown = () => false, errorOf = () => undefined }: Reads = {},
-  { readMs = 0, sendMs = 0, writeError, refusals = 0, wasDispatched = false }: Options = {},
+  { readMs = 0, sendMs = 0, writeError, escalationError, refusals = 0, wasDispatched = false }: Options = {},
 ) => {
   let now = NOW_MS;
   const sent: { url: string; body: string }[] = [];
@@ -105,6 +112,7 @@ const setUp = (
   const escalation: Escalation = {
     isDue: () => true,
     escalate: async ({ event: { event_id } }) => {
+      if (escalationError) throw escalationError;
       escalated.push(event_id);
     },
   };
@@ -186,12 +194,12 @@ describe('dispatch', () => {
     },
   );
 
-  it('sends the deliveries of a plan whose list of notifications cannot be stored, which is logged and counted', async () => {
-    const { dispatch, deliveries } = setUp({}, { writeError: new UnprocessedKeyError() });
-    expect(await dispatch({ Records: [eventMessage(notificationIds(27))] })).toEqual({ batchItemFailures: [] });
-    expect(deliveries()).toHaveLength(27);
+  it('sends the deliveries of a plan whose list of notifications cannot be stored, and returns the event', async () => {
+    const { dispatch, deliveries, returned } = setUp({}, { writeError: new UnprocessedKeyError() });
+    await dispatch({ Records: [eventMessage(notificationIds(27))] });
+    expect([deliveries().length, returned]).toEqual([27, [['m', 8_000]]]);
     expect(logger.error).toHaveBeenCalledExactlyOnceWith('destinations not stored', expect.anything());
-    expect(vi.mocked(process.stdout.write).mock.calls.flat().join('')).toContain('"destinations_not_stored":1');
+    expect(printedMetrics()).toMatchObject({ internal_errors: 1 });
   });
 
   it('sends the deliveries of several events in one SQS batch', async () => {
@@ -251,6 +259,13 @@ describe('dispatch', () => {
     expect(await escalatedIf({ isUnknown: () => true })).toBe(1);
     expect(await escalatedIf({ isUnknown })).toBe(0);
     expect(await escalatedIf({ isUnknown, errorOf: (id) => (isUnknown(id) ? undefined : new Error()) })).toBe(0);
+  });
+
+  it('returns an event that cannot be escalated to its queue', async () => {
+    const { dispatch, returned } = setUp({ isUnknown: () => true }, { escalationError: new Error('no response') });
+    await dispatch({ Records: [eventMessage(['nt0'])] });
+    expect(returned).toEqual([['m', 8_000]]);
+    expect(printedMetrics()).toMatchObject({ internal_errors: 1 });
   });
 
   it('does not escalate an event that is sent again after its notifications were deleted', async () => {

@@ -274,15 +274,16 @@ describe('the technical contacts', () => {
     );
   });
 
-  it('are counted and logged as not notified if the notice cannot be queued, and the bounce stays recorded', async () => {
+  it('are notified when the event is received again if the notice cannot be queued, and the bounce stays recorded', async () => {
     const { claimed, tags } = await recordDelivery('delivered');
     const body = JSON.stringify(emailEvent('Bounce', tags));
     const queue = { ...queues, sendDelayed: () => Promise.reject(new Error('secret')) };
-    expect(await recordBatch([{ body }], client, queue)).toEqual([]);
+    expect(await recordBatch([{ body }], client, queue)).toHaveLength(1);
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
-    expect(countedMetrics()).toEqual(['email_bounces', 'notices_not_queued']);
-    expect(written).toContain('notice not queued');
+    expect(written).toContain('"internal_errors":1');
     expect(written).not.toContain('secret');
+    expect(await recordBatch([{ body }])).toEqual([]);
+    expect(kinds()).toContainEqual(['contacts', 'failing']);
   });
 });
 

@@ -28,7 +28,7 @@ export const senderDependencies = (
     reportLimit: async () => undefined,
     reportShadow: async () => undefined,
     repeatShadow: async () => undefined,
-    escalateUnreached: async () => undefined,
+    escalateUnreached: async () => true,
   },
   recordFailures: async () => undefined,
   isTenantThrottled: () => false,

@@ -155,18 +155,16 @@ export const createDispatch = (
   };
 
   /**
-   * Acknowledges the message of an event, or returns it to its queue if a delivery could not be sent. Then all of its
-   * deliveries are sent again: the claims of the first ones make them duplicates.
+   * Acknowledges the message of an event, or returns it to its queue if a delivery or an escalation could not be sent.
+   * Then all of its deliveries are sent again: the claims of the first ones make them duplicates.
    */
-  const finishEvent = async ({
-    planned,
-    failed,
-    hasInternalError,
-  }: FannedOut<EventMessage>): Promise<MessageResult> => {
+  const finishEvent = async (fannedOut: FannedOut<EventMessage>, timeLeft: () => number): Promise<MessageResult> => {
+    const { planned, isIncomplete, hasInternalError } = fannedOut;
     const { message, acceptedAtMs: sentAtMs } = planned;
-    const isReturned = failed > 0 && !isHeartbeat(planned.shared.header);
+    const isEscalated = !isPlanUnknown(fannedOut) || (await escalateUnknownPlan(planned, timeLeft));
+    const isReturned = (isIncomplete || !isEscalated) && !isHeartbeat(planned.shared.header);
     if (isReturned) await returnToEventQueue(message);
-    return { message, planned, isReturned, isInternalError: hasInternalError, sentAtMs };
+    return { message, planned, isReturned, isInternalError: hasInternalError || !isEscalated, sentAtMs };
   };
 
   /** Returns an event to its queue that an invocation has no time for. Never rejects. */
@@ -180,16 +178,24 @@ export const createDispatch = (
   /**
    * Escalates an event whose notification plan lists only notifications that do not exist. If an event is sent again after
    * its notifications were deleted, its deliveries have decided whether it is escalated. Never rejects.
+   *
+   * @returns false if it could not be escalated
    */
-  const escalateUnknownPlan = async (planned: EventMessage, timeLeft: () => number): Promise<void> => {
+  const escalateUnknownPlan = async (planned: EventMessage, timeLeft: () => number): Promise<boolean> => {
     const { shared, correlation, ids, acceptedAtMs } = planned;
-    if (!escalation.isDue(shared.header, acceptedAtMs)) return;
+    if (!escalation.isDue(shared.header, acceptedAtMs)) return true;
     const alert = { event: shared.header, acceptedAtMs, atMs: acceptedAtMs };
     const escalate = async (): Promise<void> => {
       if (await wasDispatched(shared.header, ids)) return;
       await escalation.escalate(alert, correlation, ids, () => unknownPlanNotice(alert, ids));
     };
-    await waitForNotices([escalate()], idsOfEvent(planned), timeLeft);
+    try {
+      await waitForNotices([escalate()], timeLeft);
+      return true;
+    } catch (error) {
+      logger.error('event not escalated', { ...idsOfEvent(planned), ...errorTrace(error) });
+      return false;
+    }
   };
 
   /**
@@ -222,7 +228,7 @@ export const createDispatch = (
 
   const emitPassMetrics = (fannedOut: readonly FannedOut[], results: readonly MessageResult[]): void => {
     const unprocessed = results.filter(({ isInternalError }) => isInternalError);
-    const throttled = fannedOut.filter(({ failed, hasInternalError }) => failed > 0 && !hasInternalError);
+    const throttled = fannedOut.filter(({ isIncomplete, hasInternalError }) => isIncomplete && !hasInternalError);
     const deadLettered = (wanted: InvalidEvent['cause']) =>
       results.filter(({ deadLetterCause }) => deadLetterCause === wanted).length;
     // Only dispatch emits these, so they need no dimension.
@@ -252,7 +258,7 @@ export const createDispatch = (
    * Plans and sends the events of a batch: small messages before large ones, and of each those with the smallest
    * deliveries first. An event is only started if there is time to finish it.
    */
-  const runPass = async (messages: readonly SQSRecord[]) => {
+  const runPass = async (messages: readonly SQSRecord[], timeLeft: () => number) => {
     const startedAtMs = clock();
     const hasTimeFor = (bytes: number): boolean =>
       clock() + RESERVED_MS + bytes / BYTES_PER_MS <= startedAtMs + PASS_MS;
@@ -272,7 +278,9 @@ export const createDispatch = (
       for (const group of eventGroups(plan(part))) {
         const sent = hasTimeFor(deliveriesBytes(group)) ? await fanOut(group, startedAtMs + PASS_MS) : undefined;
         fannedOut.push(...(sent ?? []));
-        results.push(...(sent?.map(finishEvent) ?? group.map(({ message }) => returnUnstarted(message))));
+        results.push(
+          ...(sent?.map((each) => finishEvent(each, timeLeft)) ?? group.map(({ message }) => returnUnstarted(message))),
+        );
       }
     }
     return { fannedOut, results: await Promise.all(results) };
@@ -280,12 +288,11 @@ export const createDispatch = (
 
   return async ({ Records: messages }: SQSEvent, context?: Context): Promise<SQSBatchResponse> => {
     logger.appendKeys({ request_id: context?.awsRequestId });
-    const pass = await runPass(messages);
+    const timeLeft = () => context?.getRemainingTimeInMillis() ?? PASS_MS;
+    const pass = await runPass(messages, timeLeft);
     const fannedOut = pass.fannedOut.filter((each) => !isHeartbeatOf(each));
     const results = pass.results.filter((each) => !isHeartbeatOf(each));
     emitPassMetrics(fannedOut, results);
-    const timeLeft = () => context?.getRemainingTimeInMillis() ?? PASS_MS;
-    await Promise.all(fannedOut.filter(isPlanUnknown).map(({ planned }) => escalateUnknownPlan(planned, timeLeft)));
     const returned = results.filter(({ isReturned }) => isReturned);
     return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
   };

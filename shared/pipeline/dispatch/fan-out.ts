@@ -2,7 +2,6 @@ import { setTimeout } from 'node:timers/promises';
 import type { WriteDestinationList } from '../../adapters/deliveries/destination-list.ts';
 import { createThrottlingWatch } from '../../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import { count } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';
 import type { OutgoingMessage, Queues } from '../../adapters/queues.ts';
@@ -23,8 +22,8 @@ export type FannedOut<Event extends PlannedEvent = PlannedEvent> = {
   sent: number;
   /** Number of notifications that do not exist. */
   unknown: number;
-  /** Number of notifications that could not be read or whose delivery could not be queued. */
-  failed: number;
+  /** True if notifications could not be read, or deliveries not be queued, or the list of destinations not be stored. */
+  isIncomplete: boolean;
   /** True if anything failed for a reason other than a throttled partition key of the tenant. */
   hasInternalError: boolean;
 };
@@ -116,14 +115,17 @@ export const createFanOut = (
   /**
    * Stores the list of the event's notifications, before its first delivery is sent, because a delivery that fails
    * needs it. The list has all IDs of the plan: those that do not exist count as not reached. If it cannot be stored,
-   * the alert is delivered nevertheless.
+   * the alert is delivered nevertheless, and the event is sent again.
+   *
+   * @returns false if it could not be stored
    */
-  const storeDestinations = async (planned: PlannedEvent): Promise<void> => {
+  const storeDestinations = async (planned: PlannedEvent): Promise<boolean> => {
     try {
       await withTimeout(writeDestinationList(planned.shared.header, planned.ids, clock()), MAX_LIST_MS);
+      return true;
     } catch (error) {
       logger.error('destinations not stored', { ...idsOfEvent(planned), ...errorTrace(error) });
-      count({ destinations_not_stored: 1 });
+      return false;
     }
   };
 
@@ -156,15 +158,15 @@ export const createFanOut = (
     logUnknown(planned, unknown);
     const internalErrors = unread.filter(({ id, error }) => logReadError(planned, id, error));
     const listed = listedIds(results);
-    if (existing.length > 0 && !listed) await storeDestinations(planned);
+    const isStored = existing.length === 0 || listed !== undefined || (await storeDestinations(planned));
     const areSent = await Promise.all(existing.map((target) => sendDelivery(planned, target, listed, endsAtMs)));
     const sent = areSent.filter(Boolean).length;
     return {
       planned,
       sent,
       unknown,
-      failed: unread.length + existing.length - sent,
-      hasInternalError: internalErrors.length > 0 || sent < existing.length,
+      isIncomplete: unread.length > 0 || sent < existing.length || !isStored,
+      hasInternalError: internalErrors.length > 0 || sent < existing.length || !isStored,
     };
   };
 

@@ -113,15 +113,16 @@ export const createDeliveryReports = (
    * them was recorded before, so that its reads find all of them.
    */
   const gatherEscalations = createGatherer(
-    async ([escalate]: readonly (() => Promise<void>)[]) => escalate?.(),
+    async ([escalate]: readonly (() => Promise<boolean>)[]) => (await escalate?.()) ?? true,
     setImmediate,
   );
 
+  /** @returns false if a destination has not been attempted, so that it is not known whether the alert reaches it */
   const escalateIfUnreached = async (
     event: EventHeader,
     record: DeliveryRecord,
     siblings: readonly string[] | undefined,
-  ): Promise<void> => {
+  ): Promise<boolean> => {
     const { tenant, notificationId } = parseDeliveryPartition(record.pk);
     const isSummary = record.notice === 'summary';
     const ids = siblings ?? (isSummary ? [] : await readDestinationList(record));
@@ -130,12 +131,13 @@ export const createDeliveryReports = (
       record.sk,
       ids.filter((id) => id !== notificationId),
     );
-    if (!others) return;
+    if (others === 'reached') return true;
+    if (others === 'unattempted') return false;
     // Deleting a notification does not escalate the alerts of its summary that have failed nowhere else.
     const hasFailed = others.listed.some(
       (other) => other.isUnreadable || (other.record && other.record.status !== 'cancelled'),
     );
-    if (record.summary_id !== undefined && !hasFailed) return;
+    if (record.summary_id !== undefined && !hasFailed) return true;
     const listed = [{ notificationId, record }, ...others.listed];
     const atMs = record.updated_at_ms;
     const alert = { event, acceptedAtMs: record.accepted_at_ms ?? atMs, atMs };
@@ -150,24 +152,25 @@ export const createDeliveryReports = (
       }));
       return unreachedNotice(alert, destinations, 1 + others.count, isSummary ? summaryProblem(record) : undefined);
     });
+    return true;
   };
 
   const escalate = async (
     event: EventHeader,
     record: DeliveryRecord,
     siblings: readonly string[] | undefined,
-  ): Promise<void> => {
+  ): Promise<boolean> => {
     const atMs = record.updated_at_ms;
-    if (!isUnreached(record, scale) || !escalation.isDue(event, atMs)) return;
+    if (!isUnreached(record, scale) || !escalation.isDue(event, atMs)) return true;
     const key = `${record.sk} ${unreachedNoticeId(event, atMs)}`;
-    await gatherEscalations(key, () => escalateIfUnreached(event, record, siblings)).result;
+    return gatherEscalations(key, () => escalateIfUnreached(event, record, siblings)).result;
   };
 
   /**
    * Escalates the alerts of a cancelled summary like alerts whose own delivery was cancelled: of those that had other
    * destinations, the newest of each alarm and state, among the newest records of the notification, up to 1 MB.
    */
-  const escalateAlertsOf = async ({ pk, event_id, updated_at_ms }: DeliveryRecord): Promise<void> => {
+  const escalateAlertsOf = async ({ pk, event_id, updated_at_ms }: DeliveryRecord): Promise<boolean> => {
     const notification = parseDeliveryPartition(pk);
     // With a filter, a page has 1 MB whatever its limit.
     const page = await deliveries.listPage(notification, { limit: 1, filter: { status: 'summarized' } });
@@ -176,13 +179,14 @@ export const createDeliveryReports = (
       .map((record) => ({ event: eventOfRecord(notification.tenant, record), record }));
     const byAlarmAndState = Map.groupBy(listed, ({ event }) => `${event.incident_key} ${event.state}`);
     const limitChecks = pLimit(MAX_CONCURRENT_CHECKS);
-    await Promise.all(
+    const areDecided = await Promise.all(
       [...byAlarmAndState.values()].flatMap(([newest]) => {
         if (!newest) return [];
         const record: DeliveryRecord = { ...newest.record, status: 'cancelled', updated_at_ms };
         return [limitChecks(() => escalate(newest.event, record, record.siblings))];
       }),
     );
+    return areDecided.every(Boolean);
   };
 
   return {
@@ -233,14 +237,16 @@ export const createDeliveryReports = (
      *
      * @param record the delivery that failed
      * @param siblings IDs of the event's other notifications; undefined if dispatch has stored the list of them
+     * @returns false if one of them has not been attempted. If its message is never sent, because dispatch could not send
+     *   it and it was deleted before dispatch sent the event again, a repeated message of this delivery decides.
      */
-    async escalateUnreached(
+    escalateUnreached(
       event: EventHeader,
       record: DeliveryRecord,
       siblings: readonly string[] | undefined,
-    ): Promise<void> {
+    ): Promise<boolean> {
       const isCancelledSummary = record.notice === 'summary' && record.status === 'cancelled';
-      await (isCancelledSummary ? escalateAlertsOf(record) : escalate(event, record, siblings));
+      return isCancelledSummary ? escalateAlertsOf(record) : escalate(event, record, siblings);
     },
   };
 };

@@ -63,24 +63,24 @@ export const createUnreachedCheck = ({ notifications, deliveries, random }: Chec
   };
 
   /**
-   * Returns the destinations, or undefined if the alert has arrived at one of them or may still arrive soon. A
-   * notification without a record has not been attempted yet, unless it was deleted. One that cannot be read has not
-   * received the alert, and does not receive it soon.
+   * Returns the destinations, if the alert has reached none of them. A notification without a record has not been
+   * attempted yet, unless it was deleted. One that cannot be read has not received the alert, and does not receive it
+   * soon.
    */
   const unreachedIn = async (
     tenant: string,
     sk: string,
     ids: readonly string[],
-  ): Promise<Destination[] | undefined> => {
+  ): Promise<Destination[] | 'reached' | 'unattempted'> => {
     const keys = ids.map((notificationId) => ({ pk: deliveryPartition({ tenant, notificationId }), sk }));
     const records = await readRecords(keys);
-    if (![...records.values()].every((record) => isUnreached(record, scale))) return undefined;
+    if (![...records.values()].every((record) => isUnreached(record, scale))) return 'reached';
     const unattempted = ids.filter((id) => !records.has(id));
     const targets = notifications.targets(unattempted.map((id) => ({ tenant, id })));
     const states = new Map(
       await Promise.all(unattempted.map(async (id) => [id, await stateOf(targets, { tenant, id })] as const)),
     );
-    if ([...states.values()].includes('exists')) return undefined;
+    if ([...states.values()].includes('exists')) return 'unattempted';
     return ids.map((notificationId) => ({
       notificationId,
       record: records.get(notificationId),
@@ -94,16 +94,21 @@ export const createUnreachedCheck = ({ notifications, deliveries, random }: Chec
    *
    * @param sk sort key of the event's delivery records
    * @param ids the event's notifications
-   * @returns undefined if the alert has reached a destination or may reach one soon
+   * @returns `reached` if the alert has reached a destination or its next attempt may reach one soon, `unattempted` if it
+   *   has not been attempted at one
    * @throws ServiceError serviceUnavailable if a record cannot be read, UnprocessedKeyError or the SDK's error
    */
-  return async (tenant: string, sk: string, ids: readonly string[]): Promise<UnreachedDestinations | undefined> => {
+  return async (
+    tenant: string,
+    sk: string,
+    ids: readonly string[],
+  ): Promise<UnreachedDestinations | 'reached' | 'unattempted'> => {
     const start = ids.length > MAX_BATCH_KEYS ? Math.floor(random() * ids.length) : 0;
     const rotated = [...ids.slice(start), ...ids.slice(0, start)];
     let listed: readonly Destination[] = [];
     for (const batch of inBatches(rotated, MAX_BATCH_KEYS)) {
       const found = await unreachedIn(tenant, sk, batch);
-      if (!found) return undefined;
+      if (typeof found === 'string') return found;
       listed = [...listed, ...found]
         .toSorted((one, other) => hasNoRecord(one) - hasNoRecord(other))
         .slice(0, MAX_LISTED_DESTINATIONS);

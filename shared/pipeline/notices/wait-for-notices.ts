@@ -1,6 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorTrace, logger } from '../../adapters/logger.ts';
-import { count } from '../../adapters/metrics.ts';
 
 /** The maximum time that notices may delay the acknowledgment of a batch. */
 const MAX_DURATION_MS = 5_000;
@@ -28,21 +26,15 @@ export const withTimeout = async (notice: Promise<void>, timeoutMs: number): Pro
 };
 
 /**
- * Waits for notices, five seconds at most. Never rejects, because a notice must not delay other alerts: a notice that
- * cannot be queued is logged and counted, and the count triggers an alarm. Resolves to whether all are queued.
+ * Waits for notices, five seconds at most. If one cannot be queued, its message must be received again, which repeats
+ * all of them.
  *
- * @param ids log fields that identify the alert
  * @param timeLeft returns the milliseconds until the function times out
+ * @throws the first error, after all others have ended, or NoticeTimeoutError
  */
-export const waitForNotices = async (
-  notices: readonly Promise<void>[],
-  ids: Readonly<Record<string, string | undefined>>,
-  timeLeft: () => number,
-): Promise<boolean> => {
+export const waitForNotices = async (notices: readonly Promise<void>[], timeLeft: () => number): Promise<void> => {
   const timeoutMs = Math.max(0, Math.min(MAX_DURATION_MS, timeLeft() - RESERVED_MS));
   const results = await Promise.allSettled(notices.map((notice) => withTimeout(notice, timeoutMs)));
-  const lost = results.filter((result) => result.status === 'rejected');
-  for (const { reason } of lost) logger.error('notice not queued', { ...ids, ...errorTrace(reason) });
-  count({ notices_not_queued: lost.length });
-  return lost.length === 0;
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
 };

@@ -1,5 +1,5 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import { logger } from '../../adapters/logger.ts';
+import { errorTrace, logger } from '../../adapters/logger.ts';
 import { count, emitMetrics, oldestAgeSeconds, tally } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';
@@ -99,11 +99,31 @@ export const createBatchProcessing = (
     return (await Promise.all([deliverDue(due), ...rescheduled])).flat();
   };
 
+  /**
+   * Ends a delivery whose failure could not be reported: if no further attempt can report it, its message returns to its
+   * queue, and the duplicate reports it. The notice of a daily limit is repeated by the next alert above it.
+   */
+  const endUnreported = async (processed: ProcessedJob, error: unknown): Promise<ProcessedJob> => {
+    const { job, result } = processed;
+    if (result.record?.status === 'pending' || result.kind === 'summarized') {
+      logger.error('failure not reported', { ...idsOf(job), ...errorTrace(error) });
+      return { ...processed, result: { ...result, isUnfinished: true } };
+    }
+    const { kind } = await returnAfterError(job.message, idsOf(job), error);
+    return { ...processed, result: { ...result, isReturned: true, isUnfinished: kind === 'internal_error' } };
+  };
+
+  /** Reports the deliveries that failed. @returns all of them, with the results of the reports */
+  const report = async (jobs: readonly ProcessedJob[]): Promise<ProcessedJob[]> => {
+    const errors = await reportFailures(jobs);
+    return Promise.all(jobs.map((each) => (errors.has(each.job) ? endUnreported(each, errors.get(each.job)) : each)));
+  };
+
   const emitBatchMetrics = (processed: readonly ProcessedMessage[], jobs: readonly ProcessedJob[]): void => {
     const { delivered: _, ...outcomes } = tally(processed.map(({ result }) => result.kind));
-    const unprocessed = processed.filter(({ result }) => result.kind === 'internal_error' || result.isLockNotAdvanced);
+    const unprocessed = processed.filter(({ result }) => result.kind === 'internal_error' || result.isUnfinished);
     const unrecorded = processed.filter(
-      ({ result }) => result.kind === 'unrecorded' && !result.isTenantThrottled && !result.isLockNotAdvanced,
+      ({ result }) => result.kind === 'unrecorded' && !result.isTenantThrottled && !result.isUnfinished,
     );
     emitMetrics(
       {
@@ -129,7 +149,7 @@ export const createBatchProcessing = (
     count({ [PRODUCER_FAULTS]: outcomes.conflict ?? 0 });
   };
 
-  /** Delivers, reschedules or dead-letters messages, emits the metrics of the batch, and reports what failed. */
+  /** Delivers, reschedules or dead-letters messages, reports what failed, and emits the metrics of the batch. */
   return async ({ Records: messages }: SQSEvent, timeLeft: () => number): Promise<SQSBatchResponse> => {
     const parsed = messages.map((message) => ({ message, body: parseDelivery(message.body) }));
     const jobs = parsed.flatMap(({ message, body }) => (body ? [createJob(type, { message, body, timeLeft })] : []));
@@ -145,13 +165,12 @@ export const createBatchProcessing = (
       processEarly(early),
       Promise.all(malformed.map(processMalformed)),
     ]);
-    const counted = [...delivered, ...deliveredEarly].filter(({ result }) => result.kind !== 'heartbeat');
+    const counted = await report([...delivered, ...deliveredEarly].filter(({ result }) => result.kind !== 'heartbeat'));
     const processed: ProcessedMessage[] = [
       ...counted.map(({ job, result }) => ({ message: job.message, job, result })),
       ...deadLettered,
     ];
     emitBatchMetrics(processed, counted);
-    await reportFailures(counted);
     const returned = processed.filter(({ result }) => result.isReturned);
     return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
   };

@@ -118,7 +118,7 @@ export const createDeliver = (dependencies: SenderDependencies) => {
       const result = await claimAndDeliver(job, target, lock);
       if (!lock.error) return result;
       await returnAfterError(job.message, idsOf(job), lock.error);
-      return { ...result, isReturned: true, isLockNotAdvanced: true };
+      return { ...result, isReturned: true, isUnfinished: true };
     } finally {
       await lock.release();
     }

@@ -26,7 +26,6 @@ const isShadowReminder = ({ body: { notice }, message }: DeliveryJob, { kind }: 
  * Creates the reports of the deliveries of a batch that fail, after all messages of the batch are processed: a report costs
  * no attempt and delays no alert. A notice causes no further notice, except that of shadow mode that of the next day. A
  * summary causes the same as an alert.
- * Never rejects.
  */
 export const createFailureReport = ({
   reports,
@@ -47,40 +46,34 @@ export const createFailureReport = ({
 
   const report = async ({ job, result }: ProcessedJob): Promise<void> => {
     const { type, body, timeLeft } = job;
-    const { event: sent, notification_id, siblings } = body;
-    const ids = { type, tenant_id: sent.tenant_id, event_id: sent.event_id, notification_id };
-    if (isShadowReminder(job, result)) {
-      await waitForNotices([reports.repeatShadow(sent.tenant_id, body.accepted_at_ms)], ids, timeLeft);
-      return;
-    }
+    const { event: sent, siblings } = body;
+    if (isShadowReminder(job, result))
+      return waitForNotices([reports.repeatShadow(sent.tenant_id, body.accepted_at_ms)], timeLeft);
     const { record } = result;
-    if (result.kind === 'summarized' && result.attempt && record) {
-      await waitForNotices([reports.reportLimit(sent, record, type)], ids, timeLeft);
-      return;
-    }
+    if (result.kind === 'summarized' && result.attempt && record)
+      return waitForNotices([reports.reportLimit(sent, record, type)], timeLeft);
     if (!record || (body.notice && !isSummary(body)) || !mustBeReported(record, retryDelayScale)) return;
     // A summary has got the state of its alarms when they were read.
     const event = { ...sent, state: record.state };
-    if (isShadow(record)) {
-      await waitForNotices([reports.reportShadow(event, record)], ids, timeLeft);
-      return;
-    }
+    if (isShadow(record)) return waitForNotices([reports.reportShadow(event, record)], timeLeft);
     // Technical contacts cannot be notified by email that their email fails, a deleted notification needs no notice, and
     // the recorder of bounces has reported each of them.
     const isReported =
       type !== 'technicalContactsEmail' && record.status !== 'cancelled' && record.status !== 'bounced';
-    const isQueued = await waitForNotices(
-      [
-        ...(isReported ? [reports.reportFailure(event, record)] : []),
-        reports.escalateUnreached(event, record, siblings),
-      ],
-      ids,
-      timeLeft,
-    );
-    if (isQueued) await markReported(job, record);
+    let isDecided = false;
+    const escalate = async (): Promise<void> => {
+      isDecided = await reports.escalateUnreached(event, record, siblings);
+    };
+    await waitForNotices([...(isReported ? [reports.reportFailure(event, record)] : []), escalate()], timeLeft);
+    if (isDecided) await markReported(job, record);
   };
 
-  return async (processed: readonly ProcessedJob[]): Promise<void> => {
-    await Promise.all([recordFailures(processed.flatMap(claimedDelivery)), ...processed.map(report)]);
+  /** @returns the errors of the reports that failed, by their jobs */
+  return async (processed: readonly ProcessedJob[]): Promise<ReadonlyMap<DeliveryJob, unknown>> => {
+    const errors = new Map<DeliveryJob, unknown>();
+    const reportOrKeep = (each: ProcessedJob): Promise<unknown> =>
+      report(each).catch((error: unknown) => errors.set(each.job, error));
+    await Promise.all([recordFailures(processed.flatMap(claimedDelivery)), ...processed.map(reportOrKeep)]);
+    return errors;
   };
 };

@@ -175,6 +175,15 @@ describe('an escalation', () => {
     expect(await escalated({}, [], { ESCALATE_UNREACHED: 'off' })).toEqual([]);
   });
 
+  it('is decided once no destination is left that has not been attempted: each has a record, or was deleted', async () => {
+    const { reports, queued } = setUp();
+    const id = await stored.create(tenant, webhookNotification(), audit);
+    const escalate = () => reports.escalateUnreached(alarmHeader({ alarm: { id } }), failedRecord(), [id]);
+    expect([await escalate(), queued.length]).toEqual([false, 0]);
+    await stored.delete({ tenant, id }, audit);
+    expect([await escalate(), queued.map(({ url }) => url)]).toEqual([true, ['contacts', 'managed']]);
+  });
+
   describe('of an event with a notification that cannot be read', () => {
     let unreadable: string;
     beforeEach(async () => {

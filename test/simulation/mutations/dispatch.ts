@@ -8,10 +8,10 @@ const QUEUES = 'shared/adapters/queues.ts';
 export const dispatchMutations: readonly NamedMutation[] = [
   {
     name: 'acknowledges an event although SQS refused some of its deliveries',
-    seed: 21,
+    seed: 24,
     file: FAN_OUT,
-    find: 'failed: unread.length + existing.length - sent,',
-    replace: 'failed: unread.length,',
+    find: 'isIncomplete: unread.length > 0 || sent < existing.length || !isStored,',
+    replace: 'isIncomplete: unread.length > 0 || !isStored,',
   },
   {
     name: 'ignores the entries of a batch that SQS refuses',
@@ -38,8 +38,8 @@ export const dispatchMutations: readonly NamedMutation[] = [
     name: 'acknowledges an event of which a notification could not be read',
     seed: 'the partition of a tenant is throttled',
     file: DISPATCH,
-    find: 'const isReturned = failed > 0 && !isHeartbeat(planned.shared.header);',
-    replace: 'const isReturned = hasInternalError && !isHeartbeat(planned.shared.header);',
+    find: 'const isReturned = (isIncomplete || !isEscalated) && !isHeartbeat(planned.shared.header);',
+    replace: 'const isReturned = (hasInternalError || !isEscalated) && !isHeartbeat(planned.shared.header);',
   },
   {
     name: 'does not return events to their queue',

@@ -42,9 +42,23 @@ export const noticeMutations: readonly NamedMutation[] = [
     name: 'escalates an alert although it has reached another destination',
     seed: 'one of three destinations is reached',
     file: CHECK,
-    find: 'if (![...records.values()].every((record) => isUnreached(record, scale))) return undefined;',
+    find: "if (![...records.values()].every((record) => isUnreached(record, scale))) return 'reached';",
     replace:
-      'if (records.size > 0 && ![...records.values()].some((record) => isUnreached(record, scale))) return undefined;',
+      "if (records.size > 0 && ![...records.values()].some((record) => isUnreached(record, scale))) return 'reached';",
+  },
+  {
+    name: 'does not escalate an event whose other delivery was never sent, because its notification was deleted first',
+    seed: 201208,
+    file: REPORTS,
+    find: "if (others === 'unattempted') return false;",
+    replace: "if (others === 'unattempted') return true;",
+  },
+  {
+    name: 'acknowledges the message of an ended delivery whose failure could not be reported',
+    seed: 'the notices of rejected alerts cannot be queued',
+    file: 'shared/pipeline/sender/batch.ts',
+    find: "if (result.record?.status === 'pending' || result.kind === 'summarized') {",
+    replace: 'if (result.record) {',
   },
   {
     name: 'does not escalate an alert that failed for good after its retries',
@@ -85,8 +99,8 @@ export const noticeMutations: readonly NamedMutation[] = [
     name: 'does not store the list of the notifications of a large plan',
     seed: 193,
     file: 'shared/pipeline/dispatch/fan-out.ts',
-    find: 'if (existing.length > 0 && !listed) await storeDestinations(planned);',
-    replace: 'if (existing.length === 0 && !listed) await storeDestinations(planned);',
+    find: 'const isStored = existing.length === 0 || listed',
+    replace: 'const isStored = existing.length >= 0 || listed',
   },
   {
     name: 'stores one notification of a large plan',

@@ -38,10 +38,10 @@ export const failingFromMs = (
   return timestamp + duration_ms;
 };
 
-/** Returns whether a notice could not be queued for a fault or a slow call, which is logged and raises an alarm. */
-export const wasNotQueued = ({ logs, faults, scenario }: Observations, eventId: string): boolean =>
+/** Returns whether a failed attempt could not be reported for a fault or a slow call, so that the next one reports it. */
+export const isReportedLater = ({ logs, faults, scenario }: Observations, eventId: string): boolean =>
   (faults.length > 0 || scenario.rates.slowCall > 0) &&
-  logs.some((line) => line.includes('notice not queued') && line.includes(eventId));
+  logs.some((line) => line.includes('failure not reported') && line.includes(eventId));
 
 const startOfDay = (atMs: number): number => atMs - (atMs % DAY_MS);
 
@@ -61,10 +61,7 @@ export const failuresAreNoticed: Rule = {
             kinds.includes(kind) && startMs + arrival.atMs >= startOfDay(failedAtMs - TOLERANCE_MS),
         );
       const entries = earlierHistory.filter(
-        (entry) =>
-          entry.notification === notification.index &&
-          !entry.event_id.endsWith(':unreached') &&
-          !wasNotQueued(observations, entry.event_id),
+        (entry) => entry.notification === notification.index && !entry.event_id.endsWith(':unreached'),
       );
       const name = `${tenant.name} ${notification.type} ${notification.key}`;
       return entries.flatMap((entry) => {
@@ -73,6 +70,7 @@ export const failuresAreNoticed: Rule = {
         const failedAtMs = failingFromMs(entry, notification);
         return failedAtMs !== undefined &&
           hasOneRound(observations, notification.index) &&
+          !isReportedLater(observations, entry.event_id) &&
           !isNoticed(['failing', 'undelivered'], failedAtMs)
           ? [`${entry.event_id} to ${name} was failing, and ${contact} got no notice.`]
           : [];
@@ -102,7 +100,6 @@ export const emailReportsAreNoticed: Rule = {
           .filter(
             ({ event, notification }) => event.number === number && ids.get(notification.index) === notificationId,
           )
-          .filter(() => !wasNotQueued(observations, `:ch${number}:`))
           .flatMap((delivery) =>
             contactsOf(delivery.tenant, observations)
               .filter(

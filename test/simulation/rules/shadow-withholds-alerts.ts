@@ -1,6 +1,5 @@
 import { eventIdOf } from '../world/alarm-events.ts';
 import { createOutcomes } from './alert-outcomes.ts';
-import { wasNotQueued } from './failures-are-noticed.ts';
 import { noticesOf } from './notices.ts';
 import { eventsOf, nameOf, plannedDeliveries } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
@@ -47,7 +46,6 @@ export const shadowWithholdsAlerts: Rule = {
             reason === 'shadow' &&
             event_id.startsWith(`${tenant}:`) &&
             alertIds.has(event_id) &&
-            !wasNotQueued(observations, event_id) &&
             updated_at + MAX_NOTICE_MS < startMs + untilMs,
         ),
     );

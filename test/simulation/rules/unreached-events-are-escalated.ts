@@ -3,7 +3,7 @@ import { recipientsOf as addressesOf } from '../world/receivers.ts';
 import type { PlannedEvent, PlannedTenant } from '../world/scenario.ts';
 import { createOutcomes, isOnlyOfType, type Outcomes } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
-import { failingFromMs, hasOneRound, wasNotQueued } from './failures-are-noticed.ts';
+import { failingFromMs, hasOneRound, isReportedLater } from './failures-are-noticed.ts';
 import { contactsOf, type Notice, noticesOf } from './notices.ts';
 import {
   deletedAtMs,
@@ -135,8 +135,7 @@ export const unreachedEventsAreEscalated: Rule = {
         return status === 'summarized' && hasFailed(summary_id, observations) && isLast;
       });
       if (isSummaryLast) return [];
-      if (entries.some(({ summary_id }) => summary_id && wasNotQueued(observations, summary_id))) return [];
-      if (wasNotQueued(observations, `:ch${event.number}:`)) return [];
+      if (isReportedLater(observations, `:ch${event.number}:`)) return [];
       // With a long Retry-After, an alert counts as failing after its first attempt.
       const firstFailedMs = Math.max(
         event.atMs,
@@ -178,7 +177,6 @@ export const failedSummariesAreEscalated: Rule = {
       return earlierHistory
         .filter(({ notification }) => notifications.some(({ index }) => index === notification))
         .filter(({ event_id, status }) => event_id.endsWith(':summary') && status === 'failed')
-        .filter(({ event_id }) => !wasNotQueued(observations, event_id))
         .filter(
           ({ event_id }) =>
             !notices.some(

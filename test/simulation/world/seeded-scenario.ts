@@ -340,13 +340,21 @@ const OPERATIONS = [
   'ses.SendEmail',
 ] as const;
 
+/**
+ * The responses of sends are lost at this rate at most: the SDK repeats the request, so each wait of a message for its
+ * incident lock may leave two, which multiply (docs/decisions/deliveries.md#incident-order).
+ */
+const MAX_LOST_SENDS = 0.05;
+
 /** Half of the runs have a frequent fault. An SDK makes three attempts. */
 const frequentFaultOf = (isCalm: boolean, random: Random): FrequentFault | undefined => {
   if (random() < 0.5 || isCalm) return undefined;
   const operation = pick(OPERATIONS, random);
   const kind = pick(['error', 'slow', 'lost', 'late', 'kill', 'outage'] as const, random);
   const isMild = kind === 'error' || kind === 'slow';
-  return { operation, kind, rate: pick(isMild ? [0.3, 0.9] : [0.05, 0.2, 0.4], random) };
+  const rate = pick(isMild ? [0.3, 0.9] : [0.05, 0.2, 0.4], random);
+  const isLostSend = kind === 'lost' && operation.startsWith('sqs.Send');
+  return { operation, kind, rate: isLostSend ? Math.min(rate, MAX_LOST_SENDS) : rate };
 };
 
 const outageOf = (recoveryMs: number, random: Random): Outage => {

@@ -185,6 +185,12 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
         functionName: 'dispatch-alarm-events',
       },
     }),
+    'the notices of rejected alerts cannot be queued': situation({
+      types: ['webhook'],
+      phases: until(30 * MINUTE_MS, 'reject'),
+      steps: alertsAt(seconds(1, 10, 20, 30)),
+      frequentFault: { operation: 'sqs.SendMessage', kind: 'error', rate: 0.9, functionName: 'send-webhook' },
+    }),
     'an OK reaches nobody, and then a CRITICAL of the alarm': situation({
       types: ['webhook'],
       phases: until(5 * MINUTE_MS, 'reject'),
