@@ -15,6 +15,12 @@ export const stringMap = (maxLength: number) =>
   z.record(text(MAX_KEY_LENGTH), text(maxLength)).meta({ maxProperties: MAX_ENTRIES });
 /** The metadata of a notification. */
 export const metadata = stringMap(MAX_METADATA_VALUE_LENGTH).optional().describe('Key/value pairs of your own');
+/** Whether a webhook is ordered. */
+export const ordered = z
+  .boolean()
+  .describe(
+    'True: no older state of an alarm is sent after a newer one, and an alert waits while another one of its alarm is sent. Returned only if true',
+  );
 /** The ID of a type. */
 export const typeId = z.enum(notificationTypeIds).describe('The notification type');
 
@@ -60,6 +66,9 @@ const destinationOf = (type: NotificationTypeId) => ({
   ...(type === 'webhook' && { webhook_request: webhookRequest.optional() }),
 });
 
+/** What a notification of a type has, besides its destination. */
+const optionsOf = (type: NotificationTypeId) => (type === 'webhook' ? { ordered: ordered.optional() } : {});
+
 /** A destination to test. */
 export const destination = selectedByType('Destination', 'A destination to test', (type) =>
   z.object(destinationOf(type)),
@@ -67,7 +76,7 @@ export const destination = selectedByType('Destination', 'A destination to test'
 
 /** A notification to create. */
 export const newNotification = selectedByType('NewNotification', 'A notification to create', (type) =>
-  z.object({ label, ...destinationOf(type), metadata }),
+  z.object({ label, ...destinationOf(type), metadata, ...optionsOf(type) }),
 );
 
 /** A notification. */
@@ -78,5 +87,6 @@ export const notification = selectedByType('Notification', 'A destination for al
     ...destinationOf(type),
     details: details[type],
     metadata,
+    ...optionsOf(type),
   }),
 );

@@ -25,6 +25,8 @@ export const envelope = z.object({
    * list of them (`destination-list.ts`).
    */
   siblings: z.optional(z.array(z.string())),
+  /** Present if no older event of the incident may follow a newer one, as the notification asks. */
+  ordered: z.optional(z.literal(true)),
   /** Present if the event is a notice of the service. */
   notice: z.optional(noticeContent),
   /**

@@ -20,6 +20,8 @@ export type NotificationAttributes = {
   metadata?: StringMap | undefined;
   /** Only of type `webhook`. */
   webhook_request?: WebhookRequest | undefined;
+  /** Only of type `webhook`: no older state of an alarm follows a newer one. */
+  ordered?: true | undefined;
 };
 
 /** A notification in responses (docs/api.md#notifications). The values of the headers in `webhook_request` are masked. */
@@ -43,6 +45,15 @@ const detailsOf = (typeId: NotificationTypeId) => {
   return fields.length === 0 ? z._default(map, {}) : map;
 };
 
+/** Only `true` is stored. */
+const ordered = (isPermitted: boolean) =>
+  z.pipe(
+    z
+      .boolean('must be true or false')
+      .check(z.refine((value) => isPermitted || !value, 'is only for notifications of type webhook')),
+    z.transform((value) => (value ? true : undefined)),
+  );
+
 /** @param storedHeaders the headers whose values `webhook_request` may keep */
 const attributes = (typeId: unknown, storedHeaders: StringMap = {}) => ({
   label: text(1, MAX_LABEL_LENGTH),
@@ -50,6 +61,7 @@ const attributes = (typeId: unknown, storedHeaders: StringMap = {}) => ({
   details: isNotificationTypeId(typeId) ? detailsOf(typeId) : stringMap(MAX_DETAILS_VALUE_LENGTH),
   metadata: z.optional(stringMap(MAX_METADATA_VALUE_LENGTH)),
   webhook_request: z.optional(webhookRequest(typeId === 'webhook', storedHeaders)),
+  ordered: z.optional(ordered(typeId === 'webhook')),
 });
 
 const typeOf = (body: unknown): unknown =>
@@ -93,6 +105,7 @@ const changes = z.object(
     details: z.optional(z.unknown()),
     metadata: z.optional(z.unknown()),
     webhook_request: z.optional(z.unknown()),
+    ordered: z.optional(z.unknown()),
   },
   INVALID_BODY,
 );

@@ -7,6 +7,7 @@ import { type Correlation, type Delivery, type Envelope, envelope } from '../con
 import type { NoticeContent } from '../contracts/notice.ts';
 import { truncate } from './alert-text.ts';
 import { eventHeader } from './event-header.ts';
+import type { DeliveryTarget } from './notification.ts';
 
 /*
  * A message on a sender's queue is one JSON document with exactly one line feed: before it the envelope, which senders
@@ -102,25 +103,26 @@ export const sharedBody = (event: AlarmEvent, context: EventContext): SharedBody
   return { tail, bytes: Buffer.byteLength(tail), header, contentHash: content_hash };
 };
 
+/** What a message says about the notification to which it goes. */
+type Addressee = Pick<DeliveryTarget, 'id' | 'ordered'>;
+
 /** The start of a message body, before the part that all deliveries of an event share. */
-const bodyHead = (notificationId: string, siblings: readonly string[] | undefined): MessageBody => {
-  const siblingsJson = siblings === undefined ? '' : `"siblings":${JSON.stringify(siblings)},`;
-  return messageBody(`{"notification_id":${JSON.stringify(notificationId)},${siblingsJson}`);
-};
+const bodyHead = ({ id, ordered }: Addressee, siblings?: readonly string[]): MessageBody =>
+  messageBody(`${JSON.stringify({ notification_id: id, ordered, siblings }).slice(0, -1)},`);
 
 /** Returns the body of a delivery message. */
 export const deliveryBody = (
-  notificationId: string,
+  target: Addressee,
   { tail }: Pick<SharedBody, 'tail'>,
   siblings?: readonly string[],
-): MessageBody => messageBody(bodyHead(notificationId, siblings) + tail);
+): MessageBody => messageBody(bodyHead(target, siblings) + tail);
 
 /** Returns the length of `deliveryBody` in UTF-8 bytes, without creating it. */
 export const deliveryBytes = (
-  notificationId: string,
+  target: Addressee,
   { bytes }: Pick<SharedBody, 'bytes'>,
   siblings?: readonly string[],
-): number => Buffer.byteLength(bodyHead(notificationId, siblings)) + bytes;
+): number => Buffer.byteLength(bodyHead(target, siblings)) + bytes;
 
 /**
  * Returns the body of a delivery message for a notice. Its content hash covers only the event ID: notices with the same
@@ -129,7 +131,7 @@ export const deliveryBytes = (
  * @param correlation that of the alert that caused the notice
  */
 export const noticeBody = (
-  notificationId: string,
+  target: Addressee,
   { event, content, incidentKey, acceptedAtMs }: Notice,
   correlation: Correlation,
   nowMs: number,
@@ -143,7 +145,7 @@ export const noticeBody = (
     content_hash: digest(event.event_id),
     event: { ...header, incident_key: incidentKey ?? header.incident_key, facts: [] },
   });
-  return messageBody(bodyHead(notificationId, undefined) + bodyTail(parts, JSON.stringify(webhookPayload(event))));
+  return messageBody(bodyHead(target) + bodyTail(parts, JSON.stringify(webhookPayload(event))));
 };
 
 /** Returns the body of the same delivery for another round of attempts. */

@@ -16,6 +16,7 @@ export type NotificationKey = { tenant: string; id: string };
 export type DeliveryTarget = { id: string } & Pick<Destination, 'type' | 'details'> & {
     /** The `webhook_request` as JSON, for `parseStoredRequest`. */
     webhookRequest?: string | undefined;
+    ordered?: true | undefined;
   };
 
 /** The notification that every tenant has (docs/api.md#default-notification). It is not stored. */
@@ -45,17 +46,17 @@ export type Changes = Partial<Record<keyof NotificationAttributes, unknown>>;
 
 /**
  * Returns the attributes after an update. Those that the request omits are unchanged
- * (docs/decisions/api.md#partial-updates), except that another type has no `webhook_request`.
+ * (docs/decisions/api.md#partial-updates), except that another type has none of those of a webhook.
  */
 export const withChanges = (
-  { label, type, details, metadata, webhook_request }: NotificationAttributes,
+  { label, type, details, metadata, webhook_request, ordered }: NotificationAttributes,
   changes: Changes,
 ): Changes => ({
   label,
   type,
   details,
   metadata,
-  webhook_request: (changes.type ?? type) === type ? webhook_request : undefined,
+  ...((changes.type ?? type) === type && { webhook_request, ordered }),
   ...changes,
 });
 

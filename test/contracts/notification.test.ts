@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parseAccountChanges } from '../../shared/contracts/account.ts';
 import { parseChanges, parseDestination, parseNotification } from '../../shared/contracts/notification.ts';
-import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { withChanges } from '../../shared/domain/notification.ts';
 import { validDetails, webhookNotification } from '../support/notifications.ts';
 import { rejectionDetails } from '../support/rejection.ts';
 
@@ -116,6 +117,25 @@ describe('a new notification', () => {
 
   it.each([[[]], ['text'], [7], [true], [null], [undefined]])('is rejected if the body is %o', (body) => {
     expect(rejectionDetails(parseNotification(body))).toBe('body: must be a JSON object');
+  });
+});
+
+describe('an ordered notification', () => {
+  const parsed = (ordered: unknown, type: NotificationTypeId = 'webhook') =>
+    parseNotification({ label: 'l', type, details: validDetails[type], ordered });
+
+  it('is a webhook, and has the attribute only if it is true', () => {
+    expect([true, false, null].map((value) => parsed(value).data?.ordered)).toEqual([true, undefined, undefined]);
+    expect(rejectionDetails(parsed('yes'))).toBe('ordered: must be true or false');
+    expect(rejectionDetails(parsed(true, 'sms'))).toBe('ordered: is only for notifications of type webhook');
+    expect(parsed(false, 'sms').success).toBe(true);
+  });
+
+  it('stays ordered until an update says false or changes the type', () => {
+    const before = { label: 'l', type: 'webhook', details: {}, ordered: true } as const;
+    expect(withChanges(before, { label: 'm' }).ordered).toBe(true);
+    expect(withChanges(before, { ordered: false }).ordered).toBe(false);
+    expect(withChanges(before, { type: 'sms' }).ordered).toBeUndefined();
   });
 });
 

@@ -21,7 +21,7 @@ const parse = (body: string): Delivery => {
 };
 const plan = { id: 'np', critical_state: ['ntA', 'ntB'] };
 const hashOf = (event = alarmEvent(), acceptedAtMs = EVENT_TIME_MS) =>
-  parse(deliveryBody('ntA', sharedBody(event, { accepted_at_ms: acceptedAtMs }))).content_hash;
+  parse(deliveryBody({ id: 'ntA' }, sharedBody(event, { accepted_at_ms: acceptedAtMs }))).content_hash;
 const envelopeBytes = (body: string): number => Buffer.byteLength(body.slice(0, body.indexOf('\n') + 1));
 
 describe('the message of a delivery', () => {
@@ -29,7 +29,7 @@ describe('the message of a delivery', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.array(fc.string(), { maxLength: 3 }), (id, siblings) => {
         const shared = sharedBody(alarmEvent({ notification_plan: plan }), { accepted_at_ms: EVENT_TIME_MS });
-        expect(parse(deliveryBody(id, shared, siblings))).toEqual({
+        expect(parse(deliveryBody({ id }, shared, siblings))).toEqual({
           notification_id: id,
           siblings,
           accepted_at_ms: EVENT_TIME_MS,
@@ -44,7 +44,7 @@ describe('the message of a delivery', () => {
     const written = '{"id":"ch","big":18446744073709551615,"one":1.0,"__proto__":{"a":1e5}}';
     const event = parseJson(JSON.stringify(alarmEvent({ check: 0 })).replace('"check":0', `"check":${written}`));
     if (!isAlarmEvent(event)) throw new Error('not an alarm event');
-    const body = deliveryBody('ntA', sharedBody(event, { accepted_at_ms: EVENT_TIME_MS }));
+    const body = deliveryBody({ id: 'ntA' }, sharedBody(event, { accepted_at_ms: EVENT_TIME_MS }));
     expect(parse(body).payload).toContain(`"check":${written}`);
     expect(parse(bodyForRound(parse(body), 2)).payload).toBe(parse(body).payload);
   });
@@ -57,10 +57,10 @@ describe('the message of a delivery', () => {
       fc.property(text, text, fc.option(fc.array(text), { nil: undefined }), (label, id, siblings) => {
         const event = alarmEvent({ alarm: { id: 'a', label } });
         const shared = sharedBody(event, { accepted_at_ms: EVENT_TIME_MS });
-        const body = deliveryBody(id, shared, siblings);
+        const body = deliveryBody({ id }, shared, siblings);
         expect(body.split('\n')).toHaveLength(2);
         expect(JSON.parse(body)).toMatchObject({ notification_id: id, payload: { alarm: { label } } });
-        expect(Buffer.byteLength(body)).toBe(deliveryBytes(id, shared, siblings));
+        expect(Buffer.byteLength(body)).toBe(deliveryBytes({ id }, shared, siblings));
         expect(isValidContent(body)).toBe(true);
         expect(parse(body)).toMatchObject({ notification_id: id });
         expect(parse(body).siblings).toEqual(siblings);
@@ -92,7 +92,7 @@ describe('the message of a delivery', () => {
         producer_message_id: 'm'.repeat(100),
         trace: { id: '1'.repeat(32), headers },
       });
-      const body = bodyForRound(parse(deliveryBody('nt01HZX3V5Q0000000000000ABC', shared, siblings)), 1_000);
+      const body = bodyForRound(parse(deliveryBody({ id: 'nt01HZX3V5Q0000000000000ABC' }, shared, siblings)), 1_000);
       expect(envelopeBytes(body)).toBeLessThanOrEqual(MAX_ENVELOPE_BYTES);
       const { facts } = parse(body).event;
       expect(facts).toEqual(shared.header.facts.slice(0, facts.length));
@@ -110,7 +110,7 @@ describe('the message of a delivery', () => {
   });
 
   it('is for the first round by default, and contains the round of a dead letter', () => {
-    const first = parse(deliveryBody('ntA', sharedBody(alarmEvent(), { accepted_at_ms: EVENT_TIME_MS }), ['ntB']));
+    const first = parse(deliveryBody({ id: 'ntA' }, sharedBody(alarmEvent(), { accepted_at_ms: EVENT_TIME_MS }), ['ntB']));
     expect(roundOf(first)).toBe(1);
     const second = parse(bodyForRound(first, 2));
     expect(second).toEqual({ ...first, round: 2 });

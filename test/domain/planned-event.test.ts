@@ -18,7 +18,7 @@ const plannedWith = (fields: object, trace?: Trace) =>
 const messageWith = (fields: object, trace?: Trace) => {
   const plan = plannedWith(fields, trace);
   if (isInvalidEvent(plan)) throw new Error(plan.errors.join());
-  return parseDelivery(deliveryBody('nt', plan.shared));
+  return parseDelivery(deliveryBody({ id: 'nt' }, plan.shared));
 };
 
 describe('the trace of a planned event', () => {

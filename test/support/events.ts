@@ -83,7 +83,7 @@ export const newAlarmEvent = (
  */
 export const deliveryMessage = (notificationId: string, event: unknown, acceptedAtMs = Date.now()): string => {
   if (!isAlarmEvent(event)) throw new Error('Not an alarm event.');
-  return deliveryBody(notificationId, sharedBody(event, { accepted_at_ms: acceptedAtMs }));
+  return deliveryBody({ id: notificationId }, sharedBody(event, { accepted_at_ms: acceptedAtMs }));
 };
 
 /** Returns the delivery of a message body. @throws Error if it is invalid */

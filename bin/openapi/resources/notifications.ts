@@ -19,7 +19,7 @@ import { exampleDetails } from '../notification-types.ts';
 import { EXAMPLE_ID, pageOf, type Resource, rejectedBody } from '../operation.ts';
 import { limit, markerLike } from '../parameters.ts';
 import { component, label, parameter, text } from '../schemas.ts';
-import { metadata, newNotification, notification, stringMap, typeId } from '../typed-schemas.ts';
+import { metadata, newNotification, notification, ordered, stringMap, typeId } from '../typed-schemas.ts';
 import { exampleRequest, webhookRequest } from '../webhook-request.ts';
 
 const exampleAttributes = (type: NotificationTypeId) => ({
@@ -49,6 +49,7 @@ const notificationChanges = component('NotificationChanges', 'The attributes to 
     .describe(
       `Replaces headers and body; {} removes them. \`${MASKED_VALUE}\` keeps the value of a header, unless the origin of \`details.url\` changes`,
     ),
+  ordered: ordered.optional(),
 });
 
 /** The operations on notifications. */

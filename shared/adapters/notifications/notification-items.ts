@@ -14,7 +14,7 @@ import { zlib } from '../zlib.ts';
  *
  *   pk `notification#<tenant>`  sk <id>                      target: the type and its own fields, which a delivery
  *                                                            needs, the version, and the content unless it is stored in
- *                                                            chunks. Also `webhook_request`, as JSON text, because
+ *                                                            chunks. Also `ordered`, and `webhook_request`, as JSON text, because
  *                                                            JSON keeps the digits of numbers
  *   pk `chunk#<tenant>`         sk <id>#<version>#<number>   chunk of a compressed content
  *   pk `quota#<tenant>`         sk `notifications`           counter (`notification-counter.ts`)
@@ -65,6 +65,7 @@ const projectedTarget = z.object({
   type: z.custom<NotificationTypeId>(isNotificationTypeId),
   fields: z.record(z.string(), z.string()),
   webhook_request: z.optional(z.string()),
+  ordered: z.optional(z.literal(true)),
 });
 
 const storedTarget = z.object({
@@ -86,14 +87,14 @@ export const parseStoredTarget = (item: unknown): StoredTarget => storedTarget.p
 
 /** The projection of the attributes that a delivery needs. */
 export const TARGET_PROJECTION = {
-  ProjectionExpression: 'pk, sk, #type, #fields, webhook_request',
+  ProjectionExpression: 'pk, sk, #type, #fields, webhook_request, ordered',
   ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields' },
 };
 
 /** Parses a projected target. @throws ZodError */
 export const parseTarget = (item: unknown): DeliveryTarget => {
-  const { sk, type, fields, webhook_request: webhookRequest } = projectedTarget.parse(item);
-  return { id: sk, type, details: fields, webhookRequest };
+  const { sk, type, fields, webhook_request: webhookRequest, ordered } = projectedTarget.parse(item);
+  return { id: sk, type, details: fields, webhookRequest, ordered };
 };
 
 const storedChunk = z.object({ content: bytes });
@@ -109,7 +110,7 @@ const maxTargetBytes = (target: object, content: Uint8Array): number =>
 export const notificationItems = (
   key: NotificationKey,
   version: string,
-  { label, type, details, metadata, webhook_request }: NotificationAttributes,
+  { label, type, details, metadata, webhook_request, ordered }: NotificationAttributes,
 ) => {
   const fields = typeFields({ type, details });
   const contentDetails = Object.entries(details).map(([name, value]) => [
@@ -124,6 +125,7 @@ export const notificationItems = (
     version,
     content_bytes: content.length,
     webhook_request: serializeRequest(webhook_request),
+    ordered,
   };
   // Only earlier releases read `stored_bytes`.
   const plain = { ...target, stored_bytes: content.length, chunks: 0 };
@@ -183,5 +185,6 @@ export const attributesFrom = (target: StoredTarget, content: Uint8Array): Notif
     details: Object.fromEntries(entries),
     ...(metadata && { metadata }),
     ...(target.webhook_request !== undefined && { webhook_request: parseStoredRequest(target.webhook_request) }),
+    ...(target.ordered && { ordered: true }),
   };
 };

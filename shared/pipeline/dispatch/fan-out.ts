@@ -93,21 +93,21 @@ export const createFanOut = (
   /** @returns false if SQS refused the delivery each time */
   const sendDelivery = async (
     { shared }: PlannedEvent,
-    { id, type }: DeliveryTarget,
+    target: DeliveryTarget,
     listed: readonly string[] | undefined,
     endsAtMs: number,
   ): Promise<boolean> => {
-    const siblings = listed?.filter((each) => each !== id);
+    const siblings = listed?.filter((each) => each !== target.id);
     const message = {
-      body: () => deliveryBody(id, shared, siblings),
-      bytes: deliveryBytes(id, shared, siblings),
+      body: () => deliveryBody(target, shared, siblings),
+      bytes: deliveryBytes(target, shared, siblings),
       messageGroupId: shared.header.tenant_id,
     };
-    if (await sendInBatch(type, message)) return true;
+    if (await sendInBatch(target.type, message)) return true;
     for (const delayMs of RESEND_DELAYS_MS) {
       if (clock() + delayMs > endsAtMs) return false;
       await sleep(delayMs);
-      if (await sendInBatch(type, message)) return true;
+      if (await sendInBatch(target.type, message)) return true;
     }
     return false;
   };

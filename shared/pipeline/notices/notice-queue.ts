@@ -41,9 +41,9 @@ export const createNoticeQueue = (
     correlation: Correlation,
     { toContacts = true, toOperators, toOthers = async () => [], dueAtMs = 0 }: Recipients,
   ): Promise<void> => {
-    const send = (target: Pick<DeliveryTarget, 'id' | 'type'>): Promise<void> => {
+    const send = (target: Pick<DeliveryTarget, 'id' | 'type' | 'ordered'>): Promise<void> => {
       const nowMs = clock();
-      const body = noticeBody(target.id, notice, correlation, Math.max(nowMs, dueAtMs));
+      const body = noticeBody(target, notice, correlation, Math.max(nowMs, dueAtMs));
       const letter = { body, messageGroupId: notice.event.tenant_id };
       return queues.sendDelayed(urls[target.type], letter, Math.max(0, dueAtMs - nowMs));
     };

@@ -5,7 +5,6 @@ import type { NotificationRepository } from '../../adapters/notifications/notifi
 import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';
 import { dueTimeMs } from '../../adapters/queues.ts';
 import { messageBody } from '../../contracts/message-body.ts';
-import { notificationTypes } from '../../contracts/notification-types.ts';
 import { parseDelivery } from '../../domain/delivery-message.ts';
 import {
   DELIVERY_LATENCY,
@@ -40,7 +39,6 @@ export const createBatchProcessing = (
   notifications: Pick<NotificationRepository, 'targets'>,
 ) => {
   const { type, queues, deadLetterQueueUrl, clock } = dependencies;
-  const { hasIncidents } = notificationTypes[type];
   const deliver = createDeliver(dependencies);
   const { reschedule, returnAfterError } = createRequeue(dependencies);
   const checkEarly = createEarlyMessageCheck(dependencies);
@@ -82,7 +80,7 @@ export const createBatchProcessing = (
   const deliverDue = async (jobs: readonly DeliveryJob[]): Promise<ProcessedJob[]> => {
     const { moved, unsent, others } = moveFirstAttempts(jobs);
     const targets = notifications.targets(others.map(targetKeyOf));
-    const groups = hasIncidents ? byIncident(others) : others.map((job) => [job]);
+    const groups = inOrder(others);
     const processed = await Promise.all([
       ...moved.map(async (job) => [await processedJob(job, resultOfMove(job, unsent))]),
       ...groups.map((group) => deliverInTurn(group, targets)),
@@ -206,7 +204,11 @@ const findTarget = (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTar
 };
 
 /** Groups the jobs that must be delivered one after the other, oldest event first. */
-const byIncident = (jobs: readonly DeliveryJob[]): DeliveryJob[][] => {
-  const sorted = jobs.toSorted((first, second) => compareEventTimes(first.time, second.time));
-  return [...Map.groupBy(sorted, ({ body }) => `${body.notification_id} ${body.event.incident_key}`).values()];
+const inOrder = (jobs: readonly DeliveryJob[]): DeliveryJob[][] => {
+  const ordered = jobs.filter(({ isOrdered }) => isOrdered);
+  const sorted = ordered.toSorted((first, second) => compareEventTimes(first.time, second.time));
+  return [
+    ...Map.groupBy(sorted, ({ body }) => `${body.notification_id} ${body.event.incident_key}`).values(),
+    ...jobs.filter(({ isOrdered }) => !isOrdered).map((job) => [job]),
+  ];
 };

@@ -64,7 +64,7 @@ const logOlderTimestamp = (job: DeliveryJob): void => {
 export const createDeliver = (dependencies: SenderDependencies) => {
   const { type, transport, accounts, deliveries, incidentLocks, summarizedAlerts, queues, queueUrls, clock } =
     dependencies;
-  const { hasIncidents, canBounce } = notificationTypes[type];
+  const { canBounce } = notificationTypes[type];
   const { reschedule, returnBusyMessage, waitForLock, returnAfterError } = createRequeue(dependencies);
   const { recordDelivered, recordFailed, deadLetter } = createAttemptEnd(dependencies);
 
@@ -92,7 +92,7 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     if (await isOutdated(job)) return { kind: 'cancelled' };
     const waitMs = summaryWaitMs(job);
     if (waitMs > 0) return reschedule(job, waitMs);
-    if (hasIncidents) return deliverInOrder(job, target);
+    if (job.isOrdered) return deliverInOrder(job, target);
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
     return claimAndDeliver(job, target, undefined);
   };

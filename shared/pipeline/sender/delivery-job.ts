@@ -1,6 +1,6 @@
 import type { SQSRecord } from 'aws-lambda';
 import type { Delivery } from '../../contracts/messages.ts';
-import type { NotificationTypeId } from '../../contracts/notification-types.ts';
+import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
 import { deliveryId } from '../../domain/delivery-key.ts';
 import { eventTime } from '../../domain/event-header.ts';
 import type { EventTime } from '../../domain/event-time.ts';
@@ -14,6 +14,8 @@ export type DeliveryJob = {
   deliveryId: string;
   /** The times of the event. */
   time: EventTime;
+  /** True if no older event of the incident may follow a newer one. */
+  isOrdered: boolean;
   /** Returns the milliseconds until the function times out. */
   timeLeft: () => number;
 };
@@ -23,8 +25,14 @@ export const createJob = (
   type: NotificationTypeId,
   job: Pick<DeliveryJob, 'message' | 'body' | 'timeLeft'>,
 ): DeliveryJob => {
-  const { event, notification_id: notificationId, accepted_at_ms: acceptedAtMs } = job.body;
-  return { ...job, type, deliveryId: deliveryId(event, notificationId), time: eventTime(event, acceptedAtMs) };
+  const { event, notification_id: notificationId, accepted_at_ms: acceptedAtMs, ordered } = job.body;
+  return {
+    ...job,
+    type,
+    deliveryId: deliveryId(event, notificationId),
+    time: eventTime(event, acceptedAtMs),
+    isOrdered: notificationTypes[type].hasIncidents || ordered === true,
+  };
 };
 
 /** Returns the log fields that identify a delivery. */

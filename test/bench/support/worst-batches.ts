@@ -61,7 +61,7 @@ const summaries = (): Message[] =>
   repeat(RETRIES, (index) => {
     const notification = { tenant: TENANT, notificationId: stubNotificationId('email', index) };
     const notice = summaryNotice(notification, accountWindow(Date.now(), 5));
-    return { tenant: TENANT, body: noticeBody(notification.notificationId, notice, {}, Date.now()) };
+    return { tenant: TENANT, body: noticeBody({ id: notification.notificationId }, notice, {}, Date.now()) };
   });
 
 /** A batch with the alert of a neighbor at its end. */

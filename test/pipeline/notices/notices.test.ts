@@ -81,7 +81,7 @@ describe('every notice', () => {
 
   it.each(notices)('%s is a valid delivery message with a valid alarm event', (_, notice) => {
     expect(isAlarmEvent(notice.event)).toBe(true);
-    const body = readDelivery(noticeBody('ntTechnicalContactsEmail', notice, {}, MORNING_MS));
+    const body = readDelivery(noticeBody({ id: 'ntTechnicalContactsEmail' }, notice, {}, MORNING_MS));
     expect(body.notice).toEqual(notice.content);
   });
 
@@ -94,7 +94,7 @@ describe('every notice', () => {
         content: { ...content, subject: 'other' },
       };
       const hashOf = (body: string) => readDelivery(body).content_hash;
-      expect(hashOf(noticeBody('ntA', other, {}, MORNING_MS))).toBe(hashOf(noticeBody('ntA', notice, {}, MORNING_MS)));
+      expect(hashOf(noticeBody({ id: 'ntA' }, other, {}, MORNING_MS))).toBe(hashOf(noticeBody({ id: 'ntA' }, notice, {}, MORNING_MS)));
     },
   );
 
@@ -138,7 +138,7 @@ describe('every notice', () => {
           failingNotice('acme', API_URL, { notificationId: 'ntA', notification: named, record }, event),
           unreachedNotice(alertOf(event), [{ notificationId: 'ntA', notification: named, record }]),
         ]) {
-          const body = noticeBody('ntTechnicalContactsEmail', { event: noticeEvent, content }, {}, MORNING_MS);
+          const body = noticeBody({ id: 'ntTechnicalContactsEmail' }, { event: noticeEvent, content }, {}, MORNING_MS);
           expect(Buffer.byteLength(body)).toBeLessThan(64 * 1_024);
           const parts = [content.subject, ...content.paragraphs, ...content.facts.flat()];
           expect(parts.filter((part) => /\p{Cc}/u.test(part))).toEqual([]);
@@ -280,7 +280,7 @@ describe('the escalation of an alert that reached nobody', () => {
     const acceptedAtMs = MORNING_MS - 3_000;
     const event = eventHeader(alarmEvent({ event_id, details: { state: 'CRITICAL', timestamp } }), acceptedAtMs);
     const notice = unreachedNotice({ event, acceptedAtMs, atMs: MORNING_MS }, []);
-    const body = readDelivery(noticeBody('ntA', notice, {}, MORNING_MS));
+    const body = readDelivery(noticeBody({ id: 'ntA' }, notice, {}, MORNING_MS));
     expect(body.event.incident_key).toBe(event.incident_key);
     expect(eventTime(body.event, body.accepted_at_ms)).toEqual({ producedAtMs, acceptedAtMs });
   });

@@ -7,6 +7,13 @@ const LOCKS = 'shared/adapters/deliveries/incident-locks.ts';
 /** Defects of the order of an incident's events. */
 export const incidentMutations: readonly NamedMutation[] = [
   {
+    name: 'ignores that a webhook is ordered',
+    seed: 'an ordered webhook fails until a newer event of the alarm arrives',
+    file: 'shared/pipeline/sender/delivery-job.ts',
+    find: 'isOrdered: notificationTypes[type].hasIncidents || ordered === true,',
+    replace: 'isOrdered: notificationTypes[type].hasIncidents,',
+  },
+  {
     name: 'sends an older event of an incident after a newer one',
     seed: 3,
     file: LOCK,

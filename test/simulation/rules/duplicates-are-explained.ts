@@ -1,6 +1,6 @@
-import { notificationTypes } from '../../../shared/contracts/notification-types.ts';
 import type { Observations } from '../world/observations.ts';
 import { type Arrival, recipientsOf } from '../world/receivers.ts';
+import { isInOrder } from '../world/scenario.ts';
 import { type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import { mayBeUnrecorded, sendersOf } from './requests.ts';
 import type { Rule } from './rule.ts';
@@ -28,7 +28,7 @@ const hasOneMessage = (
     // If some recipients got it and others did not, the message is received again.
     recipientsOf(notification, tenant).length === 1 &&
     // If the lock of an incident cannot be advanced, the message is received again.
-    !notificationTypes[notification.type].hasIncidents &&
+    !isInOrder(notification) &&
     observations.kills.every(({ environmentId }) => !sendersOf(notification.type).test(environmentId)) &&
     !observations.faults.some(
       ({ environmentId, operation, atMs }) =>

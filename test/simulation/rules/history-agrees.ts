@@ -1,7 +1,6 @@
-import { notificationTypes } from '../../../shared/contracts/notification-types.ts';
 import type { HistoryEntry } from '../world/observations.ts';
 import { recipientsOf } from '../world/receivers.ts';
-import { isSentByAws } from '../world/scenario.ts';
+import { isInOrder, isSentByAws } from '../world/scenario.ts';
 import { createOutcomes, isAboveDailyLimit, isOnlyOfType } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
 import {
@@ -30,7 +29,7 @@ export const historyAgrees: Rule = {
     const unrecorded = observations.logs.filter((line) => line.includes('delivered but not recorded')).join('\n');
 
     const isSuperseded = ({ event, notification }: PlannedDelivery): boolean =>
-      notificationTypes[notification.type].hasIncidents &&
+      isInOrder(notification) &&
       (isSupersededInShadow(event, observations) ||
         arrivals.some(
           ({ to, kind, numbers }) =>

@@ -1,5 +1,6 @@
 import type { Observations } from '../world/observations.ts';
 import type { Arrival } from '../world/receivers.ts';
+import { isInOrder } from '../world/scenario.ts';
 import { eventsOf, mustBeOlder } from './planned-alerts.ts';
 import { mayBeUnrecorded } from './requests.ts';
 import type { Rule } from './rule.ts';
@@ -33,13 +34,13 @@ const isRecordedBefore = (
       ),
   );
 
-/** No pager or router gets an older event of an incident after a newer one that it answered. */
+/** No pager, router or ordered webhook gets an older event of an incident after a newer one that it answered. */
 export const incidentsAreOrdered: Rule = {
   name: 'incidents are in order',
   violations(observations) {
     const { arrivals, scenario, faults, kills } = observations;
     const isOfSenders = ({ environmentId }: { environmentId: string }): boolean =>
-      /^send-incident(pager|router)#/.test(environmentId);
+      /^send-(incidentpager|incidentrouter|webhook)#/.test(environmentId);
     /** Whether the service knew at the time of the later arrival that an event was accepted, which arrived before. */
     const isKnown = (earlier: readonly Arrival[], later: Arrival): boolean => {
       const answered = earlier.filter(({ isAnswered }) => isAnswered);
@@ -55,9 +56,7 @@ export const incidentsAreOrdered: Rule = {
       );
     };
     const events = new Map(eventsOf(scenario).map((event) => [event.number, event]));
-    const destinations = scenario.tenants
-      .flatMap(({ notifications }) => notifications)
-      .filter(({ type }) => type === 'incidentpager' || type === 'incidentrouter');
+    const destinations = scenario.tenants.flatMap(({ notifications }) => notifications).filter(isInOrder);
     return destinations.flatMap(({ key }) => {
       const received = arrivals.filter(({ to, kind }) => to === key && kind === 'alert');
       return received.flatMap((arrival, index) => {

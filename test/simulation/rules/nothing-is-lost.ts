@@ -1,4 +1,5 @@
 import type { HistoryEntry } from '../world/observations.ts';
+import { isInOrder } from '../world/scenario.ts';
 import { isAboveDailyLimit } from './alert-outcomes.ts';
 import {
   deletedAtMs,
@@ -11,8 +12,6 @@ import {
   plannedAlerts,
 } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
-
-const isIncidentType = (type: string): boolean => type === 'incidentpager' || type === 'incidentrouter';
 
 /**
  * Every planned alert arrived, is named in a summary that arrived, was superseded by a newer one that arrived, or was
@@ -48,7 +47,7 @@ export const nothingIsLost: Rule = {
       );
 
     const isSuperseded = ({ event, to, notification }: PlannedAlert): boolean =>
-      isIncidentType(notification.type) &&
+      isInOrder(notification) &&
       (isSupersededInShadow(event, observations) ||
         arrivals.some((arrival) => {
           if (arrival.to !== to || arrival.kind !== 'alert') return false;

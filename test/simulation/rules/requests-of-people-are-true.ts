@@ -1,4 +1,5 @@
 import type { PersonRequest } from '../world/observations.ts';
+import { isInOrder } from '../world/scenario.ts';
 import type { Rule } from './rule.ts';
 
 /** SQS delays a message by at most 15 minutes, and the attempt of a message that was received early waits for a batch. */
@@ -38,8 +39,8 @@ const wrongResponses = (person: PersonRequest): string[] => {
 export const requestsOfPeopleAreTrue: Rule = {
   name: 'responses of the API are true',
   violations({ people, arrivals, refusals, scenario, ids }) {
-    const types = new Map(
-      scenario.tenants.flatMap(({ notifications }) => notifications.map(({ index, type }) => [index, type] as const)),
+    const ordered = new Set(
+      scenario.tenants.flatMap(({ notifications }) => notifications.filter(isInOrder).map(({ index }) => index)),
     );
     const notEarly = people.flatMap(({ action, responses, endedMs }) => {
       const [response] = responses;
@@ -47,9 +48,8 @@ export const requestsOfPeopleAreTrue: Rule = {
         return [];
       const { count }: { count: number } = JSON.parse(response.body);
       const key = `d${action.notification}`;
-      const type = types.get(action.notification);
       // An event of an incident may be superseded instead.
-      if (type === 'incidentpager' || type === 'incidentrouter') return [];
+      if (ordered.has(action.notification)) return [];
       const attempts = [...arrivals, ...refusals].filter(
         ({ to, kind, atMs }) => to === key && kind === 'alert' && atMs >= endedMs && atMs <= endedMs + MAX_WAIT_MS,
       ).length;

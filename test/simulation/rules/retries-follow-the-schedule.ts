@@ -1,5 +1,5 @@
 import type { Observations } from '../world/observations.ts';
-import { isSentByAws } from '../world/scenario.ts';
+import { isInOrder, isSentByAws } from '../world/scenario.ts';
 import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import { type AlertRequest, areFunctionsCalm, isDisturbed, requestsOf, sendersOf } from './requests.ts';
 import type { Rule } from './rule.ts';
@@ -74,13 +74,12 @@ const HAS_CIRCUIT = ['hang', 'accept-without-answer', 'accept-slowly'];
 
 /** Returns whether a destination that gets an incident in order got another event of it at about the same time. */
 const hasOthersOfIncident = ({ event, notification, to }: PlannedAlert, { scenario }: Observations): boolean => {
-  const isOrdered = notification.type === 'incidentpager' || notification.type === 'incidentrouter';
   const isOther = (other: PlannedAlert): boolean =>
     other.to === to &&
     other.event.alarm === event.alarm &&
     other.event.number !== event.number &&
     Math.abs(other.event.atMs - event.atMs) < 10 * MINUTE_MS;
-  return isOrdered && plannedAlerts(scenario).some(isOther);
+  return isInOrder(notification) && plannedAlerts(scenario).some(isOther);
 };
 
 const tooLate = (alert: PlannedAlert, observations: Observations): string[] => {

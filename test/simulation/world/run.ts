@@ -146,6 +146,7 @@ export const runScenario = async ({
         label: notification.key,
         type: notification.type,
         details: detailsOf(notification, scenario.privateWebhooks.includes(notification.index)),
+        ordered: notification.isOrdered,
       },
     });
     const id = response.headers.location?.split('/').at(-1);

@@ -1,4 +1,4 @@
-import type { NotificationTypeId } from '../../../shared/contracts/notification-types.ts';
+import { type NotificationTypeId, notificationTypes } from '../../../shared/contracts/notification-types.ts';
 import type { Operation } from './operations.ts';
 
 /** A state of an alarm. */
@@ -27,6 +27,8 @@ export type PlannedNotification = {
   type: NotificationTypeId;
   /** The host of a webhook. By default, that of all receivers, or one of its own if it hangs from the start. */
   host?: string;
+  /** True of a webhook that gets no older state after a newer one. */
+  isOrdered?: true;
   /** Sorted by time. The first starts at 0. */
   phases: readonly Phase[];
 };
@@ -48,6 +50,10 @@ export type PlannedTenant = {
   /** The notification to which escalations go, or none. */
   fallback: PlannedNotification | undefined;
 };
+
+/** Returns whether a destination gets no older event of an incident after a newer one. */
+export const isInOrder = ({ type, isOrdered }: Pick<PlannedNotification, 'type' | 'isOrdered'>): boolean =>
+  notificationTypes[type].hasIncidents || isOrdered === true;
 
 /** Returns the notifications of a tenant, with the one to which escalations go. */
 export const notificationsOf = ({ notifications, fallback }: PlannedTenant): PlannedNotification[] => [

@@ -112,6 +112,14 @@ const tenantOf = (index: number, nextIndex: () => number, recoveryMs: number, ra
   };
 };
 
+/** Some webhooks of ordinary tenants are ordered. */
+const withOrderedWebhooks = (tenant: PlannedTenant, random: Random): PlannedTenant => ({
+  ...tenant,
+  notifications: tenant.notifications.map((each) =>
+    tenant.kind === 'ordinary' && each.type === 'webhook' && random() < 0.4 ? { ...each, isOrdered: true } : each,
+  ),
+});
+
 const STATES = ['CRITICAL', 'WARNING', 'OK'] as const;
 
 /** Many events of one tenant in a short time. */
@@ -385,8 +393,12 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
   const recoveryMs = integer(5, 60, random) * MINUTE_MS;
   const mayBeCalm = random() < 0.25;
   let index = 0;
+  const orderedRandom = randomOf(seed, 'ordered webhooks');
   const ordinaryTenants = Array.from({ length: tenantCount }, (_, position) =>
-    tenantOf(position, () => index++, recoveryMs, random),
+    withOrderedWebhooks(
+      tenantOf(position, () => index++, recoveryMs, random),
+      orderedRandom,
+    ),
   );
   const special = specialTenantsOf(index, ordinaryTenants[0], recoveryMs, randomOf(seed, 'special tenants'));
   // Only without faults, it is known how long the alerts of others should take.

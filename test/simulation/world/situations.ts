@@ -24,6 +24,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 type SituationOptions = {
   types: readonly NotificationTypeId[];
+  /** True if the destinations are ordered webhooks. */
+  isOrdered?: true;
   /** How the destinations answer. Default: they accept */
   phases?: readonly Phase[];
   /** How the last one answers. Default: as the others */
@@ -65,7 +67,7 @@ const alert = (number: number, atMs: number, options: Partial<PlannedEvent> = {}
 });
 
 const situation = (options: SituationOptions): Scenario => {
-  const { types, phases = accepting, lastPhases = phases, tenant = {}, steps, ...faults } = options;
+  const { types, isOrdered, phases = accepting, lastPhases = phases, tenant = {}, steps, ...faults } = options;
   const { rates = {}, frequentFault, ...rest } = faults;
   const { seed = 1, outages = [], emailReports = 0, recoveryMs = 10 * MINUTE_MS, concurrency = 8 } = rest;
   const notifications = types.map(
@@ -74,6 +76,7 @@ const situation = (options: SituationOptions): Scenario => {
       key: `d${index}`,
       type,
       phases: index === types.length - 1 ? lastPhases : phases,
+      ...(isOrdered && { isOrdered }),
     }),
   );
   return {
@@ -152,6 +155,12 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       steps: [alert(0, SECOND_MS)],
       outages: [{ service: 'dynamodb', fromMs: 7.5 * HOUR_MS, untilMs: 24.5 * HOUR_MS }],
       recoveryMs: 24.5 * HOUR_MS,
+    }),
+    'an ordered webhook fails until a newer event of the alarm arrives': situation({
+      types: ['webhook'],
+      isOrdered: true,
+      phases: until(5 * SECOND_MS, 'fail'),
+      steps: [alert(0, SECOND_MS), alert(1, 10 * SECOND_MS, { alarm: 'al0', state: 'OK' })],
     }),
     'two alerts of an incident have the same times': situation({
       types: ['incidentpager'],

@@ -1,5 +1,5 @@
 import { integer, pick, type Random } from '../engine/random.ts';
-import type { PlannedEvent, PlannedTenant, State } from './scenario.ts';
+import { isInOrder, type PlannedEvent, type PlannedTenant, type State } from './scenario.ts';
 
 /** The number of the first twin. */
 const FIRST_TWIN = 2_000;
@@ -10,9 +10,7 @@ const isOrdered = (tenants: readonly PlannedTenant[], { tenant, notifications }:
   tenants.some(
     (each) =>
       each.name === tenant &&
-      each.notifications.some(
-        ({ index, type }) => notifications.includes(index) && (type === 'incidentpager' || type === 'incidentrouter'),
-      ),
+      each.notifications.some((notification) => notifications.includes(notification.index) && isInOrder(notification)),
   );
 
 /** Returns events of the same incidents as others, which SQS accepts at the same time, or 1 ms earlier or later. */
