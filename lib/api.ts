@@ -88,6 +88,9 @@ export class Api extends Construct {
     // A write may store a notification in chunks and delete obsolete ones
     // (docs/decisions/storage.md#large-notifications).
     const writeActions = ['GetItem', 'BatchWriteItem'] as const;
+    const changeNotification = caller
+      .and(notifications.access('PutItem', 'BatchGetItem', ...writeActions))
+      .and(audited);
     const limits = accounts.access('GetItem').and(tenantLimitsOf(settings));
     const testAccess = caller.and(audited).and(accounts.access('UpdateItem')).and(limits).and(delivery.testAccess());
     return {
@@ -98,10 +101,7 @@ export class Api extends Construct {
         .and(audited),
       'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
       'get-notification': caller.and(notifications.access('GetItem', 'BatchGetItem')),
-      'update-notification': caller
-        .and(notifications.access('PutItem', 'BatchGetItem', ...writeActions))
-        .and(links)
-        .and(audited),
+      'update-notification': changeNotification.and(links),
       'delete-notification': caller.and(notifications.access('DeleteItem', 'UpdateItem', ...writeActions)).and(audited),
       'test-notification': testAccess.and(notifications.access('BatchGetItem')),
       'test-new-notification': testAccess,
@@ -109,6 +109,8 @@ export class Api extends Construct {
       'get-notification-type': caller,
       'list-deliveries': caller.and(notifications.access('GetItem')).and(deliveries.access('Query')).and(links),
       'list-failures': caller.and(notifications.access('BatchGetItem')).and(deliveries.access('Query')).and(links),
+      'create-signing-secret': changeNotification,
+      'delete-signing-secret': changeNotification,
       redeliver: caller
         .and(notifications.access('BatchGetItem'))
         .and(deliveries.access('Query', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem'))

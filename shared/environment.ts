@@ -82,6 +82,8 @@ export const environments = {
   'get-notification-type': tokens,
   'list-deliveries': { ...tokens, ...notifications, ...deliveries, ...links },
   'list-failures': { ...tokens, ...notifications, ...deliveries, ...links },
+  'create-signing-secret': { ...tokens, ...notifications, ...audits },
+  'delete-signing-secret': { ...tokens, ...notifications, ...audits },
   redeliver: {
     ...tokens,
     ...notifications,

@@ -72,6 +72,7 @@ export const createTestRunner = (
       type: destination.type,
       details: typeFields(destination),
       webhook_request: destination.webhookRequest,
+      signing_secrets: destination.signingSecrets,
       state: destination.state,
     };
     const response = await lambda

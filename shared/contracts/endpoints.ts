@@ -22,6 +22,16 @@ export const endpoints = {
   'list-notification-types': { method: 'GET', path: '/notification_types', permission: 'read' },
   'get-notification-type': { method: 'GET', path: '/notification_types/{notificationTypeId}', permission: 'read' },
   'list-deliveries': { method: 'GET', path: '/notifications/{notificationId}/deliveries', permission: 'read' },
+  'create-signing-secret': {
+    method: 'POST',
+    path: '/notifications/{notificationId}/signing-secret',
+    permission: 'update',
+  },
+  'delete-signing-secret': {
+    method: 'DELETE',
+    path: '/notifications/{notificationId}/signing-secret',
+    permission: 'update',
+  },
   redeliver: { method: 'POST', path: '/notifications/{notificationId}/redeliver', permission: 'redeliver' },
   'list-failures': { method: 'GET', path: '/failures', permission: 'read' },
   'get-account': { method: 'GET', path: '/account', permission: 'read' },

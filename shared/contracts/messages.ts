@@ -3,6 +3,7 @@ import { alarmStates, tenantId } from './alarm-event.ts';
 import { eventHeader } from './event-header.ts';
 import { noticeContent } from './notice.ts';
 import { isNotificationTypeId, type NotificationTypeId } from './notification-types.ts';
+import { signingSecrets } from './signing-secrets.ts';
 import { trace } from './trace.ts';
 
 /** Where an alert comes from; in a notice, the alert that caused it. */
@@ -62,6 +63,8 @@ export const testRequest = z.object({
   details: z.custom<Readonly<Record<string, string>>>((value) => typeof value === 'object' && value !== null),
   /** The serialized `webhook_request`. */
   webhook_request: z.optional(z.string()),
+  /** Those of the webhook of its own. */
+  signing_secrets: z.optional(signingSecrets),
   /** The state of the test message, by default OK. */
   state: z.optional(z.enum(alarmStates)),
 });

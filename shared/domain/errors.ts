@@ -33,6 +33,10 @@ export class ServiceError extends Error {
 export const badRequest = (details: string): ServiceError =>
   new ServiceError('badRequest', 'The request holds an invalid value.', { details });
 
+/** 400: the notification is no webhook. */
+export const noSigningSecret = (): ServiceError =>
+  badRequest('type: only notifications of type webhook have a signing secret');
+
 /** 400: the query parameter `limit` is not a page size. */
 export const invalidLimit = (): ServiceError =>
   new ServiceError('invalidLimit', 'The limit is invalid.', {

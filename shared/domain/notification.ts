@@ -1,6 +1,7 @@
 import { isJsonObject } from '../contracts/json.ts';
 import type { Destination, NotificationAttributes, NotificationRecord } from '../contracts/notification.ts';
 import { fieldsOf } from '../contracts/notification-types.ts';
+import type { SigningSecrets } from '../contracts/signing-secrets.ts';
 import type { StringMap } from '../contracts/text.ts';
 import { maskedRequest } from '../contracts/webhook-request.ts';
 import { defaultNotificationFixed } from './errors.ts';
@@ -17,6 +18,7 @@ export type DeliveryTarget = { id: string } & Pick<Destination, 'type' | 'detail
     /** The `webhook_request` as JSON, for `parseStoredRequest`. */
     webhookRequest?: string | undefined;
     ordered?: true | undefined;
+    signingSecrets?: SigningSecrets | undefined;
   };
 
 /** The notification that every tenant has (docs/api.md#default-notification). It is not stored. */

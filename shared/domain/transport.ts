@@ -3,6 +3,7 @@ import type { NoticeContent } from '../contracts/notice.ts';
 import type { StringMap } from '../contracts/text.ts';
 import type { Trace } from '../contracts/trace.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
+import type { DeliveryTarget } from './notification.ts';
 import type { Summary } from './summary.ts';
 
 /** An alert to deliver. */
@@ -36,12 +37,12 @@ export type Alert = {
  * if a dependency such as DynamoDB fails, which does not count as an attempt.
  *
  * @param details valid fields of the type
- * @param webhookRequest the serialized `webhook_request`, only of type `webhook`
+ * @param options only of type `webhook`: the serialized `webhook_request`, and the signing secrets of its own
  */
 export type Transport = (
   alert: Alert,
   details: StringMap,
-  webhookRequest?: string | undefined,
+  options?: Pick<DeliveryTarget, 'webhookRequest' | 'signingSecrets'>,
 ) => Promise<AttemptOutcome>;
 
 /** Timeout of a send, including DNS, connect, TLS, headers and body (docs/decisions/deliveries.md#timeouts). */

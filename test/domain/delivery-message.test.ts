@@ -110,7 +110,9 @@ describe('the message of a delivery', () => {
   });
 
   it('is for the first round by default, and contains the round of a dead letter', () => {
-    const first = parse(deliveryBody({ id: 'ntA' }, sharedBody(alarmEvent(), { accepted_at_ms: EVENT_TIME_MS }), ['ntB']));
+    const first = parse(
+      deliveryBody({ id: 'ntA' }, sharedBody(alarmEvent(), { accepted_at_ms: EVENT_TIME_MS }), ['ntB']),
+    );
     expect(roundOf(first)).toBe(1);
     const second = parse(bodyForRound(first, 2));
     expect(second).toEqual({ ...first, round: 2 });

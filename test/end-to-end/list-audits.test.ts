@@ -42,6 +42,8 @@ describe.runIf(isLocal)('the audit', () => {
       async () => (await deliveries(client.tenant, id)).some(({ status }) => status === 'failed') || undefined,
     );
     await client.put(`/notifications/${id}`, { ...attributes, label: `${MARKER} 2`, details: { url: sink.url } });
+    await client.post(`/notifications/${id}/signing-secret`);
+    await client.delete(`/notifications/${id}/signing-secret`);
     await client.post(`/notifications/${id}/test`);
     await client.post('/test-notification', { type: 'webhook', details: { url: sink.url } });
     await client.post(`/notifications/${id}/redeliver`, { event_id: event.event_id });
@@ -55,6 +57,8 @@ describe.runIf(isLocal)('the audit', () => {
     const expected: Record<AuditedEndpoint, [string | null, string[]]> = {
       'create-notification': [id, ['label', 'type', 'details', 'metadata']],
       'update-notification': [id, ['label', 'details']],
+      'create-signing-secret': [id, ['signing_secret']],
+      'delete-signing-secret': [id, ['signing_secret']],
       'test-notification': [id, []],
       'test-new-notification': [null, []],
       redeliver: [id, []],

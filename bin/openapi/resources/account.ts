@@ -97,7 +97,8 @@ const exampleAccount = {
   limits: exampleLimits,
   usage: { ...Object.fromEntries(Object.keys(exampleLimits).map((name) => [name, 1])), day_ends_at: 1_795_305_600_000 },
 };
-const exampleSecret = 'whsec_bW9uaXRvcmluZy1ub3RpZmljYXRpb25zLWV4YW1wbGU=';
+/** The signing secret of the examples. */
+export const exampleSecret = 'whsec_bW9uaXRvcmluZy1ub3RpZmljYXRpb25zLWV4YW1wbGU=';
 /** The webhook credentials in the examples. */
 export const exampleCredentials = {
   webhook_token: 'zdPBWXFYshuXugqSApo0wi0ifLOtpe2IIphS4josALo',

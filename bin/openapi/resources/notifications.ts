@@ -11,16 +11,19 @@ import { MASKED_VALUE, maskedRequest } from '../../../shared/contracts/webhook-r
 import {
   defaultNotificationFixed,
   idempotencyKeyReused,
+  noSigningSecret,
   notificationLimitReached,
   notificationTooLarge,
+  unconfirmedChange,
 } from '../../../shared/domain/errors.ts';
 import { defaultNotification } from '../../../shared/domain/notification.ts';
 import { exampleDetails } from '../notification-types.ts';
 import { EXAMPLE_ID, pageOf, type Resource, rejectedBody } from '../operation.ts';
 import { limit, markerLike } from '../parameters.ts';
-import { component, label, parameter, text } from '../schemas.ts';
+import { component, label, parameter, string, text } from '../schemas.ts';
 import { metadata, newNotification, notification, ordered, stringMap, typeId } from '../typed-schemas.ts';
 import { exampleRequest, webhookRequest } from '../webhook-request.ts';
+import { exampleSecret } from './account.ts';
 
 const exampleAttributes = (type: NotificationTypeId) => ({
   type,
@@ -50,6 +53,10 @@ const notificationChanges = component('NotificationChanges', 'The attributes to 
       `Replaces headers and body; {} removes them. \`${MASKED_VALUE}\` keeps the value of a header, unless the origin of \`details.url\` changes`,
     ),
   ordered: ordered.optional(),
+});
+
+const ownSecret = component('OwnSigningSecret', 'The signing secret of a webhook of its own', {
+  secret: string('The key that signs the requests of this webhook, as Standard Webhooks writes it'),
 });
 
 /** The operations on notifications. */
@@ -125,6 +132,18 @@ export const notificationResource = {
       summary: 'Delete a notification',
       details: 'Its pending deliveries end as `cancelled`. Its delivery history can still be read.',
       errors: [fixedNotification],
+    },
+    'create-signing-secret': {
+      summary: 'Give a webhook a signing secret of its own',
+      details:
+        'Creates or replaces the secret, which no other request returns. It signs at once. For 24 hours what it replaces signs, too: the secret before or, for the first one, the account, whose token the requests then have.',
+      response: { schema: ownSecret, examples: { 'The new secret': { secret: exampleSecret } } },
+      errors: [noSigningSecret(), fixedNotification, unconfirmedChange()],
+    },
+    'delete-signing-secret': {
+      summary: 'Delete the signing secret of a webhook',
+      details: 'The account signs at once. For 24 hours the deleted secret signs, too.',
+      errors: [noSigningSecret(), fixedNotification, unconfirmedChange()],
     },
   },
 } as const satisfies Resource;

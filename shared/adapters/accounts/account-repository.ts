@@ -13,6 +13,7 @@ import {
 import { changedAttributes } from '../../domain/changed-attributes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { covers, isOver, type Shadow } from '../../domain/shadow.ts';
+import { newSigningSecret, RETIREMENT_MS } from '../../domain/signing-secrets.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import { attributesUpdate } from '../dynamodb/conditional-writes.ts';
 import type { Item } from '../dynamodb/items.ts';
@@ -65,11 +66,6 @@ const CACHE_MS = 60_000;
 
 /** How long an ended period of shadow mode is kept: longer than a message on a queue (4 days) and a dead letter (14). */
 const ENDED_SHADOW_MS = 30 * 86_400_000;
-
-/** How long a replaced secret keeps signing, so that receivers can switch to the new one. */
-const RETIREMENT_MS = 86_400_000;
-
-const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 /**
  * Account details for operators and admins. `retired` is the replaced secret, which also signs until `untilMs`, ms
@@ -163,7 +159,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
             'SET webhook_token = if_not_exists(webhook_token, :token), webhook_secrets = if_not_exists(webhook_secrets, :secrets)',
           ExpressionAttributeValues: {
             ':token': randomBytes(32).toString('base64url'),
-            ':secrets': [newSecret()],
+            ':secrets': [newSigningSecret()],
           },
           ReturnValues: 'ALL_NEW',
         }),
@@ -330,7 +326,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
      * @throws ConcurrentRotationError, UnconfirmedChangeError
      */
     async rotateSecret(tenant: string, audit: Audit, { canJoin = false }: { canJoin?: boolean } = {}): Promise<string> {
-      const secret = newSecret();
+      const secret = newSigningSecret();
       const { webhook_secrets: [current] = [] } = await read(tenant);
       const retired = current === undefined ? [] : [{ secret: current, until_ms: clock() + RETIREMENT_MS }];
       const unchanged =

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
 import { isNotificationTypeId, type NotificationTypeId } from '../../contracts/notification-types.ts';
+import { type SigningSecrets, signingSecrets } from '../../contracts/signing-secrets.ts';
 import type { StringMap } from '../../contracts/text.ts';
 import { parseStoredRequest, serializeRequest } from '../../contracts/webhook-request.ts';
 import { splitBytes } from '../../domain/in-batches.ts';
@@ -14,7 +15,7 @@ import { zlib } from '../zlib.ts';
  *
  *   pk `notification#<tenant>`  sk <id>                      target: the type and its own fields, which a delivery
  *                                                            needs, the version, and the content unless it is stored in
- *                                                            chunks. Also `ordered`, and `webhook_request`, as JSON text, because
+ *                                                            chunks. Also `ordered`, the signing secrets of its own, and `webhook_request`, as JSON text, because
  *                                                            JSON keeps the digits of numbers
  *   pk `chunk#<tenant>`         sk <id>#<version>#<number>   chunk of a compressed content
  *   pk `quota#<tenant>`         sk `notifications`           counter (`notification-counter.ts`)
@@ -66,6 +67,7 @@ const projectedTarget = z.object({
   fields: z.record(z.string(), z.string()),
   webhook_request: z.optional(z.string()),
   ordered: z.optional(z.literal(true)),
+  signing_secrets: z.optional(signingSecrets),
 });
 
 const storedTarget = z.object({
@@ -87,14 +89,15 @@ export const parseStoredTarget = (item: unknown): StoredTarget => storedTarget.p
 
 /** The projection of the attributes that a delivery needs. */
 export const TARGET_PROJECTION = {
-  ProjectionExpression: 'pk, sk, #type, #fields, webhook_request, ordered',
+  ProjectionExpression: 'pk, sk, #type, #fields, webhook_request, ordered, signing_secrets',
   ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields' },
 };
 
 /** Parses a projected target. @throws ZodError */
 export const parseTarget = (item: unknown): DeliveryTarget => {
-  const { sk, type, fields, webhook_request: webhookRequest, ordered } = projectedTarget.parse(item);
-  return { id: sk, type, details: fields, webhookRequest, ordered };
+  const { sk: id, fields: details, ...target } = projectedTarget.parse(item);
+  const { type, webhook_request: webhookRequest, ordered, signing_secrets: signingSecrets } = target;
+  return { id, type, details, webhookRequest, ordered, signingSecrets };
 };
 
 const storedChunk = z.object({ content: bytes });
@@ -111,6 +114,7 @@ export const notificationItems = (
   key: NotificationKey,
   version: string,
   { label, type, details, metadata, webhook_request, ordered }: NotificationAttributes,
+  ownSecrets?: SigningSecrets,
 ) => {
   const fields = typeFields({ type, details });
   const contentDetails = Object.entries(details).map(([name, value]) => [
@@ -126,6 +130,7 @@ export const notificationItems = (
     content_bytes: content.length,
     webhook_request: serializeRequest(webhook_request),
     ordered,
+    signing_secrets: type === 'webhook' ? ownSecrets : undefined,
   };
   // Only earlier releases read `stored_bytes`.
   const plain = { ...target, stored_bytes: content.length, chunks: 0 };

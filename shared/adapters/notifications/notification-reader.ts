@@ -24,7 +24,7 @@ export type VersionedNotification = {
   record: NotificationRecord;
   /** The attributes with the secrets that the record masks. Only an update needs them. */
   unmasked: NotificationAttributes;
-  stored: Version;
+  stored: Version & Pick<StoredTarget, 'signing_secrets'>;
 };
 
 /** The maximum number of attempts to read a notification that is replaced during the read. */

@@ -1,11 +1,11 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Clock } from '../../domain/clock.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
-import { createNotificationReader } from './notification-reader.ts';
+import { createNotificationReader, type VersionedNotification } from './notification-reader.ts';
 import { createTargetReader, type TargetReads } from './notification-targets.ts';
 import { createNotificationWriter } from './notification-writer.ts';
 
-export type { NotificationKey, TargetReads };
+export type { NotificationKey, TargetReads, VersionedNotification };
 
 /**
  * Reads and writes notifications (table Notifications). All reads are strongly consistent unless a caller opts out.

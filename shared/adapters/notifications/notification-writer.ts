@@ -1,6 +1,7 @@
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
+import type { SigningSecrets } from '../../contracts/signing-secrets.ts';
 import { changedAttributes } from '../../domain/changed-attributes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { notificationLimitReached, unavailable } from '../../domain/errors.ts';
@@ -15,6 +16,7 @@ import { errorTrace, logger } from '../logger.ts';
 import { findCreated, type IdempotentRequest, idempotencyItem } from './idempotency-keys.ts';
 import { counterItem, readNotificationCount } from './notification-counter.ts';
 import { chunkKeys, notificationItems, targetKey, type Version } from './notification-items.ts';
+import type { VersionedNotification } from './notification-reader.ts';
 
 /** The maximum number of attempts to delete a notification that other requests replace concurrently. */
 const MAX_DELETE_ATTEMPTS = 10;
@@ -90,9 +92,10 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     condition: Condition,
     old: Version | undefined,
     others: readonly TransactItem[],
+    signingSecrets?: SigningSecrets,
   ): Promise<readonly number[]> => {
     const version = ulid(clock());
-    const { target, chunks } = notificationItems(key, version, attributes);
+    const { target, chunks } = notificationItems(key, version, attributes, signingSecrets);
     const written = { version, chunks: chunks.length };
     const puts = chunks.map((Item) => ({ PutRequest: { Item } }));
     await batchWrite(client, table, puts, MAX_CHUNK_ATTEMPTS);
@@ -197,15 +200,17 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
      * Replaces a notification if its version is `old`.
      *
      * @param entry records the change in the same transaction
+     * @param signingSecrets the own secrets of a webhook. Default: as before
      * @returns false if it has changed
      */
     async replace(
       key: NotificationKey,
-      old: Version,
+      old: VersionedNotification['stored'],
       attributes: NotificationAttributes,
       entry: TransactItem,
+      signingSecrets = old.signing_secrets,
     ): Promise<boolean> {
-      const failed = await write(key, attributes, isUnchanged(old), old, [entry]);
+      const failed = await write(key, attributes, isUnchanged(old), old, [entry], signingSecrets);
       return failed.length === 0;
     },
 

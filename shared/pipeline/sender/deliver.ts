@@ -244,7 +244,7 @@ export const createDeliver = (dependencies: SenderDependencies) => {
 
   const callTransport = (
     { job, record }: ClaimedDelivery,
-    { details, webhookRequest }: DeliveryTarget,
+    target: DeliveryTarget,
     summary: Summary | undefined,
   ): Promise<AttemptOutcome> => {
     const { body, deliveryId, time, timeLeft } = job;
@@ -263,7 +263,7 @@ export const createDeliver = (dependencies: SenderDependencies) => {
       mayHaveArrived: mayHaveArrived(record),
       timeLeft,
     };
-    return transport(alert, details, webhookRequest);
+    return transport(alert, target.details, target);
   };
 
   /**

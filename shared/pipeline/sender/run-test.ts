@@ -12,7 +12,7 @@ import { ulid } from '../../domain/ulid.ts';
 export const createTestRun =
   (type: NotificationTypeId, transport: Transport) =>
   async (input: unknown, timeLeft: () => number): Promise<TestResult> => {
-    const { tenant, type: testedType, details, webhook_request: webhookRequest, state } = testRequest.parse(input);
+    const { tenant, type: testedType, state, ...tested } = testRequest.parse(input);
     if (testedType !== type) throw new Error(`The sender of ${type} received a test of ${testedType}.`);
     const nowMs = Date.now();
     const event = testEvent(tenant, nowMs, state);
@@ -24,7 +24,8 @@ export const createTestRun =
       reachedRecipientHashes: [],
       timeLeft,
     };
-    const outcome = await transport(alert, details, webhookRequest).catch((error: unknown) => {
+    const { details, webhook_request: webhookRequest, signing_secrets: signingSecrets } = tested;
+    const outcome = await transport(alert, details, { webhookRequest, signingSecrets }).catch((error: unknown) => {
       logger.error('internal error', { type, ...errorTrace(error) });
       // Lambda logs the thrown error, so it must not contain the original message.
       throw new Error('The test did not run.');

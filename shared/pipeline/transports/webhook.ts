@@ -1,11 +1,12 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { lru } from 'tiny-lru';
-import type { AccountRepository, WebhookCredentials } from '../../adapters/accounts/account-repository.ts';
+import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
 import { parseStoredRequest, type WebhookRequest } from '../../contracts/webhook-request.ts';
 import { failed } from '../../domain/attempt-outcome.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
 import type { HttpResponses } from '../../domain/http-outcome.ts';
+import { signersAt } from '../../domain/signing-secrets.ts';
 import type { Alert, Transport } from '../../domain/transport.ts';
 import { MAX_BODY_BYTES, webhookBody } from '../../domain/webhook-body.ts';
 import { sendByHttp } from './http-transport.ts';
@@ -21,14 +22,17 @@ const signingKey = (secret: string): KeyObject => {
   return key;
 };
 
+/** Who signs a webhook call: the account, whose token it then has, the notification's own secrets, or both. */
+export type WebhookSigners = { token?: string | undefined; secrets: readonly string[] };
+
 /**
  * Returns the headers of a webhook call: the tenant's token (docs/api.md#webhook-headers) and the Standard Webhooks
- * 1.0.0 signatures, one per secret. After a rotation, the replaced secret also signs for 24 hours.
+ * 1.0.0 signatures, one per secret.
  *
  * @param deliveryId letters and digits, the same for all retries
  */
 export const webhookHeaders = (
-  { token, secrets }: WebhookCredentials,
+  { token, secrets }: WebhookSigners,
   deliveryId: string,
   nowMs: number,
   body: string,
@@ -41,7 +45,7 @@ export const webhookHeaders = (
   return {
     'content-type': 'application/json',
     'user-agent': 'monitoring-notifications/1',
-    'x-monitoring-webhook-token': token,
+    ...(token !== undefined && { 'x-monitoring-webhook-token': token }),
     'webhook-id': id,
     'webhook-timestamp': String(seconds),
     'webhook-signature': signatures.join(' '),
@@ -76,14 +80,16 @@ const bodyOf = (alert: Alert, request: WebhookRequest): string | undefined =>
  */
 export const createWebhookTransport =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, heartbeatUrl = ''): Transport =>
-  async (alert, { url = '' }, webhookRequest) => {
+  async (alert, { url = '' }, { webhookRequest, signingSecrets } = {}) => {
     const { event, deliveryId } = alert;
-    const credentials = await accounts.webhookCredentials(event.tenant_id);
+    const own = signersAt(signingSecrets ?? {}, Date.now());
+    const account = own.isAccountSigning ? await accounts.webhookCredentials(event.tenant_id) : undefined;
+    const signers = { token: account?.token, secrets: [...own.secrets, ...(account?.secrets ?? [])] };
     const request = webhookRequest === undefined ? {} : parseStoredRequest(webhookRequest);
     const body = bodyOf(alert, request);
     if (body === undefined) return bodyTooLarge;
-    const headers = { ...request.headers, ...webhookHeaders(credentials, deliveryId, Date.now(), body) };
+    const headers = { ...request.headers, ...webhookHeaders(signers, deliveryId, Date.now(), body) };
     const destination = new URL(isHeartbeat(event) ? heartbeatUrl : url);
-    const secrets = [credentials.token, ...credentials.secrets, ...Object.values(request.headers ?? {})];
+    const secrets = [...(account ? [account.token] : []), ...signers.secrets, ...Object.values(request.headers ?? {})];
     return sendByHttp(webhookResponses, http, alert, { url: destination, headers, body, secrets });
   };

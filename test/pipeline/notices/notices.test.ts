@@ -94,7 +94,9 @@ describe('every notice', () => {
         content: { ...content, subject: 'other' },
       };
       const hashOf = (body: string) => readDelivery(body).content_hash;
-      expect(hashOf(noticeBody({ id: 'ntA' }, other, {}, MORNING_MS))).toBe(hashOf(noticeBody({ id: 'ntA' }, notice, {}, MORNING_MS)));
+      expect(hashOf(noticeBody({ id: 'ntA' }, other, {}, MORNING_MS))).toBe(
+        hashOf(noticeBody({ id: 'ntA' }, notice, {}, MORNING_MS)),
+      );
     },
   );
 

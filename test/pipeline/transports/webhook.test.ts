@@ -2,6 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import type { WebhookCredentials } from '../../../shared/adapters/accounts/account-repository.ts';
 import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
+import type { SigningSecrets } from '../../../shared/contracts/signing-secrets.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { createWebhookTransport } from '../../../shared/pipeline/transports/webhook.ts';
 import { alert } from '../../support/alert.ts';
@@ -28,9 +29,10 @@ const setUp = async (status = 200, tenantCredentials = credentials) => {
   });
   const http = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8']) });
   const transport = createWebhookTransport({ webhookCredentials: async () => tenantCredentials }, http);
-  const send = async (changes = {}, webhookRequest?: unknown) => {
-    const request = webhookRequest === undefined ? undefined : JSON.stringify(webhookRequest);
-    const outcome = await transport({ ...alert, ...changes }, { url: url().href }, request);
+  const send = async (changes = {}, request?: unknown, signingSecrets?: SigningSecrets) => {
+    const webhookRequest = request === undefined ? undefined : JSON.stringify(request);
+    const options = { webhookRequest, signingSecrets };
+    const outcome = await transport({ ...alert, ...changes }, { url: url().href }, options);
     const received = requests.at(-1);
     if (!received) throw new Error('No request was received.');
     return { outcome, ...received };
@@ -86,13 +88,30 @@ describe('a webhook with a request of its own', () => {
   it('fails permanently without a request if its body is too large', async () => {
     const { transport, url, requests } = await setUp();
     const content = alertContent(alarmEvent({ check: 'c'.repeat(300_000) }));
-    const outcome = await transport({ ...alert, ...content }, { url: url().href }, '{"body":"{{check}}"}');
+    const outcome = await transport(
+      { ...alert, ...content },
+      { url: url().href },
+      { webhookRequest: '{"body":"{{check}}"}' },
+    );
     expect(outcome).toMatchObject({ result: 'permanent', reason: 'too_large', cause: 'destination' });
     expect(requests).toEqual([]);
   });
 });
 
 describe('the signature of a webhook', () => {
+  it('is only that of its own secret, without the token of the account, a day after the secret was created', async () => {
+    const { send } = await setUp();
+    const own = { current: secret('o'), account_until_ms: Date.now() - 1 };
+    const { headers, body } = await send({}, undefined, own);
+    expect(new Webhook(secret('o')).verify(body, headers)).toEqual(JSON.parse(body));
+    expect(headers['webhook-signature']).not.toContain(' ');
+    expect(headers).not.toHaveProperty('x-monitoring-webhook-token');
+    const early = await send({}, undefined, { ...own, account_until_ms: Date.now() + 60_000 });
+    for (const each of ['o', 'a'])
+      expect(() => new Webhook(secret(each)).verify(early.body, early.headers)).not.toThrow();
+    expect(early.headers).toHaveProperty('x-monitoring-webhook-token', 'token-of-acme');
+  });
+
   it('is accepted by the Standard Webhooks library', async () => {
     const { headers, body } = await (await setUp()).send();
     expect(new Webhook(secret('a')).verify(body, headers)).toEqual(JSON.parse(body));

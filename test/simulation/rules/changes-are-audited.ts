@@ -12,6 +12,8 @@ const ACTIONS: Record<PersonAction['kind'], string> = {
   relabel: 'update-notification',
   summaries: 'update-account',
   rotate: 'rotate-signing-secret',
+  sign: 'create-signing-secret',
+  unsign: 'delete-signing-secret',
   token: 'create-token',
   redeliver: 'redeliver',
   'retry-now': 'redeliver',
@@ -23,8 +25,9 @@ type Change = { action: string; outcome: 'certain' | 'unknown' };
 
 const isOfDelivery = (kind: PersonAction['kind']): boolean => kind === 'redeliver' || kind === 'retry-now';
 
-/** Returns whether an action certainly changes something: settings of summaries may be as they were. */
+/** Returns whether an action certainly changes something: settings of summaries may be as they were, and a webhook may have no secret. */
 const isChange = (action: PersonAction, { people, scenario }: Observations): boolean => {
+  if (action.kind === 'unsign') return false;
   if (action.kind !== 'summaries') return true;
   if (action.summaries === undefined) return false;
   const others = people.flatMap(({ action: other }) =>

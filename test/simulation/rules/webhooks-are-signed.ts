@@ -40,40 +40,72 @@ const secretsOf = (tenant: string, { people, credentials }: Observations): Secre
   });
 };
 
+/** Returns the own secrets of a webhook, none if the outcome of a change is unknown. */
+const ownSecretsOf = (notification: number, { people }: Observations): SecretPeriod[] => {
+  const changes = people.filter(
+    ({ action }) => (action.kind === 'sign' || action.kind === 'unsign') && action.notification === notification,
+  );
+  if (changes.some(({ responses }) => responses.length !== 1 || (responses[0]?.status ?? 500) >= 300)) return [];
+  const never = Number.POSITIVE_INFINITY;
+  return changes.flatMap(({ action, responses, endedMs }, index) => {
+    if (action.kind !== 'sign') return [];
+    const { secret }: { secret: string } = JSON.parse(responses[0]?.body ?? '{}');
+    const [replaced, ended] = [changes[index + 1], changes[index + 2]];
+    return {
+      secret,
+      mustFromMs: endedMs + CACHE_MS,
+      mustUntilMs: Math.min((replaced?.startedMs ?? never) + DAY_MS - CACHE_MS, ended?.startedMs ?? never),
+      mayUntilMs: (replaced?.endedMs ?? never) + DAY_MS + CACHE_MS,
+    };
+  });
+};
+
+/** Returns until when the account signs the requests of a webhook for sure: it ends a day after the first own secret. */
+const accountUntilMs = (notification: number, { people }: Observations): number => {
+  const first = people.find(({ action }) => action.kind === 'sign' && action.notification === notification);
+  return (first?.startedMs ?? Number.POSITIVE_INFINITY) + DAY_MS - CACHE_MS;
+};
+
 const isSignedWith = (secret: string, { headers, body }: ReceivedRequest): boolean => {
   const sentAt = new Date(Number(headers['webhook-timestamp']) * 1_000);
   const signature = new Webhook(secret).sign(headers['webhook-id'] ?? '', sentAt, body);
   return headers['webhook-signature']?.split(' ').includes(signature) === true;
 };
 
-/** Each webhook has the token of its account and is signed with its secrets, as documented for rotations. */
+/** Each webhook has the token of its account and is signed with its secrets and its own, as documented for rotations. */
 export const webhooksAreSigned: Rule = {
   name: 'webhooks are signed',
   violations(observations) {
     const { scenario, requests, credentials, startMs } = observations;
     return scenario.tenants.flatMap((tenant) => {
-      const keys = new Set(tenant.notifications.filter(({ type }) => type === 'webhook').map(({ key }) => key));
-      const secrets = secretsOf(tenant.name, observations);
-      return requests
-        .filter(({ to }) => keys.has(to))
-        .flatMap((request) => {
-          const { atMs, to, headers } = request;
-          const name = `The webhook to ${to} after ${atMs} ms`;
-          const differenceMs = Math.abs(Number(headers['webhook-timestamp']) * 1_000 - startMs - atMs);
-          const isMissing = secrets?.some(
-            ({ secret, mustFromMs, mustUntilMs }) =>
-              mustFromMs <= atMs && atMs < mustUntilMs && !isSignedWith(secret, request),
-          );
-          const isOld = secrets?.some(({ secret, mayUntilMs }) => atMs > mayUntilMs && isSignedWith(secret, request));
-          return [
-            ...(headers['x-monitoring-webhook-token'] === credentials.get(tenant.name)?.webhook_token
-              ? []
-              : [`${name} has another token.`]),
-            ...(differenceMs > MAX_TIMESTAMP_DIFFERENCE_MS ? [`${name} is ${differenceMs} ms off.`] : []),
-            ...(isMissing ? [`${name} is not signed with a secret of the account.`] : []),
-            ...(isOld ? [`${name} is signed with a secret that has ended.`] : []),
-          ];
-        });
+      const webhooks = tenant.notifications.filter(({ type }) => type === 'webhook');
+      const ofAccount = secretsOf(tenant.name, observations);
+      return webhooks.flatMap(({ index, key }) => {
+        const own = ownSecretsOf(index, observations);
+        const accountUntil = accountUntilMs(index, observations);
+        return requests
+          .filter(({ to }) => to === key)
+          .flatMap((request) => {
+            const { atMs, to, headers } = request;
+            const hasAccount = atMs < accountUntil;
+            const secrets = [...own, ...(hasAccount ? (ofAccount ?? []) : [])];
+            const name = `The webhook to ${to} after ${atMs} ms`;
+            const differenceMs = Math.abs(Number(headers['webhook-timestamp']) * 1_000 - startMs - atMs);
+            const isMissing = secrets.some(
+              ({ secret, mustFromMs, mustUntilMs }) =>
+                mustFromMs <= atMs && atMs < mustUntilMs && !isSignedWith(secret, request),
+            );
+            const isOld = secrets.some(({ secret, mayUntilMs }) => atMs > mayUntilMs && isSignedWith(secret, request));
+            return [
+              ...(!hasAccount || headers['x-monitoring-webhook-token'] === credentials.get(tenant.name)?.webhook_token
+                ? []
+                : [`${name} has another token.`]),
+              ...(differenceMs > MAX_TIMESTAMP_DIFFERENCE_MS ? [`${name} is ${differenceMs} ms off.`] : []),
+              ...(isMissing ? [`${name} is not signed with a secret in force.`] : []),
+              ...(isOld ? [`${name} is signed with a secret that has ended.`] : []),
+            ];
+          });
+      });
     });
   },
 };

@@ -55,6 +55,13 @@ const requestOf = (action: SimpleAction, token: string, idOf: (index: number) =>
         token,
         body: { details: { url: movedUrlOf(`d${action.notification}`) } },
       };
+    case 'sign':
+    case 'unsign':
+      return {
+        method: action.kind === 'sign' ? 'POST' : 'DELETE',
+        path: `/notifications/${idOf(action.notification)}/signing-secret`,
+        token,
+      };
     case 'retype':
       return {
         method: 'PUT',

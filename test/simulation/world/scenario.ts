@@ -95,6 +95,9 @@ export type PersonAction =
   | { kind: 'reroute'; atMs: number; tenant: string; notification: number }
   /** Makes it a webhook. */
   | { kind: 'retype'; atMs: number; tenant: string; notification: number }
+  /** The webhook gets a signing secret of its own, a new one, or none. */
+  | { kind: 'sign'; atMs: number; tenant: string; notification: number }
+  | { kind: 'unsign'; atMs: number; tenant: string; notification: number }
   /** A notification is created with an idempotency key, twice. */
   | { kind: 'create'; atMs: number; tenant: string };
 

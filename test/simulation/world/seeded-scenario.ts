@@ -256,6 +256,20 @@ const moreActionsOf = (
   return [...reroutes, ...created, ...deleted];
 };
 
+/** Some webhooks get signing secrets of their own, and lose them again. */
+const signingActionsOf = (tenants: readonly PlannedTenant[], recoveryMs: number, random: Random): PersonAction[] =>
+  tenants.flatMap(({ name: tenant, notifications }) =>
+    notifications
+      .filter(({ type }) => type === 'webhook')
+      .filter(() => random() < 0.2)
+      .flatMap(({ index: notification }) =>
+        Array.from({ length: integer(1, 3, random) }, (): PersonAction => {
+          const kind = random() < 0.7 ? 'sign' : 'unsign';
+          return { kind, atMs: Math.round(random() * recoveryMs), tenant, notification };
+        }),
+      ),
+  );
+
 /** Returns the tenants that only some runs have. */
 const specialTenantsOf = (
   firstIndex: number,
@@ -425,6 +439,7 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     ...twinsOf(planned, ordinaryTenants, randomOf(seed, 'twins')),
     ...special.flatMap((each) => each.steps),
     ...moreActionsOf(restless, storms, recoveryMs, randomOf(seed, 'more actions')),
+    ...signingActionsOf(restless, recoveryMs, randomOf(seed, 'signing secrets')),
     ...Array.from({ length: actions }, () => actionOf(restless, recoveryMs, random)),
     ...storms.flatMap(({ tenant, fromMs }) => (random() < 0.3 ? occupyingEvents(tenant, fromMs) : [])),
     ...ordinaryTenants.flatMap(({ name, notifications }) =>

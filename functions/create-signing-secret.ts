@@ -1,0 +1,16 @@
+import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
+import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
+import { apiFunction } from '../shared/api/endpoint.ts';
+import { pathParameter } from '../shared/api/request.ts';
+import { ok } from '../shared/api/response.ts';
+import { createSigningSecretChanges } from '../shared/api/signing-secret.ts';
+
+const { environment, client, endpoint } = apiFunction('create-signing-secret');
+const audits = createAuditLog(client, environment);
+const secrets = createSigningSecretChanges(createNotificationRepository(client, environment.NOTIFICATIONS_TABLE));
+
+/** POST /notifications/{notificationId}/signing-secret: 200 with the new secret of the webhook, shown only now. */
+export const handler = endpoint(
+  (request) => pathParameter(request, 'notificationId'),
+  async (id, caller) => ok({ secret: await secrets.create({ tenant: caller.tenant, id }, audits.by(caller)) }),
+);
