@@ -33,22 +33,27 @@ const requests: readonly (readonly [method: string, path: string, body?: unknown
 /** Headers of the connection and the time, which differ between any two responses. */
 const VOLATILE = ['apigw-requestid', 'connection', 'content-length', 'date', 'keep-alive'];
 
-it.runIf(isLocal)('the nine operations of the interface answer requests without Prefer as they did before there was one', async () => {
-  const { token } = await newClient();
-  let id = '';
-  const exchanges: string[] = [];
-  for (const [method, template, body] of requests) {
-    const path = template.replace('{id}', id);
-    const { status, headers, text } = await call(method, path, { token, body });
-    id ||= headers.get('location')?.split('/').at(-1) ?? '';
-    const lines = [...headers].filter(([name]) => !VOLATILE.includes(name)).map(([name, value]) => `${name}: ${value}`);
-    const response = [status, ...lines.sort(), '', text].join('\n');
-    exchanges.push(
-      `${method} ${template}\n${response}\n`
-        .replaceAll(inject('stack').base_url, '{base}')
-        .replaceAll(id, '{id}')
-        .replace(/"request_id":"[^"]+"/, '"request_id":"…"'),
-    );
-  }
-  await expect(exchanges.join('\n')).toMatchFileSnapshot('interface-responses.txt');
-});
+it.runIf(isLocal)(
+  'the nine operations of the interface answer requests without Prefer as they did before there was one',
+  async () => {
+    const { token } = await newClient();
+    let id = '';
+    const exchanges: string[] = [];
+    for (const [method, template, body] of requests) {
+      const path = template.replace('{id}', id);
+      const { status, headers, text } = await call(method, path, { token, body });
+      id ||= headers.get('location')?.split('/').at(-1) ?? '';
+      const lines = [...headers]
+        .filter(([name]) => !VOLATILE.includes(name))
+        .map(([name, value]) => `${name}: ${value}`);
+      const response = [status, ...lines.sort(), '', text].join('\n');
+      exchanges.push(
+        `${method} ${template}\n${response}\n`
+          .replaceAll(inject('stack').base_url, '{base}')
+          .replaceAll(id, '{id}')
+          .replace(/"request_id":"[^"]+"/, '"request_id":"…"'),
+      );
+    }
+    await expect(exchanges.join('\n')).toMatchFileSnapshot('interface-responses.txt');
+  },
+);
