@@ -1,5 +1,5 @@
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
-import { badRequest } from '../domain/errors.ts';
+import { unknownFallbacks } from '../domain/errors.ts';
 
 /** Rejects fallback notifications that the tenant does not have. @throws ServiceError 400 with their IDs */
 export const assertExistingFallbacks = async (
@@ -9,6 +9,5 @@ export const assertExistingFallbacks = async (
 ): Promise<void> => {
   const isFound = await Promise.all(ids.map((id) => notifications.exists({ tenant, id })));
   const unknown = ids.filter((_, index) => !isFound[index]);
-  if (unknown.length > 0)
-    throw badRequest(`escalation_notifications: must be IDs of your notifications; unknown: ${unknown.join(', ')}`);
+  if (unknown.length > 0) throw unknownFallbacks(unknown);
 };

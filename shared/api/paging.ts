@@ -1,5 +1,5 @@
-import { DEFAULT_PAGE_LIMIT, MARKER_RULE, MAX_PAGE_LIMIT, type Page, type Slice } from '../contracts/collection.ts';
-import { badRequest, invalidLimit } from '../domain/errors.ts';
+import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, type Page, type Slice } from '../contracts/collection.ts';
+import { invalidLimit, malformedMarker } from '../domain/errors.ts';
 import { type ParsedRequest, query, requestUrl } from './request.ts';
 import { MAX_BODY_BYTES, responseBytes } from './response.ts';
 
@@ -51,6 +51,6 @@ export const pageRequest = (
   isMarker: (text: string) => boolean = () => true,
 ) => {
   const page = parsePage(query(request));
-  if (request.isStrict && page.marker !== null && !isMarker(page.marker)) throw badRequest(`marker: ${MARKER_RULE}`);
+  if (request.isStrict && page.marker !== null && !isMarker(page.marker)) throw malformedMarker();
   return { page, self: { href: requestUrl(request, scheme), query: query(request) } };
 };

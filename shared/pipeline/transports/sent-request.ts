@@ -1,0 +1,31 @@
+import type { SentRequest } from '../../contracts/messages.ts';
+import { maskSecrets } from '../../domain/response-text.ts';
+import { secretsIn, type TypeRequest } from './http-transport.ts';
+
+/** How much of the body is shown, in bytes. */
+const MAX_BODY_BYTES = 4 * 1024;
+
+const namesOf = ({ headers, url }: TypeRequest): string[] => {
+  const names = Object.keys(headers);
+  const isAuthorized = names.some((name) => name.toLowerCase() === 'authorization');
+  // The HTTP client adds it.
+  return url.username + url.password === '' || isAuthorized ? names : [...names, 'authorization'];
+};
+
+/**
+ * Returns what a test shows of its request (docs/api.md#test-operations): neither header values nor user, password and
+ * query of the URL, nor where the body repeats them. There is no body if masking it would take too long.
+ */
+export const sentRequest = (request: TypeRequest): SentRequest => {
+  const { url, body, secrets } = request;
+  const shown = maskSecrets(body, [...secrets, ...secretsIn(url, false), url.search]);
+  return {
+    method: 'POST',
+    url: url.origin + url.pathname,
+    headers: namesOf(request),
+    ...(shown !== undefined && {
+      // As a stream, the decoder omits a character that is cut.
+      body: new TextDecoder().decode(Buffer.from(shown).subarray(0, MAX_BODY_BYTES), { stream: true }),
+    }),
+  };
+};
