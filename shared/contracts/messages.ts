@@ -73,7 +73,7 @@ const sentRequest = z.object({
   url: z.string(),
   /** The names of the headers. */
   headers: z.array(z.string()),
-  /** The first 4 KB, without secrets. */
+  /** The first 4 KB (`sentRequest`). */
   body: z.optional(z.string()),
 });
 

@@ -9,11 +9,13 @@ import { EXAMPLE_TIME_MS, type Resource, rejectedBody } from '../operation.ts';
 import { component, parameter, string } from '../schemas.ts';
 import { destination } from '../typed-schemas.ts';
 
-const sentRequest = component('SentRequest', 'The request of a test, without secrets', {
+const sentRequest = component('SentRequest', 'The request of a test, without values of headers', {
   method: z.literal('POST').describe('The method'),
   url: string('The URL without user, password and query'),
   headers: z.array(z.string()).describe('The names of the headers'),
-  body: string('The first 4 KB of the body; absent if it could not be freed of secrets').optional(),
+  body: string(
+    'The first 4 KB of the body, with `***` instead of user, password and query of the URL; absent if these are too long',
+  ).optional(),
 });
 
 const result = component('TestResult', 'The result of a test', {

@@ -5,7 +5,9 @@ import { secretsIn, type TypeRequest } from './http-transport.ts';
 /** How much of the body is shown, in bytes. */
 const MAX_BODY_BYTES = 4 * 1024;
 
-const namesOf = ({ headers, url }: TypeRequest): string[] => {
+type ShownRequest = Pick<TypeRequest, 'url' | 'headers' | 'body'>;
+
+const namesOf = ({ headers, url }: ShownRequest): string[] => {
   const names = Object.keys(headers);
   const isAuthorized = names.some((name) => name.toLowerCase() === 'authorization');
   // The HTTP client adds it.
@@ -13,12 +15,13 @@ const namesOf = ({ headers, url }: TypeRequest): string[] => {
 };
 
 /**
- * Returns what a test shows of its request (docs/api.md#test-operations): neither header values nor user, password and
- * query of the URL, nor where the body repeats them. There is no body if masking it would take too long.
+ * Returns what a test shows of its request (docs/api.md#test-operations): neither values of headers, nor user, password
+ * and query of the URL, also where the body repeats them. Values of headers are not searched for in the body
+ * (docs/decisions/api.md#test-operations). There is no body if masking it would take too long.
  */
-export const sentRequest = (request: TypeRequest): SentRequest => {
-  const { url, body, secrets } = request;
-  const shown = maskSecrets(body, [...secrets, ...secretsIn(url, false), url.search]);
+export const sentRequest = (request: ShownRequest): SentRequest => {
+  const { url, body } = request;
+  const shown = maskSecrets(body, [...secretsIn(url, false), url.search]);
   return {
     method: 'POST',
     url: url.origin + url.pathname,
