@@ -58,7 +58,6 @@ const KEY = '[A-Za-z0-9_-]+';
 const QUOTED_KEY = String.raw`\["(?:[^"\\]|\\.)*"\]`;
 /** Literal braces after a backslash, or those of a placeholder with its path. */
 const PLACEHOLDER = new RegExp(String.raw`\\\{\{|\{\{(?: *(${KEY}(?:\.${KEY}|${QUOTED_KEY})*) *\}\})?`, 'g');
-const WHOLE_KEY = new RegExp(`^${KEY}$`);
 const KEYS = new RegExp(`${QUOTED_KEY}|${KEY}`, 'g');
 
 const MALFORMED =
@@ -78,7 +77,7 @@ const isKnown = ([first, second, ...rest]: readonly string[]): boolean =>
 
 /** Returns a placeholder as a text can have it. */
 export const placeholderText = ({ path: [first, ...rest] }: Placeholder): string => {
-  const keys = rest.map((key) => (WHOLE_KEY.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`));
+  const keys = rest.map((key) => (/^[\w-]+$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`));
   return `{{${first}${keys.join('')}}}`;
 };
 
