@@ -1,15 +1,17 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
+import { createChangedResponse, returnPreference } from '../shared/api/changed-notification.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { idempotentRequest, notificationBody, requestUrl, valid } from '../shared/api/request.ts';
-import { assertFitsResponse, locationResponse } from '../shared/api/response.ts';
-import { parseNotification } from '../shared/contracts/notification.ts';
+import { idempotentRequest, notificationBody, requestUrl, validBody } from '../shared/api/request.ts';
+import { assertFitsResponse } from '../shared/api/response.ts';
+import { newNotificationBody } from '../shared/contracts/notification.ts';
 
 const { environment, client, endpoint } = apiFunction('create-notification');
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const audits = createAuditLog(client, environment);
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
+const changedResponse = createChangedResponse(notifications);
 
 const limitOf = accounts.currentLimit('notificationsPerTenant', environment.TENANT_LIMITS);
 
@@ -19,18 +21,19 @@ const limitOf = accounts.currentLimit('notificationsPerTenant', environment.TENA
  */
 export const handler = endpoint(
   (request) => {
-    const attributes = valid(parseNotification(notificationBody(request)));
+    const attributes = validBody(request, notificationBody(request), newNotificationBody);
     assertFitsResponse(attributes);
     return {
       attributes,
       collectionUrl: requestUrl(request, environment.LINK_SCHEME),
       idempotent: idempotentRequest(request),
+      preference: returnPreference(request),
     };
   },
-  async ({ attributes, collectionUrl, idempotent }, caller) => {
+  async ({ attributes, collectionUrl, idempotent, preference }, caller) => {
     const { tenant } = caller;
     const limit = () => limitOf(tenant);
     const id = await notifications.create(tenant, attributes, audits.by(caller), limit, idempotent);
-    return locationResponse(201, `${collectionUrl}/${id}`);
+    return changedResponse(201, { tenant, id }, `${collectionUrl}/${id}`, preference);
   },
 );

@@ -1,9 +1,9 @@
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { jsonBody, valid } from '../shared/api/request.ts';
+import { jsonBody, validBody } from '../shared/api/request.ts';
 import { created } from '../shared/api/response.ts';
-import { parseNewToken } from '../shared/contracts/token.ts';
+import { newTokenBody } from '../shared/contracts/token.ts';
 import { DAY_SECONDS } from '../shared/domain/day.ts';
 
 const { environment, client, endpoint } = apiFunction('create-token', { cachesTokens: false });
@@ -12,7 +12,7 @@ const tokens = createTokenRepository(client, environment.TOKENS_TABLE);
 
 /** POST /tokens: 201 with the new token, which is shown only once; 403 if the tenant has reached the limit. */
 export const handler = endpoint(
-  (request) => valid(parseNewToken(jsonBody(request))),
+  (request) => validBody(request, jsonBody(request), newTokenBody),
   async ({ label, role, days }, caller) => {
     const grant = { tenant: caller.tenant, role, label, expiresInSeconds: days * DAY_SECONDS, issuer: caller.token.id };
     const { id, token, expires_at_ms } = await tokens.issue(grant, audits.by(caller));

@@ -5,7 +5,7 @@ import { query } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { parseAuditRange } from '../shared/api/time-parameters.ts';
 import { collection } from '../shared/contracts/collection.ts';
-import { auditRecord } from '../shared/domain/audit.ts';
+import { auditRecord, isAuditId } from '../shared/domain/audit.ts';
 
 const { environment, client, endpoint } = apiFunction('list-audits');
 const audits = createAuditReader(client, environment.AUDITS_TABLE);
@@ -13,7 +13,7 @@ const audits = createAuditReader(client, environment.AUDITS_TABLE);
 /** GET /audits: 200 with a page of the tenant's audit entries, oldest first unless `reverse` is true. */
 export const handler = endpoint(
   (request) => ({
-    ...pageRequest(request, environment.LINK_SCHEME),
+    ...pageRequest(request, environment.LINK_SCHEME, isAuditId),
     range: parseAuditRange(query(request)),
   }),
   async ({ page, range, self }, { tenant }) => {

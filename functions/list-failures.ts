@@ -5,6 +5,7 @@ import { createFailureList } from '../shared/api/failure-list.ts';
 import { pageRequest } from '../shared/api/paging.ts';
 import { ok } from '../shared/api/response.ts';
 import { collection } from '../shared/contracts/collection.ts';
+import { isNotificationId } from '../shared/domain/notification-id.ts';
 
 const { environment, client, endpoint } = apiFunction('list-failures');
 const listFailures = createFailureList(
@@ -14,6 +15,6 @@ const listFailures = createFailureList(
 
 /** GET /failures: 200 with a page of the tenant's notifications with deliveries that failed or fail. */
 export const handler = endpoint(
-  (request) => pageRequest(request, environment.LINK_SCHEME),
+  (request) => pageRequest(request, environment.LINK_SCHEME, isNotificationId),
   async ({ page, self }, { tenant }) => ok(collection(await listFailures(tenant, page), page, self)),
 );

@@ -2,13 +2,17 @@ import { apiFunction } from '../shared/api/endpoint.ts';
 import { pageRequest, takePage } from '../shared/api/paging.ts';
 import { ok } from '../shared/api/response.ts';
 import { collection } from '../shared/contracts/collection.ts';
-import { notificationTypeIds, notificationTypeRecord } from '../shared/contracts/notification-types.ts';
+import {
+  isNotificationTypeId,
+  notificationTypeIds,
+  notificationTypeRecord,
+} from '../shared/contracts/notification-types.ts';
 
 const { environment, endpoint } = apiFunction('list-notification-types');
 
 /** GET /notification_types: 200 with a page of the types, sorted by ID. */
 export const handler = endpoint(
-  (request) => pageRequest(request, environment.LINK_SCHEME),
+  (request) => pageRequest(request, environment.LINK_SCHEME, isNotificationTypeId),
   async ({ page, self }) => {
     const { marker } = page;
     const ids = notificationTypeIds.toSorted().filter((id) => marker === null || id >= marker);

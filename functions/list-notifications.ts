@@ -4,6 +4,7 @@ import { pageRequest, takePage } from '../shared/api/paging.ts';
 import { query } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { collection } from '../shared/contracts/collection.ts';
+import { isNotificationId } from '../shared/domain/notification-id.ts';
 
 const { environment, client, endpoint } = apiFunction('list-notifications');
 const notifications = createNotificationReader(client, environment.NOTIFICATIONS_TABLE);
@@ -11,7 +12,7 @@ const notifications = createNotificationReader(client, environment.NOTIFICATIONS
 /** GET /notifications: 200 with a page of the tenant's notifications, or of those in the `id` parameters. */
 export const handler = endpoint(
   (request) => ({
-    ...pageRequest(request, environment.LINK_SCHEME),
+    ...pageRequest(request, environment.LINK_SCHEME, isNotificationId),
     ids: query(request).getAll('id'),
   }),
   async ({ page, ids, self }, { tenant }) => {

@@ -4,13 +4,14 @@ import { pageRequest } from '../shared/api/paging.ts';
 import { ok } from '../shared/api/response.ts';
 import { tokenPage } from '../shared/api/token-records.ts';
 import { collection } from '../shared/contracts/collection.ts';
+import { isTokenId } from '../shared/domain/token.ts';
 
 const { environment, client, endpoint } = apiFunction('list-tokens');
 const tokens = createTokenRepository(client, environment.TOKENS_TABLE);
 
 /** GET /tokens: 200 with a page of the tenant's unexpired tokens, without the tokens themselves. */
 export const handler = endpoint(
-  (request) => pageRequest(request, environment.LINK_SCHEME),
+  (request) => pageRequest(request, environment.LINK_SCHEME, isTokenId),
   async ({ page, self }, { tenant }) =>
     ok(collection(await tokenPage(await tokens.list(tenant), page, Date.now()), page, self)),
 );

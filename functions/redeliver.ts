@@ -7,10 +7,10 @@ import { createTargetReader } from '../shared/adapters/notifications/notificatio
 import { createQueues } from '../shared/adapters/queues.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { createRedelivery } from '../shared/api/redelivery.ts';
-import { jsonBody, pathParameter, valid } from '../shared/api/request.ts';
+import { jsonBody, pathParameter, validBody } from '../shared/api/request.ts';
 import { accepted } from '../shared/api/response.ts';
 import { createRetryNow } from '../shared/api/retry-now.ts';
-import { parseRedelivery } from '../shared/contracts/redelivery.ts';
+import { redeliveryBody } from '../shared/contracts/redelivery.ts';
 
 const { environment, client, endpoint } = apiFunction('redeliver');
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
@@ -37,7 +37,7 @@ const redeliver = createRedelivery(
 export const handler = endpoint(
   (request) => ({
     id: pathParameter(request, 'notificationId'),
-    redelivery: valid(parseRedelivery(jsonBody(request))),
+    redelivery: validBody(request, jsonBody(request), redeliveryBody),
   }),
   async ({ id, redelivery }, caller, timeLeft) => {
     const change = { action: 'redeliver', target_id: id } as const;

@@ -2,10 +2,10 @@ import { createAccountRepository } from '../shared/adapters/accounts/account-rep
 import { createTestCounter } from '../shared/adapters/accounts/test-counter.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { notificationBody, query, valid } from '../shared/api/request.ts';
+import { notificationBody, query, validBody } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { createTestRunner, parseTestState } from '../shared/api/test-runner.ts';
-import { parseDestination } from '../shared/contracts/notification.ts';
+import { destinationBody } from '../shared/contracts/notification.ts';
 import { serializeRequest } from '../shared/contracts/webhook-request.ts';
 
 const { environment, client, endpoint } = apiFunction('test-new-notification');
@@ -19,7 +19,10 @@ const runTest = createTestRunner(
 
 /** POST /test-notification: 200 with the result of a test message to a destination that is not stored. */
 export const handler = endpoint(
-  (request) => ({ ...valid(parseDestination(notificationBody(request))), state: parseTestState(query(request)) }),
+  (request) => ({
+    ...validBody(request, notificationBody(request), destinationBody),
+    state: parseTestState(query(request)),
+  }),
   async ({ webhook_request, ...destination }, caller) => {
     const target = { ...destination, webhookRequest: serializeRequest(webhook_request) };
     const record = () => audits.record(caller, { action: 'test-new-notification' });

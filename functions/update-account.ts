@@ -1,18 +1,22 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
+import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { jsonBody, valid } from '../shared/api/request.ts';
+import { assertExistingFallbacks } from '../shared/api/fallback-notifications.ts';
+import { jsonBody, validBody } from '../shared/api/request.ts';
 import { noContent } from '../shared/api/response.ts';
-import { parseAccountChanges } from '../shared/contracts/account.ts';
+import { accountChangesBody } from '../shared/contracts/account.ts';
 
 const { environment, client, endpoint } = apiFunction('update-account');
 const audits = createAuditLog(client, environment);
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
+const notifications = createNotificationReader(client, environment.NOTIFICATIONS_TABLE);
 
 /** PUT /account: 204. */
 export const handler = endpoint(
-  (request) => valid(parseAccountChanges(jsonBody(request))),
+  (request) => validBody(request, jsonBody(request), accountChangesBody),
   async (changes, caller) => {
+    await assertExistingFallbacks(notifications, caller.tenant, changes.escalation_notifications);
     await accounts.update(caller.tenant, changes, audits.by(caller));
     return noContent;
   },

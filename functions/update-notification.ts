@@ -1,24 +1,28 @@
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
+import { createChangedResponse, returnPreference } from '../shared/api/changed-notification.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { createNotificationUpdate } from '../shared/api/notification-update.ts';
-import { notificationBody, pathParameter, requestUrl, valid } from '../shared/api/request.ts';
-import { locationResponse } from '../shared/api/response.ts';
-import { parseChanges } from '../shared/contracts/notification.ts';
+import { notificationBody, pathParameter, requestUrl, validBody } from '../shared/api/request.ts';
+import { changesBody } from '../shared/contracts/notification.ts';
 
 const { environment, client, endpoint } = apiFunction('update-notification');
 const audits = createAuditLog(client, environment);
-const update = createNotificationUpdate(createNotificationRepository(client, environment.NOTIFICATIONS_TABLE));
+const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
+const update = createNotificationUpdate(notifications);
+const changedResponse = createChangedResponse(notifications);
 
-/** PUT /notifications/{notificationId}: 204 with the URL of the notification. */
+/** PUT /notifications/{notificationId}: 204 with the URL of the notification, or 200 with the notification. */
 export const handler = endpoint(
   (request) => ({
     id: pathParameter(request, 'notificationId'),
-    changes: valid(parseChanges(notificationBody(request))),
+    changes: validBody(request, notificationBody(request), changesBody),
     url: requestUrl(request, environment.LINK_SCHEME),
+    preference: returnPreference(request),
   }),
-  async ({ id, changes, url }, caller) => {
-    await update({ tenant: caller.tenant, id }, changes, audits.by(caller));
-    return locationResponse(204, url);
+  async ({ id, changes, url, preference }, caller) => {
+    const key = { tenant: caller.tenant, id };
+    await update(key, changes, audits.by(caller));
+    return changedResponse(204, key, url, preference);
   },
 );

@@ -95,7 +95,7 @@ export class Api extends Construct {
     const testAccess = caller.and(audited).and(accounts.access('UpdateItem')).and(limits).and(delivery.testAccess());
     return {
       'create-notification': caller
-        .and(notifications.access('PutItem', 'UpdateItem', ...writeActions))
+        .and(notifications.access('PutItem', 'UpdateItem', 'BatchGetItem', ...writeActions))
         .and(limits)
         .and(links)
         .and(audited),
@@ -122,7 +122,10 @@ export class Api extends Construct {
         .and(accounts.access('UpdateItem', 'BatchGetItem'))
         .and(notifications.access('GetItem'))
         .and(limits),
-      'update-account': caller.and(accounts.access('GetItem', 'UpdateItem')).and(audited),
+      'update-account': caller
+        .and(accounts.access('GetItem', 'UpdateItem'))
+        .and(notifications.access('GetItem'))
+        .and(audited),
       'rotate-signing-secret': caller.and(accounts.access('GetItem', 'UpdateItem')).and(audited),
       'list-tokens': caller.and(links),
       'create-token': caller.and(tokens.access('PutItem')).and(audited),

@@ -1,9 +1,9 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
-import { closestMatch } from 'leven';
 import * as z from 'zod';
 import { escalationModes } from '../shared/contracts/escalation-modes.ts';
 import { notificationTypeIds } from '../shared/contracts/notification-types.ts';
 import { type LimitName, minimumLimit } from '../shared/contracts/tenant-limits.ts';
+import { nearestName } from '../shared/contracts/unknown-names.ts';
 import { MIN_UNRESERVED_CONCURRENCY, reservedConcurrency } from './concurrency.ts';
 
 /**
@@ -248,13 +248,9 @@ const CLI_KEYS = ['acknowledged-issue-numbers', 'cli-telemetry'];
  */
 const isSetting = (key: string): boolean => !/[:/]/.test(key) && !CLI_KEYS.includes(key);
 
-const plain = (name: string): string => name.toLowerCase().replace(/[_-]/g, '');
-
-/** Returns the error of an unknown setting, with a similar name if at most 40% of the characters differ. */
+/** Returns the error of an unknown setting, with a similar name if there is one. */
 const unknownSetting = (name: string): string => {
-  const names = new Map([...settingNames, 'stackName'].map((known) => [plain(known), known]));
-  const maxDistance = Math.floor(name.length * 0.4);
-  const nearest = names.get(closestMatch(plain(name), [...names.keys()], { maxDistance }) ?? '');
+  const nearest = nearestName(name, [...settingNames, 'stackName']);
   const hint = nearest ? `did you mean ${nearest}?` : `the settings are stackName, ${settingNames.join(', ')}.`;
   return `${JSON.stringify(name)} is not a setting; ${hint}`;
 };

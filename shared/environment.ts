@@ -93,7 +93,7 @@ export const environments = {
     ...audits,
   },
   'get-account': { ...tokens, ...notifications, ...limits },
-  'update-account': { ...tokens, ...accounts, ...audits },
+  'update-account': { ...tokens, ...accounts, ...notifications, ...audits },
   'rotate-signing-secret': { ...tokens, ...accounts, ...audits },
   'list-tokens': { ...tokens, ...links },
   'create-token': { ...tokens, ...audits },

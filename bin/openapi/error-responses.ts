@@ -1,8 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import * as z from 'zod';
 import { errorResponse } from '../../shared/api/response.ts';
+import { auditParameters } from '../../shared/contracts/endpoints.ts';
 import { errorStatus } from '../../shared/contracts/errors.ts';
-import { internalError, type ServiceError, unauthorized, unavailable } from '../../shared/domain/errors.ts';
+import { unknownNameErrors } from '../../shared/contracts/unknown-names.ts';
+import { badRequest, internalError, type ServiceError, unauthorized, unavailable } from '../../shared/domain/errors.ts';
 import { EXAMPLE_REQUEST_ID } from './operation.ts';
 import { component, integer, referenceTo, string } from './schemas.ts';
 
@@ -35,11 +37,19 @@ export const gatewayErrors = {
 const gatewayErrorOf = (status: number) => new Map(Object.entries(gatewayErrors)).get(String(status));
 
 /** Errors of the service that every operation can return. */
-const sharedErrors = [unauthorized(), internalError(), unavailable()];
+const sharedErrors = [
+  badRequest(unknownNameErrors('query parameter', ['_whi'], auditParameters).join('; ')),
+  unauthorized(),
+  internalError(),
+  unavailable(),
+];
 
 const statusOf = ({ type }: ServiceError): number => errorStatus[type];
 
-const sharedStatuses = [...Object.keys(gatewayErrors).map(Number), ...sharedErrors.map(statusOf)];
+const sharedStatuses = [...new Set([...Object.keys(gatewayErrors).map(Number), ...sharedErrors.map(statusOf)])];
+
+/** The header of the preferences that were applied, which every authenticated request can have. */
+export const preferenceApplied = { 'Preference-Applied': { $ref: '#/components/headers/PreferenceApplied' } };
 
 /** The service sends `Retry-After` with some errors; the gateway sends none. */
 const retryAfterHeader = (seconds: number) => ({
@@ -66,6 +76,7 @@ const responseOf = (status: number, ownErrors: readonly ServiceError[]) => {
     description: [...reasons].join(' '),
     headers: {
       ...(retryAfter !== undefined && retryAfterHeader(retryAfter)),
+      ...(errors.length > 0 && status !== 401 && preferenceApplied),
       ...(gateway && { 'apigw-requestid': { $ref: '#/components/headers/GatewayRequestId' } }),
     },
     content: {
@@ -102,8 +113,13 @@ export const errorResponses = (errors: readonly ServiceError[], hasBody: boolean
     }),
   );
 
-/** The headers of error responses, as components. */
-export const errorHeaders = {
+/** The headers of responses, as components. */
+export const responseHeaders = {
+  PreferenceApplied: {
+    description: 'The preferences of the header `Prefer` that were applied',
+    schema: { type: 'string' },
+    example: 'handling=strict',
+  },
   GatewayRequestId: {
     description: 'ID that the gateway gave to the request, to quote to the operators',
     schema: { type: 'string' },

@@ -1,10 +1,23 @@
 import * as z from 'zod';
 import manifest from '../../package.json' with { type: 'json' };
-import { type Endpoint, type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
-import { badRequest, invalidLimit, notFound, notPermitted, type ServiceError } from '../../shared/domain/errors.ts';
-import { errorHeaders, errorResponses, sharedResponses } from './error-responses.ts';
-import { contentOf, EXAMPLE_LOCATION, type Operation } from './operation.ts';
-import { auditTexts, parametersIn, pathParameters } from './parameters.ts';
+import {
+  type Endpoint,
+  type EndpointName,
+  endpointNames,
+  endpoints,
+  isExtension,
+} from '../../shared/contracts/endpoints.ts';
+import {
+  badRequest,
+  invalidLimit,
+  malformedMarker,
+  notFound,
+  notPermitted,
+  type ServiceError,
+} from '../../shared/domain/errors.ts';
+import { errorResponses, preferenceApplied, responseHeaders, sharedResponses } from './error-responses.ts';
+import { type Body, contentOf, EXAMPLE_LOCATION, type Operation } from './operation.ts';
+import { auditTexts, parametersIn, pathParameters, preferences } from './parameters.ts';
 import { operations, resources } from './resources.ts';
 import { componentSchemas, parameter } from './schemas.ts';
 import { webhooks } from './webhook.ts';
@@ -15,7 +28,7 @@ const description = [
   '**Roles.** `admin` permits everything, `creator` everything except deleting notifications and administering the account, `observer` reading.',
   '**Errors.** The service responds with the schema `Error`, whose `details` name each invalid field and its rule. The gateway in front of it responds with `GatewayError`.',
   '**Paging.** Follow `next_href` of a page until it is null.',
-  '**Extensions.** Operations with `x-extension` are additions to the interface that existing clients use.',
+  '**Extensions.** Operations with `x-extension` are additions to the interface that existing clients use. They reject unknown query parameters and attributes, as the others do with `Prefer: handling=strict` (RFC 7240).',
   'All bodies are JSON in UTF-8. Lengths count Unicode code points. Times are in milliseconds since the Unix epoch.',
 ].join('\n\n');
 
@@ -42,43 +55,52 @@ const location = {
   },
 };
 
-const successOf = ({ response, hasLocation }: Operation) => ({
-  description: response ? `${response.schema.description}.` : 'Success, without a body.',
-  ...(hasLocation && { headers: location }),
+const successOf = (
+  response: Body | undefined,
+  hasLocation = false,
+  description = `${response?.schema.description}.`,
+) => ({
+  description: response ? description : 'Success, without a body.',
+  headers: { ...(hasLocation && location), ...preferenceApplied },
   ...(response && { content: contentOf(response) }),
 });
 
-/** The interface that was specified before this service has nine operations. The others extend it. */
-const extensions = endpointNames.slice(9);
+/** Returns the successful responses by status. */
+const successesOf = ({ status, response, representation, hasLocation }: Operation) => {
+  if (!representation) return { [status ?? (response ? 200 : 204)]: successOf(response, hasLocation) };
+  const described = `${representation.schema.description}, if \`return=representation\` was applied.`;
+  return status
+    ? { [status]: successOf(representation, hasLocation, `${described} Otherwise without a body.`) }
+    : { 200: successOf(representation, hasLocation, described), 204: successOf(undefined, hasLocation) };
+};
 
 const operationOf = (name: EndpointName, endpoint: Endpoint) => {
   const operation = operations[name];
-  const { summary, details, request, query = {}, headers = {}, status, response, errors = [] } = operation;
+  const { summary, details, request, query = {}, headers = {}, representation, errors = [] } = operation;
   const { method, path, permission } = endpoint;
   const role = permission === 'administer' ? 'Needs the role admin.' : `Needs the permission to ${permission}.`;
-  const isExtension = extensions.includes(name);
   const inPath = Object.entries(pathParameters).filter(([id]) => path.includes(`{${id}}`));
   const ids = inPath.map(([id, { object, example }]) => [id, parameter(z.string(), `ID of the ${object}`, example)]);
   return {
     operationId: name,
     tags: resources.filter((resource) => name in resource.operations).map(({ tag }) => tag.name),
     summary,
-    description: [isExtension && 'Extension of the interface.', details, role].filter(Boolean).join(' '),
-    ...(isExtension && { 'x-extension': true }),
+    description: [isExtension(name) && 'Extension of the interface.', details, role].filter(Boolean).join(' '),
+    ...(isExtension(name) && { 'x-extension': true }),
     parameters: [
       ...parametersIn('path', Object.fromEntries(ids)),
       ...parametersIn('query', { ...query, ...(method !== 'GET' && auditTexts) }),
-      ...parametersIn('header', headers),
+      ...parametersIn('header', { ...headers, ...(!isExtension(name) && preferences(representation !== undefined)) }),
     ],
     ...(request && { requestBody: { required: true, content: contentOf(request) } }),
     responses: {
-      [status ?? (response ? 200 : 204)]: successOf(operation),
+      ...successesOf(operation),
       ...errorResponses(
         [
           forbidden(endpoint),
           ...errors,
           ...(request ? [badRequest('body: must be valid JSON')] : []),
-          ...('limit' in query ? [invalidLimit()] : []),
+          ...('limit' in query ? [invalidLimit(), malformedMarker()] : []),
           ...inPath.map(([, { object }]) => notFound(`The ${object}`)),
         ],
         request !== undefined,
@@ -118,7 +140,7 @@ export const openApiDocument = (baseUrl?: string) => {
     components: {
       schemas: componentSchemas(),
       responses: sharedResponses,
-      headers: errorHeaders,
+      headers: responseHeaders,
       securitySchemes: {
         token: {
           type: 'apiKey',

@@ -19,6 +19,8 @@ export type Operation = {
   /** The status of success. Default: 200 with a body, 204 without */
   status?: 201 | 202;
   response?: Body;
+  /** What the response has with `Prefer: return=representation`, with the status 201 or 200. Without, it has no body. */
+  representation?: Body;
   /** Whether the response has the header `Location`. */
   hasLocation?: true;
   /** The errors in addition to those that follow from the path, `limit` and the body, and those of every operation. */

@@ -39,6 +39,17 @@ export const auditTexts = {
   _why: parameter(z.string(), `The reason of the change, ${truncated}`, 'New on-call rotation'),
 };
 
+const STRICT =
+  '`handling=strict`: unknown query parameters and attributes of the body, and malformed markers, return 400';
+const RETURN = '`return=representation`: the response contains the notification';
+
+/** Returns the preferences of the operations that existing clients use (RFC 7240). */
+export const preferences = (hasRepresentation: boolean) => ({
+  Prefer: hasRepresentation
+    ? parameter(z.string(), `${STRICT}. ${RETURN}`, 'return=representation, handling=strict')
+    : parameter(z.string(), STRICT, 'handling=strict'),
+});
+
 /** The objects whose IDs are in paths, with an example. */
 export const pathParameters: Readonly<Record<string, { object: string; example: string }>> = {
   notificationId: { object: 'notification', example: EXAMPLE_ID },

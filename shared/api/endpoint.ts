@@ -3,17 +3,19 @@ import type { Context } from 'aws-lambda';
 import { createDocumentClient } from '../adapters/aws-client.ts';
 import { createTokenReader } from '../adapters/tokens/token-reader.ts';
 import type { ChangeContext } from '../contracts/audit.ts';
-import { type EndpointName, endpoints, type Permission } from '../contracts/endpoints.ts';
+import { type EndpointName, endpoints, isExtension, knownParameters, type Permission } from '../contracts/endpoints.ts';
+import { unknownNameErrors } from '../contracts/unknown-names.ts';
 import { type Caller, isPermitted } from '../domain/authorization.ts';
-import { notPermitted, unauthorized, unavailable } from '../domain/errors.ts';
+import { badRequest, notPermitted, unauthorized, unavailable } from '../domain/errors.ts';
 import { parseEnvironment } from '../environment.ts';
 import { type Authenticate, cachedAuthentication } from './authentication.ts';
 import { changeContext } from './change-context.ts';
 import { errorHandler } from './error-handler.ts';
-import type { ApiRequest } from './request.ts';
-import type { ApiResponse } from './response.ts';
+import { parsePreferences } from './preferences.ts';
+import { type ApiRequest, type ParsedRequest, query } from './request.ts';
+import { type ApiResponse, withPreferenceApplied } from './response.ts';
 
-type CallerContext = Context & { caller: Caller };
+type CallerContext = Context & { caller: Caller; appliedPreference?: string | undefined };
 type ApiMiddleware = MiddlewareObj<ApiRequest, ApiResponse, Error, CallerContext>;
 
 /** The caller of a request, and the context of what it changes. */
@@ -40,6 +42,23 @@ const authorization = (permission: Permission): ApiMiddleware => ({
 });
 
 /**
+ * Returns the request to parse. That of an extension is always strict, any other one by preference
+ * (docs/decisions/api.md#leniency).
+ *
+ * @throws ServiceError 400 with all unknown query parameters of a strict request
+ */
+const parsedRequest = (name: EndpointName, request: ApiRequest, context: CallerContext): ParsedRequest => {
+  const preferences = parsePreferences(request.headers.prefer);
+  const isAsked = preferences.get('handling') === 'strict';
+  context.appliedPreference = isAsked ? 'handling=strict' : undefined;
+  const isStrict = isAsked || isExtension(name);
+  const names = isStrict ? query(request).keys() : [];
+  const unknown = unknownNameErrors('query parameter', names, knownParameters(name));
+  if (unknown.length > 0) throw badRequest(unknown.join('; '));
+  return { ...request, isStrict, preferences };
+};
+
+/**
  * Creates the Lambda handler of an operation. It authenticates (401), authorizes (403), parses (400) and acts, in this
  * order (docs/decisions/api.md#authentication-in-the-function).
  *
@@ -48,16 +67,20 @@ const authorization = (permission: Permission): ApiMiddleware => ({
 export const endpoint = <Input>(
   name: EndpointName,
   authenticate: Authenticate,
-  parse: (request: ApiRequest) => Input,
+  parse: (request: ParsedRequest) => Input,
   act: (input: Input, caller: RequestCaller, timeLeft: () => number) => Promise<ApiResponse>,
 ) =>
   middy<ApiRequest, ApiResponse, Error, CallerContext>()
     .use(errorHandler())
     .use(authentication(authenticate))
     .use(authorization(endpoints[name].permission))
-    .handler(async (request, { caller, getRemainingTimeInMillis }) =>
-      act(parse(request), { ...caller, context: changeContext(request, caller) }, () => getRemainingTimeInMillis()),
-    );
+    .handler(async (request, context) => {
+      const { caller } = context;
+      const input = parse(parsedRequest(name, request, context));
+      const requestCaller = { ...caller, context: changeContext(request, caller) };
+      const response = await act(input, requestCaller, () => context.getRemainingTimeInMillis());
+      return withPreferenceApplied(response, context.appliedPreference);
+    });
 
 /**
  * Returns what the function of an operation needs: its parsed environment, a DynamoDB client, and `endpoint` with its
@@ -77,7 +100,7 @@ export const apiFunction = <Name extends EndpointName>(name: Name, { cachesToken
     environment: parseEnvironment(name),
     client,
     endpoint: <Input>(
-      parse: (request: ApiRequest) => Input,
+      parse: (request: ParsedRequest) => Input,
       act: (input: Input, caller: RequestCaller, timeLeft: () => number) => Promise<ApiResponse>,
     ) => endpoint(name, authenticate, parse, act),
   };

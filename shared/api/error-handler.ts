@@ -9,7 +9,7 @@ import { errorStatus } from '../contracts/errors.ts';
 import type { Caller } from '../domain/authorization.ts';
 import { internalError, ServiceError, unavailable, unconfirmedChange } from '../domain/errors.ts';
 import type { ApiRequest } from './request.ts';
-import { type ApiResponse, errorResponse } from './response.ts';
+import { type ApiResponse, errorResponse, withPreferenceApplied } from './response.ts';
 
 /** Maps any error to the error of the response (docs/decisions/api.md#error-format). */
 const toServiceError = (error: unknown): ServiceError => {
@@ -18,15 +18,18 @@ const toServiceError = (error: unknown): ServiceError => {
   return isDependencyFailure(error) ? unavailable(error) : internalError();
 };
 
+/** What is known of a request when an error is thrown. */
+type ErrorContext = Context & { caller?: Caller; appliedPreference?: string | undefined };
+
 /**
  * Responds to thrown errors, and logs those with a 5xx status. It counts those that occur because DynamoDB throttles
  * only the caller's partition, so that alarms can exclude them. It must be the first middleware, to handle errors of all
  * others.
  */
-export const errorHandler = (): MiddlewareObj<ApiRequest, ApiResponse, Error, Context & { caller?: Caller }> => {
+export const errorHandler = (): MiddlewareObj<ApiRequest, ApiResponse, Error, ErrorContext> => {
   const isTenantThrottled = createThrottlingWatch(Date.now);
   return {
-    onError: ({ event, error, context: { caller } }) => {
+    onError: ({ event, error, context: { caller, appliedPreference } }) => {
       const serviceError = toServiceError(error);
       const requestId = event.requestContext.requestId;
       const reason = error instanceof ServiceError || error instanceof UnconfirmedChangeError ? error.cause : error;
@@ -39,7 +42,7 @@ export const errorHandler = (): MiddlewareObj<ApiRequest, ApiResponse, Error, Co
           ...errorTrace(cause ?? error),
         });
       }
-      return errorResponse(serviceError, requestId);
+      return withPreferenceApplied(errorResponse(serviceError, requestId), appliedPreference);
     },
   };
 };

@@ -1,6 +1,6 @@
 import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, type Page, type Slice } from '../contracts/collection.ts';
-import { invalidLimit } from '../domain/errors.ts';
-import { type ApiRequest, query, requestUrl } from './request.ts';
+import { invalidLimit, malformedMarker } from '../domain/errors.ts';
+import { type ParsedRequest, query, requestUrl } from './request.ts';
 import { MAX_BODY_BYTES, responseBytes } from './response.ts';
 
 /**
@@ -39,8 +39,18 @@ export const parsePage = (parameters: URLSearchParams): Page => {
   return { limit: Number(limit), marker: parameters.get('marker') || null };
 };
 
-/** Returns the page that a request to a list asks for, and the request's URL, for the link to the next page. */
-export const pageRequest = (request: ApiRequest, scheme: 'http' | 'https') => ({
-  page: parsePage(query(request)),
-  self: { href: requestUrl(request, scheme), query: query(request) },
-});
+/**
+ * Returns the page that a request to a list asks for, and the request's URL, for the link to the next page.
+ *
+ * @param isMarker whether a text can be the `next_marker` of the list, unless reading the list checks it
+ * @throws ServiceError 400 for an invalid limit, and a malformed marker of a strict request
+ */
+export const pageRequest = (
+  request: ParsedRequest,
+  scheme: 'http' | 'https',
+  isMarker: (text: string) => boolean = () => true,
+) => {
+  const page = parsePage(query(request));
+  if (request.isStrict && page.marker !== null && !isMarker(page.marker)) throw malformedMarker();
+  return { page, self: { href: requestUrl(request, scheme), query: query(request) } };
+};

@@ -2,10 +2,19 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod/mini';
 import { hasMoreValues, isJsonObject, parseJson } from '../contracts/json.ts';
 import { describeIssues } from '../contracts/text.ts';
+import { unknownNameErrors } from '../contracts/unknown-names.ts';
 import { badRequest } from '../domain/errors.ts';
 
 /** A request of the HTTP API (payload format 2.0). */
 export type ApiRequest = APIGatewayProxyEventV2;
+
+/** A request to parse. */
+export type ParsedRequest = ApiRequest & {
+  /** Whether unknown names and malformed markers are errors, instead of being ignored. */
+  readonly isStrict: boolean;
+  /** The preferences in its `Prefer` header (`parsePreferences`). */
+  readonly preferences: ReadonlyMap<string, string>;
+};
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -51,9 +60,33 @@ export const notificationBody = (request: ApiRequest): unknown => {
 };
 
 /** Returns the value of a successful parse. @throws ServiceError 400 with all invalid fields */
-export const valid = <Value>(result: z.core.util.SafeParseResult<Value>): Value => {
-  if (result.success) return result.data;
-  throw badRequest(describeIssues(result.error));
+export const valid = <Value>(
+  result: z.core.util.SafeParseResult<Value>,
+  unknownAttributes: readonly string[] = [],
+): Value => {
+  if (result.success && unknownAttributes.length === 0) return result.data;
+  throw badRequest([...(result.error ? [describeIssues(result.error)] : []), ...unknownAttributes].join('; '));
+};
+
+/** How a body is parsed, and the names of the attributes that it may have. */
+export type BodyContract<Value> = {
+  parse: (body: unknown) => z.core.util.SafeParseResult<Value>;
+  attributes: readonly string[];
+};
+
+/**
+ * Returns the parsed body of a request.
+ *
+ * @param body the result of `jsonBody` or `notificationBody`
+ * @throws ServiceError 400 with all invalid and, in a strict request, all unknown attributes
+ */
+export const validBody = <Value>(
+  { isStrict }: ParsedRequest,
+  body: unknown,
+  { parse, attributes }: BodyContract<Value>,
+): Value => {
+  const names = isStrict && isJsonObject(body) ? Object.keys(body) : [];
+  return valid(parse(body), unknownNameErrors('attribute', names, attributes));
 };
 
 /** The maximum length of an `Idempotency-Key`. */

@@ -35,6 +35,14 @@ export const locationResponse = (statusCode: 201 | 204, location: string): ApiRe
 /** 204 without headers or body. */
 export const noContent: ApiResponse = { statusCode: 204 };
 
+/** Adds a preference of the request that was applied (RFC 7240, section 3), such as `handling=strict`. */
+export const withPreferenceApplied = (response: ApiResponse, preference: string | undefined): ApiResponse => {
+  if (preference === undefined) return response;
+  const others = response.headers?.['preference-applied'];
+  const applied = others === undefined ? preference : `${others}, ${preference}`;
+  return { ...response, headers: { ...response.headers, 'preference-applied': applied } };
+};
+
 /** Returns the response to an error. A 5xx never contains the message of an exception. */
 export const errorResponse = (
   { type, message, details, retryAfterSeconds }: ServiceError,

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { MAX_EMAIL_ADDRESS_LENGTH, notificationTypes } from './notification-types.ts';
 import { boundedText, text, withoutNulls } from './text.ts';
+import { unknownNameErrors } from './unknown-names.ts';
 
 /** Maximum number of technical contacts of an account (docs/api.md#technical-contacts). */
 export const MAX_TECHNICAL_CONTACTS = 50;
@@ -27,6 +28,8 @@ const summarySetting = (name: keyof typeof summarySettings) => {
 /** After how many alerts of a window, to a notification, the others are summarized. */
 export type SummarySettings = Record<keyof typeof summarySettings, number>;
 
+const summaryNames = Object.keys(summarySettings);
+
 /** The schema of complete settings of summaries. */
 export const summaries = z.strictObject(
   {
@@ -34,7 +37,12 @@ export const summaries = z.strictObject(
     sms_after: summarySetting('sms_after'),
     window_minutes: summarySetting('window_minutes'),
   },
-  `must be an object with any of ${Object.keys(summarySettings).join(', ')}`,
+  {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? unknownNameErrors('attribute', issue.keys, summaryNames).join('; ')
+        : `must be an object with any of ${summaryNames.join(', ')}`,
+  },
 );
 
 /** Absent settings get their default value. An empty object removes all: the result is then null. */
@@ -135,4 +143,19 @@ export type AccountRecord = {
   shadow?: { from: number; until: number | null };
   /** `day_ends_at` is the next UTC midnight, ms since the epoch. */
   usage: AccountLimits & { day_ends_at: number };
+};
+
+/** What a response has and an update cannot change. An update may have it, because clients send responses back. */
+const unchangeable: Readonly<Record<Exclude<keyof AccountRecord, keyof AccountChanges>, true>> = {
+  id: true,
+  webhook_signing_secrets: true,
+  limits: true,
+  shadow: true,
+  usage: true,
+};
+
+/** The body of an update of the account. */
+export const accountChangesBody = {
+  parse: parseAccountChanges,
+  attributes: [...Object.keys(changes.shape), ...Object.keys(unchangeable)],
 };

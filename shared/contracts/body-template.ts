@@ -75,6 +75,12 @@ const isKnown = ([first, second, ...rest]: readonly string[]): boolean =>
     ? rest.length === 0 && alertNames.some((name) => name === second)
     : templateFields.some((field) => field === first);
 
+/** Returns a placeholder as a text can have it. */
+export const placeholderText = ({ path: [first, ...rest] }: Placeholder): string => {
+  const keys = rest.map((key) => (/^[\w-]+$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`));
+  return `{{${first}${keys.join('')}}}`;
+};
+
 const keysOf = (path: string): string[] | undefined => {
   try {
     return (path.match(KEYS) ?? []).map((key) => (key.startsWith('[') ? String(JSON.parse(key)) : key));

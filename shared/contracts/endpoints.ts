@@ -1,27 +1,43 @@
 /** A permission on notifications and notification types, or to administer the account. */
 export type Permission = 'create' | 'read' | 'update' | 'delete' | 'test' | 'redeliver' | 'administer';
 
-/** The route of an operation and the permission that it requires. */
+/** The route of an operation, the permission that it requires and the query parameters that it has. */
 export type Endpoint = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: `/${string}`;
   readonly permission: Permission;
+  /** Default: none */
+  readonly query?: readonly string[];
 };
 
-/**
- * The operations of the API (docs/api.md#operations). A key is also the name of the function, its file and its test.
- */
-export const endpoints = {
+const page = ['limit', 'marker'] as const;
+
+/** The nine operations that existing clients use. */
+const interfaceEndpoints = {
   'create-notification': { method: 'POST', path: '/notifications', permission: 'create' },
-  'list-notifications': { method: 'GET', path: '/notifications', permission: 'read' },
+  'list-notifications': { method: 'GET', path: '/notifications', permission: 'read', query: [...page, 'id'] },
   'get-notification': { method: 'GET', path: '/notifications/{notificationId}', permission: 'read' },
   'update-notification': { method: 'PUT', path: '/notifications/{notificationId}', permission: 'update' },
   'delete-notification': { method: 'DELETE', path: '/notifications/{notificationId}', permission: 'delete' },
-  'test-notification': { method: 'POST', path: '/notifications/{notificationId}/test', permission: 'test' },
-  'test-new-notification': { method: 'POST', path: '/test-notification', permission: 'test' },
-  'list-notification-types': { method: 'GET', path: '/notification_types', permission: 'read' },
+  'test-notification': {
+    method: 'POST',
+    path: '/notifications/{notificationId}/test',
+    permission: 'test',
+    query: ['state'],
+  },
+  'test-new-notification': { method: 'POST', path: '/test-notification', permission: 'test', query: ['state'] },
+  'list-notification-types': { method: 'GET', path: '/notification_types', permission: 'read', query: page },
   'get-notification-type': { method: 'GET', path: '/notification_types/{notificationTypeId}', permission: 'read' },
-  'list-deliveries': { method: 'GET', path: '/notifications/{notificationId}/deliveries', permission: 'read' },
+} as const satisfies Record<string, Endpoint>;
+
+/** The operations that extend the interface. */
+const extensionEndpoints = {
+  'list-deliveries': {
+    method: 'GET',
+    path: '/notifications/{notificationId}/deliveries',
+    permission: 'read',
+    query: [...page, 'status', 'alarm_id'],
+  },
   'create-signing-secret': {
     method: 'POST',
     path: '/notifications/{notificationId}/signing-secret',
@@ -33,18 +49,40 @@ export const endpoints = {
     permission: 'update',
   },
   redeliver: { method: 'POST', path: '/notifications/{notificationId}/redeliver', permission: 'redeliver' },
-  'list-failures': { method: 'GET', path: '/failures', permission: 'read' },
+  'list-failures': { method: 'GET', path: '/failures', permission: 'read', query: page },
   'get-account': { method: 'GET', path: '/account', permission: 'read' },
   'update-account': { method: 'PUT', path: '/account', permission: 'administer' },
   'rotate-signing-secret': { method: 'POST', path: '/account/rotate-signing-secret', permission: 'administer' },
-  'list-tokens': { method: 'GET', path: '/tokens', permission: 'administer' },
+  'list-tokens': { method: 'GET', path: '/tokens', permission: 'administer', query: page },
   'create-token': { method: 'POST', path: '/tokens', permission: 'administer' },
-  'revoke-token': { method: 'DELETE', path: '/tokens/{tokenId}', permission: 'administer' },
-  'list-audits': { method: 'GET', path: '/audits', permission: 'administer' },
+  'revoke-token': { method: 'DELETE', path: '/tokens/{tokenId}', permission: 'administer', query: ['issued_since'] },
+  'list-audits': {
+    method: 'GET',
+    path: '/audits',
+    permission: 'administer',
+    query: [...page, 'reverse', 'from', 'to'],
+  },
 } as const satisfies Record<string, Endpoint>;
+
+/**
+ * The operations of the API (docs/api.md#operations). A key is also the name of the function, its file and its test.
+ */
+export const endpoints = { ...interfaceEndpoints, ...extensionEndpoints };
 
 /** The name of an operation of the API. */
 export type EndpointName = keyof typeof endpoints;
 
 /** The names of all operations, in the order of `endpoints`. */
 export const endpointNames = Object.keys(endpoints).filter((name): name is EndpointName => name in endpoints);
+
+/** Returns whether an operation is none of the nine that existing clients use. */
+export const isExtension = (name: EndpointName): boolean => name in extensionEndpoints;
+
+/** The query parameters of every operation that changes something. Others ignore them. */
+export const auditParameters = ['_who', '_why'] as const;
+
+/** Returns the query parameters that an operation knows. */
+export const knownParameters = (name: EndpointName): readonly string[] => {
+  const { query = [] }: Endpoint = endpoints[name];
+  return [...query, ...auditParameters];
+};

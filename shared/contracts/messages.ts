@@ -72,12 +72,29 @@ export const testRequest = z.object({
 /** The payload with which a test operation invokes a sender. */
 export type TestRequest = z.infer<typeof testRequest>;
 
+const sentRequest = z.object({
+  method: z.string(),
+  /** Without user, password and query. */
+  url: z.string(),
+  /** The names of the headers. */
+  headers: z.array(z.string()),
+  /** The first 4 KB (`sentRequest`). */
+  body: z.optional(z.string()),
+});
+
+/** What a test result shows of the request that was sent. */
+export type SentRequest = z.infer<typeof sentRequest>;
+
 /** The result of a test operation (docs/api.md#test-operations). */
 export const testResult = z.object({
   status: z.enum(['success', 'failure']),
   message: z.string(),
   /** The beginning of the response of a destination that failed. */
   response_text: z.optional(z.string()),
+  /** Only of a webhook with a `webhook_request`. */
+  request: z.optional(sentRequest),
+  /** What in the `webhook_request` may be wrong; present if something may be. */
+  warnings: z.optional(z.array(z.string())),
 });
 
 /** The result of a test operation. */

@@ -112,3 +112,14 @@ const changes = z.object(
 
 /** Parses the body of an update request. Values are validated later, as part of the updated notification. */
 export const parseChanges = (body: unknown) => changes.safeParse(withoutNulls(body));
+
+const attributeNames = Object.keys(changes.shape);
+
+/** The body of a create request. */
+export const newNotificationBody = { parse: (body: unknown) => parseNotification(body), attributes: attributeNames };
+
+/** The body of a test request: what a create request has, of which the test ignores the rest. */
+export const destinationBody = { parse: parseDestination, attributes: attributeNames };
+
+/** The body of an update request. It may have all that a response has. */
+export const changesBody = { parse: parseChanges, attributes: [...attributeNames, 'id'] };

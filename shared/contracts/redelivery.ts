@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { MARKER_RULE } from './collection.ts';
 import { boundedText, withoutNulls } from './text.ts';
 
 /** Maximum length of an event ID, in UTF-16 code units, as in `alarm-event.ts`. */
@@ -16,8 +17,6 @@ export const TIME_RULE = `must be 0 or a whole number from ${MIN_TIME_MS} to ${M
 /** Returns whether a number is a time in a request, ms since the epoch. Smaller numbers, such as seconds, are none. */
 export const isTimeMs = (time: number): boolean =>
   time === 0 || (Number.isInteger(time) && time >= MIN_TIME_MS && time <= MAX_TIME_MS);
-
-const MARKER_RULE = 'must be the next_marker of a response';
 
 /** The format of a marker: the time of the first request and the position to continue after, `-` instead of `#`. */
 export const REDELIVERY_MARKER = /^\d{13}(-\d{13}-[\da-f]{64})?$/;
@@ -60,6 +59,9 @@ export type RedeliveryRequest = z.infer<typeof request>;
 
 /** Parses the body of a redelivery request. The error lists every invalid field. */
 export const parseRedelivery = (body: unknown) => request.safeParse(withoutNulls(body));
+
+/** The body of a redelivery request. */
+export const redeliveryBody = { parse: parseRedelivery, attributes: Object.keys(request.shape) };
 
 /** The response body of a redelivery. */
 export type RedeliveryResult = {

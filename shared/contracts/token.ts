@@ -33,5 +33,8 @@ const newToken = z.object({ label: text(1, MAX_LABEL_LENGTH), role, days }, 'mus
 /** Parses the body of a request that creates a token. The error lists every invalid field. */
 export const parseNewToken = (body: unknown) => newToken.safeParse(withoutNulls(body));
 
+/** The body of a request that creates a token. */
+export const newTokenBody = { parse: parseNewToken, attributes: Object.keys(newToken.shape) };
+
 /** The issuer of tokens that no token issued. */
 export const OPERATOR = 'operator';

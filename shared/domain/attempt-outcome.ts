@@ -1,3 +1,4 @@
+import type { TestResult } from '../contracts/messages.ts';
 import type { FailureCause, FailureReason } from '../contracts/outcomes.ts';
 
 /** A failed attempt. */
@@ -28,6 +29,8 @@ export type Failure = {
 export type AttemptOutcome = ({ result: 'delivered'; status?: number | undefined; explanation: string } | Failure) & {
   /** Hashes of the recipients whose email SES has accepted so far (`recipientHash`). */
   reachedRecipientHashes?: string[] | undefined;
+  /** What the result of a test contains of the request that was sent; never logged or stored. */
+  shown?: Pick<TestResult, 'request' | 'warnings'> | undefined;
 };
 
 /** Returns a failure, by default with the cause `destination`. */

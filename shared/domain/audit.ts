@@ -1,6 +1,6 @@
 import { decodeTime, encodeTime } from 'ulid';
 import type { AuditRecord, StoredAudit } from '../contracts/audit.ts';
-import { ulid } from './ulid.ts';
+import { isPrefixedUlid, ulid } from './ulid.ts';
 
 const PREFIX = 'au';
 const TIME_LENGTH = 10;
@@ -11,6 +11,9 @@ export const auditPartition = (tenant: string | undefined): string =>
 
 /** Returns the ID of a new audit entry: `au` and a ULID, so IDs sort by time. @param nowMs ms since the epoch */
 export const newAuditId = (nowMs: number): string => PREFIX + ulid(nowMs);
+
+/** Returns whether an audit entry can have this ID. */
+export const isAuditId = (text: string): boolean => isPrefixedUlid(PREFIX, text);
 
 /** Returns a text that sorts before the IDs of this time and later, and after all others. @param timeMs since the epoch */
 export const firstAuditId = (timeMs: number): string => PREFIX + encodeTime(timeMs, TIME_LENGTH);

@@ -1,4 +1,4 @@
-import { MAX_PAGE_LIMIT } from '../contracts/collection.ts';
+import { MARKER_RULE, MAX_PAGE_LIMIT } from '../contracts/collection.ts';
 import type { Permission } from '../contracts/endpoints.ts';
 import type { ErrorType } from '../contracts/errors.ts';
 import { nextDay, secondsToNextDay } from './day.ts';
@@ -36,6 +36,13 @@ export const badRequest = (details: string): ServiceError =>
 /** 400: the notification is no webhook. */
 export const noSigningSecret = (): ServiceError =>
   badRequest('type: only notifications of type webhook have a signing secret');
+
+/** 400: the account has none of these notifications. */
+export const unknownFallbacks = (ids: readonly string[]): ServiceError =>
+  badRequest(`escalation_notifications: must be IDs of your notifications; unknown: ${ids.join(', ')}`);
+
+/** 400: the marker of a list is not from a response. */
+export const malformedMarker = (): ServiceError => badRequest(`marker: ${MARKER_RULE}`);
 
 /** 400: the query parameter `limit` is not a page size. */
 export const invalidLimit = (): ServiceError =>

@@ -1,4 +1,4 @@
-import { createMonotonicUlids } from './ulid.ts';
+import { createMonotonicUlids, isPrefixedUlid } from './ulid.ts';
 
 /** The ID of the default notification, which every tenant has (docs/api.md#default-notification). */
 export const DEFAULT_NOTIFICATION_ID = 'ntTechnicalContactsEmail';
@@ -25,4 +25,4 @@ export const newNotificationId = createNotificationIds();
 export const isNotificationId = (id: string): boolean => id === DEFAULT_NOTIFICATION_ID || isStoredNotificationId(id);
 
 /** Returns whether a stored notification can have this ID. */
-export const isStoredNotificationId = (id: string): boolean => /^nt[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(id);
+export const isStoredNotificationId = (id: string): boolean => isPrefixedUlid('nt', id);

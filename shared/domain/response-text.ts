@@ -208,16 +208,20 @@ const masked = (source: string, finders: readonly RunFinder[]): string => {
 };
 
 /**
- * Returns the first 256 printable characters of a response body on one line, or undefined if there are none. Runs of
- * eight characters of a secret are masked, also if they are encoded, wrapped or cut (docs/api.md#test-operations).
+ * Returns the first 16,384 units of a text, or fewer, with `***` instead of runs of eight characters of a secret, also if
+ * they are encoded, wrapped or cut (docs/api.md#test-operations). Returns undefined if masking would take too long.
  */
-export const responseText = (body: string, secrets: readonly string[]): string | undefined => {
+export const maskSecrets = (text: string, secrets: readonly string[]): string | undefined => {
   const present = secrets.filter(Boolean);
   if (present.reduce((sum, { length }) => sum + length, 0) > MAX_SECRETS_LENGTH) return undefined;
   const finders = findersOf(present);
-  if (finders === undefined) return undefined;
-  const text = plainLine(
-    masked(body.slice(0, MAX_SOURCE_LENGTH).toWellFormed(), finders).replace(/[^\P{Cc}\s]+/gu, ''),
-  );
+  return finders && masked(text.slice(0, MAX_SOURCE_LENGTH).toWellFormed(), finders);
+};
+
+/** Returns the first 256 printable characters of a response body on one line, masked, or undefined if there are none. */
+export const responseText = (body: string, secrets: readonly string[]): string | undefined => {
+  const shown = maskSecrets(body, secrets);
+  if (shown === undefined) return undefined;
+  const text = plainLine(shown.replace(/[^\P{Cc}\s]+/gu, ''));
   return [...text].slice(0, MAX_LENGTH).join('').trim() || undefined;
 };

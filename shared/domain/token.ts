@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import baseX from 'base-x';
+import { isPrefixedUlid, ulid } from './ulid.ts';
 
 /*
  * A token is `mnt_`, 43 base62 characters for 256 random bits, and 6 for a CRC-32 of everything before them. Secret
@@ -36,6 +37,14 @@ export const newToken = (): string => {
 /** Returns whether a text has the format and checksum of a token. */
 export const isWellFormedToken = (text: string): boolean =>
   TOKEN.test(text) && checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
+
+const ID_PREFIX = 'tk';
+
+/** Returns the ID of a new token: `tk` and a ULID, so IDs sort by creation. @param nowMs ms since the epoch */
+export const newTokenId = (nowMs: number): string => ID_PREFIX + ulid(nowMs);
+
+/** Returns whether a token can have this ID. */
+export const isTokenId = (text: string): boolean => isPrefixedUlid(ID_PREFIX, text);
 
 /** Returns the SHA-256 of a token in hex, which identifies it in the database. */
 export const tokenHash = (token: string): string => createHash('sha256').update(token).digest('hex');

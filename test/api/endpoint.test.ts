@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
 import { endpoint } from '../../shared/api/endpoint.ts';
-import type { ApiRequest } from '../../shared/api/request.ts';
+import type { ApiRequest, ParsedRequest } from '../../shared/api/request.ts';
 import { ok } from '../../shared/api/response.ts';
-import type { EndpointName } from '../../shared/contracts/endpoints.ts';
+import { type EndpointName, endpointNames, isExtension } from '../../shared/contracts/endpoints.ts';
 import type { Caller, Role } from '../../shared/domain/authorization.ts';
 import { badRequest } from '../../shared/domain/errors.ts';
 import { apiRequest, caller, lambdaContext } from '../support/api-request.ts';
@@ -13,7 +13,7 @@ const context = { ...lambdaContext, caller: { ...caller, tenant: 'forged' } };
 
 const setUp = (name: EndpointName = 'list-notifications', role: Role = 'admin') => {
   const authenticate = vi.fn(async (token: string) => (token === 'good' ? { ...caller, role } : undefined));
-  const parse = vi.fn((request: ApiRequest) => request.rawPath);
+  const parse = vi.fn((request: ParsedRequest) => request.rawPath);
   const act = vi.fn(async (input: string, requestCaller: Caller) => ok({ input, caller: requestCaller }));
   const handler = endpoint(name, authenticate, parse, act);
   const call = async (changes: Partial<ApiRequest> = {}) => {
@@ -87,6 +87,47 @@ describe('a request', () => {
     expect(await call({ headers: {} })).toMatchObject({ statusCode: 401 });
     expect(await call({ headers: { 'x-auth-token': 'bad' } })).toMatchObject({ statusCode: 401 });
     expect(authenticate.mock.calls).toEqual([['good'], ['bad']]);
+  });
+});
+
+describe('an unknown query parameter', () => {
+  const rawQueryString = 'stat=a&_who=jane&_why=b';
+  const strict = { 'x-auth-token': 'good', prefer: 'Handling="strict", wait=5' };
+  const rejected = { statusCode: 400, content: { type: 'badRequest', details: expect.stringMatching(/^stat: /) } };
+  const extensions = endpointNames.filter(isExtension);
+  const others = endpointNames.filter((name) => !isExtension(name));
+
+  it.each(extensions)('of an extension returns 400: %s', async (name) => {
+    const { call, parse } = setUp(name);
+    const response = await call({ rawQueryString });
+    expect(response).toMatchObject(rejected);
+    expect(response.headers).not.toHaveProperty('preference-applied');
+    expect(parse).not.toHaveBeenCalled();
+  });
+
+  it.each(others)('of another operation is ignored unless strict handling is preferred: %s', async (name) => {
+    const { call, parse } = setUp(name);
+    expect((await call({ rawQueryString })).headers).toEqual({ 'content-type': 'application/json' });
+    expect(parse).toHaveBeenLastCalledWith(expect.objectContaining({ isStrict: false }));
+    expect(await call({ rawQueryString, headers: strict })).toMatchObject({
+      ...rejected,
+      headers: { 'preference-applied': 'handling=strict' },
+    });
+    expect(parse).toHaveBeenCalledOnce();
+  });
+
+  it.each(endpointNames)('is none of _who and _why, and the preference is applied: %s', async (name) => {
+    const { call, parse } = setUp(name);
+    expect(await call({ rawQueryString: '_who=jane&_why=b', headers: strict })).toMatchObject({
+      statusCode: 200,
+      headers: { 'preference-applied': 'handling=strict' },
+    });
+    expect(parse).toHaveBeenLastCalledWith(expect.objectContaining({ isStrict: true }));
+  });
+
+  it('is not reported, nor a preference applied, before authorization', async () => {
+    const { headers, statusCode } = await setUp('create-token', 'observer').call({ rawQueryString, headers: strict });
+    expect([statusCode, headers]).toEqual([403, { 'content-type': 'application/json' }]);
   });
 });
 

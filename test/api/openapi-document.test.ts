@@ -3,7 +3,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { describe, expect, it } from 'vitest';
 import { openApiDocument } from '../../bin/openapi/openapi-document.ts';
 import { parseAccountChanges } from '../../shared/contracts/account.ts';
-import { endpointNames } from '../../shared/contracts/endpoints.ts';
+import { endpointNames, endpoints, knownParameters } from '../../shared/contracts/endpoints.ts';
 import { parseNotification } from '../../shared/contracts/notification.ts';
 import { parseRedelivery } from '../../shared/contracts/redelivery.ts';
 import { parseNewToken } from '../../shared/contracts/token.ts';
@@ -37,6 +37,13 @@ describe('the OpenAPI document', () => {
     expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([
       expect.stringContaining('info-license: '),
     ]);
+  });
+
+  it.each(endpointNames)('has exactly the query parameters that a strict request can have: %s', (name) => {
+    const parameters = describedOperation(name).parameters.filter(({ in: location }) => location === 'query');
+    const isChange = endpoints[name].method !== 'GET';
+    const known = knownParameters(name).filter((parameter) => isChange || !parameter.startsWith('_'));
+    expect(parameters.map((parameter) => parameter.name).toSorted()).toEqual(known.toSorted());
   });
 
   it('describes every schema and property', () => {

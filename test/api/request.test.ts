@@ -1,9 +1,42 @@
 import { describe, expect, it } from 'vitest';
-import { jsonBody, MAX_BODY_VALUES, pathParameter, query, requestUrl } from '../../shared/api/request.ts';
+import { jsonBody, MAX_BODY_VALUES, pathParameter, query, requestUrl, validBody } from '../../shared/api/request.ts';
+import { newTokenBody } from '../../shared/contracts/token.ts';
 import { apiRequest } from '../support/api-request.ts';
 
 const base64 = (bytes: string | Uint8Array) =>
   apiRequest({ body: Buffer.from(bytes).toString('base64'), isBase64Encoded: true });
+
+describe('a body with unknown attributes', () => {
+  const strict = { ...apiRequest(), isStrict: true, preferences: new Map() };
+  const token = { label: 'ci', role: 'observer' };
+
+  it('is parsed without them, unless the request is strict', () => {
+    const body = { ...token, rol: 'admin', dais: null, expires_at: 1 };
+    expect(validBody({ ...strict, isStrict: false }, body, newTokenBody)).toEqual({ ...token, days: 365 });
+    expect(() => validBody(strict, body, newTokenBody)).toThrow(
+      expect.objectContaining({
+        type: 'badRequest',
+        details: [
+          'rol: is an unknown attribute (did you mean role?)',
+          'dais: is an unknown attribute (did you mean days?)',
+          'expires_at: is an unknown attribute (known: label, role, days)',
+        ].join('; '),
+      }),
+    );
+    expect(validBody(strict, token, newTokenBody)).toEqual({ ...token, days: 365 });
+  });
+
+  it('is rejected with all invalid ones, too', () => {
+    const body = JSON.parse('{"lable":"ci","role":"owner","__proto__":{}}');
+    const details = /^label: is required; role: must be .*; lable: .*label\?\); __proto__: is an unknown attribute/;
+    expect(() => validBody(strict, body, newTokenBody)).toThrow(
+      expect.objectContaining({ details: expect.stringMatching(details) }),
+    );
+    expect(() => validBody(strict, [1], newTokenBody)).toThrow(
+      expect.objectContaining({ details: 'body: must be a JSON object' }),
+    );
+  });
+});
 
 describe('jsonBody', () => {
   it('parses JSON regardless of the content type', () => {

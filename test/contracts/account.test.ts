@@ -78,7 +78,7 @@ describe('the changes of an account', () => {
     [{ sms_after: 0 }, 'summaries.sms_after: must be an integer from 1 to 100'],
     [{ window_minutes: 1.5 }, 'summaries.window_minutes: must be an integer from 1 to 60'],
     [{ window_minutes: null }, 'summaries.window_minutes: must be an integer from 1 to 60'],
-    [{ window: 5 }, 'summaries: must be an object with any of email_after, sms_after, window_minutes'],
+    [{ email_aftr: 5 }, 'summaries: email_aftr: is an unknown attribute (did you mean email_after?)'],
     [[], 'summaries: must be an object with any of email_after, sms_after, window_minutes'],
     [true, 'summaries: must be an object with any of email_after, sms_after, window_minutes'],
   ])('reject the settings of summaries %j', (summaries, message) => {

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { webhookPayload } from '../../shared/contracts/alarm-event.ts';
-import { BrokenTemplateError, parseBodyTemplate, templateFields } from '../../shared/contracts/body-template.ts';
+import {
+  BrokenTemplateError,
+  parseBodyTemplate,
+  placeholderText,
+  templateFields,
+} from '../../shared/contracts/body-template.ts';
 import { alarmEvent } from '../support/events.ts';
 
 const pathsOf = (body: unknown) =>
@@ -28,8 +33,9 @@ describe('a placeholder', () => {
     ['{{entity.ip_addresses.access-ip0_v6}}', ['entity', 'ip_addresses', 'access-ip0_v6']],
     ['{{alert.color_number}}', ['alert', 'color_number']],
     ['{{details.__proto__.constructor}}', ['details', '__proto__', 'constructor']],
-  ])('has a path of names and quoted keys: %s', (text, path) => {
+  ])('has a path of names and quoted keys, and can be written from it: %s', (text, path) => {
     expect(pathsOf(text)).toEqual([path]);
+    expect(pathsOf(placeholderText({ path, isInText: false }))).toEqual([path]);
   });
 
   it.each([

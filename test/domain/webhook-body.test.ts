@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { alertNames, templateFields } from '../../shared/contracts/body-template.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
-import { webhookBody } from '../../shared/domain/webhook-body.ts';
+import { placeholdersWithoutValue, webhookBody } from '../../shared/domain/webhook-body.ts';
 import { alarmEvent, alertContent, EVENT_TIME_MS } from '../support/events.ts';
 
 type Changes = Parameters<typeof alarmEvent>[0];
@@ -70,6 +70,20 @@ describe('a placeholder within a text', () => {
       '"{{alert.state}} CRITICAL"',
     );
   });
+});
+
+it('placeholders without a value are those of missing values and null, each once', () => {
+  const template = {
+    found: '{{alarm.label}} {{details.zero}} {{details.empty}}',
+    missing: ['{{ previous_state }}', 'a {{details.metrics["cpu.idle"].data}}{{details.none}}', '{{details.none}}'],
+    '{{details.other}}': '\\{{details.other}}',
+  };
+  const details = { state: 'OK' as const, zero: 0, empty: '', none: null };
+  expect(placeholdersWithoutValue(template, alertOf({ details, previous_state: undefined }))).toEqual([
+    '{{previous_state}}',
+    '{{details.metrics["cpu.idle"].data}}',
+    '{{details.none}}',
+  ]);
 });
 
 const texts = fc.oneof(

@@ -24,32 +24,40 @@ const webhookRequest = fc.oneof(
   invalidValue,
   fc.record({ headers: fc.dictionary(invalidText, invalidValue), body: invalidValue }, { requiredKeys: [] }),
 );
+/** Attributes of one kind of object, because others are unknown to most operations. */
+const some = <Value>(attributes: { [Name in keyof Value]: fc.Arbitrary<Value[Name]> }) =>
+  fc.record(attributes, { requiredKeys: [] });
 const invalid = fc.oneof(
   webhookRequest.map((webhook_request) => ({ ...webhook, webhook_request })),
   fc.jsonValue(),
-  fc.record(
-    {
-      label: invalidValue,
-      type: fc.oneof(fc.constantFrom(...notificationTypeIds), invalidValue),
-      details: invalidValue,
-      metadata: invalidValue,
-      webhook_request: webhookRequest,
-      event_id: invalidValue,
-      since: invalidValue,
-      marker: invalidValue,
-      status: fc.oneof(fc.constant('pending'), invalidValue),
-      technical_contacts: fc.oneof(
-        fc.array(fc.oneof(fc.emailAddress(), invalidValue), { maxLength: 60 }),
-        invalidValue,
-      ),
-      escalation_notifications: fc.oneof(fc.array(invalidValue, { maxLength: 4 }), invalidValue),
-      summaries: fc.oneof(fc.record({ email_after: fc.oneof(fc.integer(), invalidValue) }), invalidValue),
-      webhook_token: invalidValue,
-      role: fc.oneof(fc.constant('observer'), invalidValue),
-      days: fc.oneof(fc.integer({ min: -1, max: 4_000 }), invalidValue),
-    },
-    { requiredKeys: [] },
-  ),
+  some({
+    label: invalidValue,
+    type: fc.oneof(fc.constantFrom(...notificationTypeIds), invalidValue),
+    details: invalidValue,
+    metadata: invalidValue,
+    webhook_request: webhookRequest,
+  }),
+  some({
+    event_id: invalidValue,
+    since: invalidValue,
+    marker: invalidValue,
+    status: fc.oneof(fc.constant('pending'), invalidValue),
+  }),
+  some({
+    technical_contacts: fc.oneof(fc.array(fc.oneof(fc.emailAddress(), invalidValue), { maxLength: 60 }), invalidValue),
+    escalation_notifications: fc.oneof(fc.array(invalidValue, { maxLength: 4 }), invalidValue),
+    summaries: fc.oneof(fc.record({ email_after: fc.oneof(fc.integer(), invalidValue) }), invalidValue),
+    webhook_token: invalidValue,
+  }),
+  some({
+    label: invalidValue,
+    role: fc.oneof(fc.constant('observer'), invalidValue),
+    days: fc.oneof(fc.integer({ min: -1, max: 4_000 }), invalidValue),
+  }),
+);
+const prefer = fc.oneof(
+  fc.constantFrom('', 'handling=strict', 'return=representation', 'return="minimal";a, handling'),
+  fc.string({ unit: fc.constantFrom(...'a=;," \\') }),
 );
 const path = fc
   .oneof(invalidText, fc.string({ unit: 'binary', maxLength: 50 }))
@@ -75,6 +83,7 @@ const request = fc.record({
     path.map((id) => `/${id}`),
   ),
   body: invalid,
+  prefer,
 });
 type Request = typeof request extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -84,6 +93,7 @@ describe('generated requests', () => {
   const check = async (sent: Request): Promise<void> => {
     const response = await call(sent.method, sent.path, {
       token: client.token,
+      headers: { prefer: sent.prefer },
       ...(sent.method !== 'GET' && { body: JSON.stringify(sent.body) }),
     });
     expect(response.status, `${sent.method} ${sent.path} ${response.text}`).toBeLessThan(500);

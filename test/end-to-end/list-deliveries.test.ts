@@ -43,13 +43,13 @@ describe('listing the deliveries of a notification', () => {
     for (const limit of [1, 2, 6, 7, 8]) expect(await idsOf(client, `${path}?limit=${limit}`)).toEqual(all);
     expect(await idsOf(client, `${path}?status=failed`)).toEqual([]);
     expect(await idsOf(client, `${path}?alarm_id=alOther`)).toEqual([]);
-    const page = await list(client, `${path}?limit=3&color=red`);
+    const page = await list(client, `${path}?limit=3&status=delivered`);
     expect(page.metadata).toMatchObject({
       count: 3,
       limit: 3,
       next_marker: expect.stringMatching(/^\d{13}-[0-9a-f]{64}$/),
     });
-    expect(page.metadata.next_href).toContain(`limit=3&color=red&marker=${page.metadata.next_marker}`);
+    expect(page.metadata.next_href).toContain(`limit=3&status=delivered&marker=${page.metadata.next_marker}`);
     const next = await list(client, page.metadata.next_href ?? '');
     expect(next.metadata.marker).toBe(page.metadata.next_marker);
   });

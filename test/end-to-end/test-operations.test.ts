@@ -54,7 +54,23 @@ describe.runIf(isLocal)('testing a notification', () => {
     );
     const id = await client.create(body);
     const responses = [await client.post('/test-notification', body), await client.post(`/notifications/${id}/test`)];
-    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
+    const shown = {
+      method: 'POST',
+      url: `${sink.url}/`,
+      headers: [
+        'authorization',
+        'content-type',
+        'user-agent',
+        'x-monitoring-webhook-token',
+        'webhook-id',
+        'webhook-timestamp',
+        'webhook-signature',
+      ],
+      body: '{"state":"OK","digits":"1","n":12345678901234567890}',
+    };
+    expect(responses.map(({ status, body: result }) => [status, result])).toEqual(
+      Array(2).fill([200, { status: 'success', message: 'Success: Webhook successfully executed', request: shown }]),
+    );
     expect(sink.received.map(({ headers, body: received }) => [headers.authorization, received])).toEqual(
       Array(2).fill(['Bearer 1', '{"state":"OK","digits":"1","n":12345678901234567890}']),
     );

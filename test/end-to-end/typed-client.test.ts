@@ -60,6 +60,7 @@ describe.runIf(isLocal)('a client with types generated from openapi.json', { tim
       contacts: ['typed@example.com'],
       secret: true,
       tokens: true,
+      applied: ['return=representation', 'handling=strict'],
       errors: ['notFoundError', 'unauthorizedError'],
     });
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Client, newClient } from './support/api.ts';
+import { type Client, newClient, webhook } from './support/api.ts';
 
 const read = async (client: Client) => (await client.get('/account')).body;
 
@@ -19,12 +19,42 @@ describe('updating the account', () => {
 
   it('sets and removes the fallback notifications, which are returned only if there are some', async () => {
     const client = await newClient();
-    const ids = ['nt01M7W08F9Z4XGJJRVYEZQFE9R1'];
+    const ids = [await client.create(webhook), 'ntTechnicalContactsEmail'];
     expect(await read(client)).not.toHaveProperty('escalation_notifications');
     expect((await client.put('/account', { escalation_notifications: ids })).status).toBe(204);
     expect(await read(client)).toMatchObject({ escalation_notifications: ids });
     expect((await client.put('/account', { escalation_notifications: [] })).status).toBe(204);
     expect(await read(client)).not.toHaveProperty('escalation_notifications');
+  });
+
+  it('returns 400 with the IDs of fallback notifications that the account does not have, and changes nothing', async () => {
+    const client = await newClient();
+    const deleted = await client.create(webhook);
+    await client.delete(`/notifications/${deleted}`);
+    const [own, foreign] = [await client.create(webhook), await (await newClient()).create(webhook)];
+    for (const unknown of [[deleted, foreign], ['ntOperators'], ['phone']]) {
+      const changes = { technical_contacts: ['a@example.com'], escalation_notifications: [own, ...unknown] };
+      expect((await client.put('/account', changes)).body).toMatchObject({
+        code: 400,
+        details: `escalation_notifications: must be IDs of your notifications; unknown: ${unknown.join(', ')}`,
+      });
+    }
+    expect(await read(client)).toMatchObject({ technical_contacts: [] });
+  });
+
+  it('accepts what GET returns, and names misspelled attributes', async () => {
+    const client = await newClient();
+    await client.put('/account', {
+      escalation_notifications: [await client.create(webhook)],
+      summaries: { sms_after: 2 },
+    });
+    const account = await read(client);
+    expect((await client.put('/account', account)).status).toBe(204);
+    expect(await read(client)).toEqual(account);
+    expect((await client.put('/account', { technicalContacts: ['a@example.com'] })).body).toMatchObject({
+      code: 400,
+      details: 'technicalContacts: is an unknown attribute (did you mean technical_contacts?)',
+    });
   });
 
   it('sets and removes the settings of summaries, which are returned only if they are set', async () => {

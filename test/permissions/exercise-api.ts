@@ -69,12 +69,14 @@ export const exerciseApi = async (world: FaultyStack, client: Client, sinkUrl: s
   for (const id of ids) await client.post(`/notifications/${id}/test`);
 
   const [firstId = ''] = ids;
-  const largeId = await client.create({
-    label: 'large',
-    type: 'webhook',
-    details: { ...largeDetails, ...destinations.webhook },
-  });
+  const large = { label: 'large', type: 'webhook', details: { ...largeDetails, ...destinations.webhook } };
+  const largeId = await client.create(large);
   await client.get(`/notifications/${largeId}`);
+  await world.call('POST', '/notifications', {
+    token: client.token,
+    headers: { prefer: 'return=representation' },
+    body: large,
+  });
   await client.get('/notifications');
   loseChunks(world, 'list-notifications');
   await client.get(`/notifications?id=${largeId}&id=${firstId}`);

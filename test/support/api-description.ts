@@ -108,11 +108,14 @@ export const responseViolations = (
   if (name === undefined) return status < 400 || body === '' ? [] : schemaViolations(anyError, body);
   const described = describedOperation(name).responses[status];
   if (!described) return [`${name} has no status ${status}`];
-  const sent = ['location', 'retry-after'].filter((header) => headers.has(header));
+  const sent = ['location', 'retry-after', 'preference-applied'].filter((header) => headers.has(header));
   const documented = Object.keys(described.headers ?? {}).map((header) => header.toLowerCase());
+  // An operation that has a representation returns it only if the client prefers it.
+  const isMinimal =
+    documented.includes('location') && !headers.get('preference-applied')?.includes('return=representation');
   return [
     ...sent.filter((header) => !documented.includes(header)).map((header) => `${header} is not described`),
     ...(documented.includes('location') && !headers.has('location') ? ['location is missing'] : []),
-    ...bodyViolations(described.content, body),
+    ...bodyViolations(isMinimal ? undefined : described.content, body),
   ];
 };

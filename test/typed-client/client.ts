@@ -43,10 +43,10 @@ export const stateOf = (
 ): 'OK' | 'WARNING' | 'CRITICAL' => payload.details.state;
 
 const created = await api.POST('/notifications', {
+  params: { header: { Prefer: 'return=representation' } },
   body: { label: 'Typed', type: 'email', details: { address: 'typed@example.com' }, metadata: { team: 'ops' } },
 });
-assertSuccess(created);
-const notificationId = created.response.headers.get('location')?.split('/').at(-1) ?? '';
+const notificationId = dataOf(created).id;
 const path = { notificationId };
 
 // These are never called: they must not compile.
@@ -63,6 +63,8 @@ export const mistakes = [
   () => api.GET('/notifications/{notificationId}', {}),
   // @ts-expect-error neither of the attributes
   () => api.POST('/notifications/{notificationId}/redeliver', { params: { path }, body: {} }),
+  // @ts-expect-error an unknown query parameter
+  () => api.GET('/audits', { params: { query: { limt: 1 } } }),
   // @ts-expect-error an unknown role
   () => api.POST('/tokens', { body: { label: 'a', role: 'owner', days: 1 } }),
 ];
@@ -72,6 +74,8 @@ const read = dataOf(await api.GET('/notifications/{notificationId}', { params: {
 const list = dataOf(await api.GET('/notifications', { params: { query: { limit: 10, id: [notificationId] } } }));
 const tested = dataOf(await api.POST('/notifications/{notificationId}/test', { params: { path } }));
 const testedNew = dataOf(await api.POST('/test-notification', { body: { type: 'managed' } }));
+/** Compiles only if what was sent is typed. */
+export const sentTo: string | undefined = testedNew.request?.url;
 const types = dataOf(await api.GET('/notification_types', { params: { query: { limit: 1000 } } }));
 const type = dataOf(
   await api.GET('/notification_types/{notificationTypeId}', { params: { path: { notificationTypeId: 'sms' } } }),
@@ -92,6 +96,7 @@ const tokens = dataOf(await api.GET('/tokens', { params: { query: { limit: 10 } 
 assertSuccess(await api.DELETE('/tokens/{tokenId}', { params: { path: { tokenId: newToken.id } } }));
 assertSuccess(await api.DELETE('/notifications/{notificationId}', { params: { path } }));
 
+const strict = await api.GET('/notifications', { params: { header: { Prefer: 'handling=strict' } } });
 const { error } = await api.GET('/notifications/{notificationId}', { params: { path } });
 const unauthorized = await createClient<paths>({ baseUrl }).GET('/account');
 
@@ -108,6 +113,7 @@ process.stdout.write(
     contacts: account.technical_contacts,
     secret: rotated.webhook_signing_secret.startsWith('whsec_'),
     tokens: tokens.values.some(({ id }) => id === newToken.id),
+    applied: [created, strict].map(({ response }) => response.headers.get('preference-applied')),
     // The gateway's errors have only a message.
     errors: [error, unauthorized.error].map((problem) => problem && 'type' in problem && problem.type),
   }),

@@ -10,7 +10,7 @@ import {
   WEBHOOK_TOKEN,
 } from '../../../shared/contracts/account.ts';
 import { emailAddress } from '../../../shared/contracts/notification-types.ts';
-import { unconfirmedChange } from '../../../shared/domain/errors.ts';
+import { unconfirmedChange, unknownFallbacks } from '../../../shared/domain/errors.ts';
 import { EXAMPLE_ID, type Resource, rejectedBody } from '../operation.ts';
 import { component, integer, nullable, string, text, timestamp } from '../schemas.ts';
 
@@ -22,7 +22,7 @@ const fallbackNotifications = z
   .array(text(MAX_NOTIFICATION_ID_LENGTH))
   .max(MAX_FALLBACK_NOTIFICATIONS)
   .describe(
-    'IDs of notifications to which escalations of CRITICAL and WARNING also go. Those that do not exist, and the destinations of the event itself, are skipped',
+    'IDs of notifications to which escalations of CRITICAL and WARNING also go. They must exist. Those that are deleted later, and the destinations of the event itself, are skipped',
   );
 const summarySetting = (name: keyof typeof summarySettings, meaning: string) =>
   summaries.shape[name].check(z.describe(`${meaning}; ${summarySettings[name].default} if absent in an update`));
@@ -145,7 +145,11 @@ export const accountResource = {
           'Replaces the webhook token': { webhook_token: 'a-token-of-your-own' },
         },
       },
-      errors: [rejectedBody(parseAccountChanges({ webhook_token: 'short' })), unconfirmedChange()],
+      errors: [
+        rejectedBody(parseAccountChanges({ webhook_token: 'short' })),
+        unknownFallbacks([EXAMPLE_ID]),
+        unconfirmedChange(),
+      ],
     },
     'rotate-signing-secret': {
       summary: 'Replace the signing secret of webhooks',

@@ -18,7 +18,7 @@ import {
 } from '../../../shared/domain/errors.ts';
 import { defaultNotification } from '../../../shared/domain/notification.ts';
 import { exampleDetails } from '../notification-types.ts';
-import { EXAMPLE_ID, pageOf, type Resource, rejectedBody } from '../operation.ts';
+import { type Body, EXAMPLE_ID, pageOf, type Resource, rejectedBody } from '../operation.ts';
 import { limit, markerLike } from '../parameters.ts';
 import { component, label, parameter, string, text } from '../schemas.ts';
 import { metadata, newNotification, notification, ordered, stringMap, typeId } from '../typed-schemas.ts';
@@ -59,13 +59,18 @@ const ownSecret = component('OwnSigningSecret', 'The signing secret of a webhook
   secret: string('The key that signs the requests of this webhook, as Standard Webhooks writes it'),
 });
 
+const representation: Body = {
+  schema: notification,
+  examples: { 'With `Prefer: return=representation`': exampleNotification('email') },
+};
+
 /** The operations on notifications. */
 export const notificationResource = {
   tag: { name: 'notifications', description: 'Destinations for alerts: create, list, read, update and delete.' },
   operations: {
     'create-notification': {
       summary: 'Create a notification',
-      details: 'The response has no body; `Location` is the URL of the new notification.',
+      details: '`Location` is the URL of the new notification.',
       headers: {
         'Idempotency-Key': parameter(
           text(MAX_IDEMPOTENCY_KEY_LENGTH),
@@ -81,6 +86,7 @@ export const notificationResource = {
         },
       },
       status: 201,
+      representation,
       hasLocation: true,
       errors: [invalidNotification, notificationLimitReached(1_000), tooLarge, idempotencyKeyReused()],
     },
@@ -125,6 +131,7 @@ export const notificationResource = {
           'Changes the destination': { type: 'webhook', details: exampleDetails.webhook },
         },
       },
+      representation,
       hasLocation: true,
       errors: [invalidNotification, fixedNotification, tooLarge],
     },

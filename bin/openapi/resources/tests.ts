@@ -9,11 +9,27 @@ import { EXAMPLE_TIME_MS, type Resource, rejectedBody } from '../operation.ts';
 import { component, parameter, string } from '../schemas.ts';
 import { destination } from '../typed-schemas.ts';
 
+const sentRequest = component('SentRequest', 'The request of a test, without values of headers', {
+  method: z.literal('POST').describe('The method'),
+  url: string('The URL without user, password and query'),
+  headers: z.array(z.string()).describe('The names of the headers'),
+  body: string(
+    'The first 4 KB of the body, with `***` instead of user, password and query of the URL; absent if these are too long',
+  ).optional(),
+});
+
 const result = component('TestResult', 'The result of a test', {
   status: z.enum(['success', 'failure']).describe('Whether the destination accepted the test message'),
   message: string('What the destination did'),
   response_text: string('The first 256 printable characters of a failed response, without secrets').optional(),
+  request: sentRequest.optional().describe('What was sent; only to a webhook with a `webhook_request`'),
+  warnings: z
+    .array(z.string())
+    .optional()
+    .describe('The placeholders of `webhook_request` without a value in the test message; present if there are some'),
 });
+
+const signatureHeaders = ['webhook-id', 'webhook-timestamp', 'webhook-signature'];
 
 /** What both operations have. */
 const test = {
@@ -32,6 +48,17 @@ const test = {
       'The destination accepted the message': {
         status: 'success',
         message: 'Success: Webhook successfully executed',
+      },
+      'A webhook with its own request accepted the message': {
+        status: 'success',
+        message: 'Success: Webhook successfully executed',
+        request: {
+          method: 'POST',
+          url: 'https://chat.example.com/hooks/7',
+          headers: ['authorization', 'content-type', 'user-agent', 'x-monitoring-webhook-token', ...signatureHeaders],
+          body: '{"text":"✅ [OK] Test entity: Test alarm","owner":null}',
+        },
+        warnings: ['{{entity.metadata.owner}} has no value in the test message'],
       },
       'The destination failed': {
         status: 'failure',

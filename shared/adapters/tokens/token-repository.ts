@@ -4,9 +4,8 @@ import type { Role } from '../../domain/authorization.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { DAY_MS } from '../../domain/day.ts';
 import { lastAdminToken, notFound, tokenLimitReached, unauthorized } from '../../domain/errors.ts';
-import { newToken, tokenHash } from '../../domain/token.ts';
+import { newToken, newTokenId, tokenHash } from '../../domain/token.ts';
 import { issuedSince, withoutEnded } from '../../domain/token-lineage.ts';
-import { ulid } from '../../domain/ulid.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import type { TransactItem } from '../dynamodb/transactions.ts';
 import { createTokenLists, ISSUES, REVOCATIONS, type TokenEntry, type TokenList } from './token-list.ts';
@@ -131,7 +130,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
       const entry = {
         ...grant,
         hash: tokenHash(token),
-        id: `tk${ulid(nowMs)}`,
+        id: newTokenId(nowMs),
         created_at_ms: nowMs,
         // The item of the token stores whole seconds.
         expires_at_ms: (Math.floor(nowMs / 1000) + expiresInSeconds) * 1000,

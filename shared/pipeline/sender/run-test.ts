@@ -31,7 +31,8 @@ export const createTestRun =
       throw new Error('The test did not run.');
     });
     emitMetrics({ [`test_${outcome.result}`]: 1 }, { type });
+    const { explanation: message, shown } = outcome;
     return outcome.result === 'delivered'
-      ? { status: 'success', message: outcome.explanation }
-      : { status: 'failure', message: outcome.explanation, response_text: outcome.responseText };
+      ? { status: 'success', message, ...shown }
+      : { status: 'failure', message, response_text: outcome.responseText, ...shown };
   };

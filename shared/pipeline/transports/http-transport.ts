@@ -33,10 +33,13 @@ const failedRequest = (error: unknown, host: string): Failure => {
 };
 
 /** The parts of a request that a type sets, and the secrets in it that a failed response may repeat. */
-type TypeRequest = Pick<HttpPost, 'url' | 'headers' | 'body' | 'readBody'> & { secrets: readonly string[] };
+export type TypeRequest = Pick<HttpPost, 'url' | 'headers' | 'body' | 'readBody'> & { secrets: readonly string[] };
 
 /** Returns the secrets in a URL: its credentials, and its host and path unless tenants may see them. */
-const secretsIn = ({ username, password, host, hostname, pathname, search }: URL, isHidden: boolean): string[] => {
+export const secretsIn = (
+  { username, password, host, hostname, pathname, search }: URL,
+  isHidden: boolean,
+): string[] => {
   const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
   const authorization = `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`;
   const path = [pathname, search].filter(({ length }) => length > 1);

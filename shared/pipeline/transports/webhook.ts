@@ -3,13 +3,14 @@ import { lru } from 'tiny-lru';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
 import { parseStoredRequest, type WebhookRequest } from '../../contracts/webhook-request.ts';
-import { failed } from '../../domain/attempt-outcome.ts';
+import { type AttemptOutcome, failed } from '../../domain/attempt-outcome.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
 import type { HttpResponses } from '../../domain/http-outcome.ts';
 import { signersAt } from '../../domain/signing-secrets.ts';
 import type { Alert, Transport } from '../../domain/transport.ts';
-import { MAX_BODY_BYTES, webhookBody } from '../../domain/webhook-body.ts';
-import { sendByHttp } from './http-transport.ts';
+import { MAX_BODY_BYTES, placeholdersWithoutValue, webhookBody } from '../../domain/webhook-body.ts';
+import { sendByHttp, type TypeRequest } from './http-transport.ts';
+import { sentRequest } from './sent-request.ts';
 
 /** Signing keys by secret: creating a key takes four times as long as signing. */
 const keys = lru<KeyObject>(1_000);
@@ -72,6 +73,13 @@ const bodyTooLarge = failed(
 const bodyOf = (alert: Alert, request: WebhookRequest): string | undefined =>
   Object.hasOwn(request, 'body') ? webhookBody(request.body, alert) : alert.payload;
 
+/** Returns what a test shows of a request (docs/api.md#test-operations). */
+const shownInTest = (alert: Alert, { body }: WebhookRequest, sent: TypeRequest): AttemptOutcome['shown'] => {
+  const missing = placeholdersWithoutValue(body ?? null, alert);
+  const warnings = missing.map((placeholder) => `${placeholder} has no value in the test message`);
+  return { request: sentRequest(sent), ...(warnings.length > 0 && { warnings }) };
+};
+
 /**
  * Creates the transport of `webhook` notifications, which posts the signed payload with the tenant's token, or the body
  * and the headers of `webhook_request`.
@@ -91,5 +99,8 @@ export const createWebhookTransport =
     const headers = { ...request.headers, ...webhookHeaders(signers, deliveryId, Date.now(), body) };
     const destination = new URL(isHeartbeat(event) ? heartbeatUrl : url);
     const secrets = [...(account ? [account.token] : []), ...signers.secrets, ...Object.values(request.headers ?? {})];
-    return sendByHttp(webhookResponses, http, alert, { url: destination, headers, body, secrets });
+    const sent = { url: destination, headers, body, secrets };
+    const outcome = await sendByHttp(webhookResponses, http, alert, sent);
+    const isShown = alert.notificationId === undefined && webhookRequest !== undefined;
+    return isShown ? { ...outcome, shown: shownInTest(alert, request, sent) } : outcome;
   };

@@ -98,6 +98,33 @@ describe('a webhook with a request of its own', () => {
   });
 });
 
+describe('a test of a webhook', () => {
+  const request = {
+    headers: { 'x-key': 'secret key' },
+    body: { text: '{{alarm.label}}', owner: '{{entity.owner}}' },
+  };
+
+  it('with a request of its own shows what was sent, without secrets, and placeholders without a value', async () => {
+    const { outcome, headers } = await (await setUp(500)).send({}, request);
+    expect(outcome.shown).toEqual({
+      request: {
+        method: 'POST',
+        url: expect.stringMatching(/^http:.*\/$/),
+        headers: expect.arrayContaining(['x-key', 'content-type', 'webhook-signature']),
+        body: '{"text":"Disk space","owner":null}',
+      },
+      warnings: ['{{entity.owner}} has no value in the test message'],
+    });
+    for (const name of outcome.shown?.request?.headers ?? []) expect(headers).toHaveProperty(name);
+  });
+
+  it('without one, like every alert, shows nothing', async () => {
+    const { send } = await setUp();
+    expect((await send()).outcome).not.toHaveProperty('shown');
+    expect((await send({ notificationId: 'nt1' }, request)).outcome).not.toHaveProperty('shown');
+  });
+});
+
 describe('the signature of a webhook', () => {
   it('is only that of its own secret, without the token of the account, a day after the secret was created', async () => {
     const { send } = await setUp();

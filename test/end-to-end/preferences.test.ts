@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { useStarted } from '../support/use-started.ts';
+import { call, newClient, webhook } from './support/api.ts';
+
+const client = useStarted(() => newClient());
+const send = (method: string, path: string, prefer: string, body?: unknown) =>
+  call(method, path, { token: client.token, body, headers: { prefer } });
+const applied = ({ headers }: { headers: Headers }) => headers.get('preference-applied');
+
+describe('a request with Prefer: handling=strict', () => {
+  it.each([
+    ['POST', '/notifications', { ...webhook, lable: 'a' }, 'lable: is an unknown attribute (did you mean label?)'],
+    ['PUT', '/notifications/{id}', { metdata: {} }, 'metdata: is an unknown attribute (did you mean metadata?)'],
+    ['POST', '/test-notification', { ...webhook, tpye: 'sms' }, 'tpye: is an unknown attribute (did you mean type?)'],
+    [
+      'POST',
+      '/notifications/{id}/test?sate=OK',
+      undefined,
+      'sate: is an unknown query parameter (did you mean state?)',
+    ],
+    ['GET', '/notifications?limt=1', undefined, 'limt: is an unknown query parameter (did you mean limit?)'],
+    ['GET', '/notifications?marker=2', undefined, 'marker: must be the next_marker of a response'],
+    ['GET', '/notification_types?marker=smz', undefined, 'marker: must be the next_marker of a response'],
+    ['DELETE', '/notifications/{id}?force=true', undefined, 'force: is an unknown query parameter (known: _who, _why)'],
+  ])('returns 400 for unknown names and malformed markers: %s %s', async (method, path, body, details) => {
+    const id = await client.create(webhook);
+    const response = await send(method, path.replace('{id}', id), 'handling=strict', body);
+    expect(response.body).toMatchObject({ type: 'badRequest', code: 400, details });
+    expect(applied(response)).toBe('handling=strict');
+  });
+
+  it('accepts what responses return', async () => {
+    const id = await client.create(webhook);
+    const record = (await client.get(`/notifications/${id}`)).body;
+    const updated = await send('PUT', `/notifications/${id}?_who=a&_why=b`, 'handling=strict', record);
+    expect([updated.status, applied(updated)]).toEqual([204, 'handling=strict']);
+    const { metadata } = Object((await client.get('/notifications?limit=1')).body);
+    const next = await send('GET', metadata.next_href, 'handling=strict');
+    expect([next.status, applied(next)]).toEqual([200, 'handling=strict']);
+  });
+});
+
+describe('an extension', () => {
+  it.each([
+    ['/failures?marker=x', 'marker: must be the next_marker of a response'],
+    ['/tokens?marker=tk1', 'marker: must be the next_marker of a response'],
+    ['/audits?marker=2026', 'marker: must be the next_marker of a response'],
+    ['/notifications/ntTechnicalContactsEmail/deliveries?marker=x', 'marker: must be the next_marker of a response'],
+    [
+      '/notifications/ntTechnicalContactsEmail/deliveries?alarmId=a',
+      'alarmId: is an unknown query parameter (did you mean alarm_id?)',
+    ],
+    ['/account?fields=id', 'fields: is an unknown query parameter (known: _who, _why)'],
+  ])('returns 400 without a preference: GET %s', async (path, details) => {
+    const response = await client.get(path);
+    expect(response.body).toMatchObject({ type: 'badRequest', code: 400, details });
+    expect(applied(response)).toBeNull();
+  });
+
+  it('follows its own markers', async () => {
+    for (let count = 0; count < 2; count++) await client.post('/tokens', { label: 'next', role: 'observer' });
+    for (const list of ['/tokens', '/audits']) {
+      const { metadata } = Object((await client.get(`${list}?limit=1`)).body);
+      expect((await client.get(metadata.next_href)).status).toBe(200);
+    }
+  });
+});
+
+describe('a change with Prefer: return=representation', () => {
+  const webhook_request = { headers: { authorization: 'Bearer 1' }, body: { n: 0 } };
+  const body = JSON.stringify({ ...webhook, metadata: { team: 'ops' }, webhook_request }).replace('"n":0', '"n":1.0');
+
+  it('returns the notification as GET does, with 201 and 200', async () => {
+    const created = await send('POST', '/notifications', 'return=representation, handling=strict', body);
+    expect([created.status, applied(created)]).toEqual([201, 'return=representation, handling=strict']);
+    const location = created.headers.get('location') ?? '';
+    expect(created.text).toBe((await client.get(location)).text);
+    expect(created.text).toContain('{"headers":{"authorization":"***"},"body":{"n":1.0}}');
+
+    const updated = await send('PUT', location, 'return=representation', { label: 'Renamed' });
+    expect([updated.status, applied(updated)]).toEqual([200, 'return=representation']);
+    expect(updated.headers.get('location')).toBe(location);
+    expect(updated.body).toMatchObject({ label: 'Renamed' });
+    expect(updated.text).toBe((await client.get(location)).text);
+  });
+
+  it('returns the notification that a repeated request with an Idempotency-Key created, as it is now', async () => {
+    const post = () =>
+      call('POST', '/notifications', {
+        token: client.token,
+        body: webhook,
+        headers: { 'Idempotency-Key': 'representation', prefer: 'return=representation' },
+      });
+    const location = (await post()).headers.get('location') ?? '';
+    await client.put(location, { label: 'Renamed' });
+    expect((await post()).body).toMatchObject({ label: 'Renamed' });
+    await client.delete(location);
+    const repeated = await post();
+    expect([repeated.status, repeated.headers.get('location'), repeated.text]).toEqual([201, location, '']);
+    expect(applied(repeated)).toBeNull();
+  });
+
+  it('has no body with return=minimal, as without a preference', async () => {
+    const created = await send('POST', '/notifications', 'return=minimal', webhook);
+    expect([created.status, created.text, applied(created)]).toEqual([201, '', 'return=minimal']);
+    const updated = await send('PUT', created.headers.get('location') ?? '', 'return=minimal', { label: 'a' });
+    expect([updated.status, updated.text, applied(updated)]).toEqual([204, '', 'return=minimal']);
+  });
+
+  it('returns no other errors, and none of them says that the preference was applied', async () => {
+    const invalid = await send('POST', '/notifications', 'return=representation', {});
+    expect([invalid.status, applied(invalid)]).toEqual([400, null]);
+    const read = await send('GET', '/notifications', 'return=representation, respond-async');
+    expect([read.status, applied(read)]).toEqual([200, null]);
+  });
+});
