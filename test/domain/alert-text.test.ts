@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AlarmEvent, isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
-import { facts, headline, statusText, subjectLine } from '../../shared/domain/alert-text.ts';
+import { facts, factTexts, headline, statusText, subjectLine } from '../../shared/domain/alert-text.ts';
 import { alarmEvent, alarmHeader, headerOf } from '../support/events.ts';
 
 const withDetails = (details: object): AlarmEvent => alarmEvent({ details: { state: 'CRITICAL', ...details } });
-const factsOf = (event: AlarmEvent): Record<string, string> => Object.fromEntries(facts(event));
+const factsOf = (event: AlarmEvent): Record<string, string> => Object.fromEntries(factTexts(facts(event)));
 
 describe('the headline of an alert', () => {
   it('contains state, entity and alarm', () => {
@@ -37,7 +37,7 @@ describe('the headline of an alert', () => {
 
 describe('the facts of an alert', () => {
   it('list the most important first', () => {
-    expect(facts(alarmEvent())).toEqual([
+    expect(factTexts(facts(alarmEvent()))).toEqual([
       ['State', 'CRITICAL (was OK)'],
       ['Status', 'Disk is full'],
       ['Entity', 'web-1'],
@@ -66,7 +66,7 @@ describe('the facts of an alert', () => {
     });
   });
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, 8.64e15 + 1, '2026', null, {}])(
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, Date.UTC(10_000, 0), Date.UTC(1899, 0), '2026', null, {}])(
     'have no time if the timestamp is %o',
     (timestamp) => {
       expect(factsOf(withDetails({ timestamp }))).not.toHaveProperty('Since');
@@ -86,7 +86,7 @@ describe('the facts of an alert', () => {
       alarm: { id: long },
       check: { label: long },
     });
-    for (const [name, value] of facts(event)) {
+    for (const [name, value] of factTexts(facts(event))) {
       expect(name.length).toBeLessThanOrEqual(1_000);
       expect(value.length).toBeLessThanOrEqual(1_000);
     }
@@ -121,7 +121,7 @@ it('the texts of an alert are single, well-formed lines for any event', () => {
   fc.assert(
     fc.property(hostileEvent, (event) => {
       expect(subjectLine(headerOf(event))).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|undefined|null|\[object/u);
-      const lines = [headline(headerOf(event)), statusText(event) ?? '-', ...facts(event).flat()];
+      const lines = [headline(headerOf(event)), statusText(event) ?? '-', ...factTexts(facts(event)).flat()];
       for (const line of lines) {
         expect(line.isWellFormed()).toBe(true);
         expect(line).not.toMatch(/[\r\n\p{Cc}\u2028\u2029]/u);

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type AlarmState, alarmStates, isAlarmEvent } from '../../../shared/contracts/alarm-event.ts';
 import type { EventHeader } from '../../../shared/contracts/event-header.ts';
 import { failureReasons } from '../../../shared/contracts/outcomes.ts';
+import { factLines, factTexts } from '../../../shared/domain/alert-text.ts';
 import { failed } from '../../../shared/domain/attempt-outcome.ts';
 import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
 import { type Notice, noticeBody } from '../../../shared/domain/delivery-message.ts';
@@ -107,7 +108,7 @@ describe('every notice', () => {
       expect(email.text).toContain(paragraph);
       expect(message.text).toContain(paragraph);
     }
-    for (const [name, value] of content.facts) {
+    for (const [name, value] of factTexts(content.facts)) {
       expect(email.text).toContain(`${name}: ${value}`);
       expect(message.text).toContain(`${name}: ${value}`);
       expect(wordsOf(email.html)).toContain(`${escapeHtml(name)} ${escapeHtml(value)}`);
@@ -140,7 +141,7 @@ describe('every notice', () => {
         ]) {
           const body = noticeBody('ntTechnicalContactsEmail', { event: noticeEvent, content }, {}, MORNING_MS);
           expect(Buffer.byteLength(body)).toBeLessThan(64 * 1_024);
-          const parts = [content.subject, ...content.paragraphs, ...content.facts.flat()];
+          const parts = [content.subject, ...content.paragraphs, ...factTexts(content.facts).flat()];
           expect(parts.filter((part) => /\p{Cc}/u.test(part))).toEqual([]);
           expect(content.subject).not.toMatch(/\p{Cf}/u);
           expect(emailMessage(headerOf(noticeEvent), content).html).not.toMatch(/<script|<img/i);
@@ -231,8 +232,9 @@ describe('the escalation of an alert that reached nobody', () => {
     expect(content.subject).toBe('CRITICAL on web-1: none of its 2 destinations could be reached');
     expect(content.facts).toContainEqual([
       'webhook "On call"',
-      'the destination returned an unexpected status (HTTP 503); attempts 4 of 9, next attempt 2026-01-01 06:10:00 UTC (ntA)',
+      'the destination returned an unexpected status (HTTP 503); attempts 4 of 9 (ntA)',
     ]);
+    expect(factLines(content.facts)).toContain('(ntA)\nNext attempt: 2026-01-01 06:10:00 UTC\nnotification: deleted');
     expect(content.facts).toContainEqual(['notification', 'deleted (ntB)']);
   });
 
