@@ -29,7 +29,7 @@ export const limitNotice = (event: EventHeader, type: NotificationTypeId, atMs: 
       'limit',
       subject,
       [
-        `The account has used its limit ${limit} of this UTC day. Until it ends, each notification gets one summary an hour that lists the alerts above the limit.`,
+        `The account has used its limit ${limit} of this day. Until it ends, each notification gets one summary an hour that lists the alerts above the limit.`,
         'As many summaries as alerts are sent a day. Further ones wait for the next day. GET /account shows the limits and how much of them is used. The operators of the service can raise them.',
       ],
       [

@@ -196,7 +196,7 @@ export const escalationLimitNotice = (event: EventHeader, atMs: number): Notice 
       'unreached',
       subject,
       [
-        `Until the UTC day ends, the service escalates no further ${state} alerts of this account. Alerts that reach nobody stay visible in the delivery history of their notifications.`,
+        `Until the day ends, the service escalates no further ${state} alerts of this account. Alerts that reach nobody stay visible in the delivery history of their notifications.`,
       ],
       [
         ['Latest alert', headline(event)],
