@@ -116,13 +116,6 @@ export const statusText = ({ details }: Pick<AlarmEvent, 'details'>): string | u
   return status === undefined ? undefined : oneLine(status);
 };
 
-/** Returns whether a time has a year of four digits, in every time zone. */
-const isShown = (timeMs: number): boolean => timeMs > Date.UTC(1900, 0) && timeMs < Date.UTC(9999, 11, 30);
-
-/** Returns the time of an event in whole ms since the epoch. */
-const time = (timestamp: unknown): number | undefined =>
-  typeof timestamp === 'number' && isShown(timestamp) ? Math.trunc(timestamp) : undefined;
-
 const metric = (value: unknown): string | undefined => {
   const data = scalar(property(value, 'data'));
   const unit = scalar(property(value, 'unit'));
@@ -136,8 +129,12 @@ const MAX_NAME_LENGTH = 100;
 /** In code points. */
 const MAX_VALUE_LENGTH = 1_000;
 
-/** Returns the facts of an event as name and value, most important first, without those that the event lacks. */
-export const facts = (event: AlarmEvent): Fact[] => {
+/**
+ * Returns the facts of an event as name and value, most important first, without those that the event lacks.
+ *
+ * @param producedAtMs when the state changed, ms since the epoch
+ */
+export const facts = (event: AlarmEvent, producedAtMs: number | undefined): Fact[] => {
   const { details, entity, alarm, check, previous_state: previous } = event;
   const metrics =
     typeof details.metrics === 'object' && details.metrics !== null ? Object.entries(details.metrics) : [];
@@ -146,7 +143,7 @@ export const facts = (event: AlarmEvent): Fact[] => {
     ['Status', statusText(event)],
     ['Entity', nameOf(entity)],
     ['Alarm', nameOf(alarm)],
-    ['Since', time(details.timestamp)],
+    ['Since', producedAtMs],
     ['Check', nameOf(check)],
     ['Target', scalar(details.target)],
     ...metrics

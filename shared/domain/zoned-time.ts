@@ -3,8 +3,10 @@ import { DEFAULT_TIME_ZONE } from '../contracts/time-zone.ts';
 /** A time as people in a time zone read it: `2026-01-01`, `03:24:05`, `UTC+01:00`. */
 export type ZonedTime = { day: string; time: string; zone: string };
 
-/** How Intl names an offset from UTC. Before 1972, some have seconds. */
-const OFFSET = /GMT([+-])(\d\d):(\d\d)(?::(\d\d))?$/;
+const MINUTE_MS = 60_000;
+
+/** How Intl names an offset from UTC. Only before 1972, some have seconds. */
+const OFFSET = /GMT([+-])(\d\d):(\d\d)$/;
 
 /** Returns the offsets of a time zone from UTC, such as `GMT+01:00`, or none if this version of Node.js does not know it. */
 const offsetsOf = (timeZone: string): ((timeMs: number) => string) => {
@@ -21,11 +23,10 @@ const offsetsOf = (timeZone: string): ((timeMs: number) => string) => {
 export const timesIn = (timeZone: string): ((timeMs: number) => ZonedTime) => {
   const offsetAt = offsetsOf(timeZone);
   return (timeMs) => {
-    const [, sign, hours = '00', minutes = '00', seconds] = OFFSET.exec(offsetAt(timeMs)) ?? [];
-    const offsetMs = ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds ?? 0)) * 1_000;
+    const [, sign, hours = '00', minutes = '00'] = OFFSET.exec(offsetAt(timeMs)) ?? [];
+    const offsetMs = (Number(hours) * 60 + Number(minutes)) * MINUTE_MS;
     const [day = '', time = ''] = new Date(timeMs + (sign === '-' ? -offsetMs : offsetMs)).toISOString().split('T');
-    const offset = `${sign}${hours}:${minutes}${seconds === undefined ? '' : `:${seconds}`}`;
-    return { day, time: time.slice(0, 8), zone: offsetMs === 0 ? 'UTC' : `UTC${offset}` };
+    return { day, time: time.slice(0, 8), zone: offsetMs === 0 ? 'UTC' : `UTC${sign}${hours}:${minutes}` };
   };
 };
 
