@@ -216,12 +216,14 @@ describe('the notice of a failing destination', () => {
 });
 
 describe('the notice of an undelivered alert', () => {
-  it('contains the command that redelivers it', () => {
-    const { text } = emailMessage(headerOf(undelivered().event), undelivered().content);
+  it('contains the command that redelivers it, then IDs', () => {
+    const { text, html } = emailMessage(headerOf(undelivered().event), undelivered().content);
     expect(text).toContain(
       `curl -X POST https://api.example.com/notifications/ntA/redeliver -H "X-Auth-Token: $TOKEN" -d '{"since":0}'`,
     );
     expect(text).toContain('all attempts failed');
+    expect(text).toMatch(/Redeliver .*:\ncurl .*\n\nID: ntA\nEvent: acme:\S+\n$/);
+    expect(wordsOf(html)).toMatch(/Next attempt none .* Redeliver .* curl .* ID ntA Event acme:\S+$/);
     expect(text).toContain('Next attempt: none');
   });
 });
