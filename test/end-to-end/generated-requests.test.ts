@@ -44,6 +44,7 @@ const invalid = fc.oneof(
       ),
       escalation_notifications: fc.oneof(fc.array(invalidValue, { maxLength: 4 }), invalidValue),
       summaries: fc.oneof(fc.record({ email_after: fc.oneof(fc.integer(), invalidValue) }), invalidValue),
+      time_zone: fc.oneof(fc.constantFrom('Europe/Berlin', 'UTC'), fc.string(), invalidValue),
       webhook_token: invalidValue,
       role: fc.oneof(fc.constant('observer'), invalidValue),
       days: fc.oneof(fc.integer({ min: -1, max: 4_000 }), invalidValue),
