@@ -9,6 +9,6 @@ const limitOf = accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMIT
 const { limits, isNearLimit } = createMessageLimits(counters, 'email', limitOf);
 
 /** Sends alerts to `email` notifications. */
-export const handler = sender(createEmailTransport(environment, limits), {
+export const handler = sender(createEmailTransport(environment, limits, accounts), {
   isNearLimit,
 });

@@ -170,12 +170,13 @@ const explainUnconfirmed =
 
 /** Returns a stored account with the field names of the API, and the limits that operators have overridden. */
 export const accountRecord = (tenant: string, account: AccountDescription, withSecrets: boolean) => {
-  const { contacts, fallbackNotifications, summaries, token, secrets, retired, limits, shadow } = account;
+  const { contacts, fallbackNotifications, summaries, timeZone, token, secrets, retired, limits, shadow } = account;
   return {
     id: tenant,
     technical_contacts: contacts,
     ...(fallbackNotifications.length > 0 && { escalation_notifications: fallbackNotifications }),
     ...(summaries && { summaries }),
+    time_zone: timeZone,
     ...(Object.keys(limits).length > 0 && { limit_overrides: limits }),
     ...(shadow && { shadow: shadowRecord(shadow) }),
     ...(withSecrets && {
@@ -186,7 +187,7 @@ export const accountRecord = (tenant: string, account: AccountDescription, withS
 };
 
 const accountText = (
-  { contacts, fallbackNotifications, summaries, token, secrets, retired, shadow }: AccountDescription,
+  { contacts, fallbackNotifications, summaries, timeZone, token, secrets, retired, shadow }: AccountDescription,
   withSecrets: boolean,
 ): string => {
   const unset = colorize('dim', 'none yet, created on first use');
@@ -199,6 +200,7 @@ const accountText = (
           `summaries        after ${summaries.email_after} emails or ${summaries.sms_after} SMS in ${summaries.window_minutes} min`,
         ]
       : []),
+    `time zone        ${sanitize(timeZone)}`,
     `webhook token    ${token === undefined ? unset : hidden(token)}`,
     `signing secret   ${secrets.map(hidden).join(', ') || unset}`,
     ...retired.map(({ secret, untilMs }) => `previous secret  ${hidden(secret)}, signs until ${toSecond(untilMs)}`),

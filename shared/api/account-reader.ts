@@ -80,6 +80,7 @@ export const createAccountReader = (
         escalation_notifications: account.fallbackNotifications,
       }),
       ...(account.summaries && { summaries: account.summaries }),
+      time_zone: account.timeZone,
       ...(isAdmin && credentialsOf(account)),
       ...shadowRecord(account),
       limits: limitsOf(effectiveLimits(settings, account.limits)),

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { MAX_EMAIL_ADDRESS_LENGTH, notificationTypes } from './notification-types.ts';
 import { boundedText, text, withoutNulls } from './text.ts';
+import { timeZone } from './time-zone.ts';
 import { unknownNameErrors } from './unknown-names.ts';
 
 /** Maximum number of technical contacts of an account (docs/api.md#technical-contacts). */
@@ -94,6 +95,7 @@ const changes = z.object(
       distinct(MAX_FALLBACK_NOTIFICATIONS, 'notification IDs', text(1, MAX_NOTIFICATION_ID_LENGTH)),
     ),
     summaries: z.optional(summaryChanges),
+    time_zone: z.optional(timeZone),
     webhook_token: z.optional(
       boundedText(
         { max: MAX_WEBHOOK_TOKEN_LENGTH, rule: WEBHOOK_TOKEN_RULE },
@@ -134,6 +136,8 @@ export type AccountRecord = {
   escalation_notifications?: string[];
   /** Present only if they are set. */
   summaries?: SummarySettings;
+  /** The IANA time zone of emails. */
+  time_zone: string;
   /** For admins only. */
   webhook_token?: string | undefined;
   /** For admins only: the current secret first, then the replaced one while it signs. */

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { alarmStates, tenantId } from './alarm-event.ts';
+import { fact } from './fact.ts';
 
 /**
  * An entity or alarm: its ID as records store it, and its label or ID on one line. `plain_name` is the same for subjects and
@@ -25,7 +26,7 @@ export const eventHeader = z.object({
   /** The status text on one line, at most 1,000 code points. */
   status: z.optional(z.string()),
   /** Names and values, most important first. Empty in a notice, which has its own. */
-  facts: z.array(z.tuple([z.string(), z.string()])),
+  facts: z.array(fact),
 });
 
 /** What senders know of an event without reading its payload. */

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { fact } from './fact.ts';
 
 /**
  * The kinds of notices. `failing`: alerts of a notification fail or bounce. `undelivered`: an alert was dead-lettered.
@@ -24,7 +25,7 @@ export const noticeContent = z.object({
   /** What happened and what to do. */
   paragraphs: z.array(z.string()),
   /** Names and values, most important first. */
-  facts: z.array(z.tuple([z.string(), z.string()])),
+  facts: z.array(fact),
   /** What each command does, and the command to copy. */
   commands: z.optional(z.array(z.tuple([z.string(), z.string()]))),
 });

@@ -1,5 +1,6 @@
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import type { EventHeader } from '../contracts/event-header.ts';
+import type { Fact } from '../contracts/fact.ts';
 import type { NoticeContent } from '../contracts/notice.ts';
 import { utcTime } from './day.ts';
 
@@ -73,23 +74,46 @@ export const subjectLine = ({ state, entity, alarm }: Named): string =>
 export const noticeSubject = ({ subject }: Pick<NoticeContent, 'subject'>): string =>
   truncate(subject, MAX_HEADLINE_LENGTH);
 
+/** Returns the time of a fact as text. @param timeMs ms since the epoch */
+export type TimeText = (timeMs: number) => string;
+
+/** Returns facts as names and texts. */
+export const factTexts = (rows: readonly Fact[], timeText: TimeText = utcTime): [name: string, text: string][] =>
+  rows.map(([name, value]) => [name, typeof value === 'number' ? timeText(value) : value]);
+
 /** Returns facts as lines. */
-export const factLines = (rows: NoticeContent['facts']): string =>
-  rows.map(([name, value]) => `${name}: ${value}`).join('\n');
+export const factLines = (rows: readonly Fact[], timeText?: TimeText): string =>
+  factTexts(rows, timeText)
+    .map(([name, text]) => `${name}: ${text}`)
+    .join('\n');
+
+/** Names of facts that are IDs, which come last. */
+const idNames = ['ID', 'Event'];
+
+/** Returns the facts of a notice that come before its commands, and the IDs that come after them. */
+export const noticeFacts = ({ facts: rows }: Pick<NoticeContent, 'facts'>): { first: Fact[]; ids: Fact[] } => {
+  const isId = ([name]: Fact): boolean => idNames.includes(name);
+  return { first: rows.filter((row) => !isId(row)), ids: rows.filter(isId) };
+};
 
 /** Returns a notice as plain text, without its subject. */
-export const noticeText = ({ paragraphs, commands = [], facts: rows }: NoticeContent): string =>
-  [...paragraphs, factLines(rows), ...commands.map(([name, command]) => `${name}:\n${command}`)].join('\n\n');
+export const noticeText = (notice: NoticeContent, timeText?: TimeText): string => {
+  const { first, ids } = noticeFacts(notice);
+  const { paragraphs, commands = [] } = notice;
+  return [
+    ...paragraphs,
+    factLines(first, timeText),
+    ...commands.map(([name, command]) => `${name}:\n${command}`),
+    factLines(ids, timeText),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+};
 
 /** Returns the status message of the event, if it has one. */
 export const statusText = ({ details }: Pick<AlarmEvent, 'details'>): string | undefined => {
   const status = scalar(details.status);
   return status === undefined ? undefined : oneLine(status);
-};
-
-const time = (timestamp: unknown): string | undefined => {
-  const date = new Date(typeof timestamp === 'number' ? timestamp : Number.NaN);
-  return Number.isNaN(date.getTime()) ? undefined : utcTime(date.getTime());
 };
 
 const metric = (value: unknown): string | undefined => {
@@ -105,17 +129,21 @@ const MAX_NAME_LENGTH = 100;
 /** In code points. */
 const MAX_VALUE_LENGTH = 1_000;
 
-/** Returns the facts of an event as name and value, most important first, without those that the event lacks. */
-export const facts = (event: AlarmEvent): [name: string, value: string][] => {
+/**
+ * Returns the facts of an event as name and value, most important first, without those that the event lacks.
+ *
+ * @param producedAtMs when the state changed, ms since the epoch
+ */
+export const facts = (event: AlarmEvent, producedAtMs: number | undefined): Fact[] => {
   const { details, entity, alarm, check, previous_state: previous } = event;
   const metrics =
     typeof details.metrics === 'object' && details.metrics !== null ? Object.entries(details.metrics) : [];
-  const all: [string, string | undefined][] = [
+  const all: [string, Fact[1] | undefined][] = [
     ['State', previous ? `${details.state} (was ${scalar(previous) ?? 'unknown'})` : details.state],
     ['Status', statusText(event)],
     ['Entity', nameOf(entity)],
     ['Alarm', nameOf(alarm)],
-    ['Since', time(details.timestamp)],
+    ['Since', producedAtMs],
     ['Check', nameOf(check)],
     ['Target', scalar(details.target)],
     ...metrics
@@ -123,7 +151,9 @@ export const facts = (event: AlarmEvent): [name: string, value: string][] => {
       .map(([name, value]): [string, string | undefined] => [oneLine(name), metric(value)]),
     ['Event', event.event_id],
   ];
-  return all.flatMap(([name, value]) =>
-    value === undefined ? [] : [[truncate(name, MAX_NAME_LENGTH), truncate(oneLine(value), MAX_VALUE_LENGTH)]],
-  );
+  return all.flatMap(([name, value]): Fact[] => {
+    if (value === undefined) return [];
+    const shown = typeof value === 'number' ? value : truncate(oneLine(value), MAX_VALUE_LENGTH);
+    return [[truncate(name, MAX_NAME_LENGTH), shown]];
+  });
 };

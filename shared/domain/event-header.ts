@@ -27,6 +27,7 @@ export const namedRecord = (record: { id: string }): EventHeader['entity'] => {
  */
 export const eventHeader = (event: AlarmEvent, acceptedAtMs: number): EventHeader => {
   const status = statusText(event);
+  const { producedAtMs } = readEventTime(event, acceptedAtMs).time;
   return {
     event_id: event.event_id,
     tenant_id: event.tenant_id,
@@ -35,9 +36,9 @@ export const eventHeader = (event: AlarmEvent, acceptedAtMs: number): EventHeade
     entity: namedRecord(event.entity),
     alarm: namedRecord(event.alarm),
     incident_key: incidentKey(event),
-    produced_at_ms: readEventTime(event, acceptedAtMs).time.producedAtMs,
+    produced_at_ms: producedAtMs,
     status: status === undefined ? undefined : truncate(status, MAX_STATUS_LENGTH),
-    facts: facts(event),
+    facts: facts(event, producedAtMs),
   };
 };
 

@@ -77,17 +77,17 @@ const summaryEvent = (notification: NotificationOfTenant, eventId: string): Alar
   alarm: { id: SUMMARY_ALARM_ID },
 });
 
-/** Returns a time as `2026-11-22 00:20 UTC`. */
-const minuteOf = (timeMs: number): string => `${new Date(timeMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-
 /** Returns the message that sends a summary. Its text lists the alerts only when it is sent. */
 export const summaryNotice = (notification: NotificationOfTenant, window: SummaryWindow): Notice => ({
   event: summaryEvent(notification, summaryId(notification, window)),
   content: {
     kind: 'summary',
-    subject: `Alerts from ${minuteOf(window.startMs)} to ${minuteOf(window.endMs)}`,
+    subject: 'Summary of alerts',
     paragraphs: [window.reason],
-    facts: [],
+    facts: [
+      ['From', window.startMs],
+      ['To', window.endMs],
+    ],
   },
 });
 

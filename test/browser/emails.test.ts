@@ -4,14 +4,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser } from './support/browser.ts';
 import { type EmailTexts, sampleEmails } from './support/sample-emails.ts';
 
-const PHONE_WIDTH = 400;
+/** The widths of a phone and of a tablet. */
+const WIDTHS = [400, 800] as const;
 
 let browser: Browser;
 let page: Page;
 beforeAll(async () => {
   browser = await launchBrowser();
   const context = await browser.newContext({
-    viewport: { width: PHONE_WIDTH, height: 800 },
+    viewport: { width: WIDTHS[0], height: 800 },
     isMobile: true,
     offline: true,
   });
@@ -20,6 +21,13 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 const usual: EmailTexts = { id: 'enW7kQ2xB9', label: 'web-1.example.com', status: 'Disk /var is 97 % full' };
+
+/** The colors of the states, as browsers compute them. */
+const colors: Readonly<Record<string, string>> = {
+  OK: 'rgb(46, 125, 50)',
+  WARNING: 'rgb(154, 91, 0)',
+  CRITICAL: 'rgb(198, 40, 40)',
+};
 
 /** Texts of the maximum length that each of them may have. */
 const repeated = (text: string): EmailTexts => ({
@@ -42,7 +50,7 @@ const texts: [string, EmailTexts][] = [
 ];
 
 /** Returns what is wider than the screen, or than what contains it. */
-const tooWide = (): Promise<string[]> =>
+const tooWide = (screenWidth: number): Promise<string[]> =>
   page.evaluate((width) => {
     const sticksOut = (element: Element) => {
       const { left, right } = element.getBoundingClientRect();
@@ -51,7 +59,7 @@ const tooWide = (): Promise<string[]> =>
     return [document.documentElement, ...document.body.querySelectorAll('*')]
       .filter(sticksOut)
       .map((element) => `${element.tagName} ${element.textContent?.slice(0, 40)}`);
-  }, PHONE_WIDTH);
+  }, screenWidth);
 
 const violations = async (): Promise<string[]> => {
   await page.evaluate(axe.source);
@@ -64,12 +72,21 @@ const violations = async (): Promise<string[]> => {
 describe.each([...sampleEmails(usual).keys()])('the email of %s', (kind) => {
   const show = (chosen: EmailTexts) => page.setContent(sampleEmails(chosen).get(kind) ?? '');
 
-  it('fits a phone, whatever the texts are', async () => {
+  it.each(WIDTHS)('fits a screen of %s pixels, whatever the texts are', async (width) => {
+    await page.setViewportSize({ width, height: 800 });
     for (const [name, chosen] of texts) {
       await show(chosen);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBe(PHONE_WIDTH);
-      expect(await tooWide(), name).toEqual([]);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBe(width);
+      expect(await tooWide(width), name).toEqual([]);
     }
+  });
+
+  it('has its state as a bar in its color and as its first word', async () => {
+    await show(usual);
+    const bar = page.locator('td').first();
+    const [state = ''] = (await bar.innerText()).split(' ');
+    expect(await page.evaluate(() => document.body.innerText.trim().split(/\s/)[0])).toBe(state);
+    expect(await bar.evaluate((element) => getComputedStyle(element).backgroundColor)).toBe(colors[state]);
   });
 
   it('has enough contrast, in light and in dark mode', async () => {
@@ -79,4 +96,18 @@ describe.each([...sampleEmails(usual).keys()])('the email of %s', (kind) => {
       expect(await violations(), colorScheme).toEqual([]);
     }
   });
+});
+
+it('a command that the screen wraps is copied as one line', async () => {
+  await page.setViewportSize({ width: WIDTHS[0], height: 800 });
+  await page.setContent(sampleEmails(usual).get('an undelivered notice') ?? '');
+  const commands = page.locator('pre');
+  for (const command of await commands.all()) {
+    await command.selectText();
+    const copied = await page.evaluate(() => getSelection()?.toString());
+    expect(copied).toBe(await command.textContent());
+    expect(copied).toMatch(/^curl .*"$|^curl .*'$/);
+    expect((await command.boundingBox())?.height).toBeGreaterThan(40);
+  }
+  expect(await commands.count()).toBe(3);
 });

@@ -66,6 +66,20 @@ describe('the changes of an account', () => {
     );
   });
 
+  it.each(['UTC', 'Europe/Berlin', 'America/Argentina/ComodRivadavia', 'Asia/Kolkata', 'Etc/GMT+5', 'EST5EDT'])(
+    'accept the time zone %s',
+    (time_zone) => {
+      expect(parseAccountChanges({ time_zone }).data).toEqual({ time_zone });
+    },
+  );
+
+  it.each(['', 'CEST+2', '+01:00', 'Europe/Atlantis', ' UTC', 'UTC\n', 'a'.repeat(1_000_000), 1, {}])(
+    'reject the time zone %j',
+    (time_zone) => {
+      expect(detailsOf({ time_zone })).toBe('time_zone: must be the name of an IANA time zone, such as Europe/Berlin');
+    },
+  );
+
   it('complete the settings of summaries with defaults, and {} removes them', () => {
     expect(parseAccountChanges({ summaries: { sms_after: 100 } }).data).toEqual({
       summaries: { email_after: 10, sms_after: 100, window_minutes: 5 },

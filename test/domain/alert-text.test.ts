@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AlarmEvent, isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
-import { facts, headline, statusText, subjectLine } from '../../shared/domain/alert-text.ts';
-import { alarmEvent, alarmHeader, headerOf } from '../support/events.ts';
+import { factTexts, headline, statusText, subjectLine } from '../../shared/domain/alert-text.ts';
+import { alarmEvent, alarmHeader, EVENT_TIME_MS, headerOf } from '../support/events.ts';
 
 const withDetails = (details: object): AlarmEvent => alarmEvent({ details: { state: 'CRITICAL', ...details } });
-const factsOf = (event: AlarmEvent): Record<string, string> => Object.fromEntries(facts(event));
+const factsOf = (event: AlarmEvent): Record<string, string> => Object.fromEntries(factTexts(headerOf(event).facts));
 
 describe('the headline of an alert', () => {
   it('contains state, entity and alarm', () => {
@@ -37,7 +37,7 @@ describe('the headline of an alert', () => {
 
 describe('the facts of an alert', () => {
   it('list the most important first', () => {
-    expect(facts(alarmEvent())).toEqual([
+    expect(factTexts(alarmHeader().facts)).toEqual([
       ['State', 'CRITICAL (was OK)'],
       ['Status', 'Disk is full'],
       ['Entity', 'web-1'],
@@ -51,8 +51,8 @@ describe('the facts of an alert', () => {
   });
 
   it('omit what the event lacks', () => {
-    const event = alarmEvent({ details: { state: 'OK' }, check: null, previous_state: null });
-    expect(facts(event).map(([name]) => name)).toEqual(['State', 'Entity', 'Alarm', 'Event']);
+    const event = alarmEvent({ event_id: 'e', details: { state: 'OK' }, check: null, previous_state: null });
+    expect(headerOf(event).facts.map(([name]) => name)).toEqual(['State', 'Entity', 'Alarm', 'Event']);
   });
 
   it('show numbers that exceed the precision of a double unchanged', () => {
@@ -66,16 +66,16 @@ describe('the facts of an alert', () => {
     });
   });
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, 8.64e15 + 1, '2026', null, {}])(
-    'have no time if the timestamp is %o',
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, EVENT_TIME_MS / 1_000, EVENT_TIME_MS + 60_001, '2026', null, {}])(
+    'have the time in the event ID if the timestamp is %o',
     (timestamp) => {
-      expect(factsOf(withDetails({ timestamp }))).not.toHaveProperty('Since');
+      expect(factsOf(withDetails({ timestamp }))).toMatchObject({ Since: '2023-11-14 22:13:20 UTC' });
     },
   );
 
   it('contain at most 20 metrics', () => {
     const metrics = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`m${index}`, { data: index }]));
-    expect(facts(withDetails({ metrics })).filter(([name]) => /^m\d/.test(name))).toHaveLength(20);
+    expect(headerOf(withDetails({ metrics })).facts.filter(([name]) => /^m\d/.test(name))).toHaveLength(20);
   });
 
   it('are truncated', () => {
@@ -86,7 +86,7 @@ describe('the facts of an alert', () => {
       alarm: { id: long },
       check: { label: long },
     });
-    for (const [name, value] of facts(event)) {
+    for (const [name, value] of factTexts(headerOf(event).facts)) {
       expect(name.length).toBeLessThanOrEqual(1_000);
       expect(value.length).toBeLessThanOrEqual(1_000);
     }
@@ -121,7 +121,7 @@ it('the texts of an alert are single, well-formed lines for any event', () => {
   fc.assert(
     fc.property(hostileEvent, (event) => {
       expect(subjectLine(headerOf(event))).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|undefined|null|\[object/u);
-      const lines = [headline(headerOf(event)), statusText(event) ?? '-', ...facts(event).flat()];
+      const lines = [headline(headerOf(event)), statusText(event) ?? '-', ...factTexts(headerOf(event).facts).flat()];
       for (const line of lines) {
         expect(line.isWellFormed()).toBe(true);
         expect(line).not.toMatch(/[\r\n\p{Cc}\u2028\u2029]/u);

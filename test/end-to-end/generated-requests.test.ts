@@ -47,6 +47,7 @@ const invalid = fc.oneof(
     technical_contacts: fc.oneof(fc.array(fc.oneof(fc.emailAddress(), invalidValue), { maxLength: 60 }), invalidValue),
     escalation_notifications: fc.oneof(fc.array(invalidValue, { maxLength: 4 }), invalidValue),
     summaries: fc.oneof(fc.record({ email_after: fc.oneof(fc.integer(), invalidValue) }), invalidValue),
+    time_zone: fc.oneof(fc.constantFrom('Europe/Berlin', 'UTC'), fc.string(), invalidValue),
     webhook_token: invalidValue,
   }),
   some({

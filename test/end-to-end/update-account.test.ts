@@ -65,4 +65,18 @@ describe('updating the account', () => {
     expect((await client.put('/account', { summaries: {} })).status).toBe(204);
     expect(await read(client)).not.toHaveProperty('summaries');
   });
+
+  it('sets the time zone of emails, which is UTC by default, and leaves an audit entry', async () => {
+    const client = await newClient();
+    expect(await read(client)).toMatchObject({ time_zone: 'UTC' });
+    expect((await client.put('/account', { time_zone: 'UTC' })).status).toBe(204);
+    expect((await client.put('/account', { time_zone: 'Europe/Berlin' })).status).toBe(204);
+    expect(await read(client)).toMatchObject({ time_zone: 'Europe/Berlin' });
+    const rejected = await client.put('/account', { time_zone: 'Berlin' });
+    expect([rejected.status, rejected.body]).toMatchObject([400, { details: expect.stringMatching(/^time_zone: /) }]);
+    expect((await client.put('/account', { time_zone: 'UTC' })).status).toBe(204);
+    expect(await read(client)).toMatchObject({ time_zone: 'UTC' });
+    const { text } = await client.get('/audits');
+    expect(text.match(/"changed":\["time_zone"\]/g)).toHaveLength(2);
+  });
 });

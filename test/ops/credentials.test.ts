@@ -85,10 +85,10 @@ describe('token', () => {
 describe('account', () => {
   it('shows an empty account without creating credentials, and secrets only with --secrets', async () => {
     const account = z.looseObject({ webhook_token: z.string(), webhook_signing_secrets: z.array(z.string()) });
-    const empty = { id: 'a1', technical_contacts: [] };
+    const empty = { id: 'a1', technical_contacts: [], time_zone: 'UTC' };
     expect(await runJson(z.unknown(), 'account show a1 --secrets')).toEqual({ ...empty, webhook_signing_secrets: [] });
     expect((await ops('account show a1')).out).toMatch(
-      /^contacts +none\nwebhook token +none yet.*\nsigning secret +none/,
+      /^contacts +none\ntime zone +UTC\nwebhook token +none yet.*\nsigning secret +none/,
     );
     const { token } = await create('a1', 'a');
     const headers = { 'x-auth-token': token };

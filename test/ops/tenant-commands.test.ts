@@ -39,6 +39,7 @@ describe('tenant export', () => {
     expect(lines[1]?.record).toEqual({
       id: 'acme',
       technical_contacts: ['oncall@acme.example', 'lead@acme.example'],
+      time_zone: 'UTC',
     });
     expect(lines.at(-1)?.record).toEqual({ counts: { account: 1, token: 3, audit: 4 } });
 

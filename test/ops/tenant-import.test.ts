@@ -148,6 +148,7 @@ describe('tenant import', () => {
       technical_contacts: ['a@example.com'],
       escalation_notifications: ['x'],
       summaries: { sms_after: 1 },
+      time_zone: 'Europe/Berlin',
     };
     await runImport('source', ndjson(email('x'), attributes));
     const text = await exported('source');

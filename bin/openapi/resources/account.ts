@@ -10,6 +10,7 @@ import {
   WEBHOOK_TOKEN,
 } from '../../../shared/contracts/account.ts';
 import { emailAddress } from '../../../shared/contracts/notification-types.ts';
+import { MAX_TIME_ZONE_LENGTH } from '../../../shared/contracts/time-zone.ts';
 import { unconfirmedChange, unknownFallbacks } from '../../../shared/domain/errors.ts';
 import { EXAMPLE_ID, type Resource, rejectedBody } from '../operation.ts';
 import { component, integer, nullable, string, text, timestamp } from '../schemas.ts';
@@ -33,6 +34,9 @@ const describedSummaries = z
     window_minutes: summarySetting('window_minutes', 'Length of a window in minutes'),
   })
   .describe('After how many alerts of a window the others are summarized in one message');
+const timeZone = text(MAX_TIME_ZONE_LENGTH).describe(
+  'The IANA time zone of the times in emails, such as `Europe/Berlin`',
+);
 const webhookToken = z
   .string()
   .regex(WEBHOOK_TOKEN)
@@ -57,6 +61,7 @@ const account = component('Account', 'The account of a tenant', {
   technical_contacts: technicalContacts,
   escalation_notifications: fallbackNotifications.optional(),
   summaries: describedSummaries.optional(),
+  time_zone: timeZone,
   webhook_token: webhookToken.optional().describe('For admins only. The token that each webhook carries'),
   webhook_signing_secrets: z
     .array(signingSecret)
@@ -94,6 +99,7 @@ const exampleLimits: AccountLimits = {
 const exampleAccount = {
   id: 'acme',
   technical_contacts: ['oncall@example.com', 'lead@example.com'],
+  time_zone: 'Europe/Berlin',
   limits: exampleLimits,
   usage: { ...Object.fromEntries(Object.keys(exampleLimits).map((name) => [name, 1])), day_ends_at: 1_795_305_600_000 },
 };
@@ -109,6 +115,7 @@ const accountChanges = component('AccountChanges', 'The attributes to change. Th
   technical_contacts: technicalContacts.optional(),
   escalation_notifications: fallbackNotifications.optional(),
   summaries: describedSummaries.partial().optional().describe('The new summaries as a whole; `{}` turns them off'),
+  time_zone: timeZone.optional(),
   webhook_token: webhookToken.optional(),
 });
 
@@ -142,6 +149,7 @@ export const accountResource = {
           'Summarizes the alerts after the tenth of five minutes; `{}` turns summaries off': {
             summaries: { email_after: 10 },
           },
+          'Shows times in emails in this time zone; `UTC` is the default': { time_zone: 'Europe/Berlin' },
           'Replaces the webhook token': { webhook_token: 'a-token-of-your-own' },
         },
       },

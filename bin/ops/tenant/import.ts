@@ -10,6 +10,7 @@ import { errorStatus } from '../../../shared/contracts/errors.ts';
 import { isJsonObject } from '../../../shared/contracts/json.ts';
 import { type NotificationAttributes, parseNotification } from '../../../shared/contracts/notification.ts';
 import { brokenTextRule } from '../../../shared/contracts/text.ts';
+import { DEFAULT_TIME_ZONE } from '../../../shared/contracts/time-zone.ts';
 import { changedAttributes } from '../../../shared/domain/changed-attributes.ts';
 import { badRequest, notificationLimitReached, ServiceError } from '../../../shared/domain/errors.ts';
 import type { NotificationKey } from '../../../shared/domain/notification.ts';
@@ -159,13 +160,21 @@ const importAccount = async (
   { accounts, audit }: Session,
   tenant: string,
   { isDryRun, canUpdate }: ImportOptions,
-  { technical_contacts, escalation_notifications, summaries, webhook_token }: Readonly<Record<string, unknown>>,
+  {
+    technical_contacts,
+    escalation_notifications,
+    summaries,
+    time_zone,
+    webhook_token,
+  }: Readonly<Record<string, unknown>>,
 ): Promise<ImportedAttribute[]> => {
   assertUnmasked({ webhook_token });
-  const parsed = valid(parseAccountChanges({ technical_contacts, escalation_notifications, summaries, webhook_token }));
+  const parsed = valid(
+    parseAccountChanges({ technical_contacts, escalation_notifications, summaries, time_zone, webhook_token }),
+  );
   const fallback = parsed.escalation_notifications?.map((id) => importedId(tenant, id));
   const changes = { ...parsed, ...(fallback && { escalation_notifications: fallback }) };
-  const { contacts, fallbackNotifications, summaries: current, token } = await accounts.describe(tenant);
+  const { contacts, fallbackNotifications, summaries: current, timeZone, token } = await accounts.describe(tenant);
   const importAttribute = async (
     attribute: keyof AccountChanges,
     { isSet, isSame }: { isSet: boolean; isSame: boolean },
@@ -186,6 +195,10 @@ const importAccount = async (
     ...(await importAttribute('summaries', {
       isSet: current !== undefined,
       isSame: isDeepStrictEqual(current ?? null, changes.summaries),
+    })),
+    ...(await importAttribute('time_zone', {
+      isSet: timeZone !== DEFAULT_TIME_ZONE,
+      isSame: timeZone === changes.time_zone,
     })),
     ...(await importAttribute('webhook_token', {
       isSet: token !== undefined,

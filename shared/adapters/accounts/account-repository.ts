@@ -10,6 +10,7 @@ import {
   limitNames,
   type TenantLimits,
 } from '../../contracts/tenant-limits.ts';
+import { DEFAULT_TIME_ZONE } from '../../contracts/time-zone.ts';
 import { changedAttributes } from '../../domain/changed-attributes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { covers, isOver, type Shadow } from '../../domain/shadow.ts';
@@ -46,6 +47,8 @@ const storedAccount = z.object({
   escalation_notifications: z.optional(z.array(z.string())),
   /** When alerts are summarized, if they are. */
   summaries: z.optional(storedSummaries),
+  /** The IANA time zone of emails, unless it is the default. */
+  time_zone: z.optional(z.string()),
   /** The period of shadow mode, if there is or was one. */
   shadow: z.optional(storedShadow),
   /** Earlier periods of shadow mode, whose events may still be queued. */
@@ -76,6 +79,7 @@ export type AccountDescription = {
   /** The IDs of the fallback notifications. */
   fallbackNotifications: string[];
   summaries: SummarySettings | undefined;
+  timeZone: string;
   token: string | undefined;
   secrets: string[];
   retired: { secret: string; untilMs: number }[];
@@ -197,6 +201,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     contacts: stored.technical_contacts ?? [],
     fallbackNotifications: stored.escalation_notifications ?? [],
     summaries: stored.summaries,
+    timeZone: stored.time_zone ?? DEFAULT_TIME_ZONE,
     token: stored.webhook_token,
     secrets: stored.webhook_secrets ?? [],
     retired: stillSigning(stored).map(({ secret, until_ms: untilMs }) => ({ secret, untilMs })),
@@ -241,6 +246,9 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     /** Returns the settings of summaries, undefined without summaries. It caches the account for a minute. */
     summaries: async (tenant: string): Promise<SummarySettings | undefined> => (await cached(tenant).account).summaries,
 
+    /** Returns the time zone of emails. It caches the account for a minute. */
+    timeZone: async (tenant: string): Promise<string> => describe(await cached(tenant).account).timeZone,
+
     /** Returns the stored account. Does not create missing credentials. */
     describe: async (tenant: string): Promise<AccountDescription> => describe(await read(tenant)),
 
@@ -256,12 +264,13 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
      * @throws UnconfirmedChangeError
      */
     async update(tenant: string, changes: AccountChanges, audit: Audit): Promise<void> {
-      // Returned only if set, so an empty value removes the attribute.
+      // An empty or default value removes the attribute.
       const isCleared = changes.escalation_notifications?.length === 0;
       const wanted = {
         ...changes,
         ...(isCleared && { escalation_notifications: undefined }),
         ...(changes.summaries === null && { summaries: undefined }),
+        ...(changes.time_zone === DEFAULT_TIME_ZONE && { time_zone: undefined }),
       };
       const changed = changedAttributes(await read(tenant), wanted, Object.keys(wanted));
       if (changed.length === 0) return;

@@ -1,7 +1,7 @@
 import type { EventHeader } from '../../contracts/event-header.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import { headline } from '../../domain/alert-text.ts';
-import { DAY_MS, utcTime } from '../../domain/day.ts';
+import { DAY_MS } from '../../domain/day.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
 import { contentOf, startOf } from './notice-content.ts';
 
@@ -29,11 +29,12 @@ export const limitNotice = (event: EventHeader, type: NotificationTypeId, atMs: 
       'limit',
       subject,
       [
-        `The account has used its limit ${limit} of this day. Until ${utcTime(dayStartMs + DAY_MS)}, each notification gets one summary an hour that lists the alerts above the limit.`,
+        `The account has used its limit ${limit} of this day. Until it ends, each notification gets one summary an hour that lists the alerts above the limit.`,
         'As many summaries as alerts are sent a day. Further ones wait for the next day. GET /account shows the limits and how much of them is used. The operators of the service can raise them.',
       ],
       [
         ['First alert above the limit', headline(event)],
+        ['The day ends', dayStartMs + DAY_MS],
         ['Event', event.event_id],
       ],
     ),

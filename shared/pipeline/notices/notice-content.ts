@@ -1,7 +1,7 @@
+import type { Fact } from '../../contracts/fact.ts';
 import type { NoticeContent, NoticeKind } from '../../contracts/notice.ts';
 import type { NotificationRecord } from '../../contracts/notification.ts';
 import { oneLine, plainLine, truncate } from '../../domain/alert-text.ts';
-import { utcTime } from '../../domain/day.ts';
 import { type DeliveryRecord, failureReasonOf } from '../../domain/delivery-record.ts';
 import { failureText } from '../../domain/failure-text.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
@@ -22,13 +22,16 @@ export const contentOf = (
   kind: NoticeKind,
   subject: string,
   paragraphs: readonly string[],
-  facts: readonly (readonly [name: string, value: string])[],
+  facts: readonly Readonly<Fact>[],
   commands: readonly (readonly [name: string, command: string])[] = [],
 ): NoticeContent => ({
   kind,
   subject: plainLine(subject),
   paragraphs: paragraphs.map(oneLine),
-  facts: facts.map(([name, value]) => [oneLine(name), truncate(oneLine(value), MAX_VALUE_LENGTH)]),
+  facts: facts.map(([name, value]) => [
+    oneLine(name),
+    typeof value === 'number' ? value : truncate(oneLine(value), MAX_VALUE_LENGTH),
+  ]),
   ...(commands.length > 0 && { commands: commands.map(([name, command]) => [oneLine(name), oneLine(command)]) }),
 });
 
@@ -67,9 +70,9 @@ export const lastFailure = (record: DeliveryRecord): string =>
 /** Returns the number of attempts in the round and the maximum: `4 of 9`. */
 export const attemptsSoFar = ({ attempt_count }: DeliveryRecord): string => `${attempt_count} of ${MAX_ATTEMPTS}`;
 
-/** Returns when the next attempt is due, in UTC, or `none`. */
-export const nextAttempt = ({ status, next_attempt_at_ms }: DeliveryRecord): string =>
-  status === 'pending' ? utcTime(next_attempt_at_ms) : 'none';
+/** Returns when the next attempt is due, in ms since the epoch; undefined if none is. */
+export const nextAttemptMs = ({ status, next_attempt_at_ms }: DeliveryRecord): number | undefined =>
+  status === 'pending' ? next_attempt_at_ms : undefined;
 
 /**
  * The maximum number of notices per tenant and UTC day: emails, messages to the operators, and SMS. They bound the cost

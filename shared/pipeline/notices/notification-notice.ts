@@ -1,7 +1,8 @@
 import type { AlarmEvent } from '../../contracts/alarm-event.ts';
 import type { EventHeader } from '../../contracts/event-header.ts';
+import type { Fact } from '../../contracts/fact.ts';
 import { headline } from '../../domain/alert-text.ts';
-import { DAY_MS, utcTime } from '../../domain/day.ts';
+import { DAY_MS } from '../../domain/day.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import { namedRecord } from '../../domain/event-header.ts';
@@ -11,14 +12,14 @@ import {
   contentOf,
   lastFailure,
   named,
-  nextAttempt,
+  nextAttemptMs,
   startOf,
   type UnreachedDelivery,
 } from './notice-content.ts';
 
 /** Returns when the alert first failed: at the first attempt of the round, or at its start if nothing was sent. */
-const firstFailure = ({ first_attempt_at_ms, round_started_at_ms }: DeliveryRecord): string =>
-  utcTime(first_attempt_at_ms || round_started_at_ms);
+const firstFailureMs = ({ first_attempt_at_ms, round_started_at_ms }: DeliveryRecord): number =>
+  first_attempt_at_ms || round_started_at_ms;
 
 /**
  * Returns the event that identifies a notice about a notification: one per kind, notification and UTC day. The time in
@@ -70,12 +71,12 @@ const deliveryFacts = (
   event: EventHeader,
   record: DeliveryRecord,
   lastResult: string,
-): [string, string][] => [
+): Fact[] => [
   ['Alert', headline(event)],
   ['Last result', lastResult],
-  ['First failure', firstFailure(record)],
+  ['First failure', firstFailureMs(record)],
   ['Attempts so far', attemptsSoFar(record)],
-  ['Next attempt', nextAttempt(record)],
+  ['Next attempt', nextAttemptMs(record) ?? 'none'],
   ...(notification
     ? ([
         ['Notification', notification.label],

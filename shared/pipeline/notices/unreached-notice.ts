@@ -1,8 +1,9 @@
 import type { EscalationCounter } from '../../adapters/accounts/escalation-limit.ts';
 import type { AlarmEvent, AlarmState } from '../../contracts/alarm-event.ts';
 import type { EventHeader } from '../../contracts/event-header.ts';
+import type { Fact } from '../../contracts/fact.ts';
 import { headline, plainName, truncate } from '../../domain/alert-text.ts';
-import { DAY_MS, utcTime } from '../../domain/day.ts';
+import { DAY_MS } from '../../domain/day.ts';
 import { eventHash, eventIdTimeMs } from '../../domain/delivery-key.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
@@ -14,7 +15,7 @@ import {
   lastFailure,
   MAX_LABEL_LENGTH,
   named,
-  nextAttempt,
+  nextAttemptMs,
   startOf,
   type UnreachedDelivery,
 } from './notice-content.ts';
@@ -64,25 +65,24 @@ const unreachedEvent = ({ event, acceptedAtMs, atMs }: UnreachedAlert, problem: 
   alarm: recordOf(event.alarm),
 });
 
-const alertFacts = ({ event, acceptedAtMs }: UnreachedAlert): [string, string][] => [
+const alertFacts = ({ event, acceptedAtMs }: UnreachedAlert): Fact[] => [
   ['Alert', headline(event)],
-  ...(event.status === undefined ? [] : [['Status', event.status] satisfies [string, string]]),
-  ['Since', utcTime(event.produced_at_ms ?? acceptedAtMs)],
+  ...(event.status === undefined ? [] : [['Status', event.status] satisfies Fact]),
+  ['Since', event.produced_at_ms ?? acceptedAtMs],
 ];
 
-const destinationFact = ({
-  notificationId,
-  notification,
-  record,
-  isUnreadable,
-}: UnreachedDelivery): [string, string] => {
+const destinationFacts = ({ notificationId, notification, record, isUnreadable }: UnreachedDelivery): Fact[] => {
   const name = notification ? `${notification.type} ${named(notificationId, notification)}` : 'notification';
   const problem = () => {
     if (isUnreadable) return 'cannot be read by the service';
     if (!record || record.status === 'cancelled') return 'deleted';
-    return `${lastFailure(record)}; attempts ${attemptsSoFar(record)}, next attempt ${nextAttempt(record)}`;
+    return `${lastFailure(record)}; attempts ${attemptsSoFar(record)}`;
   };
-  return [name, `${problem()} (${notificationId})`];
+  const nextMs = record && nextAttemptMs(record);
+  return [
+    [name, `${problem()} (${notificationId})`],
+    ...(nextMs === undefined ? [] : [['Next attempt', nextMs] satisfies Fact]),
+  ];
 };
 
 const ONCE_AN_HOUR = 'The service escalates an alarm at most once an hour for each state.';
@@ -135,8 +135,8 @@ export const unreachedNotice = (
       [`${nobody} Check the alarm itself, then the destinations below.`, ...(summaryProblem ? [] : [ONCE_AN_HOUR])],
       [
         ...alertFacts(alert),
-        ...listed.map(destinationFact),
-        ...(more > 0 ? [[`and ${more} more`, 'none of them could be reached'] satisfies [string, string]] : []),
+        ...listed.flatMap(destinationFacts),
+        ...(more > 0 ? [[`and ${more} more`, 'none of them could be reached'] satisfies Fact] : []),
         ['Event', event.event_id],
       ],
     ),
@@ -184,7 +184,6 @@ export const escalationLimitNotice = (event: EventHeader, atMs: number): Notice 
   const { tenant_id: tenant, state } = event;
   const isOk = state === 'OK';
   const subject = `More than ${MAX_ESCALATIONS_PER_DAY} ${isOk ? 'OK alerts' : 'alarms'} reached nobody today`;
-  const dayEndsAt = utcTime(startOf(DAY_MS, atMs) + DAY_MS);
   return {
     event: {
       event_id: escalationLimitNoticeId(event, atMs),
@@ -197,9 +196,12 @@ export const escalationLimitNotice = (event: EventHeader, atMs: number): Notice 
       'unreached',
       subject,
       [
-        `Until ${dayEndsAt}, the service escalates no further ${state} alerts of this account. Alerts that reach nobody stay visible in the delivery history of their notifications.`,
+        `Until the day ends, the service escalates no further ${state} alerts of this account. Alerts that reach nobody stay visible in the delivery history of their notifications.`,
       ],
-      [['Latest alert', headline(event)]],
+      [
+        ['Latest alert', headline(event)],
+        ['The day ends', startOf(DAY_MS, atMs) + DAY_MS],
+      ],
     ),
   };
 };

@@ -1,6 +1,17 @@
 import type { EventHeader } from '../../contracts/event-header.ts';
 import type { NoticeContent } from '../../contracts/notice.ts';
-import { factLines, headline, noticeSubject, noticeText, subjectLine } from '../../domain/alert-text.ts';
+import { DEFAULT_TIME_ZONE } from '../../contracts/time-zone.ts';
+import {
+  factLines,
+  factTexts,
+  headline,
+  noticeFacts,
+  noticeSubject,
+  noticeText,
+  subjectLine,
+  type TimeText,
+} from '../../domain/alert-text.ts';
+import { secondText, timesIn } from '../../domain/zoned-time.ts';
 import { command, emailPage, fact, paragraph } from './email-page.ts';
 
 /** An email about an alarm event, as plain text and as HTML. */
@@ -20,8 +31,9 @@ const delayText = (delayMs: number): string => {
  * Returns the email of an alert. What, where, the status and since when come first in the HTML, and nothing of it twice;
  * the ID of the event comes last.
  */
-const alertEmail = (event: EventHeader, delayMs: number): EmailMessage => {
-  const { state, facts: rows } = event;
+const alertEmail = (event: EventHeader, delayMs: number, timeText: TimeText): EmailMessage => {
+  const { state, facts } = event;
+  const rows = factTexts(facts, timeText);
   const bar = state + delayText(delayMs);
   const withDelay = (line: string): string => line.replace(`[${state}]`, () => `[${state}]${delayText(delayMs)}`);
   const heading = headline(event).slice(`[${state}] `.length);
@@ -41,15 +53,18 @@ const alertEmail = (event: EventHeader, delayMs: number): EmailMessage => {
   };
 };
 
-const noticeEmail = ({ state }: EventHeader, notice: NoticeContent): EmailMessage => {
+const noticeEmail = ({ state }: EventHeader, notice: NoticeContent, timeText: TimeText): EmailMessage => {
   const subject = noticeSubject(notice);
+  const { first, ids } = noticeFacts(notice);
+  const factsOf = (facts: NoticeContent['facts']) => factTexts(facts, timeText).map(([name, text]) => fact(name, text));
   return {
     subject,
-    text: `${subject}\n\n${noticeText(notice)}\n`,
+    text: `${subject}\n\n${noticeText(notice, timeText)}\n`,
     html: emailPage(state, state, subject, [
       ...notice.paragraphs.map(paragraph),
-      ...notice.facts.map(([name, value]) => fact(name, value)),
+      ...factsOf(first),
       ...(notice.commands ?? []).map(([name, text]) => command(name, text)),
+      ...factsOf(ids),
     ]),
   };
 };
@@ -59,6 +74,15 @@ const noticeEmail = ({ state }: EventHeader, notice: NoticeContent): EmailMessag
  * characters, which emoji and some languages need.
  *
  * @param delayMs the time since SQS accepted the event, which an alert mentions after its state
+ * @param timeZone in which it shows times, by default UTC
  */
-export const emailMessage = (event: EventHeader, notice?: NoticeContent, delayMs = 0): EmailMessage =>
-  notice ? noticeEmail(event, notice) : alertEmail(event, delayMs);
+export const emailMessage = (
+  event: EventHeader,
+  notice?: NoticeContent,
+  delayMs = 0,
+  timeZone = DEFAULT_TIME_ZONE,
+): EmailMessage => {
+  const timeOf = timesIn(timeZone);
+  const timeText = (timeMs: number) => secondText(timeOf(timeMs));
+  return notice ? noticeEmail(event, notice, timeText) : alertEmail(event, delayMs, timeText);
+};

@@ -23,9 +23,18 @@ type SendToRecipient = (alert: Alert, recipient: string, message: EmailMessage) 
 
 const accepted: AttemptOutcome = { result: 'delivered', explanation: 'Success: Email accepted for delivery' };
 
-const messageOf = ({ event, notice, summary, acceptedAtMs }: Alert, nowMs: number): EmailMessage => {
-  if (notice && summary) return summaryEmail(summary, notice);
-  return emailMessage(event, notice, acceptedAtMs === undefined ? 0 : nowMs - acceptedAtMs);
+/** The accounts whose time zones emails have. */
+type TimeZones = Pick<AccountRepository, 'timeZone'>;
+
+/** Returns the email of an alert. @param nowMs when the attempt started, ms since the epoch */
+const messageOf = async (
+  { event, notice, summary, acceptedAtMs }: Alert,
+  accounts: TimeZones,
+  nowMs: number,
+): Promise<EmailMessage> => {
+  const timeZone = await accounts.timeZone(event.tenant_id);
+  if (notice && summary) return summaryEmail(summary, notice, timeZone);
+  return emailMessage(event, notice, acceptedAtMs === undefined ? 0 : nowMs - acceptedAtMs, timeZone);
 };
 
 const isFailure = (outcome: AttemptOutcome): outcome is Failure => outcome.result !== 'delivered';
@@ -64,12 +73,13 @@ const createSendToRecipient = (environment: EmailEnvironment, limits: MessageLim
 export const createEmailTransport = (
   environment: EmailEnvironment,
   limits: MessageLimits,
+  accounts: TimeZones,
   clock: Clock = Date.now,
 ): Transport => {
   const sendToRecipient = createSendToRecipient(environment, limits);
   return async (alert, { address = '' }) => {
     const { deliveryId, reachedRecipientHashes } = alert;
-    const outcome = await sendToRecipient(alert, address, messageOf(alert, clock()));
+    const outcome = await sendToRecipient(alert, address, await messageOf(alert, accounts, clock()));
     if (isFailure(outcome)) return outcome;
     const reached = new Set([...reachedRecipientHashes, recipientHash(deliveryId, address)]);
     return { ...outcome, reachedRecipientHashes: [...reached] };
@@ -94,18 +104,18 @@ const notCounted = (): Failure =>
 export const createTechnicalContactsTransport = (
   environment: EmailEnvironment,
   limits: MessageLimits,
-  accounts: Pick<AccountRepository, 'technicalContacts'>,
+  accounts: TimeZones & Pick<AccountRepository, 'technicalContacts'>,
   clock: Clock = Date.now,
 ): Transport => {
   const sendToRecipient = createSendToRecipient(environment, limits);
   return async (alert) => {
     const { event, deliveryId, reachedRecipientHashes } = alert;
+    const message = await messageOf(alert, accounts, clock());
     const contacts = await accounts.technicalContacts(event.tenant_id);
     if (contacts.length === 0) return failed('permanent', 'no_contacts', 'The account has no technical contacts');
     const unreached = contacts
       .map((contact) => ({ contact, hash: recipientHash(deliveryId, contact) }))
       .filter(({ hash }) => !reachedRecipientHashes.includes(hash));
-    const message = messageOf(alert, clock());
     const results = await Promise.all(
       unreached.map(async ({ contact, hash }) => ({
         hash,

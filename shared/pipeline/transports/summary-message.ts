@@ -1,8 +1,9 @@
 import { escape as escapeHtml } from 'html-escaper';
 import type { NoticeContent } from '../../contracts/notice.ts';
-import { plainLine } from '../../domain/alert-text.ts';
-import { utcDay } from '../../domain/day.ts';
+import { DEFAULT_TIME_ZONE } from '../../contracts/time-zone.ts';
+import { factTexts, plainLine } from '../../domain/alert-text.ts';
 import { alarmCount, type Summary, statesBySeverity } from '../../domain/summary.ts';
+import { minuteText, timesIn, type ZonedTime } from '../../domain/zoned-time.ts';
 import type { EmailMessage } from './email-message.ts';
 import { emailPage, paragraph, stateHeading } from './email-page.ts';
 import { fitsSms, smsPart } from './sms-message.ts';
@@ -24,18 +25,20 @@ const headingOf = (summary: Summary): string => {
 /** States were seen at different times, and newer alerts may have been sent since. */
 const EXPLANATION = 'Each alarm has the state of its newest alert in this message. Later alerts arrive separately.';
 
+/** Returns the time of an alarm. */
+type TimeOf = (timeMs: number) => ZonedTime;
+
 /** Returns when a state was seen: `OK at 02:24 UTC`, with the date unless it is that of the newest alarm. */
-const seen = ({ state, atMs }: ListedAlarm, newestDay: string): string => {
-  const day = utcDay(atMs);
-  const minute = new Date(atMs).toISOString().slice(11, 16);
-  return `${state} at ${day === newestDay ? '' : `${day} `}${minute} UTC`;
+const seen = ({ state, atMs }: ListedAlarm, newestDay: string, timeOf: TimeOf): string => {
+  const text = minuteText(timeOf(atMs));
+  return `${state} at ${text.startsWith(newestDay) ? text.slice(newestDay.length + 1) : text}`;
 };
 
 /** The maximum length of the list of alarms as HTML, in bytes: Gmail clips emails above 102 KB. */
 const MAX_LIST_BYTES = 90_000 - 2_000;
 
-const itemOf = (alarm: ListedAlarm, newestDay: string) => {
-  const line = `${seen(alarm, newestDay)}${alarm.status === '' ? '' : `: ${alarm.status}`}`;
+const itemOf = (alarm: ListedAlarm, newestDay: string, timeOf: TimeOf) => {
+  const line = `${seen(alarm, newestDay, timeOf)}${alarm.status === '' ? '' : `: ${alarm.status}`}`;
   return {
     state: alarm.state,
     text: `- ${alarm.name}\n  ${line}`,
@@ -44,11 +47,11 @@ const itemOf = (alarm: ListedAlarm, newestDay: string) => {
 };
 
 /** Returns the alarms that fit, as text and HTML, most severe first. */
-const listOf = ({ alarms }: Summary) => {
-  const newestDay = utcDay(Math.max(...alarms.map(({ atMs }) => atMs)));
+const listOf = ({ alarms }: Summary, timeOf: TimeOf) => {
+  const { day: newestDay } = timeOf(Math.max(...alarms.map(({ atMs }) => atMs)));
   let bytes = 0;
   return alarms
-    .map((alarm) => itemOf(alarm, newestDay))
+    .map((alarm) => itemOf(alarm, newestDay, timeOf))
     .filter(({ html }) => {
       bytes += Buffer.byteLength(html) + 1;
       return bytes <= MAX_LIST_BYTES;
@@ -60,10 +63,16 @@ const listOf = ({ alarms }: Summary) => {
  *
  * @param notice its period, and why alerts are summarized
  */
-export const summaryEmail = (summary: Summary, { subject, paragraphs }: NoticeContent): EmailMessage => {
+export const summaryEmail = (
+  summary: Summary,
+  { paragraphs, facts }: NoticeContent,
+  timeZone = DEFAULT_TIME_ZONE,
+): EmailMessage => {
   const heading = headingOf(summary);
-  const period = `${subject}.`;
-  const listed = listOf(summary);
+  const timeOf = timesIn(timeZone);
+  const [from, to] = factTexts(facts, (timeMs) => minuteText(timeOf(timeMs))).map(([, time]) => time);
+  const period = `Alerts from ${from} to ${to}.`;
+  const listed = listOf(summary, timeOf);
   const more = alarmCount(summary) - listed.length;
   const ended = [
     ...(more > 0 ? [`And ${plural(more, 'more alarm')}: see the delivery history of the notification.`] : []),

@@ -106,7 +106,7 @@ describe('the shadow mode of a tenant', () => {
   it.each([
     ['a minute without shadow mode', undefined, 1],
     ['a delivery with one that is planned', { from_ms: START + 3_600_000 }, 3],
-  ])('costs, with the limits and summaries, one read for %s', async (_, shadow, reads) => {
+  ])('costs, with the limits, summaries and time zone, one read for %s', async (_, shadow, reads) => {
     const tenant = newTenant();
     const database = connect();
     const { accounts } = setUp(database);
@@ -116,6 +116,7 @@ describe('the shadow mode of a tenant', () => {
     for (let delivery = 0; delivery < 3; delivery++) {
       await accounts.isShadowed(tenant, START);
       await accounts.summaries(tenant);
+      await accounts.timeZone(tenant);
       await limitOf(tenant);
     }
     expect(counts).toEqual({ GetItemCommand: reads });

@@ -59,6 +59,9 @@ const failedRecord = (event: EventHeader, notificationId: string): DeliveryRecor
     EVENT_TIME_MS + 10 * MINUTE_MS,
   );
 
+/** One of the longest offsets. */
+const TIME_ZONE = 'Asia/Kathmandu';
+
 /** Returns the HTML of an email of every kind, by its kind. */
 export const sampleEmails = (texts: EmailTexts): ReadonlyMap<string, string> => {
   const event = eventOf(texts);
@@ -91,15 +94,15 @@ export const sampleEmails = (texts: EmailTexts): ReadonlyMap<string, string> => 
     'a notice of shadow mode': shadowNotice('acme', EVENT_TIME_MS, event),
   };
   return new Map([
-    ['an alert', emailMessage(event).html],
+    ['an alert', emailMessage(event, undefined, 0, TIME_ZONE).html],
     ['a late alert', emailMessage(event, undefined, 7 * MINUTE_MS).html],
     ['a warning', emailMessage(eventOf(texts, 'WARNING')).html],
     ['a recovery', emailMessage(eventOf(texts, 'OK')).html],
     ['a test', emailMessage(headerOf(testEvent('acme', EVENT_TIME_MS))).html],
     ...Object.entries(notices).map(([kind, { event: noticeEvent, content }]): [string, string] => [
       kind,
-      emailMessage(headerOf(noticeEvent), content).html,
+      emailMessage(headerOf(noticeEvent), content, 0, TIME_ZONE).html,
     ]),
-    ['a summary', summaryEmail(summaryOf(alarms, 4_000), summary.content).html],
+    ['a summary', summaryEmail(summaryOf(alarms, 4_000), summary.content, TIME_ZONE).html],
   ]);
 };

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type AlarmState, alarmStates, isAlarmEvent } from '../../../shared/contracts/alarm-event.ts';
 import type { EventHeader } from '../../../shared/contracts/event-header.ts';
 import { failureReasons } from '../../../shared/contracts/outcomes.ts';
+import { factLines, factTexts } from '../../../shared/domain/alert-text.ts';
 import { failed } from '../../../shared/domain/attempt-outcome.ts';
 import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
 import { type Notice, noticeBody } from '../../../shared/domain/delivery-message.ts';
@@ -109,7 +110,7 @@ describe('every notice', () => {
       expect(email.text).toContain(paragraph);
       expect(message.text).toContain(paragraph);
     }
-    for (const [name, value] of content.facts) {
+    for (const [name, value] of factTexts(content.facts)) {
       expect(email.text).toContain(`${name}: ${value}`);
       expect(message.text).toContain(`${name}: ${value}`);
       expect(wordsOf(email.html)).toContain(`${escapeHtml(name)} ${escapeHtml(value)}`);
@@ -142,7 +143,7 @@ describe('every notice', () => {
         ]) {
           const body = noticeBody({ id: 'ntTechnicalContactsEmail' }, { event: noticeEvent, content }, {}, MORNING_MS);
           expect(Buffer.byteLength(body)).toBeLessThan(64 * 1_024);
-          const parts = [content.subject, ...content.paragraphs, ...content.facts.flat()];
+          const parts = [content.subject, ...content.paragraphs, ...factTexts(content.facts).flat()];
           expect(parts.filter((part) => /\p{Cc}/u.test(part))).toEqual([]);
           expect(content.subject).not.toMatch(/\p{Cf}/u);
           expect(emailMessage(headerOf(noticeEvent), content).html).not.toMatch(/<script|<img/i);
@@ -217,12 +218,14 @@ describe('the notice of a failing destination', () => {
 });
 
 describe('the notice of an undelivered alert', () => {
-  it('contains the command that redelivers it', () => {
-    const { text } = emailMessage(headerOf(undelivered().event), undelivered().content);
+  it('contains the command that redelivers it, then IDs', () => {
+    const { text, html } = emailMessage(headerOf(undelivered().event), undelivered().content);
     expect(text).toContain(
       `curl -X POST https://api.example.com/notifications/ntA/redeliver -H "X-Auth-Token: $TOKEN" -d '{"since":0}'`,
     );
     expect(text).toContain('all attempts failed');
+    expect(text).toMatch(/Redeliver .*:\ncurl .*\n\nID: ntA\nEvent: acme:\S+\n$/);
+    expect(wordsOf(html)).toMatch(/Next attempt none .* Redeliver .* curl .* ID ntA Event acme:\S+$/);
     expect(text).toContain('Next attempt: none');
   });
 });
@@ -233,8 +236,9 @@ describe('the escalation of an alert that reached nobody', () => {
     expect(content.subject).toBe('CRITICAL on web-1: none of its 2 destinations could be reached');
     expect(content.facts).toContainEqual([
       'webhook "On call"',
-      'the destination returned an unexpected status (HTTP 503); attempts 4 of 9, next attempt 2026-01-01 06:10:00 UTC (ntA)',
+      'the destination returned an unexpected status (HTTP 503); attempts 4 of 9 (ntA)',
     ]);
+    expect(factLines(content.facts)).toContain('(ntA)\nNext attempt: 2026-01-01 06:10:00 UTC\nnotification: deleted');
     expect(content.facts).toContainEqual(['notification', 'deleted (ntB)']);
   });
 

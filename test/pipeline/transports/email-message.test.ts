@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
-import { alarmHeader } from '../../support/events.ts';
+import { alarmHeader, EVENT_TIME_MS } from '../../support/events.ts';
 import { wordsOf } from '../../support/words-of-html.ts';
 
 const markup = `<script>alert("1")</script><img src=x onerror='a'>&amp;`;
@@ -31,6 +31,15 @@ describe('an email about an alert', () => {
         `Event: ${event_id}\n`,
       ].join('\n'),
     );
+  });
+
+  it('has its times in the time zone of the account, and no time that the status text mentions', () => {
+    const status = 'Full at 2023-11-14 22:13:20 UTC';
+    const event = alarmHeader({ details: { state: 'CRITICAL', status, timestamp: EVENT_TIME_MS } });
+    const { text, html } = emailMessage(event, undefined, 0, 'Europe/Berlin');
+    expect(text).toContain('Since: 2023-11-14 23:13:20 UTC+01:00');
+    expect(wordsOf(html)).toContain('Since 2023-11-14 23:13:20 UTC+01:00');
+    expect(text).toContain(`Status: ${status}`);
   });
 
   it('has the name of an entity in full if the heading truncates it', () => {

@@ -16,7 +16,7 @@ const environment = {
 };
 
 /** Sends an email to a local SES endpoint. @returns the request */
-const requestOf = async (changes: Partial<Alert> = {}, clock = Date.now) => {
+const requestOf = async (changes: Partial<Alert> = {}, clock = Date.now, timeZone = 'UTC') => {
   let form = new URLSearchParams();
   const { url } = await startHttp(async (request, response) => {
     form = new URLSearchParams((await request.toArray()).join(''));
@@ -28,7 +28,7 @@ const requestOf = async (changes: Partial<Alert> = {}, clock = Date.now) => {
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
   const unlimited: DailyLimit = (_, send) => send();
   const limits = { alerts: unlimited, notices: unlimited, summaries: unlimited };
-  const transport = createEmailTransport(environment, limits, clock);
+  const transport = createEmailTransport(environment, limits, { timeZone: async () => timeZone }, clock);
   const outcome = await transport({ ...alert, ...changes }, { address: 'a@example.com' });
   vi.unstubAllEnvs();
   expect(outcome).toMatchObject({
@@ -42,6 +42,11 @@ it('an email about an alert that SQS accepted seven minutes ago says so after it
   const acceptedAtMs = EVENT_TIME_MS;
   const form = await requestOf({ acceptedAtMs }, () => acceptedAtMs + 7 * 60_000 + 59_000);
   expect(form.get('Message.Subject.Data')).toBe('[CRITICAL] (delayed by 7 minutes) web-1: Disk space');
+});
+
+it('an email has its times in the time zone of the account', async () => {
+  const form = await requestOf({}, () => EVENT_TIME_MS, 'Europe/Berlin');
+  expect(form.get('Message.Body.Text.Data')).toContain('Since: 2023-11-14 23:13:20 UTC+01:00');
 });
 
 describe('the tags of an email', () => {

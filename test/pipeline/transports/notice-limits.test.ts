@@ -20,11 +20,12 @@ const sms = {
   SMS_ORIGINATION_NUMBER: undefined,
   SMS_MAX_PRICE_USD: undefined,
 };
-const contacts = { technicalContacts: async () => ['oncall@example.com'] };
+const timeZone = async () => 'UTC';
+const contacts = { timeZone, technicalContacts: async () => ['oncall@example.com'] };
 
 const notice = noticeContent.parse({ kind: 'unreached', subject: 's', paragraphs: [], facts: [] });
 it.each([
-  ['an email', createEmailTransport(email, limits)],
+  ['an email', createEmailTransport(email, limits, contacts)],
   ['an email to the contacts', createTechnicalContactsTransport(email, limits, contacts)],
   ['an SMS', createSmsTransport(sms, limits)],
   ['a message to the operators', createManagedTransport('arn', limits.alerts, limits.notices)],
@@ -34,7 +35,7 @@ it.each([
 });
 
 it.each([
-  ['an email', createEmailTransport(email, limits)],
+  ['an email', createEmailTransport(email, limits, contacts)],
   ['an email to the contacts', createTechnicalContactsTransport(email, limits, contacts)],
   ['an SMS', createSmsTransport(sms, limits)],
 ])('a summary as %s has a daily limit of its own', async (_, transport) => {
@@ -47,7 +48,7 @@ it('an alert to contacts of whom one is above the daily limit is summarized, alt
     failed('permanent', 'rejected', ''),
     failed('permanent', 'tenant_limit_exceeded', '', { canBeSummarized: true }),
   ];
-  const twoContacts = { technicalContacts: async () => ['a@example.com', 'b@example.com'] };
+  const twoContacts = { timeZone, technicalContacts: async () => ['a@example.com', 'b@example.com'] };
   const transport = createTechnicalContactsTransport(
     email,
     { ...limits, alerts: async () => failures.shift() ?? expect.fail() },

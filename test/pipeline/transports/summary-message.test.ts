@@ -1,5 +1,6 @@
 import { SegmentedMessage } from 'sms-segments-calculator';
 import { describe, expect, it } from 'vitest';
+import type { NoticeContent } from '../../../shared/contracts/notice.ts';
 import { type SummarizedAlarm, type Summary, statesBySeverity, summaryOf } from '../../../shared/domain/summary.ts';
 import { summaryEmail, summarySms } from '../../../shared/pipeline/transports/summary-message.ts';
 import { wordsOf } from '../../support/words-of-html.ts';
@@ -25,9 +26,12 @@ const summaryWith = (count: number, label = 'web'): Summary =>
 
 const notice = {
   kind: 'summary' as const,
-  subject: 'Alerts from 2026-01-01 12:00 UTC to 2026-01-01 12:05 UTC',
+  subject: 'Summary of alerts',
   paragraphs: ['Why.'],
-  facts: [],
+  facts: [
+    ['From', Date.UTC(2026, 0, 1, 12)],
+    ['To', Date.UTC(2026, 0, 1, 12, 5)],
+  ] satisfies NoticeContent['facts'],
 };
 
 describe('the email of a summary', () => {
@@ -55,6 +59,19 @@ describe('the email of a summary', () => {
     );
   });
 
+  it('has all times in the time zone of the account', () => {
+    const { text } = summaryEmail(
+      summaryOf([alarm('db: Load', 'OK'), alarm('web-0: Disk', 'CRITICAL', { atMs: SEEN_MS - 7 * 3_600_000 })], 0),
+      notice,
+      'Asia/Kathmandu',
+    );
+    expect(text).toContain('Alerts from 2026-01-01 17:45 UTC+05:45 to 2026-01-01 17:50 UTC+05:45.');
+    expect(text).toContain('OK at 17:48 UTC+05:45');
+    // In UTC, it was seen on another day.
+    expect(text).toContain('CRITICAL at 10:48 UTC+05:45');
+    expect(text).not.toMatch(/UTC(?!\+05:45)/);
+  });
+
   it('counts the alarms that it does not list', () => {
     const { text, html } = summaryEmail(summaryWith(3_472), notice);
     const listed = html.split('<b>').length - 1;
@@ -67,7 +84,7 @@ describe('the email of a summary', () => {
     const alarms = Array.from({ length: 700 }, (_, index) =>
       alarm(`web-server-${index}.example.com: Disk space on /var`, 'CRITICAL', { status: 'Disk /var is 97 % full' }),
     );
-    const { html, text } = summaryEmail(summaryOf(alarms, 0), notice);
+    const { html, text } = summaryEmail(summaryOf(alarms, 0), notice, 'Asia/Kathmandu');
     expect(html.split('<b>').length - 1).toBeGreaterThanOrEqual(600);
     expect(text.split('\n- ').length - 1).toBe(html.split('<b>').length - 1);
   });
@@ -78,7 +95,8 @@ describe('the email of a summary', () => {
         alarm(`${index}${character.repeat(117)}`, state, { status: character.repeat(120) }),
       ),
     );
-    expect(Buffer.byteLength(summaryEmail(summaryOf(alarms, 0), notice).html)).toBeLessThanOrEqual(90_000);
+    const { html } = summaryEmail(summaryOf(alarms, 0), notice, 'Asia/Kathmandu');
+    expect(Buffer.byteLength(html)).toBeLessThanOrEqual(90_000);
   });
 
   it('escapes names in HTML', () => {

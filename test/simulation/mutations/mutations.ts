@@ -1,6 +1,7 @@
 import { apiMutations } from './api.ts';
 import { deliveryMutations } from './deliveries.ts';
 import { dispatchMutations } from './dispatch.ts';
+import { emailMutations } from './emails.ts';
 import { incidentMutations } from './incidents.ts';
 import { limitMutations } from './limits.ts';
 import type { NamedMutation } from './named-mutation.ts';
@@ -14,6 +15,7 @@ export const mutations: readonly NamedMutation[] = [
   ...incidentMutations,
   ...dispatchMutations,
   ...summaryMutations,
+  ...emailMutations,
   ...limitMutations,
   ...noticeMutations,
   ...tenantMutations,

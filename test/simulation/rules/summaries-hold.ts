@@ -9,9 +9,10 @@ const MINUTE_MS = 60_000;
 /** An alert is sent at most so long after its sender decided by its clock to which window it belongs. */
 const SLACK_MS = 5_000;
 
-const PERIOD = /Alerts from (\d{4}-\d\d-\d\d \d\d:\d\d) UTC to (\d{4}-\d\d-\d\d \d\d:\d\d) UTC/;
+const PERIOD = /Alerts from (\d{4}\S+ \d\d:\d\d UTC\S*) to (\d{4}\S+ \d\d:\d\d UTC\S*)\./;
 
-const timeMs = (text: string): number => Date.parse(`${text.replace(' ', 'T')}:00Z`);
+/** Returns a time such as `2026-01-01 05:45 UTC+05:45` in ms since the epoch. */
+const timeMs = (text: string): number => Date.parse(text.replace(' ', 'T').replace(/ UTC$/, 'Z').replace(' UTC', ''));
 
 /** An alert: when SQS accepted its event, and when it was sent, ms since the start; the summary that lists it. */
 type SentAlert = { acceptedMs: number; times: readonly number[]; summaryId: string | undefined };

@@ -3,13 +3,18 @@ import type { OccupyingEvent, PlannedEvent } from './scenario.ts';
 
 const MINUTE_MS = 60_000;
 
+/** Returns when the state of an event's alarm changed, ms since the epoch. */
+export const eventTimeMs = ({ timeMs }: PlannedEvent): number => START_MS + timeMs;
+
 /** Returns the ID of an event. */
-export const eventIdOf = ({ tenant, alarm, timeMs, state, number }: PlannedEvent): string =>
-  `${tenant}:en:${alarm}:ch${number}:${START_MS + timeMs}:${state}`;
+export const eventIdOf = (event: PlannedEvent): string => {
+  const { tenant, alarm, state, number } = event;
+  return `${tenant}:en:${alarm}:ch${number}:${eventTimeMs(event)}:${state}`;
+};
 
 /** Returns an event as a producer sends it. @param isAltered true if it is another one with the same ID */
 export const eventBody = (event: PlannedEvent, ids: ReadonlyMap<number, string>, isAltered = false): string => {
-  const { tenant, number, alarm, state, timeMs, notifications, paddingBytes = 0 } = event;
+  const { tenant, number, alarm, state, notifications, paddingBytes = 0 } = event;
   const list = { OK: 'ok_state', WARNING: 'warning_state', CRITICAL: 'critical_state' }[state];
   return JSON.stringify({
     event_id: eventIdOf(event),
@@ -17,7 +22,7 @@ export const eventBody = (event: PlannedEvent, ids: ReadonlyMap<number, string>,
     tenant_id: tenant,
     details: {
       target: 'web.test',
-      timestamp: START_MS + timeMs,
+      timestamp: eventTimeMs(event),
       state,
       status: 'simulated',
       metrics: {},

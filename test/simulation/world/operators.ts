@@ -10,7 +10,7 @@ import { documentOptions } from '../../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
 import { OPERATOR } from '../../../shared/contracts/token.ts';
 import type { SimulatedStack } from '../engine/stack.ts';
-import type { PlannedTenant } from './scenario.ts';
+import { type PlannedTenant, timeZoneOf } from './scenario.ts';
 
 const CLIENT = {
   region: 'us-east-1',
@@ -58,8 +58,9 @@ export const createOperators = ({ plan, queues, time }: Pick<SimulatedStack, 'pl
       return (await tokens.issue(grant, auditOf(tenant))).token;
     },
 
-    /** Sets the limits, contacts, fallback notification and summaries of an account. */
-    async setUp({ name, limits, contacts, summaries }: PlannedTenant, fallbackId: string | undefined): Promise<void> {
+    /** Sets the limits, contacts, fallback notification, summaries and time zone of an account. */
+    async setUp(tenant: PlannedTenant, fallbackId: string | undefined): Promise<void> {
+      const { name, limits, contacts, summaries } = tenant;
       if (Object.keys(limits).length > 0) await accounts.changeLimits(name, limits, auditOf(name));
       await accounts.update(
         name,
@@ -67,6 +68,7 @@ export const createOperators = ({ plan, queues, time }: Pick<SimulatedStack, 'pl
           technical_contacts: contacts.map(({ address }) => address),
           ...(fallbackId !== undefined && { escalation_notifications: [fallbackId] }),
           ...(summaries && { summaries }),
+          time_zone: timeZoneOf(tenant),
         },
         auditOf(name),
       );

@@ -55,6 +55,9 @@ export type PlannedTenant = {
 export const isInOrder = ({ type, isOrdered }: Pick<PlannedNotification, 'type' | 'isOrdered'>): boolean =>
   notificationTypes[type].hasIncidents || isOrdered === true;
 
+/** Returns the time zone of a tenant's emails: quiet tenants have the default. */
+export const timeZoneOf = ({ kind }: PlannedTenant): string => (kind === 'quiet' ? 'UTC' : 'Asia/Kathmandu');
+
 /** Returns the notifications of a tenant, with the one to which escalations go. */
 export const notificationsOf = ({ notifications, fallback }: PlannedTenant): PlannedNotification[] => [
   ...notifications,
