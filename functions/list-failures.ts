@@ -1,4 +1,5 @@
 import { createFailureReader } from '../shared/adapters/deliveries/notification-failures.ts';
+import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { createFailureList } from '../shared/api/failure-list.ts';
@@ -7,10 +8,10 @@ import { ok } from '../shared/api/response.ts';
 import { collection } from '../shared/contracts/collection.ts';
 
 const { environment, client, endpoint } = apiFunction('list-failures');
-const listFailures = createFailureList(
-  createFailureReader(client, environment.DELIVERIES_TABLE),
-  createTargetReader(client, environment.NOTIFICATIONS_TABLE),
-);
+const listFailures = createFailureList(createFailureReader(client, environment.DELIVERIES_TABLE), {
+  ...createTargetReader(client, environment.NOTIFICATIONS_TABLE),
+  ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
+});
 
 /** GET /failures: 200 with a page of the tenant's notifications with deliveries that failed or fail. */
 export const handler = endpoint(

@@ -107,8 +107,18 @@ export class Api extends Construct {
       'test-new-notification': testAccess,
       'list-notification-types': caller.and(links),
       'get-notification-type': caller,
-      'list-deliveries': caller.and(notifications.access('GetItem')).and(deliveries.access('Query')).and(links),
-      'list-failures': caller.and(notifications.access('BatchGetItem')).and(deliveries.access('Query')).and(links),
+      'list-deliveries': caller
+        .and(notifications.access('GetItem'))
+        .and(deliveries.access('Query', 'BatchGetItem'))
+        .and(links),
+      'search-deliveries': caller
+        .and(notifications.access('GetItem', 'BatchGetItem', 'Query'))
+        .and(deliveries.access('GetItem', 'BatchGetItem', 'Query'))
+        .and(links),
+      'list-failures': caller
+        .and(notifications.access('GetItem', 'BatchGetItem'))
+        .and(deliveries.access('Query'))
+        .and(links),
       redeliver: caller
         .and(notifications.access('BatchGetItem'))
         .and(deliveries.access('Query', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem'))

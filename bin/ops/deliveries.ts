@@ -59,7 +59,7 @@ const show = async (options: Options, command: Command): Promise<void> => {
   const { tenant, notification, alarm: alarmId, status, since: sinceMs, limit, retryNow } = options;
   const session = await (retryNow ? connectForChange : connect)(command);
   const ids = notification === undefined ? await notificationIds(session, tenant) : [notification];
-  const newest = await newestRecords(session, tenant, ids, { alarmId, status, sinceMs }, limit);
+  const newest = await newestRecords(session, tenant, ids, { alarmId, statuses: status && [status], sinceMs }, limit);
   const { records, count } = retryNow ? await retryWaiting(session, tenant, newest) : { records: newest, count: 0 };
   const found = await deliveriesJson(session, records);
   session.print(

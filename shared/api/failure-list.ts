@@ -3,6 +3,7 @@ import type { NotificationRepository } from '../adapters/notifications/notificat
 import { UnreadableNotificationError } from '../adapters/notifications/unreadable-notification.ts';
 import type { Page, Slice } from '../contracts/collection.ts';
 import type { NotificationTypeId } from '../contracts/notification-types.ts';
+import type { DeliveryTarget } from '../domain/notification.ts';
 import { takePage } from './paging.ts';
 
 /** The maximum number of notifications on a page: the last success of each is a query. */
@@ -19,12 +20,13 @@ export const failureFields = (failures: Omit<NotificationFailures, 'notification
 /** The failures of a notification in a list. */
 export type ListedFailures = ReturnType<typeof failureFields> & {
   notification_id: string;
+  notification_label: string | null;
   type: NotificationTypeId;
   last_delivered_at?: number;
 };
 
 /** The failures of a notification that exists. */
-type Found = { id: string; type: NotificationTypeId; failures: NotificationFailures };
+type Found = { id: string; target: DeliveryTarget; failures: NotificationFailures };
 
 /**
  * Creates the function that returns a page of a tenant's notifications with failures, by ID. It omits deleted and
@@ -32,7 +34,7 @@ type Found = { id: string; type: NotificationTypeId; failures: NotificationFailu
  */
 export const createFailureList = (
   failures: FailureReader,
-  notifications: Pick<NotificationRepository, 'targets'>,
+  notifications: Pick<NotificationRepository, 'targets' | 'labelOf'>,
 ): ((tenant: string, page: Page) => Promise<Slice<ListedFailures>>) => {
   async function* existing(tenant: string, start: string | null, groupSize: number): AsyncGenerator<Found> {
     for await (const group of failures.list(tenant, start, groupSize)) {
@@ -43,15 +45,17 @@ export const createFailureList = (
         const target = await targets.find({ tenant, id }).catch((error: unknown) => {
           if (!(error instanceof UnreadableNotificationError)) throw error;
         });
-        if (target) yield { id, type: target.type, failures: found };
+        if (target) yield { id, target, failures: found };
       }
     }
   }
 
-  const listed = async (tenant: string, { id, type, failures: found }: Found): Promise<ListedFailures> => {
+  const listed = async (tenant: string, { id, target, failures: found }: Found): Promise<ListedFailures> => {
     const deliveredAtMs = await failures.lastDeliveredAtMs({ tenant, notificationId: id }, found.firstFailedAtMs);
     const delivered = deliveredAtMs === undefined ? {} : { last_delivered_at: deliveredAtMs };
-    return { notification_id: id, type, ...failureFields(found), ...delivered };
+    const label = (await notifications.labelOf(tenant, target)) ?? null;
+    const { type } = target;
+    return { notification_id: id, notification_label: label, type, ...failureFields(found), ...delivered };
   };
 
   return async (tenant, { limit, marker }) => {

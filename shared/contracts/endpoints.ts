@@ -22,6 +22,7 @@ export const endpoints = {
   'list-notification-types': { method: 'GET', path: '/notification_types', permission: 'read' },
   'get-notification-type': { method: 'GET', path: '/notification_types/{notificationTypeId}', permission: 'read' },
   'list-deliveries': { method: 'GET', path: '/notifications/{notificationId}/deliveries', permission: 'read' },
+  'search-deliveries': { method: 'GET', path: '/deliveries', permission: 'read' },
   redeliver: { method: 'POST', path: '/notifications/{notificationId}/redeliver', permission: 'redeliver' },
   'list-failures': { method: 'GET', path: '/failures', permission: 'read' },
   'get-account': { method: 'GET', path: '/account', permission: 'read' },

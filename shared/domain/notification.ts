@@ -16,6 +16,8 @@ export type NotificationKey = { tenant: string; id: string };
 export type DeliveryTarget = { id: string } & Pick<Destination, 'type' | 'details'> & {
     /** The `webhook_request` as JSON, for `parseStoredRequest`. */
     webhookRequest?: string | undefined;
+    /** For lists of deliveries. Absent if it is only in the content of the notification. */
+    label?: string | undefined;
   };
 
 /** The notification that every tenant has (docs/api.md#default-notification). It is not stored. */

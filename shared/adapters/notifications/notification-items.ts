@@ -13,9 +13,9 @@ import { zlib } from '../zlib.ts';
  * (docs/decisions/storage.md#large-notifications):
  *
  *   pk `notification#<tenant>`  sk <id>                      target: the type and its own fields, which a delivery
- *                                                            needs, the version, and the content unless it is stored in
- *                                                            chunks. Also `webhook_request`, as JSON text, because
- *                                                            JSON keeps the digits of numbers
+ *                                                            needs, the version, the label, and the content unless
+ *                                                            it is stored in chunks. Also `webhook_request`, as JSON
+ *                                                            text, because JSON keeps the digits of numbers
  *   pk `chunk#<tenant>`         sk <id>#<version>#<number>   chunk of a compressed content
  *   pk `quota#<tenant>`         sk `notifications`           counter (`notification-counter.ts`)
  *   pk `idempotency#<tenant>`   sk <hash>                    `idempotency-keys.ts`
@@ -59,12 +59,14 @@ export const chunkKeys = ({ tenant, id }: NotificationKey, { version, chunks }: 
 
 const bytes = z.instanceof(Uint8Array);
 
-/** The attributes that a delivery needs. */
+/** The attributes that a delivery and lists of deliveries need. */
 const projectedTarget = z.object({
   sk: z.string(),
   type: z.custom<NotificationTypeId>(isNotificationTypeId),
   fields: z.record(z.string(), z.string()),
   webhook_request: z.optional(z.string()),
+  /** Absent if the notification was last changed before version 4. */
+  label: z.optional(z.string()),
 });
 
 const storedTarget = z.object({
@@ -84,16 +86,16 @@ export type StoredTarget = z.infer<typeof storedTarget>;
 /** Parses the item of a target. @throws ZodError */
 export const parseStoredTarget = (item: unknown): StoredTarget => storedTarget.parse(item);
 
-/** The projection of the attributes that a delivery needs. */
+/** The projection of the attributes that a delivery and lists of deliveries need. */
 export const TARGET_PROJECTION = {
-  ProjectionExpression: 'pk, sk, #type, #fields, webhook_request',
-  ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields' },
+  ProjectionExpression: 'pk, sk, #type, #fields, webhook_request, #label',
+  ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields', '#label': 'label' },
 };
 
 /** Parses a projected target. @throws ZodError */
 export const parseTarget = (item: unknown): DeliveryTarget => {
-  const { sk, type, fields, webhook_request: webhookRequest } = projectedTarget.parse(item);
-  return { id: sk, type, details: fields, webhookRequest };
+  const { sk, type, fields, webhook_request: webhookRequest, label } = projectedTarget.parse(item);
+  return { id: sk, type, details: fields, webhookRequest, label };
 };
 
 const storedChunk = z.object({ content: bytes });
@@ -121,6 +123,7 @@ export const notificationItems = (
     ...targetKey(key),
     type,
     fields,
+    label,
     version,
     content_bytes: content.length,
     webhook_request: serializeRequest(webhook_request),

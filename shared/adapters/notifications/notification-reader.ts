@@ -2,7 +2,12 @@ import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import type { NotificationAttributes, NotificationRecord } from '../../contracts/notification.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { inBatches } from '../../domain/in-batches.ts';
-import { defaultNotification, maskedRecord, type NotificationKey } from '../../domain/notification.ts';
+import {
+  type DeliveryTarget,
+  defaultNotification,
+  maskedRecord,
+  type NotificationKey,
+} from '../../domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
 import { batchGet, MAX_BATCH_KEYS } from '../dynamodb/batches.ts';
 import type { Item } from '../dynamodb/items.ts';
@@ -116,6 +121,17 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
         new GetCommand({ TableName: table, Key, ProjectionExpression: 'pk', ConsistentRead: true }),
       );
       return Item !== undefined;
+    },
+
+    /**
+     * Returns the label of a target, which is only in the content of one that was last changed before version 4.
+     *
+     * @returns undefined if the notification is unreadable or was deleted
+     */
+    async labelOf(tenant: string, { id, label }: DeliveryTarget): Promise<string | undefined> {
+      if (label !== undefined) return label;
+      const item = await readItem({ tenant, id });
+      return item && (await listed(tenant, item))?.label;
     },
 
     /**
