@@ -1,6 +1,6 @@
 import type { FailureReader, NotificationFailures } from '../adapters/deliveries/notification-failures.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
-import { UnreadableNotificationError } from '../adapters/notifications/unreadable-notification.ts';
+import { omitUnreadable } from '../adapters/notifications/unreadable-notification.ts';
 import type { Page, Slice } from '../contracts/collection.ts';
 import type { NotificationTypeId } from '../contracts/notification-types.ts';
 import type { DeliveryTarget } from '../domain/notification.ts';
@@ -42,9 +42,7 @@ export const createFailureList = (
       const targets = notifications.targets(keys);
       for (const found of group) {
         const id = found.notificationId;
-        const target = await targets.find({ tenant, id }).catch((error: unknown) => {
-          if (!(error instanceof UnreadableNotificationError)) throw error;
-        });
+        const target = await targets.find({ tenant, id }).catch(omitUnreadable);
         if (target) yield { id, target, failures: found };
       }
     }
