@@ -106,7 +106,7 @@ const exampleFailures: ListedFailures = {
 
 const singleRedelivery = component('SingleRedelivery', 'Redelivers one delivery', {
   event_id: text(MAX_EVENT_ID_LENGTH).describe('ID of the alarm event whose failed delivery is redelivered'),
-  status: z.never().optional(),
+  status: z.never().optional().describe('Absent: otherwise, it is a `RetryRequest`'),
 });
 const rangeRedelivery = component('RangeRedelivery', 'Redelivers all failures since a time', {
   since: z
