@@ -15,8 +15,9 @@ import { takeFitting } from './paging.ts';
 type Found = { records: DeliveryRecord[]; before: string | undefined };
 
 /**
- * Creates the function that returns a page of a notification's deliveries, newest first. The marker of a page is that of the last record before it, so a record that is
- * added or expires between two requests shifts no page (docs/decisions/api.md#delivery-history).
+ * Creates the function that returns a page of a notification's deliveries, newest first. The marker of a page is that of
+ * the last record before it, so a record that is added or expires between two requests shifts no page
+ * (docs/decisions/api.md#delivery-history).
  *
  * `withResponses` adds the responses of the destination to the attempts.
  *

@@ -89,7 +89,7 @@ const failures = component('Failures', 'What failed of a notification', {
   last_failed_at: timestamp('When an attempt last failed'),
   last_reason: nullable(z.enum(failureReasons), 'Why the last attempt failed'),
   last_delivered_at: timestamp(
-    'When an alert was last delivered after `first_failed_at`; only if one of the newest 20 deliveries was. Later than `last_failed_at` if the notification works again',
+    'When an alert was last delivered after `first_failed_at`; only if one of the newest 20 deliveries, except summarized ones, was. Later than `last_failed_at` if the notification works again',
   ).optional(),
 });
 
