@@ -1,6 +1,7 @@
 import { createDeliveryRepository } from '../shared/adapters/deliveries/delivery-repository.ts';
 import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
-import { createDeliveryHistory, parseDeliveryFilter } from '../shared/api/delivery-history.ts';
+import { parseDeliverySelection } from '../shared/api/delivery-filter.ts';
+import { createDeliveryHistory } from '../shared/api/delivery-history.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { pageRequest } from '../shared/api/paging.ts';
 import { pathParameter, query } from '../shared/api/request.ts';
@@ -19,10 +20,10 @@ export const handler = endpoint(
   (request) => ({
     id: pathParameter(request, 'notificationId'),
     ...pageRequest(request, environment.LINK_SCHEME),
-    filter: parseDeliveryFilter(query(request)),
+    selection: parseDeliverySelection(query(request)),
   }),
-  async ({ id, page, filter, self }, { tenant, role }) => {
-    const deliveries = await listDeliveries({ tenant, id }, page, filter, isPermitted(role, 'test'));
+  async ({ id, page, selection, self }, { tenant, role }) => {
+    const deliveries = await listDeliveries({ tenant, id }, page, selection, isPermitted(role, 'test'));
     return ok(collection(deliveries, page, self));
   },
 );

@@ -45,7 +45,7 @@ export const handler = endpoint(
     return accepted(
       redelivery.status === undefined
         ? await redeliver(key, redelivery, timeLeft, () => audits.by(caller)(change))
-        : await retryNow(key, redelivery.marker, timeLeft, () => audits.record(caller, change)),
+        : await retryNow(key, redelivery, timeLeft, () => audits.record(caller, change)),
     );
   },
 );

@@ -107,7 +107,14 @@ export class Api extends Construct {
       'test-new-notification': testAccess,
       'list-notification-types': caller.and(links),
       'get-notification-type': caller,
-      'list-deliveries': caller.and(notifications.access('GetItem')).and(deliveries.access('Query')).and(links),
+      'list-deliveries': caller
+        .and(notifications.access('GetItem'))
+        .and(deliveries.access('Query', 'BatchGetItem'))
+        .and(links),
+      'search-deliveries': caller
+        .and(notifications.access('Query'))
+        .and(deliveries.access('GetItem', 'BatchGetItem', 'Query'))
+        .and(links),
       'list-failures': caller.and(notifications.access('BatchGetItem')).and(deliveries.access('Query')).and(links),
       'create-signing-secret': changeNotification,
       'delete-signing-secret': changeNotification,

@@ -81,6 +81,7 @@ export const environments = {
   'list-notification-types': { ...tokens, ...links },
   'get-notification-type': tokens,
   'list-deliveries': { ...tokens, ...notifications, ...deliveries, ...links },
+  'search-deliveries': { ...tokens, ...notifications, ...deliveries, ...links },
   'list-failures': { ...tokens, ...notifications, ...deliveries, ...links },
   'create-signing-secret': { ...tokens, ...notifications, ...audits },
   'delete-signing-secret': { ...tokens, ...notifications, ...audits },

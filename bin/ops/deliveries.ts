@@ -1,11 +1,14 @@
 import { type Command, Option } from 'commander';
 import pLimit from 'p-limit';
 import type { DeliveryFilter } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { omitUnreadable } from '../../shared/adapters/notifications/unreadable-notification.ts';
 import { type DeliveryStatus, deliveryStatuses } from '../../shared/contracts/outcomes.ts';
+import { truncate } from '../../shared/domain/alert-text.ts';
 import { listedDelivery } from '../../shared/domain/delivery-history.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { type DeliveryRecord, isWaiting, wasRetryRequested } from '../../shared/domain/delivery-record.ts';
 import { inBatches } from '../../shared/domain/in-batches.ts';
+import type { NotificationKey } from '../../shared/domain/notification.ts';
 import { examples, parseNumber, parseSince, parseTenant } from './arguments.ts';
 import { notificationIds } from './event-deliveries.ts';
 import { type Color, colorize, sanitize, toSecond } from './print.ts';
@@ -17,6 +20,9 @@ const CONCURRENT_QUERIES = 25;
 
 /** Concurrent writes to the partitions of notifications, which their senders write to as well. */
 const CONCURRENT_WRITES = 4;
+
+/** The maximum length of a label in tables, in code points. */
+const MAX_LABEL_LENGTH = 30;
 
 type Options = {
   tenant: string;
@@ -59,7 +65,7 @@ const show = async (options: Options, command: Command): Promise<void> => {
   const { tenant, notification, alarm: alarmId, status, since: sinceMs, limit, retryNow } = options;
   const session = await (retryNow ? connectForChange : connect)(command);
   const ids = notification === undefined ? await notificationIds(session, tenant) : [notification];
-  const newest = await newestRecords(session, tenant, ids, { alarmId, status, sinceMs }, limit);
+  const newest = await newestRecords(session, tenant, ids, { alarmId, statuses: status && [status], sinceMs }, limit);
   const { records, count } = retryNow ? await retryWaiting(session, tenant, newest) : { records: newest, count: 0 };
   const found = await deliveriesJson(session, records);
   session.print(
@@ -104,6 +110,8 @@ export const deliveryColumns = (rows: readonly DeliveryJson[]): Column<DeliveryJ
   return [
     ['time', ({ round_started_at }) => toSecond(round_started_at)],
     ['notification', ({ notification_id }) => sanitize(notification_id)],
+    ['type', ({ type }) => type ?? '–'],
+    ['label', ({ notification_label: label }) => sanitize(truncate(label ?? '–', MAX_LABEL_LENGTH))],
     ['event', ({ event_id }) => sanitize(event_id)],
     ['state', ({ state }) => state],
     ['status', ({ status }) => colorize(STATUS_COLORS[status], status)],
@@ -126,12 +134,23 @@ export const STATUS_COLORS: Record<DeliveryStatus, Color> = {
 /** Returns the key of a record as one text. */
 export const recordKey = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;
 
+const notificationKey = ({ pk }: Pick<DeliveryKey, 'pk'>): NotificationKey => {
+  const { tenant, notificationId: id } = parseDeliveryPartition(pk);
+  return { tenant, id };
+};
+
 /**
- * Returns deliveries as the API does, with when their rounds of attempts started and when a different event with the
+ * Returns deliveries as the API does, with the type and label of their notifications, null if these were deleted, with when their rounds of attempts started and when a different event with the
  * same ID arrived. Times are ms since the epoch.
  */
 export const deliveriesJson = async (
-  { deliveries }: { deliveries: Pick<Session['deliveries'], 'listConflicts'> },
+  {
+    deliveries,
+    notifications,
+  }: {
+    deliveries: Pick<Session['deliveries'], 'listConflicts'>;
+    notifications: Pick<Session['notifications'], 'targets'>;
+  },
   records: readonly DeliveryRecord[],
 ) => {
   const partitions = [...new Set(records.map(({ pk }) => pk))];
@@ -140,8 +159,18 @@ export const deliveriesJson = async (
       partitions.map(async (pk) => [pk, await deliveries.listConflicts(parseDeliveryPartition(pk))] as const),
     ),
   );
+  const keys = partitions.map((pk) => notificationKey({ pk }));
+  const targets = notifications.targets(keys);
+  const described = await Promise.all(
+    keys.map(async (key) => {
+      const { type = null, label = null } = (await targets.find(key).catch(omitUnreadable)) ?? {};
+      return { notification_label: label, type };
+    }),
+  );
+  const descriptions = new Map(partitions.map((pk, index) => [pk, described[index]]));
   return records.map((record) => ({
-    notification_id: parseDeliveryPartition(record.pk).notificationId,
+    notification_id: notificationKey(record).id,
+    ...(descriptions.get(record.pk) ?? { notification_label: null, type: null }),
     ...listedDelivery(record, false),
     round_started_at: record.round_started_at_ms,
     conflict_at: conflicts.get(record.pk)?.get(record.sk) ?? null,

@@ -1,30 +1,23 @@
 import type { DeliveryFilter, DeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
 import type { Page, Slice } from '../contracts/collection.ts';
-import { type DeliveryStatus, deliveryStatuses } from '../contracts/outcomes.ts';
 import type { Clock } from '../domain/clock.ts';
 import { isExpired, type ListedDelivery, listedDelivery } from '../domain/delivery-history.ts';
-import { historyMarker, sortKeyOfMarker } from '../domain/delivery-key.ts';
-import { badRequest, notFound } from '../domain/errors.ts';
+import { deliveryKey, historyMarker, sortKeyOfMarker } from '../domain/delivery-key.ts';
+import type { DeliveryRecord } from '../domain/delivery-record.ts';
+import { malformedMarker, notFound } from '../domain/errors.ts';
 import type { NotificationKey } from '../domain/notification.ts';
 import { isNotificationId } from '../domain/notification-id.ts';
+import type { DeliverySelection } from './delivery-filter.ts';
 import { takeFitting } from './paging.ts';
 
-const isDeliveryStatus = (text: string): text is DeliveryStatus => deliveryStatuses.some((status) => status === text);
-
-/** Returns the filter that a query string requests. @throws ServiceError 400 */
-export const parseDeliveryFilter = (query: URLSearchParams): DeliveryFilter => {
-  const [status, alarmId] = [query.get('status') ?? undefined, query.get('alarm_id') ?? undefined];
-  if (status !== undefined && !isDeliveryStatus(status)) {
-    throw badRequest(`status: must be one of ${deliveryStatuses.join(', ')}`);
-  }
-  if (alarmId === '') throw badRequest('alarm_id: must not be empty');
-  return { status, alarmId };
-};
+/** Records of a page, and the sort key that the next page must be below, if any. */
+type Found = { records: DeliveryRecord[]; before: string | undefined };
 
 /**
- * Creates the function that returns a page of a notification's deliveries, newest first. The marker of a page is that of the last record before it, so a record that is
- * added or expires between two requests shifts no page (docs/decisions/api.md#delivery-history).
+ * Creates the function that returns a page of a notification's deliveries, newest first. The marker of a page is that of
+ * the last record before it, so a record that is added or expires between two requests shifts no page
+ * (docs/decisions/api.md#delivery-history).
  *
  * `withResponses` adds the responses of the destination to the attempts.
  *
@@ -32,22 +25,30 @@ export const parseDeliveryFilter = (query: URLSearchParams): DeliveryFilter => {
  */
 export const createDeliveryHistory =
   (
-    deliveries: Pick<DeliveryRepository, 'listPage'>,
+    deliveries: Pick<DeliveryRepository, 'listPage' | 'readAll'>,
     notifications: Pick<NotificationRepository, 'exists'>,
     clock: Clock = Date.now,
   ) =>
   async (
     key: NotificationKey,
     { limit, marker }: Page,
-    filter: DeliveryFilter,
+    selection: DeliverySelection,
     withResponses: boolean,
   ): Promise<Slice<ListedDelivery>> => {
     if (!isNotificationId(key.id)) throw notFound('The notification');
     const notification = { tenant: key.tenant, notificationId: key.id };
     const before = marker === null ? undefined : sortKeyOfMarker(marker);
-    if (marker !== null && before === undefined) throw badRequest('marker: must be the next_marker of a response');
+    if (marker !== null && before === undefined) throw malformedMarker();
+
+    const ofEvent = async (eventId: string): Promise<Found> => {
+      const records = await deliveries.readAll([deliveryKey({ tenant_id: key.tenant, event_id: eventId }, key.id)]);
+      return { records: records.filter(({ sk }) => before === undefined || sk < before), before: undefined };
+    };
     // One more than the page, to know whether it is the last one.
-    const page = await deliveries.listPage(notification, { limit: limit + 1, before, filter });
+    const matching = (filter: DeliveryFilter): Promise<Found> =>
+      deliveries.listPage(notification, { limit: limit + 1, before, filter });
+
+    const page = 'eventId' in selection ? await ofEvent(selection.eventId) : await matching(selection.filter);
     const nowMs = clock();
     const records = page.records.filter((record) => !isExpired(record, nowMs));
 

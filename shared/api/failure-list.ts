@@ -1,8 +1,9 @@
 import type { FailureReader, NotificationFailures } from '../adapters/deliveries/notification-failures.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
-import { UnreadableNotificationError } from '../adapters/notifications/unreadable-notification.ts';
+import { omitUnreadable } from '../adapters/notifications/unreadable-notification.ts';
 import type { Page, Slice } from '../contracts/collection.ts';
 import type { NotificationTypeId } from '../contracts/notification-types.ts';
+import type { DeliveryTarget } from '../domain/notification.ts';
 import { takePage } from './paging.ts';
 
 /** The maximum number of notifications on a page: the last success of each is a query. */
@@ -19,12 +20,13 @@ export const failureFields = (failures: Omit<NotificationFailures, 'notification
 /** The failures of a notification in a list. */
 export type ListedFailures = ReturnType<typeof failureFields> & {
   notification_id: string;
+  notification_label: string | null;
   type: NotificationTypeId;
   last_delivered_at?: number;
 };
 
 /** The failures of a notification that exists. */
-type Found = { id: string; type: NotificationTypeId; failures: NotificationFailures };
+type Found = { id: string; target: DeliveryTarget; failures: NotificationFailures };
 
 /**
  * Creates the function that returns a page of a tenant's notifications with failures, by ID. It omits deleted and
@@ -40,18 +42,17 @@ export const createFailureList = (
       const targets = notifications.targets(keys);
       for (const found of group) {
         const id = found.notificationId;
-        const target = await targets.find({ tenant, id }).catch((error: unknown) => {
-          if (!(error instanceof UnreadableNotificationError)) throw error;
-        });
-        if (target) yield { id, type: target.type, failures: found };
+        const target = await targets.find({ tenant, id }).catch(omitUnreadable);
+        if (target) yield { id, target, failures: found };
       }
     }
   }
 
-  const listed = async (tenant: string, { id, type, failures: found }: Found): Promise<ListedFailures> => {
+  const listed = async (tenant: string, { id, target, failures: found }: Found): Promise<ListedFailures> => {
     const deliveredAtMs = await failures.lastDeliveredAtMs({ tenant, notificationId: id }, found.firstFailedAtMs);
     const delivered = deliveredAtMs === undefined ? {} : { last_delivered_at: deliveredAtMs };
-    return { notification_id: id, type, ...failureFields(found), ...delivered };
+    const { type, label = null } = target;
+    return { notification_id: id, notification_label: label, type, ...failureFields(found), ...delivered };
   };
 
   return async (tenant, { limit, marker }) => {

@@ -1,16 +1,20 @@
 import type { DeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
-import type { RedeliveryResult } from '../contracts/redelivery.ts';
+import type { RedeliveryRequest, RedeliveryResult } from '../contracts/redelivery.ts';
 import type { Clock } from '../domain/clock.ts';
+import { isExpired } from '../domain/delivery-history.ts';
+import { deliveryKey } from '../domain/delivery-key.ts';
 import { isWaiting, wasRetryRequested } from '../domain/delivery-record.ts';
 import { notFound } from '../domain/errors.ts';
 import { inBatches } from '../domain/in-batches.ts';
 import type { NotificationKey } from '../domain/notification.ts';
 import {
   ALL_REQUESTED,
+  CHANGED_MEANWHILE,
   NOTHING_WAITS,
   NOTHING_YET,
+  notRetried,
   parseRedeliveryMarker,
   redeliveryMarker,
 } from '../domain/redelivery.ts';
@@ -25,28 +29,42 @@ const MIN_TIME_LEFT_MS = 10_000;
 /** What a retry reads from and writes to. */
 export type RetryDependencies = {
   notifications: Pick<NotificationRepository, 'targets'>;
-  deliveries: Pick<DeliveryRepository, 'listPage' | 'requestRetry'>;
+  deliveries: Pick<DeliveryRepository, 'listPage' | 'readAll' | 'requestRetry'>;
 };
 
 /**
  * Creates the function that makes the next attempts of waiting deliveries due now, newest event first. It changes only
  * their records: the messages that wait in SQS find them due (docs/decisions/deliveries.md#retry-now).
  *
- * @throws ServiceError 404 if the notification does not exist
+ * @throws ServiceError 404 if the notification, or the delivery of the one event, does not exist
  */
 export const createRetryNow = ({ notifications, deliveries }: RetryDependencies, clock: Clock = Date.now) => {
+  /** Makes the next attempt of one event due. A concurrent change of its record wins. */
+  const retryEvent = async ({ tenant, id }: NotificationKey, eventId: string, record: () => Promise<void>) => {
+    const [found] = await deliveries.readAll([deliveryKey({ tenant_id: tenant, event_id: eventId }, id)]);
+    const nowMs = clock();
+    if (!found || isExpired(found, nowMs)) throw notFound('The delivery');
+    const isRequestable = isWaiting(found, nowMs) && !wasRetryRequested(found, nowMs);
+    if (isRequestable) await record();
+    const isRequested = isRequestable && (await deliveries.requestRetry(found, nowMs));
+    const result = { count: isRequested ? 1 : 0, next_marker: null };
+    if (isRequested) return result;
+    return { ...result, reason: isRequestable ? CHANGED_MEANWHILE : notRetried(found, nowMs) };
+  };
+
   /**
-   * @param marker the marker of the previous response, if any
+   * @param request with the ID of one event, or the marker of the previous response, if any
    * @param timeLeft returns the milliseconds until the function times out
    * @param record writes the audit entry of the request. It is called once, before the first write
    */
   return async (
     key: NotificationKey,
-    marker: string | undefined,
+    { event_id: eventId, marker }: Pick<RedeliveryRequest, 'event_id' | 'marker'>,
     timeLeft: () => number,
     record: () => Promise<void>,
   ): Promise<RedeliveryResult> => {
     if (!(await notifications.targets([key]).find(key))) throw notFound('The notification');
+    if (eventId !== undefined) return retryEvent(key, eventId, record);
     const notification = { tenant: key.tenant, notificationId: key.id };
     const start = marker === undefined ? { beganAtMs: clock(), after: null } : parseRedeliveryMarker(marker);
     let [count, isRecorded, isAnyRequested] = [0, false, false];
@@ -65,7 +83,7 @@ export const createRetryNow = ({ notifications, deliveries }: RetryDependencies,
         const page = await deliveries.listPage(notification, {
           limit: MAX_DELIVERIES,
           before,
-          filter: { status: 'pending' },
+          filter: { statuses: ['pending'] },
         });
         const waiting = page.records.filter((found) => isWaiting(found, clock()));
         const requestable = waiting.filter((found) => !wasRetryRequested(found, clock()));

@@ -43,8 +43,8 @@ export const deliveryBounces = z.object(bounceAttributes);
 
 /**
  * The record of a delivery (table Deliveries): IDs, times and outcomes, never a destination. It is smaller than 1 KB up
- * to the sixth attempt, if `siblings` lists few notifications, without the response texts of failed attempts: up to 1 KB
- * each. All times except `ttl` are ms since the epoch.
+ * to the fourth attempt (with the longest labels, the second), if `siblings` lists few notifications, without the
+ * response texts of failed attempts: up to 1 KB each. All times except `ttl` are ms since the epoch.
  */
 export const deliveryRecord = z.object({
   pk: z.string(),
@@ -53,6 +53,9 @@ export const deliveryRecord = z.object({
   event_id: z.string(),
   entity_id: z.string(),
   alarm_id: z.string(),
+  /** The names of entity and alarm, truncated, if they are not their IDs. */
+  entity_label: z.optional(z.string()),
+  alarm_label: z.optional(z.string()),
   /** In a summary: the most severe state of its alarms, as far as it was read. */
   state: z.enum(alarmStates),
   /** Digest of the event, to detect another event with the same ID. */

@@ -12,6 +12,8 @@ export type Endpoint = {
 
 const page = ['limit', 'marker'] as const;
 
+const deliveryQuery = [...page, 'event_id', 'alarm_id', 'entity_id', 'from', 'to', 'status'] as const;
+
 /** The nine operations that existing clients use. */
 const interfaceEndpoints = {
   'create-notification': { method: 'POST', path: '/notifications', permission: 'create' },
@@ -36,8 +38,9 @@ const extensionEndpoints = {
     method: 'GET',
     path: '/notifications/{notificationId}/deliveries',
     permission: 'read',
-    query: [...page, 'status', 'alarm_id'],
+    query: deliveryQuery,
   },
+  'search-deliveries': { method: 'GET', path: '/deliveries', permission: 'read', query: deliveryQuery },
   'create-signing-secret': {
     method: 'POST',
     path: '/notifications/{notificationId}/signing-secret',

@@ -47,13 +47,15 @@ const request = z
   )
   .check(
     z.refine(
-      ({ event_id, since, status }) => [event_id, since, status].filter((value) => value !== undefined).length === 1,
-      'must have exactly one of event_id, since and status',
+      ({ event_id, since, status }) =>
+        since === undefined ? event_id !== undefined || status !== undefined : (event_id ?? status) === undefined,
+      'must have exactly one of event_id, since and status, or event_id and status',
     ),
   );
 
 /**
- * The body of a redelivery request: exactly one of `event_id`, `since` (ms since the epoch) and `status` is present.
+ * The body of a redelivery request: exactly one of `event_id`, `since` (ms since the epoch) and `status` is present, or
+ * `event_id` and `status`.
  */
 export type RedeliveryRequest = z.infer<typeof request>;
 

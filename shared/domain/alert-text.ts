@@ -48,6 +48,13 @@ export const truncate = (text: string, maxLength: number): string => {
 export const truncateUnits = (text: string, maxLength: number): string =>
   text.length <= maxLength ? text : `${text.slice(0, maxLength - 3).replace(/[\ud800-\udbff]$/, '')}...`;
 
+/** Truncates a well-formed text to `maxBytes` of UTF-8, ending it with "...". */
+export const truncateBytes = (text: string, maxBytes: number): string => {
+  if (Buffer.byteLength(text) <= maxBytes) return text;
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(maxBytes - 3));
+  return `${text.slice(0, read)}...`;
+};
+
 /** In code points; SES accepts more, but email clients truncate the subject. */
 const MAX_HEADLINE_LENGTH = 200;
 

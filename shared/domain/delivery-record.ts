@@ -1,6 +1,7 @@
 import type { Attempt, DeliveryRecord } from '../contracts/delivery-record.ts';
 import { type Correlation, type Envelope, roundOf } from '../contracts/messages.ts';
 import type { DeliveryReason, DeliveryStatus, FailureCause, FailureReason } from '../contracts/outcomes.ts';
+import { truncateBytes } from './alert-text.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import { deliveryKey } from './delivery-key.ts';
 import { type EventTime, isOlderByTimestamp } from './event-time.ts';
@@ -16,6 +17,13 @@ export const RETENTION_SECONDS = 30 * 86_400;
 
 /** A delivery claimed later than this after its attempt was due waited for the service: no destination failed. */
 const MAX_LATE_CLAIM_MS = 3_600_000;
+
+/** The maximum size of a label in a record, which is charged by size: UTF-8. */
+const MAX_LABEL_BYTES = 60;
+
+/** Returns the label of an entity or alarm as records store it, or undefined if it has none. */
+const storedLabel = ({ id, name }: Envelope['event']['entity']): string | undefined =>
+  name === undefined || name === id ? undefined : truncateBytes(name.toWellFormed(), MAX_LABEL_BYTES);
 
 /**
  * Returns the initial record of a delivery, claimed by `claimId`.
@@ -35,6 +43,8 @@ export const claimedRecord = (
     event_id: event.event_id.toWellFormed(),
     entity_id: event.entity.id,
     alarm_id: event.alarm.id,
+    entity_label: storedLabel(event.entity),
+    alarm_label: storedLabel(event.alarm),
     state: event.state,
     content_hash,
     accepted_at_ms,

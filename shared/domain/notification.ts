@@ -19,6 +19,8 @@ export type DeliveryTarget = { id: string } & Pick<Destination, 'type' | 'detail
     webhookRequest?: string | undefined;
     ordered?: true | undefined;
     signingSecrets?: SigningSecrets | undefined;
+    /** For lists of deliveries. Absent of a notification that is not stored. */
+    label?: string | undefined;
   };
 
 /** The notification that every tenant has (docs/api.md#default-notification). It is not stored. */

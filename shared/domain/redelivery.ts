@@ -1,4 +1,4 @@
-import { type DeliveryRecord, hasFailed, isShadow } from './delivery-record.ts';
+import { type DeliveryRecord, hasFailed, isShadow, isWaiting } from './delivery-record.ts';
 
 /** The progress of a redelivery that takes several requests. */
 export type RedeliveryCursor = {
@@ -48,6 +48,17 @@ export const NOTHING_WAITS = 'No delivery waits for a retry.';
 /** Why a request retries none of the deliveries that wait. */
 export const ALL_REQUESTED = 'A retry of each waiting delivery was requested within the last hour.';
 
+/** Why a request does not retry a delivery that waited when it was read. */
+export const CHANGED_MEANWHILE = 'The attempt has just started, or another request has changed the delivery.';
+
+/** Returns why the delivery of one event is not retried now. */
+export const notRetried = (record: DeliveryRecord, nowMs: number): string => {
+  if (record.status !== 'pending') return `The delivery does not wait for a retry: its status is ${record.status}.`;
+  return isWaiting(record, nowMs)
+    ? 'A retry of the delivery was requested within the last hour.'
+    : 'The attempt is due or in progress.';
+};
+
 /** Why a request redelivers nothing since a time. */
 export const NOTHING_FAILED =
   'No delivery failed since this time, or all were redelivered or failed more than 14 days ago.';
@@ -58,7 +69,7 @@ export const notRedelivered = (record: DeliveryRecord): string => {
   if (hasFailed(record)) return 'The alert was just redelivered, or failed more than 14 days ago.';
   switch (record.status) {
     case 'pending':
-      return 'The delivery has not failed: the service continues to try.';
+      return 'The delivery has not failed: the service continues to try. To retry it now, add "status": "pending".';
     case 'delivered':
       return 'The alert was delivered.';
     case 'summarized':

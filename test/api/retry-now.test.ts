@@ -42,7 +42,9 @@ const setUp = async (deliveries: Parameters<typeof createRetryNow>[0]['deliverie
       return async () => (await stored.read(waiting))?.next_attempt_at_ms;
     },
     records: async () => (await stored.listPage(notification, { limit: 100 })).records,
-    retry: (marker?: string, timeLeft = () => 30_000, key = { tenant, id }) => retryNow(key, marker, timeLeft, record),
+    retry: (marker?: string, timeLeft = () => 30_000, key = { tenant, id }) =>
+      retryNow(key, { marker }, timeLeft, record),
+    retryEvent: (event_id: string) => retryNow({ tenant, id }, { event_id }, () => 30_000, record),
   };
 };
 
@@ -100,4 +102,39 @@ it('a retry now of an unknown notification is 404', async () => {
   const { retry } = await setUp();
   const unknown = { tenant: 'acme', id: newNotificationId() };
   await expect(retry(undefined, undefined, unknown)).rejects.toMatchObject({ type: 'notFoundError' });
+});
+
+it('a retry now of one event makes only its attempt due, once per hour, with an audit entry', async () => {
+  const { wait, retryEvent, advance, record, records } = await setUp();
+  const [wanted, other] = [await wait(), await wait()];
+  const eventId = (await records()).at(-1)?.event_id ?? '';
+  expect(await retryEvent(eventId)).toEqual({ count: 1, next_marker: null });
+  expect([await wanted(), await other()]).toEqual([NOW, NOW + 4 * HOUR_MS]);
+  expect(record).toHaveBeenCalledTimes(1);
+  await expect(retryEvent('unknown')).rejects.toMatchObject({ type: 'notFoundError', details: expect.any(String) });
+  advance(31 * 24 * HOUR_MS);
+  await expect(retryEvent(eventId)).rejects.toMatchObject({ type: 'notFoundError' });
+});
+
+it.each<[string, Partial<DeliveryRecord>, string]>([
+  ['retried', { retry_requested_at_ms: NOW }, 'A retry of the delivery was requested within the last hour.'],
+  ['due', { next_attempt_at_ms: NOW }, 'The attempt is due or in progress.'],
+  ['failed', { status: 'failed' }, 'The delivery does not wait for a retry: its status is failed.'],
+])('a retry now of an event that is %s says why it changes nothing', async (_, changes, reason) => {
+  const { wait, retryEvent, record, records } = await setUp();
+  await wait(changes);
+  const [found] = await records();
+  expect(await retryEvent(found?.event_id ?? '')).toEqual({ count: 0, next_marker: null, reason });
+  expect(record).not.toHaveBeenCalled();
+});
+
+it('a retry now of an event whose attempt starts meanwhile changes nothing and says so', async () => {
+  const { wait, retryEvent, records } = await setUp({ ...stored, requestRetry: async () => false });
+  await wait();
+  const [found] = await records();
+  expect(await retryEvent(found?.event_id ?? '')).toEqual({
+    count: 0,
+    next_marker: null,
+    reason: 'The attempt has just started, or another request has changed the delivery.',
+  });
 });

@@ -3,7 +3,7 @@ import { parseRedelivery } from '../../shared/contracts/redelivery.ts';
 import { rejectionDetails } from '../support/rejection.ts';
 
 const OBJECT_RULE = 'body: must be a JSON object';
-const CHOICE_RULE = 'body: must have exactly one of event_id, since and status';
+const CHOICE_RULE = 'body: must have exactly one of event_id, since and status, or event_id and status';
 const MARKER_RULE = 'marker: must be the next_marker of a response';
 const SINCE_RULE =
   'since: must be 0 or a whole number from 1000000000000 to 9999999999999: milliseconds since the epoch';
@@ -17,6 +17,7 @@ describe('a redelivery request', () => {
     [{ event_id: null, since: null }, CHOICE_RULE],
     [{ event_id: 'a', since: 0 }, CHOICE_RULE],
     [{ status: 'pending', since: 0 }, CHOICE_RULE],
+    [{ event_id: 'a', status: 'pending', since: 0 }, CHOICE_RULE],
     [{ status: 'failed' }, 'status: must be pending'],
     [{ event_id: '' }, 'event_id: must not be empty'],
     [{ event_id: 7 }, 'event_id: must be a string'],
@@ -35,6 +36,7 @@ describe('a redelivery request', () => {
     { since: 0, color: 'red', event_id: null },
     { since: 0, marker: '1700000000000' },
     { status: 'pending', marker: marker('a') },
+    { status: 'pending', event_id: 'a' },
     { since: 1_000_000_000_000 },
     { since: 9_999_999_999_999, marker: marker('a') },
   ])('is accepted: %j', (body) => {

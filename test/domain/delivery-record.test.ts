@@ -92,6 +92,16 @@ describe('the record of a first claim', () => {
     });
   });
 
+  it('has the labels of entity and alarm in at most 60 bytes, unless they are the IDs', () => {
+    const labels = (entity: object, alarm: object) => {
+      const { entity_label, alarm_label } = initial({ entity: { id: 'en', ...entity }, alarm: { id: 'al', ...alarm } });
+      return [entity_label, alarm_label];
+    };
+    expect(labels({ label: 'x'.repeat(60) }, {})).toEqual(['x'.repeat(60), undefined]);
+    expect(labels({ label: 'x'.repeat(61) }, { label: 'al' })).toEqual([`${'x'.repeat(57)}...`, undefined]);
+    expect(labels({ label: '😀'.repeat(16) }, { label: 'a\nb' })).toEqual([`${'😀'.repeat(14)}...`, 'a b']);
+  });
+
   it('expires after 30 days', () => {
     expect(initial().ttl).toBe(Math.floor(NOW / 1000) + 30 * 86_400);
   });
@@ -170,6 +180,12 @@ describe('the record of nine failed attempts', () => {
   it('consumes one write unit of 1 KB up to the fourth attempt, and two afterwards', () => {
     expect(sizeOf(afterAttempts(initial(), nine.slice(0, 4)))).toBeLessThan(1_024);
     expect(sizeOf(afterAttempts(initial(), nine))).toBeLessThan(2 * 1_024);
+  });
+
+  it('does so with the longest labels of entity and alarm, up to the second attempt', () => {
+    const long = 'ä'.repeat(255);
+    const record = initial({ entity: { id: 'enAAAA', label: long }, alarm: { id: 'alBBBB', label: long } });
+    expect(sizeOf(afterAttempts(record, nine.slice(0, 2)))).toBeLessThan(1_024);
   });
 
   it('stays within the DynamoDB item limit for the longest IDs of entity and alarm', () => {

@@ -75,6 +75,8 @@ const request = fc.record({
     path.map((id) => `/notifications/${id}`),
     path.map((marker) => `/notifications?marker=${marker}&limit=3`),
     path.map((id) => `/notifications?id=${id}&limit=${id}`),
+    path.map((text) => `/deliveries?marker=${text}&entity_id=${text}`),
+    path.map((text) => `/deliveries?event_id=${text}&limit=${text}`),
     path.map((marker) => `/failures?marker=${marker}`),
     path.map((id) => `/notification_types/${id}`),
     path.map((id) => `/notifications/${id}/deliveries`),

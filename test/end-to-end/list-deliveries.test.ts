@@ -43,6 +43,7 @@ describe('listing the deliveries of a notification', () => {
     for (const limit of [1, 2, 6, 7, 8]) expect(await idsOf(client, `${path}?limit=${limit}`)).toEqual(all);
     expect(await idsOf(client, `${path}?status=failed`)).toEqual([]);
     expect(await idsOf(client, `${path}?alarm_id=alOther`)).toEqual([]);
+    expect(await idsOf(client, `${path}?event_id=${eventId(3)}`)).toEqual([eventId(3)]);
     const page = await list(client, `${path}?limit=3&status=delivered`);
     expect(page.metadata).toMatchObject({
       count: 3,
@@ -69,6 +70,8 @@ describe.runIf(isLocal)('the history of an alert', () => {
         event_id: event.event_id,
         entity_id: event.entity.id,
         alarm_id: event.alarm.id,
+        entity_label: event.entity.label,
+        alarm_label: event.alarm.label,
         state: 'CRITICAL',
         status: 'delivered',
         reason: null,
@@ -76,6 +79,7 @@ describe.runIf(isLocal)('the history of an alert', () => {
           expect.objectContaining({ result: 'transient', status_code: 500, reason: 'http_status' }),
           expect.objectContaining({ result: 'delivered', status_code: 204, reason: null }),
         ],
+        accepted_at: expect.any(Number),
         next_attempt_at: null,
         created_at: expect.any(Number),
         updated_at: expect.any(Number),

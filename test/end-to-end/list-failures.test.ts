@@ -44,6 +44,7 @@ describe.runIf(isLocal)('a notification that fails', () => {
     });
     expect(failing).toEqual({
       notification_id: id,
+      notification_label: webhook.label,
       type: 'webhook',
       failed: 2,
       first_failed_at: expect.any(Number),

@@ -55,6 +55,8 @@ describe.runIf(isLocal)('a client with types generated from openapi.json', { tim
       types: notificationTypeIds.length,
       fields: ['phone_number'],
       deliveries: 0,
+      found: [[], 0],
+      retried: 404,
       failed: [],
       redelivered: 0,
       contacts: ['typed@example.com'],

@@ -139,7 +139,7 @@ describe('deliveries', () => {
     });
     expect(found.find(({ notification_id }) => notification_id === email)).toMatchObject({ status: 'delivered' });
     const { out } = await ops('deliveries --tenant acme --alarm alTest');
-    expect(out).toMatch(/^time +notification +event +state +status +attempts\n/);
+    expect(out).toMatch(/^time +notification +type +label +event +state +status +attempts\n/);
     expect(out).toMatch(/ permanent 410\n/);
     expect(out).toContain(gone);
     expect(out).not.toContain('\u001b');

@@ -41,7 +41,13 @@ it('deliveries show equal attempts once, and that an event was superseded becaus
     newer_event_at_ms: 1,
     attempts: [attempt, attempt, { ...attempt, status: 500 }],
   });
-  const rows = await deliveriesJson({ deliveries: { listConflicts: async () => new Map() } }, [record]);
+  const rows = await deliveriesJson(
+    {
+      deliveries: { listConflicts: async () => new Map() },
+      notifications: { targets: () => ({ find: async () => undefined }) },
+    },
+    [record],
+  );
   expect(formatTable(rows, deliveryColumns(rows))).toMatch(
     / superseded +transient 503 ×2, transient 500, older_timestamp\n$/,
   );

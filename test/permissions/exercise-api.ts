@@ -1,13 +1,41 @@
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
+import { createFailureWriter } from '../../shared/adapters/deliveries/notification-failures.ts';
+import { targetKey } from '../../shared/adapters/notifications/notification-items.ts';
 import { type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import type { Client } from '../support/api.ts';
 import { describedOperation } from '../support/api-description.ts';
+import { deliveryRecord, writeRecords } from '../support/delivery-records.ts';
 import { destinationsAt, incompressibleEntries } from '../support/notifications.ts';
 
 /** The content is stored in chunks. */
 const largeDetails = incompressibleEntries(105, 'x');
+
+/** Lists deliveries and failures of a notification in chunks that version 3 stored: its label is only in its content. */
+const listOldNotification = async (world: FaultyStack, client: Client, id: string): Promise<void> => {
+  const deliveries = world.table('Deliveries');
+  const notification = { tenant: client.tenant, notificationId: id };
+  await world.documents.send(
+    new UpdateCommand({
+      TableName: world.table('Notifications'),
+      Key: targetKey({ tenant: client.tenant, id }),
+      UpdateExpression: 'REMOVE #label',
+      ExpressionAttributeNames: { '#label': 'label' },
+    }),
+  );
+  await writeRecords(world.documents, deliveries, [deliveryRecord(notification, 'event', { ttl: 9_999_999_999 })]);
+  const failedAtMs = 9_999_999_999_000;
+  await createFailureWriter(world.documents, deliveries)(notification, {
+    failedCount: 1,
+    firstFailedAtMs: failedAtMs,
+    lastFailedAtMs: failedAtMs,
+    lastReason: 'timeout',
+  });
+  for (const path of ['/deliveries', '/deliveries?event_id=event', '/failures']) await client.get(path);
+  await client.get(`/notifications/${id}/deliveries?event_id=event`);
+};
 
 /** Returns no chunks of a notification, as if another version had just replaced it. */
 const loseChunks = (world: FaultyStack, caller: string): void =>
@@ -84,6 +112,7 @@ export const exerciseApi = async (world: FaultyStack, client: Client, sinkUrl: s
   await client.delete(`/notifications/${largeId}`);
   const grownId = await client.create({ label: 'small', type: 'webhook', details: destinations.webhook });
   await client.put(`/notifications/${grownId}`, { details: { ...largeDetails, ...destinations.webhook } });
+  await listOldNotification(world, client, grownId);
   // Cleanup items are processed after an hour.
   await world.stack.advance(2 * 3_600_000);
   await client.delete(`/notifications/${grownId}`);

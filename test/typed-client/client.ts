@@ -81,13 +81,19 @@ const type = dataOf(
   await api.GET('/notification_types/{notificationTypeId}', { params: { path: { notificationTypeId: 'sms' } } }),
 );
 const deliveries = dataOf(
-  await api.GET('/notifications/{notificationId}/deliveries', { params: { path, query: { status: 'failed' } } }),
+  await api.GET('/notifications/{notificationId}/deliveries', { params: { path, query: { status: ['failed'] } } }),
 );
+const found = dataOf(await api.GET('/deliveries', { params: { query: { status: ['failed', 'pending'], from: 0 } } }));
+const ofEvent = dataOf(await api.GET('/deliveries', { params: { query: { event_id: 'a:b' } } }));
 const failures = dataOf(await api.GET('/failures', { params: { query: { limit: 10 } } }));
 const redelivered = dataOf(
   await api.POST('/notifications/{notificationId}/redeliver', { params: { path }, body: { since: 0 } }),
 );
 dataOf(await api.POST('/notifications/{notificationId}/redeliver', { params: { path }, body: { status: 'pending' } }));
+const retried = await api.POST('/notifications/{notificationId}/redeliver', {
+  params: { path },
+  body: { event_id: 'a:b', status: 'pending' },
+});
 assertSuccess(await api.PUT('/account', { body: { technical_contacts: ['typed@example.com'] } }));
 const account = dataOf(await api.GET('/account'));
 const rotated = dataOf(await api.POST('/account/rotate-signing-secret'));
@@ -108,6 +114,8 @@ process.stdout.write(
     types: types.values.length,
     fields: type.fields?.map(({ name }) => name),
     deliveries: deliveries.metadata.count,
+    found: [found.values.map(({ type, notification_label }) => `${type} ${notification_label}`), ofEvent.values.length],
+    retried: retried.response.status,
     failed: failures.values.map(({ failed }) => failed),
     redelivered: redelivered.count,
     contacts: account.technical_contacts,

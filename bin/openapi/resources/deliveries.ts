@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { FoundDelivery } from '../../../shared/api/delivery-search.ts';
 import type { ListedFailures } from '../../../shared/api/failure-list.ts';
 import { alarmStates } from '../../../shared/contracts/alarm-event.ts';
 import { notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
@@ -19,7 +20,7 @@ import type { ListedDelivery } from '../../../shared/domain/delivery-history.ts'
 import { badRequest, notFound, redeliveryLimitReached } from '../../../shared/domain/errors.ts';
 import { NOTHING_FAILED } from '../../../shared/domain/redelivery.ts';
 import { EXAMPLE_ID, EXAMPLE_TIME_MS, pageOf, type Resource, rejectedBody } from '../operation.ts';
-import { limit, markerLike } from '../parameters.ts';
+import { limit, markerLike, time } from '../parameters.ts';
 import { component, integer, nullable, parameter, string, text, timestamp } from '../schemas.ts';
 
 const EXAMPLE_EVENT_ID = `acme:enWeb1:alDisk:chDisk:${EXAMPLE_TIME_MS}:CRITICAL`;
@@ -35,10 +36,12 @@ const attempt = component('Attempt', 'An attempt to deliver an alert', {
   duration_ms: integer.describe('Duration of the attempt in milliseconds'),
 });
 
-const listedDelivery = component('Delivery', 'One alarm event for one notification', {
+const deliveryFields = {
   event_id: string('ID of the alarm event'),
   entity_id: string('ID of the entity'),
   alarm_id: string('ID of the alarm'),
+  entity_label: string('Label of the entity, at most 60 bytes; its ID if it has none'),
+  alarm_label: string('Label of the alarm, at most 60 bytes; its ID if it has none'),
   state: z.enum(alarmStates).describe('State of the alarm'),
   status: z.enum(deliveryStatuses).describe('Status of the delivery'),
   reason: nullable(
@@ -56,16 +59,28 @@ const listedDelivery = component('Delivery', 'One alarm event for one notificati
     .describe('ID of the trace of the alert (W3C Trace Context); only if its event has one'),
   summary_id: string('Event ID of the delivery that lists the alert; only with the status `summarized`').optional(),
   attempts: z.array(attempt).describe('The last nine attempts, oldest first'),
+  accepted_at: timestamp('When the service accepted the event: `from` and `to` of a search').optional(),
   next_attempt_at: nullable(
     integer,
     'When the next attempt is due, in milliseconds since the Unix epoch; null unless `status` is `pending`',
   ),
   created_at: timestamp('When the service first processed the delivery'),
   updated_at: timestamp('When the last attempt ended or the status changed: the time of failure if it failed'),
+};
+
+const notificationLabel = nullable(z.string(), 'Label of the notification; null if it was deleted or is unreadable');
+
+const listedDelivery = component('Delivery', 'One alarm event for one notification', deliveryFields);
+const foundDelivery = component('FoundDelivery', 'One alarm event for one notification of the account', {
+  notification_id: string('ID of the notification'),
+  notification_label: notificationLabel,
+  type: nullable(z.enum(notificationTypeIds), 'Type of the notification; null if it was deleted'),
+  ...deliveryFields,
 });
 
 const failures = component('Failures', 'What failed of a notification', {
   notification_id: string('ID of the notification'),
+  notification_label: notificationLabel,
   type: z.enum(notificationTypeIds).describe('Type of the notification'),
   failed: integer.describe(
     'Number of alerts with a failed attempt since `first_failed_at`, each counted once, and again if it fails after a redelivery. In rare cases an alert is counted twice or not at all',
@@ -74,12 +89,13 @@ const failures = component('Failures', 'What failed of a notification', {
   last_failed_at: timestamp('When an attempt last failed'),
   last_reason: nullable(z.enum(failureReasons), 'Why the last attempt failed'),
   last_delivered_at: timestamp(
-    'When an alert was last delivered after `first_failed_at`; only if one of the newest 20 deliveries was. Later than `last_failed_at` if the notification works again',
+    'When an alert was last delivered after `first_failed_at`; only if one of the newest 20 deliveries, except summarized ones, was. Later than `last_failed_at` if the notification works again',
   ).optional(),
 });
 
 const exampleFailures: ListedFailures = {
   notification_id: EXAMPLE_ID,
+  notification_label: 'Chat room',
   type: 'webhook',
   failed: 12,
   first_failed_at: EXAMPLE_TIME_MS,
@@ -90,6 +106,7 @@ const exampleFailures: ListedFailures = {
 
 const singleRedelivery = component('SingleRedelivery', 'Redelivers one delivery', {
   event_id: text(MAX_EVENT_ID_LENGTH).describe('ID of the alarm event whose failed delivery is redelivered'),
+  status: z.never().optional().describe('Absent: otherwise, it is a `RetryRequest`'),
 });
 const rangeRedelivery = component('RangeRedelivery', 'Redelivers all failures since a time', {
   since: z
@@ -99,7 +116,8 @@ const rangeRedelivery = component('RangeRedelivery', 'Redelivers all failures si
     ),
   marker: z.string().regex(REDELIVERY_MARKER).optional().describe('The `next_marker` of the previous response'),
 });
-const retryRequest = component('RetryRequest', 'Makes the next attempts of all waiting deliveries due now', {
+const retryRequest = component('RetryRequest', 'Makes the next attempts of waiting deliveries due now', {
+  event_id: text(MAX_EVENT_ID_LENGTH).optional().describe('ID of the one alarm event; without it, of all deliveries'),
   status: z.literal('pending').describe('The status of the deliveries that are retried'),
   marker: z.string().regex(REDELIVERY_MARKER).optional().describe('The `next_marker` of the previous response'),
 });
@@ -108,6 +126,8 @@ const exampleDelivery: ListedDelivery = {
   event_id: EXAMPLE_EVENT_ID,
   entity_id: 'enWeb1',
   alarm_id: 'alDisk',
+  entity_label: 'web-1',
+  alarm_label: 'Disk space',
   state: 'CRITICAL',
   status: 'pending',
   reason: 'http_status',
@@ -122,16 +142,40 @@ const exampleDelivery: ListedDelivery = {
       duration_ms: 22,
     },
   ],
+  accepted_at: EXAMPLE_TIME_MS + 90,
   next_attempt_at: EXAMPLE_TIME_MS + 5_310,
   created_at: EXAMPLE_TIME_MS + 111,
   updated_at: EXAMPLE_TIME_MS + 162,
 };
+const exampleFound: FoundDelivery = {
+  notification_id: EXAMPLE_ID,
+  notification_label: 'Chat room',
+  type: 'webhook',
+  ...exampleDelivery,
+};
 const deliveryMarker = `${EXAMPLE_TIME_MS}-ca53741b6ee7fcaebe4347efc8329eb31a2ab78073dd868e187e362f13d4542e`;
 const redeliveryMarker = `${EXAMPLE_TIME_MS}-${deliveryMarker}`;
 
+/** The parameters that select deliveries. */
+const selection = {
+  event_id: parameter(
+    text(MAX_EVENT_ID_LENGTH),
+    'Returns only the delivery of this alarm event to each notification; not with the other filters',
+    EXAMPLE_EVENT_ID,
+  ),
+  alarm_id: parameter(z.string().min(1), 'Returns only the deliveries of this alarm', 'alDisk'),
+  entity_id: parameter(z.string().min(1), 'Returns only the deliveries of this entity', 'enWeb1'),
+  from: time('Returns only the deliveries of events accepted at this time or later', EXAMPLE_TIME_MS),
+  to: time('Returns only the deliveries of events accepted at this time or earlier', EXAMPLE_TIME_MS + 3_600_000),
+  status: parameter(z.array(z.enum(deliveryStatuses)), 'Returns only the deliveries with one of these statuses', [
+    'failed',
+    'pending',
+  ]),
+};
+
 const redelivery = z.xor([singleRedelivery, rangeRedelivery, retryRequest]).meta({
   id: 'Redelivery',
-  description: 'What to redeliver: exactly one of `event_id`, `since` and `status`',
+  description: 'What to redeliver: exactly one of `event_id`, `since` and `status`, or `event_id` and `status`',
 });
 
 const redeliveryResult = component('RedeliveryResult', 'What a redelivery sent', {
@@ -158,8 +202,7 @@ export const deliveryResource = {
           'The `next_marker` of the previous page: the page starts after it',
           deliveryMarker,
         ),
-        status: parameter(z.enum(deliveryStatuses), 'Returns only the deliveries with this status', 'failed'),
-        alarm_id: parameter(z.string().min(1), 'Returns only the deliveries of this alarm', 'alDisk'),
+        ...selection,
       },
       response: pageOf('Deliveries', listedDelivery, exampleDelivery, {
         of: 'deliveries',
@@ -167,6 +210,26 @@ export const deliveryResource = {
         next: deliveryMarker,
       }),
       errors: [badRequest(`status: must be one of ${deliveryStatuses.join(', ')}`)],
+    },
+    'search-deliveries': {
+      summary: 'Find deliveries across the notifications of the account',
+      details:
+        'By ID of the notification, then newest first by the time in the event ID, of the last 30 days. A request reads at most 100 notifications, and about 10,000 deliveries: a page can have fewer values than `limit`, or none, although `next_marker` is not null. Deleted notifications are found only with `event_id`, if another record of the event names them.',
+      query: {
+        limit,
+        marker: parameter(
+          z.string(),
+          'The `next_marker` of the previous page: the page starts after it',
+          `${EXAMPLE_ID}-${deliveryMarker}`,
+        ),
+        ...selection,
+      },
+      response: pageOf('FoundDeliveries', foundDelivery, exampleFound, {
+        of: 'deliveries',
+        path: '/deliveries',
+        next: `${EXAMPLE_ID}-${deliveryMarker}`,
+      }),
+      errors: [badRequest('event_id: must not be combined with status')],
     },
     'list-failures': {
       summary: 'List the notifications with failed or failing deliveries',
@@ -188,6 +251,7 @@ export const deliveryResource = {
           'One delivery': { event_id: EXAMPLE_EVENT_ID },
           'All failures since a time': { since: EXAMPLE_TIME_MS },
           'The next attempts of all that wait for a retry': { status: 'pending' },
+          'The next attempt of one event': { event_id: EXAMPLE_EVENT_ID, status: 'pending' },
           'The next part of a long redelivery': { since: EXAMPLE_TIME_MS, marker: redeliveryMarker },
         },
       },

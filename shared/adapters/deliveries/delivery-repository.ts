@@ -29,31 +29,47 @@ import { CONFLICT_PREFIX, parseBounces, parseRecord } from './stored-record.ts';
 
 const storedConflict = z.object({ sk: z.string(), conflict_at_ms: z.number() });
 
-/** Conditions on the records of a page. */
+/** Conditions on the records of a page. Times are ms since the epoch. */
 export type DeliveryFilter = {
-  status?: DeliveryStatus | undefined;
+  statuses?: readonly DeliveryStatus[] | undefined;
   alarmId?: string | undefined;
-  /** Only records whose current round started at this time or later, ms since the epoch. */
+  entityId?: string | undefined;
+  /** Only records whose event SQS accepted at this time or later. */
+  fromMs?: number | undefined;
+  /** Only records whose event SQS accepted at this time or earlier. */
+  toMs?: number | undefined;
+  /** Only records whose current round started at this time or later. */
   sinceMs?: number | undefined;
   producerMessageId?: string | undefined;
 };
 
 /** A page of records, and the sort key that the next page must be below; undefined after the last page. */
-export type DeliveryPage = { records: DeliveryRecord[]; before: string | undefined };
+export type DeliveryPage = {
+  records: DeliveryRecord[];
+  before: string | undefined;
+  /** The number of records that were read for it, with those that the filter excludes. */
+  readCount: number;
+};
 
 /** Returns the filter of a query, or undefined without a condition. */
-const filterExpression = ({ status, alarmId, sinceMs, producerMessageId }: DeliveryFilter) => {
+const filterExpression = ({ statuses = [], alarmId, entityId, ...filter }: DeliveryFilter) => {
+  const idOf = (id: string | undefined) => (id === undefined ? undefined : shortenedId(id));
   const conditions = [
-    { text: '#status = :status', name: ':status', value: status },
-    { text: 'alarm_id = :alarm', name: ':alarm', value: alarmId === undefined ? undefined : shortenedId(alarmId) },
-    { text: 'round_started_at_ms >= :since', name: ':since', value: sinceMs },
-    { text: 'producer_message_id = :message', name: ':message', value: producerMessageId },
+    { text: 'alarm_id = :alarm', name: ':alarm', value: idOf(alarmId) },
+    { text: 'entity_id = :entity', name: ':entity', value: idOf(entityId) },
+    { text: 'accepted_at_ms >= :from', name: ':from', value: filter.fromMs },
+    { text: 'accepted_at_ms <= :to', name: ':to', value: filter.toMs },
+    { text: 'round_started_at_ms >= :since', name: ':since', value: filter.sinceMs },
+    { text: 'producer_message_id = :message', name: ':message', value: filter.producerMessageId },
   ].filter(({ value }) => value !== undefined);
-  if (conditions.length === 0) return undefined;
+  const named = statuses.map((value, index) => ({ name: `:status${index}`, value }));
+  const texts = conditions.map(({ text }) => text);
+  if (named.length > 0) texts.push(`(${named.map(({ name }) => `#status = ${name}`).join(' OR ')})`);
+  if (texts.length === 0) return undefined;
   return {
-    expression: conditions.map(({ text }) => text).join(' AND '),
-    names: status === undefined ? undefined : { '#status': 'status' },
-    values: Object.fromEntries(conditions.map(({ name, value }) => [name, value])),
+    expression: texts.join(' AND '),
+    names: named.length > 0 ? { '#status': 'status' } : undefined,
+    values: Object.fromEntries([...conditions, ...named].map(({ name, value }) => [name, value])),
   };
 };
 
@@ -95,7 +111,11 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     }: { limit: number; before?: string | undefined; filter?: DeliveryFilter },
   ): Promise<DeliveryPage> => {
     const condition = filterExpression(filter);
-    const { Items = [], LastEvaluatedKey } = await client.send(
+    const {
+      Items = [],
+      LastEvaluatedKey,
+      ScannedCount = 0,
+    } = await client.send(
       new QueryCommand({
         TableName: table,
         // Conflicts and incident locks sort after the records of the partition.
@@ -112,7 +132,11 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
         ConsistentRead: true,
       }),
     );
-    return { records: Items.map(parseRecord), before: LastEvaluatedKey && String(LastEvaluatedKey.sk) };
+    return {
+      records: Items.map(parseRecord),
+      before: LastEvaluatedKey && String(LastEvaluatedKey.sk),
+      readCount: ScannedCount,
+    };
   };
 
   /**

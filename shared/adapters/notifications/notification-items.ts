@@ -14,14 +14,15 @@ import { zlib } from '../zlib.ts';
  * (docs/decisions/storage.md#large-notifications):
  *
  *   pk `notification#<tenant>`  sk <id>                      target: the type and its own fields, which a delivery
- *                                                            needs, the version, and the content unless it is stored in
- *                                                            chunks. Also `ordered`, the signing secrets of its own, and `webhook_request`, as JSON text, because
- *                                                            JSON keeps the digits of numbers
+ *                                                            needs, the version, the label, and the content unless
+ *                                                            it is stored in chunks. Also `ordered`, the signing
+ *                                                            secrets of a webhook of its own, and `webhook_request`,
+ *                                                            as JSON text, because JSON keeps the digits of numbers
  *   pk `chunk#<tenant>`         sk <id>#<version>#<number>   chunk of a compressed content
  *   pk `quota#<tenant>`         sk `notifications`           counter (`notification-counter.ts`)
  *   pk `idempotency#<tenant>`   sk <hash>                    `idempotency-keys.ts`
  *
- * The content is `label`, `details` and `metadata` as JSON in UTF-8. Bytes can be split anywhere, and JSON keeps the
+ * The content is `details` and `metadata` as JSON in UTF-8. Bytes can be split anywhere, and JSON keeps the
  * order of keys and keys such as `__proto__`. Values of the type's own fields are stored in the target only; the
  * content has null instead. The tenant is the last part of every partition key, so that no tenant name can produce the
  * key of another tenant's partition.
@@ -60,7 +61,7 @@ export const chunkKeys = ({ tenant, id }: NotificationKey, { version, chunks }: 
 
 const bytes = z.instanceof(Uint8Array);
 
-/** The attributes that a delivery needs. */
+/** The attributes that a delivery and lists of deliveries need. */
 const projectedTarget = z.object({
   sk: z.string(),
   type: z.custom<NotificationTypeId>(isNotificationTypeId),
@@ -68,6 +69,7 @@ const projectedTarget = z.object({
   webhook_request: z.optional(z.string()),
   ordered: z.optional(z.literal(true)),
   signing_secrets: z.optional(signingSecrets),
+  label: z.string(),
 });
 
 const storedTarget = z.object({
@@ -87,17 +89,17 @@ export type StoredTarget = z.infer<typeof storedTarget>;
 /** Parses the item of a target. @throws ZodError */
 export const parseStoredTarget = (item: unknown): StoredTarget => storedTarget.parse(item);
 
-/** The projection of the attributes that a delivery needs. */
+/** The projection of the attributes that a delivery and lists of deliveries need. */
 export const TARGET_PROJECTION = {
-  ProjectionExpression: 'pk, sk, #type, #fields, webhook_request, ordered, signing_secrets',
-  ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields' },
+  ProjectionExpression: 'pk, sk, #type, #fields, webhook_request, ordered, signing_secrets, #label',
+  ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields', '#label': 'label' },
 };
 
 /** Parses a projected target. @throws ZodError */
 export const parseTarget = (item: unknown): DeliveryTarget => {
   const { sk: id, fields: details, ...target } = projectedTarget.parse(item);
-  const { type, webhook_request: webhookRequest, ordered, signing_secrets: signingSecrets } = target;
-  return { id, type, details, webhookRequest, ordered, signingSecrets };
+  const { type, label, webhook_request: webhookRequest, ordered, signing_secrets: signingSecrets } = target;
+  return { id, type, label, details, webhookRequest, ordered, signingSecrets };
 };
 
 const storedChunk = z.object({ content: bytes });
@@ -121,11 +123,12 @@ export const notificationItems = (
     name,
     Object.hasOwn(fields, name) ? null : value,
   ]);
-  const content = Buffer.from(JSON.stringify({ label, details: Object.fromEntries(contentDetails), metadata }));
+  const content = Buffer.from(JSON.stringify({ details: Object.fromEntries(contentDetails), metadata }));
   const target = {
     ...targetKey(key),
     type,
     fields,
+    label,
     version,
     content_bytes: content.length,
     webhook_request: serializeRequest(webhook_request),
@@ -157,7 +160,6 @@ const isDetails = (value: unknown): value is Readonly<Record<string, string | nu
   isObject(value) && Object.values(value).every((entry) => typeof entry === 'string' || entry === null);
 
 const storedContent = z.object({
-  label: z.string(),
   details: z.custom<Readonly<Record<string, string | null>>>(isDetails),
   metadata: z.optional(z.custom<StringMap>(isStringMap)),
 });
@@ -182,10 +184,10 @@ const contentText = ({ compression, content_bytes }: StoredTarget, stored: Uint8
  * @throws Error or ZodError if the content is invalid or a field is missing
  */
 export const attributesFrom = (target: StoredTarget, content: Uint8Array): NotificationAttributes => {
-  const { label, details, metadata } = storedContent.parse(JSON.parse(contentText(target, content)));
+  const { details, metadata } = storedContent.parse(JSON.parse(contentText(target, content)));
   const entries = Object.entries(details).map(([name, value]) => [name, value ?? ownField(target, name)]);
   return {
-    label,
+    label: target.label,
     type: target.type,
     details: Object.fromEntries(entries),
     ...(metadata && { metadata }),

@@ -17,7 +17,7 @@ import {
   targetPartition,
   type Version,
 } from './notification-items.ts';
-import { UnreadableNotificationError, unreadable } from './unreadable-notification.ts';
+import { omitUnreadable, unreadable } from './unreadable-notification.ts';
 
 /** A notification and its stored version, which an update expects to be unchanged. */
 export type VersionedNotification = {
@@ -29,10 +29,6 @@ export type VersionedNotification = {
 
 /** The maximum number of attempts to read a notification that is replaced during the read. */
 const MAX_READ_ATTEMPTS = 5;
-/** Returns undefined for an unreadable notification, which is already logged and counted. Rethrows other errors. */
-const omitUnreadable = (error: unknown): undefined => {
-  if (!(error instanceof UnreadableNotificationError)) throw error;
-};
 
 /** Compares like DynamoDB: IDs are ASCII, so UTF-16 order equals byte order. */
 const isFrom = (id: string, from: string | null): boolean => from === null || id >= from;

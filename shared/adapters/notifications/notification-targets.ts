@@ -1,8 +1,9 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { type DeliveryTarget, defaultNotification, type NotificationKey } from '../../domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
 import { readEach } from '../dynamodb/batches.ts';
-import { parseTarget, TARGET_PROJECTION, targetKey } from './notification-items.ts';
+import type { Item } from '../dynamodb/items.ts';
+import { parseTarget, TARGET_PROJECTION, targetKey, targetPartition } from './notification-items.ts';
 import { unreadable } from './unreadable-notification.ts';
 
 /** Pending reads of delivery targets. */
@@ -17,7 +18,19 @@ export type TargetReads = {
   find(key: NotificationKey): Promise<DeliveryTarget | undefined>;
 };
 
+/** Targets of a tenant by ID, and the ID after which the next ones follow; null after the last ones. */
+export type TargetPage = { targets: DeliveryTarget[]; next: string | null };
+
 const keyText = ({ tenant, id }: NotificationKey): string => `${id} ${tenant}`;
+
+/** @throws UnreadableNotificationError */
+const parse = (key: NotificationKey, item: Item): DeliveryTarget => {
+  try {
+    return parseTarget(item);
+  } catch (error) {
+    throw unreadable(key, error);
+  }
+};
 
 const readTargets = (
   client: DynamoDBDocumentClient,
@@ -31,12 +44,7 @@ const readTargets = (
 
   const read = async (key: NotificationKey): Promise<DeliveryTarget | undefined> => {
     const item = await findItem(targetKey(key));
-    if (!item) return undefined;
-    try {
-      return parseTarget(item);
-    } catch (error) {
-      throw unreadable(key, error);
-    }
+    return item && parse(key, item);
   };
 
   return {
@@ -61,4 +69,33 @@ export const createTargetReader = (client: DynamoDBDocumentClient, table: string
    */
   targets: (keys: readonly NotificationKey[], { isConsistent = true } = {}): TargetReads =>
     readTargets(client, table, keys, isConsistent),
+
+  /**
+   * Returns up to `limit` targets of a tenant, the default notification last, without unreadable ones, with one query:
+   * 1 MB at most (AWS limit).
+   *
+   * @param from the ID to start with, or any text to start above
+   */
+  async listTargets(tenant: string, from: string, limit: number): Promise<TargetPage> {
+    const { Items = [], LastEvaluatedKey } = await client.send(
+      new QueryCommand({
+        TableName: table,
+        KeyConditionExpression: 'pk = :pk AND sk >= :from',
+        ExpressionAttributeValues: { ':pk': targetPartition(tenant), ':from': from },
+        ConsistentRead: true,
+        Limit: limit,
+        ...TARGET_PROJECTION,
+      }),
+    );
+    const targets = Items.flatMap((item): DeliveryTarget[] => {
+      try {
+        return [parse({ tenant, id: String(item.sk) }, item)];
+      } catch {
+        return [];
+      }
+    });
+    const last = Items.at(-1);
+    if (last && (LastEvaluatedKey || Items.length === limit)) return { targets, next: String(last.sk) };
+    return { targets: DEFAULT_NOTIFICATION_ID >= from ? [...targets, defaultNotification] : targets, next: null };
+  },
 });

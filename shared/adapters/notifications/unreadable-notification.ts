@@ -23,3 +23,8 @@ export const unreadable = (key: NotificationKey, cause?: unknown): UnreadableNot
   count({ unreadable_notifications: 1 });
   return new UnreadableNotificationError(key, cause);
 };
+
+/** Returns undefined for an unreadable notification, which is already logged and counted. Rethrows other errors. */
+export const omitUnreadable = (error: unknown): undefined => {
+  if (!(error instanceof UnreadableNotificationError)) throw error;
+};

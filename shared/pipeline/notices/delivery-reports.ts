@@ -173,7 +173,7 @@ export const createDeliveryReports = (
   const escalateAlertsOf = async ({ pk, event_id, updated_at_ms }: DeliveryRecord): Promise<boolean> => {
     const notification = parseDeliveryPartition(pk);
     // With a filter, a page has 1 MB whatever its limit.
-    const page = await deliveries.listPage(notification, { limit: 1, filter: { status: 'summarized' } });
+    const page = await deliveries.listPage(notification, { limit: 1, filter: { statuses: ['summarized'] } });
     const listed = page.records
       .filter(({ summary_id, siblings }) => summary_id === event_id && siblings?.length !== 0)
       .map((record) => ({ event: eventOfRecord(notification.tenant, record), record }));

@@ -18,12 +18,13 @@ const notifications = createNotificationRepository(client, 'notifications');
 const repositoryOn = (database: typeof client) => createNotificationRepository(database, 'notifications');
 
 describe('the target of a delivery', () => {
-  it('has the type and its own fields, without other details', async () => {
+  it('has the label, the type and its own fields, without other details', async () => {
     const details = { ...validDetails.incidentpager, service_endpoint: 'https://a.example', other: 'x' };
     const id = await notifications.create('acme', webhookNotification({ type: 'incidentpager', details }), audit);
     const target = await notifications.targets([{ tenant: 'acme', id }]).find({ tenant: 'acme', id });
     expect(target).toEqual({
       id,
+      label: 'Night shift',
       type: 'incidentpager',
       details: { ...validDetails.incidentpager, service_endpoint: 'https://a.example' },
     });

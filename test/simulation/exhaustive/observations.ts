@@ -47,6 +47,7 @@ export const observationsOf = async (
     kills,
     people: [],
     history,
+    foundEvents: [],
     earlierHistory: history,
     failingNotifications: new Map(),
     redeliveredMs: endedMs,

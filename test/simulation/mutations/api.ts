@@ -5,7 +5,7 @@ const TOKENS = 'shared/adapters/tokens/token-repository.ts';
 const WRITER = 'shared/adapters/notifications/notification-writer.ts';
 const ACCOUNTS = 'shared/adapters/accounts/account-repository.ts';
 
-/** Defects of what people change. */
+/** Defects of what people change and read. */
 export const apiMutations: readonly NamedMutation[] = [
   {
     name: 'fails a request that conflicts with another one',
@@ -20,6 +20,13 @@ export const apiMutations: readonly NamedMutation[] = [
     file: WRITER,
     find: '...(request ? [idempotencyItem(table, key, request, clock())] : []),',
     replace: '',
+  },
+  {
+    name: 'repeats a delivery on the next page of a search',
+    seed: 1,
+    file: 'shared/api/delivery-search.ts',
+    find: 'const from = after === undefined ? FIRST : afterId(after);',
+    replace: 'const from = after ?? FIRST;',
   },
   {
     name: 'issues a token to a token that was revoked',

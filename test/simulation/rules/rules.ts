@@ -23,6 +23,7 @@ import { MAX_RUN_MS } from './requests.ts';
 import { requestsOfPeopleAreTrue } from './requests-of-people-are-true.ts';
 import { retriesFollowTheSchedule } from './retries-follow-the-schedule.ts';
 import type { Rule } from './rule.ts';
+import { searchesAgree } from './searches-agree.ts';
 import { shadowWithholdsAlerts } from './shadow-withholds-alerts.ts';
 import { summariesHold } from './summaries-hold.ts';
 import { tenantsAreSeparate } from './tenants-are-separate.ts';
@@ -93,6 +94,7 @@ const rules: readonly Rule[] = [
   logsNameNoSecrets,
   invalidEventsAreDeadLettered,
   historyAgrees,
+  searchesAgree,
   shadowWithholdsAlerts,
   privateAddressesAreRefused,
   metricsCountDeliveries,

@@ -6,7 +6,9 @@ import {
   type Credentials,
   credentialsSchema,
   type FailingNotification,
+  type FoundEvent,
   failingNotificationSchema,
+  foundDeliverySchema,
   type HistoryEntry,
   historyEntrySchema,
 } from './observations.ts';
@@ -23,13 +25,13 @@ export type AccountReaderOptions = {
 
 /** Creates what reads the accounts of all tenants through the API. Each function throws if a request fails. */
 export const createAccountReader = ({ stack, tenants, tokenOf, idOf }: AccountReaderOptions) => {
-  const collection = async (tenant: string, path: string): Promise<unknown[]> => {
+  const collection = async (tenant: string, path: string, limit = 1_000): Promise<unknown[]> => {
     const values: unknown[] = [];
     let marker = '';
     do {
       const response = await stack.request({
         method: 'GET',
-        path: `${path}${path.includes('?') ? '&' : '?'}limit=1000${marker && `&marker=${encodeURIComponent(marker)}`}`,
+        path: `${path}${path.includes('?') ? '&' : '?'}limit=${limit}${marker && `&marker=${encodeURIComponent(marker)}`}`,
         token: tokenOf(tenant),
       });
       if (response.status === 404) return values;
@@ -59,6 +61,20 @@ export const createAccountReader = ({ stack, tenants, tokenOf, idOf }: AccountRe
         history.push(...entries.map((entry) => ({ ...historyEntrySchema.parse(entry), notification: index })));
       }
     return history;
+  };
+
+  /** Returns the deliveries that a search finds of the first and the last event of each tenant, page by page. */
+  const searchEvents = async (history: readonly HistoryEntry[]): Promise<FoundEvent[]> => {
+    const found: FoundEvent[] = [];
+    for (const tenant of tenants) {
+      const indexes = notificationsOf(tenant).map(({ index }) => index);
+      const ids = history.filter(({ notification }) => indexes.includes(notification)).map(({ event_id }) => event_id);
+      for (const eventId of new Set([...ids.slice(0, 1), ...ids.slice(-1)])) {
+        const values = await collection(tenant.name, `/deliveries?event_id=${encodeURIComponent(eventId)}`, 2);
+        found.push({ eventId, indexes, deliveries: z.array(foundDeliverySchema).parse(values) });
+      }
+    }
+    return found;
   };
 
   const readFailures = async (): Promise<ReadonlyMap<string, FailingNotification>> => {
@@ -91,5 +107,5 @@ export const createAccountReader = ({ stack, tenants, tokenOf, idOf }: AccountRe
     );
   };
 
-  return { readLabels, readCredentials, readHistory, readFailures, readAudits };
+  return { readLabels, readCredentials, readHistory, searchEvents, readFailures, readAudits };
 };

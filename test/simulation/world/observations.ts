@@ -36,6 +36,21 @@ export const historyEntrySchema = z.object({
 /** A record of a delivery as the history shows it. Its times are ms since the epoch. */
 export type HistoryEntry = z.infer<typeof historyEntrySchema> & { notification: number };
 
+/** A delivery that a search finds. */
+export const foundDeliverySchema = z.object({
+  notification_id: z.string(),
+  type: z.string().nullable(),
+  notification_label: z.string().nullable(),
+  ...historyEntrySchema.shape,
+});
+
+/** What a search finds of an event, and the indexes of the notifications of its tenant. */
+export type FoundEvent = {
+  eventId: string;
+  indexes: readonly number[];
+  deliveries: readonly z.infer<typeof foundDeliverySchema>[];
+};
+
 /** What `GET /failures` says of a notification. */
 export const failingNotificationSchema = z.object({
   notification_id: z.string(),
@@ -82,6 +97,8 @@ export type Observations = {
   kills: readonly { functionName: string; environmentId: string; atMs: number; isTimeout: boolean }[];
   people: readonly PersonRequest[];
   history: readonly HistoryEntry[];
+  /** What searches find of some events at the end. */
+  foundEvents: readonly FoundEvent[];
   /** The history when everything had ended, before what had failed was redelivered. */
   earlierHistory: readonly HistoryEntry[];
   /** The notifications with failures at that time, by their ID. */

@@ -130,7 +130,7 @@ export const runScenario = async ({
   const idOf = (index: number): string => ids.get(index) ?? '';
 
   const people = createPeople({ stack, tokenOf, idOf, nowMs, trace: traced });
-  const { readCredentials, readHistory, readFailures, readAudits, readLabels } = createAccountReader({
+  const { readCredentials, readHistory, searchEvents, readFailures, readAudits, readLabels } = createAccountReader({
     stack,
     tenants,
     tokenOf,
@@ -281,6 +281,7 @@ export const runScenario = async ({
     const notRedelivered = await settled(redeliverAll(earlierHistory));
     while (!isIdle() && nowMs() < MAX_MS) await stack.time.run(stack.time.now() + 10 * MINUTE_MS, isIdle);
     const history = people.requests.length > requestCount ? await settled(readHistory()) : earlierHistory;
+    const foundEvents = await settled(searchEvents(history));
     const audits = await settled(readAudits());
     const labels = await settled(readLabels());
     stack.stop();
@@ -295,6 +296,7 @@ export const runScenario = async ({
       kills: stack.lambda.kills.map((kill) => ({ ...kill, atMs: kill.atMs - startMs })),
       people: people.requests,
       history,
+      foundEvents,
       earlierHistory,
       failingNotifications,
       redeliveredMs,

@@ -1,0 +1,31 @@
+import { createDeliveryRepository } from '../shared/adapters/deliveries/delivery-repository.ts';
+import { createDestinationListReader } from '../shared/adapters/deliveries/destination-list.ts';
+import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
+import { parseDeliverySelection } from '../shared/api/delivery-filter.ts';
+import { createDeliverySearch } from '../shared/api/delivery-search.ts';
+import { apiFunction } from '../shared/api/endpoint.ts';
+import { pageRequest } from '../shared/api/paging.ts';
+import { query } from '../shared/api/request.ts';
+import { ok } from '../shared/api/response.ts';
+import { collection } from '../shared/contracts/collection.ts';
+import { isPermitted } from '../shared/domain/authorization.ts';
+
+const { environment, client, endpoint } = apiFunction('search-deliveries');
+const searchDeliveries = createDeliverySearch({
+  notifications: createTargetReader(client, environment.NOTIFICATIONS_TABLE),
+  deliveries: createDeliveryRepository(client, environment.DELIVERIES_TABLE),
+  readDestinationList: createDestinationListReader(client, environment.DELIVERIES_TABLE),
+});
+
+/** GET /deliveries: 200 with a page of the deliveries of the tenant's notifications. */
+export const handler = endpoint(
+  (request) => ({
+    ...pageRequest(request, environment.LINK_SCHEME),
+    selection: parseDeliverySelection(query(request)),
+  }),
+  async ({ page, selection, self }, { tenant, role }, timeLeft) => {
+    const withResponses = isPermitted(role, 'test');
+    const deliveries = await searchDeliveries(selection, page, { tenant, withResponses, timeLeft });
+    return ok(collection(deliveries, page, self));
+  },
+);

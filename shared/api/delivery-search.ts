@@ -1,0 +1,182 @@
+import type { DeliveryFilter, DeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
+import { MissingDestinationsError, type ReadDestinationList } from '../adapters/deliveries/destination-list.ts';
+import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
+import type { Page, Slice } from '../contracts/collection.ts';
+import type { NotificationTypeId } from '../contracts/notification-types.ts';
+import type { Clock } from '../domain/clock.ts';
+import { isExpired, type ListedDelivery, listedDelivery } from '../domain/delivery-history.ts';
+import { deliveryKey, historyMarker, parseDeliveryPartition, sortKeyOfMarker } from '../domain/delivery-key.ts';
+import type { DeliveryRecord } from '../domain/delivery-record.ts';
+import { malformedMarker } from '../domain/errors.ts';
+import type { DeliveryTarget } from '../domain/notification.ts';
+import { isNotificationId } from '../domain/notification-id.ts';
+import type { DeliverySelection } from './delivery-filter.ts';
+import { takeFitting } from './paging.ts';
+
+/** The maximum number of notifications that a request reads. */
+const MAX_NOTIFICATIONS = 100;
+
+/** A request starts no further query after it has read this number of records, of about 1 KB each. */
+const MAX_READ_RECORDS = 10_000;
+
+/** The minimum time left to start a further query. */
+const MIN_TIME_LEFT_MS = 10_000;
+
+/** Sorts before all IDs. */
+const FIRST = 'nt';
+
+/** `$` sorts before all characters of IDs, which have one length: this sorts after the ID and before the next one. */
+const afterId = (id: string): string => `${id}$`;
+
+/** A delivery of an account. `type` and label are null if the notification was deleted. */
+export type FoundDelivery = {
+  notification_id: string;
+  notification_label: string | null;
+  type: NotificationTypeId | null;
+} & ListedDelivery;
+
+/** What a search reads. */
+export type SearchDependencies = {
+  notifications: Pick<NotificationRepository, 'listTargets'>;
+  deliveries: Pick<DeliveryRepository, 'listPage' | 'readAll'>;
+  readDestinationList: ReadDestinationList;
+};
+
+/** The caller of a search. `timeLeft` returns the milliseconds until the function times out. */
+type Search = { tenant: string; withResponses: boolean; limit: number; timeLeft: () => number };
+
+/**
+ * Returns the notification and the rest of a marker:
+ *
+ *   `<ID>`                  continues after the notification
+ *   `<ID>-<history marker>` continues with the notification, below this record
+ *   `<ID>-<other ID>`       of an event: continues after the notification. The record of the other one lists the
+ *                           destinations of the event
+ *
+ * @throws ServiceError 400
+ */
+const parseMarker = (marker: string): { id: string; rest: string | undefined } => {
+  const end = marker.indexOf('-');
+  const [id, rest] = end < 0 ? [marker] : [marker.slice(0, end), marker.slice(end + 1)];
+  if (id === undefined || !isNotificationId(id)) throw malformedMarker();
+  return { id, rest };
+};
+
+const notificationIdOf = ({ pk }: DeliveryRecord): string => parseDeliveryPartition(pk).notificationId;
+
+/**
+ * Creates the search for deliveries across the notifications of a tenant, by ID of the notification, then newest first
+ * (docs/decisions/api.md#delivery-search). A page can be empty although there is a next one.
+ *
+ * @throws ServiceError 400 if the marker is malformed
+ */
+export const createDeliverySearch = (
+  { notifications, deliveries, readDestinationList }: SearchDependencies,
+  clock: Clock = Date.now,
+) => {
+  const isCurrent = (record: DeliveryRecord): boolean => !isExpired(record, clock());
+
+  /** Returns the function that shows a record. */
+  const createListing = ({ withResponses }: Search, targets: readonly DeliveryTarget[]) => {
+    const byId = new Map(targets.map((target) => [target.id, target]));
+    return (record: DeliveryRecord): FoundDelivery => {
+      const id = notificationIdOf(record);
+      const { type = null, label = null } = byId.get(id) ?? {};
+      return { notification_id: id, notification_label: label, type, ...listedDelivery(record, withResponses) };
+    };
+  };
+
+  /** Returns a page of the deliveries that match a filter. */
+  const findMatching = async (search: Search, filter: DeliveryFilter, marker: string | null) => {
+    const { tenant, limit, timeLeft } = search;
+    const start = marker === null ? undefined : parseMarker(marker);
+    const startBefore = start?.rest === undefined ? undefined : sortKeyOfMarker(start.rest);
+    if (start?.rest !== undefined && startBefore === undefined) throw malformedMarker();
+    const from = start === undefined ? FIRST : startBefore === undefined ? afterId(start.id) : start.id;
+    const { targets, next } = await notifications.listTargets(tenant, from, MAX_NOTIFICATIONS);
+    const list = createListing(search, targets);
+    const markers: string[] = [];
+    let readCount = 0;
+    /** Where the next page continues if this one is not full. */
+    let reached: string | null = marker;
+
+    async function* matching(): AsyncGenerator<FoundDelivery> {
+      for (const { id } of targets) {
+        let before = id === start?.id ? startBefore : undefined;
+        do {
+          // Each request makes progress.
+          if (reached !== marker && (readCount >= MAX_READ_RECORDS || timeLeft() < MIN_TIME_LEFT_MS)) return;
+          const page = await deliveries.listPage({ tenant, notificationId: id }, { limit: limit + 1, before, filter });
+          readCount += page.readCount;
+          for (const record of page.records.filter(isCurrent)) {
+            markers.push(`${id}-${historyMarker(record.sk)}`);
+            yield list(record);
+          }
+          before = page.before;
+          reached = before === undefined ? id : `${id}-${historyMarker(before)}`;
+        } while (before !== undefined);
+      }
+      reached = next;
+    }
+
+    const { values, rest } = await takeFitting(matching(), limit);
+    return { values, next: rest === undefined ? reached : (markers[values.length - 1] ?? null) };
+  };
+
+  /** Returns the stored list of an event's destinations, empty if there is none. */
+  const destinationsOf = async (tenant: string, eventId: string): Promise<string[]> => {
+    try {
+      return await readDestinationList(deliveryKey({ tenant_id: tenant, event_id: eventId }, FIRST));
+    } catch (error) {
+      if (error instanceof MissingDestinationsError) return [];
+      throw error;
+    }
+  };
+
+  /**
+   * Returns a page of an event's deliveries. Deleted notifications are found if the list of the event's destinations is
+   * stored, or if a record that was found lists the other ones.
+   */
+  const findOfEvent = async (search: Search, eventId: string, marker: string | null) => {
+    const { tenant, limit } = search;
+    const { id: after, rest: witnessId } = marker === null ? {} : parseMarker(marker);
+    if (witnessId !== undefined && !isNotificationId(witnessId)) throw malformedMarker();
+    const from = after === undefined ? FIRST : afterId(after);
+    const [{ targets, next: lastTarget }, destinations] = await Promise.all([
+      notifications.listTargets(tenant, from, MAX_NOTIFICATIONS),
+      destinationsOf(tenant, eventId),
+    ]);
+    const known = targets.map(({ id }) => id);
+    const isInRange = (id: string): boolean =>
+      isNotificationId(id) && id >= from && (lastTarget === null || id <= lastTarget);
+    const sorted = [...new Set([...known, ...destinations.filter(isInRange)])].sort();
+    const ids = sorted.slice(0, MAX_NOTIFICATIONS);
+    const last = ids.length < sorted.length ? (ids.at(-1) ?? null) : lastTarget;
+
+    const readOf = async (wanted: readonly string[]): Promise<DeliveryRecord[]> => {
+      const keys = wanted.map((id) => deliveryKey({ tenant_id: tenant, event_id: eventId }, id));
+      return (await deliveries.readAll(keys)).filter(isCurrent);
+    };
+    const [records, witnesses] = [await readOf(ids), await readOf(witnessId === undefined ? [] : [witnessId])];
+    const witness = [...witnesses, ...records].find(({ siblings }) => siblings !== undefined);
+    const others = new Set(witness?.siblings?.filter((id) => isInRange(id) && !ids.includes(id)));
+    const found = [...records, ...(await readOf([...others].filter((id) => last === null || id <= last)))];
+    const ordered = found.toSorted((left, right) => (left.pk < right.pk ? -1 : 1));
+
+    const list = createListing(search, targets);
+    const { values, rest } = await takeFitting(ordered.map(list), limit);
+    const end = rest === undefined ? last : (values.at(-1)?.notification_id ?? null);
+    return { values, next: end !== null && witness ? `${end}-${notificationIdOf(witness)}` : end };
+  };
+
+  return (
+    selection: DeliverySelection,
+    { limit, marker }: Page,
+    caller: Omit<Search, 'limit'>,
+  ): Promise<Slice<FoundDelivery>> => {
+    const search = { ...caller, limit };
+    return 'eventId' in selection
+      ? findOfEvent(search, selection.eventId, marker)
+      : findMatching(search, selection.filter, marker);
+  };
+};

@@ -1,0 +1,247 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { describe, expect, it } from 'vitest';
+import {
+  createDeliveryRepository,
+  type DeliveryRepository,
+} from '../../shared/adapters/deliveries/delivery-repository.ts';
+import {
+  createDestinationListReader,
+  createDestinationListWriter,
+} from '../../shared/adapters/deliveries/destination-list.ts';
+import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
+import type { DeliverySelection } from '../../shared/api/delivery-filter.ts';
+import { createDeliverySearch, type FoundDelivery } from '../../shared/api/delivery-search.ts';
+import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
+import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { audit } from '../support/audit.ts';
+import { deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/delivery-records.ts';
+import { useDatabase } from '../support/dynamodb.ts';
+import { countRequests } from '../support/dynamodb-faults.ts';
+import { webhookNotification } from '../support/notifications.ts';
+
+const { client, connect } = useDatabase();
+
+const DEFAULT_ID = 'ntTechnicalContactsEmail';
+const DAY_MS = 86_400_000;
+const ALL: DeliverySelection = { filter: {} };
+const eventId = (time: number): string => `acme:en:al:ch:${RECORD_TIME_MS + time}:CRITICAL`;
+let tenants = 0;
+
+const setUp = (database: DynamoDBDocumentClient = client, changed: Partial<DeliveryRepository> = {}) => {
+  const tenant = `searched${tenants++}`;
+  const notifications = createNotificationRepository(database, 'notifications');
+  let nowMs = RECORD_TIME_MS;
+  const search = createDeliverySearch(
+    {
+      notifications,
+      deliveries: { ...createDeliveryRepository(database, 'deliveries'), ...changed },
+      readDestinationList: createDestinationListReader(database, 'deliveries'),
+    },
+    () => nowMs,
+  );
+  const page = (
+    selection: DeliverySelection,
+    {
+      limit = 50,
+      marker = null,
+      timeLeft = 30_000,
+    }: { limit?: number; marker?: string | null; timeLeft?: number } = {},
+    of = tenant,
+  ) => search(selection, { limit, marker }, { tenant: of, withResponses: false, timeLeft: () => timeLeft });
+  return {
+    tenant,
+    page,
+    /** Returns the deliveries of all pages, and how many pages there are. */
+    follow: async (selection: DeliverySelection, limit = 50, timeLeft?: number) => {
+      const values: FoundDelivery[] = [];
+      let [marker, pages]: [string | null, number] = [null, 0];
+      do {
+        const found = await page(selection, { limit, marker, ...(timeLeft !== undefined && { timeLeft }) });
+        expect(found.values.length).toBeLessThanOrEqual(limit);
+        values.push(...found.values);
+        [marker, pages] = [found.next, pages + 1];
+      } while (marker !== null);
+      return { values, pages };
+    },
+    create: async (label = 'On call') => notifications.create(tenant, webhookNotification({ label }), audit),
+    remove: (id: string) => notifications.delete({ tenant, id }, audit),
+    write: (id: string, times: readonly number[], changes: Partial<DeliveryRecord> = {}) =>
+      writeRecords(
+        client,
+        'deliveries',
+        times.map((time) => deliveryRecord({ tenant, notificationId: id }, eventId(time), changes)),
+      ),
+    advance: (ms: number) => {
+      nowMs += ms;
+    },
+  };
+};
+
+/** Returns notification and event time of each delivery. */
+const places = (values: readonly FoundDelivery[]) =>
+  values.map(({ notification_id, event_id }) => [notification_id, Number(event_id.split(':')[4]) - RECORD_TIME_MS]);
+
+describe('a search for deliveries', () => {
+  it('is ordered by notification, then newest first, with the same records for every page size', async () => {
+    const { create, write, follow } = setUp();
+    const [first, empty, second] = [await create(), await create(), await create()];
+    await write(second, [4, 1]);
+    await write(first, [1, 2, 3]);
+    await write(DEFAULT_ID, [5]);
+    const expected = [
+      [first, 3],
+      [first, 2],
+      [first, 1],
+      [second, 4],
+      [second, 1],
+      [DEFAULT_ID, 5],
+    ];
+    for (const limit of [1, 2, 3, 5, 6, 7, 1_000]) expect(places((await follow(ALL, limit)).values)).toEqual(expected);
+    expect(expected.flat()).not.toContain(empty);
+  });
+
+  it('names the notification, its type and its label, entity and alarm', async () => {
+    const { create, write, page } = setUp();
+    const id = await create('Chat room');
+    await write(id, [1], { entity_label: 'web-1', alarm_label: 'Disk space', accepted_at_ms: RECORD_TIME_MS + 5 });
+    await write(DEFAULT_ID, [1]);
+    expect((await page(ALL)).values).toMatchObject([
+      {
+        notification_id: id,
+        notification_label: 'Chat room',
+        type: 'webhook',
+        entity_label: 'web-1',
+        alarm_label: 'Disk space',
+        accepted_at: RECORD_TIME_MS + 5,
+      },
+      {
+        notification_id: DEFAULT_ID,
+        notification_label: 'Email All Technical Contacts',
+        type: 'technicalContactsEmail',
+      },
+    ]);
+  });
+
+  it('filters, and neither finds expired records, deleted notifications nor other tenants', async () => {
+    const { create, remove, write, follow, page, advance } = setUp();
+    const [kept, deleted] = [await create(), await create()];
+    await write(kept, [1], { status: 'failed' });
+    await write(kept, [2]);
+    await write(deleted, [1], { status: 'failed' });
+    await remove(deleted);
+    const failed: DeliverySelection = { filter: { statuses: ['failed'] } };
+    expect(places((await follow(failed)).values)).toEqual([[kept, 1]]);
+    expect(await page(ALL, {}, 'another')).toEqual({ values: [], next: null });
+    expect(await page(ALL, { marker: kept }, 'another')).toEqual({ values: [], next: null });
+    advance(31 * DAY_MS);
+    expect((await follow(ALL)).values).toEqual([]);
+  });
+
+  it('reads at most 100 notifications per request, so that a page can be empty', async () => {
+    const database = connect();
+    const { create, write, page, follow } = setUp(database);
+    const ids: string[] = [];
+    for (let index = 0; index < 101; index++) ids.push(await create());
+    const last = ids.at(-1) ?? '';
+    await write(last, [1]);
+    const counts = countRequests(database);
+    const first = await page(ALL);
+    expect(first).toEqual({ values: [], next: ids[99] });
+    expect(counts).toEqual({ QueryCommand: 101 });
+    expect(places((await page(ALL, { marker: first.next })).values)).toEqual([[last, 1]]);
+    expect(places((await follow({ eventId: eventId(1) }, 1)).values)).toEqual([[last, 1]]);
+  });
+
+  it('ends a request without time, and each request makes progress', async () => {
+    const { create, write, follow } = setUp();
+    const ids = [await create(), await create(), await create()];
+    for (const id of ids) await write(id, [1, 2]);
+    const { values, pages } = await follow(ALL, 50, 9_999);
+    expect(places(values)).toEqual(ids.flatMap((id) => [2, 1].map((time) => [id, time])));
+    // The default notification has a page, too.
+    expect(pages).toBe(4);
+  });
+
+  it('starts no further query after 10,000 records', async () => {
+    const { create, page } = setUp(client, {
+      listPage: async () => ({ records: [], before: undefined, readCount: 5_000 }),
+    });
+    const ids = [await create(), await create(), await create()];
+    expect(await page(ALL)).toEqual({ values: [], next: ids[1] });
+    expect(await page(ALL, { marker: ids[1] ?? '' })).toEqual({ values: [], next: null });
+  });
+
+  it.each([
+    'x',
+    'nt',
+    'ntOperators',
+    `${DEFAULT_ID}-`,
+    `${DEFAULT_ID}-x`,
+    `${DEFAULT_ID}-${DEFAULT_ID}`,
+    `${DEFAULT_ID}#victim`,
+    '\0',
+    '\ud800',
+    '😀'.repeat(5_000),
+  ])('rejects a marker that no response had', async (marker) => {
+    const { page } = setUp();
+    const error = { type: 'badRequest', details: 'marker: must be the next_marker of a response' };
+    await expect(page(ALL, { marker })).rejects.toMatchObject(error);
+  });
+});
+
+describe('the deliveries of an event', () => {
+  const EVENT: DeliverySelection = { eventId: eventId(1) };
+
+  it('are found by their keys, with one read per 100 notifications, by notification', async () => {
+    const database = connect();
+    const { create, write, page, follow } = setUp(database);
+    const ids = [await create(), await create(), await create()];
+    for (const id of [...ids.slice(1), DEFAULT_ID]) await write(id, [0, 1, 2]);
+    const expected = [...ids.slice(1), DEFAULT_ID].map((id) => [id, 1]);
+    const counts = countRequests(database);
+    expect(places((await page(EVENT)).values)).toEqual(expected);
+    expect(counts).toEqual({ QueryCommand: 1, GetItemCommand: 1, BatchGetItemCommand: 1 });
+    for (const limit of [1, 2, 3, 4]) expect(places((await follow(EVENT, limit)).values)).toEqual(expected);
+    expect(await page({ eventId: 'unknown' })).toEqual({ values: [], next: null });
+    expect(await page(EVENT, {}, 'another')).toEqual({ values: [], next: null });
+  });
+
+  it('include those of deleted notifications that a record of the event lists, without type and label', async () => {
+    const { create, remove, write, follow } = setUp();
+    const [email, unrelated, deleted] = [await create(), await create(), await create()];
+    const never = newNotificationId();
+    await write(email, [1], { siblings: [deleted, never, 'x#victim'] });
+    for (const id of [unrelated, deleted]) await write(id, [1]);
+    await remove(deleted);
+    for (const limit of [1, 2, 50]) {
+      const { values } = await follow(EVENT, limit);
+      expect(places(values)).toEqual([email, unrelated, deleted].map((id) => [id, 1]));
+      expect(values[2]).toMatchObject({ notification_label: null, type: null });
+    }
+  });
+
+  it('include those of deleted notifications in the stored list of its destinations, at most 100 per page', async () => {
+    const { tenant, write, follow, page } = setUp();
+    const ids = Array.from({ length: 150 }, () => newNotificationId());
+    const event = { tenant_id: tenant, event_id: eventId(1) };
+    await createDestinationListWriter(client, 'deliveries')(event, ids, RECORD_TIME_MS);
+    for (const id of ids.slice(50)) await write(id, [1]);
+    const expected = ids.slice(50).map((id) => [id, 1]);
+    expect((await page(EVENT, { limit: 1_000 })).values).toHaveLength(50);
+    for (const limit of [7, 1_000]) expect(places((await follow(EVENT, limit)).values)).toEqual(expected);
+  });
+
+  it('are not found after 30 days', async () => {
+    const { create, write, page, advance } = setUp();
+    await write(await create(), [1]);
+    advance(31 * DAY_MS);
+    expect(await page(EVENT)).toEqual({ values: [], next: null });
+  });
+
+  it.each([`${DEFAULT_ID}-${'0'.repeat(13)}-${'0'.repeat(64)}`, `${DEFAULT_ID}-ntOperators`, 'x'])(
+    'reject a marker that no response had: %s',
+    async (marker) => {
+      await expect(setUp().page(EVENT, { marker })).rejects.toMatchObject({ type: 'badRequest' });
+    },
+  );
+});
