@@ -25,6 +25,6 @@ export type DeliveryResult = {
   isReturned?: true;
   /** True if the delivery is unrecorded because DynamoDB throttles the tenant's partition key, which is not an outage. */
   isTenantThrottled?: boolean;
-  /** True if the incident lock could not be advanced, or a failure not reported, which is an internal error. */
-  isUnfinished?: boolean;
+  /** True if the incident lock could not be advanced, which is an internal error. */
+  isLockNotAdvanced?: true;
 };

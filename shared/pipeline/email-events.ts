@@ -163,7 +163,8 @@ export const createEmailEventRecorder = (
       tenant_id: notification?.tenant,
       notification_id: notification?.notificationId,
     });
-    count(result?.kind === 'repeated' ? { email_events_repeated: 1 } : { [metricOf[kind]]: 1 });
+    const isRepeated = result?.kind === 'repeated' || attributes.ApproximateReceiveCount !== '1';
+    count(isRepeated ? { email_events_repeated: 1 } : { [metricOf[kind]]: 1 });
     if (result?.kind === 'bounced') {
       await recordFailures([{ record: result.record, isCounted: result.record.last_cause !== undefined }]);
     }

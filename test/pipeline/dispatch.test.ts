@@ -194,10 +194,10 @@ describe('dispatch', () => {
     },
   );
 
-  it('sends the deliveries of a plan whose list of notifications cannot be stored, and returns the event', async () => {
-    const { dispatch, deliveries, returned } = setUp({}, { writeError: new UnprocessedKeyError() });
+  it('returns an event whose list of notifications cannot be stored, without sending its deliveries', async () => {
+    const { dispatch, deliveries, returned } = setUp({}, { writeError: new Error('no response') });
     await dispatch({ Records: [eventMessage(notificationIds(27))] });
-    expect([deliveries().length, returned]).toEqual([27, [['m', 8_000]]]);
+    expect([deliveries().length, returned]).toEqual([0, [['m', 8_000]]]);
     expect(logger.error).toHaveBeenCalledExactlyOnceWith('destinations not stored', expect.anything());
     expect(printedMetrics()).toMatchObject({ internal_errors: 1 });
   });

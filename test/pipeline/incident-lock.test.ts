@@ -164,7 +164,7 @@ describe('delivery of the events of one incident', () => {
       },
     };
     const result = await runWith(changes, { ...job(NOW_MS), timeLeft: () => timeLeftMs });
-    expect(result).toMatchObject({ kind: 'delivered', isReturned: true, isUnfinished: true });
+    expect(result).toMatchObject({ kind: 'delivered', isReturned: true, isLockNotAdvanced: true });
     expect(logger.error).toHaveBeenCalledExactlyOnceWith('internal error', expect.anything());
     expect(visibilityTimeouts).toEqual([2_000]);
     expect(await run(job(NOW_MS - 1))).toEqual(['busy']);

@@ -48,7 +48,7 @@ export const batchGet = async (
   for (const batch of inBatches(keys, MAX_BATCH_KEYS)) {
     let pending = batch;
     for (let attempt = 0; pending.length > 0; attempt++) {
-      if (attempt === MAX_ATTEMPTS) throw unavailable();
+      if (attempt === MAX_ATTEMPTS) throw unavailable(new UnprocessedKeyError());
       if (attempt > 0) await sleep(backoffMs(attempt));
       const { items, unprocessedKeys } = await batchGetItems(client, table, { keys: pending, ...projection });
       found.push(...items);

@@ -22,7 +22,7 @@ const isKeyThrottling = (error: unknown): boolean => {
   if (error instanceof UnprocessedKeyError || error instanceof TransactionContentionError) return true;
   if (!(error instanceof Error)) return false;
   const reasons = throttlingReasons(error);
-  return reasons.length > 0 && reasons.every(isKeyRangeReason);
+  return (reasons.length > 0 && reasons.every(isKeyRangeReason)) || isKeyThrottling(error.cause);
 };
 
 /** If several tenants are throttled within this time, it is an outage. */

@@ -1,6 +1,7 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import type { WriteDestinationList } from '../../adapters/deliveries/destination-list.ts';
 import type { WasDispatched } from '../../adapters/deliveries/dispatched-check.ts';
+import { createThrottlingWatch } from '../../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { count, emitMetrics, oldestAgeSeconds } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
@@ -125,7 +126,17 @@ export const createDispatch = (
   clock: Clock = Date.now,
   sleep?: (delayMs: number) => Promise<unknown>,
 ) => {
-  const fanOut = createFanOut(notifications, queues, writeDestinationList, environment.SENDER_QUEUES, clock, sleep);
+  const isTenantThrottled = createThrottlingWatch(clock);
+  const { SENDER_QUEUES } = environment;
+  const fanOut = createFanOut(
+    notifications,
+    queues,
+    writeDestinationList,
+    SENDER_QUEUES,
+    isTenantThrottled,
+    clock,
+    sleep,
+  );
 
   const returnToEventQueue = (message: SQSRecord): Promise<void> =>
     returnWithBackoff(queues, environment.ALARM_EVENTS_QUEUE, message);
@@ -161,10 +172,11 @@ export const createDispatch = (
   const finishEvent = async (fannedOut: FannedOut<EventMessage>, timeLeft: () => number): Promise<MessageResult> => {
     const { planned, isIncomplete, hasInternalError } = fannedOut;
     const { message, acceptedAtMs: sentAtMs } = planned;
-    const isEscalated = !isPlanUnknown(fannedOut) || (await escalateUnknownPlan(planned, timeLeft));
-    const isReturned = (isIncomplete || !isEscalated) && !isHeartbeat(planned.shared.header);
+    const escalation = isPlanUnknown(fannedOut) ? await escalateUnknownPlan(planned, timeLeft) : 'decided';
+    const isReturned = (isIncomplete || escalation !== 'decided') && !isHeartbeat(planned.shared.header);
     if (isReturned) await returnToEventQueue(message);
-    return { message, planned, isReturned, isInternalError: hasInternalError || !isEscalated, sentAtMs };
+    const isInternalError = hasInternalError || escalation === 'internal_error';
+    return { message, planned, isReturned, isInternalError, sentAtMs };
   };
 
   /** Returns an event to its queue that an invocation has no time for. Never rejects. */
@@ -179,11 +191,14 @@ export const createDispatch = (
    * Escalates an event whose notification plan lists only notifications that do not exist. If an event is sent again after
    * its notifications were deleted, its deliveries have decided whether it is escalated. Never rejects.
    *
-   * @returns false if it could not be escalated
+   * @returns why it could not be escalated, or `decided`
    */
-  const escalateUnknownPlan = async (planned: EventMessage, timeLeft: () => number): Promise<boolean> => {
+  const escalateUnknownPlan = async (
+    planned: EventMessage,
+    timeLeft: () => number,
+  ): Promise<'decided' | 'throttled_keys' | 'internal_error'> => {
     const { shared, correlation, ids, acceptedAtMs } = planned;
-    if (!escalation.isDue(shared.header, acceptedAtMs)) return true;
+    if (!escalation.isDue(shared.header, acceptedAtMs)) return 'decided';
     const alert = { event: shared.header, acceptedAtMs, atMs: acceptedAtMs };
     const escalate = async (): Promise<void> => {
       if (await wasDispatched(shared.header, ids)) return;
@@ -191,10 +206,10 @@ export const createDispatch = (
     };
     try {
       await waitForNotices([escalate()], timeLeft);
-      return true;
+      return 'decided';
     } catch (error) {
       logger.error('event not escalated', { ...idsOfEvent(planned), ...errorTrace(error) });
-      return false;
+      return isTenantThrottled(error, shared.header.tenant_id) ? 'throttled_keys' : 'internal_error';
     }
   };
 

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { WriteDestinationList } from '../../adapters/deliveries/destination-list.ts';
-import { createThrottlingWatch } from '../../adapters/dynamodb/key-throttling.ts';
+import type { IsTenantThrottled } from '../../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';
@@ -22,7 +22,7 @@ export type FannedOut<Event extends PlannedEvent = PlannedEvent> = {
   sent: number;
   /** Number of notifications that do not exist. */
   unknown: number;
-  /** True if notifications could not be read, or deliveries not be queued, or the list of destinations not be stored. */
+  /** True if notifications could not be read, or deliveries not be queued. */
   isIncomplete: boolean;
   /** True if anything failed for a reason other than a throttled partition key of the tenant. */
   hasInternalError: boolean;
@@ -84,11 +84,11 @@ export const createFanOut = (
   queues: Pick<Queues, 'sendAll'>,
   writeDestinationList: WriteDestinationList,
   urls: Record<NotificationTypeId, string>,
+  isTenantThrottled: IsTenantThrottled,
   clock: Clock,
   sleep: (delayMs: number) => Promise<unknown> = setTimeout,
 ) => {
   const sendInBatch = createOutbox(queues, urls);
-  const isTenantThrottled = createThrottlingWatch(clock);
 
   /** @returns false if SQS refused the delivery each time */
   const sendDelivery = async (
@@ -112,21 +112,38 @@ export const createFanOut = (
     return false;
   };
 
+  /** @returns true for an internal error, false if DynamoDB throttles the tenant's partition key */
+  const logFailure = (message: string, planned: PlannedEvent, error: unknown, notification_id?: string): boolean => {
+    const ids = { ...idsOfEvent(planned), notification_id };
+    const isThrottled = isTenantThrottled(error, planned.shared.header.tenant_id);
+    if (isThrottled) logger.warn('partition key throttled', ids);
+    else logger.error(message, { ...ids, ...errorTrace(error) });
+    return !isThrottled;
+  };
+
   /**
    * Stores the list of the event's notifications, before its first delivery is sent, because a delivery that fails
    * needs it. The list has all IDs of the plan: those that do not exist count as not reached. If it cannot be stored,
-   * the alert is delivered nevertheless, and the event is sent again.
-   *
-   * @returns false if it could not be stored
+   * senders cannot record the deliveries either.
    */
-  const storeDestinations = async (planned: PlannedEvent): Promise<boolean> => {
+  const storeDestinations = (planned: PlannedEvent): Promise<void> =>
+    withTimeout(writeDestinationList(planned.shared.header, planned.ids, clock()), MAX_LIST_MS);
+
+  /** Sends the deliveries of an event. @returns how many were sent, and whether the cause of a failure is internal */
+  const sendDeliveries = async (
+    planned: PlannedEvent,
+    targets: readonly DeliveryTarget[],
+    listed: readonly string[] | undefined,
+    endsAtMs: number,
+  ): Promise<Pick<FannedOut, 'sent' | 'hasInternalError'>> => {
     try {
-      await withTimeout(writeDestinationList(planned.shared.header, planned.ids, clock()), MAX_LIST_MS);
-      return true;
+      if (targets.length > 0 && !listed) await storeDestinations(planned);
     } catch (error) {
-      logger.error('destinations not stored', { ...idsOfEvent(planned), ...errorTrace(error) });
-      return false;
+      return { sent: 0, hasInternalError: logFailure('destinations not stored', planned, error) };
     }
+    const areSent = await Promise.all(targets.map((target) => sendDelivery(planned, target, listed, endsAtMs)));
+    const sent = areSent.filter(Boolean).length;
+    return { sent, hasInternalError: sent < targets.length };
   };
 
   /** The message ID leads from an event ID to the escalation, which is all that is stored if none exists. */
@@ -134,15 +151,6 @@ export const createFanOut = (
     if (unknown === 0) return;
     const message_id = planned.correlation.producer_message_id;
     logger.warn('unknown notifications', { message_id, ...idsOfEvent(planned), unknown });
-  };
-
-  /** @returns true for an internal error, false if DynamoDB throttles the tenant's partition key */
-  const logReadError = (planned: PlannedEvent, id: string, error: unknown): boolean => {
-    const ids = { ...idsOfEvent(planned), notification_id: id };
-    const isThrottled = isTenantThrottled(error, planned.shared.header.tenant_id);
-    if (isThrottled) logger.warn('partition key throttled', ids);
-    else logger.error('notification not read', { ...ids, ...errorTrace(error) });
-    return !isThrottled;
   };
 
   const fanOutEvent = async <Event extends PlannedEvent>(
@@ -156,17 +164,15 @@ export const createFanOut = (
     const existing = results.flatMap((result) => ('target' in result && result.target ? [result.target] : []));
     const unknown = results.length - unread.length - existing.length;
     logUnknown(planned, unknown);
-    const internalErrors = unread.filter(({ id, error }) => logReadError(planned, id, error));
+    const internalErrors = unread.filter(({ id, error }) => logFailure('notification not read', planned, error, id));
     const listed = listedIds(results);
-    const isStored = existing.length === 0 || listed !== undefined || (await storeDestinations(planned));
-    const areSent = await Promise.all(existing.map((target) => sendDelivery(planned, target, listed, endsAtMs)));
-    const sent = areSent.filter(Boolean).length;
+    const { sent, hasInternalError } = await sendDeliveries(planned, existing, listed, endsAtMs);
     return {
       planned,
       sent,
       unknown,
-      isIncomplete: unread.length > 0 || sent < existing.length || !isStored,
-      hasInternalError: internalErrors.length > 0 || sent < existing.length || !isStored,
+      isIncomplete: unread.length > 0 || sent < existing.length,
+      hasInternalError: internalErrors.length > 0 || hasInternalError,
     };
   };
 

@@ -2,7 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import pLimit from 'p-limit';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
-import type { ReadDestinationList } from '../../adapters/deliveries/destination-list.ts';
+import { MissingDestinationsError, type ReadDestinationList } from '../../adapters/deliveries/destination-list.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { Queues } from '../../adapters/queues.ts';
@@ -32,7 +32,8 @@ import { withTimeout } from './wait-for-notices.ts';
 /** The maximum time to read labels. Notifications may be large, and slow reads must not prevent the notice. */
 const MAX_READ_MS = 1_000;
 
-/** The alerts of a cancelled summary that are checked concurrently. There may be a thousand. */
+/** The alerts of a cancelled summary that are checked, and concurrently: more would take longer than notices may. */
+const MAX_CHECKS = 200;
 const MAX_CONCURRENT_CHECKS = 20;
 
 /** The environment variables of delivery reports, parsed. */
@@ -117,6 +118,18 @@ export const createDeliveryReports = (
     setImmediate,
   );
 
+  /** @returns undefined if the list has expired, 30 days after dispatch: nobody can tell whether the event reached anybody */
+  const readDestinations = async (record: DeliveryRecord): Promise<string[] | undefined> => {
+    try {
+      return await readDestinationList(record);
+    } catch (error) {
+      if (!(error instanceof MissingDestinationsError)) throw error;
+      const { tenant: tenant_id } = parseDeliveryPartition(record.pk);
+      logger.error('event not escalated', { tenant_id, event_id: record.event_id, ...errorTrace(error) });
+      return undefined;
+    }
+  };
+
   /** @returns false if a destination has not been attempted, so that it is not known whether the alert reaches it */
   const escalateIfUnreached = async (
     event: EventHeader,
@@ -125,7 +138,8 @@ export const createDeliveryReports = (
   ): Promise<boolean> => {
     const { tenant, notificationId } = parseDeliveryPartition(record.pk);
     const isSummary = record.notice === 'summary';
-    const ids = siblings ?? (isSummary ? [] : await readDestinationList(record));
+    const ids = siblings ?? (isSummary ? [] : await readDestinations(record));
+    if (!ids) return true;
     const others = await findUnreached(
       tenant,
       record.sk,
@@ -168,7 +182,8 @@ export const createDeliveryReports = (
 
   /**
    * Escalates the alerts of a cancelled summary like alerts whose own delivery was cancelled: of those that had other
-   * destinations, the newest of each alarm and state, among the newest records of the notification, up to 1 MB.
+   * destinations, the newest of each alarm and state, the newest 200 of them, among the newest records of the
+   * notification, up to 1 MB.
    */
   const escalateAlertsOf = async ({ pk, event_id, updated_at_ms }: DeliveryRecord): Promise<boolean> => {
     const notification = parseDeliveryPartition(pk);
@@ -180,7 +195,7 @@ export const createDeliveryReports = (
     const byAlarmAndState = Map.groupBy(listed, ({ event }) => `${event.incident_key} ${event.state}`);
     const limitChecks = pLimit(MAX_CONCURRENT_CHECKS);
     const areDecided = await Promise.all(
-      [...byAlarmAndState.values()].flatMap(([newest]) => {
+      [...byAlarmAndState.values()].slice(0, MAX_CHECKS).flatMap(([newest]) => {
         if (!newest) return [];
         const record: DeliveryRecord = { ...newest.record, status: 'cancelled', updated_at_ms };
         return [limitChecks(() => escalate(newest.event, record, record.siblings))];

@@ -2,6 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
+import { omitUnreadable } from '../../adapters/notifications/unreadable-notification.ts';
 import type { EventHeader } from '../../contracts/event-header.ts';
 import type { Correlation } from '../../contracts/messages.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
@@ -46,7 +47,7 @@ export const createEscalation = (
 
   /**
    * Starts to read the fallback notifications of the account (docs/decisions/notices.md#fallback-notifications), without
-   * those of types whose recipients get every escalation.
+   * unreadable ones and those of types whose recipients get every escalation.
    */
   const readFallback = async (
     { tenant_id: tenant, state }: EventHeader,
@@ -58,7 +59,7 @@ export const createEscalation = (
       .map((id) => ({ tenant, id }));
     const targets = notifications.targets(keys);
     return keys.map(async (key) => {
-      const target = await targets.find(key);
+      const target = await targets.find(key).catch(omitUnreadable);
       return target && notifiedTypes.includes(target.type) ? undefined : target;
     });
   };

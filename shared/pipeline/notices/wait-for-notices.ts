@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The maximum time that notices may delay the acknowledgment of a batch. */
-const MAX_DURATION_MS = 5_000;
+export const MAX_NOTICE_MS = 5_000;
 /** Reserved for the rest of the invocation. */
 const RESERVED_MS = 2_000;
 
@@ -33,7 +33,7 @@ export const withTimeout = async (notice: Promise<void>, timeoutMs: number): Pro
  * @throws the first error, after all others have ended, or NoticeTimeoutError
  */
 export const waitForNotices = async (notices: readonly Promise<void>[], timeLeft: () => number): Promise<void> => {
-  const timeoutMs = Math.max(0, Math.min(MAX_DURATION_MS, timeLeft() - RESERVED_MS));
+  const timeoutMs = Math.max(0, Math.min(MAX_NOTICE_MS, timeLeft() - RESERVED_MS));
   const results = await Promise.allSettled(notices.map((notice) => withTimeout(notice, timeoutMs)));
   const failed = results.find((result) => result.status === 'rejected');
   if (failed) throw failed.reason;

@@ -18,6 +18,7 @@ import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import { compareEventTimes } from '../../domain/event-time.ts';
 import { unstoredTarget } from '../../domain/heartbeat.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
+import { waitForNotices } from '../notices/wait-for-notices.ts';
 import { createDeliver } from './deliver.ts';
 import { createJob, type DeliveryJob, idsOf } from './delivery-job.ts';
 import { createEarlyMessageCheck } from './early-messages.ts';
@@ -33,12 +34,15 @@ type ProcessedJob = { job: DeliveryJob; result: DeliveryResult; endedAtMs: numbe
 /** A message and its result. It has no job if it is malformed. */
 type ProcessedMessage = { message: SQSRecord; result: DeliveryResult; job?: DeliveryJob };
 
+/** A message whose failure could not be reported, and whether it returns to its queue. */
+type Unreported = { message: SQSRecord; outcome: 'internal_error' | 'throttled_keys'; isReturned: boolean };
+
 /** Creates the processing of a batch of messages: each is delivered, rescheduled or dead-lettered, concurrently. */
 export const createBatchProcessing = (
   dependencies: SenderDependencies,
   notifications: Pick<NotificationRepository, 'targets'>,
 ) => {
-  const { type, queues, deadLetterQueueUrl, clock } = dependencies;
+  const { type, queues, deadLetterQueueUrl, isTenantThrottled, clock } = dependencies;
   const deliver = createDeliver(dependencies);
   const { reschedule, returnAfterError } = createRequeue(dependencies);
   const checkEarly = createEarlyMessageCheck(dependencies);
@@ -98,30 +102,47 @@ export const createBatchProcessing = (
   };
 
   /**
-   * Ends a delivery whose failure could not be reported: if no further attempt can report it, its message returns to its
-   * queue, and the duplicate reports it. The notice of a daily limit is repeated by the next alert above it.
+   * Ends a delivery whose failure could not be reported. If no further attempt can report it, its message returns to its
+   * queue, and the duplicate reports it. The next alert above a daily limit repeats the notice of it, and an unrecorded
+   * delivery must not be repeated.
    */
-  const endUnreported = async (processed: ProcessedJob, error: unknown): Promise<ProcessedJob> => {
-    const { job, result } = processed;
-    if (result.record?.status === 'pending' || result.kind === 'summarized') {
-      logger.error('failure not reported', { ...idsOf(job), ...errorTrace(error) });
-      return { ...processed, result: { ...result, isUnfinished: true } };
-    }
-    const { kind } = await returnAfterError(job.message, idsOf(job), error);
-    return { ...processed, result: { ...result, isReturned: true, isUnfinished: kind === 'internal_error' } };
+  const endUnreported = async ({ job, result }: ProcessedJob, error: unknown): Promise<Unreported> => {
+    const { message, body, timeLeft } = job;
+    const outcome = isTenantThrottled(error, body.event.tenant_id) ? 'throttled_keys' : 'internal_error';
+    const isReturned =
+      result.record?.status !== 'pending' && result.kind !== 'summarized' && result.kind !== 'unrecorded';
+    if (isReturned) {
+      const returning = returnAfterError(message, idsOf(job), error).then(() => undefined);
+      // Without the change, the message returns when its current visibility timeout ends.
+      await waitForNotices([returning], timeLeft).catch(() => undefined);
+    } else logger.error('failure not reported', { ...idsOf(job), ...errorTrace(error) });
+    return { message, outcome, isReturned };
   };
 
-  /** Reports the deliveries that failed. @returns all of them, with the results of the reports */
-  const report = async (jobs: readonly ProcessedJob[]): Promise<ProcessedJob[]> => {
+  /** Reports the deliveries that failed, after the metrics of the batch are emitted. @returns those that could not be reported */
+  const report = async (jobs: readonly ProcessedJob[]): Promise<Unreported[]> => {
     const errors = await reportFailures(jobs);
-    return Promise.all(jobs.map((each) => (errors.has(each.job) ? endUnreported(each, errors.get(each.job)) : each)));
+    const unreported = await Promise.all(
+      jobs.filter(({ job }) => errors.has(job)).map((each) => endUnreported(each, errors.get(each.job))),
+    );
+    const failed = unreported.filter(({ outcome }) => outcome === 'internal_error');
+    const sinceMs = failed.map(({ message }) => unprocessedSinceMs(message, dependencies));
+    emitMetrics(
+      {
+        internal_errors: failed.length,
+        throttled_keys: unreported.length - failed.length,
+        oldest_unprocessed_seconds: oldestAgeSeconds(sinceMs, clock()),
+      },
+      { type },
+    );
+    return unreported;
   };
 
   const emitBatchMetrics = (processed: readonly ProcessedMessage[], jobs: readonly ProcessedJob[]): void => {
     const { delivered: _, ...outcomes } = tally(processed.map(({ result }) => result.kind));
-    const unprocessed = processed.filter(({ result }) => result.kind === 'internal_error' || result.isUnfinished);
+    const unprocessed = processed.filter(({ result }) => result.kind === 'internal_error' || result.isLockNotAdvanced);
     const unrecorded = processed.filter(
-      ({ result }) => result.kind === 'unrecorded' && !result.isTenantThrottled && !result.isUnfinished,
+      ({ result }) => result.kind === 'unrecorded' && !result.isTenantThrottled && !result.isLockNotAdvanced,
     );
     emitMetrics(
       {
@@ -147,7 +168,7 @@ export const createBatchProcessing = (
     count({ [PRODUCER_FAULTS]: outcomes.conflict ?? 0 });
   };
 
-  /** Delivers, reschedules or dead-letters messages, reports what failed, and emits the metrics of the batch. */
+  /** Delivers, reschedules or dead-letters messages, emits the metrics of the batch, and reports what failed. */
   return async ({ Records: messages }: SQSEvent, timeLeft: () => number): Promise<SQSBatchResponse> => {
     const parsed = messages.map((message) => ({ message, body: parseDelivery(message.body) }));
     const jobs = parsed.flatMap(({ message, body }) => (body ? [createJob(type, { message, body, timeLeft })] : []));
@@ -163,14 +184,19 @@ export const createBatchProcessing = (
       processEarly(early),
       Promise.all(malformed.map(processMalformed)),
     ]);
-    const counted = await report([...delivered, ...deliveredEarly].filter(({ result }) => result.kind !== 'heartbeat'));
+    const counted = [...delivered, ...deliveredEarly].filter(({ result }) => result.kind !== 'heartbeat');
     const processed: ProcessedMessage[] = [
       ...counted.map(({ job, result }) => ({ message: job.message, job, result })),
       ...deadLettered,
     ];
     emitBatchMetrics(processed, counted);
-    const returned = processed.filter(({ result }) => result.isReturned);
-    return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
+    const unreported = await report(counted);
+    const returned = [
+      ...processed.filter(({ result }) => result.isReturned),
+      ...unreported.filter(({ isReturned }) => isReturned),
+    ];
+    const ids = new Set(returned.map(({ message }) => message.messageId));
+    return { batchItemFailures: [...ids].map((itemIdentifier) => ({ itemIdentifier })) };
   };
 };
 

@@ -23,6 +23,7 @@ import { type DeliveryTarget, operatorsNotification } from '../../domain/notific
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 import { alarmCount, type Summary, withSummaryOf } from '../../domain/summary.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
+import { MAX_NOTICE_MS } from '../notices/wait-for-notices.ts';
 import { ClaimedDelivery } from './claimed-delivery.ts';
 import { type DeliveryJob, idsOf } from './delivery-job.ts';
 import { createAttemptEnd } from './end-attempt.ts';
@@ -111,14 +112,14 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     target: Promise<DeliveryTarget | undefined>,
   ): Promise<DeliveryResult> => {
     // Earlier messages of the incident have used up the time of the invocation.
-    if (job.timeLeft() < MIN_TIME_TO_SEND_MS) return waitForLock(job);
+    if (job.timeLeft() < MIN_TIME_TO_SEND_MS + MAX_NOTICE_MS) return waitForLock(job);
     const lock = await HeldLock.claim(incidentLocks, job, clock);
     if (!lock) return waitForLock(job);
     try {
       const result = await claimAndDeliver(job, target, lock);
       if (!lock.error) return result;
       await returnAfterError(job.message, idsOf(job), lock.error);
-      return { ...result, isReturned: true, isUnfinished: true };
+      return { ...result, isReturned: true, isLockNotAdvanced: true };
     } finally {
       await lock.release();
     }

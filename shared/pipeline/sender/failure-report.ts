@@ -38,7 +38,7 @@ export const createFailureReport = ({
   /** Without it, the failure is reported again by the next attempt or message, which is harmless. */
   const markReported = async (job: DeliveryJob, failure: DeliveryRecord): Promise<void> => {
     try {
-      await deliveries.markReported(failure);
+      await waitForNotices([deliveries.markReported(failure)], job.timeLeft);
     } catch (error) {
       logger.warn('report not recorded', { ...idsOf(job), ...errorTrace(error) });
     }

@@ -6,7 +6,6 @@ import { createDeliveryRepository } from '../../../shared/adapters/deliveries/de
 import {
   createDestinationListReader,
   createDestinationListWriter,
-  MissingDestinationsError,
 } from '../../../shared/adapters/deliveries/destination-list.ts';
 import { UnprocessedKeyError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { logger } from '../../../shared/adapters/logger.ts';
@@ -360,18 +359,20 @@ describe('an escalation of an event with more than 26 notifications', () => {
     expect(await sizesFrom(0.3)).toEqual([100, 100, 100]);
   });
 
-  it('fails if a read is throttled, or if the list is not stored', async () => {
+  it('fails if a read is throttled, and is given up with a log line if the list has expired', async () => {
     const { manyEvent, ids, recordOf } = await setUpEvent();
     const throttled = createDeliveryRepository(
       withThrottling(connect({ maxAttempts: 1 }), 'BatchGetItemCommand'),
       'deliveries',
     );
     const failed = recordOf(ids[0] ?? '');
-    const { reports } = setUp(undefined, {}, { deliveries: throttled });
+    const { reports, queued } = setUp(undefined, {}, { deliveries: throttled });
     await expect(reports.escalateUnreached(manyEvent, failed, undefined)).rejects.toThrow('too fast');
     const other = alarmHeader({ event_id: 'not stored' });
     const unlisted = { ...failed, ...deliveryKey(other, ids[0] ?? '') };
-    await expect(reports.escalateUnreached(other, unlisted, undefined)).rejects.toThrow(MissingDestinationsError);
+    const logged = vi.spyOn(logger, 'error').mockImplementation(() => undefined);
+    expect([await reports.escalateUnreached(other, unlisted, undefined), queued]).toEqual([true, []]);
+    expect(logged).toHaveBeenCalledExactlyOnceWith('event not escalated', expect.anything());
   });
 });
 

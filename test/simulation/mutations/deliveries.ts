@@ -192,8 +192,8 @@ const attemptEnds: readonly NamedMutation[] = [
     name: 'does not return messages to their queue after an internal error',
     seed: 1,
     file: SENDER,
-    find: 'const returned = processed.filter(({ result }) => result.isReturned);',
-    replace: "const returned = processed.filter(({ result }) => result.isReturned && result.kind === 'busy');",
+    find: '...processed.filter(({ result }) => result.isReturned),',
+    replace: "...processed.filter(({ result }) => result.isReturned && result.kind === 'busy'),",
   },
   {
     name: 'acknowledges a message whose copy SQS refused',

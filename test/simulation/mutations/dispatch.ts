@@ -10,8 +10,8 @@ export const dispatchMutations: readonly NamedMutation[] = [
     name: 'acknowledges an event although SQS refused some of its deliveries',
     seed: 24,
     file: FAN_OUT,
-    find: 'isIncomplete: unread.length > 0 || sent < existing.length || !isStored,',
-    replace: 'isIncomplete: unread.length > 0 || !isStored,',
+    find: 'isIncomplete: unread.length > 0 || sent < existing.length,',
+    replace: 'isIncomplete: unread.length > 0,',
   },
   {
     name: 'ignores the entries of a batch that SQS refuses',
@@ -38,8 +38,8 @@ export const dispatchMutations: readonly NamedMutation[] = [
     name: 'acknowledges an event of which a notification could not be read',
     seed: 'the partition of a tenant is throttled',
     file: DISPATCH,
-    find: 'const isReturned = (isIncomplete || !isEscalated) && !isHeartbeat(planned.shared.header);',
-    replace: 'const isReturned = (hasInternalError || !isEscalated) && !isHeartbeat(planned.shared.header);',
+    find: "const isReturned = (isIncomplete || escalation !== 'decided')",
+    replace: "const isReturned = (hasInternalError || escalation !== 'decided')",
   },
   {
     name: 'does not return events to their queue',

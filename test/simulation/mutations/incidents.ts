@@ -71,7 +71,7 @@ export const incidentMutations: readonly NamedMutation[] = [
     name: 'drops an event of an incident for which no time is left',
     seed: 'a slow pager gets retries of an incident in one batch',
     file: DELIVER,
-    find: 'if (job.timeLeft() < MIN_TIME_TO_SEND_MS) return waitForLock(job);',
-    replace: "if (job.timeLeft() < MIN_TIME_TO_SEND_MS) return { kind: 'busy' };",
+    find: 'if (job.timeLeft() < MIN_TIME_TO_SEND_MS + MAX_NOTICE_MS) return waitForLock(job);',
+    replace: "if (job.timeLeft() < MIN_TIME_TO_SEND_MS + MAX_NOTICE_MS) return { kind: 'busy' };",
   },
 ];

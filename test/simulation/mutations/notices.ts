@@ -57,8 +57,8 @@ export const noticeMutations: readonly NamedMutation[] = [
     name: 'acknowledges the message of an ended delivery whose failure could not be reported',
     seed: 'the notices of rejected alerts cannot be queued',
     file: 'shared/pipeline/sender/batch.ts',
-    find: "if (result.record?.status === 'pending' || result.kind === 'summarized') {",
-    replace: 'if (result.record) {',
+    find: "result.record?.status !== 'pending' && result.kind !== 'summarized' && result.kind !== 'unrecorded';",
+    replace: 'result.record === undefined;',
   },
   {
     name: 'does not escalate an alert that failed for good after its retries',
@@ -99,8 +99,8 @@ export const noticeMutations: readonly NamedMutation[] = [
     name: 'does not store the list of the notifications of a large plan',
     seed: 193,
     file: 'shared/pipeline/dispatch/fan-out.ts',
-    find: 'const isStored = existing.length === 0 || listed',
-    replace: 'const isStored = existing.length >= 0 || listed',
+    find: 'if (targets.length > 0 && !listed) await storeDestinations(planned);',
+    replace: 'if (targets.length === 0 && !listed) await storeDestinations(planned);',
   },
   {
     name: 'stores one notification of a large plan',
