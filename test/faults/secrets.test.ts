@@ -17,6 +17,8 @@ const phone = '+12025550199';
 const serviceKey = 'SecretServiceKey0123456789abcdef';
 const apiKey = '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f';
 const userinfo = 'secretuser:secretpassword';
+/** The history of a notice shows it. */
+const label = 'private label';
 
 it('logs, delivery records, audit entries and dead-letter attributes contain no recipient, key, token, address or body', async () => {
   const healthySink = await openSink();
@@ -48,9 +50,7 @@ it('logs, delivery records, audit entries and dead-letter attributes contain no 
     { type: 'managed' },
   ];
   const ids = await Promise.all(
-    destinations.map((destination) =>
-      client.create({ label: 'secret-label', ...destination, metadata: { a: 'secret-metadata' } }),
-    ),
+    destinations.map((destination) => client.create({ label, ...destination, metadata: { a: 'secret-metadata' } })),
   );
   const tests = await Promise.all(destinations.map((destination) => client.post('/test-notification', destination)));
   expect(tests.every(({ status }) => status === 200)).toBe(true);
@@ -87,7 +87,7 @@ it('logs, delivery records, audit entries and dead-letter attributes contain no 
     await client.post('/account/rotate-signing-secret'),
     await client.post('/tokens', { label: 'secret-token-label', role: 'creator' }),
     await client.delete('/tokens/secret-id'),
-    await createOnce({ label: 'secret-label', ...destinations[1] }),
+    await createOnce({ label, ...destinations[1] }),
     await client.post(`/notifications/${ids[1]}/redeliver`, { event_id: event.event_id, marker: 'secret-marker' }),
   ];
   const changed = await changeAccount();
@@ -100,7 +100,7 @@ it('logs, delivery records, audit entries and dead-letter attributes contain no 
   recover();
   expect(failed.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503, 400]);
   expect(failed.some(({ text }) => text.includes('secret-'))).toBe(false);
-  expect((await createOnce({ label: 'secret-label', ...destinations[0] })).status).toBe(422);
+  expect((await createOnce({ label, ...destinations[0] })).status).toBe(422);
   expect((await client.get('/account')).text).toContain(webhookToken);
 
   const { token, secrets } = await accounts.webhookCredentials(client.tenant);
@@ -141,6 +141,7 @@ it('logs, delivery records, audit entries and dead-letter attributes contain no 
   for (const [source, text] of Object.entries(written)) {
     for (const secret of secretsToFind) expect(text.includes(secret), `${secret} in the ${source}`).toBe(false);
     // Records have the texts of responses, of which admins and creators see the history.
-    expect(text.includes('secret answer'), source).toBe(source === 'delivery records');
+    for (const shown of ['secret answer', label])
+      expect(text.includes(shown), source).toBe(source === 'delivery records');
   }
 });

@@ -1,7 +1,5 @@
-import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { createFailureWriter } from '../../shared/adapters/deliveries/notification-failures.ts';
-import { targetKey } from '../../shared/adapters/notifications/notification-items.ts';
 import { type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { FaultyStack } from '../faults/support.ts';
@@ -13,18 +11,10 @@ import { destinationsAt, incompressibleEntries } from '../support/notifications.
 /** The content is stored in chunks. */
 const largeDetails = incompressibleEntries(105, 'x');
 
-/** Lists deliveries and failures of a notification in chunks that version 3 stored: its label is only in its content. */
-const listOldNotification = async (world: FaultyStack, client: Client, id: string): Promise<void> => {
+/** Lists deliveries and failures of a notification. */
+const listDeliveries = async (world: FaultyStack, client: Client, id: string): Promise<void> => {
   const deliveries = world.table('Deliveries');
   const notification = { tenant: client.tenant, notificationId: id };
-  await world.documents.send(
-    new UpdateCommand({
-      TableName: world.table('Notifications'),
-      Key: targetKey({ tenant: client.tenant, id }),
-      UpdateExpression: 'REMOVE #label',
-      ExpressionAttributeNames: { '#label': 'label' },
-    }),
-  );
   await writeRecords(world.documents, deliveries, [deliveryRecord(notification, 'event', { ttl: 9_999_999_999 })]);
   const failedAtMs = 9_999_999_999_000;
   await createFailureWriter(world.documents, deliveries)(notification, {
@@ -109,10 +99,12 @@ export const exerciseApi = async (world: FaultyStack, client: Client, sinkUrl: s
   loseChunks(world, 'list-notifications');
   await client.get(`/notifications?id=${largeId}&id=${firstId}`);
   await client.put(`/notifications/${largeId}`, { label: 'larger', metadata: { a: 'b' } });
+  await client.post(`/notifications/${largeId}/signing-secret`);
+  await client.delete(`/notifications/${largeId}/signing-secret`);
   await client.delete(`/notifications/${largeId}`);
   const grownId = await client.create({ label: 'small', type: 'webhook', details: destinations.webhook });
   await client.put(`/notifications/${grownId}`, { details: { ...largeDetails, ...destinations.webhook } });
-  await listOldNotification(world, client, grownId);
+  await listDeliveries(world, client, grownId);
   // Cleanup items are processed after an hour.
   await world.stack.advance(2 * 3_600_000);
   await client.delete(`/notifications/${grownId}`);
