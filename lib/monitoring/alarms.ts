@@ -80,6 +80,7 @@ export const alarmsOf = (
   ...queueAlarms(scope, resources),
   ...consumerAlarms(scope, metrics, resources),
   ...deliveryAlarms(scope, metrics),
+  ...outcomeAlarm(scope, resources),
   DestinationFailures: destinationAlarm(scope, metrics, resources),
   ...missingEventsAlarm(metrics, settings),
   ...accountAlarms(settings),
@@ -147,7 +148,7 @@ const queueAlarms = (scope: Construct, { delivery, emailEvents }: MonitoredResou
 const consumerAlarms = (
   scope: Construct,
   metrics: ServiceMetrics,
-  { delivery, emailEvents }: MonitoredResources,
+  { delivery, emailEvents, outcomes }: MonitoredResources,
 ): Alarms => ({
   InternalErrors: {
     metric: metrics.count('internal_errors', { period: OUTAGE_PERIOD }),
@@ -177,6 +178,7 @@ const consumerAlarms = (
       'dispatch-alarm-events': delivery.dispatch,
       ...Object.fromEntries(delivery.senders.map(({ type, lambda }) => [`send-${type}`, lambda])),
       'record-email-events': emailEvents.recorder,
+      ...(outcomes && { 'publish-outcomes': outcomes.publisher }),
     }),
     ...FAILS_TWICE,
     impact:
@@ -214,6 +216,26 @@ const deliveryAlarms = (scope: Construct, metrics: ServiceMetrics): Alarms => ({
     runbook: 'ses-or-sns-fails',
   },
 });
+
+/** Returns the alarm on outcomes that were given up, if the stack publishes outcomes. */
+const outcomeAlarm = (scope: Construct, { outcomes }: MonitoredResources): Alarms => {
+  if (!outcomes) return {};
+  keepMetricsActive(scope, 'FailedOutcomesActive', outcomes.failedQueue);
+  return {
+    OutcomesNotPublished: {
+      metric: outcomes.failedQueue.metricApproximateNumberOfMessagesVisible({
+        period: minute,
+        statistic: Stats.MAXIMUM,
+      }),
+      // Keeps the state: SQS stops reporting metrics for an inactive queue.
+      treatMissingData: TreatMissingData.IGNORE,
+      impact:
+        'Delivery outcomes could not be published for an hour, or crashed their function, and were given up. Alerts are not affected.',
+      firstStep: 'read the errors in the log of publish-outcomes, and repeat the outcomes within 23 hours.',
+      runbook: 'outcomes-were-not-published',
+    },
+  };
+};
 
 /**
  * Returns the alarm on failing destinations. One tenant alone never triggers it: the alarm excludes the failures of the

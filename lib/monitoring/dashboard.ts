@@ -59,7 +59,7 @@ const graph = (title: string, left: IMetric[], right: IMetric[] = []): GraphWidg
 export const createDashboard = (
   scope: Construct,
   metrics: ServiceMetrics,
-  { api, delivery, emailEvents }: MonitoredResources,
+  { api, delivery, emailEvents, outcomes }: MonitoredResources,
 ): Dashboard => {
   const { alarmEvents, crashedQueue, dispatch, senders } = delivery;
   const typeGraph = (title: string, metric: (sender: MonitoredSender) => Metric, ...others: Metric[]): GraphWidget =>
@@ -70,6 +70,9 @@ export const createDashboard = (
     { label: 'dispatch', lambda: dispatch, dimension: { function: 'dispatch-alarm-events' } },
     ...senders.map(({ type, lambda }) => ({ label: type, lambda, dimension: { type } })),
     { label: 'email events', lambda: emailEvents.recorder, dimension: { function: 'record-email-events' } },
+    ...(outcomes
+      ? [{ label: 'outcomes', lambda: outcomes.publisher, dimension: { function: 'publish-outcomes' } } as const]
+      : []),
   ];
   const consumerGraph = (
     title: string,

@@ -18,7 +18,9 @@ import {
 type MetricOptions = { statistic?: string; period?: Duration; label?: string };
 
 /** The dimension of a function that consumes a queue: the type of a sender, or the name of another function. */
-export type ConsumerDimension = { type: string } | { function: 'dispatch-alarm-events' | 'record-email-events' };
+export type ConsumerDimension =
+  | { type: string }
+  | { function: 'dispatch-alarm-events' | 'record-email-events' | 'publish-outcomes' };
 
 /**
  * The metrics that the functions of this stack write in embedded metric format. The dimension `service` is the stack
