@@ -1,7 +1,12 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { type AlarmProps, MathExpression, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
-import { DELIVERY_LATENCY, EVENTS_RECEIVED, PRODUCER_FAULTS } from '../../shared/domain/delivery-metrics.ts';
+import {
+  DELIVERY_LATENCY,
+  EVENTS_RECEIVED,
+  FIRST_ATTEMPT_LATENCY,
+  PRODUCER_FAULTS,
+} from '../../shared/domain/delivery-metrics.ts';
 import { inBatches } from '../../shared/domain/in-batches.ts';
 import { reservedBy } from '../concurrency.ts';
 import type { Settings } from '../settings.ts';
@@ -53,6 +58,9 @@ const MAX_AGE_SECONDS = 300;
 
 /** Longer than brief AWS failures, which last a minute or two. */
 const STUCK_SECONDS = 300;
+
+/** First attempts normally start within a second. */
+const MAX_FIRST_ATTEMPT_MS = 60_000;
 
 /** The percentage of the account's concurrency quota that leaves time to request an increase. */
 const NEAR_QUOTA_PERCENT = 80;
@@ -195,6 +203,14 @@ const deliveryAlarms = (scope: Construct, metrics: ServiceMetrics): Alarms => ({
     impact: 'Alerts were dead-lettered because of a failure in the service. They did not reach their destinations.',
     firstStep: `list them with their reasons: ${opsCommand(scope, 'dead-letters list')}.`,
     runbook: 'dead-letters-of-the-service',
+  },
+  FirstAttemptsLate: {
+    metric: metrics.count(FIRST_ATTEMPT_LATENCY, { statistic: 'p99', period: Duration.minutes(5) }),
+    threshold: MAX_FIRST_ATTEMPT_MS,
+    evaluationPeriods: 2,
+    impact: `Alerts are late: for ten minutes, the slowest percent of them has waited ${MAX_FIRST_ATTEMPT_MS / 1000} s for the first attempt. Slow destinations are not the cause.`,
+    firstStep: 'trace a late alert to find whether dispatch or the sender is slow, and compare the queues.',
+    runbook: 'first-attempts-are-late',
   },
   ProducerErrors: {
     metric: metrics.count(PRODUCER_FAULTS, { period: SINGLE_PERIOD }),

@@ -14,7 +14,12 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { type EndpointName, endpoints } from '../../shared/contracts/endpoints.ts';
 import { notificationTypeIds, notificationTypes } from '../../shared/contracts/notification-types.ts';
-import { deliveryTotals, PRODUCER_ERRORS, PRODUCER_WARNINGS } from '../../shared/domain/delivery-metrics.ts';
+import {
+  deliveryTotals,
+  FIRST_ATTEMPT_LATENCY,
+  PRODUCER_ERRORS,
+  PRODUCER_WARNINGS,
+} from '../../shared/domain/delivery-metrics.ts';
 import type { Api } from '../api.ts';
 import { smsCount, smsSpend } from './alarms.ts';
 import type { MonitoredResources, MonitoredSender } from './monitored-resources.ts';
@@ -127,6 +132,10 @@ export const createDashboard = (
       graph('Delivered', counts('delivered')),
       graph('Retried', counts('retried')),
       graph('Attempts failed by destinations', counts('destination_failures'), counts('delivered')),
+      graph(
+        'Latency from event to first attempt, ms',
+        ['p50', 'p99'].map((statistic) => metrics.count(FIRST_ATTEMPT_LATENCY, { statistic, label: statistic })),
+      ),
       ...['p50', 'p99'].map((statistic) =>
         graph(
           `Latency from event to delivery, ${statistic}, ms`,

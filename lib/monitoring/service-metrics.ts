@@ -8,6 +8,7 @@ import {
   type DeliveryCount,
   type DeliveryTotal,
   type EVENTS_RECEIVED,
+  type FIRST_ATTEMPT_LATENCY,
   METRICS_NAMESPACE,
   type PRODUCER_ERRORS,
   type PRODUCER_FAULTS,
@@ -73,6 +74,7 @@ export class ServiceMetrics {
       | 'unknown_notifications'
       | 'events_without_destination'
       | typeof EVENTS_RECEIVED
+      | typeof FIRST_ATTEMPT_LATENCY
       | typeof PRODUCER_WARNINGS
       | typeof PRODUCER_FAULTS
       | 'throttled_requests'

@@ -1,9 +1,9 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
-import type { DynamoDBRecord } from 'aws-lambda';
+import type { AttributeValue, DynamoDBRecord } from 'aws-lambda';
 import * as z from 'zod';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 
-const image = z.record(z.string(), z.custom<Record<string, string>>());
+const image = z.record(z.string(), z.custom<AttributeValue>());
 
 const imageOf = (record: object) => image.parse(marshall(record, { removeUndefinedValues: true }));
 
