@@ -8,7 +8,6 @@ import {
   type Function as LambdaFunction,
   StartingPosition,
 } from 'aws-cdk-lib/aws-lambda';
-import { SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
@@ -90,9 +89,12 @@ export class DeliveryOutcomes extends Construct {
       }),
     );
     this.failedQueue = new Queue(this, 'Failed', deadLetterQueue);
+    const { queueArn } = this.failedQueue;
     const access = new ResourceAccess(
       { OUTCOMES_TOPIC: topicArn, RETRY_DELAY_SCALE: String(retryDelayScale) },
       allow(['sns:Publish'], [topicArn]),
+      // Lambda sends with the role of the function.
+      allow(['sqs:SendMessage'], [queueArn]),
       allow(
         ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator', 'dynamodb:ListStreams'],
         [streamArn],
@@ -109,8 +111,8 @@ export class DeliveryOutcomes extends Construct {
       reportBatchItemFailures: true,
       bisectBatchOnError: true,
       maxRecordAge: MAX_RECORD_AGE,
-      // Also grants permission to send to the queue.
-      onFailure: new SqsDlq(this.failedQueue),
+      // `SqsDlq` would also grant permission to read the attributes of the queue.
+      onFailure: { bind: () => ({ destination: queueArn }) },
     });
   }
 }
