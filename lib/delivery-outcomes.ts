@@ -18,7 +18,7 @@ import { deadLetterQueue } from './work-queue.ts';
 /** Records per invocation: ten batches of SNS, which are published concurrently. */
 const BATCH_SIZE = 100;
 
-/** Batches of one cost eight times as much. */
+/** Outcomes of a batch of ten cost a tenth (docs/operations.md#idle-cost). */
 const BATCHING_WINDOW_SECONDS = 1;
 
 /** The stream keeps records for 24 hours, so operators have 23 to repeat those that were given up. */
@@ -63,7 +63,8 @@ const filters = [
 
 /**
  * Publishes what became of each alert to a topic (docs/producers.md#delivery-outcomes), from the stream of the Deliveries
- * table. A batch that cannot be published for an hour, or whose record crashes the function, goes to a queue.
+ * table. Records that cannot be published for an hour, such as one that crashes the function, are given up: a queue gets
+ * their place in the stream. Those after them wait so long, because a shard has an order.
  */
 export class DeliveryOutcomes extends Construct {
   readonly topic: Topic;

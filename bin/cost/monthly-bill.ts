@@ -27,8 +27,8 @@ const OUTCOMES_GB_SECONDS = 0.05 * 0.5;
 /** The cost of publishing the outcomes of a batch, in USD. DynamoDB charges nothing for a stream that Lambda reads. */
 const OUTCOMES_BATCH = PRICES.lambdaRequest + OUTCOMES_GB_SECONDS * PRICES.lambdaGbSecond + PRICES.snsPublish;
 
-/** Counts of deliveries and their latency over all types. The latency has one more metric for each type. */
-const TOTAL_METRICS = deliveryTotals.length + 1;
+/** Counts of deliveries and two latencies over all types. One of them has one more metric for each type. */
+const TOTAL_METRICS = deliveryTotals.length + 2;
 
 const grouped = (value: number): string => Math.round(value).toLocaleString('en-US');
 const decimal = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 2 });
