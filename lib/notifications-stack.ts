@@ -4,6 +4,7 @@ import type { Construct } from 'constructs';
 import { Api } from './api.ts';
 import { bundleFunctions } from './bundles.ts';
 import { Delivery } from './delivery.ts';
+import { DeliveryOutcomes } from './delivery-outcomes.ts';
 import { addEmailIdentity, Email } from './email.ts';
 import { EmailEvents } from './email-events.ts';
 import { ManagedTopic } from './managed-topic.ts';
@@ -41,7 +42,9 @@ export class NotificationsStack extends Stack {
     const delivery = new Delivery(this, 'Delivery', defaults, storage, sendingResources, crashedQueue);
     const api: Api = new Api(this, 'Api', defaults, storage, delivery);
     const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, email, delivery, crashedQueue);
-    const resources = { api, delivery, emailEvents };
+    const { tableStreamArn } = storage.deliveries.table;
+    const outcomes = tableStreamArn ? new DeliveryOutcomes(this, 'Outcomes', defaults, tableStreamArn) : undefined;
+    const resources = { api, delivery, emailEvents, outcomes };
 
     const outputs = outputsOf(this, settings, storage, managedTopic, resources);
     if (!settings.developmentStage) {
@@ -79,7 +82,7 @@ const outputsOf = (
   settings: Settings,
   storage: Storage,
   managedTopic: ManagedTopic,
-  { api, delivery, emailEvents }: MonitoredResources,
+  { api, delivery, emailEvents, outcomes }: MonitoredResources,
 ): Record<string, [value: string, description: string]> => {
   const { emailFrom, smsPerTenantPerDay, smsMonthlyBudgetUsd, lambdaConcurrencyQuota } = settings;
   const { deletionProtection, logRetentionDays, auditRetentionDays } = settings;
@@ -107,6 +110,12 @@ const outputsOf = (
       managedTopic.topic.topicArn,
       'SNS topic for notifications of type managed. Subscribe operators to it.',
     ],
+    ...(outcomes && {
+      DeliveryOutcomesTopicArn: [
+        outcomes.topic.topicArn,
+        'SNS topic of delivery outcomes. Subscribe your pipeline to it.',
+      ],
+    }),
     TokensTable: [tokens.table.tableName, 'DynamoDB table of API tokens, stored as hashes'],
     DeliveriesTable: [deliveries.table.tableName, 'DynamoDB table of delivery records, kept for 30 days'],
     AccountsTable: [accounts.table.tableName, 'DynamoDB table of accounts: technical contacts and webhook credentials'],

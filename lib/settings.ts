@@ -137,6 +137,7 @@ const settingsShape = z.strictObject({
   feedEndpoint: httpUrl().optional(),
   deadLetterEmail: flag().default(true),
   failingNotices: flag().default(true),
+  deliveryOutcomes: flag().default(false),
   escalateUnreached: choice(...escalationModes).default('contacts+managed'),
   notificationsPerTenant: tenantLimit('notificationsPerTenant').default(1_000),
   testsPerTenantPerDay: tenantLimit('testsPerTenantPerDay').default(200),
@@ -227,6 +228,10 @@ const violationsOf = (s: Settings, region: string | undefined): string[] => {
       `reserveConcurrency reserves ${reservedConcurrency(s)}, which needs a lambdaConcurrencyQuota of at least ${quota}, not ${s.lambdaConcurrencyQuota}`,
     ],
     [s.emailIdentity && s.emailFrom === PLACEHOLDER_SENDER, 'emailFrom is required with emailIdentity'],
+    [
+      s.deliveryOutcomes && s.existingTables.Deliveries !== undefined,
+      'deliveryOutcomes must not be set with existingTables for Deliveries: the stack adds no stream to a table that it does not manage',
+    ],
     [isElsewhere(certificateArn, region), 'certificateArn must be in the region of the stack'],
     [isElsewhere(alarmTarget, region), 'alarmTarget must be in the region of the stack'],
   ];

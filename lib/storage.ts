@@ -1,5 +1,12 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
-import { AttributeType, BillingMode, type ITable, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import {
+  AttributeType,
+  BillingMode,
+  type ITable,
+  StreamViewType,
+  Table,
+  TableEncryption,
+} from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
 import { tableSchemas } from '../shared/contracts/table-schemas.ts';
 import { allow, ResourceAccess } from './resource-access.ts';
@@ -15,16 +22,20 @@ type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateIte
  * With `existingTables`, the stack uses a table that it neither creates nor manages.
  */
 class ServiceTable<Environment> extends Construct {
-  readonly table: Pick<ITable, 'tableArn' | 'tableName'>;
+  readonly table: Pick<ITable, 'tableArn' | 'tableName'> & { tableStreamArn?: string | undefined };
   readonly #toEnvironment: (tableName: string) => Environment;
 
-  /** @param toEnvironment returns the environment variables that contain the table name */
+  /**
+   * @param toEnvironment returns the environment variables that contain the table name
+   * @param stream what the stream of the table contains; by default it has none
+   */
   constructor(
     scope: Construct,
     id: keyof Settings['existingTables'],
     schema: Schema,
     settings: Settings,
     toEnvironment: (tableName: string) => Environment,
+    stream?: StreamViewType,
   ) {
     super(scope, id);
     this.#toEnvironment = toEnvironment;
@@ -39,6 +50,7 @@ class ServiceTable<Environment> extends Construct {
             timeToLiveAttribute: schema.ttl,
             billingMode: BillingMode.PAY_PER_REQUEST,
             encryption: TableEncryption.DEFAULT,
+            ...(stream && { stream }),
             pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
             deletionProtection,
             removalPolicy: deletionProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
@@ -69,9 +81,14 @@ export class Storage extends Construct {
     }));
     this.accounts = new ServiceTable(this, 'Accounts', accounts, settings, (name) => ({ ACCOUNTS_TABLE: name }));
     this.tokens = new ServiceTable(this, 'Tokens', tokens, settings, (name) => ({ TOKENS_TABLE: name }));
-    this.deliveries = new ServiceTable(this, 'Deliveries', deliveries, settings, (name) => ({
-      DELIVERIES_TABLE: name,
-    }));
+    this.deliveries = new ServiceTable(
+      this,
+      'Deliveries',
+      deliveries,
+      settings,
+      (name) => ({ DELIVERIES_TABLE: name }),
+      settings.deliveryOutcomes ? StreamViewType.NEW_AND_OLD_IMAGES : undefined,
+    );
     this.audits = new ServiceTable(this, 'Audits', audits, settings, (name) => ({ AUDITS_TABLE: name }));
   }
 }

@@ -21,6 +21,7 @@ export type FunctionName =
   | 'handle-unknown-route'
   | 'dispatch-alarm-events'
   | 'record-email-events'
+  | 'publish-outcomes'
   | SenderName;
 
 /** The name of the sender function of a notification type. */
@@ -111,6 +112,7 @@ export const environments = {
     COUNT_EVENTS: booleanFlag,
   },
   'record-email-events': { ...reports, EMAIL_EVENTS_QUEUE: url },
+  'publish-outcomes': { OUTCOMES_TOPIC: nonEmptyString, RETRY_DELAY_SCALE: nonNegativeNumber },
   'send-email': { ...sender, ...email },
   'send-webhook': { ...sender, ...egress, ...accounts, HEARTBEAT_URL: optionalUrl },
   'send-incidentpager': { ...sender, ...egress, PAGER_ENDPOINT: url },

@@ -51,7 +51,11 @@ const templateSchema = z.object({
     z.object({ Type: z.string(), Properties: z.record(z.string(), z.unknown()).default({}) }),
   ),
 });
-const eventSource = z.object({ ScalingConfig: z.object({ MaximumConcurrency: z.number() }).optional() });
+const eventSource = z.object({
+  ScalingConfig: z.object({ MaximumConcurrency: z.number() }).optional(),
+  /** Only of streams, which Lambda polls for free. */
+  StartingPosition: z.string().optional(),
+});
 const alarm = z.object({
   Metrics: z
     .array(z.union([z.object({ MetricStat: z.unknown() }).required(), z.object({ Expression: z.unknown() })]))
@@ -90,9 +94,10 @@ export const alarmMetricCount = (template: unknown): number =>
  */
 export const idleBill = (template: unknown): IdleBill => {
   const numberOf = (type: string) => propertiesOf(template, type).length;
-  const pollers = propertiesOf(template, 'AWS::Lambda::EventSourceMapping').map((properties) =>
-    eventSource.parse(properties).ScalingConfig ? POLLERS.withMaximumConcurrency : POLLERS.otherwise,
-  );
+  const pollers = propertiesOf(template, 'AWS::Lambda::EventSourceMapping')
+    .map((properties) => eventSource.parse(properties))
+    .filter(({ StartingPosition }) => StartingPosition === undefined)
+    .map(({ ScalingConfig }) => (ScalingConfig ? POLLERS.withMaximumConcurrency : POLLERS.otherwise));
   const scheduledCalls = propertiesOf(template, 'AWS::Scheduler::Schedule').map((properties) => {
     const { ScheduleExpression, Target } = schedule.parse(properties);
     const hours = SCHEDULE_HOURS.get(ScheduleExpression);

@@ -21,8 +21,14 @@ const RECORD_BYTES = 632 + 100;
 /** The bytes of a request to a receiver: a body of 2.5 KB, the headers, and a share of the TLS connection. */
 const REQUEST_BYTES = 4_000;
 
-/** Counts of deliveries and their latency over all types. The latency has one more metric for each type. */
-const TOTAL_METRICS = deliveryTotals.length + 1;
+/** The GB-seconds of an invocation that publishes outcomes: assumed, 50 ms with 512 MB. */
+const OUTCOMES_GB_SECONDS = 0.05 * 0.5;
+
+/** The cost of publishing the outcomes of a batch, in USD. DynamoDB charges nothing for a stream that Lambda reads. */
+const OUTCOMES_BATCH = PRICES.lambdaRequest + OUTCOMES_GB_SECONDS * PRICES.lambdaGbSecond + PRICES.snsPublish;
+
+/** Counts of deliveries and two latencies over all types. One of them has one more metric for each type. */
+const TOTAL_METRICS = deliveryTotals.length + 2;
 
 const grouped = (value: number): string => Math.round(value).toLocaleString('en-US');
 const decimal = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 2 });
@@ -40,6 +46,7 @@ export const monthlyBill = (measured: MeasuredUnits, load: MonthlyLoad, template
   const transferredGb = (deliveries * shareOfHttp * REQUEST_BYTES) / 1e9;
   const others = JSON.stringify(template).includes(`"${EVENTS_RECEIVED}"`) ? 1 : 0;
   const metrics = load.events > 0 ? TOTAL_METRICS + load.shares.size + others : 0;
+  const outcomes = JSON.stringify(template).includes('"StreamSpecification"') ? deliveries : 0;
   const rows: BillRow[] = [
     {
       part: 'tables',
@@ -62,6 +69,10 @@ export const monthlyBill = (measured: MeasuredUnits, load: MonthlyLoad, template
     { part: 'metrics', usage: `${metrics} custom metrics`, usd: metrics * PRICES.customMetric },
     { part: 'idle stack', usage: 'what its settings cost without events', usd: idleTotal(idleBill(template)) },
   ];
+  if (outcomes > 0) {
+    const usd = (outcomes / load.batch) * OUTCOMES_BATCH;
+    rows.push({ part: 'outcomes', usage: `${grouped(outcomes)} published, to a subscribed queue`, usd });
+  }
   const emailAndSms = {
     part: 'email and SMS',
     usage: `${grouped(used.emails)} emails, ${grouped(used.sms)} SMS`,

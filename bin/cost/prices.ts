@@ -6,6 +6,8 @@ export const PRICES = {
   dynamoReadUnit: 0.125 / 1e6,
   /** Per GB and month, with point-in-time recovery. */
   dynamoStorageGb: 0.25 + 0.2,
+  /** For up to ten messages, without their deliveries, which are free to SQS and Lambda. */
+  snsPublish: 0.5 / 1e6,
   sqsRequest: 0.4 / 1e6,
   /** In addition to a request, for a message with a group ID on a standard queue. */
   sqsFairQueue: 0.1 / 1e6,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { filterCriteria } from './lambda/event-filter.ts';
 import { loggingConfig } from './lambda/logging.ts';
 
 /** A type of resource with a schema of its relevant properties. */
@@ -39,6 +40,7 @@ const table = {
   properties: z.object({
     KeySchema: z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) })),
     AttributeDefinitions: z.array(z.object({ AttributeName: z.string(), AttributeType: z.literal('S') })),
+    StreamSpecification: z.object({ StreamViewType: z.literal('NEW_AND_OLD_IMAGES') }).optional(),
     GlobalSecondaryIndexes: unsupported,
     LocalSecondaryIndexes: unsupported,
   }),
@@ -56,6 +58,24 @@ const eventSource = {
     ScalingConfig: z.object({ MaximumConcurrency: z.number() }).default({ MaximumConcurrency: 5 }),
     FunctionResponseTypes: z.array(z.string()).default([]),
     FilterCriteria: unsupported,
+  }),
+};
+
+/** An event source mapping of a stream, which has a starting position. */
+const streamSource = {
+  type: eventSource.type,
+  properties: z.object({
+    FunctionName: z.unknown(),
+    EventSourceArn: z.unknown(),
+    BatchSize: z.number().default(100),
+    MaximumBatchingWindowInSeconds: z.number().default(0),
+    FunctionResponseTypes: z.array(z.string()).default([]),
+    FilterCriteria: filterCriteria.default({ Filters: [] }),
+    BisectBatchOnFunctionError: z.boolean().default(false),
+    MaximumRecordAgeInSeconds: z.number().min(60).optional(),
+    MaximumRetryAttempts: unsupported,
+    ParallelizationFactor: unsupported,
+    DestinationConfig: z.object({ OnFailure: z.object({ Destination: z.unknown() }) }).optional(),
   }),
 };
 
@@ -90,4 +110,14 @@ const integration = {
 };
 
 /** The supported resource types, with the defaults of CloudFormation. */
-export const resourceTypes = { lambdaFunction, queue, table, topic, eventSource, schedule, route, integration };
+export const resourceTypes = {
+  lambdaFunction,
+  queue,
+  table,
+  topic,
+  eventSource,
+  streamSource,
+  schedule,
+  route,
+  integration,
+};

@@ -34,7 +34,10 @@ const resolvers = ({ endpointUrl, apiUrl }: LocalUrls): Record<string, (name: st
     attributes: { TopicArn: arn('sns', name), TopicName: name },
   }),
   'AWS::Lambda::Function': (name) => ({ ref: name, attributes: { Arn: arn('lambda', `function:${name}`) } }),
-  'AWS::DynamoDB::Table': (name) => ({ ref: name, attributes: { Arn: arn('dynamodb', `table/${name}`) } }),
+  'AWS::DynamoDB::Table': (name) => ({
+    ref: name,
+    attributes: { Arn: arn('dynamodb', `table/${name}`), StreamArn: arn('dynamodb', `table/${name}/stream/local`) },
+  }),
   'AWS::IAM::Role': (name) => ({
     ref: name,
     attributes: { Arn: `arn:aws:iam::${LOCAL_ENV.account}:role/${name}`, RoleId: name },

@@ -4,6 +4,7 @@ import type { RouteSettings } from './gateway/routes.ts';
 import { textOf } from './intrinsics.ts';
 import type { FunctionSettings } from './lambda/environment.ts';
 import type { EventSourceSettings } from './lambda/event-source.ts';
+import type { StreamSourceSettings } from './lambda/stream-source.ts';
 import { type ResourceType, resourceTypes } from './resource-types.ts';
 import { type Resources, referencesOf } from './resources.ts';
 import type { ScheduleSettings } from './scheduler.ts';
@@ -23,6 +24,7 @@ export type Plan = {
   tables: (TableSettings & { logicalId: string })[];
   topicArns: string[];
   eventSources: EventSourceSettings[];
+  streamSources: StreamSourceSettings[];
   schedules: ScheduleSettings[];
   routes: RouteSettings[];
   /** Returns a stack output by name. Throws a `StartError` if there is none. */
@@ -103,14 +105,35 @@ export const readTemplate = (template: unknown, { endpointUrl, apiUrl, bundle }:
       attributes: properties.AttributeDefinitions,
     })),
     topicArns: readEach(resources, resourceTypes.topic, (id) => required(references.ref(id))),
-    eventSources: readEach(resources, resourceTypes.eventSource, (_, properties) => ({
-      functionName: functionNamed(properties.FunctionName).name,
-      queueArn: text(properties.EventSourceArn),
-      batchSize: properties.BatchSize,
-      windowSeconds: properties.MaximumBatchingWindowInSeconds,
-      maxConcurrency: properties.ScalingConfig.MaximumConcurrency,
-      reportsFailures: properties.FunctionResponseTypes.includes('ReportBatchItemFailures'),
-    })),
+    eventSources: readEach(
+      resources,
+      resourceTypes.eventSource,
+      (_, properties) => ({
+        functionName: functionNamed(properties.FunctionName).name,
+        queueArn: text(properties.EventSourceArn),
+        batchSize: properties.BatchSize,
+        windowSeconds: properties.MaximumBatchingWindowInSeconds,
+        maxConcurrency: properties.ScalingConfig.MaximumConcurrency,
+        reportsFailures: properties.FunctionResponseTypes.includes('ReportBatchItemFailures'),
+      }),
+      (properties) => !isStream(properties),
+    ),
+    streamSources: readEach(
+      resources,
+      resourceTypes.streamSource,
+      (_, properties) => ({
+        functionName: functionNamed(properties.FunctionName).name,
+        streamArn: text(properties.EventSourceArn),
+        batchSize: properties.BatchSize,
+        windowSeconds: properties.MaximumBatchingWindowInSeconds,
+        filters: properties.FilterCriteria,
+        reportsFailures: properties.FunctionResponseTypes.includes('ReportBatchItemFailures'),
+        bisects: properties.BisectBatchOnFunctionError,
+        maxAgeSeconds: properties.MaximumRecordAgeInSeconds,
+        failureQueueArn: properties.DestinationConfig && text(properties.DestinationConfig.OnFailure.Destination),
+      }),
+      isStream,
+    ),
     schedules: readEach(resources, resourceTypes.schedule, (id, { ScheduleExpression, State, Target }) => ({
       name: required(references.ref(id)),
       isEnabled: State === 'ENABLED',
@@ -138,14 +161,18 @@ export const readTemplate = (template: unknown, { endpointUrl, apiUrl, bundle }:
   };
 };
 
-/** Returns the result of `read` for each resource of a type, in template order. */
+/** Only event source mappings of streams have a starting position. */
+const isStream = ({ StartingPosition }: Record<string, unknown>): boolean => StartingPosition !== undefined;
+
+/** Returns the result of `read` for each resource of a type that `isRead` selects, in template order. */
 const readEach = <Properties extends z.ZodType, Result>(
   resources: Resources,
   type: ResourceType<Properties>,
   read: (logicalId: string, properties: z.infer<Properties>) => Result,
+  isRead: (properties: Record<string, unknown>) => boolean = () => true,
 ): Result[] =>
   Object.entries(resources)
-    .filter(([, { Type }]) => Type === type.type)
+    .filter(([, { Type, Properties }]) => Type === type.type && isRead(Properties))
     .map(([id]) => read(id, propertiesOf(resources, type, id)));
 
 const propertiesOf = <Properties extends z.ZodType>(

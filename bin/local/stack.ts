@@ -11,6 +11,7 @@ import { cloudWatchService } from 'local-aws/cloudwatch/service.ts';
 import { createDynamoDb, type DynamoDb } from 'local-aws/dynamodb/dynamodb.ts';
 import { AWS_PARTITION_LIMITS, type PartitionLimits } from 'local-aws/dynamodb/partition-capacity.ts';
 import { openTables } from 'local-aws/dynamodb/stored-tables.ts';
+import { watchTable } from 'local-aws/dynamodb/table-stream.ts';
 import { Tables } from 'local-aws/dynamodb/tables.ts';
 import { callEndpoint, createEndpoint, type Endpoint } from 'local-aws/endpoint.ts';
 import { createGateway, type RequestReport } from 'local-aws/gateway/gateway.ts';
@@ -19,6 +20,7 @@ import { EventSources } from 'local-aws/lambda/event-sources.ts';
 import { lambdaService } from 'local-aws/lambda/invoke-api.ts';
 import { createLambda, type InvocationReport, type Lambda } from 'local-aws/lambda/lambda.ts';
 import { parseLogLine } from 'local-aws/lambda/log-line.ts';
+import { StreamSource, type StreamSourceSettings } from 'local-aws/lambda/stream-source.ts';
 import { Schedules } from 'local-aws/scheduler.ts';
 import { sesService } from 'local-aws/ses.ts';
 import { type PublishedMessage, snsService } from 'local-aws/sns.ts';
@@ -182,6 +184,16 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       clock,
       invoke: (name, event) => lambda.invoke(name, event),
     });
+    for (const source of plan.streamSources) {
+      const stream = new StreamSource({
+        source,
+        clock,
+        invoke: (event) => lambda.invoke(source.functionName, event),
+        sendFailure: (body) => failureQueue(source, queues).send({ body, attributes: new Map(), senderId: 'lambda' }),
+      });
+      watchTable(source.streamArn, tables, clock, stream.append);
+      cleanups.push(() => stream.stop());
+    }
     const schedules = new Schedules({
       schedules: plan.schedules,
       clock,
@@ -249,6 +261,12 @@ const createQueues = (plan: Plan, clock: Clock, duplicateReceives: number): Map<
     queue.redrive = { target, maxReceiveCount: redrive.maxReceiveCount };
   });
   return new Map(queues.map((queue) => [queue.settings.name, queue]));
+};
+
+const failureQueue = ({ functionName, failureQueueArn }: StreamSourceSettings, queues: Map<string, Queue>): Queue => {
+  const found = [...queues.values()].find(({ settings }) => settings.arn === failureQueueArn);
+  if (!found) throw new StartError(`The event source of ${functionName} has no queue for failures.`);
+  return found;
 };
 
 /** Says which messages a stop discards, because a data directory keeps only tables and tokens. */

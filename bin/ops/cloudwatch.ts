@@ -6,6 +6,7 @@ import {
   DELIVERY_LATENCY,
   type DeliveryTotal,
   deliveryTotals,
+  FIRST_ATTEMPT_LATENCY,
   METRICS_NAMESPACE,
 } from '../../shared/domain/delivery-metrics.ts';
 import { inBatches } from '../../shared/domain/in-batches.ts';
@@ -143,10 +144,13 @@ export const outcomesSince = async (session: Session, sinceMs: number): Promise<
 export const reportedSeconds = [10, 60, 300] as const;
 
 /** The statistics of a day that CloudWatch returns: the counts of deliveries, and statistics of their latency in ms. */
-export type DailyStatistics = { [name in DeliveryTotal | LatencyStatistic]?: number };
+export type DailyStatistics = { [name in DeliveryTotal | LatencyStatistic | FirstAttemptStatistic]?: number };
 
 /** A statistic of the latency: the number of values, percentiles, and percentages up to a bound in ms. */
 export type LatencyStatistic = 'SampleCount' | 'p50' | 'p99' | `PR(:${number})`;
+
+/** A percentile of the time to the first attempt, in ms. */
+export type FirstAttemptStatistic = `first_attempt_${'p50' | 'p99'}`;
 
 const latencyStatistics: readonly LatencyStatistic[] = [
   'SampleCount',
@@ -170,6 +174,9 @@ export const dailyStatistics = async (
   const requests: MetricRequest<keyof DailyStatistics>[] = [
     ...deliveryTotals.map((name) => ({ ...metric, subject: name, name, stat: 'Sum' })),
     ...latencyStatistics.map((stat) => ({ ...metric, subject: stat, name: DELIVERY_LATENCY, stat })),
+    ...(['p50', 'p99'] as const).map(
+      (stat) => ({ ...metric, subject: `first_attempt_${stat}`, name: FIRST_ATTEMPT_LATENCY, stat }) as const,
+    ),
   ];
   const days = new Map<number, DailyStatistics>();
   for (const { subject, values } of await readMetrics(session, requests, {

@@ -43,7 +43,14 @@ const parseMonth = (text: string): string => {
 type Shares = Record<DeliveryTotal, number> & { shares: { within_seconds: number; share: number | null }[] };
 
 /** A day of a report, in UTC. Percentiles of the latency in ms; null if nothing was delivered. */
-type DayReport = Shares & { date: string; p50_ms: number | null; p99_ms: number | null };
+type DayReport = Shares & {
+  date: string;
+  p50_ms: number | null;
+  p99_ms: number | null;
+  /** Of the time to the first attempt. */
+  first_attempt_p50_ms: number | null;
+  first_attempt_p99_ms: number | null;
+};
 
 const countOf = (days: readonly DailyStatistics[], name: DeliveryTotal): number =>
   days.reduce((sum, day) => sum + (day[name] ?? 0), 0);
@@ -86,10 +93,13 @@ const show = async (session: Session, month: string): Promise<void> => {
       ...summarize([day]),
       p50_ms: day.p50 ?? null,
       p99_ms: day.p99 ?? null,
+      first_attempt_p50_ms: day.first_attempt_p50 ?? null,
+      first_attempt_p99_ms: day.first_attempt_p99 ?? null,
     }),
   );
   const total = summarize(days.map(([, day]) => day));
-  const rows = [...reports, { date: 'month', ...total, p50_ms: null, p99_ms: null }];
+  const noPercentiles = { p50_ms: null, p99_ms: null, first_attempt_p50_ms: null, first_attempt_p99_ms: null };
+  const rows = [...reports, { date: 'month', ...total, ...noPercentiles }];
   const text = reports.length === 0 ? `CloudWatch has no deliveries of ${month}.` : formatTable(rows, reportColumns);
   session.print({ month, is_complete: month < monthOf(Date.now()), total, days: reports }, text);
 };
@@ -109,5 +119,7 @@ export const reportColumns: readonly Column<DayReport>[] = [
   ),
   ['p50, ms', ({ p50_ms: p50 }) => milliseconds(p50), 'right'],
   ['p99, ms', ({ p99_ms: p99 }) => milliseconds(p99), 'right'],
+  ['first p50, ms', ({ first_attempt_p50_ms: p50 }) => milliseconds(p50), 'right'],
+  ['first p99, ms', ({ first_attempt_p99_ms: p99 }) => milliseconds(p99), 'right'],
   ...ENDS.map((end): Column<DayReport> => [end, (day) => day[`deliveries_${end}`]]),
 ];

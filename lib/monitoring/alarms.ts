@@ -1,7 +1,12 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { type AlarmProps, MathExpression, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
-import { DELIVERY_LATENCY, EVENTS_RECEIVED, PRODUCER_FAULTS } from '../../shared/domain/delivery-metrics.ts';
+import {
+  DELIVERY_LATENCY,
+  EVENTS_RECEIVED,
+  FIRST_ATTEMPT_LATENCY,
+  PRODUCER_FAULTS,
+} from '../../shared/domain/delivery-metrics.ts';
 import { inBatches } from '../../shared/domain/in-batches.ts';
 import { reservedBy } from '../concurrency.ts';
 import type { Settings } from '../settings.ts';
@@ -54,6 +59,9 @@ const MAX_AGE_SECONDS = 300;
 /** Longer than brief AWS failures, which last a minute or two. */
 const STUCK_SECONDS = 300;
 
+/** First attempts normally start within a second. */
+const MAX_FIRST_ATTEMPT_MS = 60_000;
+
 /** The percentage of the account's concurrency quota that leaves time to request an increase. */
 const NEAR_QUOTA_PERCENT = 80;
 
@@ -80,6 +88,7 @@ export const alarmsOf = (
   ...queueAlarms(scope, resources),
   ...consumerAlarms(scope, metrics, resources),
   ...deliveryAlarms(scope, metrics),
+  ...outcomeAlarm(scope, resources),
   DestinationFailures: destinationAlarm(scope, metrics, resources),
   ...missingEventsAlarm(metrics, settings),
   ...accountAlarms(settings),
@@ -147,7 +156,7 @@ const queueAlarms = (scope: Construct, { delivery, emailEvents }: MonitoredResou
 const consumerAlarms = (
   scope: Construct,
   metrics: ServiceMetrics,
-  { delivery, emailEvents }: MonitoredResources,
+  { delivery, emailEvents, outcomes }: MonitoredResources,
 ): Alarms => ({
   InternalErrors: {
     metric: metrics.count('internal_errors', { period: OUTAGE_PERIOD }),
@@ -177,6 +186,7 @@ const consumerAlarms = (
       'dispatch-alarm-events': delivery.dispatch,
       ...Object.fromEntries(delivery.senders.map(({ type, lambda }) => [`send-${type}`, lambda])),
       'record-email-events': emailEvents.recorder,
+      ...(outcomes && { 'publish-outcomes': outcomes.publisher }),
     }),
     ...FAILS_TWICE,
     impact:
@@ -193,6 +203,14 @@ const deliveryAlarms = (scope: Construct, metrics: ServiceMetrics): Alarms => ({
     impact: 'Alerts were dead-lettered because of a failure in the service. They did not reach their destinations.',
     firstStep: `list them with their reasons: ${opsCommand(scope, 'dead-letters list')}.`,
     runbook: 'dead-letters-of-the-service',
+  },
+  FirstAttemptsLate: {
+    metric: metrics.count(FIRST_ATTEMPT_LATENCY, { statistic: 'p99', period: Duration.minutes(5) }),
+    threshold: MAX_FIRST_ATTEMPT_MS,
+    evaluationPeriods: 2,
+    impact: `Alerts are late: for ten minutes, the slowest percent of them has waited ${MAX_FIRST_ATTEMPT_MS / 1000} s for the first attempt. Slow destinations are not the cause.`,
+    firstStep: 'trace a late alert to find whether dispatch or the sender is slow, and compare the queues.',
+    runbook: 'first-attempts-are-late',
   },
   ProducerErrors: {
     metric: metrics.count(PRODUCER_FAULTS, { period: SINGLE_PERIOD }),
@@ -214,6 +232,26 @@ const deliveryAlarms = (scope: Construct, metrics: ServiceMetrics): Alarms => ({
     runbook: 'ses-or-sns-fails',
   },
 });
+
+/** Returns the alarm on outcomes that were given up, if the stack publishes outcomes. */
+const outcomeAlarm = (scope: Construct, { outcomes }: MonitoredResources): Alarms => {
+  if (!outcomes) return {};
+  keepMetricsActive(scope, 'FailedOutcomesActive', outcomes.failedQueue);
+  return {
+    OutcomesNotPublished: {
+      metric: outcomes.failedQueue.metricApproximateNumberOfMessagesVisible({
+        period: minute,
+        statistic: Stats.MAXIMUM,
+      }),
+      // Keeps the state: SQS stops reporting metrics for an inactive queue.
+      treatMissingData: TreatMissingData.IGNORE,
+      impact:
+        'Delivery outcomes could not be published for an hour, or crashed their function, and were given up. Alerts are not affected.',
+      firstStep: 'read the errors in the log of publish-outcomes, and repeat the outcomes within 23 hours.',
+      runbook: 'outcomes-were-not-published',
+    },
+  };
+};
 
 /**
  * Returns the alarm on failing destinations. One tenant alone never triggers it: the alarm excludes the failures of the

@@ -14,7 +14,12 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { type EndpointName, endpoints } from '../../shared/contracts/endpoints.ts';
 import { notificationTypeIds, notificationTypes } from '../../shared/contracts/notification-types.ts';
-import { deliveryTotals, PRODUCER_ERRORS, PRODUCER_WARNINGS } from '../../shared/domain/delivery-metrics.ts';
+import {
+  deliveryTotals,
+  FIRST_ATTEMPT_LATENCY,
+  PRODUCER_ERRORS,
+  PRODUCER_WARNINGS,
+} from '../../shared/domain/delivery-metrics.ts';
 import type { Api } from '../api.ts';
 import { smsCount, smsSpend } from './alarms.ts';
 import type { MonitoredResources, MonitoredSender } from './monitored-resources.ts';
@@ -59,7 +64,7 @@ const graph = (title: string, left: IMetric[], right: IMetric[] = []): GraphWidg
 export const createDashboard = (
   scope: Construct,
   metrics: ServiceMetrics,
-  { api, delivery, emailEvents }: MonitoredResources,
+  { api, delivery, emailEvents, outcomes }: MonitoredResources,
 ): Dashboard => {
   const { alarmEvents, crashedQueue, dispatch, senders } = delivery;
   const typeGraph = (title: string, metric: (sender: MonitoredSender) => Metric, ...others: Metric[]): GraphWidget =>
@@ -70,6 +75,9 @@ export const createDashboard = (
     { label: 'dispatch', lambda: dispatch, dimension: { function: 'dispatch-alarm-events' } },
     ...senders.map(({ type, lambda }) => ({ label: type, lambda, dimension: { type } })),
     { label: 'email events', lambda: emailEvents.recorder, dimension: { function: 'record-email-events' } },
+    ...(outcomes
+      ? [{ label: 'outcomes', lambda: outcomes.publisher, dimension: { function: 'publish-outcomes' } } as const]
+      : []),
   ];
   const consumerGraph = (
     title: string,
@@ -124,6 +132,10 @@ export const createDashboard = (
       graph('Delivered', counts('delivered')),
       graph('Retried', counts('retried')),
       graph('Attempts failed by destinations', counts('destination_failures'), counts('delivered')),
+      graph(
+        'Latency from event to first attempt, ms',
+        ['p50', 'p99'].map((statistic) => metrics.count(FIRST_ATTEMPT_LATENCY, { statistic, label: statistic })),
+      ),
       ...['p50', 'p99'].map((statistic) =>
         graph(
           `Latency from event to delivery, ${statistic}, ms`,

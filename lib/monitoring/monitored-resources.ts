@@ -1,5 +1,6 @@
 import type { Api } from '../api.ts';
 import type { Delivery, Sender } from '../delivery.ts';
+import type { DeliveryOutcomes } from '../delivery-outcomes.ts';
 import type { EmailEvents } from '../email-events.ts';
 
 /** A sender of any type. */
@@ -10,4 +11,6 @@ export type MonitoredResources = {
   api: Api;
   delivery: Pick<Delivery, 'alarmEvents' | 'dispatch' | 'crashedQueue'> & { senders: readonly MonitoredSender[] };
   emailEvents: EmailEvents;
+  /** Undefined without the setting `deliveryOutcomes`. */
+  outcomes: DeliveryOutcomes | undefined;
 };

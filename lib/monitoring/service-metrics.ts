@@ -8,6 +8,7 @@ import {
   type DeliveryCount,
   type DeliveryTotal,
   type EVENTS_RECEIVED,
+  type FIRST_ATTEMPT_LATENCY,
   METRICS_NAMESPACE,
   type PRODUCER_ERRORS,
   type PRODUCER_FAULTS,
@@ -18,7 +19,9 @@ import {
 type MetricOptions = { statistic?: string; period?: Duration; label?: string };
 
 /** The dimension of a function that consumes a queue: the type of a sender, or the name of another function. */
-export type ConsumerDimension = { type: string } | { function: 'dispatch-alarm-events' | 'record-email-events' };
+export type ConsumerDimension =
+  | { type: string }
+  | { function: 'dispatch-alarm-events' | 'record-email-events' | 'publish-outcomes' };
 
 /**
  * The metrics that the functions of this stack write in embedded metric format. The dimension `service` is the stack
@@ -71,6 +74,7 @@ export class ServiceMetrics {
       | 'unknown_notifications'
       | 'events_without_destination'
       | typeof EVENTS_RECEIVED
+      | typeof FIRST_ATTEMPT_LATENCY
       | typeof PRODUCER_WARNINGS
       | typeof PRODUCER_FAULTS
       | 'throttled_requests'

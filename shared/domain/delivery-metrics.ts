@@ -53,6 +53,13 @@ export const EVENTS_RECEIVED = 'events_received';
 export const DELIVERY_LATENCY = 'delivery_latency';
 
 /**
+ * Metric over all types: milliseconds from the acceptance of the alarm event by SQS to the start of the first attempt to
+ * deliver the alert. Unlike the delivery latency, it does not depend on the destination: attempts that a circuit, the
+ * move of a slow tenant or an incident lock postponed have no value. Neither have notices.
+ */
+export const FIRST_ATTEMPT_LATENCY = 'first_attempt_latency';
+
+/**
  * Counts of the deliveries of alarm events over all types, without those of notices (docs/operations.md#metrics).
  * Dispatch counts planned deliveries when it has queued them, and senders what became of them.
  */
@@ -85,7 +92,8 @@ const totalMetrics: Record<TotalMetric, true> = {
 };
 
 /** Returns whether a metric is emitted only without the dimension of its type or function. */
-export const isOnlyTotal = (metric: string): boolean => deliveryTotals.some((name) => name === metric);
+export const isOnlyTotal = (metric: string): boolean =>
+  metric === FIRST_ATTEMPT_LATENCY || deliveryTotals.some((name) => name === metric);
 
 /**
  * Returns whether a metric is also emitted without the dimension of its type or function. One alarm on that metric

@@ -1,5 +1,6 @@
 import type { Attempt, DeliveryRecord } from '../contracts/delivery-record.ts';
 import { type Correlation, type Envelope, roundOf } from '../contracts/messages.ts';
+import { type NotificationTypeId, notificationTypes } from '../contracts/notification-types.ts';
 import type { DeliveryReason, DeliveryStatus, FailureCause, FailureReason } from '../contracts/outcomes.ts';
 import { truncateBytes } from './alert-text.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
@@ -26,20 +27,22 @@ const storedLabel = ({ id, name }: Envelope['event']['entity']): string | undefi
   name === undefined || name === id ? undefined : truncateBytes(name.toWellFormed(), MAX_LABEL_BYTES);
 
 /**
- * Returns the initial record of a delivery, claimed by `claimId`.
+ * Returns the initial record of a delivery, claimed by `claimId`. Of a type that can bounce, it lists the event's other
+ * notifications.
  *
- * @param canBounce true if the record must list the event's other notifications
+ * @param type the type of the sender
  */
 export const claimedRecord = (
   delivery: Envelope,
   claimId: string,
   nowMs: number,
-  canBounce = false,
+  type?: NotificationTypeId,
 ): DeliveryRecord => {
   const { event, notification_id: notificationId, accepted_at_ms, dispatched_at_ms, content_hash, notice } = delivery;
   return {
     ...deliveryKey(event, notificationId),
     status: 'pending',
+    type,
     event_id: event.event_id.toWellFormed(),
     entity_id: event.entity.id,
     alarm_id: event.alarm.id,
@@ -61,7 +64,7 @@ export const claimedRecord = (
     lease_until_ms: nowMs + LEASE_MS,
     claim_id: claimId,
     attempts: [],
-    ...(canBounce && { siblings: delivery.siblings }),
+    ...(type && notificationTypes[type].canBounce && { siblings: delivery.siblings }),
     notice: notice?.kind,
     ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
   };
@@ -145,10 +148,10 @@ export const evaluateClaim = (existing: DeliveryRecord, initial: DeliveryRecord,
   if (existing.claim_id === initial.claim_id) return { kind: 'claimed', record: existing };
   if (existing.content_hash !== initial.content_hash) return { kind: 'conflict' };
   if (existing.lease_until_ms > nowMs) return { kind: 'busy', leaseUntilMs: existing.lease_until_ms };
-  const { claim_id, lease_until_ms, ttl, siblings = existing.siblings } = initial;
+  const { claim_id, lease_until_ms, ttl, type = existing.type, siblings = existing.siblings } = initial;
   const wasInterrupted = existing.lease_until_ms > 0;
   const interruption = wasInterrupted ? { was_interrupted: true } : {};
-  const claimed = { ...existing, ...interruption, claim_id, lease_until_ms, ttl, siblings };
+  const claimed = { ...existing, ...interruption, claim_id, lease_until_ms, ttl, type, siblings };
   if (hasFailed(existing)) {
     return initial.round === existing.round + 1
       ? { kind: 'claimed', record: withNewRound(claimed, initial.round, nowMs) }

@@ -36,9 +36,9 @@ const metric = z.object({
   Dimensions: z.array(z.strictObject({ Name: z.string(), Value: z.unknown() })).default([]),
 });
 const singleMetric = metric
-  .extend({ Period: z.number(), Statistic: z.string() })
-  .transform(({ Period, Statistic: Stat, ...Metric }) => [
-    { Id: 'single', MetricStat: { Metric, Period, Stat }, ReturnData: true },
+  .extend({ Period: z.number(), Statistic: z.string().optional(), ExtendedStatistic: z.string().optional() })
+  .transform(({ Period, Statistic, ExtendedStatistic, ...Metric }) => [
+    { Id: 'single', MetricStat: { Metric, Period, Stat: Statistic ?? ExtendedStatistic ?? '' }, ReturnData: true },
   ]);
 const ReturnData = z.boolean().default(true);
 const query = z.union([

@@ -21,13 +21,14 @@ const testEnvironment = {
 };
 
 describe('the environment schemas', () => {
-  it('cover exactly the operations, the senders, dispatch, the email event recorder and the handler of unknown routes', () => {
+  it('cover exactly the operations, the senders, dispatch, the email event recorder, the publisher of outcomes and the handler of unknown routes', () => {
     expect(Object.keys(environments).toSorted()).toEqual(
       [
         ...endpointNames,
         ...notificationTypeIds.map(senderName),
         'dispatch-alarm-events',
         'record-email-events',
+        'publish-outcomes',
         'handle-unknown-route',
       ].toSorted(),
     );

@@ -42,6 +42,7 @@ const initial = (changes = {}, content_hash = 'hash') =>
     },
     'b933e274a5f1',
     NOW,
+    'technicalContactsEmail',
   );
 const transient = failed('transient', 'http_status', 'explained', { status: 500 });
 const delivered: AttemptOutcome = { result: 'delivered', status: 204, explanation: 'Success' };

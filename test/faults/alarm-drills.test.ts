@@ -46,7 +46,7 @@ describe('the alarm drill', () => {
 
   beforeAll(async () => {
     sink = await startSink((response) => response.writeHead(isSinkUp ? 200 : 500).end());
-    harness = await startMonitoredStack(HIGH_LIMITS);
+    harness = await startMonitoredStack({ ...HIGH_LIMITS, deliveryOutcomes: 'true' });
     client = await harness.newClient();
     await client.put('/account', { technical_contacts: ['contact@example.com'] });
     const details = { ...validDetails, webhook: { url: sink.url } };
@@ -105,6 +105,8 @@ describe('the alarm drill', () => {
    * and none may fire twice, because the duration of an alarm must match the duration of the outage.
    *
    * Annotates the test with the minutes until the alarms fired and cleared.
+   *
+   * @param afterwards alarms that fire while what waited is delivered
    */
   const drill = async (
     annotate: TestContext['annotate'],
@@ -112,6 +114,7 @@ describe('the alarm drill', () => {
     outage: () => (() => unknown)[],
     requests: Traffic = traffic(),
     stepMs?: number,
+    afterwards: readonly string[] = [],
   ): Promise<void> => {
     const { watch } = harness;
     expect(watch.firing).toEqual([]);
@@ -137,7 +140,7 @@ describe('the alarm drill', () => {
       );
     }
     expect(watch.firing).toEqual([]);
-    expect(firedNames()).toEqual(alarms.toSorted());
+    expect(firedNames()).toEqual([...alarms, ...afterwards].toSorted());
     const minutes = fired().map(({ alarm, atMs }) => `${alarm} after ${((atMs - startMs) / MINUTE_MS).toFixed(1)} min`);
     await annotate(`${minutes.join(', ')}; all clear ${minutesSince(recoveredMs)} min after the recovery`);
   };
@@ -159,6 +162,8 @@ describe('the alarm drill', () => {
         const [, ...responses] = await Promise.all([events(seconds), ...lists]);
         expect(responses.map(({ status }) => status)).toEqual(lists.map(() => 200));
       },
+      undefined,
+      ['FirstAttemptsLate'],
     );
   });
 
@@ -168,6 +173,8 @@ describe('the alarm drill', () => {
       ['InternalErrors', 'MessagesAging'],
       () => [harness.injectFault(DENIED, from('Delivery-dispatch-alarm-events', 'dynamodb'))],
       traffic(['webhook']),
+      undefined,
+      ['FirstAttemptsLate'],
     );
   });
 
@@ -233,6 +240,8 @@ describe('the alarm drill', () => {
         await events(seconds);
         await client.post(`/notifications/${ids.webhook}/test`);
       },
+      undefined,
+      ['FirstAttemptsLate'],
     );
   });
 
@@ -259,6 +268,64 @@ describe('the alarm drill', () => {
         return [];
       },
       () => undefined,
+    );
+  });
+
+  it('fires only the alarm of late first attempts when messages wait for longer than a minute', async ({
+    annotate,
+  }) => {
+    const queue = harness.stack.queues.get('Delivery-webhook');
+    if (!queue) throw new Error('There is no queue of webhooks.');
+    const events = traffic(['webhook']);
+    let enable = (): void => undefined;
+    let isOutage = false;
+    let steps = 0;
+    await drill(
+      annotate,
+      ['FirstAttemptsLate'],
+      () => {
+        isOutage = true;
+        const recover = () => {
+          isOutage = false;
+          enable();
+        };
+        return [recover];
+      },
+      // Messages are received every two minutes, before the alarm on waiting messages fires.
+      async (seconds) => {
+        steps += 1;
+        if (isOutage && steps % 4 === 1) enable = harness.stack.eventSources.disable(queue.settings.arn);
+        if (isOutage && steps % 4 === 0) enable();
+        await events(seconds);
+      },
+    );
+  });
+
+  it('fires an alarm when outcomes were given up, which clears after their message was deleted', async ({
+    annotate,
+  }) => {
+    const queue = harness.stack.queues.get('Outcomes-Failed');
+    if (!queue) throw new Error('There is no queue of failed outcomes.');
+    const giveUp = () => queue.send({ body: '{"version":"1.0"}', attributes: new Map(), senderId: 'lambda' });
+    await drill(
+      annotate,
+      ['OutcomesNotPublished'],
+      () => {
+        giveUp();
+        return [() => queue.purge()];
+      },
+      () => undefined,
+    );
+  });
+
+  it('fires the alarms of queue consumers, and not that of outcomes given up, when SNS refuses outcomes', async ({
+    annotate,
+  }) => {
+    await drill(
+      annotate,
+      ['InternalErrors', 'MessagesAging'],
+      () => [harness.injectFault(DENIED, from('Outcomes-publish-outcomes', 'sns'))],
+      traffic(['webhook']),
     );
   });
 

@@ -14,11 +14,13 @@ import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts'
 import { newToken } from '../../shared/domain/token.ts';
 import { type FunctionName, senderName } from '../../shared/environment.ts';
 import { apiRequest, lambdaContext } from '../support/api-request.ts';
+import { deliveryRecord } from '../support/delivery-records.ts';
 import { alarmEvent } from '../support/events.ts';
 import { environmentOf } from '../support/function-environment.ts';
 import { validDetails, webhookNotification } from '../support/notifications.ts';
 import { respondWith, startHttp } from '../support/servers.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
+import { streamRecord } from '../support/stream-records.ts';
 import { useStarted } from '../support/use-started.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -212,6 +214,10 @@ const eventsFor = (name: FunctionName, url: string): unknown[] => {
     return [messages, { kind: 'test', tenant: 'acme', type, details }];
   }
   if (name === 'dispatch-alarm-events') return [messages];
+  if (name === 'publish-outcomes') {
+    const delivered = deliveryRecord({ tenant: 'acme', notificationId: DEFAULT_NOTIFICATION_ID }, 'event');
+    return [{ Records: [streamRecord({ ...delivered, status: 'pending' }, delivered)] }];
+  }
   if (name === 'record-email-events') {
     const { notification, tenant, event } = emailTags(alarmEvent(), DEFAULT_NOTIFICATION_ID);
     const mail = { messageId: 'message-1', tags: { notification: [notification], tenant: [tenant], event: [event] } };

@@ -75,6 +75,18 @@ describe('the bill of a month', () => {
   });
 });
 
+describe('the bill of delivery outcomes', () => {
+  it('is $1.03 per million, a tenth in full batches, and none without the setting', () => {
+    const load = { events: 1e6, destinations: 1, shares: webhooks };
+    const outcomesOf = (template: unknown, batch: number) =>
+      monthlyBill(measured, { ...load, batch }, template).find(({ part }) => part === 'outcomes')?.usd;
+    const published = synthesize({ deliveryOutcomes: 'true' }).template.toJSON();
+    expect(outcomesOf(published, 1)).toBeCloseTo(1.03, 2);
+    expect(outcomesOf(published, 10)).toBeCloseTo(0.103, 3);
+    expect(outcomesOf(synthesize().template.toJSON(), 1)).toBeUndefined();
+  });
+});
+
 describe('the recorded measurement', () => {
   it('is that of docs/benchmarks.md', () => {
     const [, table] = toMarkdown(costSection(readMeasuredUnits(), [])).split('\n\n');

@@ -15,8 +15,8 @@ describe('the idle bill', () => {
     expect(bill).toMatchObject({ dashboards: 3, keys: 1, insightRules: 0.5 });
     // 17 queues with 5 pollers each and one with 2, which wait 20 s.
     expect(bill.polling).toBeCloseTo(4.51 + MORE_TYPES * 0.518, 2);
-    expect(alarmMetricCount(synthesize().template.toJSON())).toBe(28 + MORE_TYPES);
-    expect(bill.alarms).toBeCloseTo(2.8 + MORE_TYPES * 0.1);
+    expect(alarmMetricCount(synthesize().template.toJSON())).toBe(29 + MORE_TYPES);
+    expect(bill.alarms).toBeCloseTo(2.9 + MORE_TYPES * 0.1);
   });
 
   it('is at most $2.50 a month for a development stage, which only polls', () => {
@@ -40,6 +40,10 @@ describe('the idle bill', () => {
     const bill = billOf({ egress: 'static' });
     expect(bill).toMatchObject({ natGateways: expect.closeTo(65.7), publicAddresses: expect.closeTo(7.3) });
     expect(idleTotal(bill) - idleTotal(billOf())).toBeCloseTo(73);
+  });
+
+  it('is $0.10 a month more with delivery outcomes: an alarm, and polls of a stream are free', () => {
+    expect(idleTotal(billOf({ deliveryOutcomes: 'true' })) - idleTotal(billOf())).toBeCloseTo(0.1, 2);
   });
 
   it('fails for a schedule without a price', () => {

@@ -6,7 +6,7 @@ import { parseFilterPattern } from '../cloudwatch/filter-pattern.ts';
 import { codeBlocks, readDocument, root } from '../support/documents.ts';
 import { propertiesOf, synthesize } from '../support/stack.ts';
 
-const { template } = synthesize({ expectedEventIntervalMinutes: '60' });
+const { template } = synthesize({ expectedEventIntervalMinutes: '60', deliveryOutcomes: 'true' });
 const alarms = propertiesOf(template, 'AWS::CloudWatch::Alarm', z.object({ AlarmDescription: z.string() }));
 
 const runbook = readDocument('docs/runbook.md');

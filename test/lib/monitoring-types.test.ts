@@ -36,7 +36,7 @@ const alarmsOf20Types = () =>
       return { type, lambda, queue: new SenderQueue(scope, 'Queues', crashedQueue, { retryDelayScale: 1 }) };
     });
     const all = { alarmEvents, dispatch, crashedQueue, senders: [...senders, ...madeUp] };
-    new Monitoring(stack, 'Monitoring', parseSettings({}), { api, delivery: all, emailEvents });
+    new Monitoring(stack, 'Monitoring', parseSettings({}), { api, delivery: all, emailEvents, outcomes: undefined });
     return propertiesOf(Template.fromStack(stack), 'AWS::CloudWatch::Alarm', alarmSchema);
   });
 

@@ -29,6 +29,11 @@ const acceptedFindings: readonly { rule: string; resource: RegExp; reason: strin
     reason: 'These are dead-letter queues. The senders and dispatch send to them without a redrive policy.',
   },
   {
+    rule: 'AwsSolutions-SQS3',
+    resource: /^Outcomes\/Failed\/Resource$/,
+    reason: 'It is a dead-letter queue. Lambda sends to it what it gives up of a stream.',
+  },
+  {
     rule: 'AwsSolutions-VPC7',
     resource: /^Network\/Vpc\/Resource$/,
     reason: 'Only with egress=static: flow logs would record the IP addresses of tenants, and no process uses them.',

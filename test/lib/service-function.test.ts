@@ -4,8 +4,12 @@ import { functionNames } from '../../lib/bundles.ts';
 import { environments, type FunctionName, parseEnvironment } from '../../shared/environment.ts';
 import { propertiesOf, reference, synthesize } from '../support/stack.ts';
 
+/** The setting that adds a function. */
+const functionSettings = { deliveryOutcomes: 'true' };
+
 /** The settings that add environment variables. */
 const variableSettings = {
+  ...functionSettings,
   heartbeatUrl: 'https://monitor.example.org/push',
   emailReplyTo: 'reply@example.org',
   smsSenderId: 'ALERTS',
@@ -14,7 +18,7 @@ const variableSettings = {
   feedEndpoint: 'https://feed.example.org/alerts',
 };
 
-const { template, functionIds } = synthesize();
+const { template, functionIds } = synthesize(functionSettings);
 const full = synthesize(variableSettings);
 
 /** Parses a template value to a string. A reference becomes a URL. */

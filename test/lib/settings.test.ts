@@ -204,8 +204,17 @@ describe('related settings', () => {
       { developmentStage: 'true', reserveConcurrency: 'true' },
       'reserveConcurrency must not be set with developmentStage: its event sources have no maximum',
     ],
+    [
+      { deliveryOutcomes: 'true', existingTables: 'Deliveries=restored' },
+      'deliveryOutcomes must not be set with existingTables for Deliveries: the stack adds no stream to a table that it does not manage',
+    ],
   ])('are rejected if one is missing or inconsistent: %j', (settings, message) => {
     expect(() => parseSettings(settings)).toThrow(new RegExp(`^Invalid setting: ${message}\\.$`));
+  });
+
+  it('allow delivery outcomes while another table is restored', () => {
+    const settings = parseSettings({ deliveryOutcomes: 'true', existingTables: 'Notifications=restored' });
+    expect(settings.deliveryOutcomes).toBe(true);
   });
 
   it.each([

@@ -97,7 +97,14 @@ describe('report', () => {
     month: z.string(),
     is_complete: z.boolean(),
     total: z.looseObject(counts),
-    days: z.array(z.looseObject({ date: z.string(), p50_ms: z.number().nullable(), ...counts })),
+    days: z.array(
+      z.looseObject({
+        date: z.string(),
+        p50_ms: z.number().nullable(),
+        first_attempt_p99_ms: z.number().nullable(),
+        ...counts,
+      }),
+    ),
   });
 
   it('shows which share of the deliveries of this month arrived in time, by day and in total', async () => {
@@ -108,10 +115,13 @@ describe('report', () => {
     expect(found.is_complete).toBe(false);
     expect(found.days.map(({ date }) => date.slice(0, 7))).toEqual(found.days.map(() => found.month));
     expect(found.days.some(({ p50_ms }) => p50_ms !== null)).toBe(true);
+    expect(found.days.some(({ first_attempt_p99_ms: p99 }) => p99 !== null)).toBe(true);
     expect(found.total.shares.map(({ within_seconds }) => within_seconds)).toEqual([10, 60, 300]);
     for (const { share: found_share } of found.total.shares) expect(found_share).toBeLessThan(1);
     const { out } = await ops('report');
-    expect(out).toMatch(/^day +planned +10 s +60 s +300 s +p50, ms +p99, ms +delivered +failed +superseded +/);
+    expect(out).toMatch(
+      /^day +planned +10 s +60 s +300 s +p50, ms +p99, ms +first p50, ms +first p99, ms +delivered +failed +superseded +/,
+    );
   });
 
   it('says that a month has no deliveries', async () => {

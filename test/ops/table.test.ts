@@ -30,6 +30,8 @@ it('a report rounds shares down, except for inexact floating-point numbers', () 
     shares: [0.57, 0.99999, 1].map((share, index) => ({ within_seconds: index, share })),
     p50_ms: 1,
     p99_ms: null,
+    first_attempt_p50_ms: null,
+    first_attempt_p99_ms: null,
   };
   expect(formatTable([day], reportColumns)).toMatch(/ 57\.00 % +99\.99 % +100\.00 % +1 +– /);
 });

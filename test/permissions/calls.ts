@@ -39,6 +39,7 @@ const queue = z.object({ QueueUrl: z.string() }).transform(({ QueueUrl }) => Que
 /** Operations whose IAM action has a different name. */
 const actionByOperation = new Map([
   ['SendMessageBatch', 'SendMessage'],
+  ['PublishBatch', 'Publish'],
   ['Invoke', 'InvokeFunction'],
 ]);
 

@@ -11,13 +11,27 @@ import { awsFault, type Behavior, exercisePipeline, httpResponder } from './exer
 import { allows, type Grant, grantsOf } from './grants.ts';
 
 /** Permissions that Lambda uses with the role of a function, and the function's code does not. */
-const usedByLambda: readonly { action: string; reason: string }[] = [
-  { action: 'sqs:ReceiveMessage', reason: 'Lambda receives messages with the role of the function.' },
-  { action: 'sqs:DeleteMessage', reason: 'Lambda deletes processed messages with the role of the function.' },
+const usedByLambda: readonly { action: string; consumersOf: 'eventSources' | 'streamSources'; reason: string }[] = [
+  {
+    action: 'sqs:ReceiveMessage',
+    consumersOf: 'eventSources',
+    reason: 'Lambda receives messages with the role of the function.',
+  },
+  {
+    action: 'sqs:DeleteMessage',
+    consumersOf: 'eventSources',
+    reason: 'Lambda deletes processed messages with the role of the function.',
+  },
   {
     action: 'sqs:GetQueueAttributes',
+    consumersOf: 'eventSources',
     reason: 'Lambda reads the number of messages with the role of the function.',
   },
+  ...['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'].map((action) => ({
+    action: `dynamodb:${action}`,
+    consumersOf: 'streamSources' as const,
+    reason: 'Lambda reads the stream with the role of the function.',
+  })),
 ];
 
 const describeCall = ({ caller, action, resource }: Call): string => `${caller}: ${action} on ${resource}`;
@@ -50,12 +64,13 @@ describe('the permissions of functions and schedules', () => {
       routerEndpoint: `${sink.url}/router`,
       feedEndpoint: `${sink.url}/feed`,
       heartbeatUrl: `${sink.url}/heartbeat`,
+      deliveryOutcomes: 'true',
     });
     world.stack.endpoint.fault = (call) => {
       calls.push(...callsOf(call));
       return awsFault(behavior, call) ?? throttleFirstCall(call);
     };
-    const assembly = synthesize({ heartbeatUrl: 'https://monitor.example.org' });
+    const assembly = synthesize({ heartbeatUrl: 'https://monitor.example.org', deliveryOutcomes: 'true' });
     grants = grantsOf(assembly.template, world.stack.ready.aws_endpoint);
     assembly.remove();
 
@@ -87,15 +102,17 @@ describe('the permissions of functions and schedules', () => {
   it('are all used, by functions, by schedules or by Lambda', () => {
     const unused = grants
       .filter(({ action }) => !usedByLambda.some((lambdaUse) => lambdaUse.action === action))
+      // Lambda sends to this queue what it gives up of a stream.
+      .filter(({ resource }) => !world.stack.plan.streamSources.some((source) => source.failureQueueArn === resource))
       .filter((grant) => !calls.some((call) => allows(grant, call)));
     expect(unused.map(describeGrant)).toEqual([]);
   });
 
-  it('that Lambda uses are granted to queue consumers only', () => {
-    for (const { action } of usedByLambda) {
+  it('that Lambda uses are granted to consumers of queues and streams only', () => {
+    for (const { action, consumersOf } of usedByLambda) {
       const consumers = grants.filter((grant) => grant.action === action).map(({ caller }) => caller);
       expect(consumers.toSorted()).toEqual(
-        world.stack.plan.eventSources.map(({ functionName }) => functionName).toSorted(),
+        world.stack.plan[consumersOf].map(({ functionName }) => functionName).toSorted(),
       );
     }
   });

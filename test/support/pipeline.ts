@@ -20,7 +20,12 @@ const email = z.object({
   html: z.string(),
 });
 const sms = z.object({ kind: z.literal('sms'), to: z.string(), text: z.string() });
-const managed = z.object({ kind: z.literal('managed'), subject: z.string(), text: z.string() });
+const managed = z.object({
+  kind: z.literal('managed'),
+  topic: z.string(),
+  subject: z.nullable(z.string()),
+  text: z.string(),
+});
 const httpRequest = z.object({
   kind: z.enum(['incidentpager', 'incidentrouter', 'atomfeed']),
   path: z.string(),

@@ -15,5 +15,6 @@ export const allSettings: Record<string, string> = {
   hostedZoneName: 'example.org',
   basePath: 'v1.0/123456',
   egress: 'static',
+  deliveryOutcomes: 'true',
   producerAccounts: '222222222222',
 };

@@ -4,6 +4,9 @@ import { type Key, type StoredItem, Table, type TableDefinition } from './table.
 /** A change of an item: the item after it, or the key of one to delete. */
 export type Change = { table: Table } & ({ put: StoredItem } | { delete: Key });
 
+/** A change of an item, with the item before and after it. */
+export type ItemChange = { table: Table; before: StoredItem | undefined; after: StoredItem | undefined };
+
 /** Keeps tables and items beyond the end of the process. */
 export type Storage = {
   create(table: TableDefinition): void;
@@ -16,6 +19,7 @@ export type Storage = {
 export class Tables {
   readonly #tables = new Map<string, Table>();
   readonly #storage: Storage | undefined;
+  readonly #watchers = new Map<string, (change: ItemChange) => void>();
 
   constructor(storage?: Storage) {
     this.#storage = storage;
@@ -53,9 +57,18 @@ export class Tables {
   write(changes: readonly Change[]): void {
     this.#storage?.write(changes);
     for (const change of changes) {
-      if ('put' in change) change.table.put(change.put);
-      else change.table.delete(change.delete);
+      const { table } = change;
+      const watcher = this.#watchers.get(table.definition.name);
+      const before = watcher && table.get('put' in change ? change.put.key : change.delete);
+      if ('put' in change) table.put(change.put);
+      else table.delete(change.delete);
+      watcher?.({ table, before, after: 'put' in change ? change.put : undefined });
     }
+  }
+
+  /** Calls `watcher` after each change of an item of a table, in order. A table has at most one watcher. */
+  watch(tableName: string, watcher: (change: ItemChange) => void): void {
+    this.#watchers.set(tableName, watcher);
   }
 
   /** Releases the storage. */

@@ -126,7 +126,7 @@ describe('SNS', () => {
         text: 'hello & <you>',
         attributes: { 'AWS.SNS.SMS.SMSType': 'Transactional' },
       },
-      { to: 'topic', topicArn: topic, subject: 'Größe 😀', text: 'text' },
+      { to: 'topic', topicArn: topic, subject: 'Größe 😀', text: 'text', attributes: {} },
     ]);
   });
 

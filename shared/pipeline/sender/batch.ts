@@ -3,7 +3,7 @@ import { errorTrace, logger } from '../../adapters/logger.ts';
 import { count, emitMetrics, oldestAgeSeconds, tally } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';
-import { dueTimeMs } from '../../adapters/queues.ts';
+import { dueTimeMs, lockWaitCount } from '../../adapters/queues.ts';
 import { messageBody } from '../../contracts/message-body.ts';
 import { parseDelivery } from '../../domain/delivery-message.ts';
 import {
@@ -11,6 +11,7 @@ import {
   type DeliveryTotal,
   deliveryCounts,
   deliveryTotal,
+  FIRST_ATTEMPT_LATENCY,
   PRODUCER_ERRORS,
   PRODUCER_FAULTS,
 } from '../../domain/delivery-metrics.ts';
@@ -24,7 +25,7 @@ import { createJob, type DeliveryJob, idsOf } from './delivery-job.ts';
 import { createEarlyMessageCheck } from './early-messages.ts';
 import { createFailureReport } from './failure-report.ts';
 import { createFirstAttemptMove } from './move-first-attempts.ts';
-import { lateRetrySeconds, unprocessedSinceMs } from './received-message.ts';
+import { isRetry, lateRetrySeconds, type QueueUrls, unprocessedSinceMs } from './received-message.ts';
 import { createRequeue } from './requeue.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
@@ -163,7 +164,10 @@ export const createBatchProcessing = (
         ),
       },
       { type },
-      { [DELIVERY_LATENCY]: jobs.flatMap(latencyMs) },
+      {
+        [DELIVERY_LATENCY]: jobs.flatMap(latencyMs),
+        [FIRST_ATTEMPT_LATENCY]: jobs.flatMap((job) => firstAttemptLatencyMs(job, dependencies)),
+      },
     );
     count({ [PRODUCER_FAULTS]: outcomes.conflict ?? 0 });
   };
@@ -211,6 +215,19 @@ const totalOf = ({ job, result }: ProcessedMessage): DeliveryTotal[] => {
 const latencyMs = ({ job: { body }, result, endedAtMs }: ProcessedJob): number[] => {
   const isDelivered = deliveryTotal(result) === 'deliveries_delivered';
   return isDelivered && !body.notice ? [Math.max(0, endedAtMs - body.accepted_at_ms)] : [];
+};
+
+/**
+ * Returns the ms from the acceptance of an alert to the start of its first attempt. None for later attempts and rounds
+ * and for notices, and none if a circuit, a daily limit, the move of a slow tenant or an incident lock postponed it.
+ */
+const firstAttemptLatencyMs = ({ job, result: { claimed, record } }: ProcessedJob, urls: QueueUrls): number[] => {
+  const { body, message } = job;
+  if (!claimed || !record || body.notice || isRetry(message, urls) || lockWaitCount(message) > 0) return [];
+  const isFirst = claimed.round === 1 && claimed.attempt_count === 0 && record.attempt_count === 1;
+  // An attempt that does not count, such as one that an open circuit prevents, leaves its cause.
+  const isPostponed = claimed.last_cause !== undefined;
+  return isFirst && !isPostponed ? [Math.max(0, record.first_attempt_at_ms - body.accepted_at_ms)] : [];
 };
 
 const targetKeyOf = ({ body }: DeliveryJob) => ({ tenant: body.event.tenant_id, id: body.notification_id });

@@ -65,7 +65,6 @@ const logOlderTimestamp = (job: DeliveryJob): void => {
 export const createDeliver = (dependencies: SenderDependencies) => {
   const { type, transport, accounts, deliveries, incidentLocks, summarizedAlerts, queues, queueUrls, clock } =
     dependencies;
-  const { canBounce } = notificationTypes[type];
   const { reschedule, returnBusyMessage, waitForLock, returnAfterError } = createRequeue(dependencies);
   const { recordDelivered, recordFailed, deadLetter } = createAttemptEnd(dependencies);
 
@@ -133,7 +132,7 @@ export const createDeliver = (dependencies: SenderDependencies) => {
   ): Promise<DeliveryResult> => {
     const reads = Promise.all([target, isInShadowMode(job)]);
     reads.catch(() => undefined);
-    const first = claimedRecord(job.body, randomUUID().slice(-CLAIM_ID_LENGTH), clock(), canBounce);
+    const first = claimedRecord(job.body, randomUUID().slice(-CLAIM_ID_LENGTH), clock(), type);
     const claim = await deliveries.claim(first, clock());
     switch (claim.kind) {
       case 'ended':

@@ -15,7 +15,9 @@ const LATE_SECONDS = 300;
 export const queueUrlOf = ({ eventSourceARN }: SQSRecord, { type, queueUrls, retryQueueUrl }: QueueUrls): string =>
   eventSourceARN.split(':').at(-1) === retryQueueUrl.split('/').at(-1) ? retryQueueUrl : queueUrls[type];
 
-const isRetry = (message: SQSRecord, urls: QueueUrls): boolean => queueUrlOf(message, urls) === urls.retryQueueUrl;
+/** Returns whether the message came from the retry queue. */
+export const isRetry = (message: SQSRecord, urls: QueueUrls): boolean =>
+  queueUrlOf(message, urls) === urls.retryQueueUrl;
 
 const firstReceivedAtMs = ({ attributes }: SQSRecord): number => Number(attributes.ApproximateFirstReceiveTimestamp);
 

@@ -3,7 +3,9 @@ import { emailTags } from '../../../shared/domain/email-event.ts';
 import { newToken } from '../../../shared/domain/token.ts';
 import { type FunctionName, senderName } from '../../../shared/environment.ts';
 import { apiRequest } from '../../support/api-request.ts';
+import { deliveryRecord } from '../../support/delivery-records.ts';
 import { alarmEvent, deliveryMessage } from '../../support/events.ts';
+import { streamRecord } from '../../support/stream-records.ts';
 import { sqsEvent } from './sqs-batch.ts';
 import { stubNotificationId } from './stub-notification.ts';
 
@@ -42,6 +44,11 @@ const bounce = () => {
   };
 };
 
+const deliveredRecord = () => {
+  const delivered = deliveryRecord({ tenant: 'acme', notificationId: stubNotificationId('webhook') }, 'event');
+  return streamRecord({ ...delivered, status: 'pending' }, delivered);
+};
+
 /** Returns an event that the function processes completely and without errors. */
 export const firstEvent = (name: FunctionName, destination: string): unknown => {
   const type = notificationTypeIds.find((each) => senderName(each) === name);
@@ -50,5 +57,6 @@ export const firstEvent = (name: FunctionName, destination: string): unknown => 
     return batch(
       JSON.stringify(alarmEvent({ notification_plan: { critical_state: [stubNotificationId('webhook')] } })),
     );
+  if (name === 'publish-outcomes') return { Records: [deliveredRecord()] };
   return name === 'record-email-events' ? batch(JSON.stringify(bounce())) : request(destination);
 };
