@@ -43,7 +43,7 @@ export const deliveryBounces = z.object(bounceAttributes);
 
 /**
  * The record of a delivery (table Deliveries): IDs, times and outcomes, never a destination. It is smaller than 1 KB up
- * to the fourth attempt (with the longest labels, the second), if `siblings` lists few notifications, without the
+ * to the third attempt (with the longest labels, the second), if `siblings` lists few notifications, without the
  * response texts of failed attempts: up to 1 KB each. All times except `ttl` are ms since the epoch.
  */
 export const deliveryRecord = z.object({
