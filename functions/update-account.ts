@@ -16,7 +16,7 @@ const notifications = createNotificationReader(client, environment.NOTIFICATIONS
 export const handler = endpoint(
   (request) => validBody(request, jsonBody(request), accountChangesBody),
   async (changes, caller) => {
-    await assertExistingFallbacks(notifications, caller.tenant, changes.escalation_notifications);
+    await assertExistingFallbacks(notifications, accounts, caller.tenant, changes.escalation_notifications);
     await accounts.update(caller.tenant, changes, audits.by(caller));
     return noContent;
   },

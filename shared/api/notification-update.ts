@@ -16,12 +16,13 @@ import { assertFitsResponse } from './response.ts';
 export const createNotificationUpdate = (notifications: Pick<NotificationRepository, 'get' | 'replace'>) => {
   const change = createNotificationChange(notifications, 'update-notification');
   return (key: NotificationKey, changes: Changes, audit: Audit): Promise<void> =>
-    change(key, audit, ({ record, unmasked }) => {
+    change(key, audit, ({ record, unmasked, stored }) => {
       if (Object.keys(changes).length === 0) return undefined;
       const updated = withChanges(record, changes);
       const attributes = valid(parseNotification(updated, keptHeaders(unmasked, updated)));
       assertFitsResponse(attributes);
-      const changed = changedAttributes(unmasked, attributes);
+      const isUnsigned = stored.signing_secrets !== undefined && attributes.type !== 'webhook';
+      const changed = [...changedAttributes(unmasked, attributes), ...(isUnsigned ? ['signing_secret'] : [])];
       return changed.length === 0 ? undefined : { attributes, changed };
     });
 };

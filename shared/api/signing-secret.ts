@@ -7,7 +7,7 @@ import type {
 import type { SigningSecrets } from '../contracts/signing-secrets.ts';
 import type { Clock } from '../domain/clock.ts';
 import { noSigningSecret } from '../domain/errors.ts';
-import { newSigningSecret, withNewSecret, withoutSecret } from '../domain/signing-secrets.ts';
+import { newSigningSecret, noSigningSecrets, withNewSecret, withoutSecret } from '../domain/signing-secrets.ts';
 import { createNotificationChange, type NotificationChange } from './notification-change.ts';
 
 /** Returns the change of the own signing secrets of a webhook. @throws ServiceError 400 for another type */
@@ -34,7 +34,7 @@ export const createSigningSecretChanges = (
   async create(key: NotificationKey, audit: Audit): Promise<string> {
     const secret = newSigningSecret();
     await createNotificationChange(notifications, 'create-signing-secret')(key, audit, (current) =>
-      changeOf(current, withNewSecret(current.stored.signing_secrets ?? {}, secret, clock())),
+      changeOf(current, withNewSecret(current.stored.signing_secrets ?? noSigningSecrets, secret, clock())),
     );
     return secret;
   },

@@ -51,6 +51,10 @@ const request = z
         since === undefined ? event_id !== undefined || status !== undefined : (event_id ?? status) === undefined,
       'must have exactly one of event_id, since and status, or event_id and status',
     ),
+    z.refine(
+      ({ event_id, marker }) => event_id === undefined || marker === undefined,
+      'must not have marker with event_id',
+    ),
   );
 
 /**

@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { RETIREMENT_MS, signersAt, withNewSecret, withoutSecret } from '../../shared/domain/signing-secrets.ts';
+import {
+  noSigningSecrets,
+  RETIREMENT_MS,
+  signersAt,
+  withNewSecret,
+  withoutSecret,
+} from '../../shared/domain/signing-secrets.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 1);
-const first = withNewSecret({}, 'first', NOW_MS);
+const first = withNewSecret(noSigningSecrets, 'first', NOW_MS);
 const later = NOW_MS + 1_000;
 const until = (nowMs: number) => nowMs + RETIREMENT_MS;
 
@@ -18,8 +24,14 @@ describe('the first signing secret of a webhook', () => {
     expect(signersAt(second, until(later))).toEqual({ secrets: ['second'], isAccountSigning: false });
   });
 
+  it('signs beside the third one, too: the response with the second one may have been lost', () => {
+    const third = withNewSecret(withNewSecret(first, 'second', later), 'third', later);
+    expect(signersAt(third, later).secrets).toEqual(['third', 'second', 'first']);
+    expect(signersAt(withNewSecret(third, 'fourth', later), later).secrets).toEqual(['fourth', 'third', 'second']);
+  });
+
   it('signs beside the account for a day after it was deleted, also if a new one follows', () => {
-    const deleted = withoutSecret(first, later) ?? {};
+    const deleted = withoutSecret(first, later) ?? noSigningSecrets;
     expect(signersAt(deleted, until(later) - 1)).toEqual({ secrets: ['first'], isAccountSigning: true });
     expect(signersAt(deleted, until(later))).toEqual({ secrets: [], isAccountSigning: true });
     const again = withNewSecret(deleted, 'again', later);
@@ -29,7 +41,7 @@ describe('the first signing secret of a webhook', () => {
 
 describe('a webhook without a signing secret of its own', () => {
   it('is signed by the account, and a deletion changes nothing', () => {
-    expect(signersAt({}, NOW_MS)).toEqual({ secrets: [], isAccountSigning: true });
+    expect(signersAt(noSigningSecrets, NOW_MS)).toEqual({ secrets: [], isAccountSigning: true });
     expect(withoutSecret(undefined, NOW_MS)).toBeUndefined();
     const deleted = withoutSecret(first, NOW_MS);
     expect(withoutSecret(deleted, later)).toBe(deleted);

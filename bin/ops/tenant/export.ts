@@ -71,7 +71,7 @@ const converters = (
         if (found) yield { kind: 'notification', record: found.record };
       } catch (error) {
         if (!(error instanceof UnreadableNotificationError)) throw error;
-        const { webhook_request: _, ...record } = item;
+        const { webhook_request: _, signing_secrets: __, ...record } = item;
         yield { kind: 'unreadable_notification', record };
       }
     },

@@ -31,7 +31,7 @@ export const createJob = (
     type,
     deliveryId: deliveryId(event, notificationId),
     time: eventTime(event, acceptedAtMs),
-    isOrdered: notificationTypes[type].hasIncidents || ordered === true,
+    isOrdered: notificationTypes[type].hasIncidents || (type === 'webhook' && ordered === true),
   };
 };
 

@@ -6,7 +6,7 @@ import { parseStoredRequest, type WebhookRequest } from '../../contracts/webhook
 import { type AttemptOutcome, failed } from '../../domain/attempt-outcome.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
 import type { HttpResponses } from '../../domain/http-outcome.ts';
-import { signersAt } from '../../domain/signing-secrets.ts';
+import { noSigningSecrets, signersAt } from '../../domain/signing-secrets.ts';
 import type { Alert, Transport } from '../../domain/transport.ts';
 import { MAX_BODY_BYTES, placeholdersWithoutValue, webhookBody } from '../../domain/webhook-body.ts';
 import { sendByHttp, type TypeRequest } from './http-transport.ts';
@@ -90,7 +90,7 @@ export const createWebhookTransport =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, heartbeatUrl = ''): Transport =>
   async (alert, { url = '' }, { webhookRequest, signingSecrets } = {}) => {
     const { event, deliveryId } = alert;
-    const own = signersAt(signingSecrets ?? {}, Date.now());
+    const own = signersAt(signingSecrets ?? noSigningSecrets, Date.now());
     const account = own.isAccountSigning ? await accounts.webhookCredentials(event.tenant_id) : undefined;
     const signers = { token: account?.token, secrets: [...own.secrets, ...(account?.secrets ?? [])] };
     const request = webhookRequest === undefined ? {} : parseStoredRequest(webhookRequest);

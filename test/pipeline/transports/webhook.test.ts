@@ -128,7 +128,7 @@ describe('a test of a webhook', () => {
 describe('the signature of a webhook', () => {
   it('is only that of its own secret, without the token of the account, a day after the secret was created', async () => {
     const { send } = await setUp();
-    const own = { current: secret('o'), account_until_ms: Date.now() - 1 };
+    const own = { current: secret('o'), retired: [], account_until_ms: Date.now() - 1 };
     const { headers, body } = await send({}, undefined, own);
     expect(new Webhook(secret('o')).verify(body, headers)).toEqual(JSON.parse(body));
     expect(headers['webhook-signature']).not.toContain(' ');

@@ -10,7 +10,7 @@ export const incidentMutations: readonly NamedMutation[] = [
     name: 'ignores that a webhook is ordered',
     seed: 'an ordered webhook fails until a newer event of the alarm arrives',
     file: 'shared/pipeline/sender/delivery-job.ts',
-    find: 'isOrdered: notificationTypes[type].hasIncidents || ordered === true,',
+    find: "isOrdered: notificationTypes[type].hasIncidents || (type === 'webhook' && ordered === true),",
     replace: 'isOrdered: notificationTypes[type].hasIncidents,',
   },
   {

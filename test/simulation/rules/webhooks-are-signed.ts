@@ -50,7 +50,7 @@ const ownSecretsOf = (notification: number, { people }: Observations): SecretPer
   return changes.flatMap(({ action, responses, endedMs }, index) => {
     if (action.kind !== 'sign') return [];
     const { secret }: { secret: string } = JSON.parse(responses[0]?.body ?? '{}');
-    const [replaced, ended] = [changes[index + 1], changes[index + 2]];
+    const [replaced, ended] = [changes[index + 1], changes[index + 3]];
     return {
       secret,
       mustFromMs: endedMs + CACHE_MS,
