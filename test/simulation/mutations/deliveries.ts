@@ -205,7 +205,7 @@ const attemptEnds: readonly NamedMutation[] = [
   },
   {
     name: 'acknowledges a message that could not be sent again',
-    seed: 25,
+    seed: 7,
     file: REQUEUE,
     find: 'await queues.sendDelayed(retryQueueUrl, copyOfMessage(job), waitMs);',
     replace: 'await queues.sendDelayed(retryQueueUrl, copyOfMessage(job), waitMs).catch(() => undefined);',

@@ -29,7 +29,7 @@ export const dispatchMutations: readonly NamedMutation[] = [
   },
   {
     name: 'takes a notification that it cannot read for one that does not exist',
-    seed: 21,
+    seed: 126,
     file: FAN_OUT,
     find: '    return { id, error };',
     replace: '    return { id, target: undefined };',

@@ -15,7 +15,7 @@ export const incidentMutations: readonly NamedMutation[] = [
   },
   {
     name: 'sends an older event of an incident after a newer one',
-    seed: 3,
+    seed: 2,
     file: LOCK,
     find: 'this.newer = newest && isOlder(job.time, newest) ? newest : undefined;',
     replace: 'this.newer = newest && job.time.acceptedAtMs < newest.acceptedAtMs ? newest : undefined;',

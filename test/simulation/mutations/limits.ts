@@ -49,7 +49,7 @@ export const limitMutations: readonly NamedMutation[] = [
   },
   {
     name: 'counts the messages of all tenants together',
-    seed: 15,
+    seed: 33,
     file: COUNTER,
     find: 'pk: `${counter}#${utcDay(timeMs)}#${tenant}`,',
     replace: 'pk: `${counter}#${utcDay(timeMs)}`,',

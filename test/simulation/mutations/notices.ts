@@ -76,7 +76,7 @@ export const noticeMutations: readonly NamedMutation[] = [
   },
   {
     name: 'does not escalate an alert whose notification was deleted while it failed',
-    seed: 1122,
+    seed: 89,
     file: RECORD,
     find: "const isCancelled = record.status === 'cancelled' && !isShadow(record);",
     replace: 'const isCancelled = false;',
