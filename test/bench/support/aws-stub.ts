@@ -47,7 +47,7 @@ const fields: Item = {
   service_endpoint: text(destination),
 };
 
-const content = Buffer.from(JSON.stringify({ label: 'Bench', details: { url: null } }));
+const content = Buffer.from(JSON.stringify({ details: { url: null } }));
 
 const echo: Item = {
   fields: { M: { ...fields, url: text(`${destination}/echo`) } },
@@ -60,6 +60,7 @@ const target = (key: Key): Item => {
   return {
     ...key,
     type: text(type),
+    label: text('Bench'),
     fields: { M: fields },
     ...(key.pk?.S.endsWith(`#${ECHO_TENANT}`) && echo),
     version: text('v'),

@@ -14,7 +14,14 @@ export const LISTED_TOKEN_ID = 'tk01M7W36KGQDJ8S2D76FCWK3Z00';
 
 const batch = (body: string) => sqsEvent([{ body, tenant: 'acme' }]);
 
-const request = (destination: string) =>
+/** The bodies of the operations that refuse unknown attributes. */
+const strictBodies: Partial<Record<FunctionName, unknown>> = {
+  redeliver: { since: 0 },
+  'update-account': { technical_contacts: ['first@example.com'] },
+  'create-token': { label: 'First', role: 'observer' },
+};
+
+const request = (name: FunctionName, destination: string) =>
   apiRequest({
     headers: { 'x-auth-token': newToken() },
     pathParameters: {
@@ -22,15 +29,7 @@ const request = (destination: string) =>
       notificationTypeId: 'webhook',
       tokenId: LISTED_TOKEN_ID,
     },
-    body: JSON.stringify({
-      label: 'First',
-      type: 'webhook',
-      details: { url: destination },
-      technical_contacts: ['first@example.com'],
-      role: 'observer',
-      // For redeliver; the other operations ignore it.
-      since: 0,
-    }),
+    body: JSON.stringify(strictBodies[name] ?? { label: 'First', type: 'webhook', details: { url: destination } }),
   });
 
 const bounce = () => {
@@ -58,5 +57,5 @@ export const firstEvent = (name: FunctionName, destination: string): unknown => 
       JSON.stringify(alarmEvent({ notification_plan: { critical_state: [stubNotificationId('webhook')] } })),
     );
   if (name === 'publish-outcomes') return { Records: [deliveredRecord()] };
-  return name === 'record-email-events' ? batch(JSON.stringify(bounce())) : request(destination);
+  return name === 'record-email-events' ? batch(JSON.stringify(bounce())) : request(name, destination);
 };
