@@ -19,7 +19,10 @@ const MAX_NOTIFICATIONS = 100;
 /** A request starts no further query after it has read this number of records, of about 1 KB each. */
 const MAX_READ_RECORDS = 10_000;
 
-/** The minimum time left, of 30 s, to start a further query: a query may read 1 MB, and requests share the account's concurrency. */
+/**
+ * The minimum time left, of 30 s, to start a further query: each may read 1 MB, and requests share the concurrency of the
+ * account.
+ */
 const MIN_TIME_LEFT_MS = 25_000;
 
 /** Sorts before all IDs. */

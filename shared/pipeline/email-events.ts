@@ -163,7 +163,9 @@ export const createEmailEventRecorder = (
       tenant_id: notification?.tenant,
       notification_id: notification?.notificationId,
     });
-    const isRepeated = result?.kind === 'repeated' || attributes.ApproximateReceiveCount !== '1';
+    // A complaint changes no record, so only the receive count tells that its report is repeated.
+    const isReceivedAgain = attributes.ApproximateReceiveCount !== '1';
+    const isRepeated = result?.kind === 'repeated' || (result?.kind === 'complaint' && isReceivedAgain);
     count(isRepeated ? { email_events_repeated: 1 } : { [metricOf[kind]]: 1 });
     if (result?.kind === 'bounced') {
       await recordFailures([{ record: result.record, isCounted: result.record.last_cause !== undefined }]);

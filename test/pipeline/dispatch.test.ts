@@ -268,6 +268,14 @@ describe('dispatch', () => {
     expect(printedMetrics()).toMatchObject({ internal_errors: 1 });
   });
 
+  it('counts an event that cannot be escalated because its tenant is throttled, which is no internal error', async () => {
+    const { dispatch, returned } = setUp({ isUnknown: () => true }, { escalationError: new UnprocessedKeyError() });
+    await dispatch({ Records: [eventMessage(['nt0'])] });
+    expect(returned).toEqual([['m', 8_000]]);
+    expect(printedMetrics()).toMatchObject({ throttled_keys: 1 });
+    expect(printedMetrics()).not.toHaveProperty('internal_errors');
+  });
+
   it('does not escalate an event that is sent again after its notifications were deleted', async () => {
     const { dispatch, escalated } = setUp({ isUnknown: () => true }, { wasDispatched: true });
     await dispatch({ Records: [eventMessage(['nt0'])] });

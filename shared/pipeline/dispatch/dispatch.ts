@@ -172,10 +172,10 @@ export const createDispatch = (
   const finishEvent = async (fannedOut: FannedOut<EventMessage>, timeLeft: () => number): Promise<MessageResult> => {
     const { planned, isIncomplete, hasInternalError } = fannedOut;
     const { message, acceptedAtMs: sentAtMs } = planned;
-    const escalation = isPlanUnknown(fannedOut) ? await escalateUnknownPlan(planned, timeLeft) : 'decided';
-    const isReturned = (isIncomplete || escalation !== 'decided') && !isHeartbeat(planned.shared.header);
+    const escalated = isPlanUnknown(fannedOut) ? await escalateUnknownPlan(planned, timeLeft) : 'decided';
+    const isReturned = (isIncomplete || escalated !== 'decided') && !isHeartbeat(planned.shared.header);
     if (isReturned) await returnToEventQueue(message);
-    const isInternalError = hasInternalError || escalation === 'internal_error';
+    const isInternalError = hasInternalError || escalated === 'internal_error';
     return { message, planned, isReturned, isInternalError, sentAtMs };
   };
 
@@ -243,7 +243,9 @@ export const createDispatch = (
 
   const emitPassMetrics = (fannedOut: readonly FannedOut[], results: readonly MessageResult[]): void => {
     const unprocessed = results.filter(({ isInternalError }) => isInternalError);
-    const throttled = fannedOut.filter(({ isIncomplete, hasInternalError }) => isIncomplete && !hasInternalError);
+    const throttled = results.filter(
+      ({ isReturned, isInternalError, isUnstarted }) => isReturned && !isInternalError && !isUnstarted,
+    );
     const deadLettered = (wanted: InvalidEvent['cause']) =>
       results.filter(({ deadLetterCause }) => deadLetterCause === wanted).length;
     // Only dispatch emits these, so they need no dimension.

@@ -118,7 +118,7 @@ export const createDeliveryReports = (
     setImmediate,
   );
 
-  /** @returns undefined if the list has expired, 30 days after dispatch: nobody can tell whether the event reached anybody */
+  /** @returns undefined if the list has expired, 30 days after dispatch: what the event has reached is unknown */
   const readDestinations = async (record: DeliveryRecord): Promise<string[] | undefined> => {
     try {
       return await readDestinationList(record);

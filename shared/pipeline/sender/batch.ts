@@ -120,7 +120,7 @@ export const createBatchProcessing = (
     return { message, outcome, isReturned };
   };
 
-  /** Reports the deliveries that failed, after the metrics of the batch are emitted. @returns those that could not be reported */
+  /** Reports the deliveries that failed, and emits the metrics of reports. @returns those that could not be reported */
   const report = async (jobs: readonly ProcessedJob[]): Promise<Unreported[]> => {
     const errors = await reportFailures(jobs);
     const unreported = await Promise.all(

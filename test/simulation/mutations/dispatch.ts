@@ -38,8 +38,8 @@ export const dispatchMutations: readonly NamedMutation[] = [
     name: 'acknowledges an event of which a notification could not be read',
     seed: 'the partition of a tenant is throttled',
     file: DISPATCH,
-    find: "const isReturned = (isIncomplete || escalation !== 'decided')",
-    replace: "const isReturned = (hasInternalError || escalation !== 'decided')",
+    find: "const isReturned = (isIncomplete || escalated !== 'decided')",
+    replace: "const isReturned = (hasInternalError || escalated !== 'decided')",
   },
   {
     name: 'does not return events to their queue',
