@@ -287,6 +287,19 @@ describe('the technical contacts', () => {
   });
 });
 
+describe('an email event that is received again', () => {
+  const again = { ...sqsMessage().attributes, ApproximateReceiveCount: '2' };
+
+  it.each([
+    ['Bounce', 'email_bounces'],
+    ['Complaint', 'email_events_repeated'],
+  ] as const)('counts as %s by what it changes: %s', async (kind, metric) => {
+    const { tags } = await recordDelivery('delivered');
+    await recordBatch([{ body: JSON.stringify(emailEvent(kind, tags)), attributes: again }]);
+    expect(countedMetrics()).toEqual([metric]);
+  });
+});
+
 describe('an email to several recipients', () => {
   /** Records a delivery that reached two technical contacts. */
   const recordTwo = async () => {
