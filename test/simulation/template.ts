@@ -6,6 +6,7 @@ import { sharedAssembly } from '../support/shared-assembly.ts';
 
 /** The endpoints of the operators, which the receivers answer. */
 const SETTINGS = {
+  deliveryOutcomes: 'true',
   linkScheme: 'http',
   pagerEndpoint: 'https://pager.test',
   routerEndpoint: 'https://router.test',

@@ -92,6 +92,11 @@ export class StreamSource {
     this.#running ??= this.#run();
   };
 
+  /** Whether no record waits or is being processed. */
+  get isIdle(): boolean {
+    return this.#running === undefined;
+  }
+
   /** Resolves when no invocation is running. Records that remain are lost. */
   async stop(): Promise<void> {
     this.#stopped.abort();

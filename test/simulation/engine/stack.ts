@@ -1,9 +1,11 @@
 import type { AwsCall, AwsService } from 'local-aws/aws-service.ts';
 import { createDynamoDb, type DynamoDb } from 'local-aws/dynamodb/dynamodb.ts';
 import { AWS_PARTITION_LIMITS } from 'local-aws/dynamodb/partition-capacity.ts';
+import { watchTable } from 'local-aws/dynamodb/table-stream.ts';
 import { createRouter } from 'local-aws/gateway/routes.ts';
 import { EventSources } from 'local-aws/lambda/event-sources.ts';
 import { lambdaService } from 'local-aws/lambda/invoke-api.ts';
+import { StreamSource } from 'local-aws/lambda/stream-source.ts';
 import { Schedules } from 'local-aws/scheduler.ts';
 import { type SentEmail, sesService } from 'local-aws/ses.ts';
 import { type PublishedMessage, snsService } from 'local-aws/sns.ts';
@@ -34,6 +36,10 @@ export type SimulatedStackOptions = Pick<SimulatedAwsOptions, 'fateOf'> & {
   concurrency: number;
   /** How long an eventually consistent read of DynamoDB may not find what was written, in ms. */
   replicationLagMs: number;
+  /** Whether functions read the streams of tables. */
+  hasStreams: boolean;
+  /** Called with the message about stream records that were given up. */
+  onGivenUp: (message: string) => void;
   /** Called with the caller of a call of DynamoDB before it is applied. */
   onDynamoDbCall: (environmentId: string) => void;
   /** Adds faults to SQS. */
@@ -136,6 +142,7 @@ export class SimulatedStack {
   readonly world: Context;
   readonly #services: ReadonlyMap<string, AwsService>;
   readonly #route: ReturnType<typeof createRouter>;
+  readonly #streamSources: readonly StreamSource[];
   #eventSources: EventSources | undefined;
 
   constructor(options: SimulatedStackOptions) {
@@ -192,6 +199,16 @@ export class SimulatedStack {
       kill: (environment) => this.lambda.kill(environment),
       trace,
     });
+    this.#streamSources = (options.hasStreams ? plan.streamSources : []).map((source) => {
+      const stream = new StreamSource({
+        source,
+        clock: time,
+        invoke: (event) => this.lambda.invoke(source.functionName, event),
+        sendFailure: options.onGivenUp,
+      });
+      watchTable(source.streamArn, tables, time, stream.append);
+      return stream;
+    });
     this.#route = createRouter(plan.routes);
     this.world = {
       time,
@@ -220,6 +237,12 @@ export class SimulatedStack {
   stop(): void {
     this.schedules.stop();
     void this.#eventSources?.stop();
+    for (const stream of this.#streamSources) void stream.stop();
+  }
+
+  /** Whether no function runs, and none waits for a stream. */
+  get isIdle(): boolean {
+    return this.lambda.busy.length === 0 && this.#streamSources.every(({ isIdle }) => isIdle);
   }
 
   /** Returns a queue by its name. @throws Error if there is none */

@@ -74,6 +74,7 @@ const smallCase = ({ name, isDuplicated, faults, type, ...rest }: CaseOptions): 
       emailReports: 0,
       privateWebhooks: [],
       maxSkewMs: 0,
+      hasOutcomes: false,
       concurrency: 2,
       replicationLagMs: 0,
       recoveryMs: 0,

@@ -71,5 +71,7 @@ export const observationsOf = async (
     failures,
     endedMs,
     invocations: [],
+    outcomes: [],
+    outcomesGivenUp: 0,
   };
 };

@@ -6,6 +6,7 @@ import { incidentMutations } from './incidents.ts';
 import { limitMutations } from './limits.ts';
 import type { NamedMutation } from './named-mutation.ts';
 import { noticeMutations } from './notices.ts';
+import { outcomeMutations } from './outcomes.ts';
 import { summaryMutations } from './summaries.ts';
 import { tenantMutations } from './tenants.ts';
 
@@ -18,6 +19,7 @@ export const mutations: readonly NamedMutation[] = [
   ...emailMutations,
   ...limitMutations,
   ...noticeMutations,
+  ...outcomeMutations,
   ...tenantMutations,
   ...apiMutations,
 ];

@@ -41,6 +41,7 @@ export type FaultOptions = {
 const messageIn = ({ service, body }: AwsCall): OutgoingMessage | undefined => {
   if (service !== 'ses' && service !== 'sns') return undefined;
   const form = new URLSearchParams(body.toString());
+  if (form.get('Action') === 'PublishBatch') return undefined;
   return {
     to: form.get('Destination.ToAddresses.member.1') ?? form.get('PhoneNumber') ?? '',
     subject: form.get('Message.Subject.Data') ?? '',

@@ -51,6 +51,28 @@ export type FoundEvent = {
   deliveries: readonly z.infer<typeof foundDeliverySchema>[];
 };
 
+/** A published outcome of a delivery (docs/producers.md#delivery-outcomes). */
+export const outcomeSchema = z.strictObject({
+  version: z.literal(1),
+  tenant_id: z.string(),
+  notification_id: z.string(),
+  type: z.string(),
+  event_id: z.string(),
+  alarm_id: z.string(),
+  entity_id: z.string(),
+  state: z.string(),
+  status: z.string(),
+  reason: z.string().nullable(),
+  attempts: z.number(),
+  accepted_at: z.number(),
+  first_attempt_at: z.number().nullable(),
+  ended_at: z.number().nullable(),
+  trace_id: z.string().nullable(),
+});
+
+/** A published outcome, with the attributes that subscriptions filter by. */
+export type PublishedOutcome = z.infer<typeof outcomeSchema> & { attributes: Readonly<Record<string, string>> };
+
 /** What `GET /failures` says of a notification. */
 export const failingNotificationSchema = z.object({
   notification_id: z.string(),
@@ -129,4 +151,8 @@ export type Observations = {
   failures: readonly string[];
   endedMs: number;
   invocations: readonly Invocation[];
+  /** Delivery outcomes in the order in which they were published. */
+  outcomes: readonly PublishedOutcome[];
+  /** How often Lambda gave up records of the stream. */
+  outcomesGivenUp: number;
 };

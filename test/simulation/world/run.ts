@@ -7,7 +7,15 @@ import { createAccountReader } from './account-reader.ts';
 import { eventBody, occupyingBody } from './alarm-events.ts';
 import { createEmailReports } from './email-reports.ts';
 import { createFaults } from './faults.ts';
-import type { HistoryEntry, Invocation, Observations, Redrive, ShadowPeriod } from './observations.ts';
+import {
+  type HistoryEntry,
+  type Invocation,
+  type Observations,
+  outcomeSchema,
+  type PublishedOutcome,
+  type Redrive,
+  type ShadowPeriod,
+} from './observations.ts';
 import type { Operation } from './operations.ts';
 import { createOperators, lettersIn } from './operators.ts';
 import { createPeople } from './people.ts';
@@ -50,6 +58,7 @@ export const runScenario = async ({
   trace = () => undefined,
 }: RunOptions): Promise<Observations> => {
   const { seed, tenants, rates, recoveryMs } = scenario;
+  const outcomesTopicArn = plan.topicArns.find((arn) => arn.endsWith(':Outcomes'));
   let isFaulty = false;
   const nowMs = (): number => stack.time.now() - startMs;
   const traced = (line: string): void => trace(`${stack.time.now() - START_MS} ${line}`);
@@ -84,6 +93,8 @@ export const runScenario = async ({
     },
   });
   const invocations: Invocation[] = [];
+  const outcomes: PublishedOutcome[] = [];
+  let outcomesGivenUp = 0;
   const logs: string[] = [];
   const stack: SimulatedStack = new SimulatedStack({
     seed,
@@ -92,6 +103,8 @@ export const runScenario = async ({
     maxSkewMs: scenario.maxSkewMs,
     concurrency: scenario.concurrency,
     replicationLagMs: scenario.replicationLagMs,
+    hasStreams: scenario.hasOutcomes,
+    onGivenUp: () => outcomesGivenUp++,
     maxDuplicates: scenario.steps.length,
     duplicateReceives: () => (isFaulty && nowMs() < recoveryMs ? rates.duplicateReceives : 0),
     internet: {
@@ -110,7 +123,11 @@ export const runScenario = async ({
       );
       if (!isQuiet) emailReports.onAccepted(call, email.to[0] ?? '', { to, numbers, of: kind });
     },
-    onMessage: (message, call) => receivers.receiveMessage(message, call.caller, faults.isAnswered(call)),
+    onMessage(message, call) {
+      if (message.to === 'topic' && message.topicArn === outcomesTopicArn) {
+        outcomes.push({ ...outcomeSchema.parse(JSON.parse(message.text)), attributes: message.attributes });
+      } else receivers.receiveMessage(message, call.caller, faults.isAnswered(call));
+    },
     onLog(name, text) {
       logs.push(text.trim());
       traced(`${name}: ${text.trim()}`);
@@ -214,9 +231,7 @@ export const runScenario = async ({
         !settings.name.includes('DeadLetters') && counts.visible + counts.delayed + counts.inFlight > 0,
     );
   const isIdle = (): boolean =>
-    stack.lambda.busy.length === 0 &&
-    waiting().length === 0 &&
-    emailReports.reports.every(({ atMs }) => atMs < nowMs());
+    stack.isIdle && waiting().length === 0 && emailReports.reports.every(({ atMs }) => atMs < nowMs());
 
   /** Redelivers whatever failed, once all destinations accept. Returns what was not redelivered. */
   const redeliverAll = async (found: readonly HistoryEntry[]): Promise<string[]> => {
@@ -320,6 +335,8 @@ export const runScenario = async ({
       notRedelivered,
       endedMs,
       invocations,
+      outcomes,
+      outcomesGivenUp,
     };
   });
 };

@@ -192,6 +192,8 @@ export type Scenario = {
   concurrency: number;
   /** How old the items may be that an eventually consistent read of DynamoDB finds, in ms. */
   replicationLagMs: number;
+  /** Whether delivery outcomes are published. */
+  hasOutcomes: boolean;
   /** When faults end and all destinations accept, ms since the start. */
   recoveryMs: number;
 };

@@ -480,6 +480,7 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     // tenant must not use up.
     concurrency: isAttacked ? 25 : isCalm ? 8 : 3,
     replicationLagMs: integer(0, 1_000, randomOf(seed, 'replication')),
+    hasOutcomes: randomOf(seed, 'outcomes')() < 0.25,
     maxSkewMs: random() < 0.5 && !isCalm && !hasOneFault ? 2_000 : 0,
     recoveryMs,
   };

@@ -89,6 +89,7 @@ const situation = (options: SituationOptions): Scenario => {
     emailReports,
     privateWebhooks: [],
     maxSkewMs: 0,
+    hasOutcomes: true,
     concurrency,
     replicationLagMs: 0,
     recoveryMs,

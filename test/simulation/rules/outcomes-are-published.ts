@@ -1,0 +1,66 @@
+import type { Observations, PublishedOutcome } from '../world/observations.ts';
+import { createOutcomes } from './alert-outcomes.ts';
+import { nameOf, type PlannedDelivery, plannedDeliveries } from './planned-alerts.ts';
+import type { Rule } from './rule.ts';
+
+/** The status of a delivery that is retried. */
+const FAILING = 'failing';
+
+/** Whether an outcome is about a delivery. */
+const isOf = ({ event, notification }: PlannedDelivery, outcome: PublishedOutcome, { ids }: Observations): boolean =>
+  outcome.notification_id === ids.get(notification.index) && outcome.event_id.includes(`:ch${event.number}:`);
+
+/**
+ * The topic of delivery outcomes gets how each delivery ended, at least once, and nothing that is not true, of another
+ * tenant, or about notices.
+ */
+export const outcomesArePublished: Rule = {
+  name: 'outcomes are published',
+  violations(observations) {
+    const { scenario, history, earlierHistory, outcomes, outcomesGivenUp, logs } = observations;
+    const { arrivalsOf } = createOutcomes(observations);
+    if (!scenario.hasOutcomes) return [];
+    const deliveries = plannedDeliveries(scenario);
+
+    /** Whether what the history says was published, unless Lambda gave up. */
+    const missing = deliveries.flatMap((delivery) => {
+      const { notification, event } = delivery;
+      return [...earlierHistory, ...history]
+        .filter(
+          ({ notification: index, event_id: id }) => index === notification.index && id.includes(`:ch${event.number}:`),
+        )
+        .filter(
+          ({ status, reason }) =>
+            status !== 'pending' &&
+            !outcomes.some(
+              (outcome) =>
+                isOf(delivery, outcome, observations) &&
+                outcome.status === status &&
+                outcome.reason === (reason ?? null),
+            ),
+        )
+        .map(({ status }) => `${nameOf(delivery)} is ${status}, and no outcome says so.`);
+    });
+
+    const problemOf = (outcome: PublishedOutcome): string | undefined => {
+      const delivery = deliveries.find((each) => isOf(each, outcome, observations));
+      if (!delivery) return 'it is about no planned delivery';
+      const { tenant_id: tenant, type, status, attributes, ended_at } = outcome;
+      if (tenant !== delivery.tenant.name) return 'it names another tenant';
+      if (attributes.tenant_id !== tenant || attributes.type !== type || attributes.status !== status)
+        return 'its attributes differ';
+      if ((status === FAILING) !== (ended_at === null)) return 'its end is wrong';
+      if (status === FAILING && outcome.attempts === 0) return 'there was no attempt';
+      return status === 'delivered' && arrivalsOf(delivery).length === 0 ? 'nothing arrived' : undefined;
+    };
+
+    const wrong = outcomes.flatMap((outcome) => {
+      const problem = problemOf(outcome);
+      return problem === undefined
+        ? []
+        : [`${outcome.event_id} of ${outcome.notification_id} is published as ${outcome.status}, but ${problem}.`];
+    });
+    const unreadable = logs.filter((line) => /stream record invalid|outcome rejected/.test(line));
+    return [...(outcomesGivenUp > 0 ? [] : missing), ...wrong, ...unreadable];
+  },
+};
