@@ -24,21 +24,13 @@ const traceWarnings = (event: Readonly<Record<string, unknown>>): string[] => {
     .map((name) => `${name} is not valid and is dropped`);
 };
 
-/** An event without a change of state is valid, and dispatch sends nothing. */
-const unchanged = (event: Record<string, unknown>): string[] =>
-  isJsonObject(event.details) && event.details.state !== undefined && event.previous_state === event.details.state
-    ? ['previous_state equals details.state, so the event is not sent']
-    : [];
-
 const adviceOn = (event: Record<string, unknown>): string[] => [
   ...traceWarnings(event),
   ...unknownLists(event.notification_plan),
-  ...unchanged(event),
 ];
 
 /**
- * Adds what dispatch does not report about an event: an invalid trace, the names of unknown lists, a state that did not
- * change, and the event before it that has the same ID and other content.
+ * Adds what dispatch does not report about an event: an invalid trace, the names of unknown lists, and the event before it that has the same ID and other content.
  */
 export const withAdvice = (events: readonly CheckedEvent[]): CheckedEvent[] => {
   const firstOfId = new Map<string, { input: CheckedEvent['input']; contentHash: string }>();

@@ -4,7 +4,7 @@ import { OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.t
 import {
   idsOfEvent,
   isInvalidEvent,
-  NO_DESTINATION,
+  noDeliveryReasons,
   type PlannedEvent,
   planEvent,
 } from '../../shared/domain/planned-event.ts';
@@ -54,7 +54,7 @@ export const checkEvents = (inputs: readonly EventInput[], nowMs: number): Check
       const { ids, errors, warnings } = planned;
       return { input, ids, errors, warnings, planned: undefined };
     }
-    const warnings = [...planned.warnings, ...(planned.hasNoDestination ? [NO_DESTINATION] : [])];
+    const warnings = [...planned.warnings, ...(planned.noDelivery ? [noDeliveryReasons[planned.noDelivery]] : [])];
     return { input, ids: idsOfEvent(planned), errors: [], warnings, planned };
   });
 

@@ -40,7 +40,7 @@ const trace = async (id: string, { tenant, notification }: Options, command: Com
   const { events, unread } = await findEvents(session, id, { tenant, notifications: notification });
   const notes = Object.entries(unread).map(([type, count]) => `${count} dead letters of ${type} were not read.`);
   if (events.length === 0) {
-    const nothing = `There is neither a delivery nor a dead letter of ${id}. An event whose previous_state equals its state is not sent. If its plan lists only unknown notifications, its message ID, which the log of dispatch has, finds its escalation.`;
+    const nothing = `There is neither a delivery nor a dead letter of ${id}. Causes: its previous_state equals its state, or its plan lists nobody for its state ("event unchanged", "event without destination" in the log of dispatch, with the message ID); its plan lists only unknown notifications (the message ID finds the escalation); it never reached the queue.`;
     throw new OperationError([nothing, ...notes].join(' '));
   }
   const found = await Promise.all(events.map((event) => eventJson(session, event)));

@@ -97,7 +97,12 @@ export const createDashboard = (
       graph('Dead-lettered', [alarmEvents.deadLetterQueue.metricApproximateNumberOfMessagesVisible(max)]),
     ],
     Dispatch: [
-      graph('Events', [metrics.count('unknown_notifications'), metrics.count('events_without_destination')]),
+      graph(
+        'Events not sent',
+        (['unknown_notifications', 'events_without_destination', 'events_unchanged'] as const).map((name) =>
+          metrics.count(name),
+        ),
+      ),
       graph('Deliveries', totals),
       consumerGraph(
         'Events that their producer got wrong',

@@ -73,6 +73,7 @@ export class ServiceMetrics {
       | 'unreadable_notifications'
       | 'unknown_notifications'
       | 'events_without_destination'
+      | 'events_unchanged'
       | typeof EVENTS_RECEIVED
       | typeof FIRST_ATTEMPT_LATENCY
       | typeof PRODUCER_WARNINGS

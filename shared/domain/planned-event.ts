@@ -7,6 +7,20 @@ import { type SharedBody, sharedBody } from './delivery-message.ts';
 import { checkEvent, type EventFindings, type EventIds, readableIds } from './event-findings.ts';
 import { isStateChange, plannedNotifications } from './routing.ts';
 
+/** Why an event is sent to nobody, with the sentence that `event check` shows. */
+export const noDeliveryReasons = {
+  unchanged: 'previous_state equals details.state, so the event is not sent',
+  no_destination: 'notification_plan lists no notification for the state of the event',
+} as const;
+
+/** Why an event is sent to nobody. */
+export type NoDeliveryReason = keyof typeof noDeliveryReasons;
+
+const noDeliveryReason = (event: AlarmEvent, ids: readonly string[]): NoDeliveryReason | undefined => {
+  if (!isStateChange(event)) return 'unchanged';
+  return ids.length === 0 ? 'no_destination' : undefined;
+};
+
 /** An event and the notifications to deliver it to. */
 export type PlannedEvent = {
   shared: SharedBody;
@@ -17,8 +31,8 @@ export type PlannedEvent = {
   correlation: Correlation;
   /** The rules that the event breaks although it can be delivered. */
   warnings: readonly string[];
-  /** True if the state changed and the plan lists no notification for the new state, which is legal. */
-  hasNoDestination: boolean;
+  /** Why the event is sent to nobody, which is legal; undefined if it has destinations. */
+  noDelivery: NoDeliveryReason | undefined;
 };
 
 /** Why a message is no event, and who must fix it. */
@@ -53,9 +67,6 @@ export const MAX_DELIVERIES_BYTES = 64 * KIB * KIB;
 const TOO_LARGE_RULE = `the event must be at most ${MAX_EVENT_BYTES / KIB} KiB`;
 const TOO_MANY_RULE = `notification_plan must list at most ${MAX_NOTIFICATIONS} notifications for the state of the event`;
 const DELIVERIES_TOO_LARGE_RULE = `the size of the event times the number of its notifications must be at most ${MAX_DELIVERIES_BYTES / KIB / KIB} MiB`;
-
-/** Describes an event without destinations where warnings are shown. */
-export const NO_DESTINATION = 'notification_plan lists no notification for the state of the event';
 
 /** What a value that is not JSON, or not serializable, has instead of findings. */
 const withError = (error: string): EventFindings => ({ errors: [error], warnings: [] });
@@ -111,7 +122,7 @@ const planOf = (
   acceptedAtMs,
   correlation,
   warnings,
-  hasNoDestination: ids.length === 0 && isStateChange(event),
+  noDelivery: noDeliveryReason(event, ids),
 });
 
 /**

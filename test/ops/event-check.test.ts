@@ -8,7 +8,7 @@ import { logger } from '../../shared/adapters/logger.ts';
 import { HEARTBEAT_TENANT } from '../../shared/contracts/alarm-event.ts';
 import { alarmEventJsonSchema } from '../../shared/contracts/alarm-event-schema.ts';
 import { messageBody } from '../../shared/contracts/message-body.ts';
-import { NO_DESTINATION } from '../../shared/domain/planned-event.ts';
+import { noDeliveryReasons } from '../../shared/domain/planned-event.ts';
 import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
@@ -19,17 +19,21 @@ const NOW_MS = EVENT_TIME_MS + 1_000;
 const validatesSchema = new Ajv2020({ strict: false }).compile(alarmEventJsonSchema());
 
 /** What dispatch reports about an event: in its log and, for an invalid one, in the dead letter. */
-type Report = { detail?: string | undefined; warnings?: string | undefined; hasNoDestination: boolean };
+type Report = { detail?: string | undefined; warnings?: string | undefined; noDelivery: string | undefined };
 
 const reportOf = (
   { detail, warnings }: { detail?: string | undefined; warnings?: string | undefined },
-  hasNoDestination = false,
-): Report => ({ detail, warnings, hasNoDestination });
+  noDelivery?: string,
+): Report => ({ detail, warnings, noDelivery });
 
 /** Dispatches an event. @returns what the log and, if there is one, the dead letter report */
 const dispatched = async (text: string): Promise<{ logged: Report; deadLetter: Report | undefined }> => {
   const warn = vi
     .spyOn(logger, 'warn')
+    .mockClear()
+    .mockImplementation(() => undefined);
+  const info = vi
+    .spyOn(logger, 'info')
     .mockClear()
     .mockImplementation(() => undefined);
   let deadLetter: Report | undefined;
@@ -55,19 +59,27 @@ const dispatched = async (text: string): Promise<{ logged: Report; deadLetter: R
   );
   const attributes = { ...sqsMessage().attributes, SentTimestamp: String(NOW_MS) };
   await dispatch({ Records: [sqsMessage({ body: messageBody(text), attributes })] });
-  const fields = warn.mock.calls.map(([message, extra]) => ({ message: String(message), ...Object(extra) }));
+  const fields = [...warn.mock.calls, ...info.mock.calls].map(([message, extra]) => ({
+    message: String(message),
+    ...Object(extra),
+  }));
   const found = fields.find(({ message }) => ['invalid event', 'event with warnings'].includes(message));
-  const hasNoDestination = fields.some(({ message }) => message === 'event without destination');
-  return { logged: reportOf(found ?? {}, hasNoDestination), deadLetter };
+  const loggedMessages: Record<string, string> = {
+    'event unchanged': noDeliveryReasons.unchanged,
+    'event without destination': noDeliveryReasons.no_destination,
+  };
+  const noDelivery = fields.flatMap(({ message }) => loggedMessages[message] ?? [])[0];
+  return { logged: reportOf(found ?? {}, noDelivery), deadLetter };
 };
 
 const checked = (text: string): Report => {
   const [result] = checkEvents([{ file: '-', text }], NOW_MS);
   if (!result) throw new Error('No result.');
-  const warnings = result.warnings.filter((warning) => warning !== NO_DESTINATION);
+  const isNoDelivery = (warning: string) => Object.values<string>(noDeliveryReasons).includes(warning);
+  const warnings = result.warnings.filter((warning) => !isNoDelivery(warning));
   return reportOf(
     { detail: result.errors.join('; ') || undefined, warnings: warnings.join('; ') || undefined },
-    result.warnings.length > warnings.length,
+    result.warnings.find(isNoDelivery),
   );
 };
 
@@ -149,7 +161,7 @@ describe('the validators of an alarm event', () => {
         if (isValid) seen.valid++;
         else seen.invalid++;
         if (report.warnings !== undefined) seen.warned++;
-        if (report.hasNoDestination) seen.withoutDestination++;
+        if (report.noDelivery !== undefined) seen.withoutDestination++;
       }),
       { numRuns: 1_000 },
     );

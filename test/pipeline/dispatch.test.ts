@@ -458,12 +458,14 @@ describe('dispatch of an event without destinations', () => {
     expect(metrics).not.toHaveProperty('producer_faults');
   });
 
-  it('does not count an event whose state did not change, which needs none', async () => {
+  it('logs and counts an event whose state did not change apart from these, with its message ID', async () => {
     const { logged, metrics } = await dispatchEvent({
       previous_state: 'CRITICAL',
       notification_plan: { ok_state: [] },
     });
     expect(logged).toEqual([]);
+    expect(vi.mocked(logger.info).mock.calls).toEqual([['event unchanged', IDS]]);
+    expect(metrics).toMatchObject({ events_unchanged: 1 });
     expect(metrics).not.toHaveProperty('events_without_destination');
   });
 });

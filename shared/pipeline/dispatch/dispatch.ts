@@ -214,7 +214,7 @@ export const createDispatch = (
   };
 
   /**
-   * Logs and counts events that break a rule although they are delivered, and events without destinations, and logs
+   * Logs and counts events that break a rule although they are delivered, and those that are sent to nobody, and logs
    * events that have a trace. Each event counts when its message is acknowledged, and SQS rarely delivers a message
    * twice.
    *
@@ -231,13 +231,16 @@ export const createDispatch = (
     for (const each of withWarnings) {
       logger.warn('event with warnings', { ...idsOf(each), ...findingFields({ errors: [], warnings: each.warnings }) });
     }
-    const withoutDestination = accepted.filter(({ hasNoDestination }) => hasNoDestination);
+    const withoutDestination = accepted.filter(({ noDelivery }) => noDelivery === 'no_destination');
     for (const each of withoutDestination) logger.warn('event without destination', idsOf(each));
+    const unchanged = accepted.filter(({ noDelivery }) => noDelivery === 'unchanged');
+    for (const each of unchanged) logger.info('event unchanged', idsOf(each));
     const errorCount = results.filter(({ deadLetterCause }) => deadLetterCause === 'producer').length;
     return {
       [PRODUCER_WARNINGS]: withWarnings.length,
       [PRODUCER_FAULTS]: errorCount + withWarnings.length,
       events_without_destination: withoutDestination.length,
+      events_unchanged: unchanged.length,
     };
   };
 
