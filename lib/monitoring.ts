@@ -20,26 +20,27 @@ export class Monitoring extends Construct {
 
   constructor(scope: Construct, id: string, settings: Settings, resources: MonitoredResources) {
     super(scope, id);
-    const { alarmTarget } = settings;
+    const { alarmTarget, runbookUrl = 'docs/runbook.md' } = settings;
     const topic = alarmTarget?.startsWith('arn:')
       ? Topic.fromTopicArn(this, 'Alarms', alarmTarget)
       : createAlarmsTopic(this, 'Alarms', alarmTarget);
     const action = new SnsAction(topic);
     const metrics = new ServiceMetrics(this);
-    const alarms = Object.entries(alarmsOf(this, settings, metrics, resources));
-    for (const [name, { impact, firstStep, runbook, ...props }] of alarms) {
+    const definitions = Object.entries(alarmsOf(this, settings, metrics, resources));
+    const alarms = definitions.map(([name, { impact, firstStep, runbook, ...props }]) => {
       const alarm = new Alarm(new Construct(this, name), 'Alarm', {
         threshold: 1,
         evaluationPeriods: 1,
         comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
         treatMissingData: TreatMissingData.NOT_BREACHING,
         ...props,
-        alarmDescription: `${impact} First step: ${firstStep} docs/runbook.md#${runbook}`,
+        alarmDescription: `${impact} First step: ${firstStep} ${runbookUrl}#${runbook}`,
       });
       alarm.addAlarmAction(action);
       alarm.addOkAction(action);
-    }
+      return alarm;
+    });
     this.topicArn = topic.topicArn;
-    this.dashboardName = createDashboard(this, metrics, resources).dashboardName;
+    this.dashboardName = createDashboard(this, settings, metrics, resources, alarms).dashboardName;
   }
 }

@@ -179,6 +179,13 @@ const settingsShape = z.strictObject({
     'must be an email address or the ARN of an SNS topic',
     z.union([z.email(), z.string().regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/)]),
   ).optional(),
+  runbookUrl: setting(
+    'must be an https:// URL of at most 200 characters, without fragment',
+    z
+      .url({ protocol: /^https$/ })
+      .max(200)
+      .refine((url) => !url.includes('#')),
+  ).optional(),
   smsMonthlyBudgetUsd: positiveNumber().default(1),
   lambdaConcurrencyQuota: wholeNumber(1).default(1_000),
   reserveConcurrency: flag().default(false),

@@ -53,14 +53,15 @@ const OUTAGE_PERIOD = Duration.minutes(2);
 const FAILS_TWICE = { evaluationPeriods: 5, datapointsToAlarm: 2 };
 
 /** Dispatching an event and delivering an alert normally take less than a second. */
-const MAX_EVENT_AGE_SECONDS = 120;
-const MAX_AGE_SECONDS = 300;
+export const MAX_EVENT_AGE_SECONDS = 120;
+/** The maximum age of first attempts and of email events. */
+export const MAX_AGE_SECONDS = 300;
 
 /** Longer than brief AWS failures, which last a minute or two. */
-const STUCK_SECONDS = 300;
+export const STUCK_SECONDS = 300;
 
 /** First attempts normally start within a second. */
-const MAX_FIRST_ATTEMPT_MS = 60_000;
+export const MAX_FIRST_ATTEMPT_MS = 60_000;
 
 /** The percentage of the account's concurrency quota that leaves time to request an increase. */
 const NEAR_QUOTA_PERCENT = 80;
@@ -73,6 +74,10 @@ const FAILED_SMS_PERCENT = 20;
 const MIN_FAILED_SMS = 10;
 /** The percentage of the monthly SMS budget at which the alarm fires. */
 const SPENT_PERCENT = 80;
+
+/** Returns the cost of SMS in a month at which the alarm fires, in USD. */
+export const smsSpendThreshold = ({ smsMonthlyBudgetUsd }: Settings): number =>
+  (smsMonthlyBudgetUsd * SPENT_PERCENT) / 100;
 
 /** The alarm on destinations needs this many attempts, and failures of this many tenants. */
 const MIN_ATTEMPTS = 50;
@@ -380,13 +385,13 @@ export const smsSpend = new Metric({
 });
 
 /** Returns the alarms on SMS that SNS accepts and does not deliver, for the whole account. */
-const smsAlarms = ({ smsMonthlyBudgetUsd }: Settings): Alarms => ({
+const smsAlarms = (settings: Settings): Alarms => ({
   SmsSpend: {
     metric: smsSpend,
-    threshold: (smsMonthlyBudgetUsd * SPENT_PERCENT) / 100,
+    threshold: smsSpendThreshold(settings),
     // AWS reports this metric only when the account sends, so missing data keeps the state.
     treatMissingData: TreatMissingData.IGNORE,
-    impact: `SMS have cost ${SPENT_PERCENT}% of the monthly budget of ${smsMonthlyBudgetUsd} USD. SNS stops sending at the spend limit of the account.`,
+    impact: `SMS have cost ${SPENT_PERCENT}% of the monthly budget of ${settings.smsMonthlyBudgetUsd} USD. SNS stops sending at the spend limit of the account.`,
     firstStep:
       'find the tenant that sends them by counting the log lines "sms accepted" of send-sms by tenant, and check smsCountries.',
     runbook: 'sms-cost-too-much',

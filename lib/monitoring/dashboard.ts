@@ -1,5 +1,7 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import {
+  type Alarm,
+  AlarmStatusWidget,
   Dashboard,
   GraphWidget,
   type IMetric,
@@ -21,7 +23,17 @@ import {
   PRODUCER_WARNINGS,
 } from '../../shared/domain/delivery-metrics.ts';
 import type { Api } from '../api.ts';
-import { smsCount, smsSpend } from './alarms.ts';
+import type { Settings } from '../settings.ts';
+import {
+  MAX_AGE_SECONDS,
+  MAX_EVENT_AGE_SECONDS,
+  MAX_FIRST_ATTEMPT_MS,
+  STUCK_SECONDS,
+  smsCount,
+  smsSpend,
+  smsSpendThreshold,
+} from './alarms.ts';
+import { FailingTenantsWidget } from './failing-tenants.ts';
 import type { MonitoredResources, MonitoredSender } from './monitored-resources.ts';
 import type { ConsumerDimension, ServiceMetrics } from './service-metrics.ts';
 
@@ -57,18 +69,38 @@ const slowestOperation = ({ functions }: Api): IMetric =>
     label: 'slowest operation, p99',
   });
 
-const graph = (title: string, left: IMetric[], right: IMetric[] = []): GraphWidget =>
-  new GraphWidget({ title, left, right, width: WIDTH / 3, height: 6, leftYAxis: { min: 0 } });
+/** The size of a graph, in units of the grid. */
+const SIZE = { width: WIDTH / 3, height: 6 };
 
-/** Creates the dashboard of the stack. Its rows follow the data flow from top to bottom. */
+/** A value at which an alarm fires. */
+type Threshold = { alarm: string; value: number };
+
+const graph = (title: string, left: IMetric[], right: IMetric[] = [], threshold?: Threshold): GraphWidget => {
+  const lines = threshold ? [{ value: threshold.value, label: threshold.alarm, color: '#d62728' }] : [];
+  // The threshold is on the axis of the last metric.
+  const [leftAnnotations, rightAnnotations] = right.length > 0 ? [[], lines] : [lines, []];
+  return new GraphWidget({ title, left, right, ...SIZE, leftYAxis: { min: 0 }, leftAnnotations, rightAnnotations });
+};
+
+/**
+ * Creates the dashboard of the stack: what is wrong on top, then rows that follow the data flow. Red lines are the
+ * thresholds of alarms.
+ */
 export const createDashboard = (
   scope: Construct,
+  settings: Settings,
   metrics: ServiceMetrics,
   { api, delivery, emailEvents, outcomes }: MonitoredResources,
+  alarms: readonly Alarm[],
 ): Dashboard => {
   const { alarmEvents, crashedQueue, dispatch, senders } = delivery;
-  const typeGraph = (title: string, metric: (sender: MonitoredSender) => Metric, ...others: Metric[]): GraphWidget =>
-    graph(title, [...senders.map((sender) => metric(sender).with({ label: sender.type })), ...others]);
+  const typeGraph = (
+    title: string,
+    metric: (sender: MonitoredSender) => Metric,
+    others: Metric[] = [],
+    threshold?: Threshold,
+  ): GraphWidget =>
+    graph(title, [...senders.map((sender) => metric(sender).with({ label: sender.type })), ...others], [], threshold);
   const counts = (name: Parameters<ServiceMetrics['deliveries']>[0], types = senders.map(({ type }) => type)) =>
     types.map((type) => metrics.deliveries(name, type));
   const consumers: { label: string; lambda: LambdaFunction; dimension: ConsumerDimension }[] = [
@@ -82,10 +114,27 @@ export const createDashboard = (
   const consumerGraph = (
     title: string,
     metric: (consumer: (typeof consumers)[number]) => Metric,
-    ...others: Metric[]
-  ) => graph(title, [...consumers.map((consumer) => metric(consumer).with({ label: consumer.label })), ...others]);
+    others: Metric[] = [],
+    threshold?: Threshold,
+  ) =>
+    graph(
+      title,
+      [...consumers.map((consumer) => metric(consumer).with({ label: consumer.label })), ...others],
+      [],
+      threshold,
+    );
   const totals = deliveryTotals.map((name) => metrics.count(name));
   const rows: Readonly<Record<string, IWidget[]>> = {
+    Overview: [
+      graph('Deliveries', totals),
+      graph(
+        'Latency from event to first attempt, ms',
+        ['p50', 'p99'].map((statistic) => metrics.count(FIRST_ATTEMPT_LATENCY, { statistic, label: statistic })),
+        [],
+        { alarm: 'FirstAttemptsLate', value: MAX_FIRST_ATTEMPT_MS },
+      ),
+      new FailingTenantsWidget(scope, SIZE.width, SIZE.height),
+    ],
     API: [
       graph('Requests', [api.httpApi.metricCount()]),
       graph('Errors', [api.httpApi.metricServerError(), api.httpApi.metricClientError()]),
@@ -93,7 +142,10 @@ export const createDashboard = (
     ],
     'Alarm events': [
       graph('Received', [alarmEvents.queue.metricNumberOfMessagesSent()]),
-      graph('Age of the oldest message, s', [alarmEvents.queue.metricApproximateAgeOfOldestMessage(max)]),
+      graph('Age of the oldest message, s', [alarmEvents.queue.metricApproximateAgeOfOldestMessage(max)], [], {
+        alarm: 'QueueAge',
+        value: MAX_EVENT_AGE_SECONDS,
+      }),
       graph('Dead-lettered', [alarmEvents.deadLetterQueue.metricApproximateNumberOfMessagesVisible(max)]),
     ],
     Dispatch: [
@@ -103,17 +155,19 @@ export const createDashboard = (
           metrics.count(name),
         ),
       ),
-      graph('Deliveries', totals),
       consumerGraph(
         'Events that their producer got wrong',
         ({ dimension }) => metrics.batches(PRODUCER_ERRORS, dimension),
-        metrics.count(PRODUCER_WARNINGS, { label: 'dispatch, warnings' }),
+        [metrics.count(PRODUCER_WARNINGS, { label: 'dispatch, warnings' })],
       ),
     ],
     'Queue consumers': [
       consumerGraph('Internal errors', ({ dimension }) => metrics.batches('internal_errors', dimension)),
-      consumerGraph('Oldest unprocessed message, s', ({ dimension }) =>
-        metrics.batches('oldest_unprocessed_seconds', dimension, max),
+      consumerGraph(
+        'Oldest unprocessed message, s',
+        ({ dimension }) => metrics.batches('oldest_unprocessed_seconds', dimension, max),
+        [],
+        { alarm: 'MessagesAging', value: STUCK_SECONDS },
       ),
       graph('Crashed messages', [crashedQueue.metricApproximateNumberOfMessagesVisible(max)]),
       consumerGraph('Crashes and timeouts', ({ lambda }) => lambda.metricErrors()),
@@ -124,7 +178,8 @@ export const createDashboard = (
       typeGraph(
         'Age of the oldest message, s',
         ({ queue }) => queue.queue.metricApproximateAgeOfOldestMessage(max),
-        emailEvents.queue.queue.metricApproximateAgeOfOldestMessage({ ...max, label: 'email events' }),
+        [emailEvents.queue.queue.metricApproximateAgeOfOldestMessage({ ...max, label: 'email events' })],
+        { alarm: 'QueueAge', value: MAX_AGE_SECONDS },
       ),
       typeGraph('In-flight messages', ({ queue }) => queue.queue.metricApproximateNumberOfMessagesNotVisible(max)),
     ],
@@ -137,10 +192,6 @@ export const createDashboard = (
       graph('Delivered', counts('delivered')),
       graph('Retried', counts('retried')),
       graph('Attempts failed by destinations', counts('destination_failures'), counts('delivered')),
-      graph(
-        'Latency from event to first attempt, ms',
-        ['p50', 'p99'].map((statistic) => metrics.count(FIRST_ATTEMPT_LATENCY, { statistic, label: statistic })),
-      ),
       ...['p50', 'p99'].map((statistic) =>
         graph(
           `Latency from event to delivery, ${statistic}, ms`,
@@ -175,6 +226,7 @@ export const createDashboard = (
         'SMS, and cost this month in USD',
         [smsCount('NumberOfNotificationsDelivered'), smsCount('NumberOfNotificationsFailed')],
         [smsSpend],
+        { alarm: 'SmsSpend', value: smsSpendThreshold(settings) },
       ),
     ],
   };
@@ -183,9 +235,12 @@ export const createDashboard = (
     // CloudFormation would name it by its logical ID. With the region, because the dashboards of an account are global.
     dashboardName: `${stackName}-${region}`,
     periodOverride: PeriodOverride.AUTO,
-    widgets: Object.entries(rows).flatMap(([title, widgets]) => [
-      [new TextWidget({ markdown: `## ${title}`, width: WIDTH, height: 1 })],
-      widgets,
-    ]),
+    widgets: [
+      [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: WIDTH, height: 4 })],
+      ...Object.entries(rows).flatMap(([title, widgets]) => [
+        [new TextWidget({ markdown: `## ${title}`, width: WIDTH, height: 1 })],
+        widgets,
+      ]),
+    ],
   });
 };

@@ -9,7 +9,7 @@ import { propertiesOf, synthesize } from '../support/stack.ts';
 const named = (namespace: string, name: string, dimensions: readonly string[]): string =>
   [namespace, name, ...dimensions.toSorted()].join(' ');
 
-const { template } = synthesize();
+const { template } = synthesize({ expectedEventIntervalMinutes: '60' });
 
 const metricsOfAlarms = (): string[] => {
   const metric = z
@@ -28,7 +28,9 @@ const metricsOfAlarms = (): string[] => {
       .object({ Metrics: z.array(query) })
       .transform(({ Metrics }) => Metrics.flatMap(({ MetricStat }) => MetricStat?.Metric ?? [])),
     // Metrics of the account have no dimensions.
-    z.object({ MetricName: z.string() }).transform(() => []),
+    z
+      .object({ Namespace: z.string(), MetricName: z.string() })
+      .transform(({ Namespace, MetricName }) => [named(Namespace, MetricName, [])]),
   ]);
   return [...propertiesOf(template, 'AWS::CloudWatch::Alarm', alarm).values()].flat();
 };
@@ -62,13 +64,16 @@ const target = z.object({
   dimensions: z.record(z.string(), z.string()),
   matchExact: z.literal(true),
 });
+const expression = z.object({ expression: z.string() });
 const grafana = z
   .object({
-    panels: z.array(z.object({ targets: z.array(target) })),
+    panels: z.array(z.object({ title: z.string(), targets: z.array(z.union([target, expression])) })),
     templating: z.object({ list: z.array(z.object({ name: z.string(), regex: z.string().optional() })) }),
   })
   .parse(JSON.parse(readDocument('docs/grafana-dashboard.json')));
-const targets = grafana.panels.flatMap((panel) => panel.targets);
+const targets = grafana.panels
+  .flatMap((panel) => panel.targets)
+  .flatMap((each) => ('metricName' in each ? [each] : []));
 
 const existing = new Set([...metricsOfAlarms(), ...metricsOfDashboard()]);
 
@@ -93,10 +98,40 @@ it('the dashboard for Grafana shows the queues for first attempts, and no others
   expect(shown.length).toBeGreaterThan(8);
 });
 
-it('the Prometheus exporter reads only metrics that the stack has, and every count of deliveries', () => {
+it('both dashboards show the failing tenants of the rule, and the alarms, by the names that they have', () => {
+  const rules = propertiesOf(template, 'AWS::CloudWatch::InsightRule', z.object({ RuleName: z.string() }));
+  const [{ RuleName: rule } = { RuleName: '' }] = [...rules.values()];
+  const asked = grafana.panels
+    .flatMap((panel) => panel.targets)
+    .flatMap((each) => ('expression' in each ? [each.expression] : []));
+  const named = rule.replace('MonitoringNotifications', '$stack');
+  expect(asked.length).toBeGreaterThan(0);
+  expect(asked.filter((text) => !text.startsWith(`INSIGHT_RULE_METRIC("${named}",`))).toEqual([]);
+  const dashboards = JSON.stringify(template.findResources('AWS::CloudWatch::Dashboard'));
+  expect(dashboards).toContain(`\\"ruleName\\":\\"${rule}\\"`);
+  const alarmIds = Object.keys(template.findResources('AWS::CloudWatch::Alarm'));
+  for (const id of alarmIds) expect(dashboards).toContain(`"Fn::GetAtt":["${id}","Arn"]`);
+});
+
+it('the Prometheus exporter reads only metrics that the stack has: every count of deliveries, and what alarms read', () => {
   const name = z.object({ name: z.string() });
-  const job = z.object({ namespace: z.string(), dimensions: z.array(name), metrics: z.array(name) });
-  const jobs = z.object({ static: z.array(job) }).parse(parse(readDocument('docs/yace.yaml'))).static;
+  const job = z.object({ namespace: z.string(), dimensions: z.array(name).default([]), metrics: z.array(name) });
+  const found = z.object({
+    type: z.string(),
+    dimensionNameRequirements: z.array(z.string()),
+    metrics: z.array(name),
+  });
+  const config = z
+    .object({ static: z.array(job), discovery: z.object({ jobs: z.array(found) }) })
+    .parse(parse(readDocument('docs/yace.yaml')));
+  const jobs = [
+    ...config.static,
+    ...config.discovery.jobs.map(({ type, dimensionNameRequirements, metrics }) => ({
+      namespace: type,
+      dimensions: dimensionNameRequirements.map((dimension) => ({ name: dimension })),
+      metrics,
+    })),
+  ];
   const read = jobs.flatMap(({ namespace, dimensions, metrics }) =>
     metrics.map((metric) =>
       named(
@@ -108,5 +143,5 @@ it('the Prometheus exporter reads only metrics that the stack has, and every cou
   );
   expect(read.filter((metric) => !existing.has(metric))).toEqual([]);
   const counts = deliveryTotals.map((total) => named('MonitoringNotifications', total, ['service']));
-  expect(read).toEqual(expect.arrayContaining(counts));
+  expect(read).toEqual(expect.arrayContaining([...counts, ...metricsOfAlarms()]));
 });

@@ -7,7 +7,8 @@ import { codeBlocks, readDocument, root } from '../support/documents.ts';
 import { propertiesOf, synthesize } from '../support/stack.ts';
 
 const { template } = synthesize({ expectedEventIntervalMinutes: '60', deliveryOutcomes: 'true' });
-const alarms = propertiesOf(template, 'AWS::CloudWatch::Alarm', z.object({ AlarmDescription: z.string() }));
+const description = z.object({ AlarmDescription: z.string() });
+const alarms = propertiesOf(template, 'AWS::CloudWatch::Alarm', description);
 
 const runbook = readDocument('docs/runbook.md');
 const [, chapter = ''] = runbook.split(/^# Alarms$/m);
@@ -158,4 +159,13 @@ describe('alarm descriptions', () => {
       expect(AlarmDescription.length).toBeLessThan(500);
     },
   );
+
+  it('contain links with the setting runbookUrl', () => {
+    const runbookUrl = 'https://wiki.example.org/runbook';
+    const { template: other } = synthesize({ runbookUrl });
+    const linked = [...propertiesOf(other, 'AWS::CloudWatch::Alarm', description).values()];
+    expect(linked.length).toBeGreaterThan(10);
+    for (const { AlarmDescription } of linked)
+      expect(AlarmDescription).toMatch(/ https:\/\/wiki\.example\.org\/runbook#[a-z0-9-]+$/);
+  });
 });
