@@ -9,8 +9,8 @@ import { type Column, formatTable } from './table.ts';
 const MONTHS = 15;
 
 /** How planned deliveries end that are not to be delivered. */
-const NOT_DUE = ['superseded', 'summarized', 'cancelled', 'repeated'] as const;
-const ENDS = ['delivered', 'failed', ...NOT_DUE] as const;
+const NOT_DUE = ['superseded', 'summarized', 'cancelled'] as const;
+const ENDS = ['delivered', 'failed', ...NOT_DUE, 'repeated'] as const;
 
 /** Adds `report`: which share of the deliveries of a month arrived in time. */
 export const addReportCommand = (program: Command): void => {
@@ -60,18 +60,21 @@ const countWithin = (days: readonly DailyStatistics[], seconds: number): number 
   days.reduce((sum, day) => sum + ((day.SampleCount ?? 0) * (day[`PR(:${seconds * 1000})`] ?? 0)) / 100, 0);
 
 /**
- * Returns the counts of several days, and the share of the deliveries planned on these days, less superseded,
- * cancelled, summarized and repeated ones. The deliveries of a day that arrive on the next can make its share larger than 1: then it is 1.
+ * Returns the counts of several days, and the share of the deliveries planned on these days, less superseded, cancelled
+ * and summarized ones. A delivery that dispatch queued again for a repeated event is planned once. The deliveries of a day
+ * that arrive on the next can make its share larger than 1: then it is 1.
  */
-const summarize = (days: readonly DailyStatistics[]): Shares => {
+export const summarize = (days: readonly DailyStatistics[]): Shares => {
+  const repeated = countOf(days, 'deliveries_repeated');
   const counts = {
-    deliveries_planned: countOf(days, 'deliveries_planned'),
+    // Repeats of deliveries of the day before can be more than the planned ones.
+    deliveries_planned: Math.max(0, countOf(days, 'deliveries_planned') - repeated),
     deliveries_delivered: countOf(days, 'deliveries_delivered'),
     deliveries_failed: countOf(days, 'deliveries_failed'),
     deliveries_superseded: countOf(days, 'deliveries_superseded'),
     deliveries_summarized: countOf(days, 'deliveries_summarized'),
     deliveries_cancelled: countOf(days, 'deliveries_cancelled'),
-    deliveries_repeated: countOf(days, 'deliveries_repeated'),
+    deliveries_repeated: repeated,
   };
   const notDue = NOT_DUE.reduce((sum, end) => sum + counts[`deliveries_${end}`], 0);
   const due = counts.deliveries_planned - notDue;
