@@ -28,16 +28,13 @@ const tag = z.optional(z.tuple([z.string()]));
 
 /** The fields of an SES event that are read: no subjects or server responses. Recipients are never logged. */
 const emailEvent = z.object({
-  source: z.literal('aws.ses'),
-  detail: z.object({
-    eventType: z.enum(emailEventKinds),
-    bounce: z.optional(z.object({ bounceType: z.optional(z.string()) })),
-    mail: z.object({
-      messageId: boundedText({ max: 128 }, z.regex(/^[\w.-]+$/)),
-      /** Each email has one recipient. */
-      destination: z.optional(z.array(z.string())),
-      tags: z.object({ notification: tag, tenant: tag, event: tag }),
-    }),
+  eventType: z.enum(emailEventKinds),
+  bounce: z.optional(z.object({ bounceType: z.optional(z.string()) })),
+  mail: z.object({
+    messageId: boundedText({ max: 128 }, z.regex(/^[\w.-]+$/)),
+    /** Each email has one recipient. */
+    destination: z.optional(z.array(z.string())),
+    tags: z.object({ notification: tag, tenant: tag, event: tag }),
   }),
 });
 
@@ -61,7 +58,7 @@ type MessageResult = 'handled' | 'throttled_keys' | 'internal_error';
 /** What an event changed, and the record of its delivery. */
 type AppliedEvent = BounceResult | { kind: 'complaint'; record: DeliveryRecord; wasReached: false };
 
-type EmailEvent = z.infer<typeof emailEvent>['detail'];
+type EmailEvent = z.infer<typeof emailEvent>;
 
 type Tags = EmailEvent['mail']['tags'];
 
@@ -151,11 +148,11 @@ export const createEmailEventRecorder = (
       count({ email_events_ignored: 1 });
       return 'handled';
     }
-    const { eventType: kind, mail } = event.detail;
+    const { eventType: kind, mail } = event;
     const { messageId, tags } = mail;
     const key = keyFromTags(tags);
     const notification = key && parseDeliveryPartition(key.pk);
-    const result = key && (await applyEvent(key, event.detail));
+    const result = key && (await applyEvent(key, event));
     logger.warn('email event', {
       kind,
       ses_message_id: messageId,
@@ -171,7 +168,7 @@ export const createEmailEventRecorder = (
       await recordFailures([{ record: result.record, isCounted: result.record.last_cause !== undefined }]);
     }
     if (result && 'record' in result) {
-      await reportEvent(event.detail, result, Number(attributes.SentTimestamp), timeLeft);
+      await reportEvent(event, result, Number(attributes.SentTimestamp), timeLeft);
     }
     return 'handled';
   };
@@ -179,7 +176,7 @@ export const createEmailEventRecorder = (
   const handleMessage = (message: SQSRecord, timeLeft: () => number): Promise<MessageResult> =>
     handleEvent(message, timeLeft).catch((error: unknown) => {
       const { body, messageId: message_id } = message;
-      const key = keyFromTags(parseEmailEvent(body)?.detail.mail.tags ?? {});
+      const key = keyFromTags(parseEmailEvent(body)?.mail.tags ?? {});
       const delivery = key && parseDeliveryPartition(key.pk);
       const result = isTenantThrottled(error, delivery?.tenant ?? message_id) ? 'throttled_keys' : 'internal_error';
       logger.error('email event not recorded', {

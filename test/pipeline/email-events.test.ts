@@ -123,31 +123,23 @@ const recordDelivery = async (
 const asLists = (tags: Record<string, string>) =>
   Object.fromEntries(Object.entries(tags).map(([name, value]) => [name, [value]]));
 
-/** Returns an SES event as EventBridge delivers it. */
+/** Returns an SES event as SNS sends it to a queue. */
 const emailEvent = (
   eventType: EmailEventKind,
   tags: Record<string, string> = {},
   { recipient = RECIPIENT, bounceType = 'Permanent' } = {},
 ) => ({
-  version: '0',
-  id: '5e9c5f4e-0000-4000-8000-000000000000',
-  'detail-type': 'Email Bounced',
-  source: 'aws.ses',
-  account: '111111111111',
-  resources: ['arn:aws:ses:eu-west-1:111111111111:configuration-set/notifications'],
-  detail: {
-    eventType,
-    bounce: {
-      bounceType,
-      bouncedRecipients: [{ emailAddress: 'secret@example.com', diagnosticCode: 'smtp; 550 secret' }],
-    },
-    mail: {
-      messageId: '0100019aexample-000000',
-      source: 'notifications@example.com',
-      destination: [recipient],
-      commonHeaders: { subject: 'secret subject' },
-      tags: { 'ses:configuration-set': ['notifications'], 'ses:from-domain': ['example.com'], ...asLists(tags) },
-    },
+  eventType,
+  bounce: {
+    bounceType,
+    bouncedRecipients: [{ emailAddress: 'secret@example.com', diagnosticCode: 'smtp; 550 secret' }],
+  },
+  mail: {
+    messageId: '0100019aexample-000000',
+    source: 'notifications@example.com',
+    destination: [recipient],
+    commonHeaders: { subject: 'secret subject' },
+    tags: { 'ses:configuration-set': ['notifications'], 'ses:from-domain': ['example.com'], ...asLists(tags) },
   },
 });
 
@@ -202,7 +194,7 @@ describe('a bounced or rejected email', () => {
   it('counts for the only recipient if SES names none', async () => {
     const { claimed, tags } = await recordDelivery('delivered');
     const event = emailEvent('Bounce', tags);
-    await record({ ...event, detail: { ...event.detail, mail: { ...event.detail.mail, destination: undefined } } });
+    await record({ ...event, mail: { ...event.mail, destination: undefined } });
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
   });
 });
@@ -387,17 +379,11 @@ describe('a message that is not an email event', () => {
     ['an empty body', undefined],
     ['a string', 'Bounce'],
     ['deep nesting', deeplyNested],
-    ['an event of another source', { ...emailEvent('Bounce'), source: 'secret' }],
-    ['another event type', { ...emailEvent('Bounce'), detail: { ...emailEvent('Bounce').detail, eventType: 'Send' } }],
-    [
-      'an ID with a line break',
-      { source: 'aws.ses', detail: { eventType: 'Bounce', mail: { messageId: 'a\nb', tags: {} } } },
-    ],
-    [
-      'a tag with two values',
-      { source: 'aws.ses', detail: { eventType: 'Bounce', mail: { messageId: 'a', tags: { tenant: ['a', 'b'] } } } },
-    ],
-    ['no tags', { source: 'aws.ses', detail: { eventType: 'Bounce', mail: { messageId: 'a' } } }],
+    ['the test of SES', 'Successfully validated SNS topic for Amazon SES event publishing.'],
+    ['another event type', { ...emailEvent('Bounce'), eventType: 'Send' }],
+    ['an ID with a line break', { eventType: 'Bounce', mail: { messageId: 'a\nb', tags: {} } }],
+    ['a tag with two values', { eventType: 'Bounce', mail: { messageId: 'a', tags: { tenant: ['a', 'b'] } } }],
+    ['no tags', { eventType: 'Bounce', mail: { messageId: 'a' } }],
   ])('is counted and acknowledged: %s', async (_, event) => {
     expect(await record(event)).toEqual([]);
     expect(countedMetrics()).toEqual(['email_events_ignored']);

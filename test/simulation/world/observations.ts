@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ApiResponse } from '../engine/stack.ts';
-import type { EmailReport } from './email-reports.ts';
+import type { EmailProgress, EmailReport } from './email-reports.ts';
 import type { InjectedFault } from './faults.ts';
 import type { DeadLetter } from './operators.ts';
 import type { Arrival, ReceivedRequest, Refusal } from './receivers.ts';
@@ -111,6 +111,7 @@ export type Observations = {
   /** The credentials of each account at the start, with its token for the API. */
   credentials: ReadonlyMap<string, Credentials>;
   emailReports: readonly EmailReport[];
+  emailProgress: readonly EmailProgress[];
   redrives: readonly Redrive[];
   shadows: readonly ShadowPeriod[];
   /** The dead letters, with those that were moved back, by the name of their queue. */
