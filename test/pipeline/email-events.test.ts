@@ -6,7 +6,7 @@ import { createFailureReader } from '../../shared/adapters/deliveries/notificati
 import type { Queues } from '../../shared/adapters/queues.ts';
 import { deliveryId, recipientHash } from '../../shared/domain/delivery-key.ts';
 import { claimedRecord, type DeliveryRecord, withStatus } from '../../shared/domain/delivery-record.ts';
-import { type EmailEventKind, emailTags } from '../../shared/domain/email-event.ts';
+import { emailTags } from '../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
 import { writeRecords } from '../support/delivery-records.ts';
@@ -125,7 +125,7 @@ const asLists = (tags: Record<string, string>) =>
 
 /** Returns an SES event as SNS sends it to a queue. */
 const emailEvent = (
-  eventType: EmailEventKind,
+  eventType: 'Bounce' | 'Complaint' | 'Reject',
   tags: Record<string, string> = {},
   { recipient = RECIPIENT, bounceType = 'Permanent' } = {},
 ) => ({
@@ -373,6 +373,77 @@ describe('an email event', () => {
   });
 });
 
+describe('an email that reaches the server of its recipient', () => {
+  const ACCEPTED = '2026-01-01T00:00:03.250Z';
+  const EARLIER = '2026-01-01T00:00:01.000Z';
+  const delivery = (tags: Record<string, string>, timestamp = ACCEPTED) => ({
+    ...emailEvent('Bounce', tags),
+    eventType: 'Delivery',
+    bounce: undefined,
+    delivery: { timestamp, recipients: [RECIPIENT], smtpResponse: '250 secret' },
+  });
+  const delay = (tags: Record<string, string>, timestamp = ACCEPTED) => ({
+    ...emailEvent('Bounce', tags),
+    eventType: 'DeliveryDelay',
+    bounce: undefined,
+    deliveryDelay: { timestamp, delayType: 'MailboxFull', delayedRecipients: [{ emailAddress: RECIPIENT }] },
+  });
+
+  it('is recorded with the time of the server, and counted without a log line', async () => {
+    const { claimed, tags } = await recordDelivery('delivered');
+    await recordBatch([{ body: JSON.stringify(delivery(tags)) }]);
+    expect(await deliveries.read(claimed)).toEqual({
+      ...withStatus(claimed, 'delivered', NOW_MS - 1_000),
+      confirmed_at_ms: Date.parse(ACCEPTED),
+    });
+    expect(countedMetrics()).toEqual(['email_confirmations']);
+    expect(written.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('is counted with the others of its batch', async () => {
+    const first = await recordDelivery('delivered');
+    const second = await recordDelivery('delivered');
+    await recordBatch([first, second].map(({ tags }) => ({ body: JSON.stringify(delivery(tags)) })));
+    expect(written).toContain('"email_confirmations":2');
+  });
+
+  it('was delayed before, if SES says so', async () => {
+    const { claimed, tags } = await recordDelivery('delivered');
+    await record(delay(tags));
+    expect(await deliveries.read(claimed)).toMatchObject({ delayed_at_ms: Date.parse(ACCEPTED) });
+    expect(countedMetrics()).toEqual(['email_delays']);
+  });
+
+  it('keeps the last time of several contacts, in whatever order and how often they are reported', async () => {
+    const { claimed, tags } = await recordDelivery('delivered');
+    for (const event of [delivery(tags), delivery(tags, EARLIER), delivery(tags)]) await record(event);
+    expect(await deliveries.read(claimed)).toMatchObject({ confirmed_at_ms: Date.parse(ACCEPTED) });
+    expect(countedMetrics()).toEqual(['email_confirmations']);
+  });
+
+  it('stays recorded if its sender records the attempt later, it bounces, and it is delivered again', async () => {
+    const { claimed, tags } = await recordDelivery('pending', NOW_MS + 10_000);
+    const held = { ...claimed, lease_until_ms: NOW_MS + 10_000 };
+    await record(delivery(tags));
+    await record(delay(tags, EARLIER));
+    const times = { confirmed_at_ms: Date.parse(ACCEPTED), delayed_at_ms: Date.parse(EARLIER) };
+    expect(await deliveries.update(held, withStatus(held, 'failed', NOW_MS))).toMatchObject(times);
+    await record(emailEvent('Bounce', tags));
+    expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced', ...times });
+    const second = { ...claimed, claim_id: 'another', round: 2, lease_until_ms: NOW_MS + 20_000 };
+    await deliveries.claim(second, NOW_MS + 11_000);
+    expect(await deliveries.read(claimed)).toMatchObject(times);
+  });
+
+  it('changes nothing without a record, as an email of a test', async () => {
+    const tags = emailTags(alarmEvent(), newNotificationId());
+    expect(
+      await recordBatch([{ body: JSON.stringify(delivery(tags)) }, { body: JSON.stringify(delivery({})) }]),
+    ).toEqual([]);
+    expect(written).toBe('');
+  });
+});
+
 describe('a message that is not an email event', () => {
   const deeplyNested = JSON.parse('['.repeat(500) + ']'.repeat(500));
   it.each([
@@ -381,6 +452,8 @@ describe('a message that is not an email event', () => {
     ['deep nesting', deeplyNested],
     ['the test of SES', 'Successfully validated SNS topic for Amazon SES event publishing.'],
     ['another event type', { ...emailEvent('Bounce'), eventType: 'Send' }],
+    ['a delivery without a time', { ...emailEvent('Bounce'), eventType: 'Delivery' }],
+    ['a time that is none', { ...emailEvent('Bounce'), eventType: 'Delivery', delivery: { timestamp: 'soon' } }],
     ['an ID with a line break', { eventType: 'Bounce', mail: { messageId: 'a\nb', tags: {} } }],
     ['a tag with two values', { eventType: 'Bounce', mail: { messageId: 'a', tags: { tenant: ['a', 'b'] } } }],
     ['no tags', { eventType: 'Bounce', mail: { messageId: 'a' } }],

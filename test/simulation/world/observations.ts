@@ -31,6 +31,8 @@ export const historyEntrySchema = z.object({
     }),
   ),
   updated_at: z.number(),
+  confirmed_at: z.number().optional(),
+  delayed_at: z.number().optional(),
 });
 
 /** A record of a delivery as the history shows it. Its times are ms since the epoch. */
