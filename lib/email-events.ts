@@ -1,7 +1,10 @@
-import { EventBus, Rule } from 'aws-cdk-lib/aws-events';
-import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
+import { Stack } from 'aws-cdk-lib';
+import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
-import { EmailSendingEvent, EventDestination } from 'aws-cdk-lib/aws-ses';
+import { ConfigurationSetEventDestination, EmailSendingEvent, EventDestination } from 'aws-cdk-lib/aws-ses';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { SqsSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { Delivery } from './delivery.ts';
@@ -10,11 +13,14 @@ import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import { WorkQueue } from './work-queue.ts';
 
+/** Each email causes an event. A batch of ten costs a tenth, and no event is urgent: SES itself takes seconds. */
+const BATCHING_WINDOW_SECONDS = 5;
+
 /**
- * Records bounces, complaints and rejects that SES reports after it accepted an email
- * (docs/decisions/formats.md#bounces). The events pass through the default event bus of the account, where only AWS can
- * publish as `aws.ses`, to a queue. EventBridge retries a failed send to the queue for 24 hours; the metric
- * `FailedInvocations` of the rule counts failures.
+ * Records what SES reports after it accepted an email (docs/decisions/formats.md#email-events). The events pass through an
+ * SNS topic to a queue, because EventBridge gets them at best effort:
+ * https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-service-event-delivery-level.html
+ * What SNS cannot send to the queue for 23 days goes to the crashed queue.
  */
 export class EmailEvents extends Construct {
   readonly queue: WorkQueue;
@@ -24,32 +30,42 @@ export class EmailEvents extends Construct {
     scope: Construct,
     id: string,
     defaults: FunctionDefaults,
-    email: Email,
+    { configurationSet }: Email,
     delivery: Delivery,
     crashedQueue: IQueue,
+    topicKey: IKey,
   ) {
     super(scope, id);
-    email.configurationSet.addEventDestination('Events', {
-      // SES supports only the default event bus.
-      destination: EventDestination.eventBus(EventBus.fromEventBusName(this, 'Bus', 'default')),
-      events: [EmailSendingEvent.BOUNCE, EmailSendingEvent.COMPLAINT, EmailSendingEvent.REJECT],
+    const topic = new Topic(this, 'Topic', { masterKey: topicKey, enforceSSL: true });
+    const stack = Stack.of(this);
+    const resourceName = configurationSet.configurationSetName;
+    const arn = stack.formatArn({ service: 'ses', resource: 'configuration-set', resourceName });
+    const ses = new ServicePrincipal('ses.amazonaws.com', {
+      conditions: { StringEquals: { 'aws:SourceAccount': stack.account, 'aws:SourceArn': arn } },
     });
-    this.queue = new WorkQueue(this, 'Queue', crashedQueue);
+    topicKey.grant(ses, 'kms:Decrypt', 'kms:GenerateDataKey*');
+    const destination = new ConfigurationSetEventDestination(this, 'Destination', {
+      configurationSet,
+      destination: EventDestination.snsTopic(topic),
+      events: [
+        EmailSendingEvent.DELIVERY,
+        EmailSendingEvent.DELIVERY_DELAY,
+        EmailSendingEvent.BOUNCE,
+        EmailSendingEvent.COMPLAINT,
+        EmailSendingEvent.REJECT,
+      ],
+    });
+    // The CDK permits SES to publish. Without the permission, SES refuses the destination, to which it publishes a test.
+    destination.node.addDependency(topic);
+    this.queue = new WorkQueue(this, 'Queue', crashedQueue, BATCHING_WINDOW_SECONDS);
+    topic.addSubscription(
+      new SqsSubscription(this.queue.queue, { rawMessageDelivery: true, deadLetterQueue: crashedQueue }),
+    );
     const access = delivery.reportAccess
       .and(this.queue.visibilityAccess())
       .and(new ResourceAccess({ EMAIL_EVENTS_QUEUE: this.queue.queue.queueUrl }));
     this.recorder = new ServiceFunction(this, 'record-email-events', defaults, access).lambda;
-    // Without a maximum concurrency: SES limits the emails, so their events are few.
+    // Without a maximum concurrency: SES limits the rate of emails.
     this.queue.addConsumer(this.recorder, undefined);
-    new Rule(this, 'Rule', {
-      description: 'Bounces, complaints and rejects of emails sent by this stack',
-      eventPattern: {
-        source: ['aws.ses'],
-        // SES adds this tag to every email, so events of other stacks are left out.
-        detail: { mail: { tags: { 'ses:configuration-set': [email.configurationSet.configurationSetName] } } },
-      },
-      // The queue policy allows only this rule to send.
-      targets: [new SqsQueue(this.queue.queue)],
-    });
   }
 }

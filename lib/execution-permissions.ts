@@ -44,12 +44,11 @@ export const executionStatements = (target: Target, boundaryArn: string): Policy
   return [
     ...roleStatements(target, boundaryArn),
     allow(
-      ['cloudwatch:*', 'dynamodb:*', 'events:*', 'lambda:*', 'logs:*', 'scheduler:*', 'sns:*', 'sqs:*'],
+      ['cloudwatch:*', 'dynamodb:*', 'lambda:*', 'logs:*', 'scheduler:*', 'sns:*', 'sqs:*'],
       [
         ...['alarm:', 'insight-rule/'].map((type) => regional('cloudwatch', type + named)),
         global('cloudwatch', `dashboard/${named}`),
         regional('dynamodb', `table/${named}`),
-        regional('events', `rule/${named}`),
         regional('lambda', `function:${named}`),
         regional('logs', `log-group:${named}`),
         regional('scheduler', `schedule/default/${named}`),

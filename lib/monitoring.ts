@@ -1,5 +1,6 @@
 import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { alarmsOf } from './monitoring/alarms.ts';
@@ -18,12 +19,13 @@ export class Monitoring extends Construct {
   readonly topicArn: string;
   readonly dashboardName: string;
 
-  constructor(scope: Construct, id: string, settings: Settings, resources: MonitoredResources) {
+  /** @param topicKey encrypts the topic of the alarms */
+  constructor(scope: Construct, id: string, settings: Settings, resources: MonitoredResources, topicKey: IKey) {
     super(scope, id);
     const { alarmTarget, runbookUrl = 'docs/runbook.md' } = settings;
     const topic = alarmTarget?.startsWith('arn:')
       ? Topic.fromTopicArn(this, 'Alarms', alarmTarget)
-      : createAlarmsTopic(this, 'Alarms', alarmTarget);
+      : createAlarmsTopic(this, 'Alarms', topicKey, alarmTarget);
     const action = new SnsAction(topic);
     const metrics = new ServiceMetrics(this);
     const definitions = Object.entries(alarmsOf(this, settings, metrics, resources));

@@ -15,6 +15,7 @@ import type { Settings } from './settings.ts';
 import { NOT_IN_CHINA } from './stages.ts';
 import { Storage } from './storage.ts';
 import { tenantLimitsJson } from './tenant-limits.ts';
+import { createTopicKey } from './topic-key.ts';
 import { addWarnings } from './warnings.ts';
 import { deadLetterQueue, type WorkQueueWithDeadLetters } from './work-queue.ts';
 
@@ -41,14 +42,15 @@ export class NotificationsStack extends Stack {
     const sendingResources = { email, managedTopic, network, apiUrl };
     const delivery = new Delivery(this, 'Delivery', defaults, storage, sendingResources, crashedQueue);
     const api: Api = new Api(this, 'Api', defaults, storage, delivery);
-    const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, email, delivery, crashedQueue);
+    const topicKey = createTopicKey(this, 'TopicKey');
+    const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, email, delivery, crashedQueue, topicKey);
     const { tableStreamArn } = storage.deliveries.table;
     const outcomes = tableStreamArn ? new DeliveryOutcomes(this, 'Outcomes', defaults, tableStreamArn) : undefined;
     const resources = { api, delivery, emailEvents, outcomes };
 
     const outputs = outputsOf(this, settings, storage, managedTopic, resources);
     if (!settings.developmentStage) {
-      const { topicArn, dashboardName } = new Monitoring(this, 'Monitoring', settings, resources);
+      const { topicArn, dashboardName } = new Monitoring(this, 'Monitoring', settings, resources, topicKey);
       outputs.AlarmsTopicArn = [topicArn, 'SNS topic for the CloudWatch alarms of the stack'];
       outputs.Dashboard = [dashboardName, 'Name of the CloudWatch dashboard'];
     }

@@ -28,11 +28,14 @@ const MAX_RECEIVE_COUNT = 100;
 export class WorkQueue extends Construct {
   readonly queue: Queue;
   readonly #crashedQueue: IQueue;
+  readonly #batchingWindowSeconds: number;
 
-  constructor(scope: Construct, id: string, crashedQueue: IQueue) {
+  /** @param batchingWindowSeconds that of the event source mapping of the queue */
+  constructor(scope: Construct, id: string, crashedQueue: IQueue, batchingWindowSeconds = 0) {
     super(scope, id);
     this.#crashedQueue = crashedQueue;
-    this.queue = this.createQueue('Queue');
+    this.#batchingWindowSeconds = batchingWindowSeconds;
+    this.queue = this.createQueue('Queue', batchingWindowSeconds);
   }
 
   /**
@@ -55,7 +58,11 @@ export class WorkQueue extends Construct {
    * (docs/decisions/stack.md#development-stages).
    */
   addConsumer(consumer: LambdaFunction, maxConcurrency: number | undefined): void {
-    this.addEventSourceMapping('EventSourceMapping', this.queue, consumer, maxConcurrency, { batchSize: BATCH_SIZE });
+    const seconds = this.#batchingWindowSeconds;
+    this.addEventSourceMapping('EventSourceMapping', this.queue, consumer, maxConcurrency, {
+      batchSize: BATCH_SIZE,
+      ...(seconds > 0 && { maxBatchingWindow: Duration.seconds(seconds) }),
+    });
   }
 
   /** Creates an event source mapping, and grants the consumer the permissions for it. */

@@ -48,6 +48,29 @@ const table = {
 
 const topic = { type: 'AWS::SNS::Topic', properties: z.object({}) };
 
+/** A queue, which gets each message as it is published. */
+const subscription = {
+  type: 'AWS::SNS::Subscription',
+  properties: z.object({
+    TopicArn: z.unknown(),
+    Endpoint: z.unknown(),
+    RawMessageDelivery: z.literal(true),
+    FilterPolicy: unsupported,
+  }),
+};
+
+/** Where SES publishes events: a topic. */
+const emailDestination = {
+  type: 'AWS::SES::ConfigurationSetEventDestination',
+  properties: z.object({
+    ConfigurationSetName: z.unknown(),
+    EventDestination: z.object({
+      MatchingEventTypes: z.array(z.string()),
+      SnsDestination: z.object({ TopicARN: z.unknown() }),
+    }),
+  }),
+};
+
 const eventSource = {
   type: 'AWS::Lambda::EventSourceMapping',
   properties: z.object({
@@ -115,6 +138,8 @@ export const resourceTypes = {
   queue,
   table,
   topic,
+  subscription,
+  emailDestination,
   eventSource,
   streamSource,
   schedule,

@@ -8,6 +8,7 @@ import type { StreamSourceSettings } from './lambda/stream-source.ts';
 import { type ResourceType, resourceTypes } from './resource-types.ts';
 import { type Resources, referencesOf } from './resources.ts';
 import type { ScheduleSettings } from './scheduler.ts';
+import type { EmailDestination, Subscription } from './ses-events.ts';
 import type { QueueSettings } from './sqs/queue.ts';
 import { StartError } from './start-error.ts';
 
@@ -23,6 +24,9 @@ export type Plan = {
   queues: QueuePlan[];
   tables: (TableSettings & { logicalId: string })[];
   topicArns: string[];
+  /** The queues that are subscribed to topics. */
+  subscriptions: Subscription[];
+  emailDestinations: EmailDestination[];
   eventSources: EventSourceSettings[];
   streamSources: StreamSourceSettings[];
   schedules: ScheduleSettings[];
@@ -105,6 +109,17 @@ export const readTemplate = (template: unknown, { endpointUrl, apiUrl, bundle }:
       attributes: properties.AttributeDefinitions,
     })),
     topicArns: readEach(resources, resourceTypes.topic, (id) => required(references.ref(id))),
+    subscriptions: readEach(
+      resources,
+      resourceTypes.subscription,
+      (_, { TopicArn, Endpoint }) => ({ topicArn: text(TopicArn), queueArn: text(Endpoint) }),
+      ({ Protocol }) => Protocol === 'sqs',
+    ),
+    emailDestinations: readEach(resources, resourceTypes.emailDestination, (_, properties) => ({
+      configurationSet: text(properties.ConfigurationSetName),
+      topicArn: text(properties.EventDestination.SnsDestination.TopicARN),
+      types: properties.EventDestination.MatchingEventTypes,
+    })),
     eventSources: readEach(
       resources,
       resourceTypes.eventSource,

@@ -23,6 +23,7 @@ import { parseLogLine } from 'local-aws/lambda/log-line.ts';
 import { StreamSource, type StreamSourceSettings } from 'local-aws/lambda/stream-source.ts';
 import { Schedules } from 'local-aws/scheduler.ts';
 import { sesService } from 'local-aws/ses.ts';
+import { createEmailEventPublisher, eventsOf, mailOf } from 'local-aws/ses-events.ts';
 import { type PublishedMessage, snsService } from 'local-aws/sns.ts';
 import { sqsService } from 'local-aws/sqs/protocol.ts';
 import { Queue } from 'local-aws/sqs/queue.ts';
@@ -154,6 +155,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
     cleanups.push(() => lambda.stop());
     const { partitionLimits = AWS_PARTITION_LIMITS } = options;
     const dynamodb = createDynamoDb({ tables, clock, partitionLimits });
+    const publishEmailEvent = createEmailEventPublisher(plan, [...queues.values()]);
     endpoint.services
       .set('dynamodb', dynamodb.service)
       .set('sqs', sqsService([...queues.values()], clock))
@@ -161,9 +163,11 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
         'sns',
         snsService(plan.topicArns, (message) => inbox.add(fromSns(message))),
       )
-      .set(
-        'ses',
-        sesService((email) => inbox.add({ kind: 'email', ...email })),
+      .set('ses', (call) =>
+        sesService((email) => {
+          inbox.add({ kind: 'email', ...email });
+          for (const event of eventsOf(mailOf(call, email.to, clock.now()))) publishEmailEvent(event);
+        })(call),
       )
       .set('lambda', lambdaService(lambda))
       .set('sts', stsService)

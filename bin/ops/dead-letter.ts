@@ -15,9 +15,7 @@ const withEvent = z.object({
 
 const tag = z.tuple([z.string()]).transform(([value]) => value);
 /** What SES reports about an email. */
-const emailEvent = z.object({
-  detail: z.object({ mail: z.object({ tags: z.object({ notification: tag, tenant: tag, event: tag }) }) }),
-});
+const emailEvent = z.object({ mail: z.object({ tags: z.object({ notification: tag, tenant: tag, event: tag }) }) });
 
 /**
  * Describes a message of a dead-letter queue, without its contents. Its body may be invalid: that is one of the reasons.
@@ -63,7 +61,7 @@ const readIds = (body: string, messageId: string): Ids => {
     return { ...ids, ...delivered };
   }
   const email = emailEvent.safeParse(value).data;
-  const key = email && deliveryKeyFromTags(email.detail.mail.tags);
+  const key = email && deliveryKeyFromTags(email.mail.tags);
   if (key) {
     const { tenant: tenant_id, notificationId: notification_id } = parseDeliveryPartition(key.pk);
     return { tenant_id, notification_id };

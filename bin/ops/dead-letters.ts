@@ -203,8 +203,9 @@ const move = async (
   const isSelected = selector(selection);
   const queues = queuesByName(outputs);
   let left = 0;
-  const sourceOf = ({ source_arn: arn = '' }: DeadLetter) => {
-    const source = queues.get(queueNameOf(arn));
+  const sourceOf = ({ source_arn: arn }: DeadLetter) => {
+    // Only SNS sends to it, email events that it could not send to their queue.
+    const source = arn === undefined ? { url: outputs.QueueUrls['email-events'].queue } : queues.get(queueNameOf(arn));
     if (!source) left++;
     return source?.url;
   };

@@ -30,16 +30,20 @@ const attempt = z.object({
 /** An attempt in a delivery record. */
 export type Attempt = z.infer<typeof attempt>;
 
-/** The attributes of a delivery record that only `addBounce` writes. */
-const bounceAttributes = {
+/** The attributes of a delivery record that only the recorder of email events writes. */
+const emailReportAttributes = {
   /** Salted hashes of the recipients whose email bounced. Only `addBounce` writes it, whatever the status. */
   bounced_recipient_hashes: z.optional(z.set(z.string())),
   /** Reason of the last bounce: `bounced`, or `rejected` by SES after it accepted the email. */
   bounce_reason: knownReason,
+  /** When the server of a recipient last accepted an email of the delivery. */
+  confirmed_at_ms: z.optional(z.number()),
+  /** When SES last reported that a server has not yet accepted one. */
+  delayed_at_ms: z.optional(z.number()),
 };
 
-/** The bounces in a delivery record. */
-export const deliveryBounces = z.object(bounceAttributes);
+/** What SES reported about the emails of a delivery. */
+export const emailReports = z.object(emailReportAttributes);
 
 /**
  * The record of a delivery (table Deliveries): IDs, times and outcomes, never a destination. It is smaller than 1 KB up
@@ -122,7 +126,7 @@ export const deliveryRecord = z.object({
   alarm_names: z.optional(z.array(z.string())),
   /** Salted hashes of the recipients whose email SES has accepted so far. */
   reached_recipient_hashes: z.optional(z.array(z.string())),
-  ...bounceAttributes,
+  ...emailReportAttributes,
   /** When DynamoDB deletes the record, epoch seconds. */
   ttl: z.number(),
 });

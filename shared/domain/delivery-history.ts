@@ -29,6 +29,8 @@ export const listedDelivery = (record: DeliveryRecord, withResponses: boolean) =
     }),
   ),
   ...(record.accepted_at_ms !== undefined && { accepted_at: record.accepted_at_ms }),
+  ...(record.confirmed_at_ms !== undefined && { confirmed_at: record.confirmed_at_ms }),
+  ...(record.delayed_at_ms !== undefined && { delayed_at: record.delayed_at_ms }),
   next_attempt_at: record.status === 'pending' ? record.next_attempt_at_ms : null,
   created_at: record.created_at_ms,
   updated_at: record.updated_at_ms,

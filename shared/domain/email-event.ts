@@ -2,11 +2,8 @@ import { tenantId } from '../contracts/alarm-event.ts';
 import type { EventHeader } from '../contracts/event-header.ts';
 import { type DeliveryKey, deliveryKey, deliveryPartition } from './delivery-key.ts';
 
-/** The SES events about emails that were not delivered or caused a complaint. */
-export const emailEventKinds = ['Bounce', 'Complaint', 'Reject'] as const;
-
-/** The type of an SES event. */
-export type EmailEventKind = (typeof emailEventKinds)[number];
+/** The SES events about accepted emails. */
+export const emailEventKinds = ['Delivery', 'DeliveryDelay', 'Bounce', 'Complaint', 'Reject'] as const;
 
 /** Message tags of an email: only IDs, in the characters that SES allows (A-Z, a-z, 0-9, `_`, `-`; at most 256). */
 export type EmailTags = { notification: string; tenant: string; event: string };

@@ -15,7 +15,7 @@ import { boundedText } from '../contracts/text.ts';
 import type { Clock } from '../domain/clock.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../domain/delivery-record.ts';
-import { deliveryKeyFromTags, type EmailEventKind, emailEventKinds } from '../domain/email-event.ts';
+import { deliveryKeyFromTags, emailEventKinds } from '../domain/email-event.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 import { createFailureRecorder } from './failure-recorder.ts';
 import { createDeliveryReports } from './notices/delivery-reports.ts';
@@ -23,29 +23,39 @@ import { type EmailReport, eventOfRecord } from './notices/notification-notice.t
 import { waitForNotices } from './notices/wait-for-notices.ts';
 import { returnWithBackoff } from './return-with-backoff.ts';
 
+/** A time of SES: `2026-01-01T10:00:00.123Z`. */
+const time = z
+  .pipe(
+    boundedText({ max: 40 }),
+    z.transform((text) => Date.parse(text)),
+  )
+  .check(z.refine(Number.isFinite));
+
 /** SES sends tags as lists; each of this service's tags has one value. */
 const tag = z.optional(z.tuple([z.string()]));
 
 /** The fields of an SES event that are read: no subjects or server responses. Recipients are never logged. */
 const emailEvent = z.object({
-  source: z.literal('aws.ses'),
-  detail: z.object({
-    eventType: z.enum(emailEventKinds),
-    bounce: z.optional(z.object({ bounceType: z.optional(z.string()) })),
-    mail: z.object({
-      messageId: boundedText({ max: 128 }, z.regex(/^[\w.-]+$/)),
-      /** Each email has one recipient. */
-      destination: z.optional(z.array(z.string())),
-      tags: z.object({ notification: tag, tenant: tag, event: tag }),
-    }),
+  eventType: z.enum(emailEventKinds),
+  delivery: z.optional(z.object({ timestamp: time })),
+  deliveryDelay: z.optional(z.object({ timestamp: time })),
+  bounce: z.optional(z.object({ bounceType: z.optional(z.string()) })),
+  mail: z.object({
+    messageId: boundedText({ max: 128 }, z.regex(/^[\w.-]+$/)),
+    /** Each email has one recipient. */
+    destination: z.optional(z.array(z.string())),
+    tags: z.object({ notification: tag, tenant: tag, event: tag }),
   }),
 });
 
-const metricOf = {
+/** The events about emails that did not arrive or were not wanted, with their metrics. */
+const problemMetrics = {
   Bounce: 'email_bounces',
   Complaint: 'email_complaints',
   Reject: 'email_rejects',
-} as const satisfies Record<EmailEventKind, string>;
+} as const;
+
+type Problem = keyof typeof problemMetrics;
 
 const parseEmailEvent = (body: string) => {
   try {
@@ -55,13 +65,16 @@ const parseEmailEvent = (body: string) => {
   }
 };
 
-/** The result of a message. Messages with a result other than `handled` return to the queue. */
-type MessageResult = 'handled' | 'throttled_keys' | 'internal_error';
+/** The result of a message. Messages with `throttled_keys` or `internal_error` return to the queue. */
+type MessageResult = 'handled' | 'email_confirmations' | 'email_delays' | 'throttled_keys' | 'internal_error';
 
 /** What an event changed, and the record of its delivery. */
 type AppliedEvent = BounceResult | { kind: 'complaint'; record: DeliveryRecord; wasReached: false };
 
-type EmailEvent = z.infer<typeof emailEvent>['detail'];
+type EmailEvent = z.infer<typeof emailEvent>;
+
+/** An event about an email that did not arrive or was not wanted. */
+type ProblemEvent = EmailEvent & { eventType: Problem };
 
 type Tags = EmailEvent['mail']['tags'];
 
@@ -69,17 +82,19 @@ type Tags = EmailEvent['mail']['tags'];
 const keyFromTags = ({ notification, tenant, event }: Partial<Tags>): DeliveryKey | undefined =>
   deliveryKeyFromTags({ notification: notification?.[0], tenant: tenant?.[0], event: event?.[0] });
 
+const isProblem = (event: EmailEvent): event is ProblemEvent => event.eventType in problemMetrics;
+
 /** Returns what to report to the technical contacts. A bounce that is not permanent is not reported. */
-const reportOf = ({ eventType, bounce }: EmailEvent): EmailReport | undefined => {
+const reportOf = ({ eventType, bounce }: ProblemEvent): EmailReport | undefined => {
   if (eventType === 'Bounce') return bounce?.bounceType === 'Permanent' ? 'bounce' : undefined;
   return eventType === 'Complaint' ? 'complaint' : 'reject';
 };
 
 /**
- * Creates the Lambda handler that records what SES reports about accepted emails (docs/decisions/formats.md#bounces). A
- * bounce or a reject is remembered in the record, and a complaint leaves it unchanged, because the email was delivered.
- * All of them are reported to the technical contacts, and a delivery that has reached nobody else escalates. Any other
- * message is counted and acknowledged, because retrying would not help.
+ * Creates the Lambda handler that records what SES reports about accepted emails (docs/decisions/formats.md#email-events):
+ * when an email was delivered or delayed, and in the record a bounce or a reject. A complaint leaves it unchanged, because
+ * the email was delivered. These three are reported to the technical contacts, and a delivery that has reached nobody else
+ * escalates. Any other message is counted and acknowledged, because retrying would not help.
  */
 export const createEmailEventRecorder = (
   client: DynamoDBDocumentClient,
@@ -103,7 +118,7 @@ export const createEmailEventRecorder = (
   );
 
   /** Applies an event to its delivery. A complaint changes nothing, but needs the record for the notice. */
-  const applyEvent = async (key: DeliveryKey, { eventType, mail }: EmailEvent): Promise<AppliedEvent> => {
+  const applyEvent = async (key: DeliveryKey, { eventType, mail }: ProblemEvent): Promise<AppliedEvent> => {
     if (eventType !== 'Complaint') {
       const [address] = mail.destination ?? [];
       return recordBounce(key, address, eventType === 'Bounce' ? 'bounced' : 'rejected');
@@ -119,7 +134,7 @@ export const createEmailEventRecorder = (
    * @param sentAtMs when SQS accepted the event, ms since the epoch; the same if it is received again
    */
   const reportEvent = async (
-    event: EmailEvent,
+    event: ProblemEvent,
     { record, wasReached }: Exclude<AppliedEvent, { kind: 'no_record' }>,
     sentAtMs: number,
     timeLeft: () => number,
@@ -144,18 +159,41 @@ export const createEmailEventRecorder = (
     );
   };
 
-  const handleEvent = async ({ body, attributes }: SQSRecord, timeLeft: () => number): Promise<MessageResult> => {
-    const event = parseEmailEvent(body);
-    if (!event) {
-      logger.warn('email event ignored');
-      count({ email_events_ignored: 1 });
-      return 'handled';
-    }
-    const { eventType: kind, mail } = event.detail;
+  const ignore = (): MessageResult => {
+    logger.warn('email event ignored');
+    count({ email_events_ignored: 1 });
+    return 'handled';
+  };
+
+  /** Records when an email was delivered or delayed. An email of a test has no record. */
+  const recordProgress = async ({ eventType, mail, delivery, deliveryDelay }: EmailEvent): Promise<MessageResult> => {
+    const key = keyFromTags(mail.tags);
+    const timeMs = (eventType === 'Delivery' ? delivery : deliveryDelay)?.timestamp;
+    if (timeMs === undefined) return ignore();
+    if (!key) return 'handled';
+    const [name, metric] =
+      eventType === 'Delivery'
+        ? (['confirmed_at_ms', 'email_confirmations'] as const)
+        : (['delayed_at_ms', 'email_delays'] as const);
+    return (await deliveries.recordEmailTime(key, name, timeMs)) ? metric : 'handled';
+  };
+
+  const handleEvent = async (message: SQSRecord, timeLeft: () => number): Promise<MessageResult> => {
+    const event = parseEmailEvent(message.body);
+    if (!event) return ignore();
+    return isProblem(event) ? handleProblem(event, message, timeLeft) : recordProgress(event);
+  };
+
+  const handleProblem = async (
+    event: ProblemEvent,
+    { attributes }: SQSRecord,
+    timeLeft: () => number,
+  ): Promise<MessageResult> => {
+    const { eventType: kind, mail } = event;
     const { messageId, tags } = mail;
     const key = keyFromTags(tags);
     const notification = key && parseDeliveryPartition(key.pk);
-    const result = key && (await applyEvent(key, event.detail));
+    const result = key && (await applyEvent(key, event));
     logger.warn('email event', {
       kind,
       ses_message_id: messageId,
@@ -166,12 +204,12 @@ export const createEmailEventRecorder = (
     // A complaint changes no record, so only the receive count tells that its report is repeated.
     const isReceivedAgain = attributes.ApproximateReceiveCount !== '1';
     const isRepeated = result?.kind === 'repeated' || (result?.kind === 'complaint' && isReceivedAgain);
-    count(isRepeated ? { email_events_repeated: 1 } : { [metricOf[kind]]: 1 });
+    count(isRepeated ? { email_events_repeated: 1 } : { [problemMetrics[kind]]: 1 });
     if (result?.kind === 'bounced') {
       await recordFailures([{ record: result.record, isCounted: result.record.last_cause !== undefined }]);
     }
     if (result && 'record' in result) {
-      await reportEvent(event.detail, result, Number(attributes.SentTimestamp), timeLeft);
+      await reportEvent(event, result, Number(attributes.SentTimestamp), timeLeft);
     }
     return 'handled';
   };
@@ -179,7 +217,7 @@ export const createEmailEventRecorder = (
   const handleMessage = (message: SQSRecord, timeLeft: () => number): Promise<MessageResult> =>
     handleEvent(message, timeLeft).catch((error: unknown) => {
       const { body, messageId: message_id } = message;
-      const key = keyFromTags(parseEmailEvent(body)?.detail.mail.tags ?? {});
+      const key = keyFromTags(parseEmailEvent(body)?.mail.tags ?? {});
       const delivery = key && parseDeliveryPartition(key.pk);
       const result = isTenantThrottled(error, delivery?.tenant ?? message_id) ? 'throttled_keys' : 'internal_error';
       logger.error('email event not recorded', {
@@ -202,6 +240,10 @@ export const createEmailEventRecorder = (
       results.filter(({ result }) => result === wanted).map(({ message }) => message);
     const failed = messagesWith('internal_error');
     const throttled = messagesWith('throttled_keys');
+    count({
+      email_confirmations: messagesWith('email_confirmations').length,
+      email_delays: messagesWith('email_delays').length,
+    });
     const returned = [...throttled, ...failed];
     await Promise.all(returned.map((message) => returnWithBackoff(queues, environment.EMAIL_EVENTS_QUEUE, message)));
     const sentAtMs = failed.map(({ attributes }) => Number(attributes.SentTimestamp));

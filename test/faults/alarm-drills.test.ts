@@ -3,8 +3,8 @@ import type { AwsCall } from 'local-aws/aws-service.ts';
 import { MINUTE_MS } from 'local-aws/cloudwatch/metric-store.ts';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { byType, type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { emailTags } from '../../shared/domain/email-event.ts';
 import type { Client } from '../support/api.ts';
+import { bounceBody } from '../support/email-events.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';
 import { type Sink, startSink } from '../support/sink.ts';
@@ -93,9 +93,7 @@ describe('the alarm drill', () => {
 
   /** Sends an email event for a delivery that does not exist. */
   const sendBounce = async (event: ReturnType<typeof newEvent>) => {
-    const tags = Object.entries(emailTags(event, ids.email)).map(([name, value]) => [name, [value]]);
-    const mail = { messageId: 'email-1', tags: Object.fromEntries(tags) };
-    const MessageBody = JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } });
+    const MessageBody = bounceBody(event, ids.email);
     const QueueUrl = harness.stack.queues.get('EmailEvents-Queue')?.settings.url;
     await harness.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
   };

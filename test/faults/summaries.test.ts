@@ -2,7 +2,7 @@
 // bounce.
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
-import { emailTags } from '../../shared/domain/email-event.ts';
+import { bounceBody } from '../support/email-events.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import type { InboxMessage } from '../support/pipeline.ts';
 import { until } from '../support/until.ts';
@@ -56,16 +56,10 @@ describe('a summary', () => {
   it('is escalated if it bounces', async () => {
     const { tenant, id, address } = await summarizedAlerts(2);
     const { event_id } = await summaryRecord(tenant, id, 'delivered');
-    const tags = Object.entries(emailTags({ ...newAlarmEvent(tenant, []), event_id }, id));
-    const mail = {
-      messageId: 'm',
-      destination: [address],
-      tags: Object.fromEntries(tags.map(([name, value]) => [name, [value]])),
-    };
     await harness.sqs.send(
       new SendMessageCommand({
         QueueUrl: harness.stack.queues.get('EmailEvents-Queue')?.settings.url,
-        MessageBody: JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } }),
+        MessageBody: bounceBody({ tenant_id: tenant, event_id }, id, { destination: [address] }),
       }),
     );
     await summaryRecord(tenant, id, 'bounced');

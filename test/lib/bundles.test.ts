@@ -9,12 +9,12 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { bundledInputs, bundleFunctions, bundleMetafile, bundling, functionNames } from '../../lib/bundles.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { emailTags } from '../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { newToken } from '../../shared/domain/token.ts';
 import { type FunctionName, senderName } from '../../shared/environment.ts';
 import { apiRequest, lambdaContext } from '../support/api-request.ts';
 import { deliveryRecord } from '../support/delivery-records.ts';
+import { bounceBody } from '../support/email-events.ts';
 import { alarmEvent } from '../support/events.ts';
 import { environmentOf } from '../support/function-environment.ts';
 import { validDetails, webhookNotification } from '../support/notifications.ts';
@@ -219,10 +219,7 @@ const eventsFor = (name: FunctionName, url: string): unknown[] => {
     return [{ Records: [streamRecord({ ...delivered, status: 'pending' }, delivered)] }];
   }
   if (name === 'record-email-events') {
-    const { notification, tenant, event } = emailTags(alarmEvent(), DEFAULT_NOTIFICATION_ID);
-    const mail = { messageId: 'message-1', tags: { notification: [notification], tenant: [tenant], event: [event] } };
-    const body = JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } });
-    return [{ Records: [sqsMessage({ body })] }];
+    return [{ Records: [sqsMessage({ body: bounceBody(alarmEvent(), DEFAULT_NOTIFICATION_ID) })] }];
   }
   const headers = { 'content-type': 'application/json', 'x-auth-token': newToken() };
   const body = { ...webhookNotification(), technical_contacts: ['ops@example.com'], role: 'observer' };

@@ -71,7 +71,6 @@ const nameProperties = new Map([
   ['AWS::CloudWatch::Dashboard', 'DashboardName'],
   ['AWS::CloudWatch::InsightRule', 'RuleName'],
   ['AWS::DynamoDB::Table', 'TableName'],
-  ['AWS::Events::Rule', 'Name'],
   ['AWS::IAM::Role', 'RoleName'],
   ['AWS::Lambda::Function', 'FunctionName'],
   ['AWS::Logs::LogGroup', 'LogGroupName'],
@@ -266,7 +265,6 @@ EC2::VPC                    ec2 CreateVpc DeleteVpc ModifyVpcAttribute ModifyVpc
 EC2::VPC                    ec2 DescribeVpcs *
 EC2::VPCEndpoint            ec2 CreateVpcEndpoint DeleteVpcEndpoints ModifyVpcEndpoint vpc/v
 EC2::VPCGatewayAttachment   ec2 AttachInternetGateway DetachInternetGateway vpc/v
-Events::Rule                events PutRule PutTargets RemoveTargets rule/NAME
 IAM::Policy                 iam PutRolePolicy DeleteRolePolicy iam:role/NAME
 IAM::Role                   iam CreateRole DeleteRole UpdateRole UpdateAssumeRolePolicy UpdateRoleDescription iam:role/NAME
 IAM::Role                   iam TagRole UntagRole PutRolePermissionsBoundary GetRole GetRolePolicy iam:role/NAME

@@ -10,6 +10,7 @@ import type { MonitoredSender } from '../../lib/monitoring/monitored-resources.t
 import { Monitoring } from '../../lib/monitoring.ts';
 import { SenderQueue } from '../../lib/sender-queue.ts';
 import { parseSettings } from '../../lib/settings.ts';
+import { createTopicKey } from '../../lib/topic-key.ts';
 import { propertiesOf, unfinishedStack } from '../support/stack.ts';
 
 const TYPES = 20;
@@ -36,7 +37,8 @@ const alarmsOf20Types = () =>
       return { type, lambda, queue: new SenderQueue(scope, 'Queues', crashedQueue, { retryDelayScale: 1 }) };
     });
     const all = { alarmEvents, dispatch, crashedQueue, senders: [...senders, ...madeUp] };
-    new Monitoring(stack, 'Monitoring', parseSettings({}), { api, delivery: all, emailEvents, outcomes: undefined });
+    const resources = { api, delivery: all, emailEvents, outcomes: undefined };
+    new Monitoring(stack, 'Monitoring', parseSettings({}), resources, createTopicKey(stack, 'Key'));
     return propertiesOf(Template.fromStack(stack), 'AWS::CloudWatch::Alarm', alarmSchema);
   });
 

@@ -1,3 +1,4 @@
+import { Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { functionNames } from '../../lib/bundles.ts';
@@ -103,7 +104,7 @@ describe('alarms', () => {
 describe('a development stage', () => {
   it('has no monitoring', () => {
     const { template: development } = synthesize({ developmentStage: true });
-    const types = ['CloudWatch::Alarm', 'CloudWatch::Dashboard', 'CloudWatch::InsightRule', 'KMS::Key'];
+    const types = ['CloudWatch::Alarm', 'CloudWatch::Dashboard', 'CloudWatch::InsightRule'];
     for (const type of [...types, 'Logs::MetricFilter', 'Scheduler::Schedule']) {
       development.resourceCountIs(`AWS::${type}`, 0);
     }
@@ -116,15 +117,21 @@ describe('a development stage', () => {
 });
 
 describe('email events', () => {
-  it('reach the queue only from SES and only for emails of this stack', () => {
+  it('go from SES through a topic to the queue as they are, or else to the crashed queue', () => {
     template.hasResourceProperties('AWS::SES::ConfigurationSetEventDestination', {
-      EventDestination: { MatchingEventTypes: ['bounce', 'complaint', 'reject'], Enabled: true },
-    });
-    template.hasResourceProperties('AWS::Events::Rule', {
-      EventPattern: {
-        source: ['aws.ses'],
-        detail: { mail: { tags: { 'ses:configuration-set': [{ Ref: 'EmailConfigurationSet6A762543' }] } } },
+      ConfigurationSetName: { Ref: 'EmailConfigurationSet6A762543' },
+      EventDestination: {
+        Enabled: true,
+        MatchingEventTypes: ['delivery', 'deliveryDelay', 'bounce', 'complaint', 'reject'],
+        SnsDestination: { TopicARN: { Ref: 'EmailEventsTopic34ABBF2C' } },
       },
+    });
+    template.hasResourceProperties('AWS::SNS::Subscription', {
+      TopicArn: { Ref: 'EmailEventsTopic34ABBF2C' },
+      Protocol: 'sqs',
+      Endpoint: { 'Fn::GetAtt': [Match.stringLikeRegexp('^EmailEventsQueue'), 'Arn'] },
+      RawMessageDelivery: true,
+      RedrivePolicy: { deadLetterTargetArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^CrashedQueue'), 'Arn'] } },
     });
   });
 });

@@ -58,27 +58,40 @@ describe('policies', () => {
     }
   });
 
-  it('of queues and topics allow only CloudWatch to publish alarms and the EventBridge rule to send email events', () => {
-    const queues = propertiesOf(template, 'AWS::SQS::QueuePolicy', z.object({ PolicyDocument: policyDocument }));
-    const topics = propertiesOf(template, 'AWS::SNS::TopicPolicy', z.object({ PolicyDocument: policyDocument }));
-    const allowed = [...queues.values(), ...topics.values()]
-      .flatMap(({ PolicyDocument }) => PolicyDocument.Statement)
-      .filter(({ Effect }) => Effect !== 'Deny');
+  it('of queues, topics and keys allow CloudWatch to publish alarms, and SES to send email events', () => {
+    const withPolicy = z.object({ PolicyDocument: policyDocument });
+    const queues = propertiesOf(template, 'AWS::SQS::QueuePolicy', withPolicy);
+    const topics = propertiesOf(template, 'AWS::SNS::TopicPolicy', withPolicy);
+    const keys = propertiesOf(template, 'AWS::KMS::Key', z.object({ KeyPolicy: policyDocument }));
+    const policies = [
+      ...[...queues.values(), ...topics.values()].map(({ PolicyDocument }) => PolicyDocument),
+      ...[...keys.values()].map(({ KeyPolicy }) => KeyPolicy),
+    ];
+    const ofStack = { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } };
+    const configurationSet = expect.objectContaining({ 'Fn::Join': expect.anything() });
+    const fromSes = { StringEquals: { ...ofStack, 'aws:SourceArn': configurationSet } };
+    const fromTopic = { ArnEquals: { 'aws:SourceArn': { Ref: expect.stringMatching(/^EmailEventsTopic/) } } };
+    const allowed = policies
+      .flatMap(({ Statement }) => Statement)
+      .filter(({ Effect, Action }) => Effect !== 'Deny' && !Action.includes('kms:*'))
+      .map(({ Action, Resource, Principal, Condition }) => [
+        `${JSON.stringify(Principal)} ${Action.join(' ')} ${Resource}`,
+        Condition,
+      ]);
+    const key = 'kms:Decrypt kms:GenerateDataKey*';
     expect(allowed).toEqual([
-      expect.objectContaining({
-        Action: ['sqs:SendMessage', 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl'],
-        Resource: [expect.stringMatching(/^EmailEventsQueue/)],
-        Principal: { Service: 'events.amazonaws.com' },
-        Condition: {
-          ArnEquals: { 'aws:SourceArn': { 'Fn::GetAtt': [expect.stringMatching(/^EmailEventsRule/), 'Arn'] } },
-        },
-      }),
-      expect.objectContaining({
-        Action: ['sns:Publish'],
-        Resource: [expect.stringMatching(/^MonitoringAlarmsTopic/)],
-        Principal: { Service: 'cloudwatch.amazonaws.com' },
-        Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
-      }),
+      [expect.stringMatching(/sns.amazonaws.com"} sqs:SendMessage CrashedQueue/), fromTopic],
+      [expect.stringMatching(/sns.amazonaws.com"} sqs:SendMessage EmailEventsQueue/), fromTopic],
+      [
+        expect.stringMatching(/ses.amazonaws.com"} sns:Publish EmailEventsTopic/),
+        { StringEquals: { 'AWS:SourceAccount': { Ref: 'AWS::AccountId' }, 'AWS:SourceArn': configurationSet } },
+      ],
+      [
+        expect.stringMatching(/cloudwatch.amazonaws.com"} sns:Publish MonitoringAlarmsTopic/),
+        { StringEquals: ofStack },
+      ],
+      [`{"Service":"ses.amazonaws.com"} ${key} *`, fromSes],
+      [`{"Service":"cloudwatch.amazonaws.com"} ${key} *`, { StringEquals: ofStack }],
     ]);
   });
 });

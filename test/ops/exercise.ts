@@ -3,9 +3,9 @@ import type { AwsCall } from 'local-aws/aws-service.ts';
 import * as z from 'zod';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { type Role, roles } from '../../shared/contracts/token.ts';
-import { emailTags } from '../../shared/domain/email-event.ts';
 import { senderName } from '../../shared/environment.ts';
 import type { FaultyStack } from '../faults/support.ts';
+import { bounceBody } from '../support/email-events.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { destinationsAt, incompressibleEntries, webhookNotification } from '../support/notifications.ts';
 import { startSink } from '../support/sink.ts';
@@ -140,24 +140,17 @@ export const exercise = async (
   await operator.post(`/notifications/${gone}/redeliver`, { event_id: events.redelivered });
   const bounced = await send('bounced', [email]);
   await ended(email, bounced.event_id, 'delivered');
-  const tags = Object.entries(emailTags(bounced, email)).map(([name, value]) => [name, [value]]);
-  const mail = {
-    messageId: 'message-1',
-    destination: Object.values(destinations.email),
-    tags: Object.fromEntries(tags),
-  };
-  const detail = { eventType: 'Bounce', bounce: { bounceType: 'Permanent' }, mail };
-  const sendTo = (name: string, body: unknown) =>
+  const sendTo = (name: string, body: string) =>
     sqs.send(
       new SendMessageCommand({
         QueueUrl: queueNamed(name).settings.url,
-        MessageBody: JSON.stringify(body),
+        MessageBody: body,
         MessageGroupId: tenant,
       }),
     );
-  await sendTo('EmailEvents-Queue', { source: 'aws.ses', detail });
+  await sendTo('EmailEvents-Queue', bounceBody(bounced, email, { destination: Object.values(destinations.email) }));
   await ended(email, bounced.event_id, 'bounced');
-  await sendTo('Delivery-AlarmEvents', { tenant_id: tenant, event_id: 'invalid' });
+  await sendTo('Delivery-AlarmEvents', JSON.stringify({ tenant_id: tenant, event_id: 'invalid' }));
   await operator.post(`/notifications/${email}/test`);
   await settle(world);
 

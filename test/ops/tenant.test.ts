@@ -22,10 +22,10 @@ import { unexpiredTokens } from '../../shared/api/token-records.ts';
 import { MAX_TIME_MS } from '../../shared/contracts/redelivery.ts';
 import { auditPartition } from '../../shared/domain/audit.ts';
 import { deliveryPartition } from '../../shared/domain/delivery-key.ts';
-import { emailTags } from '../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { summarizedAlarm } from '../../shared/domain/summary.ts';
 import { type FaultyStack, startFaultyStack } from '../faults/support.ts';
+import { bounceBody } from '../support/email-events.ts';
 import { alarmHeader } from '../support/events.ts';
 import { useDirectory } from './command-line.ts';
 import { exercise, settle } from './exercise.ts';
@@ -131,11 +131,9 @@ beforeAll(async () => {
   const writeDestinations = createDestinationListWriter(session.documents, session.deployment.outputs.DeliveriesTable);
   await writeDestinations({ tenant_id: TENANT, event_id: 'many' }, [notificationId], Date.now());
   // Messages without a readable `tenant_id`: the report of a bounce, and one that is not JSON.
-  const event = alarmHeader({ tenant_id: TENANT });
-  const tags = Object.entries(emailTags(event, newNotificationId())).map(([name, value]) => [name, [value]]);
-  const report = { source: 'aws.ses', detail: { eventType: 'Bounce', mail: { tags: Object.fromEntries(tags) } } };
+  const report = bounceBody(alarmHeader({ tenant_id: TENANT }), newNotificationId());
   loadMessages(world, [
-    { queue: 'CrashedQueue', body: JSON.stringify(report), attributes: {} },
+    { queue: 'CrashedQueue', body: report, attributes: {} },
     { queue: 'Delivery-AlarmEvents-DeadLetters', body: '{not JSON', group: TENANT, attributes: {} },
     {
       queue: 'Delivery-AlarmEvents-DeadLetters',

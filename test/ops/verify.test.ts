@@ -28,7 +28,7 @@ const RESOURCES = {
   Rule: 'AWS::CloudWatch::InsightRule',
   Filter: 'AWS::Logs::MetricFilter',
   Schedule: 'AWS::Scheduler::Schedule',
-  Bounces: 'AWS::Events::Rule',
+  EmailEvents: 'AWS::SES::ConfigurationSetEventDestination',
   Source: 'AWS::Lambda::EventSourceMapping',
 };
 
@@ -38,7 +38,7 @@ const drifts = (changes: Record<string, string> = {}) =>
   xml(
     'DescribeStackResourceDrifts',
     `<StackResourceDrifts>${members(
-      ['Filter', 'Schedule', 'Bounces'].map((id) => ({
+      ['Filter', 'Schedule', 'EmailEvents'].map((id) => ({
         LogicalResourceId: id,
         StackResourceDriftStatus: changes[id] ?? 'IN_SYNC',
         PropertyDifferences: changes[id] === 'MODIFIED' ? members([{ PropertyPath: '/State' }]) : '',

@@ -9,7 +9,6 @@ import {
   notificationTypeIds,
   notificationTypes,
 } from '../../shared/contracts/notification-types.ts';
-import { emailTags } from '../../shared/domain/email-event.ts';
 import { inBatches } from '../../shared/domain/in-batches.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
@@ -17,6 +16,7 @@ import { senderName } from '../../shared/environment.ts';
 import { type FaultyStack, throttled } from '../faults/support.ts';
 import type { Client } from '../support/api.ts';
 import { deliveryRecord, writeRecords } from '../support/delivery-records.ts';
+import { bounceBody } from '../support/email-events.ts';
 import { deliveryMessage, headerOf, newAlarmEvent } from '../support/events.ts';
 import { destinationsAt } from '../support/notifications.ts';
 import type { Received } from '../support/sink.ts';
@@ -100,10 +100,7 @@ export const exercisePipeline = async (
 
   /** Reports a bounce twice, because SES can repeat events. */
   const sendBounces = async (bounced: AlarmEvent, emailId: string): Promise<void> => {
-    const tags = Object.entries(emailTags(bounced, emailId)).map(([name, value]) => [name, [value]]);
-    const mail = { messageId: 'message-1', tags: Object.fromEntries(tags) };
-    const detail = { eventType: 'Bounce', bounce: { bounceType: 'Permanent' }, mail };
-    const MessageBody = JSON.stringify({ source: 'aws.ses', detail });
+    const MessageBody = bounceBody(bounced, emailId);
     const QueueUrl = queues.get('EmailEvents-Queue')?.settings.url;
     for (let time = 0; time < 2; time++) await world.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
   };

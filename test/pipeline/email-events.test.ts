@@ -6,7 +6,7 @@ import { createFailureReader } from '../../shared/adapters/deliveries/notificati
 import type { Queues } from '../../shared/adapters/queues.ts';
 import { deliveryId, recipientHash } from '../../shared/domain/delivery-key.ts';
 import { claimedRecord, type DeliveryRecord, withStatus } from '../../shared/domain/delivery-record.ts';
-import { type EmailEventKind, emailTags } from '../../shared/domain/email-event.ts';
+import { emailTags } from '../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
 import { writeRecords } from '../support/delivery-records.ts';
@@ -123,31 +123,23 @@ const recordDelivery = async (
 const asLists = (tags: Record<string, string>) =>
   Object.fromEntries(Object.entries(tags).map(([name, value]) => [name, [value]]));
 
-/** Returns an SES event as EventBridge delivers it. */
+/** Returns an SES event as SNS sends it to a queue. */
 const emailEvent = (
-  eventType: EmailEventKind,
+  eventType: 'Bounce' | 'Complaint' | 'Reject',
   tags: Record<string, string> = {},
   { recipient = RECIPIENT, bounceType = 'Permanent' } = {},
 ) => ({
-  version: '0',
-  id: '5e9c5f4e-0000-4000-8000-000000000000',
-  'detail-type': 'Email Bounced',
-  source: 'aws.ses',
-  account: '111111111111',
-  resources: ['arn:aws:ses:eu-west-1:111111111111:configuration-set/notifications'],
-  detail: {
-    eventType,
-    bounce: {
-      bounceType,
-      bouncedRecipients: [{ emailAddress: 'secret@example.com', diagnosticCode: 'smtp; 550 secret' }],
-    },
-    mail: {
-      messageId: '0100019aexample-000000',
-      source: 'notifications@example.com',
-      destination: [recipient],
-      commonHeaders: { subject: 'secret subject' },
-      tags: { 'ses:configuration-set': ['notifications'], 'ses:from-domain': ['example.com'], ...asLists(tags) },
-    },
+  eventType,
+  bounce: {
+    bounceType,
+    bouncedRecipients: [{ emailAddress: 'secret@example.com', diagnosticCode: 'smtp; 550 secret' }],
+  },
+  mail: {
+    messageId: '0100019aexample-000000',
+    source: 'notifications@example.com',
+    destination: [recipient],
+    commonHeaders: { subject: 'secret subject' },
+    tags: { 'ses:configuration-set': ['notifications'], 'ses:from-domain': ['example.com'], ...asLists(tags) },
   },
 });
 
@@ -202,7 +194,7 @@ describe('a bounced or rejected email', () => {
   it('counts for the only recipient if SES names none', async () => {
     const { claimed, tags } = await recordDelivery('delivered');
     const event = emailEvent('Bounce', tags);
-    await record({ ...event, detail: { ...event.detail, mail: { ...event.detail.mail, destination: undefined } } });
+    await record({ ...event, mail: { ...event.mail, destination: undefined } });
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
   });
 });
@@ -381,23 +373,90 @@ describe('an email event', () => {
   });
 });
 
+describe('an email that reaches the server of its recipient', () => {
+  const ACCEPTED = '2026-01-01T00:00:03.250Z';
+  const EARLIER = '2026-01-01T00:00:01.000Z';
+  const delivery = (tags: Record<string, string>, timestamp = ACCEPTED) => ({
+    ...emailEvent('Bounce', tags),
+    eventType: 'Delivery',
+    bounce: undefined,
+    delivery: { timestamp, recipients: [RECIPIENT], smtpResponse: '250 secret' },
+  });
+  const delay = (tags: Record<string, string>, timestamp = ACCEPTED) => ({
+    ...emailEvent('Bounce', tags),
+    eventType: 'DeliveryDelay',
+    bounce: undefined,
+    deliveryDelay: { timestamp, delayType: 'MailboxFull', delayedRecipients: [{ emailAddress: RECIPIENT }] },
+  });
+
+  it('is recorded with the time of the server, and counted without a log line', async () => {
+    const { claimed, tags } = await recordDelivery('delivered');
+    await recordBatch([{ body: JSON.stringify(delivery(tags)) }]);
+    expect(await deliveries.read(claimed)).toEqual({
+      ...withStatus(claimed, 'delivered', NOW_MS - 1_000),
+      confirmed_at_ms: Date.parse(ACCEPTED),
+    });
+    expect(countedMetrics()).toEqual(['email_confirmations']);
+    expect(written.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('is counted with the others of its batch', async () => {
+    const first = await recordDelivery('delivered');
+    const second = await recordDelivery('delivered');
+    await recordBatch([first, second].map(({ tags }) => ({ body: JSON.stringify(delivery(tags)) })));
+    expect(written).toContain('"email_confirmations":2');
+  });
+
+  it('was delayed before, if SES says so', async () => {
+    const { claimed, tags } = await recordDelivery('delivered');
+    await record(delay(tags));
+    expect(await deliveries.read(claimed)).toMatchObject({ delayed_at_ms: Date.parse(ACCEPTED) });
+    expect(countedMetrics()).toEqual(['email_delays']);
+  });
+
+  it('keeps the last time of several contacts, in whatever order and how often they are reported', async () => {
+    const { claimed, tags } = await recordDelivery('delivered');
+    for (const event of [delivery(tags), delivery(tags, EARLIER), delivery(tags)]) await record(event);
+    expect(await deliveries.read(claimed)).toMatchObject({ confirmed_at_ms: Date.parse(ACCEPTED) });
+    expect(countedMetrics()).toEqual(['email_confirmations']);
+  });
+
+  it('stays recorded if its sender records the attempt later, it bounces, and it is delivered again', async () => {
+    const { claimed, tags } = await recordDelivery('pending', NOW_MS + 10_000);
+    const held = { ...claimed, lease_until_ms: NOW_MS + 10_000 };
+    await record(delivery(tags));
+    await record(delay(tags, EARLIER));
+    const times = { confirmed_at_ms: Date.parse(ACCEPTED), delayed_at_ms: Date.parse(EARLIER) };
+    expect(await deliveries.update(held, withStatus(held, 'failed', NOW_MS))).toMatchObject(times);
+    await record(emailEvent('Bounce', tags));
+    expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced', ...times });
+    const second = { ...claimed, claim_id: 'another', round: 2, lease_until_ms: NOW_MS + 20_000 };
+    await deliveries.claim(second, NOW_MS + 11_000);
+    expect(await deliveries.read(claimed)).toMatchObject(times);
+  });
+
+  it('changes nothing without a record, as an email of a test', async () => {
+    const tags = emailTags(alarmEvent(), newNotificationId());
+    expect(
+      await recordBatch([{ body: JSON.stringify(delivery(tags)) }, { body: JSON.stringify(delivery({})) }]),
+    ).toEqual([]);
+    expect(written).toBe('');
+  });
+});
+
 describe('a message that is not an email event', () => {
   const deeplyNested = JSON.parse('['.repeat(500) + ']'.repeat(500));
   it.each([
     ['an empty body', undefined],
     ['a string', 'Bounce'],
     ['deep nesting', deeplyNested],
-    ['an event of another source', { ...emailEvent('Bounce'), source: 'secret' }],
-    ['another event type', { ...emailEvent('Bounce'), detail: { ...emailEvent('Bounce').detail, eventType: 'Send' } }],
-    [
-      'an ID with a line break',
-      { source: 'aws.ses', detail: { eventType: 'Bounce', mail: { messageId: 'a\nb', tags: {} } } },
-    ],
-    [
-      'a tag with two values',
-      { source: 'aws.ses', detail: { eventType: 'Bounce', mail: { messageId: 'a', tags: { tenant: ['a', 'b'] } } } },
-    ],
-    ['no tags', { source: 'aws.ses', detail: { eventType: 'Bounce', mail: { messageId: 'a' } } }],
+    ['the test of SES', 'Successfully validated SNS topic for Amazon SES event publishing.'],
+    ['another event type', { ...emailEvent('Bounce'), eventType: 'Send' }],
+    ['a delivery without a time', { ...emailEvent('Bounce'), eventType: 'Delivery' }],
+    ['a time that is none', { ...emailEvent('Bounce'), eventType: 'Delivery', delivery: { timestamp: 'soon' } }],
+    ['an ID with a line break', { eventType: 'Bounce', mail: { messageId: 'a\nb', tags: {} } }],
+    ['a tag with two values', { eventType: 'Bounce', mail: { messageId: 'a', tags: { tenant: ['a', 'b'] } } }],
+    ['no tags', { eventType: 'Bounce', mail: { messageId: 'a' } }],
   ])('is counted and acknowledged: %s', async (_, event) => {
     expect(await record(event)).toEqual([]);
     expect(countedMetrics()).toEqual(['email_events_ignored']);

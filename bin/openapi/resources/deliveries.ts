@@ -60,6 +60,12 @@ const deliveryFields = {
   summary_id: string('Event ID of the delivery that lists the alert; only with the status `summarized`').optional(),
   attempts: z.array(attempt).describe('The last nine attempts, oldest first'),
   accepted_at: timestamp('When the service accepted the event: `from` and `to` of a search').optional(),
+  confirmed_at: timestamp(
+    'When the server of the recipient accepted the email, of several technical contacts the last one that did; only for emails',
+  ).optional(),
+  delayed_at: timestamp(
+    'When it was last reported that the server of a recipient has not yet accepted the email; only for emails',
+  ).optional(),
   next_attempt_at: nullable(
     integer,
     'When the next attempt is due, in milliseconds since the Unix epoch; null unless `status` is `pending`',

@@ -11,12 +11,12 @@ import { type Check, findingOf, ofDeployed } from './check.ts';
 const POLL_INTERVAL_MS = 2_000;
 
 /** The types whose own clients the command line lacks. CloudFormation compares them with the template. */
-const TYPES = ['AWS::Logs::MetricFilter', 'AWS::Scheduler::Schedule', 'AWS::Events::Rule'];
+const TYPES = ['AWS::Logs::MetricFilter', 'AWS::Scheduler::Schedule', 'AWS::SES::ConfigurationSetEventDestination'];
 
 /** Compares resources with the template. CloudFormation runs one detection per stack at a time. */
 export const driftCheck: Check = {
   name: 'drift',
-  proves: 'metric filters, schedules and the rule for bounces exist and are as the template declares',
+  proves: 'metric filters, schedules and the destination of email events exist and are as the template declares',
   resolve: 'deploy again',
   run: ofDeployed(async ({ session: { deployment }, stack: { name: StackName, resources } }) => {
     const client = new CloudFormationClient(deployment.aws);

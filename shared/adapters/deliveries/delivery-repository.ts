@@ -25,7 +25,7 @@ import {
 } from '../dynamodb/conditional-writes.ts';
 import { queryItems } from '../dynamodb/queries.ts';
 import { heldBy } from './claim-condition.ts';
-import { CONFLICT_PREFIX, parseBounces, parseRecord } from './stored-record.ts';
+import { CONFLICT_PREFIX, parseEmailReports, parseRecord } from './stored-record.ts';
 
 const storedConflict = z.object({ sk: z.string(), conflict_at_ms: z.number() });
 
@@ -83,7 +83,7 @@ type Change = { stored?: DeliveryRecord; existing?: DeliveryRecord | undefined }
  *
  * The SDK repeats a request whose response is late, so any write may be applied twice, seconds apart. Each is therefore
  * conditional on the claim (docs/decisions/deliveries.md#conditional-writes). Existing records change by UpdateItem, so
- * that no write erases a bounce (docs/decisions/formats.md#bounces).
+ * that no write erases what SES reported (docs/decisions/formats.md#email-events).
  */
 export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: string) => {
   const update = createConditionalUpdate(client, table);
@@ -140,11 +140,19 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
   };
 
   /**
-   * Sets the attributes of an existing record and removes those that are undefined, except its bounces, which only
-   * `addBounce` writes.
+   * Sets the attributes of an existing record and removes those that are undefined, except what SES reported, which only
+   * the recorder of email events writes.
    */
   const change = async (record: DeliveryRecord, condition: Conditional): Promise<Change> => {
-    const { pk, sk, bounced_recipient_hashes: _hashes, bounce_reason: _reason, ...attributes } = record;
+    const {
+      pk,
+      sk,
+      bounced_recipient_hashes: _hashes,
+      bounce_reason: _reason,
+      confirmed_at_ms: _confirmed,
+      delayed_at_ms: _delayed,
+      ...attributes
+    } = record;
     const { UpdateExpression, ExpressionAttributeNames, ExpressionAttributeValues } = attributesUpdate(attributes);
     const written = await update(
       { pk, sk },
@@ -155,7 +163,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
         ExpressionAttributeValues: { ...condition.ExpressionAttributeValues, ...ExpressionAttributeValues },
       },
     );
-    if (written.isWritten) return { stored: { ...record, ...(written.item && parseBounces(written.item)) } };
+    if (written.isWritten) return { stored: { ...record, ...(written.item && parseEmailReports(written.item)) } };
     return { existing: written.existing && parseRecord(written.existing) };
   };
 
@@ -263,6 +271,26 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
         ExpressionAttributeValues: { ':reason': reason, ':recipients': new Set([recipient]) },
       });
       return item && parseRecord(item);
+    },
+
+    /**
+     * Records when the server of a recipient accepted an email of the delivery, or SES reported a delay, whatever the
+     * status, unless a later time is recorded. So events may be repeated, and come in any order.
+     *
+     * @returns false if nothing was changed
+     */
+    async recordEmailTime(
+      key: DeliveryKey,
+      name: 'confirmed_at_ms' | 'delayed_at_ms',
+      timeMs: number,
+    ): Promise<boolean> {
+      const { isWritten } = await update(key, {
+        UpdateExpression: 'SET #time = :time',
+        ConditionExpression: 'attribute_exists(pk) AND (attribute_not_exists(#time) OR #time < :time)',
+        ExpressionAttributeNames: { '#time': name },
+        ExpressionAttributeValues: { ':time': timeMs },
+      });
+      return isWritten;
     },
 
     /** Records that the failure of a delivery was reported, unless another worker has claimed it since. */

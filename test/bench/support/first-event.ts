@@ -1,9 +1,9 @@
 import { notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
-import { emailTags } from '../../../shared/domain/email-event.ts';
 import { newToken } from '../../../shared/domain/token.ts';
 import { type FunctionName, senderName } from '../../../shared/environment.ts';
 import { apiRequest } from '../../support/api-request.ts';
 import { deliveryRecord } from '../../support/delivery-records.ts';
+import { bounceBody } from '../../support/email-events.ts';
 import { alarmEvent, deliveryMessage } from '../../support/events.ts';
 import { streamRecord } from '../../support/stream-records.ts';
 import { sqsEvent } from './sqs-batch.ts';
@@ -32,17 +32,6 @@ const request = (name: FunctionName, destination: string) =>
     body: JSON.stringify(strictBodies[name] ?? { label: 'First', type: 'webhook', details: { url: destination } }),
   });
 
-const bounce = () => {
-  const tags = Object.entries(emailTags(alarmEvent(), stubNotificationId('webhook'))).map(([name, value]) => [
-    name,
-    [value],
-  ]);
-  return {
-    source: 'aws.ses',
-    detail: { eventType: 'Bounce', mail: { messageId: 'email', tags: Object.fromEntries(tags) } },
-  };
-};
-
 const deliveredRecord = () => {
   const delivered = deliveryRecord({ tenant: 'acme', notificationId: stubNotificationId('webhook') }, 'event');
   return streamRecord({ ...delivered, status: 'pending' }, delivered);
@@ -57,5 +46,7 @@ export const firstEvent = (name: FunctionName, destination: string): unknown => 
       JSON.stringify(alarmEvent({ notification_plan: { critical_state: [stubNotificationId('webhook')] } })),
     );
   if (name === 'publish-outcomes') return { Records: [deliveredRecord()] };
-  return name === 'record-email-events' ? batch(JSON.stringify(bounce())) : request(name, destination);
+  return name === 'record-email-events'
+    ? batch(bounceBody(alarmEvent(), stubNotificationId('webhook')))
+    : request(name, destination);
 };

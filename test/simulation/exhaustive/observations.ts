@@ -62,6 +62,7 @@ export const observationsOf = async (
     ids,
     credentials: new Map(),
     emailReports: [],
+    emailProgress: [],
     redrives: [],
     shadows: [],
     notRedelivered,

@@ -4,6 +4,7 @@ import { changesAreAudited } from './changes-are-audited.ts';
 import { changesTakeEffect } from './changes-take-effect.ts';
 import { deadLettersAreExact } from './dead-letters-are-exact.ts';
 import { duplicatesAreExplained } from './duplicates-are-explained.ts';
+import { emailsAreConfirmed } from './emails-are-confirmed.ts';
 import { emailsTellTheTime } from './emails-tell-the-time.ts';
 import { failuresAreDeadLettered } from './failures-are-dead-lettered.ts';
 import { failuresAreJustified } from './failures-are-justified.ts';
@@ -78,6 +79,7 @@ const rules: readonly Rule[] = [
   changesTakeEffect,
   limitsHold,
   emailsTellTheTime,
+  emailsAreConfirmed,
   failuresAreNoticed,
   emailReportsAreNoticed,
   noticesAreJustified,

@@ -1,64 +1,115 @@
 import type { AwsCall } from 'local-aws/aws-service.ts';
+import { type EmailEvent, emailEvents, mailOf } from 'local-aws/ses-events.ts';
 import { integer, type Random } from '../engine/random.ts';
 import type { Arrival, ArrivalKind } from './receivers.ts';
 
-/** What SES reports about an email that it had accepted. */
-export type EmailReport = {
-  /** When it is sent, ms since the start. */
-  atMs: number;
+/** An email that SES accepted. */
+type AcceptedEmail = {
   to: string;
-  /** The ID of the notification. */
+  /** The ID of the notification; empty for a test. */
   notificationId: string;
   numbers: readonly number[];
   /** What the email was. */
   of: ArrivalKind;
+};
+
+/** What SES reports about an email that it had accepted. */
+export type EmailReport = AcceptedEmail & {
+  /** When it is sent, ms since the start. */
+  atMs: number;
   kind: 'Bounce' | 'Complaint' | 'Reject';
-  /** Whether the technical contacts are notified of it. */
+  /** Whether it is no bounce for now. The technical contacts are notified of it. */
   isPermanent: boolean;
 };
+
+/** That a recipient's server accepted an email, or not yet. `timestampMs` is when, ms since the epoch. */
+export type EmailProgress = AcceptedEmail & { kind: 'confirmed' | 'delayed'; timestampMs: number };
 
 /** Options of reports. */
 export type EmailReportOptions = {
   /** The probability that an accepted email is reported, from 0 to 1. */
   rate: number;
   random: Random;
+  /** Random numbers of deliveries. */
+  progressRandom: Random;
   isActive: () => boolean;
   nowMs: () => number;
-  /** Sends a message to the queue of email events after a delay in ms. */
-  send: (body: string, afterMs: number) => void;
+  /** When the scenario started, ms since the epoch. */
+  startMs: () => number;
+  /** Publishes an event after a delay in ms. */
+  publish: (event: EmailEvent, afterMs: number) => void;
 };
 
 /** A report may precede the record of its email. */
 const MAX_DELAY_MS = 300_000;
 
-const tagsOf = ({ body }: AwsCall): { [name: string]: string[]; notification?: string[] } => {
-  const form = new URLSearchParams(body.toString());
-  return Object.fromEntries(
-    [...form]
-      .filter(([name]) => /^Tags\.member\.\d+\.Name$/.test(name))
-      .map(([name, tag]) => [tag, [form.get(name.replace(/Name$/, 'Value')) ?? '']]),
-  );
-};
-
-/** SES after it accepted emails: some bounce, are rejected, or are reported as spam. Some events are sent twice. */
-export const createEmailReports = ({ rate, random, isActive, nowMs, send }: EmailReportOptions) => {
+/**
+ * SES after it accepted emails: some bounce, are rejected, or are reported as spam, the others are delivered. Some are
+ * delayed before. Events come late, in any order, and some twice.
+ */
+export const createEmailReports = (options: EmailReportOptions) => {
+  const { rate, random, progressRandom, isActive, nowMs, startMs, publish } = options;
   const reports: EmailReport[] = [];
+  const progress: EmailProgress[] = [];
+  let endsMs = 0;
+
+  const send = (event: EmailEvent, afterMs: number): void => {
+    endsMs = Math.max(endsMs, nowMs() + afterMs);
+    publish(event, afterMs);
+  };
+
+  const sendProgress = (
+    kind: EmailProgress['kind'],
+    create: (timestamp: string) => EmailEvent,
+    email: AcceptedEmail,
+    afterMs: number,
+  ): void => {
+    const timestampMs = startMs() + nowMs() + afterMs;
+    progress.push({ ...email, kind, timestampMs });
+    const event = create(new Date(timestampMs).toISOString());
+    const lateMs = (): number => (progressRandom() < 0.5 ? 0 : integer(0, MAX_DELAY_MS, progressRandom));
+    send(event, afterMs + lateMs());
+    if (progressRandom() < 0.2) send(event, afterMs + lateMs());
+  };
+
   return {
     reports,
-    onAccepted(call: AwsCall, address: string, arrival: Pick<Arrival, 'to' | 'numbers'> & { of: ArrivalKind }): void {
-      if (rate === 0 || !isActive() || random() >= rate) return;
-      const kind = (['Bounce', 'Bounce', 'Complaint', 'Reject'] as const)[integer(0, 3, random)] ?? 'Bounce';
+    progress,
+    /** Returns whether all events have been published. */
+    isIdle: (): boolean => endsMs < nowMs(),
+
+    /** @param mayBeReported whether it may be anything but delivered */
+    onAccepted(
+      call: AwsCall,
+      address: string,
+      arrival: Pick<Arrival, 'to' | 'numbers'> & { of: ArrivalKind },
+      mayBeReported: boolean,
+    ): void {
+      const mail = mailOf(call, [address], startMs() + nowMs());
+      const [notificationId = ''] = mail.tags.notification ?? [];
+      const email = { ...arrival, notificationId };
+      const isReported = mayBeReported && rate > 0 && isActive() && random() < rate;
+      const kind = isReported
+        ? (['Bounce', 'Bounce', 'Complaint', 'Reject'] as const)[integer(0, 3, random)]
+        : undefined;
+      const acceptedMs = integer(0, 2_000, progressRandom);
+      if (progressRandom() < 0.1)
+        sendProgress('delayed', (timestamp) => emailEvents.delay(mail, timestamp), email, acceptedMs);
+      // A server can accept an email that then bounces.
+      if (kind === undefined || kind === 'Complaint' || (kind === 'Bounce' && progressRandom() < 0.2))
+        sendProgress('confirmed', (timestamp) => emailEvents.delivery(mail, timestamp), email, acceptedMs);
+      if (kind === undefined) return;
       const isPermanent = kind !== 'Bounce' || random() < 0.7;
       const delayMs = random() < 0.3 ? 0 : integer(0, MAX_DELAY_MS, random);
-      const tags = tagsOf(call);
-      const [notificationId = ''] = tags.notification ?? [];
-      reports.push({ ...arrival, notificationId, atMs: nowMs() + delayMs, kind, isPermanent });
-      const mail = { messageId: `email-${reports.length}`, destination: [address], tags };
-      const bounce = { bounceType: isPermanent ? 'Permanent' : 'Transient' };
-      const detail = { eventType: kind, ...(kind === 'Bounce' && { bounce }), mail };
-      const body = JSON.stringify({ source: 'aws.ses', detail });
-      send(body, delayMs);
-      if (random() < 0.2) send(body, delayMs + integer(0, MAX_DELAY_MS, random));
+      reports.push({ ...email, atMs: nowMs() + delayMs, kind, isPermanent });
+      const timestamp = new Date(startMs() + nowMs() + delayMs).toISOString();
+      const event = {
+        Bounce: () => emailEvents.bounce(mail, timestamp, isPermanent ? 'Permanent' : 'Transient'),
+        Complaint: () => emailEvents.complaint(mail, timestamp),
+        Reject: () => emailEvents.reject(mail),
+      }[kind]();
+      send(event, delayMs);
+      if (random() < 0.2) send(event, delayMs + integer(0, MAX_DELAY_MS, random));
     },
   };
 };

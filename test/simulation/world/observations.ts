@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ApiResponse } from '../engine/stack.ts';
-import type { EmailReport } from './email-reports.ts';
+import type { EmailProgress, EmailReport } from './email-reports.ts';
 import type { InjectedFault } from './faults.ts';
 import type { DeadLetter } from './operators.ts';
 import type { Arrival, ReceivedRequest, Refusal } from './receivers.ts';
@@ -31,6 +31,8 @@ export const historyEntrySchema = z.object({
     }),
   ),
   updated_at: z.number(),
+  confirmed_at: z.number().optional(),
+  delayed_at: z.number().optional(),
 });
 
 /** A record of a delivery as the history shows it. Its times are ms since the epoch. */
@@ -133,6 +135,7 @@ export type Observations = {
   /** The credentials of each account at the start, with its token for the API. */
   credentials: ReadonlyMap<string, Credentials>;
   emailReports: readonly EmailReport[];
+  emailProgress: readonly EmailProgress[];
   redrives: readonly Redrive[];
   shadows: readonly ShadowPeriod[];
   /** The dead letters, with those that were moved back, by the name of their queue. */

@@ -1,3 +1,4 @@
+import { createEmailEventPublisher } from 'local-aws/ses-events.ts';
 import type { Plan } from 'local-aws/template.ts';
 import { contexts } from '../engine/context.ts';
 import { randomOf } from '../engine/random.ts';
@@ -84,13 +85,11 @@ export const runScenario = async ({
   const emailReports = createEmailReports({
     rate: scenario.emailReports,
     random: randomOf(seed, 'email reports'),
+    progressRandom: randomOf(seed, 'email deliveries'),
     isActive: () => isFaulty && nowMs() < recoveryMs,
     nowMs,
-    send: (body, afterMs) => {
-      stack.time.after(afterMs, () => {
-        stack.queue('EmailEvents-Queue').send({ body, attributes: new Map(), senderId: 'events' });
-      });
-    },
+    startMs: () => startMs,
+    publish: (event, afterMs) => stack.time.after(afterMs, () => publishEmailEvent(event)),
   });
   const invocations: Invocation[] = [];
   const outcomes: PublishedOutcome[] = [];
@@ -121,7 +120,7 @@ export const runScenario = async ({
       const isQuiet = quiet.some(({ contacts, notifications }) =>
         [...contacts.map(({ address }) => address), ...notifications.map(({ key }) => key)].includes(to),
       );
-      if (!isQuiet) emailReports.onAccepted(call, email.to[0] ?? '', { to, numbers, of: kind });
+      emailReports.onAccepted(call, email.to[0] ?? '', { to, numbers, of: kind }, !isQuiet);
     },
     onMessage(message, call) {
       if (message.to === 'topic' && message.topicArn === outcomesTopicArn) {
@@ -136,6 +135,7 @@ export const runScenario = async ({
     onDynamoDbCall: faults.onDynamoDbCall,
     trace: traced,
   });
+  const publishEmailEvent = createEmailEventPublisher(plan, [...stack.queues.values()]);
   let startMs = START_MS;
   const ids = new Map<number, string>();
   const tokens = new Map<string, string>();
@@ -230,8 +230,7 @@ export const runScenario = async ({
       ({ settings, counts }) =>
         !settings.name.includes('DeadLetters') && counts.visible + counts.delayed + counts.inFlight > 0,
     );
-  const isIdle = (): boolean =>
-    stack.isIdle && waiting().length === 0 && emailReports.reports.every(({ atMs }) => atMs < nowMs());
+  const isIdle = (): boolean => stack.isIdle && waiting().length === 0 && emailReports.isIdle();
 
   /** Redelivers whatever failed, once all destinations accept. Returns what was not redelivered. */
   const redeliverAll = async (found: readonly HistoryEntry[]): Promise<string[]> => {
@@ -319,6 +318,7 @@ export const runScenario = async ({
       labels,
       credentials,
       emailReports: emailReports.reports,
+      emailProgress: emailReports.progress,
       redrives,
       shadows,
       deadLetters: new Map(
