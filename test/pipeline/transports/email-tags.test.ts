@@ -1,3 +1,4 @@
+import PostalMime from 'postal-mime';
 import { describe, expect, it, vi } from 'vitest';
 import { recipientHash } from '../../../shared/domain/delivery-key.ts';
 import { emailTags } from '../../../shared/domain/email-event.ts';
@@ -15,12 +16,14 @@ const environment = {
   CONFIGURATION_SET: 'notifications',
 };
 
-/** Sends an email to a local SES endpoint. @returns the request */
+/** Sends an email to a local SES endpoint. @returns the request, and its message */
 const requestOf = async (changes: Partial<Alert> = {}, clock = Date.now, timeZone = 'UTC') => {
   let form = new URLSearchParams();
   const { url } = await startHttp(async (request, response) => {
     form = new URLSearchParams((await request.toArray()).join(''));
-    response.end('<SendEmailResponse><SendEmailResult><MessageId>m</MessageId></SendEmailResult></SendEmailResponse>');
+    response.end(
+      '<SendRawEmailResponse><SendRawEmailResult><MessageId>m</MessageId></SendRawEmailResult></SendRawEmailResponse>',
+    );
   });
   vi.stubEnv('AWS_ENDPOINT_URL', url().href);
   vi.stubEnv('AWS_REGION', 'local-1');
@@ -35,23 +38,23 @@ const requestOf = async (changes: Partial<Alert> = {}, clock = Date.now, timeZon
     result: 'delivered',
     reachedRecipientHashes: [recipientHash(alert.deliveryId, 'a@example.com')],
   });
-  return form;
+  return { form, message: await PostalMime.parse(Buffer.from(form.get('RawMessage.Data') ?? '', 'base64')) };
 };
 
 it('an email about an alert that SQS accepted seven minutes ago says so after its state', async () => {
   const acceptedAtMs = EVENT_TIME_MS;
-  const form = await requestOf({ acceptedAtMs }, () => acceptedAtMs + 7 * 60_000 + 59_000);
-  expect(form.get('Message.Subject.Data')).toBe('[CRITICAL] (delayed by 7 minutes) web-1: Disk space');
+  const { message } = await requestOf({ acceptedAtMs }, () => acceptedAtMs + 7 * 60_000 + 59_000);
+  expect(message.subject).toBe('[CRITICAL] (delayed by 7 minutes) web-1: Disk space');
 });
 
 it('an email has its times in the time zone of the account', async () => {
-  const form = await requestOf({}, () => EVENT_TIME_MS, 'Europe/Berlin');
-  expect(form.get('Message.Body.Text.Data')).toContain('Since: 2023-11-14 23:13:20 UTC+01:00');
+  const { message } = await requestOf({}, () => EVENT_TIME_MS, 'Europe/Berlin');
+  expect(message.text).toContain('Since: 2023-11-14 23:13:20 UTC+01:00');
 });
 
 describe('the tags of an email', () => {
   const tagsSent = async (notificationId?: string) => {
-    const form = await requestOf(notificationId === undefined ? {} : { notificationId });
+    const { form } = await requestOf(notificationId === undefined ? {} : { notificationId });
     const tag = (part: 'Name' | 'Value') =>
       [...form].filter(([name]) => name.startsWith('Tags.') && name.endsWith(part)).map(([, value]) => value);
     const values = tag('Value');
