@@ -1,19 +1,23 @@
+import { escape as escapeHtml } from 'html-escaper';
 import PostalMime from 'postal-mime';
 import { describe, expect, it, vi } from 'vitest';
 import { recipientHash } from '../../../shared/domain/delivery-key.ts';
 import { emailTags } from '../../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { parseOptOutQuery } from '../../../shared/domain/opt-out.ts';
 import type { Alert } from '../../../shared/domain/transport.ts';
 import type { DailyLimit } from '../../../shared/pipeline/daily-limit.ts';
 import { createEmailTransport } from '../../../shared/pipeline/transports/email.ts';
 import { alert } from '../../support/alert.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
+import { optOutKeys } from '../../support/opt-outs.ts';
 import { startHttp } from '../../support/servers.ts';
 
 const environment = {
   EMAIL_FROM: 'notifications@example.com',
   EMAIL_REPLY_TO: undefined,
   CONFIGURATION_SET: 'notifications',
+  API_URL: 'https://api.example.org/v1',
 };
 
 /** Sends an email to a local SES endpoint. @returns the request, and its message */
@@ -31,7 +35,7 @@ const requestOf = async (changes: Partial<Alert> = {}, clock = Date.now, timeZon
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
   const unlimited: DailyLimit = (_, send) => send();
   const limits = { alerts: unlimited, notices: unlimited, summaries: unlimited };
-  const transport = createEmailTransport(environment, limits, { timeZone: async () => timeZone }, clock);
+  const transport = createEmailTransport(environment, limits, { timeZone: async () => timeZone }, optOutKeys, clock);
   const outcome = await transport({ ...alert, ...changes }, { address: 'a@example.com' });
   vi.unstubAllEnvs();
   expect(outcome).toMatchObject({
@@ -50,6 +54,19 @@ it('an email about an alert that SQS accepted seven minutes ago says so after it
 it('an email has its times in the time zone of the account', async () => {
   const { message } = await requestOf({}, () => EVENT_TIME_MS, 'Europe/Berlin');
   expect(message.text).toContain('Since: 2023-11-14 23:13:20 UTC+01:00');
+});
+
+it('an email has a way to stop the emails of its tenant: in two headers, in its text and in its HTML', async () => {
+  const { message } = await requestOf();
+  const header = (name: string) => message.headers.find(({ key }) => key === name)?.value;
+  const url = /^<(.*)>$/.exec(header('list-unsubscribe') ?? '')?.[1] ?? '';
+  expect(header('list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click');
+  expect(url).toMatch(/^https:\/\/api\.example\.org\/v1\/opt-out\?tenant=[\w-]+&link=[\w-]+$/);
+  expect(url).not.toContain('example.com');
+  expect(message.text).toContain(`This email is from the account acme. Stop emails from this account to you: ${url}`);
+  expect(message.html).toContain(`<a href="${escapeHtml(url)}">Stop emails from this account to you</a>`);
+  const recipient = { tenant: 'acme', address: 'a@example.com' };
+  expect(parseOptOutQuery([await optOutKeys.current()], 'opt-out', new URL(url).search.slice(1))).toEqual(recipient);
 });
 
 describe('the tags of an email', () => {
