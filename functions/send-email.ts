@@ -1,14 +1,20 @@
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
+import { createOptOutKeys } from '../shared/adapters/accounts/opt-out-keys.ts';
+import { createOptOuts } from '../shared/adapters/accounts/opt-outs.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
+import { createOptOutRefusal } from '../shared/pipeline/opt-out/refusal.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
 import { createEmailTransport } from '../shared/pipeline/transports/email.ts';
 
 const { environment, client, accounts, sender } = senderFunction('email');
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
 const limitOf = accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMITS);
+const optOutKeys = createOptOutKeys(client, environment.ACCOUNTS_TABLE);
+const optOuts = createOptOuts(client, environment.ACCOUNTS_TABLE);
 const { limits, isNearLimit } = createMessageLimits(counters, 'email', limitOf);
 
 /** Sends alerts to `email` notifications. */
-export const handler = sender(createEmailTransport(environment, limits, accounts), {
+export const handler = sender(createEmailTransport(environment, limits, accounts, optOutKeys), {
   isNearLimit,
+  refusalOf: createOptOutRefusal(optOuts),
 });

@@ -5,23 +5,41 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { type EndpointName, endpointNames, endpoints } from '../shared/contracts/endpoints.ts';
+import { type EndpointName, endpointNames, endpoints, optOutPaths } from '../shared/contracts/endpoints.ts';
 import type { EnvironmentOf } from '../shared/environment.ts';
 import { addCustomDomain } from './custom-domain.ts';
 import type { Delivery } from './delivery.ts';
+import type { Email } from './email.ts';
 import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
+import type { Settings } from './settings.ts';
 import type { Storage } from './storage.ts';
 import { tenantLimitsOf } from './tenant-limits.ts';
 
-/** The HTTP API: a route and a function for each operation in `endpoints`, and a default route. */
+/** How often clients can request a route of the public page, which needs no token, per second. */
+const PAGE_REQUESTS_PER_SECOND = 20;
+
+const pageRoutes = Object.values(optOutPaths).flatMap((path) => [`GET ${path}`, `POST ${path}`]);
+
+/**
+ * The HTTP API: a route and a function for each operation in `endpoints`, the public page of opt-outs, and a default
+ * route.
+ */
 export class Api extends Construct {
   /** The URL of the API, without a trailing slash. */
   readonly baseUrl: string;
   readonly httpApi: HttpApi;
   readonly functions: ReadonlyMap<EndpointName, LambdaFunction>;
 
-  constructor(scope: Construct, id: string, defaults: FunctionDefaults, storage: Storage, delivery: Delivery) {
+  constructor(
+    scope: Construct,
+    id: string,
+    defaults: FunctionDefaults,
+    storage: Storage,
+    delivery: Delivery,
+    email: Email,
+    apiUrl: string,
+  ) {
     super(scope, id);
     const { settings } = defaults;
     const unknownRoute = new ServiceFunction(this, 'handle-unknown-route', defaults, new ResourceAccess({}));
@@ -40,6 +58,12 @@ export class Api extends Construct {
       const integration = new HttpLambdaIntegration(name, lambda);
       return httpApi.addRoutes({ path, methods: [HttpMethod[method]], integration });
     });
+    const page = new ServiceFunction(this, 'opt-out', defaults, pageAccess(settings, storage, email, apiUrl));
+    const pageIntegration = new HttpLambdaIntegration('opt-out', page.lambda);
+    for (const path of Object.values(optOutPaths)) {
+      const methods = [HttpMethod.GET, HttpMethod.POST];
+      routes.push(...httpApi.addRoutes({ path, methods, integration: pageIntegration }));
+    }
     const stage = new HttpStage(this, 'Stage', {
       httpApi,
       stageName: '$default',
@@ -56,15 +80,16 @@ export class Api extends Construct {
       },
     });
     if (stage.node.defaultChild instanceof CfnStage) {
-      const { testRequestsPerSecond: limit } = settings;
+      const testRoutes = endpointNames
+        .map((name) => endpoints[name])
+        .filter(({ permission }) => permission === 'test')
+        .map(({ method, path }) => `${method} ${path}`);
+      const limits = [
+        ...testRoutes.map((route) => [route, settings.testRequestsPerSecond] as const),
+        ...pageRoutes.map((route) => [route, PAGE_REQUESTS_PER_SECOND] as const),
+      ];
       stage.node.defaultChild.routeSettings = Object.fromEntries(
-        endpointNames
-          .map((name) => endpoints[name])
-          .filter(({ permission }) => permission === 'test')
-          .map(({ method, path }) => [
-            `${method} ${path}`,
-            { ThrottlingRateLimit: limit, ThrottlingBurstLimit: limit },
-          ]),
+        limits.map(([route, limit]) => [route, { ThrottlingRateLimit: limit, ThrottlingBurstLimit: limit }]),
       );
       // API Gateway rejects settings for a route that does not exist.
       stage.node.addDependency(...routes);
@@ -82,9 +107,7 @@ export class Api extends Construct {
       .access('GetItem')
       .and(new ResourceAccess({ TOKEN_CACHE_SECONDS: String(settings.tokenCacheSeconds) }));
     const links = new ResourceAccess({ LINK_SCHEME: settings.linkScheme });
-    const audited = audits
-      .access('PutItem')
-      .and(new ResourceAccess({ AUDIT_RETENTION_DAYS: String(settings.auditRetentionDays) }));
+    const audited = auditAccess(settings, audits);
     // A write may store a notification in chunks and delete obsolete ones
     // (docs/decisions/storage.md#large-notifications).
     const writeActions = ['GetItem', 'BatchWriteItem'] as const;
@@ -141,6 +164,18 @@ export class Api extends Construct {
     } satisfies { [Name in EndpointName]: ResourceAccess<EnvironmentOf<Name>> };
   }
 }
+
+/** Returns the access of the public page: to opt-outs, not to notifications, and to send the last email. */
+const pageAccess = (settings: Settings, { accounts, audits }: Storage, email: Email, apiUrl: string) =>
+  accounts
+    .access('GetItem', 'PutItem', 'UpdateItem', 'DeleteItem')
+    .and(auditAccess(settings, audits))
+    .and(email.sendAccess())
+    .and(new ResourceAccess({ API_URL: apiUrl }));
+
+/** Returns the access to write audit entries. */
+const auditAccess = ({ auditRetentionDays }: Settings, audits: Storage['audits']) =>
+  audits.access('PutItem').and(new ResourceAccess({ AUDIT_RETENTION_DAYS: String(auditRetentionDays) }));
 
 /** Logs no headers, query strings or bodies (docs/decisions/monitoring.md#what-is-logged). */
 const accessLogFormat = AccessLogFormat.custom(

@@ -28,7 +28,7 @@ export class Email extends Construct {
     return new ResourceAccess(
       { EMAIL_FROM: emailFrom, EMAIL_REPLY_TO: emailReplyTo, CONFIGURATION_SET: configurationSetName },
       allow(
-        ['ses:SendEmail'],
+        ['ses:SendRawEmail'],
         [
           stack.formatArn({ service: 'ses', resource: 'identity', resourceName: '*' }),
           stack.formatArn({ service: 'ses', resource: 'configuration-set', resourceName: configurationSetName }),

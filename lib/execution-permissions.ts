@@ -164,7 +164,7 @@ export const boundaryStatements = (target: Target, existingTables: readonly stri
         regional('sqs', named),
       ],
     ),
-    allow(['ses:SendEmail'], [regional('ses', 'identity/*'), regional('ses', 'configuration-set/*')]),
+    allow(['ses:SendRawEmail'], [regional('ses', 'identity/*'), regional('ses', 'configuration-set/*')]),
     // Phone numbers have no ARN.
     new PolicyStatement({ actions: ['sns:Publish'], notResources: [`arn:${Aws.PARTITION}:sns:*:*:*`] }),
     // The operators' topic is encrypted with the key of SNS.

@@ -41,7 +41,7 @@ export class NotificationsStack extends Stack {
     const apiUrl = Lazy.string({ produce: () => api.baseUrl });
     const sendingResources = { email, managedTopic, network, apiUrl };
     const delivery = new Delivery(this, 'Delivery', defaults, storage, sendingResources, crashedQueue);
-    const api: Api = new Api(this, 'Api', defaults, storage, delivery);
+    const api: Api = new Api(this, 'Api', defaults, storage, delivery, email, apiUrl);
     const topicKey = createTopicKey(this, 'TopicKey');
     const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, email, delivery, crashedQueue, topicKey);
     const { tableStreamArn } = storage.deliveries.table;

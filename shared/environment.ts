@@ -19,6 +19,7 @@ import {
 export type FunctionName =
   | EndpointName
   | 'handle-unknown-route'
+  | 'opt-out'
   | 'dispatch-alarm-events'
   | 'record-email-events'
   | 'publish-outcomes'
@@ -52,12 +53,8 @@ const reports = {
   FAILING_NOTICES: booleanFlag,
 };
 const sender = { ...reports, ...queues, RETRY_QUEUE: url };
-const email = {
-  ...limits,
-  EMAIL_FROM: nonEmptyString,
-  EMAIL_REPLY_TO: optionalString,
-  CONFIGURATION_SET: nonEmptyString,
-};
+const ses = { EMAIL_FROM: nonEmptyString, EMAIL_REPLY_TO: optionalString, CONFIGURATION_SET: nonEmptyString };
+const email = { ...limits, ...ses };
 /** CIDR blocks that tenant URLs may reach in addition to public addresses. */
 const egress = { EGRESS_ALLOW: commaSeparated };
 
@@ -102,6 +99,7 @@ export const environments = {
   'revoke-token': { ...tokens, ...audits },
   'list-audits': { ...tokens, ...links, AUDITS_TABLE: nonEmptyString },
   'handle-unknown-route': {},
+  'opt-out': { ...accounts, ...audits, ...ses, API_URL: url },
   'dispatch-alarm-events': {
     ...notifications,
     ...deliveries,

@@ -1,43 +1,60 @@
+import PostalMime from 'postal-mime';
 import { type AwsService, xmlFault, xmlResult } from './aws-service.ts';
-import { findSizeError, findTagError, type SesError } from './ses-limits.ts';
+import { findMessageError, findTagError, type SesError } from './ses-limits.ts';
 
-/** An email that SES sent. */
-export type SentEmail = { from: string; to: string[]; subject: string; text: string; html: string };
-
-/** Creates Amazon SES v1 with its query protocol: `SendEmail`, with the checks of SES. */
-export const sesService =
-  (onEmail: (email: SentEmail) => void): AwsService =>
-  ({ action, body }) => {
-    const form = new URLSearchParams(body.toString());
-    const text = (name: string) => form.get(name) ?? '';
-    const email: SentEmail = {
-      from: text('Source'),
-      to: [...form].filter(([name]) => /^Destination\..*\.member\./.test(name)).map(([, address]) => address),
-      subject: text('Message.Subject.Data'),
-      text: text('Message.Body.Text.Data'),
-      html: text('Message.Body.Html.Data'),
-    };
-    const error =
-      action === 'SendEmail'
-        ? (findMissing(email) ??
-          findRecipientError(email) ??
-          findTagError(form) ??
-          findSizeError(email.subject, email.text, email.html))
-        : { type: 'InvalidAction', message: `The local SES does not support the action ${action}.` };
-    if (error) return xmlFault({ status: 400, ...error });
-    onEmail(email);
-    return xmlResult('SendEmail', 'http://ses.amazonaws.com/doc/2010-12-01/');
-  };
-
-const findMissing = ({ from, to, subject, text, html }: SentEmail): SesError | undefined => {
-  const values = { source: from, 'message.subject.data': subject, 'message.body': text || html, destination: to[0] };
-  const missing = Object.entries(values).find(([, value]) => !value)?.[0];
-  return missing === undefined
-    ? undefined
-    : { type: 'ValidationError', message: `Value null at '${missing}' is not allowed.` };
+/** An email that SES sent. The names of headers are in lower case; the last of several with a name counts. */
+export type SentEmail = {
+  from: string;
+  to: string[];
+  subject: string;
+  text: string;
+  html: string;
+  headers: Record<string, string>;
 };
 
+/** Creates Amazon SES v1 with its query protocol: `SendRawEmail`, with the checks of SES. */
+export const sesService =
+  (onEmail: (email: SentEmail) => void): AwsService =>
+  async ({ action, body }) => {
+    const form = new URLSearchParams(body.toString());
+    const raw = Buffer.from(form.get('RawMessage.Data') ?? '', 'base64');
+    const destinations = [...form].flatMap(([name, value]) => (/^Destinations\.member\./.test(name) ? [value] : []));
+    if (action !== 'SendRawEmail')
+      return fault({ type: 'InvalidAction', message: `The local SES does not support the action ${action}.` });
+    const error = findMessageError(raw);
+    if (error) return fault(error);
+    const {
+      from,
+      to = [],
+      cc = [],
+      bcc = [],
+      subject = '',
+      text = '',
+      html = '',
+      headers,
+    } = await PostalMime.parse(raw);
+    const named = [...to, ...cc, ...bcc].flatMap(({ address, group = [] }) => [
+      ...(address === undefined ? [] : [address]),
+      ...group.map((member) => member.address),
+    ]);
+    const email: SentEmail = {
+      from: form.get('Source') ?? from?.address ?? '',
+      to: destinations.length > 0 ? destinations : named,
+      subject,
+      text: text.replace(/\r\n/g, '\n'),
+      html: html.replace(/\r\n/g, '\n'),
+      headers: Object.fromEntries(headers.map(({ key, value }) => [key, value])),
+    };
+    const invalid = findRecipientError(email) ?? findTagError(form);
+    if (invalid) return fault(invalid);
+    onEmail(email);
+    return xmlResult(action, 'http://ses.amazonaws.com/doc/2010-12-01/');
+  };
+
+const fault = (error: SesError) => xmlFault({ status: 400, ...error });
+
 const findRecipientError = ({ to }: SentEmail): SesError | undefined => {
+  if (to.length === 0) return { type: 'InvalidParameterValue', message: "Missing required header 'To'." };
   if (to.length > 50) return { type: 'InvalidParameterValue', message: 'Recipient count exceeds 50.' };
   return to.every((address) => /@[^@\s]+$/.test(address.replace(/>$/, '')))
     ? undefined

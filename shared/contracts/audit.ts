@@ -9,28 +9,32 @@ export type AuditedEndpoint = {
   [Name in EndpointName]: (typeof endpoints)[Name]['method'] extends 'GET' ? never : Name;
 }[EndpointName];
 
-/** What an audit entry records: an operation of the API, or what only operators do (docs/operations.md#audit). */
+/** What an audit entry records: an operation of the API, or what only recipients or operators do. */
 export type AuditAction =
   | AuditedEndpoint
+  | 'opt-out'
+  | 'undo-opt-out'
   | 'recount-notifications'
   | 'redrive-dead-letters'
   | 'purge-dead-letters'
-  | 'delete-tenant';
+  | 'delete-tenant'
+  | 'rotate-opt-out-key';
 
 /** A change, as its audit entry describes it. */
 export type AuditedChange = {
   action: AuditAction;
-  /** The ID of the notification, token or account. Absent for a destination that is not stored. */
+  /** The ID of the notification, token or account, or the short hash of a recipient. Absent for a destination that is not stored. */
   target_id?: string;
   /** The names of the attributes that were set, never their values. Default: none */
   changed?: readonly string[];
 };
 
 const contextFields = {
-  /** The token of a tenant, or the IAM principal of an operator, which tenants do not see. */
+  /** The token of a tenant, the IAM principal of an operator, which tenants do not see, or the recipient of emails. */
   actor: z.discriminatedUnion('type', [
     z.object({ type: z.literal('token'), id: z.string(), label: z.string() }),
     z.object({ type: z.literal('operator'), principal: z.string() }),
+    z.object({ type: z.literal('recipient') }),
   ]),
   request_id: z.optional(z.string()),
   ip_address: z.optional(z.string()),
@@ -66,8 +70,8 @@ export type AuditRecord = {
   action: string;
   target_id: string | null;
   changed: string[];
-  /** Operators have neither ID nor label. */
-  actor: { type: 'token' | 'operator'; id: string | null; label: string | null };
+  /** Operators and recipients have neither ID nor label. */
+  actor: { type: 'token' | 'operator' | 'recipient'; id: string | null; label: string | null };
   request_id: string | null;
   ip_address: string | null;
   who: string | null;

@@ -58,9 +58,9 @@ export const benchCost = async (): Promise<Section> => {
     const [counts, { requests = 0 }] = await Promise.all([aws.counts(), receiver.counts()]);
     await started.stop();
     const messages = batchSize * BATCHES;
-    const { SendEmail = 0, Publish = 0, sqsFairMessages = 0 } = counts;
+    const { SendRawEmail = 0, Publish = 0, sqsFairMessages = 0 } = counts;
     // Each delivery is sent once: by HTTP, SES, SNS, or to the queue of its type.
-    const sentCount = requests + SendEmail + Publish + sqsFairMessages;
+    const sentCount = requests + SendRawEmail + Publish + sqsFairMessages;
     const expected = messages * types.length;
     if (sentCount !== expected) throw new Error(`${found.name} sent ${sentCount} of ${expected} messages.`);
     // Lambda bills whole milliseconds. It logs only invocations that fail.

@@ -116,9 +116,9 @@ describe('the cost of a delivery', () => {
   const harness = useFaultyStack();
 
   it.each([
-    ['email', { address: 'plain@example.com' }, 'ses SendEmail', []],
+    ['email', { address: 'plain@example.com' }, 'ses SendRawEmail', []],
     ['sms', { phone_number: '+12025550179' }, 'sns Publish', []],
-    ['technicalContactsEmail', {}, 'ses SendEmail', ['dynamodb GetItem']],
+    ['technicalContactsEmail', {}, 'ses SendRawEmail', ['dynamodb GetItem']],
   ] as const)(
     'is these requests of the sender for an alert by %s, without summaries and below the limits',
     async (type, details, send, contactReads) => {

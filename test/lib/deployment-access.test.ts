@@ -389,7 +389,7 @@ describe('the execution policy', () => {
     'kms Decrypt key/k1',
     'kms GenerateDataKey key/k1',
     'kms CreateGrant key/k1',
-    'ses SendEmail identity/example.org',
+    'ses SendRawEmail identity/example.org',
     'ses CreateEmailIdentityPolicy identity/example.org',
     'ec2 RunInstances instance/i',
   ])('allows no use of keys, no email and no instance: %s', (text) => {

@@ -45,13 +45,13 @@ describe('policies', () => {
       ),
     );
     expect([...new Set(wide)].toSorted()).toEqual([
-      'ses:SendEmail arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:identity/*',
+      'ses:SendRawEmail arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:identity/*',
       'sns:Publish all but arn:<AWS::Partition>:sns:*:*:*',
     ]);
   });
 
   it('allow emails from the configured sender address only', () => {
-    const emails = allowed.filter(({ Action }) => Action.includes('ses:SendEmail'));
+    const emails = allowed.filter(({ Action }) => Action.includes('ses:SendRawEmail'));
     expect(emails).toHaveLength(2);
     for (const { Condition } of emails) {
       expect(Condition).toEqual({ StringEquals: { 'ses:FromAddress': 'notifications@example.com' } });

@@ -266,6 +266,36 @@ describe('a summary', () => {
   });
 });
 
+describe('an alert to a recipient who has opted out', () => {
+  const refusalOf = async () => 'opted_out' as const;
+  const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
+
+  it('is not sent, and fails at once with the reason', async () => {
+    const { deliver, record, reasons, transport } = setUp('email', delivered, { refusalOf });
+    expect(await deliver()).toMatchObject({ kind: 'dead_lettered', cause: 'destination' });
+    expect(await record()).toMatchObject({ status: 'failed', last_reason: 'opted_out', attempt_count: 0 });
+    expect(reasons).toMatchObject([{ reason: 'opted_out', cause: 'destination' }]);
+    expect(transport).not.toHaveBeenCalled();
+  });
+
+  it('is not listed in a summary', async () => {
+    const summaries = { email_after: 1, sms_after: 1, window_minutes: 5 };
+    const accounts = {
+      isShadowed: async () => false,
+      hasShadowMode: async () => false,
+      summaries: async () => summaries,
+    };
+    const { deliver } = setUp('email', delivered, { refusalOf, accounts });
+    expect(await deliver()).toMatchObject({ kind: 'dead_lettered' });
+  });
+
+  it('is cancelled if it is a notice', async () => {
+    const { deliver, deadLetters } = setUp('email', delivered, { refusalOf, changes: { notice } });
+    expect(await deliver()).toMatchObject({ kind: 'cancelled' });
+    expect(deadLetters).toEqual([]);
+  });
+});
+
 describe('a notice', () => {
   it('to an account without contacts is cancelled', async () => {
     const noContacts = failed('permanent', 'no_contacts', '');

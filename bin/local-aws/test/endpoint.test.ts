@@ -1,5 +1,5 @@
 import { DeleteItemCommand, DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { type MessageTag, SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
+import { SESClient, SendRawEmailCommand, type SendRawEmailRequest } from '@aws-sdk/client-ses';
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -44,50 +44,74 @@ afterEach(() => {
 });
 
 describe('SES', () => {
-  interface Changes {
-    Source?: string;
-    Subject?: string;
-    Text?: string;
-    ToAddresses?: string[];
-    Tags?: MessageTag[];
-  }
-  const email = (changes: Changes = {}) => {
-    const { Source = 'us@example.com', Subject = 'Grüße', ToAddresses = ['a@example.org', 'b@example.org'] } = changes;
-    const { Text = 'text & <more>', Tags } = changes;
-    const Message = {
-      Subject: { Data: Subject },
-      Body: { Text: { Data: Text }, Html: { Data: '<b>html</b>' } },
-    };
-    return ses.send(new SendEmailCommand({ Source, Destination: { ToAddresses }, Message, Tags }));
+  const message = (changes: Partial<Record<'headers' | 'text', string[]>> = {}): string => {
+    const { headers = [], text = ['text & <more>'] } = changes;
+    const part = (type: string, lines: string[]) => ['--b', `Content-Type: ${type}`, '', ...lines];
+    return [
+      'From: us@example.com',
+      'Subject: =?UTF-8?Q?Gr=C3=BC=C3=9Fe?=',
+      ...headers,
+      'Content-Type: multipart/alternative; boundary=b',
+      '',
+      ...part('text/plain', text),
+      ...part('text/html', ['<b>html</b>']),
+      '--b--',
+      '',
+    ].join('\r\n');
   };
+  const email = (raw = message(), changes: Partial<SendRawEmailRequest> = {}) =>
+    ses.send(
+      new SendRawEmailCommand({
+        Source: 'us@example.com',
+        Destinations: ['a@example.org', 'b@example.org'],
+        RawMessage: { Data: Buffer.from(raw) },
+        ...changes,
+      }),
+    );
 
-  it('sends an email', async () => {
-    expect((await email()).MessageId).toEqual(expect.any(String));
+  it('sends an email to its destinations', async () => {
+    expect((await email(message({ headers: ['To: c@example.org', 'X-Test: 1'] }))).MessageId).toEqual(
+      expect.any(String),
+    );
     expect(emails).toEqual([
       {
         from: 'us@example.com',
         to: ['a@example.org', 'b@example.org'],
         subject: 'Grüße',
-        text: 'text & <more>',
-        html: '<b>html</b>',
+        text: 'text & <more>\n',
+        html: '<b>html</b>\n',
+        headers: expect.objectContaining({ 'x-test': '1' }),
       },
     ]);
   });
 
-  it('rejects invalid requests as SES does', async () => {
-    await expect(email({ Subject: '' })).rejects.toMatchObject({ name: 'ValidationError' });
-    await expect(email({ ToAddresses: [] })).rejects.toMatchObject({ name: 'ValidationError' });
-    await expect(email({ ToAddresses: Array(51).fill('a@example.org') })).rejects.toMatchObject({
-      name: 'InvalidParameterValue',
-    });
-    await expect(email({ ToAddresses: ['invalid'] })).rejects.toMatchObject({ name: 'InvalidParameterValue' });
+  it('sends an email without destinations to the recipients in its headers', async () => {
+    await email(message({ headers: ['To: c@example.org', 'Bcc: d@example.org'] }), { Destinations: [] });
+    expect(emails).toMatchObject([{ to: ['c@example.org', 'd@example.org'] }]);
+  });
+
+  it.each<[string, string, Partial<SendRawEmailRequest>?]>([
+    ['no message', ''],
+    ['no empty line after the headers', 'From: us@example.com'],
+    ['no sender in a header', '\r\ntext'],
+    ['a header twice', message({ headers: ['subject: again'] })],
+    ['a line that is no header', message({ headers: ['no header'] })],
+    ['a character that is not ASCII', message({ text: ['Grüße'] })],
+    ['a line end without CR', message({ text: ['a\nb'] })],
+    ['a line of 999 characters', message({ text: ['x'.repeat(999)] })],
+    ['no recipient', message(), { Destinations: [] }],
+    ['51 recipients', message(), { Destinations: Array(51).fill('a@example.org') }],
+    ['an invalid recipient', message(), { Destinations: ['invalid'] }],
+  ])('rejects %s as SES does', async (_, raw, changes) => {
+    const name = raw === '' ? 'ValidationError' : 'InvalidParameterValue';
+    await expect(email(raw, changes)).rejects.toMatchObject({ name });
     expect(emails).toEqual([]);
   });
 
   const tags = (count: number) => Array.from({ length: count }, (_, index) => ({ Name: `t${index}`, Value: 'v' }));
 
   it('accepts 50 tags of up to 256 letters, digits, underscores and dashes', async () => {
-    await email({ Tags: [...tags(49), { Name: 'N_-9'.repeat(64), Value: 'v'.repeat(256) }] });
+    await email(message(), { Tags: [...tags(49), { Name: 'N_-9'.repeat(64), Value: 'v'.repeat(256) }] });
     expect(emails).toHaveLength(1);
   });
 
@@ -98,17 +122,17 @@ describe('SES', () => {
     ['an empty value', [{ Name: 'n', Value: '' }]],
     ['two tags with the same name', [...tags(1), ...tags(1)]],
   ])('rejects %s', async (_, Tags) => {
-    await expect(email({ Tags })).rejects.toMatchObject({ name: 'InvalidParameterValue' });
+    await expect(email(message(), { Tags })).rejects.toMatchObject({ name: 'InvalidParameterValue' });
     expect(emails).toEqual([]);
   });
 
-  it('accepts an encoded message of up to 10 MB', async () => {
-    const megabytes = 1024 * 1024;
-    await email({ Text: 'x'.repeat(9.9 * megabytes) });
-    const tooLarge = { name: 'InvalidParameterValue', message: expect.stringContaining('more than 10485760 bytes') };
-    await expect(email({ Text: 'x'.repeat(10 * megabytes) })).rejects.toMatchObject(tooLarge);
-    // 3.4 MB of UTF-8, encoded as three characters per byte.
-    await expect(email({ Text: 'ä'.repeat(1.7 * megabytes) })).rejects.toMatchObject(tooLarge);
+  it('accepts a message of up to 10 MB', async () => {
+    const lines = (megabytes: number) => Array<string>(megabytes * 1_110).fill('x'.repeat(951));
+    await email(message({ text: lines(9) }));
+    await expect(email(message({ text: lines(10) }))).rejects.toMatchObject({
+      name: 'InvalidParameterValue',
+      message: expect.stringContaining('more than 10485760 bytes'),
+    });
     expect(emails).toHaveLength(1);
   });
 });

@@ -45,7 +45,16 @@ export type SimulatedKind = 'incidentpager' | 'incidentrouter' | 'atomfeed';
 
 /** A message that the stack sent through a local AWS service or to an endpoint of the inbox. */
 export type SentMessage =
-  | { kind: 'email'; from: string; to: string[]; subject: string; text: string; html: string }
+  | {
+      kind: 'email';
+      from: string;
+      to: string[];
+      subject: string;
+      text: string;
+      html: string;
+      /** By lower-case names. */
+      headers?: Record<string, string>;
+    }
   | { kind: 'sms'; to: string; text: string; attributes: Record<string, string> }
   | { kind: 'managed'; topic: string; subject: string | null; text: string }
   | { kind: SimulatedKind; path: string; content_type: string; body: string }

@@ -95,6 +95,10 @@ const converters = (
       const { used, keys } = item;
       yield { kind: 'daily_usage', record: { counter, day, used: keys instanceof Set ? keys.size : used } };
     },
+    *opt_outs({ item }) {
+      const [, recipient] = String(item.pk).split('#');
+      yield { kind: 'opt_out', record: { recipient, opted_out_at: item.opted_out_at_ms } };
+    },
     // The list has all tokens.
     *tokens() {},
     *token_lists() {

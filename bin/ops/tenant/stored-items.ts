@@ -20,6 +20,7 @@ export const itemKinds = [
   'idempotency_keys',
   'accounts',
   'daily_usage',
+  'opt_outs',
   'tokens',
   'token_lists',
   'deliveries',
@@ -82,6 +83,7 @@ const ownerOf = (table: ScannedTable, item: Item): { tenant: unknown; kind: Item
   }
   if (table === 'accounts') {
     if (prefix === 'account') return { tenant: afterPrefix, kind: 'accounts' };
+    if (prefix === 'opt_out') return { tenant: afterPrefix.slice(afterPrefix.indexOf('#') + 1), kind: 'opt_outs' };
     const [, tenant] = DAILY_COUNTER.exec(pk) ?? [];
     return tenant === undefined ? undefined : { tenant, kind: 'daily_usage' };
   }

@@ -35,3 +35,6 @@ export const createAuditLog = (
     },
   };
 };
+
+/** Writes audit entries. */
+export type AuditLog = ReturnType<typeof createAuditLog>;

@@ -27,6 +27,17 @@ export const fact = (name: string, value: string): string =>
 export const command = (name: string, text: string): string =>
   `${named(name)}<pre style="margin:4px 16px;padding:8px;border:1px solid #888;white-space:pre-wrap;font-size:13px">${escapeHtml(text)}</pre>`;
 
+const END = '</td></tr></table></body></html>';
+
+/** Adds a last paragraph to an email, which ends with a link. */
+export const withFooter = (html: string, text: string, link: { text: string; url: string }): string =>
+  [
+    html.slice(0, -END.length),
+    '<p dir="auto" style="margin:16px 16px 0;padding-top:12px;border-top:1px solid #888;font-size:13px">',
+    `${escapeHtml(text)} <a href="${escapeHtml(link.url)}">${escapeHtml(link.text)}</a></p>`,
+    END,
+  ].join('');
+
 /**
  * Returns an email as HTML: the state as a bar in its color, a heading, then `parts`. It fits the screen of a phone,
  * whatever the texts are: nothing has a width of its own, and words break anywhere. Colors other than those of states are
@@ -45,5 +56,5 @@ export const emailPage = (state: AlarmState, bar: string, heading: string, parts
     `<tr><td style="${stateStyle(state)};font-size:18px">${escapeHtml(bar)}</td></tr>`,
     `<tr><td style="padding-bottom:16px"><h1 dir="auto" style="margin:12px 16px;font-size:20px">${escapeHtml(heading)}</h1>`,
     ...parts,
-    '</td></tr></table></body></html>',
+    END,
   ].join('\n');

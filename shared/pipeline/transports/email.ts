@@ -1,22 +1,30 @@
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
+import type { OptOutKeys } from '../../adapters/accounts/opt-out-keys.ts';
+import type { OptOuts } from '../../adapters/accounts/opt-outs.ts';
 import { createSesClient } from '../../adapters/ses.ts';
 import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-outcome.ts';
 import { awsFailure } from '../../domain/aws-outcome.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { recipientHash } from '../../domain/delivery-key.ts';
 import { emailTags } from '../../domain/email-event.ts';
+import { failureText } from '../../domain/failure-text.ts';
+import { optOutUrl } from '../../domain/opt-out.ts';
 import { type Alert, sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { limitOfAlert, type MessageLimits } from '../daily-limit.ts';
 import { logAccepted } from './accepted-log.ts';
 import { type EmailMessage, emailMessage } from './email-message.ts';
+import { withFooter } from './email-page.ts';
 import { summaryEmail } from './summary-message.ts';
 
 /** The environment variables of the senders that use SES, parsed. */
 export type EmailEnvironment = Pick<
   ParsedEnvironment<'send-email'>,
-  'EMAIL_FROM' | 'EMAIL_REPLY_TO' | 'CONFIGURATION_SET'
+  'EMAIL_FROM' | 'EMAIL_REPLY_TO' | 'CONFIGURATION_SET' | 'API_URL'
 >;
+
+/** An email with the headers for one recipient. */
+type AddressedEmail = EmailMessage & { headers: Readonly<Record<string, string>> };
 
 /** Sends an email to one recipient, because SES rejects a whole call if it rejects one of its addresses. */
 type SendToRecipient = (alert: Alert, recipient: string, message: EmailMessage) => Promise<AttemptOutcome>;
@@ -43,10 +51,27 @@ const isFailure = (outcome: AttemptOutcome): outcome is Failure => outcome.resul
 const tagsOf = ({ event, notificationId }: Alert): Record<string, string> =>
   notificationId === undefined ? {} : emailTags(event, notificationId);
 
-const createSendToRecipient = (environment: EmailEnvironment, limits: MessageLimits): SendToRecipient => {
-  const { EMAIL_FROM, EMAIL_REPLY_TO, CONFIGURATION_SET } = environment;
+/** Returns an email with the ways to stop the emails of its tenant: a footer, and headers (RFC 8058). */
+const withOptOut = (message: EmailMessage, tenant: string, url: string): AddressedEmail => {
+  const { subject, text, html } = message;
+  const explanation = `This email is from the account ${tenant}.`;
+  const link = 'Stop emails from this account to you';
+  return {
+    subject,
+    text: `${text}\n-- \n${explanation} ${link}: ${url}\n`,
+    html: withFooter(html, explanation, { text: link, url }),
+    headers: { 'List-Unsubscribe': `<${url}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
+  };
+};
+
+const createSendToRecipient = (
+  environment: EmailEnvironment,
+  limits: MessageLimits,
+  optOutKeys: Pick<OptOutKeys, 'current'>,
+): SendToRecipient => {
+  const { EMAIL_FROM, EMAIL_REPLY_TO, CONFIGURATION_SET, API_URL } = environment;
   const { sendEmail } = createSesClient();
-  const send: SendToRecipient = async (alert, recipient, message) => {
+  const send = async (alert: Alert, recipient: string, message: AddressedEmail): Promise<AttemptOutcome> => {
     try {
       await sendEmail(
         {
@@ -65,8 +90,12 @@ const createSendToRecipient = (environment: EmailEnvironment, limits: MessageLim
       return awsFailure('ses', error);
     }
   };
-  return (alert, recipient, message) =>
-    limitOfAlert(limits, alert)(alert.event.tenant_id, () => send(alert, recipient, message));
+  return async (alert, recipient, message) => {
+    const { tenant_id: tenant } = alert.event;
+    const url = optOutUrl(API_URL, await optOutKeys.current(), 'opt-out', { tenant, address: recipient });
+    const email = withOptOut(message, tenant, url);
+    return limitOfAlert(limits, alert)(tenant, () => send(alert, recipient, email));
+  };
 };
 
 /** Creates the transport of `email` notifications. Delivered means accepted by SES. */
@@ -74,9 +103,10 @@ export const createEmailTransport = (
   environment: EmailEnvironment,
   limits: MessageLimits,
   accounts: TimeZones,
+  optOutKeys: Pick<OptOutKeys, 'current'>,
   clock: Clock = Date.now,
 ): Transport => {
-  const sendToRecipient = createSendToRecipient(environment, limits);
+  const sendToRecipient = createSendToRecipient(environment, limits, optOutKeys);
   return async (alert, { address = '' }) => {
     const { deliveryId, reachedRecipientHashes } = alert;
     const outcome = await sendToRecipient(alert, address, await messageOf(alert, accounts, clock()));
@@ -98,22 +128,27 @@ const notCounted = (): Failure =>
   });
 
 /**
- * Creates the transport to the account's technical contacts, which sends each of them a separate email. A retry goes
- * only to the contacts that were not reached.
+ * Creates the transport to the account's technical contacts, which sends each of them who has not opted out a separate
+ * email. A retry goes only to the contacts that were not reached.
  */
 export const createTechnicalContactsTransport = (
   environment: EmailEnvironment,
   limits: MessageLimits,
   accounts: TimeZones & Pick<AccountRepository, 'technicalContacts'>,
+  optOutKeys: Pick<OptOutKeys, 'current'>,
+  optOuts: Pick<OptOuts, 'remaining'>,
   clock: Clock = Date.now,
 ): Transport => {
-  const sendToRecipient = createSendToRecipient(environment, limits);
+  const sendToRecipient = createSendToRecipient(environment, limits, optOutKeys);
   return async (alert) => {
     const { event, deliveryId, reachedRecipientHashes } = alert;
     const message = await messageOf(alert, accounts, clock());
     const contacts = await accounts.technicalContacts(event.tenant_id);
     if (contacts.length === 0) return failed('permanent', 'no_contacts', 'The account has no technical contacts');
-    const unreached = contacts
+    const remaining = await optOuts.remaining(event.tenant_id, contacts);
+    if (remaining.length === 0 && reachedRecipientHashes.length === 0)
+      return failed('permanent', 'opted_out', `Not sent: ${failureText('opted_out', undefined)}`);
+    const unreached = remaining
       .map((contact) => ({ contact, hash: recipientHash(deliveryId, contact) }))
       .filter(({ hash }) => !reachedRecipientHashes.includes(hash));
     const results = await Promise.all(

@@ -226,7 +226,8 @@ const responses: Record<string, (input: unknown) => object> = {
   ChangeMessageVisibility: () => ({}),
 };
 
-const EMAIL_SENT = '<SendEmailResponse><SendEmailResult><MessageId>m</MessageId></SendEmailResult></SendEmailResponse>';
+const EMAIL_SENT =
+  '<SendRawEmailResponse><SendRawEmailResult><MessageId>m</MessageId></SendRawEmailResult></SendRawEmailResponse>';
 const PUBLISHED = '<PublishResponse><PublishResult><MessageId>m</MessageId></PublishResult></PublishResponse>';
 const TESTED = JSON.stringify({ status: 'success', message: 'Success' });
 
@@ -241,7 +242,7 @@ const parseCall = (request: IncomingMessage, body: string): { action: string; in
 
 const OTHER_RESPONSES: Record<string, readonly [type: string, body: string]> = {
   Invoke: ['application/json', TESTED],
-  SendEmail: ['text/xml', EMAIL_SENT],
+  SendRawEmail: ['text/xml', EMAIL_SENT],
   Publish: ['text/xml', PUBLISHED],
 };
 

@@ -21,9 +21,9 @@ const clients = {
     call: "await sqs.send(new SendMessageCommand({ QueueUrl: process.env.AWS_ENDPOINT_URL + '/q', MessageBody: 'x' }));",
   },
   ses: {
-    imports: "import { SendEmailCommand, SESClient } from '@aws-sdk/client-ses';",
+    imports: "import { SendRawEmailCommand, SESClient } from '@aws-sdk/client-ses';",
     create: 'const ses = new SESClient({});',
-    call: "await ses.send(new SendEmailCommand({ Source: 'a@example.com', Destination: {}, Message: undefined }));",
+    call: "await ses.send(new SendRawEmailCommand({ Source: 'a@example.com', RawMessage: undefined }));",
   },
   sns: {
     imports: "import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';",
@@ -81,7 +81,7 @@ export const clientsIn = (inputs: readonly string[]): ClientName[] =>
 
 const clientOf = (action: string): ClientName => {
   if (action === 'Invoke') return 'lambda';
-  if (action === 'SendEmail') return 'ses';
+  if (action === 'SendRawEmail') return 'ses';
   if (action === 'Publish') return 'sns';
   return action.includes('Message') ? 'sqs' : 'dynamodb';
 };

@@ -96,7 +96,7 @@ const meters: Record<string, (request: unknown, response: unknown) => Partial<Un
   SendMessage: (request) => sentUnits([message.parse(request)]),
   SendMessageBatch: (request) => sentUnits(messages.parse(request).Entries),
   ChangeMessageVisibility: () => ({ sqsRequests: 1 }),
-  SendEmail: () => ({ emails: 1 }),
+  SendRawEmail: () => ({ emails: 1 }),
 };
 
 /**

@@ -1,26 +1,33 @@
+import { escape as escapeHtml } from 'html-escaper';
+import PostalMime from 'postal-mime';
 import { describe, expect, it, vi } from 'vitest';
 import { recipientHash } from '../../../shared/domain/delivery-key.ts';
 import { emailTags } from '../../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { parseOptOutQuery } from '../../../shared/domain/opt-out.ts';
 import type { Alert } from '../../../shared/domain/transport.ts';
 import type { DailyLimit } from '../../../shared/pipeline/daily-limit.ts';
 import { createEmailTransport } from '../../../shared/pipeline/transports/email.ts';
 import { alert } from '../../support/alert.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
+import { optOutKeys } from '../../support/opt-outs.ts';
 import { startHttp } from '../../support/servers.ts';
 
 const environment = {
   EMAIL_FROM: 'notifications@example.com',
   EMAIL_REPLY_TO: undefined,
   CONFIGURATION_SET: 'notifications',
+  API_URL: 'https://api.example.org/v1',
 };
 
-/** Sends an email to a local SES endpoint. @returns the request */
+/** Sends an email to a local SES endpoint. @returns the request, and its message */
 const requestOf = async (changes: Partial<Alert> = {}, clock = Date.now, timeZone = 'UTC') => {
   let form = new URLSearchParams();
   const { url } = await startHttp(async (request, response) => {
     form = new URLSearchParams((await request.toArray()).join(''));
-    response.end('<SendEmailResponse><SendEmailResult><MessageId>m</MessageId></SendEmailResult></SendEmailResponse>');
+    response.end(
+      '<SendRawEmailResponse><SendRawEmailResult><MessageId>m</MessageId></SendRawEmailResult></SendRawEmailResponse>',
+    );
   });
   vi.stubEnv('AWS_ENDPOINT_URL', url().href);
   vi.stubEnv('AWS_REGION', 'local-1');
@@ -28,30 +35,43 @@ const requestOf = async (changes: Partial<Alert> = {}, clock = Date.now, timeZon
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
   const unlimited: DailyLimit = (_, send) => send();
   const limits = { alerts: unlimited, notices: unlimited, summaries: unlimited };
-  const transport = createEmailTransport(environment, limits, { timeZone: async () => timeZone }, clock);
+  const transport = createEmailTransport(environment, limits, { timeZone: async () => timeZone }, optOutKeys, clock);
   const outcome = await transport({ ...alert, ...changes }, { address: 'a@example.com' });
   vi.unstubAllEnvs();
   expect(outcome).toMatchObject({
     result: 'delivered',
     reachedRecipientHashes: [recipientHash(alert.deliveryId, 'a@example.com')],
   });
-  return form;
+  return { form, message: await PostalMime.parse(Buffer.from(form.get('RawMessage.Data') ?? '', 'base64')) };
 };
 
 it('an email about an alert that SQS accepted seven minutes ago says so after its state', async () => {
   const acceptedAtMs = EVENT_TIME_MS;
-  const form = await requestOf({ acceptedAtMs }, () => acceptedAtMs + 7 * 60_000 + 59_000);
-  expect(form.get('Message.Subject.Data')).toBe('[CRITICAL] (delayed by 7 minutes) web-1: Disk space');
+  const { message } = await requestOf({ acceptedAtMs }, () => acceptedAtMs + 7 * 60_000 + 59_000);
+  expect(message.subject).toBe('[CRITICAL] (delayed by 7 minutes) web-1: Disk space');
 });
 
 it('an email has its times in the time zone of the account', async () => {
-  const form = await requestOf({}, () => EVENT_TIME_MS, 'Europe/Berlin');
-  expect(form.get('Message.Body.Text.Data')).toContain('Since: 2023-11-14 23:13:20 UTC+01:00');
+  const { message } = await requestOf({}, () => EVENT_TIME_MS, 'Europe/Berlin');
+  expect(message.text).toContain('Since: 2023-11-14 23:13:20 UTC+01:00');
+});
+
+it('an email has a way to stop the emails of its tenant: in two headers, in its text and in its HTML', async () => {
+  const { message } = await requestOf();
+  const header = (name: string) => message.headers.find(({ key }) => key === name)?.value;
+  const url = /^<(.*)>$/.exec(header('list-unsubscribe') ?? '')?.[1] ?? '';
+  expect(header('list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click');
+  expect(url).toMatch(/^https:\/\/api\.example\.org\/v1\/opt-out\?tenant=[\w-]+&link=[\w-]+$/);
+  expect(url).not.toContain('example.com');
+  expect(message.text).toContain(`This email is from the account acme. Stop emails from this account to you: ${url}`);
+  expect(message.html).toContain(`<a href="${escapeHtml(url)}">Stop emails from this account to you</a>`);
+  const recipient = { tenant: 'acme', address: 'a@example.com' };
+  expect(parseOptOutQuery([await optOutKeys.current()], 'opt-out', new URL(url).search.slice(1))).toEqual(recipient);
 });
 
 describe('the tags of an email', () => {
   const tagsSent = async (notificationId?: string) => {
-    const form = await requestOf(notificationId === undefined ? {} : { notificationId });
+    const { form } = await requestOf(notificationId === undefined ? {} : { notificationId });
     const tag = (part: 'Name' | 'Value') =>
       [...form].filter(([name]) => name.startsWith('Tags.') && name.endsWith(part)).map(([, value]) => value);
     const values = tag('Value');

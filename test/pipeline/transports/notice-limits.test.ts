@@ -5,6 +5,7 @@ import { createEmailTransport, createTechnicalContactsTransport } from '../../..
 import { createManagedTransport } from '../../../shared/pipeline/transports/managed.ts';
 import { createSmsTransport } from '../../../shared/pipeline/transports/sms.ts';
 import { alert } from '../../support/alert.ts';
+import { noOptOuts, optOutKeys } from '../../support/opt-outs.ts';
 
 const reached = (explanation: string) => async () => failed('permanent', 'tenant_limit_exceeded', explanation);
 const limits = {
@@ -13,7 +14,12 @@ const limits = {
   summaries: reached('limit of summaries'),
 };
 
-const email = { EMAIL_FROM: 'a@example.com', EMAIL_REPLY_TO: undefined, CONFIGURATION_SET: 'set' };
+const email = {
+  EMAIL_FROM: 'a@example.com',
+  EMAIL_REPLY_TO: undefined,
+  CONFIGURATION_SET: 'set',
+  API_URL: 'https://api.example.org',
+};
 const sms = {
   SMS_COUNTRIES: [],
   SMS_SENDER_ID: undefined,
@@ -25,8 +31,8 @@ const contacts = { timeZone, technicalContacts: async () => ['oncall@example.com
 
 const notice = noticeContent.parse({ kind: 'unreached', subject: 's', paragraphs: [], facts: [] });
 it.each([
-  ['an email', createEmailTransport(email, limits, contacts)],
-  ['an email to the contacts', createTechnicalContactsTransport(email, limits, contacts)],
+  ['an email', createEmailTransport(email, limits, contacts, optOutKeys)],
+  ['an email to the contacts', createTechnicalContactsTransport(email, limits, contacts, optOutKeys, noOptOuts)],
   ['an SMS', createSmsTransport(sms, limits)],
   ['a message to the operators', createManagedTransport('arn', limits.alerts, limits.notices)],
 ])('a notice as %s has another daily limit than alerts', async (_, transport) => {
@@ -35,8 +41,8 @@ it.each([
 });
 
 it.each([
-  ['an email', createEmailTransport(email, limits, contacts)],
-  ['an email to the contacts', createTechnicalContactsTransport(email, limits, contacts)],
+  ['an email', createEmailTransport(email, limits, contacts, optOutKeys)],
+  ['an email to the contacts', createTechnicalContactsTransport(email, limits, contacts, optOutKeys, noOptOuts)],
   ['an SMS', createSmsTransport(sms, limits)],
 ])('a summary as %s has a daily limit of its own', async (_, transport) => {
   const summary = { ...notice, kind: 'summary' as const };
@@ -53,6 +59,8 @@ it('an alert to contacts of whom one is above the daily limit is summarized, alt
     email,
     { ...limits, alerts: async () => failures.shift() ?? expect.fail() },
     twoContacts,
+    optOutKeys,
+    noOptOuts,
   );
   expect(await transport(alert, {})).toMatchObject({ canBeSummarized: true });
 });

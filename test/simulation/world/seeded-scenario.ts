@@ -359,7 +359,7 @@ const OPERATIONS = [
   'sqs.SendMessage',
   'sqs.SendMessageBatch',
   'sqs.ChangeMessageVisibility',
-  'ses.SendEmail',
+  'ses.SendRawEmail',
 ] as const;
 
 /**
