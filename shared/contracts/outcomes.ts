@@ -12,6 +12,7 @@ export const failureReasons = [
   'circuit_open',
   'no_feed_configured',
   'no_contacts',
+  'unverified',
   'sender_misconfigured',
   'attempts_exhausted',
   'expired',

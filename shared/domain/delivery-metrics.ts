@@ -106,6 +106,7 @@ export const notSentReasons: readonly FailureReason[] = [
   'tenant_limit_exceeded',
   'country_not_allowed',
   'no_contacts',
+  'unverified',
   'type_without_summaries',
   'no_feed_configured',
   'circuit_open',

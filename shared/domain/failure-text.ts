@@ -15,6 +15,7 @@ const reasonTexts: Record<FailureReason, string> = {
   circuit_open: 'the destination did not respond to earlier requests, so sending is paused',
   no_feed_configured: 'the service has no Atom feed',
   no_contacts: 'the account has no technical contacts',
+  unverified: 'the recipient is not verified',
   sender_misconfigured: 'the service is not set up to send messages of this type',
   attempts_exhausted: 'all attempts failed',
   expired: 'the alert expired, 24 hours after its first attempt or after four days without one that counts',

@@ -95,6 +95,10 @@ const converters = (
       const { used, keys } = item;
       yield { kind: 'daily_usage', record: { counter, day, used: keys instanceof Set ? keys.size : used } };
     },
+    *recipients({ item }) {
+      const { verified_at_ms: verified_at = null, expires_at_ms: code_expires_at = null } = item;
+      yield { kind: 'recipient', record: { verified_at, code_expires_at } };
+    },
     // The list has all tokens.
     *tokens() {},
     *token_lists() {

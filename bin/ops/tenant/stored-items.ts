@@ -20,6 +20,7 @@ export const itemKinds = [
   'idempotency_keys',
   'accounts',
   'daily_usage',
+  'recipients',
   'tokens',
   'token_lists',
   'deliveries',
@@ -82,6 +83,9 @@ const ownerOf = (table: ScannedTable, item: Item): { tenant: unknown; kind: Item
   }
   if (table === 'accounts') {
     if (prefix === 'account') return { tenant: afterPrefix, kind: 'accounts' };
+    // Tenants share what counts codes, by the hash of an address.
+    if (prefix === 'codes') return undefined;
+    if (prefix === 'recipient') return { tenant: afterPrefix.slice(afterPrefix.indexOf('#') + 1), kind: 'recipients' };
     const [, tenant] = DAILY_COUNTER.exec(pk) ?? [];
     return tenant === undefined ? undefined : { tenant, kind: 'daily_usage' };
   }

@@ -6,7 +6,9 @@ import type { SummarizedAlerts } from '../../adapters/deliveries/summarized-aler
 import type { IsTenantThrottled } from '../../adapters/dynamodb/key-throttling.ts';
 import type { Queues } from '../../adapters/queues.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
+import type { FailureReason } from '../../contracts/outcomes.ts';
 import type { Clock } from '../../domain/clock.ts';
+import type { DeliveryTarget } from '../../domain/notification.ts';
 import type { Transport } from '../../domain/transport.ts';
 import type { RecordFailures } from '../failure-recorder.ts';
 import type { DeliveryReports } from '../notices/delivery-reports.ts';
@@ -37,4 +39,9 @@ export type SenderDependencies = {
   isSlowTenant: (tenant: string) => boolean;
   /** Returns whether a tenant has used more than half of a daily limit of the type. */
   isNearLimit: (tenant: string) => Promise<boolean>;
+  /** Returns why nothing may be sent to a target; undefined if it may. Default: it may. */
+  refusalOf?: RefusalOf | undefined;
 };
+
+/** Returns why nothing may be sent to a target of a tenant; undefined if it may. */
+export type RefusalOf = (tenant: string, target: Omit<DeliveryTarget, 'id'>) => Promise<FailureReason | undefined>;

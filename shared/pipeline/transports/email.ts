@@ -7,8 +7,11 @@ import { recipientHash } from '../../domain/delivery-key.ts';
 import { emailTags } from '../../domain/email-event.ts';
 import { type Alert, sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
+import { codeEmail } from '../codes/code-message.ts';
+import type { CodeTransport } from '../codes/send-code.ts';
 import { limitOfAlert, type MessageLimits } from '../daily-limit.ts';
-import { logAccepted } from './accepted-log.ts';
+import type { UnverifiedRecipients } from '../sender/unverified-recipients.ts';
+import { logAccepted, logCode } from './accepted-log.ts';
 import { type EmailMessage, emailMessage } from './email-message.ts';
 import { summaryEmail } from './summary-message.ts';
 
@@ -86,6 +89,25 @@ export const createEmailTransport = (
   };
 };
 
+/** Creates the transport of codes to email addresses. */
+export const createEmailCodeTransport = ({
+  EMAIL_FROM: from,
+  EMAIL_REPLY_TO: replyTo,
+  CONFIGURATION_SET: configurationSet,
+}: EmailEnvironment): CodeTransport => {
+  const { sendEmail } = createSesClient();
+  return async (code, { tenant, address }, timeLeft) => {
+    try {
+      const email = { ...codeEmail(tenant, code), from, replyTo, to: address, configurationSet, tags: {} };
+      await sendEmail(email, sendTimeoutMs(timeLeft));
+      logCode('email', tenant);
+      return accepted;
+    } catch (error) {
+      return awsFailure('ses', error);
+    }
+  };
+};
+
 /**
  * Returns the failure for a contact whose email could not be counted toward the daily limit. Throwing instead would
  * lose the hashes of the reached contacts.
@@ -99,21 +121,27 @@ const notCounted = (): Failure =>
 
 /**
  * Creates the transport to the account's technical contacts, which sends each of them a separate email. A retry goes
- * only to the contacts that were not reached.
+ * only to the contacts that were not reached. Contacts that are not verified are skipped.
+ *
+ * @param unverified returns which addresses are not verified. Default: none
  */
 export const createTechnicalContactsTransport = (
   environment: EmailEnvironment,
   limits: MessageLimits,
   accounts: TimeZones & Pick<AccountRepository, 'technicalContacts'>,
+  unverified: UnverifiedRecipients = async () => [],
   clock: Clock = Date.now,
 ): Transport => {
   const sendToRecipient = createSendToRecipient(environment, limits);
   return async (alert) => {
     const { event, deliveryId, reachedRecipientHashes } = alert;
     const message = await messageOf(alert, accounts, clock());
-    const contacts = await accounts.technicalContacts(event.tenant_id);
+    const { contacts, contactsToVerify } = await accounts.technicalContacts(event.tenant_id);
     if (contacts.length === 0) return failed('permanent', 'no_contacts', 'The account has no technical contacts');
-    const unreached = contacts
+    const skipped = await unverified(event.tenant_id, contactsToVerify);
+    const verified = contacts.filter((contact) => !skipped.includes(contact));
+    if (verified.length === 0) return failed('permanent', 'unverified', 'No technical contact is verified');
+    const unreached = verified
       .map((contact) => ({ contact, hash: recipientHash(deliveryId, contact) }))
       .filter(({ hash }) => !reachedRecipientHashes.includes(hash));
     const results = await Promise.all(
