@@ -1,20 +1,30 @@
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createOptOutKeys } from '../shared/adapters/accounts/opt-out-keys.ts';
 import { createOptOuts } from '../shared/adapters/accounts/opt-outs.ts';
+import { createVerifiedSending } from '../shared/pipeline/codes/verified-sending.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { createOptOutRefusal } from '../shared/pipeline/opt-out/refusal.ts';
+import { firstRefusal } from '../shared/pipeline/sender/first-refusal.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
-import { createEmailTransport } from '../shared/pipeline/transports/email.ts';
+import { createEmailCodeTransport, createEmailTransport } from '../shared/pipeline/transports/email.ts';
 
 const { environment, client, accounts, sender } = senderFunction('email');
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
 const limitOf = accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMITS);
 const optOutKeys = createOptOutKeys(client, environment.ACCOUNTS_TABLE);
-const optOuts = createOptOuts(client, environment.ACCOUNTS_TABLE);
 const { limits, isNearLimit } = createMessageLimits(counters, 'email', limitOf);
+const isOptedOut = createOptOutRefusal(createOptOuts(client, environment.ACCOUNTS_TABLE));
+const { isUnverified, sendCode } = createVerifiedSending(
+  client,
+  environment.RECIPIENTS_TABLE,
+  limits.alerts,
+  createEmailCodeTransport(environment),
+  isOptedOut,
+);
 
 /** Sends alerts to `email` notifications. */
 export const handler = sender(createEmailTransport(environment, limits, accounts, optOutKeys), {
   isNearLimit,
-  refusalOf: createOptOutRefusal(optOuts),
+  refusalOf: firstRefusal(isOptedOut, isUnverified),
+  sendCode,
 });

@@ -24,7 +24,9 @@ export const handler = endpoint(
     state: parseTestState(query(request)),
   }),
   async ({ webhook_request, ...destination }, caller) => {
-    const target = { ...destination, webhookRequest: serializeRequest(webhook_request) };
+    // Nobody can have agreed to get it, unless the account has verified the recipient.
+    const needsVerification = true as const;
+    const target = { ...destination, webhookRequest: serializeRequest(webhook_request), needsVerification };
     const record = () => audits.record(caller, { action: 'test-new-notification' });
     return ok(await runTest(caller.tenant, Promise.resolve(target), record));
   },

@@ -15,6 +15,7 @@ import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 import type { Storage } from './storage.ts';
 import { tenantLimitsOf } from './tenant-limits.ts';
+import { ifVerifying, recipientsOf } from './verification.ts';
 
 /** How often clients can request a route of the public page, which needs no token, per second. */
 const PAGE_REQUESTS_PER_SECOND = 20;
@@ -116,15 +117,26 @@ export class Api extends Construct {
       .and(audited);
     const limits = accounts.access('GetItem').and(tenantLimitsOf(settings));
     const testAccess = caller.and(audited).and(accounts.access('UpdateItem')).and(limits).and(delivery.testAccess());
+    const recipients = recipientsOf(settings, accounts).and(ifVerifying(settings, accounts.access('BatchGetItem')));
+    // A code counts as a test.
+    const codes = delivery
+      .codeAccess(settings)
+      .and(ifVerifying(settings, accounts.access('GetItem', 'BatchGetItem', 'UpdateItem')))
+      .and(tenantLimitsOf(settings));
     return {
       'create-notification': caller
         .and(notifications.access('PutItem', 'UpdateItem', 'BatchGetItem', ...writeActions))
         .and(limits)
+        .and(codes)
+        .and(recipients)
         .and(links)
         .and(audited),
-      'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
-      'get-notification': caller.and(notifications.access('GetItem', 'BatchGetItem')),
-      'update-notification': changeNotification.and(links),
+      'list-notifications': caller
+        .and(notifications.access('GetItem', 'BatchGetItem', 'Query'))
+        .and(recipients)
+        .and(links),
+      'get-notification': caller.and(notifications.access('GetItem', 'BatchGetItem')).and(recipients),
+      'update-notification': changeNotification.and(codes).and(recipients).and(links),
       'delete-notification': caller.and(notifications.access('DeleteItem', 'UpdateItem', ...writeActions)).and(audited),
       'test-notification': testAccess.and(notifications.access('BatchGetItem')),
       'test-new-notification': testAccess,
@@ -141,6 +153,7 @@ export class Api extends Construct {
       'list-failures': caller.and(notifications.access('BatchGetItem')).and(deliveries.access('Query')).and(links),
       'create-signing-secret': changeNotification,
       'delete-signing-secret': changeNotification,
+      'verify-notification': caller.and(notifications.access('BatchGetItem')).and(codes).and(audited),
       redeliver: caller
         .and(notifications.access('BatchGetItem'))
         .and(deliveries.access('Query', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem'))
@@ -151,11 +164,14 @@ export class Api extends Construct {
       'get-account': caller
         .and(accounts.access('UpdateItem', 'BatchGetItem'))
         .and(notifications.access('GetItem'))
+        .and(recipientsOf(settings, accounts))
         .and(limits),
       'update-account': caller
         .and(accounts.access('GetItem', 'UpdateItem'))
         .and(notifications.access('GetItem'))
+        .and(codes)
         .and(audited),
+      'verify-account': caller.and(codes).and(audited),
       'rotate-signing-secret': caller.and(accounts.access('GetItem', 'UpdateItem')).and(audited),
       'list-tokens': caller.and(links),
       'create-token': caller.and(tokens.access('PutItem')).and(audited),

@@ -21,6 +21,7 @@ import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 import type { Storage } from './storage.ts';
 import { tenantLimitsOf } from './tenant-limits.ts';
+import { recipientsOf } from './verification.ts';
 import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /** The resources that senders send through. */
@@ -169,11 +170,12 @@ export class Delivery extends Construct {
     const summarized = deliveries.access('Query').and(accounts.access('BatchGetItem'));
     const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
     const limits = tenantLimitsOf(settings);
+    const recipients = recipientsOf(settings, accounts);
     return {
-      email: common.and(summarized).and(email.sendAccess()).and(limits),
-      technicalContactsEmail: common.and(summarized).and(email.sendAccess()).and(limits),
+      email: common.and(summarized).and(email.sendAccess()).and(limits).and(recipients),
+      technicalContactsEmail: common.and(summarized).and(email.sendAccess()).and(limits).and(recipients),
       webhook: common.and(egressAllow).and(new ResourceAccess({ HEARTBEAT_URL: settings.heartbeatUrl })),
-      sms: common.and(summarized).and(smsAccess(settings)).and(limits),
+      sms: common.and(summarized).and(smsAccess(settings)).and(limits).and(recipients),
       incidentpager: common.and(egressAllow).and(new ResourceAccess({ PAGER_ENDPOINT: settings.pagerEndpoint })),
       incidentrouter: common.and(new ResourceAccess({ ROUTER_ENDPOINT: settings.routerEndpoint })),
       atomfeed: common.and(new ResourceAccess({ FEED_ENDPOINT: settings.feedEndpoint })),
@@ -203,6 +205,17 @@ export class Delivery extends Construct {
             FAILING_NOTICES: flag(settings.failingNotices),
           }),
         )
+    );
+  }
+
+  /** Grants permission to invoke the senders of codes, if the setting `verifyRecipients` is on. */
+  codeAccess({ verifyRecipients }: Settings): ResourceAccess<{ CODE_SENDERS: string | undefined }> {
+    if (!verifyRecipients) return new ResourceAccess({ CODE_SENDERS: undefined });
+    const senders = this.senders.filter(({ type }) => type === 'email' || type === 'sms');
+    const names = Object.fromEntries(senders.map(({ type, lambda }) => [type, lambda.functionName]));
+    return new ResourceAccess(
+      { CODE_SENDERS: Stack.of(this).toJsonString(names) },
+      ...senders.map(({ lambda }) => allow(['lambda:InvokeFunction'], [lambda.functionArn])),
     );
   }
 

@@ -138,6 +138,7 @@ const settingsShape = z.strictObject({
   deadLetterEmail: flag().default(true),
   failingNotices: flag().default(true),
   deliveryOutcomes: flag().default(false),
+  verifyRecipients: flag().default(false),
   escalateUnreached: choice(...escalationModes).default('contacts+managed'),
   notificationsPerTenant: tenantLimit('notificationsPerTenant').default(1_000),
   testsPerTenantPerDay: tenantLimit('testsPerTenantPerDay').default(200),

@@ -1,8 +1,11 @@
 import { errorTrace, logger } from '../adapters/logger.ts';
+import { listedNotification } from '../adapters/notifications/notification-reader.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
+import type { NotificationRecord } from '../contracts/notification.ts';
 import type { NotificationKey } from '../domain/notification.ts';
 import type { ParsedRequest } from './request.ts';
 import { type ApiResponse, created, locationResponse, ok, withPreferenceApplied } from './response.ts';
+import type { VerifiedView } from './verified-view.ts';
 
 /** What a response to a change contains, as the request prefers it (RFC 7240, section 4.2). */
 export type ReturnPreference = 'minimal' | 'representation' | undefined;
@@ -19,7 +22,7 @@ export const returnPreference = ({ preferences }: ParsedRequest): ReturnPreferen
  * not applied.
  */
 export const createChangedResponse =
-  (notifications: Pick<NotificationRepository, 'get'>) =>
+  (notifications: Pick<NotificationRepository, 'get'>, withVerified: VerifiedView) =>
   async (
     status: 201 | 204,
     key: NotificationKey,
@@ -29,10 +32,14 @@ export const createChangedResponse =
     const minimal = locationResponse(status, location);
     const applied = preference && `return=${preference}`;
     if (preference !== 'representation') return withPreferenceApplied(minimal, applied);
-    const found = await notifications.get(key).catch((error: unknown) => {
+    const read = async (): Promise<NotificationRecord | undefined> => {
+      const found = await notifications.get(key);
+      return found && (await withVerified(key.tenant, [listedNotification(found)]))[0];
+    };
+    const record = await read().catch((error: unknown) => {
       logger.warn('changed notification not read', { notification_id: key.id, ...errorTrace(error) });
     });
-    if (!found) return minimal;
-    const { headers, ...response } = (status === 201 ? created : ok)(found.record);
+    if (!record) return minimal;
+    const { headers, ...response } = (status === 201 ? created : ok)(record);
     return withPreferenceApplied({ ...response, headers: { ...minimal.headers, ...headers } }, applied);
   };

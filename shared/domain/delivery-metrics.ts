@@ -107,6 +107,7 @@ export const notSentReasons: readonly FailureReason[] = [
   'country_not_allowed',
   'no_contacts',
   'opted_out',
+  'unverified',
   'type_without_summaries',
   'no_feed_configured',
   'circuit_open',

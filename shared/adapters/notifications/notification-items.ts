@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
 import { isNotificationTypeId, type NotificationTypeId } from '../../contracts/notification-types.ts';
-import { type SigningSecrets, signingSecrets } from '../../contracts/signing-secrets.ts';
+import { signingSecrets } from '../../contracts/signing-secrets.ts';
 import type { StringMap } from '../../contracts/text.ts';
 import { parseStoredRequest, serializeRequest } from '../../contracts/webhook-request.ts';
 import { splitBytes } from '../../domain/in-batches.ts';
@@ -69,6 +69,8 @@ const projectedTarget = z.object({
   webhook_request: z.optional(z.string()),
   ordered: z.optional(z.literal(true)),
   signing_secrets: z.optional(signingSecrets),
+  /** Of a recipient that was stored with the setting `verifyRecipients`. It stays when the recipient is verified. */
+  needs_verification: z.optional(z.literal(true)),
   label: z.string(),
 });
 
@@ -86,12 +88,15 @@ const storedTarget = z.object({
 /** A stored target. `content` is present if `chunks` is 0. */
 export type StoredTarget = z.infer<typeof storedTarget>;
 
+/** What is stored with the attributes of a notification. */
+export type UnshownAttributes = Pick<StoredTarget, 'signing_secrets' | 'needs_verification'>;
+
 /** Parses the item of a target. @throws ZodError */
 export const parseStoredTarget = (item: unknown): StoredTarget => storedTarget.parse(item);
 
 /** The projection of the attributes that a delivery and lists of deliveries need. */
 export const TARGET_PROJECTION = {
-  ProjectionExpression: 'pk, sk, #type, #fields, webhook_request, ordered, signing_secrets, #label',
+  ProjectionExpression: 'pk, sk, #type, #fields, webhook_request, ordered, signing_secrets, needs_verification, #label',
   ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields', '#label': 'label' },
 };
 
@@ -99,7 +104,8 @@ export const TARGET_PROJECTION = {
 export const parseTarget = (item: unknown): DeliveryTarget => {
   const { sk: id, fields: details, ...target } = projectedTarget.parse(item);
   const { type, label, webhook_request: webhookRequest, ordered, signing_secrets: signingSecrets } = target;
-  return { id, type, label, details, webhookRequest, ordered, signingSecrets };
+  const { needs_verification: needsVerification } = target;
+  return { id, type, label, details, webhookRequest, ordered, signingSecrets, needsVerification };
 };
 
 const storedChunk = z.object({ content: bytes });
@@ -116,7 +122,7 @@ export const notificationItems = (
   key: NotificationKey,
   version: string,
   { label, type, details, metadata, webhook_request, ordered }: NotificationAttributes,
-  ownSecrets?: SigningSecrets,
+  { signing_secrets, needs_verification }: UnshownAttributes = {},
 ) => {
   const fields = typeFields({ type, details });
   const contentDetails = Object.entries(details).map(([name, value]) => [
@@ -133,7 +139,8 @@ export const notificationItems = (
     content_bytes: content.length,
     webhook_request: serializeRequest(webhook_request),
     ordered,
-    signing_secrets: type === 'webhook' ? ownSecrets : undefined,
+    signing_secrets: type === 'webhook' ? signing_secrets : undefined,
+    needs_verification,
   };
   // Only earlier releases read `stored_bytes`.
   const plain = { ...target, stored_bytes: content.length, chunks: 0 };

@@ -29,7 +29,7 @@ export const createTestRun =
     };
     const { details, webhook_request: webhookRequest, signing_secrets: signingSecrets } = tested;
     const send = async (): Promise<AttemptOutcome> => {
-      const reason = await refusalOf?.(tenant, { type, details });
+      const reason = await refusalOf?.(tenant, { type, details, needsVerification: tested.needs_verification });
       if (reason) return failed('permanent', reason, `Not sent: ${failureText(reason, undefined)}`);
       return transport(alert, details, { webhookRequest, signingSecrets });
     };

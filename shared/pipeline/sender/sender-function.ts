@@ -3,7 +3,7 @@ import { createDocumentClient } from '../../adapters/aws-client.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Transport } from '../../domain/transport.ts';
 import { parseEnvironment, type SenderName, senderName } from '../../environment.ts';
-import { createSender } from './sender.ts';
+import { createSender, type SenderOptions } from './sender.ts';
 
 /**
  * Returns what the function of a sender needs: its parsed environment, a DynamoDB client, the accounts, and `sender`,
@@ -18,7 +18,7 @@ export const senderFunction = <Type extends NotificationTypeId>(type: Type) => {
     environment: parseEnvironment(senderName(type)),
     client,
     accounts,
-    sender: (transport: Transport, options?: Parameters<typeof createSender>[5]) =>
+    sender: (transport: Transport, options?: SenderOptions) =>
       createSender(type, client, accounts, shared, transport, options),
   };
 };

@@ -11,8 +11,11 @@ import { failureText } from '../../domain/failure-text.ts';
 import { optOutUrl } from '../../domain/opt-out.ts';
 import { type Alert, sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
+import { codeEmail } from '../codes/code-message.ts';
+import type { CodeTransport } from '../codes/send-code.ts';
 import { limitOfAlert, type MessageLimits } from '../daily-limit.ts';
-import { logAccepted } from './accepted-log.ts';
+import type { UnverifiedRecipients } from '../sender/unverified-recipients.ts';
+import { logAccepted, logCode } from './accepted-log.ts';
 import { type EmailMessage, emailMessage } from './email-message.ts';
 import { withFooter } from './email-page.ts';
 import { summaryEmail } from './summary-message.ts';
@@ -116,6 +119,25 @@ export const createEmailTransport = (
   };
 };
 
+/** Creates the transport of codes to email addresses. */
+export const createEmailCodeTransport = ({
+  EMAIL_FROM: from,
+  EMAIL_REPLY_TO: replyTo,
+  CONFIGURATION_SET: configurationSet,
+}: EmailEnvironment): CodeTransport => {
+  const { sendEmail } = createSesClient();
+  return async (code, { tenant, address }, timeLeft) => {
+    try {
+      const email = { ...codeEmail(tenant, code), from, replyTo, to: address, configurationSet, tags: {} };
+      await sendEmail(email, sendTimeoutMs(timeLeft));
+      logCode('email', tenant);
+      return accepted;
+    } catch (error) {
+      return awsFailure('ses', error);
+    }
+  };
+};
+
 /**
  * Returns the failure for a contact whose email could not be counted toward the daily limit. Throwing instead would
  * lose the hashes of the reached contacts.
@@ -128,8 +150,10 @@ const notCounted = (): Failure =>
   });
 
 /**
- * Creates the transport to the account's technical contacts, which sends each of them who has not opted out a separate
- * email. A retry goes only to the contacts that were not reached.
+ * Creates the transport to the account's technical contacts, which sends each of them a separate email. A retry goes
+ * only to the contacts that were not reached. Contacts who have opted out, or are not verified, are skipped.
+ *
+ * @param unverified returns which addresses are not verified. Default: none
  */
 export const createTechnicalContactsTransport = (
   environment: EmailEnvironment,
@@ -137,18 +161,25 @@ export const createTechnicalContactsTransport = (
   accounts: TimeZones & Pick<AccountRepository, 'technicalContacts'>,
   optOutKeys: Pick<OptOutKeys, 'current'>,
   optOuts: Pick<OptOuts, 'remaining'>,
+  unverified: UnverifiedRecipients = async () => [],
   clock: Clock = Date.now,
 ): Transport => {
   const sendToRecipient = createSendToRecipient(environment, limits, optOutKeys);
   return async (alert) => {
     const { event, deliveryId, reachedRecipientHashes } = alert;
     const message = await messageOf(alert, accounts, clock());
-    const contacts = await accounts.technicalContacts(event.tenant_id);
+    const { contacts, contactsToVerify } = await accounts.technicalContacts(event.tenant_id);
     if (contacts.length === 0) return failed('permanent', 'no_contacts', 'The account has no technical contacts');
-    const remaining = await optOuts.remaining(event.tenant_id, contacts);
-    if (remaining.length === 0 && reachedRecipientHashes.length === 0)
-      return failed('permanent', 'opted_out', `Not sent: ${failureText('opted_out', undefined)}`);
-    const unreached = remaining
+    const [remaining, skipped] = await Promise.all([
+      optOuts.remaining(event.tenant_id, contacts),
+      unverified(event.tenant_id, contactsToVerify),
+    ]);
+    const allowed = remaining.filter((contact) => !skipped.includes(contact));
+    if (allowed.length === 0 && reachedRecipientHashes.length === 0) {
+      const reason = remaining.length === 0 ? 'opted_out' : 'unverified';
+      return failed('permanent', reason, `Not sent: ${failureText(reason, undefined)}`);
+    }
+    const unreached = allowed
       .map((contact) => ({ contact, hash: recipientHash(deliveryId, contact) }))
       .filter(({ hash }) => !reachedRecipientHashes.includes(hash));
     const results = await Promise.all(
