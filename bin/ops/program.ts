@@ -6,6 +6,7 @@ import { addDeadLettersCommands } from './dead-letters.ts';
 import { addDeliveriesCommand } from './deliveries.ts';
 import { DEFAULT_STACK } from './deployment.ts';
 import { addEventCommands } from './event.ts';
+import { addNotificationsCommand } from './notifications.ts';
 import { addReportCommand } from './report.ts';
 import { addStatusCommand } from './status.ts';
 import { addTenantCommands } from './tenant.ts';
@@ -38,6 +39,7 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
     );
   addTokenCommands(program);
   addAccountCommands(program);
+  addNotificationsCommand(program);
   addEventCommands(program);
   addDeliveriesCommand(program);
   addAuditsCommand(program);

@@ -111,6 +111,9 @@ export const startAwsStub = async (responses: Responses = {}) => {
       return response.end(typeof content === 'string' ? content : JSON.stringify(content ?? {}));
     }
     if (action === 'GetCallerIdentity') return response.end(callerIdentity);
+    // All tenants exist.
+    if (action === 'GetItem' && body.includes('"account#'))
+      return response.end(JSON.stringify({ Item: { pk: { S: 'account#acme' } } }));
     if (action === 'ListStackResources') return response.end(xml('ListStackResourcesResponse', ''));
     if (action !== 'DescribeStacks') return response.end('{}');
     const name = form.get('StackName') ?? '';

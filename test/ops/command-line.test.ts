@@ -102,7 +102,11 @@ describe('the command line', () => {
 
   it.each([
     ['unknown', "error: unknown command 'unknown'\n"],
-    ['token revoke --tenant acme', "error: missing required argument 'id'\n"],
+    ['token revoke --tenant acme', 'Pass either the ID of a token or --all.\n'],
+    ['account rotate acme', "error: required option '--all' not specified\n"],
+    ['account rotate acme --all', /^This would revoke all tokens of tenant acme and .*: confirm with --yes\.\n$/],
+    ['account shadow acme on', /^This would record the alerts of tenant acme without .*: confirm with --yes\.\n$/],
+    ['deliveries --notification ntA', '--notification needs --tenant.\n'],
     ['token list', "error: required option '--tenant <tenant>' not specified\n"],
     ['token revoke 12 --tenant acme', /A token ID is tk and 26 characters/],
     ['token create --tenant a --role king --label x', /Allowed choices are admin, creator, observer\.\n$/],

@@ -40,7 +40,7 @@ describe('a command that changes a stack', () => {
     expect(result).toEqual({
       code: 0,
       out: 'Deleted 0 dead letters of sms in the local stack (API on port 3000).\n',
-      err: 'Target: local stack (API on port 3000)\n',
+      err: 'Target: local stack (API on port 3000)\nDeletes 0 dead letters of sms in the local stack (API on port 3000).\n',
     });
   });
 
@@ -59,7 +59,7 @@ describe('a command that changes a stack', () => {
         /^Several local stacks run, with APIs on ports 300\d, 300\d: select one with --local PORT, or a deployed stack with --stack NAME\.\n$/,
       ),
     });
-    expect(named).toMatchObject({ code: 0, err: 'Target: local stack (API on port 3001)\n' });
+    expect(named).toMatchObject({ code: 0, err: expect.stringMatching(/^Target: local stack \(API on port 3001\)\n/) });
   });
 
   it('uses no local stack that has ended', async () => {
