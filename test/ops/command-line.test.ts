@@ -126,7 +126,7 @@ describe('status', () => {
   it('shows a deployed stack with its alarms and the deliveries in CloudWatch', async () => {
     const { code, out, err } = await onProd('status');
     expect([code, err]).toEqual([0, '']);
-    expect(out).toMatch(/^stack Prod\n/);
+    expect(out).toMatch(/^stack Prod\nversion 4\.0\.0, commit 1f403b7e, deployed 2026-11-26T08:00:00Z\n\n/);
     expect(out).toMatch(/\nalarm-events +7 +0 +0 +– +7\n/);
     // Includes the retry queue: two visible, five delayed.
     expect(out).toMatch(/\nemail +9 +0 +5 +42 s +7\n/);

@@ -69,7 +69,7 @@ const alsoChanging = [
   ['deliveries --retry-now', '--tenant acme'],
 ];
 /** These use no stack. */
-const offline = ['event example'];
+const offline = ['event example', 'completion'];
 
 /** The AWS actions that change nothing; receiving a message and making it visible again only counts a receive. */
 const READ_ACTIONS = /^(Get|BatchGet|Describe|List|Query$|Scan$|ReceiveMessage$|ChangeMessageVisibility)/;

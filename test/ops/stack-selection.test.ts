@@ -75,6 +75,22 @@ describe('a command that changes a stack', () => {
   });
 });
 
+describe('NOTIFICATIONS_STACK', () => {
+  const targetOf = async (options: string) => {
+    const env = { ...aws.env, NOTIFICATIONS_STACK: 'Prod' };
+    const { err } = await withLocalStacks([{ pid: process.pid, port: 3000, endpoint: aws.url }], () =>
+      ops(`${PURGE}${options}`, { env }),
+    );
+    return err.split(' (')[0];
+  };
+
+  it('names the stack of every command that does not', async () => {
+    expect(await targetOf('')).toBe('Target: stack Prod');
+    expect(await targetOf(' --stack MonitoringNotifications')).toBe('Target: stack MonitoringNotifications');
+    expect(await targetOf(' --local 3000')).toBe('Target: local stack');
+  });
+});
+
 describe('a deployed stack', () => {
   it.each([
     [{ QueueUrls: '{"sms":' }, 'QueueUrls'],
