@@ -1,5 +1,6 @@
 import { Annotations, App, type AppProps, PERMISSIONS_BOUNDARY_CONTEXT_KEY } from 'aws-cdk-lib';
 import * as z from 'zod';
+import { UNKNOWN_COMMIT } from './commit.ts';
 import { NotificationsStack } from './notifications-stack.ts';
 import { parseSettings, type Settings } from './settings.ts';
 import { checkStackName } from './stack-name.ts';
@@ -29,15 +30,21 @@ export const readDeployment = (context: Readonly<Record<string, unknown>>, stage
   return { stackName, env, stage, settings };
 };
 
+/** Options of the CDK app. `commit` is an output of the stack. */
+export type NotificationsAppProps = AppProps & { commit?: string };
+
 /** Returns the CDK app, with the settings from its context. Synthesis needs neither an AWS account nor a network. */
-export const notificationsApp = (props: AppProps = {}, stagesDirectory?: string): App => {
+export const notificationsApp = (
+  { commit = UNKNOWN_COMMIT, ...props }: NotificationsAppProps = {},
+  stagesDirectory?: string,
+): App => {
   const app = new App({ analyticsReporting: false, ...props });
   const { stackName, env, stage, settings } = readDeployment(app.node.getAllContext(), stagesDirectory);
   // A stage file and `-c` contain only the name of the policy; the CDK reads an object.
   const boundary = settings[PERMISSIONS_BOUNDARY_CONTEXT_KEY];
   if (typeof boundary === 'string') app.node.setContext(PERMISSIONS_BOUNDARY_CONTEXT_KEY, { name: boundary });
   const parsed = parse(stackName, settings, env.region, stage);
-  const stack = new NotificationsStack(app, stackName, parsed, env);
+  const stack = new NotificationsStack(app, stackName, parsed, env, commit);
   if (stage !== undefined && env.account === PLACEHOLDER_ACCOUNT) {
     Annotations.of(stack).addWarningV2(
       'notifications:account',

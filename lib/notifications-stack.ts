@@ -1,6 +1,7 @@
 import { Aws, CfnOutput, CfnRule, type Environment, Fn, Lazy, Stack, Stage, Token } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
+import packageJson from '../package.json' with { type: 'json' };
 import { Api } from './api.ts';
 import { bundleFunctions } from './bundles.ts';
 import { Delivery } from './delivery.ts';
@@ -21,8 +22,11 @@ import { deadLetterQueue, type WorkQueueWithDeadLetters } from './work-queue.ts'
 
 /** The service in one stack. It uses no fixed physical names, so an account can have several of these stacks. */
 export class NotificationsStack extends Stack {
-  /** @param env the account and region; if empty, those of the credentials at deployment */
-  constructor(scope: Construct, id: string, settings: Settings, env: Environment = {}) {
+  /**
+   * @param env the account and region; if empty, those of the credentials at deployment
+   * @param commit the commit of the sources
+   */
+  constructor(scope: Construct, id: string, settings: Settings, env: Environment, commit: string) {
     super(scope, id, {
       env,
       description: 'Monitoring Notifications: delivers alarm events to the destinations that tenants configure',
@@ -49,6 +53,8 @@ export class NotificationsStack extends Stack {
     const resources = { api, delivery, emailEvents, outcomes };
 
     const outputs = outputsOf(this, settings, storage, managedTopic, resources);
+    outputs.Version = [packageJson.version, 'Version of the service'];
+    outputs.Commit = [commit, 'Commit of the deployed sources'];
     if (!settings.developmentStage) {
       const { topicArn, dashboardName } = new Monitoring(this, 'Monitoring', settings, resources, topicKey);
       outputs.AlarmsTopicArn = [topicArn, 'SNS topic for the CloudWatch alarms of the stack'];

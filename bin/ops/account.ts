@@ -14,18 +14,22 @@ import {
 } from '../../shared/contracts/tenant-limits.ts';
 import { createNoticeQueue } from '../../shared/pipeline/notices/notice-queue.ts';
 import { shadowNotice } from '../../shared/pipeline/notices/shadow-notice.ts';
-import { examples, parseTenant, parseTime } from './arguments.ts';
-import { OperationError } from './errors.ts';
+import { addRotateCommand } from './account-rotation.ts';
+import { addWhy, examples, parseDuration, parseTenant, parseTime } from './arguments.ts';
+import { OperationError, UsageError } from './errors.ts';
+import { assertKnown } from './known-tenant.ts';
 import { colorize, sanitize, toSecond } from './print.ts';
 import { connect, connectForChange, type Session } from './session.ts';
 import { changedShadow, type ShadowState, shadowRecord, shadowStates, shadowText } from './shadow.ts';
 import { formatTable } from './table.ts';
 
-/** Adds `account`: the account of a tenant, its limits, shadow mode and number of notifications. */
+const NEW = ['--new', 'accept a tenant of which nothing is stored', false] as const;
+
+/** Adds `account`: the account of a tenant, its limits, shadow mode, secrets and number of notifications. */
 export const addAccountCommands = (program: Command): void => {
   const account = program
     .command('account')
-    .description('show the account of a tenant, change its limits or shadow mode, or count its notifications');
+    .description('show the account of a tenant, change its limits, shadow mode or secrets, or count its notifications');
   account
     .command('show')
     .description(
@@ -35,11 +39,11 @@ export const addAccountCommands = (program: Command): void => {
     .option('--secrets', 'also show the webhook token and the signing secrets', false)
     .addHelpText('after', examples('account show acme --secrets --stack MonitoringNotifications'))
     .action(show);
-  account
-    .command('limits')
+  addWhy(account.command('limits'))
     .description('show the limits of a tenant, or override settings of the deployment for this tenant')
     .argument('<tenant>', 'the tenant', parseTenant)
     .argument('[changes...]', `name=value of limits to change; name=default restores the setting`, parseLimit)
+    .option(...NEW)
     .addHelpText(
       'after',
       `\nThe limits are ${limitNames.join(', ')}. A change takes effect within a minute.\n${examples(
@@ -47,12 +51,14 @@ export const addAccountCommands = (program: Command): void => {
       )}`,
     )
     .action(limits);
-  account
-    .command('shadow')
+  addWhy(account.command('shadow'))
     .description('record the alerts of a tenant without sending them, for example during a migration')
     .argument('<tenant>', 'the tenant', parseTenant)
     .addArgument(new Argument('<state>', 'whether alerts are withheld').choices(shadowStates))
     .option('--at <time>', 'when it takes effect, such as 2026-12-01T10:00Z (default: now)', parseTime)
+    .option('--for <duration>', 'how long it stays on, such as 2h (default: until `off`)', parseDuration)
+    .option('--yes', 'confirm `on`', false)
+    .option(...NEW)
     .addHelpText(
       'after',
       `
@@ -63,13 +69,13 @@ What counts is when SQS accepts an event. So another system can take over exactl
 missing nor double alerts, and retries of earlier alerts continue. Without --at, \`off\` takes effect before the command
 returns; after \`on\`, senders that sent alerts of the tenant within the last minute may send for another minute.
 ${examples(
-  'account shadow acme on --stack MonitoringNotifications',
+  'account shadow acme on --for 2h --yes --why "migration" --stack MonitoringNotifications',
   'account shadow acme off --at 2026-12-01T10:00Z --stack MonitoringNotifications',
 )}`,
     )
     .action(changeShadow);
-  account
-    .command('recount')
+  addRotateCommand(account);
+  addWhy(account.command('recount'))
     .description('count the notifications again, after the table was restored')
     .argument('<tenant>', 'the tenant', parseTenant)
     .addHelpText('after', examples('account recount acme --stack MonitoringNotifications'))
@@ -77,7 +83,9 @@ ${examples(
 };
 
 const recount = async (tenant: string, _: object, command: Command): Promise<void> => {
-  const { documents, deployment, audit, print } = await connectForChange(command);
+  const session = await connectForChange(command);
+  await assertKnown(session, tenant);
+  const { documents, deployment, audit, print } = session;
   const { NotificationsTable } = deployment.outputs;
   const { before, after } = await recountNotifications(documents, NotificationsTable, tenant, await audit(tenant));
   print(
@@ -105,8 +113,14 @@ const parseLimit = (text: string, previous: readonly LimitChange[] = []): readon
   );
 };
 
-const limits = async (tenant: string, changes: readonly LimitChange[], _: object, command: Command): Promise<void> => {
+const limits = async (
+  tenant: string,
+  changes: readonly LimitChange[],
+  { new: isNew }: { new: boolean },
+  command: Command,
+): Promise<void> => {
   const session = await (changes.length > 0 ? connectForChange : connect)(command);
+  await assertKnown(session, tenant, isNew);
   const { accounts, deployment, audit, print } = session;
   if (changes.length > 0) {
     const entry = await audit(tenant);
@@ -134,26 +148,34 @@ const queueNotice = async ({ sqs, deployment }: Session, tenant: string, dueAtMs
   await notices.queue(shadowNotice(tenant, dueAtMs), {}, { toContacts: false, toOperators: true, dueAtMs });
 };
 
+type ShadowOptions = { at?: number; for?: number; yes: boolean; new: boolean };
+
 const changeShadow = async (
   tenant: string,
   state: ShadowState,
-  { at }: { at?: number },
+  { at: atMs, for: forMs, yes, new: isNew }: ShadowOptions,
   command: Command,
 ): Promise<void> => {
+  if (state === 'on' && !yes) {
+    throw new UsageError(`This would record the alerts of tenant ${tenant} without sending them: confirm with --yes.`);
+  }
   const session = await connectForChange(command);
+  await assertKnown(session, tenant, isNew);
   const { accounts, audit, print } = session;
   const recorded = await audit(tenant);
   const { shadow: current } = await accounts.describe(tenant);
-  const shadow = changedShadow(state, current, at, Date.now());
+  const shadow = changedShadow(state, current, { atMs, forMs }, Date.now());
   await accounts.setShadow(tenant, shadow, recorded).catch(explainUnconfirmed('show', tenant));
   if (state === 'on' && shadow) await queueNotice(session, tenant, Math.max(shadow.from_ms, Date.now()));
   const endsInMs = (shadow?.until_ms ?? 0) - Date.now();
-  if (at === undefined && endsInMs > 0) await sleep(endsInMs);
+  if (state === 'off' && atMs === undefined && endsInMs > 0) await sleep(endsInMs);
   print({ tenant_id: tenant, shadow: shadowRecord(shadow) }, shadowText(shadow, Date.now()));
 };
 
 const show = async (tenant: string, { secrets }: { secrets: boolean }, command: Command): Promise<void> => {
-  const { accounts, print } = await (secrets ? connectForChange(command) : connect(command));
+  const session = await (secrets ? connectForChange(command) : connect(command));
+  await assertKnown(session, tenant);
+  const { accounts, print } = session;
   const account = await accounts.describe(tenant);
   print(accountRecord(tenant, account, secrets), accountText(account, secrets));
 };

@@ -1,5 +1,6 @@
-import { InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { HEARTBEAT_TENANT, tenantId } from '../../shared/contracts/alarm-event.ts';
+import { MAX_AUDIT_TEXT_LENGTH } from '../../shared/contracts/audit.ts';
 
 /** Parses a tenant ID. @throws InvalidArgumentError */
 export const parseTenant = (text: string): string => {
@@ -38,16 +39,28 @@ export const parseTime = (text: string): number => {
   throw new InvalidArgumentError('It must be a time such as 2026-12-01T10:00Z.');
 };
 
+/** Returns a duration such as `90m` in ms, or NaN. */
+const durationOf = (text: string): number => {
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  return Number(count) * (UNITS_MS.get(unit) ?? Number.NaN);
+};
+
+/** Parses a duration from a minute to a year. @returns ms @throws InvalidArgumentError */
+export const parseDuration = (text: string): number => {
+  const durationMs = durationOf(text);
+  if (durationMs >= 60_000 && durationMs <= 365 * 86_400_000) return durationMs;
+  throw new InvalidArgumentError('It must be a duration from 1m to 365d, such as 2h.');
+};
+
 /**
- * Parses the start of a period: a duration before now, such as `90m`, or a time.
+ * Parses a time, or a duration before now, such as `90m`.
  *
  * @returns ms since the epoch
  * @throws InvalidArgumentError
  */
 export const parseSince = (text: string): number => {
-  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  const unitMs = UNITS_MS.get(unit);
-  const sinceMs = unitMs === undefined ? timeOf(text) : Date.now() - Number(count) * unitMs;
+  const durationMs = durationOf(text);
+  const sinceMs = Number.isNaN(durationMs) ? timeOf(text) : Date.now() - durationMs;
   if (!Number.isNaN(sinceMs)) return sinceMs;
   throw new InvalidArgumentError('It must be a duration such as 90m, 24h or 7d, or a time such as 2026-11-22T09:00Z.');
 };
@@ -60,6 +73,10 @@ export const parseText =
     if (length >= minLength && length <= maxLength) return text;
     throw new InvalidArgumentError(`It must have ${minLength} to ${maxLength} characters.`);
   };
+
+/** Adds the option of every command that leaves an audit entry (`session.ts`). */
+export const addWhy = (command: Command): Command =>
+  command.option('--why <text>', 'the reason, which the audit keeps', parseText(1, MAX_AUDIT_TEXT_LENGTH));
 
 /** Returns the examples section of a help page. */
 export const examples = (...commands: string[]): string =>

@@ -4,6 +4,8 @@ import { jsonOrUndefined } from '../../shared/contracts/json.ts';
 import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { deliveryKeyFromTags } from '../../shared/domain/email-event.ts';
 import { isoTime } from './print.ts';
+import type { Session } from './session.ts';
+import { type Described, describeNotifications } from './targets.ts';
 
 const eventIds = z.object({ tenant_id: z.string().optional(), event_id: z.string().optional() });
 /** A message on a sender's queue. */
@@ -46,6 +48,22 @@ export const deadLetter = ({ Body = '', MessageId = '', Attributes = {}, Message
 
 /** A dead letter as the command line shows it. */
 export type DeadLetter = ReturnType<typeof deadLetter>;
+
+/** What is known of a dead letter's notification. The `type` of a dead letter is that of its queue. */
+export type DescribedLetter = Pick<Described, 'notification_label'> & { notification_type: Described['type'] };
+
+/** Adds type and label of the notifications of dead letters. */
+export const withNotifications = async <Letter extends DeadLetter>(
+  session: Pick<Session, 'notifications'>,
+  letters: readonly Letter[],
+): Promise<(Letter & DescribedLetter)[]> => {
+  const keyOf = ({ tenant_id: tenant = '', notification_id: id = '' }: DeadLetter) => ({ tenant, id });
+  const described = await describeNotifications(session, letters.map(keyOf));
+  return letters.map((letter) => {
+    const { notification_label, type } = described(keyOf(letter));
+    return { ...letter, notification_type: type, notification_label };
+  });
+};
 
 type Ids = { [name in 'tenant_id' | 'notification_id' | 'event_id' | 'producer_message_id']?: string | undefined };
 

@@ -1,8 +1,8 @@
-import { type Message, PurgeQueueCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import { Argument, type Command } from 'commander';
-import type { DeliveryStatus } from '../../shared/contracts/outcomes.ts';
-import { examples, parseNumber, parseTenant } from './arguments.ts';
-import { type DeadLetter, deadLetter } from './dead-letter.ts';
+import { type Message, PurgeQueueCommand } from '@aws-sdk/client-sqs';
+import { Argument, type Command, Option } from 'commander';
+import { type DeadLetterCause, type DeliveryStatus, failureCauses } from '../../shared/contracts/outcomes.ts';
+import { addWhy, examples, parseNumber, parseSince, parseTenant } from './arguments.ts';
+import { type DeadLetter, type DescribedLetter, deadLetter, withNotifications } from './dead-letter.ts';
 import { STATUS_COLORS } from './deliveries.ts';
 import { CRASHED, type DeadLetterQueueName, deadLetterQueueNames, deadLetterUrl, type Outputs } from './deployment.ts';
 import { OperationError, UsageError } from './errors.ts';
@@ -12,6 +12,7 @@ import { inspect, visitMessages } from './queues.ts';
 import { crashedEventAttributes, moveMessages, type Progress } from './redrive.ts';
 import { connect, connectForChange, type Session } from './session.ts';
 import { type Column, formatTable } from './table.ts';
+import { labelCell } from './targets.ts';
 
 /** Adds `dead-letters`: list, redrive and purge. */
 export const addDeadLettersCommands = (program: Command): void => {
@@ -29,51 +30,109 @@ export const addDeadLettersCommands = (program: Command): void => {
       .option(
         '--message <id>',
         'only the one with this message ID, which may be unreadable, or those of this message of the producer',
-      );
+      )
+      .option('--since <time>', 'only those that failed since this time, or a duration ago such as 90m', parseSince)
+      .option('--until <time>', 'only those that failed until this time, or a duration ago', parseSince)
+      .addOption(new Option('--cause <cause>', 'only those with this cause').choices([...failureCauses, 'producer']));
+  const addChange = (command: Command): Command =>
+    addWhy(addSelection(command))
+      .addArgument(typeArgument())
+      .option('--dry-run', 'only count the dead letters of each tenant', false);
   addSelection(deadLetters.command('list'))
     .description('list dead letters with their reasons, never their contents')
     .addArgument(typeArgument().argOptional())
     .option('--limit <number>', 'maximum per type', parseNumber(1_000), 100)
     .addHelpText('after', examples('dead-letters list webhook --tenant acme --limit 500'))
     .action(list);
-  addSelection(deadLetters.command('redrive'))
+  addChange(deadLetters.command('redrive'))
     .description(
       'move the dead letters of a type to its queue, where each gets a new round of attempts; crashed messages return to the queues they came from',
     )
-    .addArgument(typeArgument())
     .addHelpText(
       'after',
-      `\nAn interruption loses no message: run the command again.\n${examples('dead-letters redrive webhook --tenant acme', 'dead-letters redrive crashed --stack MonitoringNotifications')}`,
+      `\nAn interruption loses no message: run the command again.\n${examples('dead-letters redrive webhook --tenant acme --since 2h --dry-run', 'dead-letters redrive crashed --stack MonitoringNotifications')}`,
     )
     .action(redrive);
-  addSelection(deadLetters.command('purge'))
+  addChange(deadLetters.command('purge'))
     .description('delete the dead letters of a type')
-    .addArgument(typeArgument())
     .option('--yes', 'confirm the deletion', false)
     .addHelpText('after', examples('dead-letters purge crashed --message 3f0c7a5e-52bd-4a0b-9a55-0e6b1f4f6d1c --yes'))
     .action(purge);
 };
 
-/** Which dead letters a command concerns: those with all of these IDs. */
-type Selection = Partial<Record<'tenant' | 'notification' | 'event' | 'message', string>>;
+/** Which dead letters a command concerns: those with all of these IDs and this cause, that failed between these times. */
+type Selection = Partial<Record<'tenant' | 'notification' | 'event' | 'message', string>> & {
+  cause?: DeadLetterCause;
+  /** Ms since the epoch. */
+  since?: number;
+  until?: number;
+};
 
 /** Returns whether a dead letter is selected; undefined if all are. */
-const selector = ({
-  tenant,
-  notification,
-  event,
-  message,
-}: Selection): ((letter: DeadLetter) => boolean) | undefined => {
-  if ((tenant ?? notification ?? event ?? message) === undefined) return undefined;
+const selector = (selection: Selection): ((letter: DeadLetter) => boolean) | undefined => {
+  const { tenant, notification, event, message, cause, since, until } = selection;
+  if ([tenant, notification, event, message, cause, since, until].every((value) => value === undefined))
+    return undefined;
   const isSelected = (id: string | undefined, ...ids: (string | undefined)[]) => id === undefined || ids.includes(id);
   return (letter) =>
     isSelected(tenant, letter.tenant_id) &&
     isSelected(notification, letter.notification_id) &&
     isSelected(event, letter.event_id) &&
-    isSelected(message, letter.message_id, letter.producer_message_id);
+    isSelected(message, letter.message_id, letter.producer_message_id) &&
+    isSelected(cause, letter.cause) &&
+    Date.parse(letter.time) >= (since ?? 0) &&
+    Date.parse(letter.time) <= (until ?? Number.POSITIVE_INFINITY);
 };
 
-type Listed = DeadLetter & { delivery_status: DeliveryStatus | null };
+/** The most dead letters of a queue that are read to count them: about 15 seconds. */
+const MAX_COUNTED = 10_000;
+
+/** How many dead letters are selected, by tenant; at least as many if `has_more`. */
+type Selected = { count: number; has_more: boolean; tenants: { tenant_id: string | null; count: number }[] };
+
+/** Counts the selected dead letters of a queue. */
+const countSelected = async (
+  { sqs, deployment }: Session,
+  type: DeadLetterQueueName,
+  selection: Selection,
+): Promise<Selected> => {
+  const url = deadLetterUrl(deployment.outputs, type);
+  const isSelected = selector(selection) ?? (() => true);
+  const { total } = await inspect(sqs, url);
+  const selected: DeadLetter[] = [];
+  let read = 0;
+  for await (const { messages } of visitMessages(sqs, url, MAX_COUNTED)) {
+    read += messages.length;
+    selected.push(...messages.map(deadLetter).filter(isSelected));
+  }
+  const tenants = [...Map.groupBy(selected, ({ tenant_id = null }) => tenant_id)].map(([tenant_id, letters]) => ({
+    tenant_id,
+    count: letters.length,
+  }));
+  return {
+    count: selected.length,
+    has_more: read < total,
+    tenants: tenants.toSorted((left, right) => right.count - left.count),
+  };
+};
+
+/** The most tenants in a sentence. JSON has all. */
+const MAX_NAMED = 20;
+
+/** Returns how many dead letters of which tenants are selected. */
+const describeSelected = (type: DeadLetterQueueName, { count, has_more, tenants }: Selected): string => {
+  const named = tenants
+    .slice(0, MAX_NAMED)
+    .map(({ tenant_id, count }) => `${sanitize(tenant_id ?? 'no tenant')} ×${count}`);
+  const others = tenants.length > MAX_NAMED ? [`${tenants.length - MAX_NAMED} other tenants`] : [];
+  const number = `${has_more ? 'at least ' : ''}${lettersOf(type, count)}`;
+  return tenants.length === 0 ? number : `${number} (${[...named, ...others].join(', ')})`;
+};
+
+const lettersOf = (type: DeadLetterQueueName, count: number): string =>
+  type === CRASHED ? pluralize(count, 'crashed message') : `${pluralize(count, 'dead letter')} of ${type}`;
+
+type Listed = DeadLetter & DescribedLetter & { delivery_status: DeliveryStatus | null };
 type Listing = {
   type: DeadLetterQueueName;
   count: number;
@@ -121,7 +180,10 @@ const withDeliveryStatus = async (session: Session, letters: readonly DeadLetter
     ids: tenant && eventId && id ? [id] : [],
   }));
   const records = await recordsOfEvents(session, events);
-  return letters.map((letter, index) => ({ ...letter, delivery_status: records[index]?.[0]?.status ?? null }));
+  return (await withNotifications(session, letters)).map((letter, index) => ({
+    ...letter,
+    delivery_status: records[index]?.[0]?.status ?? null,
+  }));
 };
 
 const byTime = (left: DeadLetter, right: DeadLetter) => left.time.localeCompare(right.time);
@@ -175,23 +237,38 @@ const deadLetterColumns = (rows: readonly Row[], queues: ReadonlyMap<string, { l
     ...columnIf(({ delivery_status: status }) => status !== null && status !== 'failed', ['delivery', statusOf]),
     ['tenant', ({ tenant_id }) => sanitize(tenant_id ?? '–')],
     ['notification', ({ notification_id }) => sanitize(notification_id ?? '–')],
+    ...columnIf(
+      ({ notification_type: own }) => own !== null && own !== rows[0]?.type,
+      ['type now', ({ notification_type: own }) => own ?? '–'],
+    ),
+    ...columnIf(
+      ({ notification_label }) => notification_label !== null,
+      ['label', ({ notification_label }) => labelCell(notification_label)],
+    ),
     ['event', ({ event_id }) => sanitize(event_id ?? '–')],
     ...columnIf(({ source_arn: arn }) => arn !== undefined, ['source', (row) => sanitize(sourceOf(row) || '–')]),
     ...columnIf(({ event_id }) => event_id === undefined, ['message', ({ message_id }) => message_id]),
   ];
 };
 
-const redrive = async (type: DeadLetterQueueName, selection: Selection, command: Command): Promise<void> => {
-  const session = await connectForChange(command);
+type ChangeOptions = Selection & { dryRun: boolean };
+
+const redrive = async (
+  type: DeadLetterQueueName,
+  { dryRun, ...selection }: ChangeOptions,
+  command: Command,
+): Promise<void> => {
+  const session = await (dryRun ? connect : connectForChange)(command);
+  const selected = await countSelected(session, type, selection);
+  const what = describeSelected(type, selected);
+  if (dryRun) return session.print({ type, dry_run: true, ...selected }, `This would redrive ${what}.`);
+  process.stderr.write(`Redrives ${what}.\n`);
   await session.record({ action: 'redrive-dead-letters', target_id: type });
   const { progress } = session;
   const onProgress = ({ moved, total }: Progress) => progress.show(`Moved ${moved} of about ${total} messages.`);
   const moved = await move(session, type, selection, onProgress).finally(progress.clear);
-  const what =
-    type === CRASHED
-      ? `${pluralize(moved, 'crashed message')} to their queues`
-      : `${pluralize(moved, 'dead letter')} to the queue of ${type}`;
-  session.print({ type, moved }, `Moved ${what}.`);
+  const to = type === CRASHED ? 'their queues' : 'its queue';
+  session.print({ type, moved }, `Moved ${lettersOf(type, moved)} to ${to}.`);
 };
 
 const move = async (
@@ -227,38 +304,42 @@ const move = async (
   );
 };
 
-type PurgeOptions = Selection & { yes: boolean };
+type PurgeOptions = ChangeOptions & { yes: boolean };
 
 const purge = async (
   type: DeadLetterQueueName,
-  { yes, ...selection }: PurgeOptions,
+  { yes, dryRun, ...selection }: PurgeOptions,
   command: Command,
 ): Promise<void> => {
-  const { sqs, deployment, record, print } = await connectForChange(command);
-  const url = deadLetterUrl(deployment.outputs, type);
-  const isSelected = selector(selection);
-  if (yes) await record({ action: 'purge-dead-letters', target_id: type });
-  const total = isSelected ? await visitSelected(sqs, url, isSelected, yes) : (await inspect(sqs, url)).total;
-  const messages =
-    type === CRASHED ? pluralize(total, 'crashed message') : `${pluralize(total, 'dead letter')} of ${type}`;
-  const what = `${messages} in the ${deployment.name}`;
+  const session = await (dryRun ? connect : connectForChange)(command);
+  const selected = await countSelected(session, type, selection);
+  const what = `${describeSelected(type, selected)} in the ${session.deployment.name}`;
+  if (dryRun) return session.print({ type, dry_run: true, ...selected }, `This would permanently delete ${what}.`);
   if (!yes) throw new UsageError(`This would permanently delete ${what}: confirm with --yes.`);
-  if (!isSelected) await sqs.send(new PurgeQueueCommand({ QueueUrl: url }));
-  print({ type, purged: total }, `Deleted ${what}.`);
+  process.stderr.write(`Deletes ${what}.\n`);
+  await session.record({ action: 'purge-dead-letters', target_id: type });
+  const purged = await remove(session, type, selection);
+  session.print({ type, purged }, `Deleted ${lettersOf(type, purged)} in the ${session.deployment.name}.`);
 };
 
-/** Counts the selected messages, or with `isFinal` deletes them. */
-const visitSelected = async (
-  sqs: SQSClient,
-  url: string,
-  isSelected: (letter: DeadLetter) => boolean,
-  isFinal: boolean,
+/** Deletes the selected messages. @returns how many; an estimate of SQS if all are deleted */
+const remove = async (
+  { sqs, deployment }: Session,
+  type: DeadLetterQueueName,
+  selection: Selection,
 ): Promise<number> => {
-  let count = 0;
-  for await (const { messages, remove } of visitMessages(sqs, url)) {
-    const selected = messages.filter((message) => isSelected(deadLetter(message)));
-    if (isFinal) await remove(selected);
-    count += selected.length;
+  const url = deadLetterUrl(deployment.outputs, type);
+  const isSelected = selector(selection);
+  if (!isSelected) {
+    const { total } = await inspect(sqs, url);
+    await sqs.send(new PurgeQueueCommand({ QueueUrl: url }));
+    return total;
   }
-  return count;
+  let purged = 0;
+  for await (const { messages, remove: removeMessages } of visitMessages(sqs, url)) {
+    const selected = messages.filter((message) => isSelected(deadLetter(message)));
+    await removeMessages(selected);
+    purged += selected.length;
+  }
+  return purged;
 };

@@ -7,6 +7,9 @@ import { type AnnouncedStack, runningStacks } from './local-stacks.ts';
 /** The default stack name. Repeated from `lib/app.ts`, because importing that file takes a second. */
 export const DEFAULT_STACK = 'MonitoringNotifications';
 
+/** The environment variable with the name of a deployed stack, for commands without `--stack` and `--local`. */
+export const STACK_VARIABLE = 'NOTIFICATIONS_STACK';
+
 /**
  * The queues with their own dead-letter queue, to which the service sends: alarm events, and one per notification type.
  */
@@ -54,6 +57,8 @@ const verifiedSettings = z.object({
 });
 
 const outputs = z.object({
+  Version: z.string(),
+  Commit: z.string(),
   BaseUrl: z.string(),
   AlarmEventsQueueArn: z.string(),
   ManagedTopicArn: z.string(),
@@ -98,6 +103,8 @@ export type Deployment = {
   target: string;
   /** Undefined for a local stack. */
   stackName: string | undefined;
+  /** When the stack was last deployed, ms since the epoch; undefined for a local stack. */
+  deployedAtMs: number | undefined;
   outputs: Outputs;
   aws: AwsOptions;
 };
@@ -116,7 +123,7 @@ export type DeploymentOptions = {
  * @throws OperationError if the stack cannot be read
  */
 export const findDeployment = async (options: DeploymentOptions, useDefault: boolean): Promise<Deployment> => {
-  const { stack, local } = options;
+  const { local, stack = (local === undefined && process.env[STACK_VARIABLE]) || undefined } = options;
   if (stack !== undefined) return fromCloudFormation(stack);
   const running = runningStacks();
   if (local !== undefined) return localDeployment(stackOnPort(running, local));
@@ -154,6 +161,7 @@ export const localDeployment = ({ port, endpoint, outputs: values }: Omit<Announ
     name,
     target: name,
     stackName: undefined,
+    deployedAtMs: undefined,
     outputs: parse(values, 'the local stack'),
     aws: {
       region: locationOf(values).region,
@@ -193,6 +201,7 @@ const fromCloudFormation = async (name: string): Promise<Deployment> => {
     name: `stack ${name}`,
     target: `stack ${name} (region ${location}, account ${account}${endpoints.join('')})`,
     stackName: name,
+    deployedAtMs: (stack?.LastUpdatedTime ?? stack?.CreationTime)?.getTime(),
     outputs: parse(values, `stack ${name}`),
     aws: { region: location },
   };

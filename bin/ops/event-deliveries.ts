@@ -2,13 +2,11 @@ import { deliveryKey, parseDeliveryPartition } from '../../shared/domain/deliver
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import type { Session } from './session.ts';
-
-/** The number of notifications per page. Each page also reads their contents. */
-const PAGE_SIZE = 50;
+import { targetsOf } from './targets.ts';
 
 /** Returns the IDs of the notifications of a tenant that can have deliveries, without deleted notifications. */
-export const notificationIds = async ({ notifications }: Session, tenant: string): Promise<string[]> => {
-  const listed = await Array.fromAsync(notifications.list(tenant, null, PAGE_SIZE), ({ id }) => id);
+export const notificationIds = async (session: Session, tenant: string): Promise<string[]> => {
+  const listed = await Array.fromAsync(targetsOf(session, tenant), ({ id }) => id);
   // Its deliveries are the escalations of the tenant's alerts. It is not stored, so the list does not contain it.
   return [...listed, OPERATORS_NOTIFICATION_ID];
 };

@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { examples, parseTenant, parseText } from './arguments.ts';
+import { type DescribedLetter, withNotifications } from './dead-letter.ts';
 import { type DeliveryJson, deliveriesJson } from './deliveries.ts';
 import { OperationError } from './errors.ts';
 import { isoTime, sanitize } from './print.ts';
 import { connect, type Session } from './session.ts';
 import { type Column, formatTable } from './table.ts';
+import { type Described, labelCell } from './targets.ts';
 import { findEvents, isCausedBy, type LetterOfQueue, type TracedEvent } from './traced-event.ts';
 
 /** Adds `event trace`: everything that happened to an event. */
@@ -53,15 +55,18 @@ type Step = {
   /** In ISO 8601. */
   time: string;
   step: string;
-  /** The notification to which it happened. */
+  /** The notification to which it happened, if it was one. */
   notification_id: string | null;
   /** What came of it. */
   result: string;
-};
+} & Described;
+
+const noNotification = { notification_id: null, notification_label: null, type: null };
 
 const eventJson = async (session: Session, { tenant, eventId, deliveries, notices, letters }: TracedEvent) => {
   const [first = notices[0]] = deliveries;
   const listed = await deliveriesJson(session, deliveries);
+  const described = await withNotifications(session, letters);
   const noticesJson: NoticeJson[] = (await deliveriesJson(session, notices)).flatMap((row, index) => {
     const record = notices[index];
     if (!record) return [];
@@ -75,12 +80,12 @@ const eventJson = async (session: Session, { tenant, eventId, deliveries, notice
     trace_id: first?.trace_id ?? null,
     deliveries: listed,
     notices: noticesJson,
-    dead_letters: letters,
+    dead_letters: described,
     timeline: [
       ...startOf(deliveries),
       ...listed.flatMap(deliverySteps),
       ...noticesJson.flatMap(noticeSteps),
-      ...letters.map(letterStep),
+      ...described.map(letterStep),
     ].toSorted((left, right) => left.time.localeCompare(right.time)),
   };
 };
@@ -99,7 +104,7 @@ const startOf = (deliveries: readonly DeliveryRecord[]): Step[] => {
   const step = (timeMs: number, name: string, result: string): Step => ({
     time: isoTime(timeMs),
     step: name,
-    notification_id: null,
+    ...noNotification,
     result,
   });
   return [
@@ -114,11 +119,24 @@ const words = (...parts: (string | number | null | undefined)[]): string => part
 
 /** The attempts of a delivery, how it stands, and a reused event ID. A delivered one needs no more than its attempts. */
 const deliverySteps = (delivery: DeliveryJson): Step[] => {
-  const { notification_id, attempts, next_attempt_at, updated_at, status, reason, summary_id, conflict_at } = delivery;
+  const {
+    notification_id,
+    notification_label,
+    type,
+    attempts,
+    next_attempt_at,
+    updated_at,
+    status,
+    reason,
+    summary_id,
+    conflict_at,
+  } = delivery;
   const step = (timeMs: number, name: string, result: string): Step => ({
     time: isoTime(timeMs),
     step: name,
     notification_id,
+    notification_label,
+    type,
     result,
   });
   const name = next_attempt_at === null ? status : 'next attempt';
@@ -136,16 +154,20 @@ const noticeSteps = (notice: NoticeJson): Step[] => [
     time: isoTime(notice.created_at),
     step: notice.notice === 'unreached' ? 'escalation' : 'notice',
     notification_id: notice.notification_id,
+    notification_label: notice.notification_label,
+    type: notice.type,
     result: notice.caused_by_event ? (notice.notice ?? '') : `${notice.notice}, because of another alert`,
   },
   ...deliverySteps(notice).map((step) => ({ ...step, step: `notice: ${step.step}` })),
 ];
 
-const letterStep = ({ time, type, notification_id, reason, cause, detail }: LetterOfQueue): Step => ({
-  time,
+const letterStep = (letter: LetterOfQueue & DescribedLetter): Step => ({
+  time: letter.time,
   step: 'dead letter',
-  notification_id: notification_id ?? null,
-  result: `${type}: ${words(reason, `(${cause})`, detail)}`,
+  notification_id: letter.notification_id ?? null,
+  notification_label: letter.notification_label,
+  type: letter.notification_type,
+  result: `${letter.type}: ${words(letter.reason, `(${letter.cause})`, letter.detail)}`,
 });
 
 /** Returns the IDs of an event, one on each line. */
@@ -159,5 +181,7 @@ const timelineColumns: readonly Column<Step>[] = [
   ['time', ({ time }) => time],
   ['step', ({ step }) => step],
   ['notification', ({ notification_id }) => sanitize(notification_id ?? '–')],
+  ['type', ({ type }) => type ?? '–'],
+  ['label', ({ notification_label }) => labelCell(notification_label)],
   ['result', ({ result }) => sanitize(result)],
 ];

@@ -1,11 +1,14 @@
 import { Command, Option } from 'commander';
+import packageJson from '../../package.json' with { type: 'json' };
 import { addAccountCommands } from './account.ts';
 import { examples, parseNumber } from './arguments.ts';
 import { addAuditsCommand } from './audits.ts';
+import { addCompletionCommand } from './completion.ts';
 import { addDeadLettersCommands } from './dead-letters.ts';
 import { addDeliveriesCommand } from './deliveries.ts';
-import { DEFAULT_STACK } from './deployment.ts';
+import { DEFAULT_STACK, STACK_VARIABLE } from './deployment.ts';
 import { addEventCommands } from './event.ts';
+import { addNotificationsCommand } from './notifications.ts';
 import { addReportCommand } from './report.ts';
 import { addStatusCommand } from './status.ts';
 import { addTenantCommands } from './tenant.ts';
@@ -19,6 +22,7 @@ export const createProgram = (): Command => {
   const program = new Command('npm run -s ops --')
     .description('Operates the running local stack, or a deployed stack.')
     .option('--json', 'print one line of JSON on standard output')
+    .version(packageJson.version, '--version', 'print the version of the command line')
     .option('--stack <name>', `use the deployed stack with this name, such as ${DEFAULT_STACK}`)
     .addOption(
       new Option('--local <port>', 'use the local stack whose API has this port')
@@ -30,7 +34,7 @@ export const createProgram = (): Command => {
     .addHelpText(
       'after',
       `
-Without --stack or --local, all commands use the local stack if exactly one runs. If none runs, commands
+The environment variable ${STACK_VARIABLE} replaces --stack. Without it and --local, all commands use the local stack if exactly one runs. If none runs, commands
 that only read use the deployed stack ${DEFAULT_STACK}; commands that change a stack or show secrets fail.
 ${examples('status', 'status --stack MonitoringNotifications', 'token create --help')}
 
@@ -38,6 +42,7 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
     );
   addTokenCommands(program);
   addAccountCommands(program);
+  addNotificationsCommand(program);
   addEventCommands(program);
   addDeliveriesCommand(program);
   addAuditsCommand(program);
@@ -47,5 +52,6 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
   addReportCommand(program);
   addTenantsCommand(program);
   addTenantCommands(program);
+  addCompletionCommand(program);
   return program;
 };

@@ -17,6 +17,9 @@ const MIN_START_DELAY_MS = 120_000;
 /** How far in the future the end is, in ms: senders must read it before it is reached. */
 const END_DELAY_MS = 5_000;
 
+/** When a command takes effect, ms since the epoch, by default as soon as possible, and how long `on` lasts, ms. */
+type ShadowTimes = { atMs?: number | undefined; forMs?: number | undefined };
+
 const assertDelay = (atMs: number, nowMs: number, minDelayMs: number): void => {
   if (atMs - nowMs < minDelayMs) {
     throw new UsageError(
@@ -25,19 +28,24 @@ const assertDelay = (atMs: number, nowMs: number, minDelayMs: number): void => {
   }
 };
 
-const started = (current: Shadow | undefined, atMs: number | undefined, nowMs: number): Shadow => {
+const started = (current: Shadow | undefined, { atMs, forMs }: ShadowTimes, nowMs: number): Shadow => {
+  const from = (from_ms: number): Shadow => ({
+    from_ms,
+    ...(forMs !== undefined && { until_ms: Math.max(from_ms, nowMs) + forMs }),
+  });
   if (current && current.from_ms <= nowMs) {
     if (atMs !== undefined)
       throw new UsageError(
         `The tenant has been in shadow mode since ${isoTime(current.from_ms)}: omit --at to keep it on, or end it first with \`off\`.`,
       );
-    return { from_ms: current.from_ms };
+    return from(current.from_ms);
   }
   if (atMs !== undefined) assertDelay(atMs, nowMs, MIN_START_DELAY_MS);
-  return { from_ms: atMs ?? nowMs };
+  return from(atMs ?? nowMs);
 };
 
-const ended = (current: Shadow | undefined, atMs: number | undefined, nowMs: number): Shadow | undefined => {
+const ended = (current: Shadow | undefined, { atMs, forMs }: ShadowTimes, nowMs: number): Shadow | undefined => {
+  if (forMs !== undefined) throw new UsageError('--for is only for `on`: pass --at to end shadow mode later.');
   if (!current || current.from_ms > nowMs) return undefined;
   if (atMs !== undefined) assertDelay(atMs, nowMs, END_DELAY_MS);
   return { from_ms: current.from_ms, until_ms: atMs ?? nowMs + END_DELAY_MS };
@@ -48,15 +56,14 @@ const ended = (current: Shadow | undefined, atMs: number | undefined, nowMs: num
  * its start.
  *
  * @param current the stored period, unless it is over
- * @param atMs when the command takes effect, ms since the epoch; by default as soon as possible
- * @throws UsageError if that is too soon, or the mode is on already
+ * @throws UsageError if it would take effect too soon, or the mode is on already
  */
 export const changedShadow = (
   state: ShadowState,
   current: Shadow | undefined,
-  atMs: number | undefined,
+  times: ShadowTimes,
   nowMs: number,
-): Shadow | undefined => (state === 'on' ? started : ended)(current, atMs, nowMs);
+): Shadow | undefined => (state === 'on' ? started : ended)(current, times, nowMs);
 
 /** Returns the period as the API does, with times in ms since the epoch, or null. */
 export const shadowRecord = (shadow: Shadow | undefined) =>

@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000;
 export const addStatusCommand = (program: Command): void => {
   program
     .command('status')
-    .description('show queues, alarms, and the deliveries of the last hour')
+    .description('show the deployed version, queues, alarms, and the deliveries of the last hour')
     .addHelpText('after', examples('status --stack MonitoringNotifications --json'))
     .action(show);
 };
@@ -35,13 +35,16 @@ const show = async (_: object, command: Command): Promise<void> => {
     alarmsOf(session),
     outcomesSince(session, Date.now() - HOUR_MS),
   ]);
+  const { name, outputs, deployedAtMs } = session.deployment;
+  const since = deployedAtMs === undefined ? '' : `, deployed ${toSecond(deployedAtMs)}`;
   const text = [
-    colorize('bold', session.deployment.name),
+    `${colorize('bold', name)}\nversion ${sanitize(outputs.Version)}, commit ${sanitize(outputs.Commit)}${since}`,
     `\n${formatTable(queues, queueColumns)}`,
     `${colorize('bold', 'Alarms')}\n${alarmText(alarms)}`,
     `${colorize('bold', 'Deliveries of the last hour')}\n${deliveries.length === 0 ? 'none\n' : formatTable(deliveries, outcomeColumns)}`,
   ].join('\n');
-  session.print({ stack: session.deployment.name, queues, alarms: alarms ?? null, deliveries }, text);
+  const release = { version: outputs.Version, commit: outputs.Commit, deployed_at: deployedAtMs ?? null };
+  session.print({ stack: name, ...release, queues, alarms: alarms ?? null, deliveries }, text);
 };
 
 const queueStatuses = async (session: Session): Promise<QueueStatus[]> => {

@@ -5,6 +5,7 @@ import type { Session } from './session.ts';
 /** Which items of a table a scan returns, in the terms of DynamoDB. */
 export type ScanFilter = {
   FilterExpression: string;
+  ExpressionAttributeNames?: Record<string, string> | undefined;
   ExpressionAttributeValues: Record<string, unknown>;
   ProjectionExpression?: string;
 };

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { examples, parseNumber, parseTenant } from './arguments.ts';
+import { addWhy, examples, parseNumber, parseTenant } from './arguments.ts';
 import { errorSummary, OperationError, UsageError } from './errors.ts';
 import { isoTime, pluralize, toJson, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
@@ -36,7 +36,7 @@ export const addTenantCommands = (program: Command): void => {
     .option('--secrets', 'also write the webhook token and the signing secrets', false)
     .addHelpText('after', examples('tenant export acme', 'tenant export acme --out - | gzip > acme.jsonl.gz'))
     .action(exportData);
-  addOptions(tenant.command('delete'))
+  addWhy(addOptions(tenant.command('delete')))
     .description('revoke all tokens of a tenant and delete everything that is stored about it')
     .option('--dry-run', 'only count what would be deleted', false)
     .option('--yes', 'confirm the deletion', false)
@@ -48,8 +48,7 @@ export const addTenantCommands = (program: Command): void => {
       `\nStop the producer of the tenant's alarm events first. An interruption does no harm: run the command again.\n${examples('tenant delete acme --dry-run', 'tenant delete acme --yes --receipt acme.json')}`,
     )
     .action(deleteData);
-  tenant
-    .command('import')
+  addWhy(tenant.command('import'))
     .description('create the notifications, contacts and webhook token that another system or an export has')
     .argument('<tenant>', 'the tenant', parseTenant)
     .argument(

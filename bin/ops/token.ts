@@ -1,11 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { TokenEntry } from '../../shared/adapters/tokens/token-list.ts';
 import { type TokenRecord, tokenRecord } from '../../shared/api/token-records.ts';
 import { MAX_LABEL_LENGTH } from '../../shared/contracts/notification.ts';
 import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, OPERATOR, type Role, roles } from '../../shared/contracts/token.ts';
 import { DAY_SECONDS } from '../../shared/domain/day.ts';
 import { ServiceError } from '../../shared/domain/errors.ts';
-import { examples, parseNumber, parseSince, parseTenant, parseText } from './arguments.ts';
-import { OperationError } from './errors.ts';
+import { addWhy, examples, parseNumber, parseSince, parseTenant, parseText } from './arguments.ts';
+import { OperationError, UsageError } from './errors.ts';
+import { assertKnown } from './known-tenant.ts';
 import { colorize, sanitize, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
 import { type Column, formatTable } from './table.ts';
@@ -13,13 +15,13 @@ import { type Column, formatTable } from './table.ts';
 /** Adds `token`: the API tokens of a tenant. */
 export const addTokenCommands = (program: Command): void => {
   const token = program.command('token').description('issue, list and revoke API tokens');
-  token
-    .command('create')
+  addWhy(token.command('create'))
     .description('issue a token, which is shown only once')
     .requiredOption('--tenant <tenant>', 'the tenant of the token', parseTenant)
     .addOption(new Option('--role <role>', 'the role of the token').choices(roles).makeOptionMandatory())
     .requiredOption('--label <text>', 'a description of its use', parseText(1, MAX_LABEL_LENGTH))
     .option('--days <number>', 'days until it expires', parseNumber(MAX_TOKEN_DAYS), DEFAULT_TOKEN_DAYS)
+    .option('--new', 'accept a tenant of which nothing is stored', false)
     .addHelpText(
       'after',
       examples('token create --tenant acme --role admin --label "console of Acme" --stack MonitoringNotifications'),
@@ -31,26 +33,35 @@ export const addTokenCommands = (program: Command): void => {
     .requiredOption('--tenant <tenant>', 'the tenant of the tokens', parseTenant)
     .addHelpText('after', examples('token list --tenant acme'))
     .action(list);
-  token
-    .command('revoke')
+  addWhy(token.command('revoke'))
     .description(
-      'revoke a token, even the last admin token; it takes effect within the setting tokenCacheSeconds, a minute by default',
+      'revoke a token or all tokens, even the last admin token; it takes effect within the setting tokenCacheSeconds, a minute by default',
     )
-    .argument('<id>', 'an ID from `token list`, as in the API', parseId)
+    .argument('[id]', 'an ID from `token list`, as in the API', parseId)
     .requiredOption('--tenant <tenant>', 'the tenant of the token', parseTenant)
     .option(
       '--issued-since <time>',
       'also revoke what the token issued since a time, such as 2026-11-22T09:00Z, or a duration, such as 24h, and what these tokens issued',
       parseSince,
     )
-    .addHelpText('after', examples('token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme --issued-since 24h'))
+    .addOption(new Option('--all', 'revoke all tokens of the tenant').conflicts('issuedSince'))
+    .addHelpText(
+      'after',
+      examples(
+        'token revoke --all --tenant acme',
+        'token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme --issued-since 24h',
+      ),
+    )
     .action(revoke);
 };
 
-type CreateOptions = { tenant: string; role: Role; label: string; days: number };
+type CreateOptions = { tenant: string; role: Role; label: string; days: number; new: boolean };
 
-const create = async ({ tenant, role, label, days }: CreateOptions, command: Command): Promise<void> => {
-  const { tokens, audit, print } = await connectForChange(command);
+const create = async (options: CreateOptions, command: Command): Promise<void> => {
+  const { tenant, role, label, days } = options;
+  const session = await connectForChange(command);
+  await assertKnown(session, tenant, options.new);
+  const { tokens, audit, print } = session;
   const { token, id, expires_at_ms } = await tokens
     .issue({ tenant, role, label, expiresInSeconds: days * DAY_SECONDS, issuer: OPERATOR }, await audit(tenant))
     .catch(explainServiceError);
@@ -59,25 +70,39 @@ const create = async ({ tenant, role, label, days }: CreateOptions, command: Com
 };
 
 const list = async ({ tenant }: { tenant: string }, command: Command): Promise<void> => {
-  const { tokens, print } = await connect(command);
+  const session = await connect(command);
+  await assertKnown(session, tenant);
+  const { tokens, print } = session;
   const found = (await tokens.list(tenant)).map(tokenRecord);
   print(found, found.length > 0 ? formatTable(found, tokenColumns) : `Tenant ${tenant} has no tokens.`);
 };
 
-type RevokeOptions = { tenant: string; issuedSince?: number };
+type RevokeOptions = { tenant: string; issuedSince?: number; all?: true };
 
-const revoke = async (id: string, { tenant, issuedSince }: RevokeOptions, command: Command): Promise<void> => {
-  const { tokens, audit, print } = await connectForChange(command);
-  const request = { tenant, id, revoker: OPERATOR, issuedSinceMs: issuedSince };
-  const revoked = await tokens.revoke(request, await audit(tenant)).catch((error: unknown) => {
+const revoke = async (
+  id: string | undefined,
+  { tenant, issuedSince, all }: RevokeOptions,
+  command: Command,
+): Promise<void> => {
+  if ((id === undefined) !== (all === true)) throw new UsageError('Pass either the ID of a token or --all.');
+  const session = await connectForChange(command);
+  await assertKnown(session, tenant);
+  const { tokens, audit, print } = session;
+  const revokeOne = (one: string) =>
+    tokens.revoke({ tenant, id: one, revoker: OPERATOR, issuedSinceMs: issuedSince }, entry);
+  const entry = await audit(tenant);
+  const request = id === undefined ? tokens.revokeAll(tenant, entry) : revokeOne(id);
+  const revoked = await request.catch((error: unknown) => {
     if (!(error instanceof ServiceError) || error.type !== 'notFoundError') return explainServiceError(error);
     throw new OperationError(`Tenant ${tenant} has no token ${id}: see "token list --tenant ${tenant}".`);
   });
-  print(
-    { revoked: revoked.map(tokenRecord) },
-    revoked.map((token) => `Revoked token ${token.id} of tenant ${tenant} (${sanitize(token.label)}).`).join('\n'),
-  );
+  print({ revoked: revoked.map(tokenRecord) }, revokedText(tenant, revoked));
 };
+
+/** Returns a line for each revoked token. */
+export const revokedText = (tenant: string, revoked: readonly TokenEntry[]): string =>
+  revoked.map(({ id, label }) => `Revoked token ${id} of tenant ${tenant} (${sanitize(label)}).`).join('\n') ||
+  `Tenant ${tenant} has no tokens.`;
 
 const expiry = ({ expires_at }: TokenRecord): string =>
   expires_at <= Date.now() ? colorize('dim', `${toSecond(expires_at)} (expired)`) : toSecond(expires_at);

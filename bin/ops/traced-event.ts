@@ -2,7 +2,6 @@ import {
   createDestinationListReader,
   MissingDestinationsError,
 } from '../../shared/adapters/deliveries/destination-list.ts';
-import { parseRecord } from '../../shared/adapters/deliveries/stored-record.ts';
 import { DAY_MS } from '../../shared/domain/day.ts';
 import { deliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
@@ -13,13 +12,11 @@ import { shadowNoticeId } from '../../shared/pipeline/notices/shadow-notice.ts';
 import { escalationLimitNoticeId, unreachedNoticeId } from '../../shared/pipeline/notices/unreached-notice.ts';
 import { type DeadLetter, deadLetter } from './dead-letter.ts';
 import { newestRecords, recordKey } from './deliveries.ts';
+import { scanDeliveries } from './delivery-scan.ts';
 import { type DeadLetterQueueName, deadLetterQueueNames, deadLetterUrl } from './deployment.ts';
 import { notificationIds, recordsOfEvents } from './event-deliveries.ts';
-import { pluralize } from './print.ts';
 import { inspect, visitMessages } from './queues.ts';
 import type { Session } from './session.ts';
-import { scanTable } from './table-scan.ts';
-import { createPace, realTime } from './tenant/pace.ts';
 
 /** A dead letter, and the type of its queue. */
 export type LetterOfQueue = DeadLetter & { type: DeadLetterQueueName };
@@ -42,9 +39,6 @@ type Letters = { letters: LetterOfQueue[]; unread: Partial<Record<DeadLetterQueu
 
 /** The maximum number of dead letters of a queue that are read: about 15 seconds. */
 const MAX_LETTERS = 10_000;
-
-/** 8 MB of a scan per second. A partition of a table serves 3,000 read units per second. */
-const SCAN_UNITS_PER_SECOND = 1_000;
 
 /** More than the notifications of any event. */
 const MAX_RECORDS = 100_000;
@@ -88,22 +82,11 @@ const recordsOfEvent = async (
 
 /** Scans table Deliveries for an event ID or a message ID. */
 const scanRecords = async (session: Session, id: string): Promise<DeliveryRecord[]> => {
-  const { deployment, progress } = session;
   const filter = {
     FilterExpression: 'event_id = :id OR producer_message_id = :id',
     ExpressionAttributeValues: { ':id': id },
   };
-  const pace = createPace(SCAN_UNITS_PER_SECOND, realTime);
-  const records: DeliveryRecord[] = [];
-  let scanned = 0;
-  for await (const { items, count, units } of scanTable(session, deployment.outputs.DeliveriesTable, filter)) {
-    records.push(...items.map(parseRecord));
-    scanned += count;
-    progress.show(`Read ${pluralize(scanned, 'item')} of table Deliveries. --tenant reads only those of a tenant.`);
-    await pace.spend(units);
-  }
-  progress.clear();
-  return records;
+  return (await Array.fromAsync(scanDeliveries(session, filter))).flat();
 };
 
 /** Finds records by event ID, or else by message ID. Event IDs usually start with the tenant, so that no scan is needed. */

@@ -46,6 +46,8 @@ export const stackOutputs = (url: string): Record<string, string> => {
   });
   return {
     BaseUrl: url,
+    Version: '4.0.0',
+    Commit: '1f403b7e',
     ManagedTopicArn: 'arn:aws:sns:eu-west-1:111111111111:operators',
     Settings: JSON.stringify({
       emailFrom: 'alerts@mail.example.com',
@@ -111,6 +113,9 @@ export const startAwsStub = async (responses: Responses = {}) => {
       return response.end(typeof content === 'string' ? content : JSON.stringify(content ?? {}));
     }
     if (action === 'GetCallerIdentity') return response.end(callerIdentity);
+    // All tenants exist.
+    if (action === 'GetItem' && body.includes('"account#'))
+      return response.end(JSON.stringify({ Item: { pk: { S: 'account#acme' } } }));
     if (action === 'ListStackResources') return response.end(xml('ListStackResourcesResponse', ''));
     if (action !== 'DescribeStacks') return response.end('{}');
     const name = form.get('StackName') ?? '';
@@ -121,7 +126,10 @@ export const startAwsStub = async (responses: Responses = {}) => {
     const values = Object.entries(outputs).map(([key, value]) =>
       xml('member', xml('OutputKey', key) + xml('OutputValue', value)),
     );
-    const stack = xml('member', xml('StackName', name) + xml('Outputs', values.join('')));
+    const stack = xml(
+      'member',
+      xml('StackName', name) + xml('LastUpdatedTime', '2026-11-26T08:00:00Z') + xml('Outputs', values.join('')),
+    );
     response.end(xml('DescribeStacksResponse', xml('DescribeStacksResult', xml('Stacks', stack))));
   });
   const url = origin(await listen(server));

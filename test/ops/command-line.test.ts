@@ -102,7 +102,11 @@ describe('the command line', () => {
 
   it.each([
     ['unknown', "error: unknown command 'unknown'\n"],
-    ['token revoke --tenant acme', "error: missing required argument 'id'\n"],
+    ['token revoke --tenant acme', 'Pass either the ID of a token or --all.\n'],
+    ['account rotate acme', "error: required option '--all' not specified\n"],
+    ['account rotate acme --all', /^This would revoke all tokens of tenant acme and .*: confirm with --yes\.\n$/],
+    ['account shadow acme on', /^This would record the alerts of tenant acme without .*: confirm with --yes\.\n$/],
+    ['deliveries --notification ntA', '--notification needs --tenant.\n'],
     ['token list', "error: required option '--tenant <tenant>' not specified\n"],
     ['token revoke 12 --tenant acme', /A token ID is tk and 26 characters/],
     ['token create --tenant a --role king --label x', /Allowed choices are admin, creator, observer\.\n$/],
@@ -122,7 +126,7 @@ describe('status', () => {
   it('shows a deployed stack with its alarms and the deliveries in CloudWatch', async () => {
     const { code, out, err } = await onProd('status');
     expect([code, err]).toEqual([0, '']);
-    expect(out).toMatch(/^stack Prod\n/);
+    expect(out).toMatch(/^stack Prod\nversion 4\.0\.0, commit 1f403b7e, deployed 2026-11-26T08:00:00Z\n\n/);
     expect(out).toMatch(/\nalarm-events +7 +0 +0 +– +7\n/);
     // Includes the retry queue: two visible, five delayed.
     expect(out).toMatch(/\nemail +9 +0 +5 +42 s +7\n/);

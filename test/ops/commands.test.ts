@@ -36,6 +36,7 @@ beforeEach(() => {
 const reading: Record<string, string> = {
   'token list': '--tenant acme',
   'account show': 'acme',
+  notifications: 'acme',
   'account limits': 'acme',
   deliveries: '--tenant acme',
   audits: 'acme',
@@ -49,7 +50,8 @@ const reading: Record<string, string> = {
 const changing: Record<string, string> = {
   'token create': '--tenant acme --role admin --label x',
   'token revoke': 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme',
-  'account shadow': 'acme on',
+  'account shadow': 'acme on --yes',
+  'account rotate': 'acme --all --yes',
   'account recount': 'acme',
   'event send': '-',
   'event load': 'ntX --tenant acme --seconds 1',
@@ -67,7 +69,7 @@ const alsoChanging = [
   ['deliveries --retry-now', '--tenant acme'],
 ];
 /** These use no stack. */
-const offline = ['event example'];
+const offline = ['event example', 'completion'];
 
 /** The AWS actions that change nothing; receiving a message and making it visible again only counts a receive. */
 const READ_ACTIONS = /^(Get|BatchGet|Describe|List|Query$|Scan$|ReceiveMessage$|ChangeMessageVisibility)/;

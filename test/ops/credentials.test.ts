@@ -20,11 +20,11 @@ const created = z.strictObject({
   expires_at: z.number(),
 });
 const create = (tenant: string, label: string) =>
-  runJson(created, `token create --tenant ${tenant} --role admin --label ${label}`);
+  runJson(created, `token create --tenant ${tenant} --role admin --label ${label} --new`);
 
 describe('token', () => {
   it('issues a valid token on standard output, and describes it on standard error', async () => {
-    const { code, out, err } = await ops(['token', 'create', '--tenant', 't1', '--role', 'admin', '--label', 'a b']);
+    const { code, out, err } = await ops([...'token create --tenant t1 --role admin --new --label'.split(' '), 'a b']);
     expect([code, out]).toEqual([0, expect.stringMatching(/^mnt_\w{49}\n$/)]);
     expect(err).toMatch(
       /^Target: local stack .*\nToken tk[0-9A-Z]{26}: admin of tenant t1, expires \d{4}-.*Z\. It is not shown again\.\n$/,
@@ -33,7 +33,7 @@ describe('token', () => {
   });
 
   it('issues a token that expires after --days', async () => {
-    const { expires_at } = await runJson(created, 'token create --tenant t2 --role observer --label x --days 3');
+    const { expires_at } = await runJson(created, 'token create --tenant t2 --role observer --label x --days 3 --new');
     const days = (expires_at - Date.now()) / 86_400_000;
     expect(days).toBeGreaterThan(2.99);
     expect(days).toBeLessThanOrEqual(3.01);
@@ -55,6 +55,7 @@ describe('token', () => {
 
   it('revokes a token, even the last one of an admin', async () => {
     const { id, token } = await create('t5', 'gone');
+    await create('t7', 'other');
     const unknown = await ops(`token revoke ${id} --tenant t7`);
     expect([unknown.code, unknown.err.split('\n')[1]]).toEqual([
       1,
@@ -82,15 +83,81 @@ describe('token', () => {
   });
 });
 
+describe('token revoke --all', () => {
+  it('revokes all tokens of the tenant, and no others', async () => {
+    const [first, second, other] = [await create('t8', 'a'), await create('t8', 'b'), await create('t8x', 'c')];
+    expect(await ops('token revoke --all --tenant t8')).toMatchObject({
+      code: 0,
+      out: `Revoked token ${first.id} of tenant t8 (a).\nRevoked token ${second.id} of tenant t8 (b).\n`,
+    });
+    const tokens = [first, second, other].map(({ token }) => statusWith(token));
+    expect(await Promise.all(tokens)).toEqual([401, 401, 200]);
+    expect(await ops('token revoke --all --tenant t8')).toMatchObject({ code: 0, out: 'Tenant t8 has no tokens.\n' });
+  });
+});
+
+describe('a tenant of which nothing is stored', () => {
+  const missing = 'Tenant t10 does not exist: check its name, as "tenants" lists it';
+
+  it.each([
+    ['token create --tenant t10 --role admin --label x', ', or pass --new.'],
+    ['token list --tenant t10', '.'],
+    ['token revoke --all --tenant t10', '.'],
+    ['account show t10', '.'],
+    ['account limits t10', ', or pass --new.'],
+    ['account shadow t10 on --yes', ', or pass --new.'],
+    ['account recount t10', '.'],
+    ['account rotate t10 --all --yes', '.'],
+    ['notifications t10', '.'],
+  ])('may be misspelled: %s', async (command, end) => {
+    const { code, out, err } = await ops(command);
+    expect([code, out, err.replace(/^Target: .*\n/, '')]).toEqual([1, '', `${missing}${end}\n`]);
+  });
+});
+
+describe('notifications', () => {
+  it('shows the notifications of a tenant without destinations and secrets, and since when an own secret signs alone', async () => {
+    const { token } = await create('n1', 'a');
+    const headers = { 'x-auth-token': token };
+    const post = (path: string, body: object = {}) =>
+      fetch(`${stack.base_url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    const details = { url: 'https://marker.example.com' };
+    const created = await post('/notifications', { label: 'Own', type: 'webhook', details, ordered: true });
+    const id = created.headers.get('location')?.split('/').at(-1) ?? '';
+    const row = { id, label: 'Own', type: 'webhook', ordered: true };
+    const { out } = await ops('notifications n1');
+    expect(out).toMatch(
+      new RegExp(`^id +type +label +ordered +own secret\n${id} +webhook +Own +yes +–\nntTech.* no +–\n$`),
+    );
+    expect(await runJson(z.array(z.unknown()), 'notifications n1')).toMatchObject([
+      { ...row, signing_secret: null },
+      { id: 'ntTechnicalContactsEmail', type: 'technicalContactsEmail', ordered: false },
+    ]);
+    await post(`/notifications/${id}/signing-secret`);
+    expect(await runJson(z.unknown(), `notifications n1 ${id}`)).toEqual({
+      ...row,
+      signing_secret: { alone_since: expect.any(Number) },
+      details: { url: '***' },
+    });
+    const one = await ops(`notifications n1 ${id}`);
+    expect(one.out).toMatch(/\nlabel +Own\nordered +yes\nown secret +alone from \d{4}-.*Z\ndetails +url\n$/);
+    expect(one.out).not.toContain('marker');
+    expect(await ops('notifications n1 ntX')).toMatchObject({
+      code: 1,
+      err: 'Tenant n1 has no notification ntX: see "notifications n1".\n',
+    });
+  });
+});
+
 describe('account', () => {
   it('shows an empty account without creating credentials, and secrets only with --secrets', async () => {
     const account = z.looseObject({ webhook_token: z.string(), webhook_signing_secrets: z.array(z.string()) });
     const empty = { id: 'a1', technical_contacts: [], time_zone: 'UTC' };
+    const { token } = await create('a1', 'a');
     expect(await runJson(z.unknown(), 'account show a1 --secrets')).toEqual({ ...empty, webhook_signing_secrets: [] });
     expect((await ops('account show a1')).out).toMatch(
       /^contacts +none\ntime zone +UTC\nwebhook token +none yet.*\nsigning secret +none/,
     );
-    const { token } = await create('a1', 'a');
     const headers = { 'x-auth-token': token };
     await fetch(`${stack.base_url}/account/rotate-signing-secret`, { method: 'POST', headers });
     await fetch(`${stack.base_url}/account/rotate-signing-secret`, { method: 'POST', headers });
@@ -114,6 +181,7 @@ describe('account', () => {
       limits: z.record(z.enum(limitNames), z.number()),
       limit_overrides: z.partialRecord(z.enum(limitNames), z.number()),
     });
+    await create('a6', 'a');
     const { limits, limit_overrides } = await runJson(shown, 'account limits a6');
     expect([limits.notificationsPerTenant, limits.smsPerTenantPerDay, limit_overrides]).toEqual([1_000, 1_000, {}]);
     const { out } = await ops('account limits a6 notificationsPerTenant=5000 smsPerTenantPerDay=0');
@@ -128,7 +196,7 @@ describe('account', () => {
   });
 
   it('turns shadow mode on and off, and shows it while it is on', async () => {
-    expect(await runJson(z.unknown(), 'account shadow a7 on')).toEqual({
+    expect(await runJson(z.unknown(), 'account shadow a7 on --new --yes')).toEqual({
       tenant_id: 'a7',
       shadow: { from: expect.any(Number), until: null },
     });

@@ -195,8 +195,19 @@ describe('the advice about events that dispatch does not give', () => {
     const [own = []] = advised(alarmEvent({ notification_plan: { ...plan, ...misspelled } }));
     expect(own).toEqual([
       expect.stringContaining('no lists other than'),
-      expect.stringMatching(/^notification_plan\.critcal_state is unknown: the lists are .*critical_state/),
-      expect.stringMatching(/^notification_plan\.n\ufffd\[2J is unknown: /),
+      expect.stringMatching(/^notification_plan\.critcal_state is unknown: the nearest known list is critical_state$/),
+      expect.stringMatching(/^notification_plan\.n\ufffd\[2J is unknown: the lists are .*critical_state/),
+    ]);
+  });
+
+  it('names a misspelled key, and no other key that producers may send', () => {
+    const { previous_state: _, ...event } = alarmEvent({ notification_plan: plan });
+    const details = { state: 'CRITICAL', own: 1, timestmap: 1_700_000_000_000 };
+    expect(advised({ ...event, previousState: 'OK', customer: 'Acme', details })).toEqual([
+      [
+        'previousState is unknown: the nearest known key is previous_state',
+        'details.timestmap is unknown: the nearest known key is timestamp',
+      ],
     ]);
   });
 

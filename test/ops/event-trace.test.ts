@@ -12,6 +12,8 @@ describe('event trace', () => {
     time: z.iso.datetime(),
     step: z.string(),
     notification_id: z.string().nullable(),
+    notification_label: z.string().nullable(),
+    type: z.string().nullable(),
     result: z.string(),
   });
   const traces = z.strictObject({
@@ -60,7 +62,9 @@ describe('event trace', () => {
     );
     expect(found?.timeline.slice(0, 2).map((each) => each.step)).toEqual(['accepted', 'dispatched']);
     expect((await ops(['event', 'trace', id])).out).toMatch(
-      new RegExp(`^event +${id}\ntenant +acme\nmessage +[\\w-]+\n\ntime +step +notification +result\n.* accepted `),
+      new RegExp(
+        `^event +${id}\ntenant +acme\nmessage +[\\w-]+\n\ntime +step +notification +type +label +result\n.* accepted `,
+      ),
     );
   });
 

@@ -49,7 +49,7 @@ afterEach(() => {
 const commands = [
   ['token create --tenant acme --role admin --label marker', 'create-token', 'audit#acme'],
   ['account limits acme smsPerTenantPerDay=7', 'update-account', 'audit#acme'],
-  ['account shadow acme on', 'update-account', 'audit#acme'],
+  ['account shadow acme on --yes', 'update-account', 'audit#acme'],
   ['account recount acme', 'recount-notifications', 'audit#acme'],
   ['deliveries --tenant acme --notification ntA --status pending --retry-now', 'redeliver', 'audit#acme'],
   ['dead-letters redrive sms', 'redrive-dead-letters', 'operators'],
@@ -78,6 +78,19 @@ describe('an operator', () => {
       }),
     ]);
     expect(JSON.stringify(entries)).not.toContain('marker');
+  });
+
+  it.each(commands)('who runs %s can give the reason', async (command) => {
+    await ops(`${command} --why INC-7\u0007`);
+    const entries = changes.filter(({ action: name }) => AUDITED.includes(name)).flatMap(({ body }) => entriesIn(body));
+    expect(entries).toEqual([
+      expect.objectContaining({ Item: expect.objectContaining({ why: { S: 'INC-7\ufffd' } }) }),
+    ]);
+  });
+
+  it('cannot give a reason longer than the audit keeps', async () => {
+    const { code, err } = await ops(`account recount acme --why ${'x'.repeat(256)}`);
+    expect([code, err]).toEqual([2, expect.stringContaining('It must have 1 to 255 characters.')]);
   });
 
   it('is recorded before what changes no table', async () => {

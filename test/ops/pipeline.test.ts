@@ -194,23 +194,36 @@ describe('deliveries', () => {
     const table = TableNames.find((name) => name.includes('Deliveries')) ?? '';
     const notification = { tenant: 'waiting', notificationId: newNotificationId() };
     const next_attempt_at_ms = Date.now() + 3_600_000;
+    const other = { tenant: 'waiting-too', notificationId: newNotificationId() };
+    const waits = { status: 'pending', next_attempt_at_ms, alarm_id: 'alWaiting' } as const;
     await writeRecords(database, table, [
-      deliveryRecord(notification, 'waits', { status: 'pending', next_attempt_at_ms }),
-      deliveryRecord(notification, 'delivered'),
+      deliveryRecord(notification, 'waits', waits),
+      deliveryRecord(notification, 'delivered', { alarm_id: 'alWaiting' }),
+      deliveryRecord(other, 'waits too', waits),
     ]);
     const retry = `deliveries --tenant waiting --notification ${notification.notificationId} --retry-now`;
     const retried = z.array(z.looseObject({ event_id: z.string(), next_attempt_at: z.number().nullable() }));
     const dueTimes = (await runJson(retried, retry)).map(({ event_id, next_attempt_at: due }) => [event_id, due]);
-    expect(Object.fromEntries(dueTimes)).toEqual({ waits: expect.any(Number), delivered: null });
+    expect(Object.fromEntries(dueTimes)).toEqual({ waits: expect.any(Number) });
     expect(Object.fromEntries(dueTimes).waits).toBeLessThan(next_attempt_at_ms);
     expect(await ops(retry)).toMatchObject({
       code: 0,
-      err: expect.stringContaining('Retried within 15 minutes: 0 of 2'),
+      err: expect.stringContaining('Retried within 15 minutes: 0 of 1'),
     });
+    const ofAll = z.array(z.looseObject({ tenant_id: z.string(), next_attempt_at: z.number() }));
+    const allDue = await runJson(ofAll, 'deliveries --retry-now --alarm alWaiting --why INC-7');
+    expect(allDue.map(({ tenant_id }) => tenant_id).toSorted()).toEqual(['waiting', 'waiting-too']);
+    for (const { next_attempt_at } of allDue) expect(next_attempt_at).toBeLessThan(next_attempt_at_ms);
+    const { out, err } = await ops('deliveries --retry-now --alarm alWaiting --limit 1');
+    expect(out).toMatch(/^time +tenant +notification /);
+    expect(err).toContain('0 of 1 deliveries. There may be more: raise --limit.');
     database.destroy();
     const audits = z.array(z.looseObject({ action: z.string(), target_id: z.string().nullable() }));
     expect(await runJson(audits, 'audits waiting')).toEqual([
       expect.objectContaining({ action: 'redeliver', target_id: notification.notificationId }),
+    ]);
+    expect(await runJson(audits, 'audits waiting-too')).toMatchObject([
+      { action: 'redeliver', target_id: other.notificationId, why: 'INC-7' },
     ]);
   });
 
@@ -267,7 +280,7 @@ describe('dead-letters', () => {
     expect(all.filter(({ count }) => count > 0)).toMatchObject([expected]);
     const { out } = await ops('dead-letters list');
     expect(out).toMatch(
-      /^webhook: 1 dead letter \(cause destination: http_status ×1\)\n\ntime +reason +.*tenant +notification +event\n/,
+      /^webhook: 1 dead letter \(cause destination: http_status ×1\)\n\ntime +reason +.*tenant +notification +label +event\n/,
     );
     expect(out).not.toMatch(/example of an alarm event|secret response/);
   });
@@ -285,16 +298,42 @@ describe('dead-letters', () => {
 
   it('does not purge without --yes, and reports the number of dead letters', async () => {
     const message =
-      /^Target: .*\nThis would permanently delete 1 dead letter of webhook in the local stack .*: confirm with --yes\.\n$/;
+      /^Target: .*\nThis would permanently delete 1 dead letter of webhook \(acme ×1\) in the local stack .*: confirm with --yes\.\n$/;
     expect(await ops('dead-letters purge webhook')).toEqual({ code: 2, out: '', err: expect.stringMatching(message) });
+  });
+
+  it('only counts what a change would concern with --dry-run, by cause and time of the failure', async () => {
+    const counted = z.strictObject({
+      type: z.string(),
+      dry_run: z.literal(true),
+      count: z.number(),
+      has_more: z.boolean(),
+      tenants: z.array(z.strictObject({ tenant_id: z.string(), count: z.number() })),
+    });
+    const count = async (options: string) =>
+      (await runJson(counted, `dead-letters redrive webhook --dry-run ${options}`)).count;
+    expect(await runJson(counted, 'dead-letters purge webhook --dry-run --cause destination --since 1h')).toEqual({
+      type: 'webhook',
+      dry_run: true,
+      count: 1,
+      has_more: false,
+      tenants: [{ tenant_id: 'acme', count: 1 }],
+    });
+    const options = ['--until 1s', '--until 1h', '--since 2026-01-01', '--since 2999-01-01', '--cause service'];
+    expect(await Promise.all(options.map(count))).toEqual([1, 0, 1, 0, 0]);
+    expect(await found('webhook --cause service')).toEqual([]);
+    expect((await ops('dead-letters redrive webhook --dry-run')).out).toBe(
+      'This would redrive 1 dead letter of webhook (acme ×1).\n',
+    );
   });
 
   it('redrives the selected dead letters to their queue, from which they are delivered', async () => {
     receiver.isFixed = true;
     const nothing = await ops('dead-letters redrive webhook --tenant globex');
-    expect(nothing).toMatchObject({ code: 0, out: 'Moved 0 dead letters to the queue of webhook.\n' });
-    const { code, out } = await ops(`dead-letters redrive webhook --event ${event}`);
-    expect([code, out]).toEqual([0, 'Moved 1 dead letter to the queue of webhook.\n']);
+    expect(nothing).toMatchObject({ code: 0, out: 'Moved 0 dead letters of webhook to its queue.\n' });
+    const { code, out, err } = await ops(`dead-letters redrive webhook --event ${event}`);
+    expect(err).toMatch(/^Target: .*\nRedrives 1 dead letter of webhook \(acme ×1\)\.\n$/);
+    expect([code, out]).toEqual([0, 'Moved 1 dead letter of webhook to its queue.\n']);
     await until(async () => (await deliveriesTo(gone))[0]?.status === 'delivered');
     const moved = z.strictObject({ type: z.literal('webhook'), moved: z.literal(0) });
     expect(await runJson(moved, 'dead-letters redrive webhook')).toEqual({ type: 'webhook', moved: 0 });

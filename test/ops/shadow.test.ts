@@ -16,8 +16,25 @@ describe('account shadow', () => {
     ['ends at a given time', 'off', running, NOW_MS + HOUR_MS, { ...running, until_ms: NOW_MS + HOUR_MS }],
     ['removes what is only planned', 'off', planned, undefined, undefined],
     ['changes nothing if it is off', 'off', undefined, undefined, undefined],
-  ] as const)('%s', (_, state, current, atMs, expected) => {
-    expect(changedShadow(state, current, atMs, NOW_MS)).toEqual(expected);
+    [
+      'starts now, for two hours',
+      'on',
+      undefined,
+      undefined,
+      { from_ms: NOW_MS, until_ms: NOW_MS + 2 * HOUR_MS },
+      2 * HOUR_MS,
+    ],
+    [
+      'starts at a given time, for an hour from then',
+      'on',
+      undefined,
+      NOW_MS + HOUR_MS,
+      { ...planned, until_ms: NOW_MS + 2 * HOUR_MS },
+      HOUR_MS,
+    ],
+    ['stays on, for an hour from now', 'on', running, undefined, { ...running, until_ms: NOW_MS + HOUR_MS }, HOUR_MS],
+  ] as const)('%s', (_, state, current, atMs, expected, forMs: number | undefined = undefined) => {
+    expect(changedShadow(state, current, { atMs, forMs }, NOW_MS)).toEqual(expected);
   });
 
   it.each([
@@ -35,7 +52,11 @@ describe('account shadow', () => {
     ],
     ['on', running, NOW_MS + HOUR_MS, 'The tenant has been in shadow mode since 2026-11-22T08:00:00.000Z: omit --at'],
   ] as const)('rejects a time that is too soon, and a second start: %s', (state, current, atMs, message) => {
-    expect(() => changedShadow(state, current, atMs, NOW_MS)).toThrow(message);
+    expect(() => changedShadow(state, current, { atMs }, NOW_MS)).toThrow(message);
+  });
+
+  it('has no duration of `off`', () => {
+    expect(() => changedShadow('off', running, { forMs: HOUR_MS }, NOW_MS)).toThrow('--for is only for `on`');
   });
 
   it.each([

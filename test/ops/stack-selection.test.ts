@@ -40,7 +40,7 @@ describe('a command that changes a stack', () => {
     expect(result).toEqual({
       code: 0,
       out: 'Deleted 0 dead letters of sms in the local stack (API on port 3000).\n',
-      err: 'Target: local stack (API on port 3000)\n',
+      err: 'Target: local stack (API on port 3000)\nDeletes 0 dead letters of sms in the local stack (API on port 3000).\n',
     });
   });
 
@@ -59,7 +59,7 @@ describe('a command that changes a stack', () => {
         /^Several local stacks run, with APIs on ports 300\d, 300\d: select one with --local PORT, or a deployed stack with --stack NAME\.\n$/,
       ),
     });
-    expect(named).toMatchObject({ code: 0, err: 'Target: local stack (API on port 3001)\n' });
+    expect(named).toMatchObject({ code: 0, err: expect.stringMatching(/^Target: local stack \(API on port 3001\)\n/) });
   });
 
   it('uses no local stack that has ended', async () => {
@@ -72,6 +72,22 @@ describe('a command that changes a stack', () => {
     const { code, out, err } = await ops(`${PURGE} --local 3000 --stack Prod`, { env: aws.env });
     expect([code, out]).toEqual([2, '']);
     expect(err).toBe("error: option '--local <port>' cannot be used with option '--stack <name>'\n");
+  });
+});
+
+describe('NOTIFICATIONS_STACK', () => {
+  const targetOf = async (options: string) => {
+    const env = { ...aws.env, NOTIFICATIONS_STACK: 'Prod' };
+    const { err } = await withLocalStacks([{ pid: process.pid, port: 3000, endpoint: aws.url }], () =>
+      ops(`${PURGE}${options}`, { env }),
+    );
+    return err.split(' (')[0];
+  };
+
+  it('names the stack of every command that does not', async () => {
+    expect(await targetOf('')).toBe('Target: stack Prod');
+    expect(await targetOf(' --stack MonitoringNotifications')).toBe('Target: stack MonitoringNotifications');
+    expect(await targetOf(' --local 3000')).toBe('Target: local stack');
   });
 });
 

@@ -70,7 +70,7 @@ describe('tenants', () => {
   });
 
   it('lists all tenants by name', async () => {
-    await ops('account shadow umbrella on');
+    await ops('account shadow umbrella on --new --yes');
     const rows = await runJson(z.array(row), 'tenants');
     const names = rows.map(({ tenant_id }) => tenant_id);
     expect(names).toEqual(names.toSorted());
@@ -104,7 +104,7 @@ describe('tenant delete', () => {
   });
 
   it('writes a receipt to a new file', async () => {
-    await ops('account limits hooli smsPerTenantPerDay=1');
+    await ops('account limits hooli smsPerTenantPerDay=1 --new');
     const file = join(directory.path, 'receipt.json');
     expect((await ops(`tenant delete hooli --yes --receipt ${file}`)).code).toBe(0);
     const items = { accounts: 1, audits: 1 };
@@ -126,7 +126,7 @@ describe('tenant delete', () => {
   });
 
   it('deletes nothing without its receipt', async () => {
-    await ops('account limits massive smsPerTenantPerDay=1');
+    await ops('account limits massive smsPerTenantPerDay=1 --new');
     const file = join(directory.path, 'existing.json');
     writeFileSync(file, 'kept');
     expect(await ops(`tenant delete massive --yes --receipt ${file}`)).toMatchObject({
@@ -138,7 +138,7 @@ describe('tenant delete', () => {
   });
 
   it('deletes, says when to repeat it, and then finds nothing', async () => {
-    await ops('account limits initech smsPerTenantPerDay=1');
+    await ops('account limits initech smsPerTenantPerDay=1 --new');
     const first = await ops('tenant delete initech --yes');
     expect(first).toEqual({
       code: 0,
@@ -171,7 +171,7 @@ describe('audits', () => {
   it('shows what operators did to a tenant, newest first', async () => {
     const { id } = await runJson(
       z.object({ id: z.string() }),
-      'token create --tenant hooli --role admin --label marker',
+      'token create --tenant hooli --role admin --label marker --new',
     );
     await ops('account limits hooli smsPerTenantPerDay=1234');
     await ops('account recount hooli');

@@ -11,6 +11,7 @@ import { type ExportLine, exportTenant } from '../../bin/ops/tenant/export.ts';
 import { readOverviews } from '../../bin/ops/tenant/overview.ts';
 import { createPace } from '../../bin/ops/tenant/pace.ts';
 import { deleteWithReceipt } from '../../bin/ops/tenant/receipt.ts';
+import { rotateSecrets } from '../../bin/ops/tenant/rotation.ts';
 import { itemKinds } from '../../bin/ops/tenant/stored-items.ts';
 import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
 import { createAuditReader } from '../../shared/adapters/audits/audit-reader.ts';
@@ -345,5 +346,52 @@ describe('deleting a tenant', () => {
     await expect(deleteTenant(session, TENANT, options())).rejects.toThrow(
       /contains a key of an unknown format, "future"/,
     );
+  });
+});
+
+describe('a rotation of all secrets', () => {
+  const account = z.object({ webhook_token: z.string(), webhook_signing_secrets: z.array(z.string()) });
+  const own = z.object({ secret: z.string() });
+
+  it('replaces them after no request can read them with a leaked token, and says what each receiver must accept', async () => {
+    const { token, create, tenant } = await world.newClient();
+    const webhook = { type: 'webhook', details: { url: 'https://example.com' } };
+    const [plain, withOwn] = [await create({ label: 'a', ...webhook }), await create({ label: 'b', ...webhook })];
+    await create({ label: 'c', type: 'email', details: { address: 'jo@example.com' } });
+    const old = account.parse((await world.call('GET', '/account', { token })).body);
+    const path = `/notifications/${withOwn}/signing-secret`;
+    const { secret } = own.parse((await world.call('POST', path, { token })).body);
+
+    const beforeWait: unknown[] = [];
+    const sleep = async (ms: number) => {
+      beforeWait.push((await world.call('GET', '/account', { token })).status, await session.accounts.describe(tenant));
+      await timing.sleep(ms);
+    };
+    const rotated = await rotateSecrets(session, tenant, { timing: { now: timing.now, sleep }, onProgress: () => {} });
+
+    // The function caches the token for a minute.
+    expect(beforeWait).toEqual([200, expect.objectContaining({ token: old.webhook_token })]);
+    expect((await world.call('GET', '/account', { token })).status).toBe(401);
+    expect(rotated.receivers).toEqual([
+      { notification_id: plain, notification_label: 'a', uses_account: true, secret: null },
+      { notification_id: withOwn, notification_label: 'b', uses_account: true, secret: expect.any(String) },
+    ]);
+    const { token: next } = await world.newClient('admin', tenant);
+    const { webhook_token, webhook_signing_secrets } = account.parse(
+      (await world.call('GET', '/account', { token: next })).body,
+    );
+    expect([webhook_token, webhook_signing_secrets]).toEqual([
+      rotated.webhookToken,
+      [rotated.signingSecret, ...old.webhook_signing_secrets],
+    ]);
+    const values = [secret, old.webhook_token, ...old.webhook_signing_secrets];
+    expect(values).not.toContain(rotated.receivers[1]?.secret);
+    expect(values).not.toContain(rotated.signingSecret);
+    expect(webhook_token).not.toBe(old.webhook_token);
+  });
+
+  it('replaces nothing that a tenant does not have', async () => {
+    const timed = { timing, onProgress: () => {} };
+    expect(await rotateSecrets(session, 'nobody', timed)).toEqual({ revoked: [], receivers: [] });
   });
 });

@@ -2,14 +2,9 @@ import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { inBatches } from '../../../shared/domain/in-batches.ts';
 import type { Session } from '../session.ts';
 import { type DeadLetterCounts, visitDeadLettersOf } from './dead-letters-of.ts';
-import type { Pace, Timing } from './pace.ts';
+import type { Pace } from './pace.ts';
+import { type AccessOptions, stopAccess } from './stop-access.ts';
 import { type ItemKind, itemsOf, type OwnedItem, type TableName, tableNames, tableOf } from './stored-items.ts';
-
-/**
- * How long after its revocation a token can still change data: functions cache it for up to 60 s (`tokenCacheSeconds`),
- * and a request takes up to 30 s.
- */
-const TOKEN_SETTLES_MS = 90_000;
 
 /** The number of concurrent deletes. */
 const CONCURRENT_DELETES = 25;
@@ -22,32 +17,7 @@ const add = ({ items }: Deletion, kind: ItemKind, count = 1): void => {
 };
 
 /** How a deletion waits and reports. */
-export type DeletionOptions = {
-  pace: Pace;
-  timing: Timing;
-  /** Called with each step. */
-  onProgress: (text: string) => void;
-};
-
-/**
- * Revokes all tokens of a tenant, and returns once no request with any of them can still run. The revoked tokens issue
- * no others.
- */
-const stopAccess = async (
-  session: Session,
-  tenant: string,
-  { timing, onProgress }: DeletionOptions,
-  deleted: Deletion,
-): Promise<void> => {
-  const revoked = await session.tokens.revokeAll(tenant, await session.audit(tenant));
-  if (revoked.length > 0) add(deleted, 'tokens', revoked.length);
-  // Only the list knows of tokens that an interrupted run revoked, and only this run has this clock.
-  const lastMs = revoked.length > 0 ? timing.now() : await session.tokens.lastRevokedAtMs(tenant);
-  const waitMs = lastMs + TOKEN_SETTLES_MS - timing.now();
-  if (waitMs <= 0) return;
-  onProgress(`Revoked the tokens. Waiting ${Math.ceil(waitMs / 1000)} s until no request can use them.`);
-  await timing.sleep(waitMs);
-};
+export type DeletionOptions = AccessOptions & { pace: Pace };
 
 const deleteItems = async (session: Session, items: readonly OwnedItem[], pace: Pace): Promise<void> => {
   for (const batch of inBatches(items, CONCURRENT_DELETES)) {
@@ -111,7 +81,8 @@ export const deleteTenant = async (
 ): Promise<Deletion> => {
   const remove = (items: readonly OwnedItem[]) => deleteItems(session, items, options.pace);
   await session.record({ action: 'delete-tenant', target_id: tenant });
-  await stopAccess(session, tenant, options, deleted);
+  const revoked = await stopAccess(session, tenant, options);
+  if (revoked.length > 0) add(deleted, 'tokens', revoked.length);
   await eachItem(session, tenant, ['notifications'], options, deleted, remove);
   deleted.deadLetters = await visitDeadLettersOf(session, tenant, (_, { messages, remove }) => remove(messages));
   await eachItem(session, tenant, ['accounts', 'tokens', 'deliveries', 'audits'], options, deleted, remove);

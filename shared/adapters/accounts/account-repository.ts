@@ -27,7 +27,7 @@ import { FailedConditionsError, retryConflicts, type TransactItem, transact } fr
 export type WebhookCredentials = { token: string; secrets: string[] };
 
 /** Returns the primary key of a tenant's account (table Accounts). */
-const accountKey = (tenant: string) => ({ pk: `account#${tenant}` });
+export const accountKey = (tenant: string) => ({ pk: `account#${tenant}` });
 
 const storedSummaries = z.object({ email_after: z.number(), sms_after: z.number(), window_minutes: z.number() });
 

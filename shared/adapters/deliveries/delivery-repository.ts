@@ -51,8 +51,8 @@ export type DeliveryPage = {
   readCount: number;
 };
 
-/** Returns the filter of a query, or undefined without a condition. */
-const filterExpression = ({ statuses = [], alarmId, entityId, ...filter }: DeliveryFilter) => {
+/** Returns the filter of a query or a scan, or undefined without a condition. */
+export const filterExpression = ({ statuses = [], alarmId, entityId, ...filter }: DeliveryFilter) => {
   const idOf = (id: string | undefined) => (id === undefined ? undefined : shortenedId(id));
   const conditions = [
     { text: 'alarm_id = :alarm', name: ':alarm', value: idOf(alarmId) },
