@@ -1,7 +1,7 @@
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
-import { createTechnicalContactsTransport } from '../shared/pipeline/transports/email.ts';
+import { createEmailRefusal, createTechnicalContactsTransport } from '../shared/pipeline/transports/email.ts';
 
 const { environment, client, accounts, sender } = senderFunction('technicalContactsEmail');
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
@@ -9,4 +9,7 @@ const limitOf = accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMIT
 const { limits, isNearLimit } = createMessageLimits(counters, 'email', limitOf);
 
 /** Sends alerts to the technical contacts of accounts. */
-export const handler = sender(createTechnicalContactsTransport(environment, limits, accounts), { isNearLimit });
+export const handler = sender(createTechnicalContactsTransport(environment, limits, accounts), {
+  isNearLimit,
+  refusalOf: createEmailRefusal(accounts),
+});

@@ -63,8 +63,18 @@ const logOlderTimestamp = (job: DeliveryJob): void => {
  * record to the record of the attempt.
  */
 export const createDeliver = (dependencies: SenderDependencies) => {
-  const { type, transport, accounts, deliveries, incidentLocks, summarizedAlerts, queues, queueUrls, clock } =
-    dependencies;
+  const {
+    type,
+    transport,
+    accounts,
+    deliveries,
+    incidentLocks,
+    summarizedAlerts,
+    queues,
+    queueUrls,
+    clock,
+    refusalOf,
+  } = dependencies;
   const { reschedule, returnBusyMessage, waitForLock, returnAfterError } = createRequeue(dependencies);
   const { recordDelivered, recordFailed, deadLetter } = createAttemptEnd(dependencies);
 
@@ -208,6 +218,8 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     // A worker crashed after it recorded the last attempt and before it dead-lettered the delivery.
     if (record.attempt_count >= MAX_ATTEMPTS)
       return deadLetter(delivery, { reason: 'attempts_exhausted', cause: roundExpiryCause(record) });
+    const refused = await refusalOf?.(job.body.event.tenant_id, target);
+    if (refused) return deadLetter(delivery, { reason: refused, cause: 'destination' });
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
     const summarized = await summarizer.unlessFirst(delivery, target);
     if (summarized) return summarized;

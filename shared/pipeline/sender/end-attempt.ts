@@ -46,7 +46,7 @@ export const createAttemptEnd = (dependencies: SenderDependencies) => {
     // then received again, which must not count as overdue since the attempt: that would start a new round.
     await delivery.persist({ ...record, next_attempt_at_ms: clock() });
     const isNotice = body.notice !== undefined && body.notice.kind !== 'summary';
-    if (failure.reason === 'no_contacts' && isNotice) {
+    if (isNotice && (failure.reason === 'no_contacts' || failure.reason === 'email_paused')) {
       await delivery.write(withStatus(record, 'cancelled', clock()));
       return { kind: 'cancelled' };
     }

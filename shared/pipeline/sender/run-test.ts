@@ -3,14 +3,17 @@ import { emitMetrics } from '../../adapters/metrics.ts';
 import { webhookPayload } from '../../contracts/alarm-event.ts';
 import { type TestResult, testRequest } from '../../contracts/messages.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
+import { type AttemptOutcome, failed } from '../../domain/attempt-outcome.ts';
 import { eventHeader } from '../../domain/event-header.ts';
+import { failureText } from '../../domain/failure-text.ts';
 import { testEvent } from '../../domain/test-event.ts';
 import type { Transport } from '../../domain/transport.ts';
 import { ulid } from '../../domain/ulid.ts';
+import type { RefusalOf } from './sender-dependencies.ts';
 
 /** Creates the function that sends a test message, as the API requests it, and returns its result. */
 export const createTestRun =
-  (type: NotificationTypeId, transport: Transport) =>
+  (type: NotificationTypeId, transport: Transport, refusalOf?: RefusalOf) =>
   async (input: unknown, timeLeft: () => number): Promise<TestResult> => {
     const { tenant, type: testedType, state, ...tested } = testRequest.parse(input);
     if (testedType !== type) throw new Error(`The sender of ${type} received a test of ${testedType}.`);
@@ -25,7 +28,12 @@ export const createTestRun =
       timeLeft,
     };
     const { details, webhook_request: webhookRequest, signing_secrets: signingSecrets } = tested;
-    const outcome = await transport(alert, details, { webhookRequest, signingSecrets }).catch((error: unknown) => {
+    const send = async (): Promise<AttemptOutcome> => {
+      const refused = await refusalOf?.(tenant, { type, details });
+      if (refused) return failed('permanent', refused, `Not sent: ${failureText(refused, undefined)}`);
+      return transport(alert, details, { webhookRequest, signingSecrets });
+    };
+    const outcome = await send().catch((error: unknown) => {
       logger.error('internal error', { type, ...errorTrace(error) });
       // Lambda logs the thrown error, so it must not contain the original message.
       throw new Error('The test did not run.');

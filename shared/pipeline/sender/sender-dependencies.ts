@@ -6,7 +6,9 @@ import type { SummarizedAlerts } from '../../adapters/deliveries/summarized-aler
 import type { IsTenantThrottled } from '../../adapters/dynamodb/key-throttling.ts';
 import type { Queues } from '../../adapters/queues.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
+import type { FailureReason } from '../../contracts/outcomes.ts';
 import type { Clock } from '../../domain/clock.ts';
+import type { DeliveryTarget } from '../../domain/notification.ts';
 import type { Transport } from '../../domain/transport.ts';
 import type { RecordFailures } from '../failure-recorder.ts';
 import type { DeliveryReports } from '../notices/delivery-reports.ts';
@@ -29,7 +31,7 @@ export type SenderDependencies = {
   retryQueueUrl: string;
   deadLetterQueueUrl: string;
   retryDelayScale: number;
-  reports: DeliveryReports;
+  reports: Omit<DeliveryReports, 'reportPause'>;
   recordFailures: RecordFailures;
   clock: Clock;
   isTenantThrottled: IsTenantThrottled;
@@ -37,4 +39,12 @@ export type SenderDependencies = {
   isSlowTenant: (tenant: string) => boolean;
   /** Returns whether a tenant has used more than half of a daily limit of the type. */
   isNearLimit: (tenant: string) => Promise<boolean>;
+  /** Returns why nothing is sent to a target, or undefined. */
+  refusalOf?: RefusalOf | undefined;
 };
+
+/** Returns why nothing is sent to a target of a tenant, or undefined. */
+export type RefusalOf = (
+  tenant: string,
+  target: Pick<DeliveryTarget, 'type' | 'details'>,
+) => Promise<FailureReason | undefined>;

@@ -36,7 +36,8 @@ export const createSender = (
   {
     isNearLimit = async () => false,
     isSlowTenant = () => false,
-  }: Partial<Pick<SenderDependencies, 'isNearLimit' | 'isSlowTenant'>> = {},
+    refusalOf,
+  }: Partial<Pick<SenderDependencies, 'isNearLimit' | 'isSlowTenant' | 'refusalOf'>> = {},
 ) => {
   const notifications = {
     ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
@@ -78,9 +79,10 @@ export const createSender = (
     isTenantThrottled: createThrottlingWatch(Date.now),
     isNearLimit,
     isSlowTenant,
+    refusalOf,
   };
   const processBatch = createBatchProcessing(dependencies, notifications);
-  const runTest = createTestRun(type, transport);
+  const runTest = createTestRun(type, transport, refusalOf);
 
   return async (input: Invocation, context: Context): Promise<SQSBatchResponse | TestResult> => {
     logger.appendKeys({ request_id: context.awsRequestId });

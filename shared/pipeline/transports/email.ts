@@ -4,10 +4,11 @@ import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-
 import { awsFailure } from '../../domain/aws-outcome.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { recipientHash } from '../../domain/delivery-key.ts';
-import { emailTags } from '../../domain/email-event.ts';
+import { emailTags, tenantTag } from '../../domain/email-event.ts';
 import { type Alert, sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { limitOfAlert, type MessageLimits } from '../daily-limit.ts';
+import type { RefusalOf } from '../sender/sender-dependencies.ts';
 import { logAccepted } from './accepted-log.ts';
 import { type EmailMessage, emailMessage } from './email-message.ts';
 import { summaryEmail } from './summary-message.ts';
@@ -39,9 +40,9 @@ const messageOf = async (
 
 const isFailure = (outcome: AttemptOutcome): outcome is Failure => outcome.result !== 'delivered';
 
-/** Returns the tags that identify the delivery in bounces. The email of a test has none. */
+/** Returns the tags that identify the delivery in SES events. The email of a test has only the tenant. */
 const tagsOf = ({ event, notificationId }: Alert): Record<string, string> =>
-  notificationId === undefined ? {} : emailTags(event, notificationId);
+  notificationId === undefined ? { tenant: tenantTag(event.tenant_id) } : emailTags(event, notificationId);
 
 const createSendToRecipient = (environment: EmailEnvironment, limits: MessageLimits): SendToRecipient => {
   const { EMAIL_FROM, EMAIL_REPLY_TO, CONFIGURATION_SET } = environment;
@@ -68,6 +69,15 @@ const createSendToRecipient = (environment: EmailEnvironment, limits: MessageLim
   return (alert, recipient, message) =>
     limitOfAlert(limits, alert)(alert.event.tenant_id, () => send(alert, recipient, message));
 };
+
+/**
+ * Creates the function that returns why nothing is sent by email: the emails of the tenant are paused
+ * (docs/decisions/deliveries.md#email-reputation). It reads nothing that an email does not need.
+ */
+export const createEmailRefusal =
+  (accounts: Pick<AccountRepository, 'isEmailPaused'>): RefusalOf =>
+  async (tenant) =>
+    (await accounts.isEmailPaused(tenant)) ? 'email_paused' : undefined;
 
 /** Creates the transport of `email` notifications. Delivered means accepted by SES. */
 export const createEmailTransport = (
