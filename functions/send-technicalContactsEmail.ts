@@ -5,7 +5,7 @@ import { createRecipients } from '../shared/adapters/accounts/recipients.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
 import { createUnverifiedRecipients } from '../shared/pipeline/sender/unverified-recipients.ts';
-import { createTechnicalContactsTransport } from '../shared/pipeline/transports/email.ts';
+import { createEmailRefusal, createTechnicalContactsTransport } from '../shared/pipeline/transports/email.ts';
 
 const { environment, client, accounts, sender } = senderFunction('technicalContactsEmail');
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
@@ -20,4 +20,4 @@ const unverified =
 const transport = createTechnicalContactsTransport(environment, limits, accounts, optOutKeys, optOuts, unverified);
 
 /** Sends alerts to the technical contacts of accounts. */
-export const handler = sender(transport, { isNearLimit });
+export const handler = sender(transport, { isNearLimit, refusalOf: createEmailRefusal(accounts) });

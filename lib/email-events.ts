@@ -11,7 +11,17 @@ import type { Delivery } from './delivery.ts';
 import type { Email } from './email.ts';
 import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
+import type { Storage } from './storage.ts';
 import { WorkQueue } from './work-queue.ts';
+
+/** The resources that email events use. `topicKey` encrypts their topic. */
+type EmailEventResources = {
+  email: Email;
+  storage: Storage;
+  delivery: Delivery;
+  crashedQueue: IQueue;
+  topicKey: IKey;
+};
 
 /** Each email causes an event. A batch of ten costs a tenth, and no event is urgent: SES itself takes seconds. */
 const BATCHING_WINDOW_SECONDS = 5;
@@ -30,10 +40,7 @@ export class EmailEvents extends Construct {
     scope: Construct,
     id: string,
     defaults: FunctionDefaults,
-    { configurationSet }: Email,
-    delivery: Delivery,
-    crashedQueue: IQueue,
-    topicKey: IKey,
+    { email: { configurationSet }, storage, delivery, crashedQueue, topicKey }: EmailEventResources,
   ) {
     super(scope, id);
     const topic = new Topic(this, 'Topic', { masterKey: topicKey, enforceSSL: true });
@@ -62,6 +69,8 @@ export class EmailEvents extends Construct {
       new SqsSubscription(this.queue.queue, { rawMessageDelivery: true, deadLetterQueue: crashedQueue }),
     );
     const access = delivery.reportAccess
+      // The counts of emails, bounces and complaints (docs/decisions/deliveries.md#email-reputation).
+      .and(storage.accounts.access('BatchGetItem'))
       .and(this.queue.visibilityAccess())
       .and(new ResourceAccess({ EMAIL_EVENTS_QUEUE: this.queue.queue.queueUrl }));
     this.recorder = new ServiceFunction(this, 'record-email-events', defaults, access).lambda;

@@ -47,7 +47,8 @@ export class NotificationsStack extends Stack {
     const delivery = new Delivery(this, 'Delivery', defaults, storage, sendingResources, crashedQueue);
     const api: Api = new Api(this, 'Api', defaults, storage, delivery, email, apiUrl);
     const topicKey = createTopicKey(this, 'TopicKey');
-    const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, email, delivery, crashedQueue, topicKey);
+    const eventResources = { email, storage, delivery, crashedQueue, topicKey };
+    const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, eventResources);
     const { tableStreamArn } = storage.deliveries.table;
     const outcomes = tableStreamArn ? new DeliveryOutcomes(this, 'Outcomes', defaults, tableStreamArn) : undefined;
     const resources = { api, delivery, emailEvents, outcomes };

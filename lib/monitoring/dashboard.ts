@@ -212,11 +212,16 @@ export const createDashboard = (
     'Email and SMS': [
       graph('Attempts failed by SES and SNS', counts('service_failures', awsTypes)),
       graph('Over a daily limit of the tenant', counts('tenant_limit_exceeded', awsTypes)),
-      graph('Bounces, complaints and rejects', [
-        metrics.count('email_bounces'),
-        metrics.count('email_complaints'),
-        metrics.count('email_rejects'),
-      ]),
+      graph(
+        'Bounces, complaints, rejects and delays, and confirmed emails',
+        [
+          metrics.count('email_bounces'),
+          metrics.count('email_complaints'),
+          metrics.count('email_rejects'),
+          metrics.count('email_delays'),
+        ],
+        [metrics.count('email_confirmations')],
+      ),
       graph(
         'SES reputation: bounce and complaint rate',
         [reputation('Reputation.BounceRate')],

@@ -81,7 +81,10 @@ export class ServiceMetrics {
       | 'throttled_requests'
       | 'email_bounces'
       | 'email_complaints'
-      | 'email_rejects',
+      | 'email_rejects'
+      | 'email_confirmations'
+      | 'email_delays'
+      | 'email_pauses',
     options: MetricOptions = {},
   ): Metric {
     return this.#metric(name, {}, options);

@@ -41,6 +41,9 @@ const credentialsOf = ({ token, secrets, retired }: AccountDescription) => ({
 const shadowRecord = ({ shadow }: AccountDescription): Pick<AccountRecord, 'shadow'> =>
   shadow ? { shadow: { from: shadow.from_ms, until: shadow.until_ms ?? null } } : {};
 
+const pauseRecord = ({ emailPause: pause }: AccountDescription): Pick<AccountRecord, 'email_paused'> =>
+  pause ? { email_paused: { since: pause.since_ms, reason: pause.reason } } : {};
+
 /**
  * Creates a function that reads the caller's account with its limits and their usage. Only for admins, the account
  * contains the webhook credentials, which are created if they are missing (docs/decisions/storage.md#account-endpoint).
@@ -96,6 +99,7 @@ export const createAccountReader = (
       time_zone: account.timeZone,
       ...(isAdmin && credentialsOf(account)),
       ...shadowRecord(account),
+      ...pauseRecord(account),
       limits: limitsOf(effectiveLimits(settings, account.limits)),
       usage,
     };

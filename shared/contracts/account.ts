@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import type { PauseReason } from './email-pause.ts';
 import { MAX_EMAIL_ADDRESS_LENGTH, notificationTypes } from './notification-types.ts';
 import { boundedText, text, withoutNulls } from './text.ts';
 import { timeZone } from './time-zone.ts';
@@ -147,6 +148,8 @@ export type AccountRecord = {
   limits: AccountLimits;
   /** The period of shadow mode, in ms since the epoch; present only if its end is not set or not reached. */
   shadow?: { from: number; until: number | null };
+  /** Present only while its emails are paused, since this time in ms since the epoch. */
+  email_paused?: { since: number; reason: PauseReason };
   /** `day_ends_at` is the next UTC midnight, ms since the epoch. */
   usage: AccountLimits & { day_ends_at: number };
 };
@@ -158,6 +161,7 @@ const unchangeable: Readonly<Record<Exclude<keyof AccountRecord, keyof AccountCh
   webhook_signing_secrets: true,
   limits: true,
   shadow: true,
+  email_paused: true,
   usage: true,
 };
 

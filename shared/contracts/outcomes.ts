@@ -22,6 +22,7 @@ export const failureReasons = [
   'too_many_notifications',
   'bounced',
   'type_without_summaries',
+  'email_paused',
 ] as const;
 
 /** The reason of a failure. */

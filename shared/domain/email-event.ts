@@ -8,10 +8,17 @@ export const emailEventKinds = ['Delivery', 'DeliveryDelay', 'Bounce', 'Complain
 /** Message tags of an email: only IDs, in the characters that SES allows (A-Z, a-z, 0-9, `_`, `-`; at most 256). */
 export type EmailTags = { notification: string; tenant: string; event: string };
 
+/** Returns the tag of a tenant. */
+export const tenantTag = (tenant: string): string => Buffer.from(tenant).toString('base64url');
+
+/** Returns the tenant of a tag, or undefined if `tenantTag` did not create it. */
+export const tenantOfTag = (tag: string): string | undefined =>
+  tenantId.safeParse(Buffer.from(tag, 'base64url').toString()).data;
+
 /** Returns the tags that identify the delivery of an email in SES events. */
 export const emailTags = (event: Pick<EventHeader, 'tenant_id' | 'event_id'>, notificationId: string): EmailTags => ({
   notification: notificationId,
-  tenant: Buffer.from(event.tenant_id).toString('base64url'),
+  tenant: tenantTag(event.tenant_id),
   event: deliveryKey(event, notificationId).sk.replace('#', '-'),
 });
 
@@ -21,10 +28,9 @@ export const deliveryKeyFromTags = ({
   tenant: encoded = '',
   event = '',
 }: { [Tag in keyof EmailTags]?: string | undefined }): DeliveryKey | undefined => {
-  const tenant = Buffer.from(encoded, 'base64url').toString();
-  const isValid =
-    /^nt[A-Za-z0-9]+$/.test(notification) && tenantId.safeParse(tenant).success && /^\d{13}-[0-9a-f]{64}$/.test(event);
-  return isValid
+  const tenant = tenantOfTag(encoded);
+  const isValid = /^nt[A-Za-z0-9]+$/.test(notification) && /^\d{13}-[0-9a-f]{64}$/.test(event);
+  return isValid && tenant !== undefined
     ? { pk: deliveryPartition({ tenant, notificationId: notification }), sk: event.replace('-', '#') }
     : undefined;
 };

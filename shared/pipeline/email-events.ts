@@ -2,6 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { createAccountRepository } from '../adapters/accounts/account-repository.ts';
+import { createEmailReputation } from '../adapters/accounts/email-reputation.ts';
 import { type BounceResult, createBounceRecorder } from '../adapters/deliveries/bounce-recorder.ts';
 import { createDeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import { createDestinationListReader } from '../adapters/deliveries/destination-list.ts';
@@ -11,11 +12,12 @@ import { count, emitMetrics, oldestAgeSeconds } from '../adapters/metrics.ts';
 import { createNotificationReader } from '../adapters/notifications/notification-reader.ts';
 import { createTargetReader } from '../adapters/notifications/notification-targets.ts';
 import type { Queues } from '../adapters/queues.ts';
+import type { PauseReason } from '../contracts/email-pause.ts';
 import { boundedText } from '../contracts/text.ts';
 import type { Clock } from '../domain/clock.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../domain/delivery-record.ts';
-import { deliveryKeyFromTags, emailEventKinds } from '../domain/email-event.ts';
+import { deliveryKeyFromTags, emailEventKinds, tenantOfTag } from '../domain/email-event.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 import { createFailureRecorder } from './failure-recorder.ts';
 import { createDeliveryReports } from './notices/delivery-reports.ts';
@@ -39,8 +41,10 @@ const emailEvent = z.object({
   eventType: z.enum(emailEventKinds),
   delivery: z.optional(z.object({ timestamp: time })),
   deliveryDelay: z.optional(z.object({ timestamp: time })),
-  bounce: z.optional(z.object({ bounceType: z.optional(z.string()) })),
+  bounce: z.optional(z.object({ bounceType: z.optional(z.string()), timestamp: z.optional(time) })),
+  complaint: z.optional(z.object({ complaintFeedbackType: z.optional(z.string()), timestamp: z.optional(time) })),
   mail: z.object({
+    timestamp: z.optional(time),
     messageId: boundedText({ max: 128 }, z.regex(/^[\w.-]+$/)),
     /** Each email has one recipient. */
     destination: z.optional(z.array(z.string())),
@@ -82,7 +86,17 @@ type Tags = EmailEvent['mail']['tags'];
 const keyFromTags = ({ notification, tenant, event }: Partial<Tags>): DeliveryKey | undefined =>
   deliveryKeyFromTags({ notification: notification?.[0], tenant: tenant?.[0], event: event?.[0] });
 
+const isReceivedAgain = ({ ApproximateReceiveCount }: SQSRecord['attributes']): boolean =>
+  ApproximateReceiveCount !== '1';
+
 const isProblem = (event: EmailEvent): event is ProblemEvent => event.eventType in problemMetrics;
+
+/** Returns what counts against the reputation of the sender, or undefined. */
+const pauseReasonOf = ({ eventType, bounce, complaint }: ProblemEvent): PauseReason | undefined => {
+  if (eventType === 'Bounce') return bounce?.bounceType === 'Permanent' ? 'bounces' : undefined;
+  const isComplaint = eventType === 'Complaint' && complaint?.complaintFeedbackType !== 'not-spam';
+  return isComplaint ? 'complaints' : undefined;
+};
 
 /** Returns what to report to the technical contacts. A bounce that is not permanent is not reported. */
 const reportOf = ({ eventType, bounce }: ProblemEvent): EmailReport | undefined => {
@@ -94,7 +108,8 @@ const reportOf = ({ eventType, bounce }: ProblemEvent): EmailReport | undefined 
  * Creates the Lambda handler that records what SES reports about accepted emails (docs/decisions/formats.md#email-events):
  * when an email was delivered or delayed, and in the record a bounce or a reject. A complaint leaves it unchanged, because
  * the email was delivered. These three are reported to the technical contacts, and a delivery that has reached nobody else
- * escalates. Any other message is counted and acknowledged, because retrying would not help.
+ * escalates. Too many of them pause the emails of the tenant (docs/decisions/deliveries.md#email-reputation). Any other
+ * message is counted and acknowledged, because retrying would not help.
  */
 export const createEmailEventRecorder = (
   client: DynamoDBDocumentClient,
@@ -112,6 +127,7 @@ export const createEmailEventRecorder = (
   };
   const readDestinationList = createDestinationListReader(client, environment.DELIVERIES_TABLE);
   const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE, clock);
+  const reputation = createEmailReputation(client, environment.ACCOUNTS_TABLE, clock);
   const reports = createDeliveryReports(
     { client, queues, notifications, deliveries, readDestinationList, accounts, clock },
     environment,
@@ -178,6 +194,28 @@ export const createEmailEventRecorder = (
     return (await deliveries.recordEmailTime(key, name, timeMs)) ? metric : 'handled';
   };
 
+  /** Counts an email that bounced or caused a complaint, and reports the pause of its tenant, even if it is repeated. */
+  const recordReputation = async (
+    tenant: string,
+    event: ProblemEvent,
+    { attributes }: SQSRecord,
+    timeLeft: () => number,
+  ): Promise<void> => {
+    const reason = pauseReasonOf(event);
+    if (!reason) return;
+    const { mail, bounce, complaint } = event;
+    const reportedAtMs = (bounce ?? complaint)?.timestamp ?? Number(attributes.SentTimestamp);
+    const email = { messageId: mail.messageId, sentAtMs: mail.timestamp ?? reportedAtMs, reportedAtMs };
+    const caused = await reputation.report(tenant, reason, email);
+    if (!caused) return;
+    // The function may have crashed before it counted the pause.
+    if (caused.isNew || isReceivedAgain(attributes)) {
+      logger.warn('email paused', { tenant_id: tenant, ...caused.pause });
+      count({ email_pauses: 1 });
+    }
+    await waitForNotices([reports.reportPause(tenant, caused.pause)], timeLeft);
+  };
+
   const handleEvent = async (message: SQSRecord, timeLeft: () => number): Promise<MessageResult> => {
     const event = parseEmailEvent(message.body);
     if (!event) return ignore();
@@ -186,28 +224,30 @@ export const createEmailEventRecorder = (
 
   const handleProblem = async (
     event: ProblemEvent,
-    { attributes }: SQSRecord,
+    message: SQSRecord,
     timeLeft: () => number,
   ): Promise<MessageResult> => {
+    const { attributes } = message;
     const { eventType: kind, mail } = event;
     const { messageId, tags } = mail;
     const key = keyFromTags(tags);
     const notification = key && parseDeliveryPartition(key.pk);
+    const tenant = tenantOfTag(tags.tenant?.[0] ?? '');
     const result = key && (await applyEvent(key, event));
     logger.warn('email event', {
       kind,
       ses_message_id: messageId,
       result: kind === 'Complaint' ? undefined : result?.kind,
-      tenant_id: notification?.tenant,
+      tenant_id: tenant,
       notification_id: notification?.notificationId,
     });
     // A complaint changes no record, so only the receive count tells that its report is repeated.
-    const isReceivedAgain = attributes.ApproximateReceiveCount !== '1';
-    const isRepeated = result?.kind === 'repeated' || (result?.kind === 'complaint' && isReceivedAgain);
+    const isRepeated = result?.kind === 'repeated' || (result?.kind === 'complaint' && isReceivedAgain(attributes));
     count(isRepeated ? { email_events_repeated: 1 } : { [problemMetrics[kind]]: 1 });
     if (result?.kind === 'bounced') {
       await recordFailures([{ record: result.record, isCounted: result.record.last_cause !== undefined }]);
     }
+    if (tenant !== undefined) await recordReputation(tenant, event, message, timeLeft);
     if (result && 'record' in result) {
       await reportEvent(event, result, Number(attributes.SentTimestamp), timeLeft);
     }

@@ -23,6 +23,7 @@ import type { Summary } from '../../shared/domain/summary.ts';
 import { summaryProblem } from '../../shared/pipeline/notices/unreached-notice.ts';
 import { createDeliver } from '../../shared/pipeline/sender/deliver.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
+import { createTestRun } from '../../shared/pipeline/sender/run-test.ts';
 import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent, alarmHeader, alertContent } from '../support/events.ts';
@@ -152,6 +153,41 @@ describe('an email that bounces before its sender records that SES accepted it',
     expect(await ended.record()).toMatchObject({ status: 'delivered' });
     const next = setUp('email', delivered, { changes });
     expect(await next.deliver()).toMatchObject({ kind: 'duplicate', record: { status: 'bounced' } });
+  });
+});
+
+describe('email of a tenant that is paused', () => {
+  const refusalOf = async () => 'email_paused' as const;
+
+  it.each([
+    ['an alert', {}],
+    ['a summary', { notice: { ...notice, kind: 'summary' as const } }],
+  ])('%s fails without an attempt, and can be redelivered', async (_, changes) => {
+    const { deliver, record, stored, reasons, transport } = setUp('email', rejected, { changes, refusalOf });
+    expect(await deliver()).toMatchObject({ kind: 'dead_lettered', cause: 'destination' });
+    const found = await record();
+    expect(found).toMatchObject({ status: 'failed', attempt_count: 0, attempts: [] });
+    expect(found && reasonOf(found)).toBe('email_paused');
+    expect(reasons).toMatchObject([{ reason: 'email_paused' }]);
+    expect(await stored()).toHaveLength(1);
+    expect(transport).not.toHaveBeenCalled();
+  });
+
+  it('a notice is cancelled without a dead letter', async () => {
+    const { deliver, deadLetters } = setUp('technicalContactsEmail', rejected, { changes: { notice }, refusalOf });
+    expect(await deliver()).toMatchObject({ kind: 'cancelled' });
+    expect(deadLetters).toEqual([]);
+  });
+
+  it('a test is not sent, and says why', async () => {
+    const transport = vi.fn<SenderDependencies['transport']>();
+    const runTest = createTestRun('email', transport, refusalOf);
+    const tested = { kind: 'test', tenant: 'acme', type: 'email', details: { address: 'a@example.com' } };
+    expect(await runTest(tested, () => 20_000)).toMatchObject({
+      status: 'failure',
+      message: 'Not sent: email of the account is paused, because of too many bounces or complaints',
+    });
+    expect(transport).not.toHaveBeenCalled();
   });
 });
 

@@ -1,18 +1,22 @@
 import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailureReader } from '../../shared/adapters/deliveries/notification-failures.ts';
+import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import type { Queues } from '../../shared/adapters/queues.ts';
 import { deliveryId, recipientHash } from '../../shared/domain/delivery-key.ts';
 import { claimedRecord, type DeliveryRecord, withStatus } from '../../shared/domain/delivery-record.ts';
-import { emailTags } from '../../shared/domain/email-event.ts';
+import { emailTags, tenantTag } from '../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
+import { audit } from '../support/audit.ts';
 import { writeRecords } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { withThrottling } from '../support/dynamodb-faults.ts';
 import { alarmEvent, alarmHeader, readDelivery } from '../support/events.ts';
+import { validDetails } from '../support/notifications.ts';
 import { reportEnvironment } from '../support/report-environment.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
@@ -441,6 +445,70 @@ describe('an email that reaches the server of its recipient', () => {
       await recordBatch([{ body: JSON.stringify(delivery(tags)) }, { body: JSON.stringify(delivery({})) }]),
     ).toEqual([]);
     expect(written).toBe('');
+  });
+});
+
+describe('the emails of a tenant', () => {
+  let count = 0;
+  /** Reports problems of emails of tests, which have no record. */
+  const problems = (tenant: string, event: object, times: number) =>
+    Array.from({ length: times }, () => ({
+      body: JSON.stringify({
+        ...event,
+        mail: { messageId: `email-${count++}`, tags: { tenant: [tenantTag(tenant)] } },
+      }),
+    }));
+  const bounce = { eventType: 'Bounce', bounce: { bounceType: 'Permanent', timestamp: '2026-01-01T00:00:00Z' } };
+  const isPaused = (tenant: string) => createAccountRepository(client, 'accounts').isEmailPaused(tenant);
+
+  it('are paused at the fifth bounce, also of tests, which operators and fallback notifications of other types learn once', async () => {
+    const tenant = 'bouncing';
+    const types = ['sms', 'email', 'managed'] as const;
+    const notifications = createNotificationRepository(client, 'notifications');
+    const limit = async () => 10;
+    const fallbacks = await Promise.all(
+      types.map((type) =>
+        notifications.create(tenant, { label: type, type, details: validDetails[type] }, audit, limit),
+      ),
+    );
+    await createAccountRepository(client, 'accounts').update(tenant, { escalation_notifications: fallbacks }, audit);
+    await recordBatch(problems(tenant, bounce, 4));
+    expect(await isPaused(tenant)).toBe(false);
+    await recordBatch(problems(tenant, bounce, 2));
+    expect(await isPaused(tenant)).toBe(true);
+    await recordBatch(problems(tenant, bounce, 1));
+    expect(countedMetrics().filter((name) => name === 'email_pauses')).toHaveLength(1);
+    const told = queuedNotices.filter(([, kind]) => kind === 'paused').map(([url]) => url.split('/').at(-1));
+    // The record of the notice makes what further reports queue a duplicate.
+    expect(new Set(told)).toEqual(new Set(['managed', 'sms']));
+    expect(written).not.toContain('@');
+  });
+
+  it('are paused by complaints that are repeated after the function could not tell anybody, who is then told', async () => {
+    const tenant = 'complained';
+    const complaint = { eventType: 'Complaint', complaint: { timestamp: '2026-01-01T00:00:00Z' } };
+    const messages = problems(tenant, complaint, 3);
+    const queue = { ...queues, sendDelayed: () => Promise.reject(new Error('no response')) };
+    expect(await recordBatch(messages, client, queue)).not.toEqual([]);
+    expect(queuedNotices).toEqual([]);
+    const attributes = { ...sqsMessage().attributes, ApproximateReceiveCount: '2' };
+    expect(await recordBatch(messages.map((message) => ({ ...message, attributes })))).toEqual([]);
+    expect(queuedNotices).toContainEqual([
+      expect.stringMatching(/managed$/),
+      'paused',
+      'Email is paused: too many were reported as spam',
+    ]);
+    expect(countedMetrics()).toContain('email_pauses');
+  });
+
+  it.each([
+    ['bounces that are not permanent', { eventType: 'Bounce', bounce: { bounceType: 'Transient' } }],
+    ['rejected content', { eventType: 'Reject' }],
+    ['reports that it is no spam', { eventType: 'Complaint', complaint: { complaintFeedbackType: 'not-spam' } }],
+  ])('are not paused because of %s', async (name, event) => {
+    const tenant = name.replaceAll(' ', '-');
+    await recordBatch(problems(tenant, event, 10));
+    expect(await isPaused(tenant)).toBe(false);
   });
 });
 

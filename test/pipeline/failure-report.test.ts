@@ -15,10 +15,10 @@ import {
 } from '../../shared/domain/delivery-record.ts';
 import type { DeliveryResult } from '../../shared/domain/delivery-result.ts';
 import type { FailingDelivery } from '../../shared/pipeline/failure-recorder.ts';
-import type { DeliveryReports } from '../../shared/pipeline/notices/delivery-reports.ts';
 import { waitForNotices } from '../../shared/pipeline/notices/wait-for-notices.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createFailureReport } from '../../shared/pipeline/sender/failure-report.ts';
+import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { alarmEvent, alarmHeader, alertContent } from '../support/events.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
@@ -32,7 +32,7 @@ const setUp = (
   const marked: string[] = [];
   const reported: string[] = [];
   const recorded: FailingDelivery[] = [];
-  const reports: DeliveryReports = {
+  const reports: SenderDependencies['reports'] = {
     reportFailure: async () => {
       reported.push('failure');
     },

@@ -9,6 +9,7 @@ import {
   summarySettings,
   WEBHOOK_TOKEN,
 } from '../../../shared/contracts/account.ts';
+import { pauseReasons } from '../../../shared/contracts/email-pause.ts';
 import { emailAddress } from '../../../shared/contracts/notification-types.ts';
 import { MAX_TIME_ZONE_LENGTH } from '../../../shared/contracts/time-zone.ts';
 import { unconfirmedChange, unknownFallbacks } from '../../../shared/domain/errors.ts';
@@ -82,6 +83,15 @@ const account = component('Account', 'The account of a tenant', {
     .optional()
     .describe(
       'Present only in shadow mode: alerts of events from `from` on are recorded as `cancelled`, and not sent. Operators set it',
+    ),
+  email_paused: z
+    .object({
+      since: timestamp('When the pause began'),
+      reason: z.enum(pauseReasons).describe('What there was too much of'),
+    })
+    .optional()
+    .describe(
+      'Present only while nothing is sent by email, because too many emails of the account bounced or were reported as spam. Operators end the pause',
     ),
   limits: z.object(limitsOf('the limit')).describe('The limits of the account'),
   usage: z

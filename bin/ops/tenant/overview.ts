@@ -28,6 +28,8 @@ export type TenantOverview = {
   alerts: Partial<Record<DeliveryStatus, number>>;
   /** The period of shadow mode, unless it is over. */
   shadow: Shadow | undefined;
+  /** True while its emails are paused. */
+  isEmailPaused: boolean;
 };
 
 type OverviewOptions = {
@@ -43,6 +45,7 @@ const tokenList = z.object({
 });
 const accountItem = z.object({
   shadow: z.object({ from_ms: z.number(), until_ms: z.number().optional() }).optional(),
+  email_paused: z.unknown(),
 });
 const deliveryItem = z.object({ status: z.enum(deliveryStatuses) });
 
@@ -59,7 +62,8 @@ const createOverviews = () => {
         tests_per_day: 0,
         redeliveries_per_day: 0,
       };
-      const empty = { tenant, usage: { notifications: 0, tokens: 0, ...daily }, alerts: {}, shadow: undefined };
+      const usage = { notifications: 0, tokens: 0, ...daily };
+      const empty = { tenant, usage, alerts: {}, shadow: undefined, isEmailPaused: false };
       const overview = overviews.get(tenant) ?? empty;
       overviews.set(tenant, overview);
       return overview;
@@ -88,8 +92,10 @@ const sourcesOf = (overviews: ReturnType<typeof createOverviews>, nowMs: number)
       values: { ':prefix': 'account#', ':day': `#${day}#` },
       add: (pk, item) => {
         if (pk.startsWith('account#')) {
-          const { shadow } = accountItem.parse(item);
-          overviews.of(pk.replace('account#', '')).shadow = shadow && !isOver(shadow, nowMs) ? shadow : undefined;
+          const { shadow, email_paused } = accountItem.parse(item);
+          const overview = overviews.of(pk.replace('account#', ''));
+          overview.shadow = shadow && !isOver(shadow, nowMs) ? shadow : undefined;
+          overview.isEmailPaused = email_paused !== undefined;
         }
         for (const [counter, name] of Object.entries(usageCounters)) {
           const prefix = `${counter}#${day}#`;

@@ -218,8 +218,8 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     // A worker crashed after it recorded the last attempt and before it dead-lettered the delivery.
     if (record.attempt_count >= MAX_ATTEMPTS)
       return deadLetter(delivery, { reason: 'attempts_exhausted', cause: roundExpiryCause(record) });
-    const refusal = await refusalOf?.(job.body.event.tenant_id, target);
-    if (refusal) return deadLetter(delivery, { reason: refusal, cause: 'destination' });
+    const refused = await refusalOf?.(job.body.event.tenant_id, target);
+    if (refused) return deadLetter(delivery, { reason: refused, cause: 'destination' });
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
     const summarized = await summarizer.unlessFirst(delivery, target);
     if (summarized) return summarized;

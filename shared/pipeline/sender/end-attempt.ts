@@ -1,6 +1,6 @@
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { roundOf } from '../../contracts/messages.ts';
-import type { MessageOutcome } from '../../contracts/outcomes.ts';
+import type { FailureReason, MessageOutcome } from '../../contracts/outcomes.ts';
 import type { Failure } from '../../domain/attempt-outcome.ts';
 import { bodyForRound } from '../../domain/delivery-message.ts';
 import { withFailure, withNextAttempt, withStatus } from '../../domain/delivery-record.ts';
@@ -26,6 +26,9 @@ const logFailure = ({ job, record }: ClaimedDelivery, outcome: MessageOutcome, f
   logger.warn('delivery failed', { outcome, ...ids, reason, cause, status, code, attempt_count: record.attempt_count });
 };
 
+/** The reasons for which a notice has no recipient. It is cancelled, and its copies to others are sent. */
+const noRecipientReasons: readonly FailureReason[] = ['no_contacts', 'opted_out', 'unverified', 'email_paused'];
+
 /** Creates what follows an attempt: it is recorded, and its failure is retried or dead-lettered. */
 export const createAttemptEnd = (dependencies: SenderDependencies) => {
   const { queues, failedMessages, retryQueueUrl, deadLetterQueueUrl, retryDelayScale, clock, isTenantThrottled } =
@@ -46,7 +49,7 @@ export const createAttemptEnd = (dependencies: SenderDependencies) => {
     // then received again, which must not count as overdue since the attempt: that would start a new round.
     await delivery.persist({ ...record, next_attempt_at_ms: clock() });
     const isNotice = body.notice !== undefined && body.notice.kind !== 'summary';
-    if (isNotice && (failure.reason === 'no_contacts' || failure.reason === 'opted_out')) {
+    if (isNotice && noRecipientReasons.includes(failure.reason)) {
       await delivery.write(withStatus(record, 'cancelled', clock()));
       return { kind: 'cancelled' };
     }

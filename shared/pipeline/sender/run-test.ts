@@ -29,8 +29,8 @@ export const createTestRun =
     };
     const { details, webhook_request: webhookRequest, signing_secrets: signingSecrets } = tested;
     const send = async (): Promise<AttemptOutcome> => {
-      const reason = await refusalOf?.(tenant, { type, details, needsVerification: tested.needs_verification });
-      if (reason) return failed('permanent', reason, `Not sent: ${failureText(reason, undefined)}`);
+      const refused = await refusalOf?.(tenant, { type, details, needsVerification: tested.needs_verification });
+      if (refused) return failed('permanent', refused, `Not sent: ${failureText(refused, undefined)}`);
       return transport(alert, details, { webhookRequest, signingSecrets });
     };
     const outcome = await send().catch((error: unknown) => {

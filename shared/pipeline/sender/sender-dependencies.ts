@@ -31,7 +31,7 @@ export type SenderDependencies = {
   retryQueueUrl: string;
   deadLetterQueueUrl: string;
   retryDelayScale: number;
-  reports: DeliveryReports;
+  reports: Omit<DeliveryReports, 'reportPause'>;
   recordFailures: RecordFailures;
   clock: Clock;
   isTenantThrottled: IsTenantThrottled;
@@ -39,9 +39,9 @@ export type SenderDependencies = {
   isSlowTenant: (tenant: string) => boolean;
   /** Returns whether a tenant has used more than half of a daily limit of the type. */
   isNearLimit: (tenant: string) => Promise<boolean>;
-  /** Returns why nothing may be sent to a target; undefined if it may. Default: it may. */
+  /** Returns why nothing is sent to a target, or undefined. */
   refusalOf?: RefusalOf | undefined;
 };
 
-/** Returns why nothing may be sent to a target of a tenant; undefined if it may. */
+/** Returns why nothing is sent to a target of a tenant, or undefined. */
 export type RefusalOf = (tenant: string, target: Omit<DeliveryTarget, 'id'>) => Promise<FailureReason | undefined>;

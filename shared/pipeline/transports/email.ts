@@ -6,7 +6,7 @@ import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-
 import { awsFailure } from '../../domain/aws-outcome.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { recipientHash } from '../../domain/delivery-key.ts';
-import { emailTags } from '../../domain/email-event.ts';
+import { emailTags, tenantTag } from '../../domain/email-event.ts';
 import { failureText } from '../../domain/failure-text.ts';
 import { optOutUrl } from '../../domain/opt-out.ts';
 import { type Alert, sendTimeoutMs, type Transport } from '../../domain/transport.ts';
@@ -14,6 +14,7 @@ import type { ParsedEnvironment } from '../../environment.ts';
 import { codeEmail } from '../codes/code-message.ts';
 import type { CodeTransport } from '../codes/send-code.ts';
 import { limitOfAlert, type MessageLimits } from '../daily-limit.ts';
+import type { RefusalOf } from '../sender/sender-dependencies.ts';
 import type { UnverifiedRecipients } from '../sender/unverified-recipients.ts';
 import { logAccepted, logCode } from './accepted-log.ts';
 import { type EmailMessage, emailMessage } from './email-message.ts';
@@ -50,9 +51,9 @@ const messageOf = async (
 
 const isFailure = (outcome: AttemptOutcome): outcome is Failure => outcome.result !== 'delivered';
 
-/** Returns the tags that identify the delivery in bounces. The email of a test has none. */
+/** Returns the tags that identify the delivery in SES events. Tests and codes have only the tenant. */
 const tagsOf = ({ event, notificationId }: Alert): Record<string, string> =>
-  notificationId === undefined ? {} : emailTags(event, notificationId);
+  notificationId === undefined ? { tenant: tenantTag(event.tenant_id) } : emailTags(event, notificationId);
 
 /** Returns an email with the ways to stop the emails of its tenant: a footer, and headers (RFC 8058). */
 const withOptOut = (message: EmailMessage, tenant: string, url: string): AddressedEmail => {
@@ -101,6 +102,15 @@ const createSendToRecipient = (
   };
 };
 
+/**
+ * Creates the function that returns why nothing is sent by email: the emails of the tenant are paused
+ * (docs/decisions/deliveries.md#email-reputation). It reads nothing that an email does not need.
+ */
+export const createEmailRefusal =
+  (accounts: Pick<AccountRepository, 'isEmailPaused'>): RefusalOf =>
+  async (tenant) =>
+    (await accounts.isEmailPaused(tenant)) ? 'email_paused' : undefined;
+
 /** Creates the transport of `email` notifications. Delivered means accepted by SES. */
 export const createEmailTransport = (
   environment: EmailEnvironment,
@@ -128,7 +138,8 @@ export const createEmailCodeTransport = ({
   const { sendEmail } = createSesClient();
   return async (code, { tenant, address }, timeLeft) => {
     try {
-      const email = { ...codeEmail(tenant, code), from, replyTo, to: address, configurationSet, tags: {} };
+      const tags = { tenant: tenantTag(tenant) };
+      const email = { ...codeEmail(tenant, code), from, replyTo, to: address, configurationSet, tags };
       await sendEmail(email, sendTimeoutMs(timeLeft));
       logCode('email', tenant);
       return accepted;

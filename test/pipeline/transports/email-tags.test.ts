@@ -2,7 +2,7 @@ import { escape as escapeHtml } from 'html-escaper';
 import PostalMime from 'postal-mime';
 import { describe, expect, it, vi } from 'vitest';
 import { recipientHash } from '../../../shared/domain/delivery-key.ts';
-import { emailTags } from '../../../shared/domain/email-event.ts';
+import { emailTags, tenantTag } from '../../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { parseOptOutQuery } from '../../../shared/domain/opt-out.ts';
 import type { Alert } from '../../../shared/domain/transport.ts';
@@ -83,7 +83,7 @@ describe('the tags of an email', () => {
     expect(await tagsSent(id)).toEqual(emailTags(alarmEvent(), id));
   });
 
-  it('are absent for a test', async () => {
-    expect(await tagsSent()).toEqual({});
+  it('name only the tenant for a test', async () => {
+    expect(await tagsSent()).toEqual({ tenant: tenantTag(alarmEvent().tenant_id) });
   });
 });
