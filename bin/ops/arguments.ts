@@ -1,5 +1,6 @@
-import { InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { HEARTBEAT_TENANT, tenantId } from '../../shared/contracts/alarm-event.ts';
+import { MAX_AUDIT_TEXT_LENGTH } from '../../shared/contracts/audit.ts';
 
 /** Parses a tenant ID. @throws InvalidArgumentError */
 export const parseTenant = (text: string): string => {
@@ -60,6 +61,10 @@ export const parseText =
     if (length >= minLength && length <= maxLength) return text;
     throw new InvalidArgumentError(`It must have ${minLength} to ${maxLength} characters.`);
   };
+
+/** Adds the option of every command that leaves an audit entry (`session.ts`). */
+export const addWhy = (command: Command): Command =>
+  command.option('--why <text>', 'the reason, which the audit keeps', parseText(1, MAX_AUDIT_TEXT_LENGTH));
 
 /** Returns the examples section of a help page. */
 export const examples = (...commands: string[]): string =>

@@ -6,6 +6,7 @@ import { addDeadLettersCommands } from './dead-letters.ts';
 import { addDeliveriesCommand } from './deliveries.ts';
 import { DEFAULT_STACK } from './deployment.ts';
 import { addEventCommands } from './event.ts';
+import { addOptOutsCommands } from './opt-outs.ts';
 import { addReportCommand } from './report.ts';
 import { addStatusCommand } from './status.ts';
 import { addTenantCommands } from './tenant.ts';
@@ -41,6 +42,7 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
   addEventCommands(program);
   addDeliveriesCommand(program);
   addAuditsCommand(program);
+  addOptOutsCommands(program);
   addDeadLettersCommands(program);
   addStatusCommand(program);
   addVerifyCommand(program);

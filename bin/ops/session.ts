@@ -13,12 +13,13 @@ import { createTokenRepository } from '../../shared/adapters/tokens/token-reposi
 import type { AuditedChange, ChangeContext } from '../../shared/contracts/audit.ts';
 import { exactNumber } from '../../shared/contracts/json.ts';
 import { type Deployment, findDeployment } from './deployment.ts';
-import { printResult } from './print.ts';
+import { printResult, sanitize } from './print.ts';
 
 const globalOptions = z.object({
   json: z.boolean().default(false),
   stack: z.string().optional(),
   local: z.number().optional(),
+  why: z.string().optional(),
 });
 
 /** Longer timeouts than those of the functions: operators may be far from the region. */
@@ -37,8 +38,8 @@ export type Session = ReturnType<typeof openSession>;
  * @throws OperationError if the stack cannot be read
  */
 export const connect = async (command: Command, useDefault = true): Promise<Session> => {
-  const { json, ...options } = globalOptions.parse(command.optsWithGlobals());
-  return openSession(await findDeployment(options, useDefault), json);
+  const { json, why, ...options } = globalOptions.parse(command.optsWithGlobals());
+  return openSession(await findDeployment(options, useDefault), json, why);
 };
 
 /**
@@ -74,8 +75,8 @@ const progressLine = {
   clear: (): void => progressLine.show(''),
 };
 
-/** Creates the clients of a stack. With `json`, `print` writes JSON. */
-export const openSession = (deployment: Deployment, json: boolean) => {
+/** Creates the clients of a stack. With `json`, `print` writes JSON. @param why the reason of all changes, for the audit */
+export const openSession = (deployment: Deployment, json: boolean, why?: string) => {
   const client = { ...deployment.aws, ...HTTP_OPTIONS };
   const documents = DynamoDBDocumentClient.from(new DynamoDBClient(client), {
     ...documentOptions,
@@ -92,7 +93,10 @@ export const openSession = (deployment: Deployment, json: boolean) => {
     principal ??= callerArn(client);
     return principal;
   };
-  const context = async (): Promise<ChangeContext> => ({ actor: { type: 'operator', principal: await operator() } });
+  const context = async (): Promise<ChangeContext> => ({
+    actor: { type: 'operator', principal: await operator() },
+    ...(why !== undefined && { why: sanitize(why) }),
+  });
   return {
     deployment,
     sqs,
@@ -104,8 +108,9 @@ export const openSession = (deployment: Deployment, json: boolean) => {
     /** Returns the IAM principal of the credentials. */
     operator,
 
-    /** Returns what records the changes of the command in the audit of a tenant. */
-    audit: async (tenant: string): Promise<Audit> => audits.by({ tenant, context: await context() }),
+    /** Returns what records the changes of the command in the audit of a tenant, or of the whole stack. */
+    audit: async (tenant?: string): Promise<Audit> =>
+      audits.by({ context: await context(), ...(tenant !== undefined && { tenant }) }),
 
     /** Records a change of a tenant, or of the whole stack, that no transaction records. Call it before the change. */
     record: async (change: AuditedChange, tenant?: string): Promise<void> =>
