@@ -12,39 +12,42 @@ export type SentEmail = {
   headers: Record<string, string>;
 };
 
+const parse = async (form: URLSearchParams, raw: Buffer): Promise<SentEmail> => {
+  const destinations = [...form].flatMap(([name, value]) => (/^Destinations\.member\./.test(name) ? [value] : []));
+  const { from, to = [], cc = [], bcc = [], subject = '', text = '', html = '', headers } = await PostalMime.parse(raw);
+  const named = [...to, ...cc, ...bcc].flatMap(({ address, group = [] }) => [
+    ...(address === undefined ? [] : [address]),
+    ...group.map((member) => member.address),
+  ]);
+  return {
+    from: form.get('Source') ?? from?.address ?? '',
+    to: destinations.length > 0 ? destinations : named,
+    subject,
+    text: text.replace(/\r\n/g, '\n'),
+    html: html.replace(/\r\n/g, '\n'),
+    headers: Object.fromEntries(headers.map(({ key, value }) => [key, value])),
+  };
+};
+
+const rawMessage = (form: URLSearchParams): Buffer => Buffer.from(form.get('RawMessage.Data') ?? '', 'base64');
+
+/** Returns the email in the body of a `SendRawEmail`. */
+export const emailIn = (body: Buffer): Promise<SentEmail> => {
+  const form = new URLSearchParams(body.toString());
+  return parse(form, rawMessage(form));
+};
+
 /** Creates Amazon SES v1 with its query protocol: `SendRawEmail`, with the checks of SES. */
 export const sesService =
   (onEmail: (email: SentEmail) => void): AwsService =>
   async ({ action, body }) => {
     const form = new URLSearchParams(body.toString());
-    const raw = Buffer.from(form.get('RawMessage.Data') ?? '', 'base64');
-    const destinations = [...form].flatMap(([name, value]) => (/^Destinations\.member\./.test(name) ? [value] : []));
     if (action !== 'SendRawEmail')
       return fault({ type: 'InvalidAction', message: `The local SES does not support the action ${action}.` });
+    const raw = rawMessage(form);
     const error = findMessageError(raw);
     if (error) return fault(error);
-    const {
-      from,
-      to = [],
-      cc = [],
-      bcc = [],
-      subject = '',
-      text = '',
-      html = '',
-      headers,
-    } = await PostalMime.parse(raw);
-    const named = [...to, ...cc, ...bcc].flatMap(({ address, group = [] }) => [
-      ...(address === undefined ? [] : [address]),
-      ...group.map((member) => member.address),
-    ]);
-    const email: SentEmail = {
-      from: form.get('Source') ?? from?.address ?? '',
-      to: destinations.length > 0 ? destinations : named,
-      subject,
-      text: text.replace(/\r\n/g, '\n'),
-      html: html.replace(/\r\n/g, '\n'),
-      headers: Object.fromEntries(headers.map(({ key, value }) => [key, value])),
-    };
+    const email = await parse(form, raw);
     const invalid = findRecipientError(email) ?? findTagError(form);
     if (invalid) return fault(invalid);
     onEmail(email);

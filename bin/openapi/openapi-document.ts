@@ -17,6 +17,7 @@ import {
 } from '../../shared/domain/errors.ts';
 import { errorResponses, preferenceApplied, responseHeaders, sharedResponses } from './error-responses.ts';
 import { type Body, contentOf, EXAMPLE_LOCATION, type Operation } from './operation.ts';
+import { optOutPages, optOutTag } from './opt-out-pages.ts';
 import { auditTexts, parametersIn, pathParameters, preferences } from './parameters.ts';
 import { operations, resources } from './resources.ts';
 import { componentSchemas, parameter } from './schemas.ts';
@@ -115,7 +116,7 @@ const operationOf = (name: EndpointName, endpoint: Endpoint) => {
  * @param baseUrl the base URL of the API; by default, the document names the local stack and any deployment
  */
 export const openApiDocument = (baseUrl?: string) => {
-  const paths: Record<string, Record<string, unknown>> = {};
+  const paths: Record<string, Record<string, unknown>> = { ...optOutPages };
   for (const name of endpointNames) {
     const { method, path } = endpoints[name];
     paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(name, endpoints[name]) };
@@ -133,6 +134,7 @@ export const openApiDocument = (baseUrl?: string) => {
     security: [{ token: [] }],
     tags: [
       ...resources.map(({ tag }) => tag),
+      optOutTag,
       { name: 'webhooks', description: 'Requests that the service sends to `webhook` notifications.' },
     ],
     paths,

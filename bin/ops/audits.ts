@@ -44,7 +44,11 @@ const auditColumns: readonly Column<AuditRow>[] = [
   ['action', ({ action }) => sanitize(action)],
   ['target', ({ target_id }) => sanitize(target_id ?? '–')],
   ['changed', ({ changed }) => sanitize(changed.join(', ') || '–')],
-  ['actor', ({ actor, principal }) => sanitize(principal ?? `${actor.label} (${actor.id})`)],
+  [
+    'actor',
+    ({ actor, principal }) =>
+      sanitize(principal ?? (actor.type === 'token' ? `${actor.label} (${actor.id})` : actor.type)),
+  ],
   ['address', ({ ip_address }) => sanitize(ip_address ?? '–')],
   ['who', ({ who }) => sanitize(who ?? '–')],
   ['why', ({ why }) => sanitize(why ?? '–')],

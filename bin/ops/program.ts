@@ -9,6 +9,7 @@ import { addDeliveriesCommand } from './deliveries.ts';
 import { DEFAULT_STACK, STACK_VARIABLE } from './deployment.ts';
 import { addEventCommands } from './event.ts';
 import { addNotificationsCommand } from './notifications.ts';
+import { addOptOutsCommands } from './opt-outs.ts';
 import { addReportCommand } from './report.ts';
 import { addStatusCommand } from './status.ts';
 import { addTenantCommands } from './tenant.ts';
@@ -46,6 +47,7 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
   addEventCommands(program);
   addDeliveriesCommand(program);
   addAuditsCommand(program);
+  addOptOutsCommands(program);
   addDeadLettersCommands(program);
   addStatusCommand(program);
   addVerifyCommand(program);

@@ -108,8 +108,9 @@ export const openSession = (deployment: Deployment, json: boolean, why?: string)
     /** Returns the IAM principal of the credentials. */
     operator,
 
-    /** Returns what records the changes of the command in the audit of a tenant. */
-    audit: async (tenant: string): Promise<Audit> => audits.by({ tenant, context: await context() }),
+    /** Returns what records the changes of the command in the audit of a tenant, or of the whole stack. */
+    audit: async (tenant?: string): Promise<Audit> =>
+      audits.by({ context: await context(), ...(tenant !== undefined && { tenant }) }),
 
     /** Records a change of a tenant, or of the whole stack, that no transaction records. Call it before the change. */
     record: async (change: AuditedChange, tenant?: string): Promise<void> =>

@@ -13,8 +13,11 @@ export const optOutHash = ({ tenant, address }: Recipient): string =>
     .update(JSON.stringify([tenant, address.toLowerCase()]))
     .digest('hex');
 
+/** The length of the hash that audit entries and operators see. */
+export const SHORT_HASH_LENGTH = 16;
+
 /** Returns the hash of a recipient as audit entries show it. */
-export const shortOptOutHash = (recipient: Recipient): string => optOutHash(recipient).slice(0, 16);
+export const shortOptOutHash = (recipient: Recipient): string => optOutHash(recipient).slice(0, SHORT_HASH_LENGTH);
 
 const MAC_BYTES = 32;
 const IV_BYTES = 16;

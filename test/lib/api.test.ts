@@ -18,7 +18,9 @@ describe('the API', () => {
       ).values(),
     ];
     const invoked = permissions.map(({ FunctionName }) => FunctionName);
-    const expected = [...endpointNames, 'handle-unknown-route'].map((name) => functionIds.get(name));
+    const expected = [...endpointNames, 'handle-unknown-route', ...Array(4).fill('opt-out')].map((name) =>
+      functionIds.get(name),
+    );
     expect(invoked.toSorted()).toEqual(expected.toSorted());
     for (const { Principal, SourceArn } of permissions) {
       expect(Principal).toBe('apigateway.amazonaws.com');
@@ -26,7 +28,7 @@ describe('the API', () => {
     }
   });
 
-  it('throttles requests, and test operations further, to leave concurrency for the senders', () => {
+  it('throttles requests, and test operations and the public page further, to leave concurrency for the senders', () => {
     template.hasResourceProperties('AWS::ApiGatewayV2::Stage', {
       StageName: '$default',
       AutoDeploy: true,
@@ -34,16 +36,18 @@ describe('the API', () => {
       RouteSettings: {
         'POST /test-notification': { ThrottlingRateLimit: 7, ThrottlingBurstLimit: 7 },
         'POST /notifications/{notificationId}/test': { ThrottlingRateLimit: 7, ThrottlingBurstLimit: 7 },
+        'GET /opt-out': { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 20 },
+        'POST /opt-out': { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 20 },
+        'GET /opt-out/undo': { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 20 },
+        'POST /opt-out/undo': { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 20 },
       },
     });
   });
 
   it('creates its stage after the routes that have throttling settings', () => {
-    const testRoutes = [...routes].filter(([, { RouteKey }]) => /test/.test(RouteKey)).map(([id]) => id);
-    expect(testRoutes).toHaveLength(2);
-    template.hasResource('AWS::ApiGatewayV2::Stage', {
-      DependsOn: Match.arrayWith(testRoutes.toSorted()),
-    });
+    const throttled = [...routes].filter(([, { RouteKey }]) => /test|opt-out/.test(RouteKey)).map(([id]) => id);
+    expect(throttled).toHaveLength(6);
+    for (const id of throttled) template.hasResource('AWS::ApiGatewayV2::Stage', { DependsOn: Match.arrayWith([id]) });
   });
 
   it('logs requests without headers, query strings or bodies', () => {

@@ -13,7 +13,7 @@ const acceptedFindings: readonly { rule: string; resource: RegExp; reason: strin
   },
   {
     rule: 'AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:identity/*]',
-    resource: /^Delivery\/send-(email|technicalContactsEmail)\/Role\//,
+    resource: /^(Delivery\/send-(email|technicalContactsEmail)|Api\/opt-out)\/Role\//,
     reason:
       'SES may authorize against the address, its domain or a parent domain. A condition restricts the sender address.',
   },

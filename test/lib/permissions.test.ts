@@ -52,7 +52,7 @@ describe('policies', () => {
 
   it('allow emails from the configured sender address only', () => {
     const emails = allowed.filter(({ Action }) => Action.includes('ses:SendRawEmail'));
-    expect(emails).toHaveLength(2);
+    expect(emails).toHaveLength(3);
     for (const { Condition } of emails) {
       expect(Condition).toEqual({ StringEquals: { 'ses:FromAddress': 'notifications@example.com' } });
     }

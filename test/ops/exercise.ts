@@ -8,6 +8,7 @@ import type { FaultyStack } from '../faults/support.ts';
 import { bounceBody } from '../support/email-events.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { destinationsAt, incompressibleEntries, webhookNotification } from '../support/notifications.ts';
+import { optOut } from '../support/opt-out-requests.ts';
 import { startSink } from '../support/sink.ts';
 import { until } from '../support/until.ts';
 
@@ -152,6 +153,7 @@ export const exercise = async (
   await ended(email, bounced.event_id, 'bounced');
   await sendTo('Delivery-AlarmEvents', JSON.stringify({ tenant_id: tenant, event_id: 'invalid' }));
   await operator.post(`/notifications/${email}/test`);
+  await optOut(world, { tenant, address: 'former@example.com' });
   await settle(world);
 
   // One alert of the window is sent at once, the other is summarized: the window has just begun, so that both are in

@@ -19,6 +19,7 @@ import { deliveryRecord, writeRecords } from '../support/delivery-records.ts';
 import { bounceBody } from '../support/email-events.ts';
 import { deliveryMessage, headerOf, newAlarmEvent } from '../support/events.ts';
 import { destinationsAt } from '../support/notifications.ts';
+import { optOut, undoOptOut } from '../support/opt-out-requests.ts';
 import type { Received } from '../support/sink.ts';
 import { until } from '../support/until.ts';
 import type { Call } from './calls.ts';
@@ -265,6 +266,8 @@ export const exercisePipeline = async (
   await writeRecords(world.documents, world.table('Deliveries'), [waiting]);
   await client.post(`/notifications/${ids[0]}/redeliver`, { status: 'pending' });
   await client.get('/failures');
+  await optOut(world, { tenant: client.tenant, address: 'former@example.com' });
+  await undoOptOut(world, { tenant: client.tenant, address: 'former@example.com' });
 
   // Senders use new settings within a minute, and read the alerts of a summary a minute after its window.
   await client.put('/account', { summaries: { email_after: 1, sms_after: 1, window_minutes: 1 } });

@@ -18,6 +18,7 @@ const email = z.object({
   subject: z.string(),
   text: z.string(),
   html: z.string(),
+  headers: z.record(z.string(), z.string()),
 });
 const sms = z.object({ kind: z.literal('sms'), to: z.string(), text: z.string() });
 const managed = z.object({

@@ -10,21 +10,23 @@ const auditText = z.string().max(MAX_AUDIT_TEXT_LENGTH);
 const audit = component('Audit', 'A change, test or redelivery', {
   id: string('ID of the entry, assigned by the service'),
   timestamp: timestamp('When the change was made'),
-  action: string('The `operationId` of the change, or a name for what only operators do'),
+  action: string('The `operationId` of the change, or a name for what only recipients or operators do'),
   target_id: nullable(
     z.string(),
-    'ID of the notification, token or account; null for a destination that is not stored',
+    'ID of the notification, token or account, or a hash of the recipient of emails; null for a destination that is not stored',
   ),
   changed: z.array(z.string()).describe('Names of the attributes that were set or changed, never their values'),
   actor: z
     .object({
-      type: z.enum(['token', 'operator']).describe('Whether a token of the account or an operator made the change'),
-      id: nullable(z.string(), 'ID of the token; null for an operator'),
-      label: nullable(z.string(), 'Label of the token; null for an operator'),
+      type: z
+        .enum(['token', 'operator', 'recipient'])
+        .describe('Whether a token of the account, an operator or a recipient of emails made the change'),
+      id: nullable(z.string(), 'ID of the token; null for others'),
+      label: nullable(z.string(), 'Label of the token; null for others'),
     })
     .describe('Who made the change'),
   request_id: nullable(z.string(), 'ID of the request; null for an operator'),
-  ip_address: nullable(z.string(), 'Address that sent the request; null for an operator'),
+  ip_address: nullable(z.string(), 'Address that sent the request; null for an operator or a recipient'),
   who: nullable(auditText, 'The query parameter `_who` of the change'),
   why: nullable(auditText, 'The query parameter `_why` of the change'),
 });

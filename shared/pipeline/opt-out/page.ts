@@ -51,7 +51,7 @@ const page = (statusCode: number, heading: string, text: string, button?: Button
 });
 
 /** What the button sends. That of the opt-out is what mail services send (RFC 8058, section 3.1). */
-const confirmations = {
+export const confirmations = {
   'opt-out': { name: 'List-Unsubscribe', value: 'One-Click' },
   undo: { name: 'Undo', value: 'Confirm' },
 } as const satisfies Record<OptOutPurpose, Pick<Button, 'name' | 'value'>>;

@@ -21,8 +21,8 @@ export type CallFate = {
 export type SimulatedAwsOptions = {
   time: VirtualTime;
   services: ReadonlyMap<string, AwsService>;
-  /** Decides what happens to a call of an execution environment. */
-  fateOf: (call: AwsCall, environment: ExecutionEnvironment) => CallFate;
+  /** Decides what happens to a call of an execution environment. The message of an email must be parsed for that. */
+  fateOf: (call: AwsCall, environment: ExecutionEnvironment) => CallFate | Promise<CallFate>;
   kill: (environment: ExecutionEnvironment) => void;
   trace: (line: string) => void;
 };
@@ -40,23 +40,27 @@ export const createSimulatedAws =
   ({ time, services, fateOf, kill, trace }: SimulatedAwsOptions) =>
   (environment: ExecutionEnvironment, request: AwsRequest): Promise<AwsReply> => {
     const call = callOf(request, environment.id);
-    const fate = fateOf(call, environment);
     const name = `${environment.id} ${call.service}.${call.action}`;
     const { promise, resolve } = Promise.withResolvers<AwsReply>();
-    const reply = (response: AwsReply): void => {
-      trace(`${name} ${response.status}${fate.isLost ? ' (lost)' : ''}`);
-      if (fate.kill === 'after') kill(environment);
-      else if (!fate.isLost) time.after(fate.afterMs, () => resolve(response));
+    const meet = (fate: CallFate): void => {
+      const reply = (response: AwsReply): void => {
+        trace(`${name} ${response.status}${fate.isLost ? ' (lost)' : ''}`);
+        if (fate.kill === 'after') kill(environment);
+        else if (!fate.isLost) time.after(fate.afterMs, () => resolve(response));
+      };
+      const apply = async (): Promise<void> => {
+        if (fate.kill === 'before') return kill(environment);
+        const service = services.get(call.service);
+        if (!service) throw new Error(`There is no service for ${call.service}.${call.action} ${call.path}.`);
+        const usesXml = call.service === 'sns' || call.service === 'ses';
+        const { fault } = fate;
+        if (fault) return reply(usesXml ? xmlFault(fault) : jsonFault(fault));
+        reply(await service(call));
+      };
+      time.after(fate.beforeMs, () => void apply());
     };
-    const apply = async (): Promise<void> => {
-      if (fate.kill === 'before') return kill(environment);
-      const service = services.get(call.service);
-      if (!service) throw new Error(`There is no service for ${call.service}.${call.action} ${call.path}.`);
-      const usesXml = call.service === 'sns' || call.service === 'ses';
-      const { fault } = fate;
-      if (fault) return reply(usesXml ? xmlFault(fault) : jsonFault(fault));
-      reply(await service(call));
-    };
-    time.after(fate.beforeMs, () => void apply());
+    const fate = fateOf(call, environment);
+    if (fate instanceof Promise) void fate.then(meet);
+    else meet(fate);
     return promise;
   };

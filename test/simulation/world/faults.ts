@@ -1,4 +1,5 @@
 import type { AwsCall, AwsFault, AwsService } from 'local-aws/aws-service.ts';
+import { emailIn } from 'local-aws/ses.ts';
 import type { ExecutionEnvironment } from '../engine/execution-environment.ts';
 import { integer, type Random } from '../engine/random.ts';
 import type { CallFate } from '../engine/simulated-aws.ts';
@@ -37,16 +38,10 @@ export type FaultOptions = {
   nowMs: () => number;
 };
 
-/** Returns a message to SES or SNS. */
-const messageIn = ({ service, body }: AwsCall): OutgoingMessage | undefined => {
-  if (service !== 'ses' && service !== 'sns') return undefined;
+/** Returns a message to SNS. */
+const messageIn = ({ body }: AwsCall): OutgoingMessage => {
   const form = new URLSearchParams(body.toString());
-  if (form.get('Action') === 'PublishBatch') return undefined;
-  return {
-    to: form.get('Destination.ToAddresses.member.1') ?? form.get('PhoneNumber') ?? '',
-    subject: form.get('Message.Subject.Data') ?? '',
-    text: form.get('Message.Body.Text.Data') ?? form.get('Message') ?? '',
-  };
+  return { to: form.get('PhoneNumber') ?? '', subject: '', text: form.get('Message') ?? '' };
 };
 
 /** Creates the faults of a run. */
@@ -90,7 +85,8 @@ export const createFaults = (options: FaultOptions) => {
     }
   };
 
-  const fateOfCall = (call: AwsCall): { fate: Partial<CallFate>; kind?: string } => {
+  /** @returns `isSent`: its destination decides what happens to a message */
+  const fateOfCall = (call: AwsCall): { fate: Partial<CallFate>; kind?: string; isSent?: true } => {
     const isDown = ({ service, fromMs, untilMs }: Outage): boolean =>
       service === call.service && fromMs <= nowMs() && nowMs() < untilMs;
     const local = localOutages.get(call.caller);
@@ -128,8 +124,7 @@ export const createFaults = (options: FaultOptions) => {
           };
         }
         if (hits(rates.sendLost)) return { fate: { isLost: true }, kind: 'lost' };
-        const message = messageIn(call);
-        return { fate: message ? receivers.fateOfMessage(message, call.caller) : {} };
+        return { fate: {}, isSent: true };
       }
       default:
         return { fate: {} };
@@ -140,15 +135,22 @@ export const createFaults = (options: FaultOptions) => {
     injected,
 
     /** Decides what happens to a call. */
-    fateOf(call: AwsCall, { id }: ExecutionEnvironment): CallFate {
-      const { fate, kind } = fateOfCall(call);
+    fateOf(call: AwsCall, { id }: ExecutionEnvironment): CallFate | Promise<CallFate> {
+      const { fate, kind, isSent } = fateOfCall(call);
       if (kind !== undefined)
         injected.push({ atMs: nowMs(), environmentId: id, operation: `${call.service}.${call.action}`, kind });
-      // A caller does not wait for the response of a late call.
-      if (fate.isLost || fate.kill === 'after' || kind === 'late') unanswered.add(call);
       const isSlow = hits(rates.slowCall);
       const beforeMs = 1 + Math.floor(random() * (isSlow ? 2_000 : 8));
-      return { beforeMs, afterMs: 1 + Math.floor(random() * 8), ...fate };
+      const afterMs = 1 + Math.floor(random() * 8);
+      const decided = (of: Partial<CallFate>): CallFate => {
+        // A caller does not wait for the response of a late call.
+        if (of.isLost || of.kill === 'after' || kind === 'late') unanswered.add(call);
+        return { beforeMs, afterMs, ...of };
+      };
+      if (!isSent) return decided(fate);
+      const fateOfMessage = (message: OutgoingMessage) => decided(receivers.fateOfMessage(message, call.caller));
+      if (call.service === 'sns') return fateOfMessage(messageIn(call));
+      return emailIn(call.body).then(({ to: [to = ''], subject, text }) => fateOfMessage({ to, subject, text }));
     },
 
     /** Returns whether the caller gets the response of a call. */

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import type { InboxMessage } from '../support/pipeline.ts';
+import { type Client, isLocal, newClient, newTenant } from './support/api.ts';
+import { sendEvents, sent } from './support/pipeline.ts';
+
+type Email = Extract<InboxMessage, { kind: 'email' }>;
+
+const isEmailTo =
+  (address: string) =>
+  (message: InboxMessage): message is Email =>
+    message.kind === 'email' && message.to.includes(address);
+
+/** Waits for a number of emails to an address. @returns all of them, newest first */
+const emailsTo = async (address: string, count: number): Promise<Email[]> =>
+  (await sent(count, isEmailTo(address))).filter(isEmailTo(address));
+
+/** Returns the link in the header of an email, or else the last one in its text. */
+const linkIn = ({ headers, text }: Email): string =>
+  headers['list-unsubscribe']?.replace(/^<|>$/g, '') ?? text.match(/https?:\S+/g)?.at(-1) ?? '';
+
+const send = (url: string, body: string): Promise<Response> =>
+  fetch(url, { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' }, body });
+
+/** Stops emails as a mail service does when a person clicks its button. */
+const stop = (email: Email): Promise<Response> => send(linkIn(email), 'List-Unsubscribe=One-Click');
+
+const historyOf = async (client: Client, id: string): Promise<unknown> =>
+  (await client.get(`/notifications/${id}/deliveries`)).body;
+
+const setUp = async (tenant?: string) => {
+  const client = await newClient('admin', tenant);
+  const address = `${newTenant()}@example.com`;
+  const details = { address };
+  const id = await client.create({ label: 'On call', type: 'email', details });
+  return { client, address, details, id, test: () => client.post(`/notifications/${id}/test`) };
+};
+
+describe.runIf(isLocal)('the recipient of emails', () => {
+  it('stops those of a tenant with one click, and gets one last email', async () => {
+    const { client, address, details, id, test } = await setUp();
+    expect((await test()).body).toMatchObject({ status: 'success' });
+    const [email] = await emailsTo(address, 1);
+    if (!email) expect.fail('There is no email.');
+    expect(email.headers['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click');
+    expect(email.html).toContain('Stop emails from this account to you');
+
+    // Mail services open links before their recipients do.
+    expect(await (await fetch(linkIn(email))).text()).toContain(client.tenant);
+    expect((await test()).body).toMatchObject({ status: 'success' });
+
+    expect((await stop(email)).status).toBe(200);
+    expect((await stop(email)).status).toBe(200);
+    expect((await emailsTo(address, 3)).map(({ subject }) => subject)).toEqual([
+      `You stopped the emails of the account ${client.tenant}`,
+      email.subject,
+      email.subject,
+    ]);
+    const refused = {
+      status: 'failure',
+      message: 'Not sent: the recipient has opted out of the emails of the account',
+    };
+    expect((await test()).body).toMatchObject(refused);
+    // Adding the address again, in another notification and in other letters, does not undo it.
+    for (const again of [details, { address: address.toUpperCase() }])
+      expect((await client.post('/test-notification', { type: 'email', details: again })).body).toMatchObject(refused);
+
+    await sendEvents([newAlarmEvent(client.tenant, [id])]);
+    await expect
+      .poll(() => historyOf(client, id), { timeout: 60_000 })
+      .toMatchObject({ values: [{ status: 'failed', reason: 'opted_out', attempts: [] }] });
+    expect(await emailsTo(address, 3)).toHaveLength(3);
+    expect((await client.get('/audits?reverse=true')).body).toMatchObject({
+      values: expect.arrayContaining([
+        expect.objectContaining({
+          action: 'opt-out',
+          actor: { type: 'recipient', id: null, label: null },
+          ip_address: null,
+        }),
+      ]),
+    });
+  });
+
+  it('still gets those of other tenants', async () => {
+    const { address, details, test } = await setUp();
+    await test();
+    const [email] = await emailsTo(address, 1);
+    if (email) await stop(email);
+    const other = await newClient();
+    expect((await other.post('/test-notification', { type: 'email', details })).body).toMatchObject({
+      status: 'success',
+    });
+  });
+
+  it('gets them again after a button on the page of the last email', async () => {
+    const { client, address, test } = await setUp();
+    await test();
+    const [email] = await emailsTo(address, 1);
+    if (email) await stop(email);
+    const [lastEmail] = await emailsTo(address, 2);
+    if (!lastEmail) expect.fail('There is no last email.');
+    const link = linkIn(lastEmail);
+    expect(await (await fetch(link)).text()).toContain(`emails of the account ${client.tenant}`);
+    expect((await test()).body).toMatchObject({ status: 'failure' });
+    expect((await send(link, 'Undo=Confirm')).status).toBe(200);
+    expect((await test()).body).toMatchObject({ status: 'success' });
+  });
+});
+
+describe.runIf(isLocal)('technical contacts', () => {
+  it('who opt out are skipped, and an alert fails if none is left', async () => {
+    const client = await newClient();
+    const [one, other] = [1, 2].map((number) => `${number}-${client.tenant}@example.com`.toLowerCase());
+    if (!one || !other) expect.fail();
+    await client.put('/account', { technical_contacts: [one, other] });
+    const test = async () => (await client.post(`/notifications/${DEFAULT_NOTIFICATION_ID}/test`)).body;
+    await test();
+    const [[first], [second]] = [await emailsTo(one, 1), await emailsTo(other, 1)];
+    if (!first || !second) expect.fail();
+    await stop(first);
+    expect(await test()).toMatchObject({ status: 'success' });
+    expect(await emailsTo(other, 2)).toHaveLength(2);
+    expect(await emailsTo(one, 2)).toHaveLength(2);
+    await stop(second);
+    expect(await test()).toMatchObject({ status: 'failure' });
+    await sendEvents([newAlarmEvent(client.tenant, [DEFAULT_NOTIFICATION_ID])]);
+    await expect
+      .poll(() => historyOf(client, DEFAULT_NOTIFICATION_ID), { timeout: 60_000 })
+      .toMatchObject({
+        values: expect.arrayContaining([expect.objectContaining({ status: 'failed', reason: 'opted_out' })]),
+      });
+    // The alert is escalated to the operators.
+    await sent(1, (message) => message.kind === 'managed' && message.text.includes(client.tenant));
+  });
+});
