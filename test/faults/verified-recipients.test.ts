@@ -109,7 +109,9 @@ describe('a change of the address', () => {
     const id = await client.create(emailTo(first));
     const shown = (await client.get(`/notifications/${id}`)).body;
     const strict = { token: client.token, headers: { prefer: 'handling=strict' } };
-    expect(await harness.call('PUT', `/notifications/${id}`, { ...strict, body: shown })).toMatchObject({ status: 204 });
+    expect(await harness.call('PUT', `/notifications/${id}`, { ...strict, body: shown })).toMatchObject({
+      status: 204,
+    });
     await client.put(`/notifications/${id}`, { details: { address: second } });
     const [old, code] = [await newestCode(first), await newestCode(second)];
     if (old !== code) expect(await verify(client, id, { code: old })).toMatchObject([400, /tries left: 9/]);
@@ -151,7 +153,10 @@ describe('the codes of an address', () => {
     await harness.stayWithinDay();
     const clients = [await harness.newClient(), await harness.newClient()] as const;
     const address = newAddress();
-    const ids = [await clients[0].create(emailTo(address)), await clients[1].create(emailTo(address.toUpperCase()))] as const;
+    const ids = [
+      await clients[0].create(emailTo(address)),
+      await clients[1].create(emailTo(address.toUpperCase())),
+    ] as const;
     for (const index of [0, 1, 1] as const)
       expect(await verify(clients[index], ids[index], { resend: true })).toEqual([200, { verified: false }]);
     const tagged = await clients[1].create(emailTo(address.replace('@', '+tag@')));
