@@ -6,6 +6,7 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { type EndpointName, endpointNames, endpoints, optOutPaths } from '../shared/contracts/endpoints.ts';
+import type { RecipientType } from '../shared/domain/recipient.ts';
 import type { EnvironmentOf } from '../shared/environment.ts';
 import { addCustomDomain } from './custom-domain.ts';
 import type { Delivery } from './delivery.ts';
@@ -15,7 +16,7 @@ import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 import type { Storage } from './storage.ts';
 import { tenantLimitsOf } from './tenant-limits.ts';
-import { ifVerifying, recipientsOf } from './verification.ts';
+import { ifVerifying, recipientAccess } from './verification.ts';
 
 /** How often clients can request a route of the public page, which needs no token, per second. */
 const PAGE_REQUESTS_PER_SECOND = 20;
@@ -117,12 +118,14 @@ export class Api extends Construct {
       .and(audited);
     const limits = accounts.access('GetItem').and(tenantLimitsOf(settings));
     const testAccess = caller.and(audited).and(accounts.access('UpdateItem')).and(limits).and(delivery.testAccess());
-    const recipients = recipientsOf(settings, accounts).and(ifVerifying(settings, accounts.access('BatchGetItem')));
+    const recipients = recipientAccess(settings, accounts, 'BatchGetItem');
     // A code counts as a test.
-    const codes = delivery
-      .codeAccess(settings)
-      .and(ifVerifying(settings, accounts.access('GetItem', 'BatchGetItem', 'UpdateItem')))
-      .and(tenantLimitsOf(settings));
+    const codesTo = (...types: RecipientType[]) =>
+      delivery
+        .codeAccess(settings, types)
+        .and(ifVerifying(settings, accounts.access('GetItem', 'BatchGetItem', 'UpdateItem')))
+        .and(tenantLimitsOf(settings));
+    const codes = codesTo('email', 'sms');
     return {
       'create-notification': caller
         .and(notifications.access('PutItem', 'UpdateItem', 'BatchGetItem', ...writeActions))
@@ -164,14 +167,14 @@ export class Api extends Construct {
       'get-account': caller
         .and(accounts.access('UpdateItem', 'BatchGetItem'))
         .and(notifications.access('GetItem'))
-        .and(recipientsOf(settings, accounts))
+        .and(recipientAccess(settings, accounts))
         .and(limits),
       'update-account': caller
         .and(accounts.access('GetItem', 'UpdateItem'))
         .and(notifications.access('GetItem'))
-        .and(codes)
+        .and(codesTo('email'))
         .and(audited),
-      'verify-account': caller.and(codes).and(audited),
+      'verify-account': caller.and(codesTo('email')).and(audited),
       'rotate-signing-secret': caller.and(accounts.access('GetItem', 'UpdateItem')).and(audited),
       'list-tokens': caller.and(links),
       'create-token': caller.and(tokens.access('PutItem')).and(audited),

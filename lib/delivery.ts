@@ -9,6 +9,7 @@ import {
   notificationTypeIds,
   notificationTypes,
 } from '../shared/contracts/notification-types.ts';
+import type { RecipientType } from '../shared/domain/recipient.ts';
 import { type EnvironmentOf, senderName } from '../shared/environment.ts';
 import { reservedSenderConcurrency, senderConcurrency } from './concurrency.ts';
 import type { Email } from './email.ts';
@@ -21,7 +22,7 @@ import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 import type { Storage } from './storage.ts';
 import { tenantLimitsOf } from './tenant-limits.ts';
-import { recipientsOf } from './verification.ts';
+import { recipientAccess } from './verification.ts';
 import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /** The resources that senders send through. */
@@ -170,7 +171,7 @@ export class Delivery extends Construct {
     const summarized = deliveries.access('Query').and(accounts.access('BatchGetItem'));
     const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
     const limits = tenantLimitsOf(settings);
-    const recipients = recipientsOf(settings, accounts);
+    const recipients = recipientAccess(settings, accounts);
     return {
       email: common.and(summarized).and(email.sendAccess()).and(limits).and(recipients),
       technicalContactsEmail: common.and(summarized).and(email.sendAccess()).and(limits).and(recipients),
@@ -208,14 +209,19 @@ export class Delivery extends Construct {
     );
   }
 
-  /** Grants permission to invoke the senders of codes, if the setting `verifyRecipients` is on. */
-  codeAccess({ verifyRecipients }: Settings): ResourceAccess<{ CODE_SENDERS: string | undefined }> {
+  /** Grants permission to invoke the senders of codes to recipients of these types, if `verifyRecipients` is on. */
+  codeAccess(
+    { verifyRecipients }: Settings,
+    types: readonly RecipientType[],
+  ): ResourceAccess<{ CODE_SENDERS: string | undefined }> {
     if (!verifyRecipients) return new ResourceAccess({ CODE_SENDERS: undefined });
     const senders = this.senders.filter(({ type }) => type === 'email' || type === 'sms');
     const names = Object.fromEntries(senders.map(({ type, lambda }) => [type, lambda.functionName]));
     return new ResourceAccess(
       { CODE_SENDERS: Stack.of(this).toJsonString(names) },
-      ...senders.map(({ lambda }) => allow(['lambda:InvokeFunction'], [lambda.functionArn])),
+      ...senders
+        .filter(({ type }) => types.some((each) => each === type))
+        .map(({ lambda }) => allow(['lambda:InvokeFunction'], [lambda.functionArn])),
     );
   }
 

@@ -11,9 +11,16 @@ export const ifVerifying = <Environment>(
   { environment, statements }: ResourceAccess<Environment>,
 ): ResourceAccess<Environment> => new ResourceAccess(environment, ...(verifyRecipients ? statements : []));
 
-/** Returns the environment variable with the table of recipients, which is absent if the setting is off. */
-export const recipientsOf = (
-  { verifyRecipients }: Verifying,
-  { table }: Accounts,
+/** Returns the access to the table of recipients: none if the setting is off. */
+export const recipientAccess = (
+  settings: Verifying,
+  accounts: Accounts,
+  ...actions: Parameters<Accounts['access']>
 ): ResourceAccess<{ RECIPIENTS_TABLE: string | undefined }> =>
-  new ResourceAccess({ RECIPIENTS_TABLE: verifyRecipients ? table.tableName : undefined });
+  ifVerifying(
+    settings,
+    new ResourceAccess(
+      { RECIPIENTS_TABLE: settings.verifyRecipients ? accounts.table.tableName : undefined },
+      ...(actions.length > 0 ? accounts.access(...actions).statements : []),
+    ),
+  );

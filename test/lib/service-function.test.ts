@@ -10,6 +10,7 @@ const functionSettings = { deliveryOutcomes: 'true' };
 /** The settings that add environment variables. */
 const variableSettings = {
   ...functionSettings,
+  verifyRecipients: 'true',
   heartbeatUrl: 'https://monitor.example.org/push',
   emailReplyTo: 'reply@example.org',
   smsSenderId: 'ALERTS',
