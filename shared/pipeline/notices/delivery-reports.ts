@@ -24,7 +24,6 @@ import {
   notificationNoticeId,
   undeliveredNotice,
 } from './notification-notice.ts';
-import { nextShadowNoticeMs, shadowNotice, shadowNoticeId } from './shadow-notice.ts';
 import { createUnreachedCheck } from './unreached-check.ts';
 import { summaryProblem, unreachedNotice, unreachedNoticeId } from './unreached-notice.ts';
 import { withTimeout } from './wait-for-notices.ts';
@@ -55,8 +54,6 @@ export type ReportDependencies = {
   readDestinationList: ReadDestinationList;
   accounts: Pick<AccountRepository, 'fallbackNotifications'>;
   clock: Clock;
-  /** The queues of notices that are due later. Default: those of the others. */
-  delayedQueueUrls?: ReportEnvironment['SENDER_QUEUES'];
   /** Returns a number from 0 up to 1, exclusive. */
   random?: () => number;
 };
@@ -75,14 +72,12 @@ export const createDeliveryReports = (
     readDestinationList,
     accounts,
     clock,
-    delayedQueueUrls,
     random = Math.random,
   }: ReportDependencies,
   environment: ReportEnvironment,
 ) => {
   const { API_URL: apiUrl, RETRY_DELAY_SCALE: scale } = environment;
   const notices = createNoticeQueue(queues, environment.SENDER_QUEUES, clock);
-  const delayedNotices = createNoticeQueue(queues, delayedQueueUrls ?? environment.SENDER_QUEUES, clock);
   const escalation = createEscalation({ client, notices, accounts, notifications }, environment);
   const findUnreached = createUnreachedCheck({ notifications, deliveries, random }, scale);
 
@@ -229,20 +224,6 @@ export const createDeliveryReports = (
     async reportLimit(event: EventHeader, record: DeliveryRecord, type: NotificationTypeId): Promise<void> {
       const notice = limitNotice(event, type, record.updated_at_ms);
       await notices.queue(notice, correlationOf(record), { toOperators: false });
-    },
-
-    /** Notifies the operators that an alert was not sent in shadow mode, unless they got the notice of the UTC day. */
-    async reportShadow(event: EventHeader, record: DeliveryRecord): Promise<void> {
-      const atMs = record.updated_at_ms;
-      if (notices.isQueued(shadowNoticeId(event.tenant_id, atMs))) return;
-      const notice = shadowNotice(event.tenant_id, atMs, event);
-      await notices.queue(notice, correlationOf(record), { toContacts: false, toOperators: true });
-    },
-
-    /** Queues the notice of shadow mode for the next UTC day. @param sentMs a time on the day of the last one */
-    async repeatShadow(tenant: string, sentMs: number): Promise<void> {
-      const dueAtMs = nextShadowNoticeMs(sentMs);
-      await delayedNotices.queue(shadowNotice(tenant, dueAtMs), {}, { toContacts: false, toOperators: true, dueAtMs });
     },
 
     /**

@@ -63,7 +63,6 @@ export const createSender = (
         deliveries,
         readDestinationList: createDestinationListReader(client, environment.DELIVERIES_TABLE),
         accounts,
-        delayedQueueUrls,
         clock: Date.now,
       },
       environment,

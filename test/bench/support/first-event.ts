@@ -57,5 +57,6 @@ export const firstEvent = (name: FunctionName, destination: string): unknown => 
       JSON.stringify(alarmEvent({ notification_plan: { critical_state: [stubNotificationId('webhook')] } })),
     );
   if (name === 'publish-outcomes') return { Records: [deliveredRecord()] };
+  if (name === 'report-shadow-mode') return {};
   return name === 'record-email-events' ? batch(JSON.stringify(bounce())) : request(name, destination);
 };
