@@ -18,6 +18,7 @@ const POLLERS = { withMaximumConcurrency: 5, otherwise: 2 } as const;
 
 /** The hours between the calls of a schedule. */
 const SCHEDULE_HOURS = new Map([
+  ['rate(1 day)', 24],
   ['rate(1 hour)', 1],
   ['rate(5 minutes)', 1 / 12],
 ]);

@@ -105,8 +105,11 @@ const streamSource = {
 /** An expression such as `rate(5 minutes)`, in ms. */
 const rateMs = z
   .string()
-  .regex(/^rate\(\d+ (minute|hour)s?\)$/)
-  .transform((rate) => Number(/\d+/.exec(rate)) * (rate.includes('hour') ? 3_600_000 : 60_000));
+  .regex(/^rate\(\d+ (minute|hour|day)s?\)$/)
+  .transform((rate) => {
+    const unitMs = rate.includes('day') ? 86_400_000 : rate.includes('hour') ? 3_600_000 : 60_000;
+    return Number(/\d+/.exec(rate)) * unitMs;
+  });
 
 const schedule = {
   type: 'AWS::Scheduler::Schedule',

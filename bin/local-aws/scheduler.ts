@@ -10,6 +10,8 @@ export type ScheduleSettings = {
   /** The signing name of the service that it calls, such as `sqs`. */
   service: string;
   action: string;
+  /** The path of a REST API. Default: `/` */
+  path?: string;
   /** The JSON body of each call, in which context attributes are replaced. */
   input: string;
   /** The name, and ID, of the role that makes the calls. */
@@ -67,7 +69,7 @@ export class Schedules {
         service: schedule.service,
         action: schedule.action,
         caller: `${schedule.role}:scheduler`,
-        path: '/',
+        path: schedule.path ?? '/',
         headers: {},
         body: Buffer.from(withContext(schedule, dueMs)),
         signal: new AbortController().signal,

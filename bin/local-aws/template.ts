@@ -153,8 +153,7 @@ export const readTemplate = (template: unknown, { endpointUrl, apiUrl, bundle }:
       name: required(references.ref(id)),
       isEnabled: State === 'ENABLED',
       periodMs: ScheduleExpression,
-      ...calledApi(text(Target.Arn)),
-      input: text(Target.Input),
+      ...calledApi(text(Target.Arn), text(Target.Input)),
       role: text(Target.RoleArn).split('/').at(-1) ?? '',
     })),
     routes: readEach(resources, resourceTypes.route, (_, { RouteKey, Target }) => {
@@ -201,12 +200,17 @@ const propertiesOf = <Properties extends z.ZodType>(
 };
 
 /** Returns the call of a universal target, such as `arn:aws:scheduler:::aws-sdk:sqs:sendMessage`. */
-const calledApi = (arn: string): Pick<ScheduleSettings, 'service' | 'action'> => {
+const calledApi = (arn: string, input: string): Pick<ScheduleSettings, 'service' | 'action' | 'path' | 'input'> => {
+  if (arn.endsWith(':aws-sdk:lambda:invoke')) {
+    const { FunctionName } = z.object({ FunctionName: z.string() }).parse(JSON.parse(input));
+    const path = `/2015-03-31/functions/${FunctionName}/invocations`;
+    return { service: 'lambda', action: 'Invoke', path, input: '{}' };
+  }
   const [, service, action] = /:aws-sdk:(sqs):(\w+)$/.exec(arn) ?? [];
   if (service === undefined || action === undefined) {
     throw new StartError(`The template has a schedule with the target ${arn}, which the local stack does not support.`);
   }
-  return { service, action: action.charAt(0).toUpperCase() + action.slice(1) };
+  return { service, action: action.charAt(0).toUpperCase() + action.slice(1), input };
 };
 
 /** Finds a function by name, ARN or integration URI. */

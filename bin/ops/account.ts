@@ -4,9 +4,7 @@ import type { AccountDescription } from '../../shared/adapters/accounts/account-
 import { createEmailReputation } from '../../shared/adapters/accounts/email-reputation.ts';
 import { UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
 import { recountNotifications } from '../../shared/adapters/notifications/notification-counter.ts';
-import { createQueues } from '../../shared/adapters/queues.ts';
 import { MAX_AUDIT_TEXT_LENGTH } from '../../shared/contracts/audit.ts';
-import { byType } from '../../shared/contracts/notification-types.ts';
 import {
   effectiveLimits,
   isLimitName,
@@ -15,14 +13,12 @@ import {
   minimumLimit,
 } from '../../shared/contracts/tenant-limits.ts';
 import type { EmailPause } from '../../shared/domain/email-reputation.ts';
-import { createNoticeQueue } from '../../shared/pipeline/notices/notice-queue.ts';
-import { shadowNotice } from '../../shared/pipeline/notices/shadow-notice.ts';
 import { addRotateCommand } from './account-rotation.ts';
 import { addWhy, examples, parseDuration, parseTenant, parseText, parseTime } from './arguments.ts';
 import { OperationError, UsageError } from './errors.ts';
 import { assertKnown } from './known-tenant.ts';
 import { colorize, sanitize, toSecond } from './print.ts';
-import { connect, connectForChange, type Session } from './session.ts';
+import { connect, connectForChange } from './session.ts';
 import { changedShadow, type ShadowState, shadowRecord, shadowStates, shadowText } from './shadow.ts';
 import { formatTable } from './table.ts';
 
@@ -66,7 +62,7 @@ export const addAccountCommands = (program: Command): void => {
       'after',
       `
 Withheld alerts have the status cancelled and the reason shadow, and cannot be redelivered. Tests are sent, and so are
-messages to the operators' topic, which gets a notice every day.
+messages to the operators' topic, which names the tenant every day.
 
 What counts is when SQS accepts an event. So another system can take over exactly at the time of --at, with neither
 missing nor double alerts, and retries of earlier alerts continue. Without --at, \`off\` takes effect before the command
@@ -170,13 +166,6 @@ const limits = async (
   );
 };
 
-/** Queues the first notice of shadow mode, which repeats every day (docs/decisions/notices.md#notice-of-shadow-mode). */
-const queueNotice = async ({ sqs, deployment }: Session, tenant: string, dueAtMs: number): Promise<void> => {
-  const urls = byType((type) => deployment.outputs.QueueUrls[type].queue);
-  const notices = createNoticeQueue(createQueues(sqs), urls, Date.now);
-  await notices.queue(shadowNotice(tenant, dueAtMs), {}, { toContacts: false, toOperators: true, dueAtMs });
-};
-
 type ShadowOptions = { at?: number; for?: number; yes: boolean; new: boolean };
 
 const changeShadow = async (
@@ -195,7 +184,6 @@ const changeShadow = async (
   const { shadow: current } = await accounts.describe(tenant);
   const shadow = changedShadow(state, current, { atMs, forMs }, Date.now());
   await accounts.setShadow(tenant, shadow, recorded).catch(explainUnconfirmed('show', tenant));
-  if (state === 'on' && shadow) await queueNotice(session, tenant, Math.max(shadow.from_ms, Date.now()));
   const endsInMs = (shadow?.until_ms ?? 0) - Date.now();
   if (state === 'off' && atMs === undefined && endsInMs > 0) await sleep(endsInMs);
   print({ tenant_id: tenant, shadow: shadowRecord(shadow) }, shadowText(shadow, Date.now()));

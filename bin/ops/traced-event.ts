@@ -8,7 +8,6 @@ import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { HOUR_MS, startOf } from '../../shared/pipeline/notices/notice-content.ts';
 import { eventOfRecord, notificationNoticeId } from '../../shared/pipeline/notices/notification-notice.ts';
-import { shadowNoticeId } from '../../shared/pipeline/notices/shadow-notice.ts';
 import { escalationLimitNoticeId, unreachedNoticeId } from '../../shared/pipeline/notices/unreached-notice.ts';
 import { type DeadLetter, deadLetter } from './dead-letter.ts';
 import { newestRecords, recordKey } from './deliveries.ts';
@@ -169,7 +168,7 @@ const noticesOf = async (
       return [...idsOf('failing'), ...idsOf('undelivered')];
     }),
   ];
-  const ofTenant = days.flatMap((dayMs) => [escalationLimitNoticeId(event, dayMs), shadowNoticeId(tenant, dayMs)]);
+  const ofTenant = days.map((dayMs) => escalationLimitNoticeId(event, dayMs));
   const { fallbackNotifications } = await session.accounts.describe(tenant);
   const ids = [DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID, ...fallbackNotifications, ...notifications];
   const found = await recordsOfEvents(

@@ -161,7 +161,7 @@ const queueAlarms = (scope: Construct, { delivery, emailEvents }: MonitoredResou
 const consumerAlarms = (
   scope: Construct,
   metrics: ServiceMetrics,
-  { delivery, emailEvents, outcomes }: MonitoredResources,
+  { delivery, emailEvents, outcomes, shadowReport }: MonitoredResources,
 ): Alarms => ({
   InternalErrors: {
     metric: metrics.count('internal_errors', { period: OUTAGE_PERIOD }),
@@ -192,6 +192,7 @@ const consumerAlarms = (
       ...Object.fromEntries(delivery.senders.map(({ type, lambda }) => [`send-${type}`, lambda])),
       'record-email-events': emailEvents.recorder,
       ...(outcomes && { 'publish-outcomes': outcomes.publisher }),
+      'report-shadow-mode': shadowReport.reporter,
     }),
     ...FAILS_TWICE,
     impact:

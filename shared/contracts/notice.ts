@@ -3,11 +3,11 @@ import { fact } from './fact.ts';
 
 /**
  * The kinds of notices. `failing`: alerts of a notification fail or bounce. `undelivered`: an alert was dead-lettered.
- * `unreached`: an alert reached none of its destinations (docs/decisions/notices.md#notices). `shadow`: alerts of a
- * tenant in shadow mode are not sent. `limit`: the daily limit of a tenant is reached. `summary`: lists alerts that were
- * not sent one by one (docs/decisions/deliveries.md#summaries). `paused`: the emails of a tenant are paused.
+ * `unreached`: an alert reached none of its destinations (docs/decisions/notices.md#notices). `limit`: the daily limit of a
+ * tenant is reached. `summary`: lists alerts that were not sent one by one (docs/decisions/deliveries.md#summaries).
+ * `paused`: the emails of a tenant are paused.
  */
-export const noticeKinds = ['failing', 'undelivered', 'unreached', 'shadow', 'limit', 'summary', 'paused'] as const;
+export const noticeKinds = ['failing', 'undelivered', 'unreached', 'limit', 'summary', 'paused'] as const;
 
 /** The kind of a notice. */
 export type NoticeKind = (typeof noticeKinds)[number];

@@ -21,7 +21,7 @@ const testEnvironment = {
 };
 
 describe('the environment schemas', () => {
-  it('cover exactly the operations, the senders, dispatch, the email event recorder, the publisher of outcomes, the page of opt-outs and the handler of unknown routes', () => {
+  it('cover exactly the operations, the senders, dispatch, the other functions and the handler of unknown routes', () => {
     expect(Object.keys(environments).toSorted()).toEqual(
       [
         ...endpointNames,
@@ -29,6 +29,7 @@ describe('the environment schemas', () => {
         'dispatch-alarm-events',
         'record-email-events',
         'publish-outcomes',
+        'report-shadow-mode',
         'handle-unknown-route',
         'opt-out',
       ].toSorted(),

@@ -46,7 +46,9 @@ describe('alarms', () => {
       'AWS::Lambda::Function',
       z.object({ LoggingConfig: z.object({ LogGroup: reference }) }),
     );
-    const groups = consumerNames.map((name) => functions.get(functionIds.get(name) ?? '')?.LoggingConfig.LogGroup);
+    const groups = [...consumerNames, 'report-shadow-mode' as const].map(
+      (name) => functions.get(functionIds.get(name) ?? '')?.LoggingConfig.LogGroup,
+    );
     expect([...filters.values()].map(({ LogGroupName }) => LogGroupName).toSorted()).toEqual(groups.toSorted());
   });
 
@@ -104,8 +106,8 @@ describe('alarms', () => {
 describe('a development stage', () => {
   it('has no monitoring', () => {
     const { template: development } = synthesize({ developmentStage: true });
-    const types = ['CloudWatch::Alarm', 'CloudWatch::Dashboard', 'CloudWatch::InsightRule'];
-    for (const type of [...types, 'Logs::MetricFilter', 'Scheduler::Schedule']) {
+    const types = ['CloudWatch::Alarm', 'CloudWatch::Dashboard', 'CloudWatch::InsightRule', 'KMS::Key'];
+    for (const type of [...types, 'Logs::MetricFilter']) {
       development.resourceCountIs(`AWS::${type}`, 0);
     }
     const outputs = Object.keys(development.findOutputs('*'));

@@ -238,6 +238,9 @@ describe('status', () => {
   it('shows queues, dead letters, and the deliveries of the last hour', async () => {
     const status = z.strictObject({
       stack: z.string(),
+      version: z.string(),
+      commit: z.literal('unknown'),
+      deployed_at: z.null(),
       queues: z.array(z.looseObject({ queue: z.string(), visible: z.number(), dead_letters: z.number().nullable() })),
       alarms: z.null(),
       deliveries: z.array(z.strictObject({ type: z.string(), outcome: z.string(), deliveries: z.number() })),
@@ -254,7 +257,12 @@ describe('status', () => {
       expect(found.deliveries).toContainEqual({ type, outcome, deliveries: expect.any(Number) });
     }
     const { code, out } = await ops('status');
-    expect([code, out]).toEqual([0, expect.stringMatching(/\nAlarms\nA local stack has no alarms\.\n/)]);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(
+        /^local stack .*\nversion \S+, commit unknown\n\n(.*\n)*Alarms\nA local stack has no alarms\.\n/,
+      ),
+    ]);
     expect(out).toMatch(/\nqueue +visible +in flight +delayed +oldest +dead letters\n/);
     expect(out).toMatch(/\nwebhook +0 +0 +0 +– +1\n/);
   });

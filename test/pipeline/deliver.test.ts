@@ -192,7 +192,7 @@ describe('email of a tenant that is paused', () => {
 });
 
 describe('in shadow mode', () => {
-  const accounts = { isShadowed: async () => true, hasShadowMode: async () => true, summaries: async () => undefined };
+  const accounts = { isShadowed: async () => true, summaries: async () => undefined };
 
   it.each([
     ['an alert', {}],
@@ -209,18 +209,6 @@ describe('in shadow mode', () => {
     const changes = { notice, notification_id: OPERATORS_NOTIFICATION_ID };
     const { deliver } = setUp('managed', { result: 'delivered', explanation: '' }, { changes, accounts });
     expect(await deliver()).toMatchObject({ kind: 'delivered' });
-  });
-
-  it('the notice about it is sent, and dropped without a record once the mode is off', async () => {
-    const changes = {
-      notice: { ...notice, kind: 'shadow' as const },
-      notification_id: OPERATORS_NOTIFICATION_ID,
-      event: alarmHeader({ event_id: 'reminder' }),
-    };
-    const sent: AttemptOutcome = { result: 'delivered', explanation: '' };
-    const off = { ...accounts, hasShadowMode: async () => false };
-    expect(await setUp('managed', sent, { changes, accounts: off }).deliver()).toMatchObject({ kind: 'cancelled' });
-    expect(await setUp('managed', sent, { changes, accounts }).deliver()).toMatchObject({ kind: 'delivered' });
   });
 });
 

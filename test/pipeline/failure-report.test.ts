@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import type { Delivery } from '../../shared/contracts/messages.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
-import type { MessageOutcome } from '../../shared/contracts/outcomes.ts';
 import { failed } from '../../shared/domain/attempt-outcome.ts';
 import {
   claimedRecord,
@@ -38,12 +37,6 @@ const setUp = (
     },
     reportLimit: async () => {
       reported.push('limit');
-    },
-    reportShadow: async () => {
-      reported.push('shadow');
-    },
-    repeatShadow: async (_tenant, sentMs) => {
-      reported.push(`next ${sentMs}`);
     },
     escalateUnreached: async (_event, _record, siblings) => {
       reported.push(`unreached ${siblings?.join()}`);
@@ -107,8 +100,8 @@ describe('a delivery that fails', () => {
     expect(await report({}, 'technicalContactsEmail', records.failed)).toEqual(['unreached ntB']);
   });
 
-  it('is reported only to the operators in shadow mode', async () => {
-    expect(await report({}, 'webhook', records.withheld)).toEqual(['shadow']);
+  it('is not reported in shadow mode', async () => {
+    expect(await report({}, 'webhook', records.withheld)).toEqual([]);
   });
 
   it('is reported with the state of the record, which a summary gets from its alarms', async () => {
@@ -123,18 +116,6 @@ describe('a delivery that fails', () => {
       await started.report({ kind: 'dead_lettered', claimed: initial, record });
       expect(escalate.mock.lastCall?.[0].state).toBe(state);
     }
-  });
-
-  it('queues the next notice of shadow mode with each that is sent, also after a crash, but not with duplicates', async () => {
-    const notice: Delivery['notice'] = { kind: 'shadow', subject: '', paragraphs: [], facts: [] };
-    const next = async (kind: MessageOutcome, receiveCount = 1) => {
-      const started = setUp({ notice }, { type: 'managed', receiveCount });
-      await started.report({ kind, record: initial });
-      return started.reported;
-    };
-    expect(await next('delivered')).toEqual([`next ${NOW_MS}`]);
-    expect(await next('duplicate', 2)).toEqual([`next ${NOW_MS}`]);
-    for (const kind of ['duplicate', 'cancelled', 'retried'] as const) expect(await next(kind)).toEqual([]);
   });
 
   it('is reported only as unreached if it bounced: the recorder of bounces has reported each of them', async () => {

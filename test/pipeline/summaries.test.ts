@@ -99,7 +99,6 @@ const setUp = (skewsMs: readonly number[], type: 'email' | 'sms' = 'email') => {
         Math.max(alertSends, summarySends) > (options.dailyLimit ?? Number.POSITIVE_INFINITY) / 2,
       accounts: {
         isShadowed: async () => false,
-        hasShadowMode: async () => false,
         summaries: async () => options.settings,
       },
     });

@@ -22,12 +22,10 @@ export const senderDependencies = (
   retryQueueUrl: queueUrl(`${given.type}-Retries`),
   deadLetterQueueUrl: queueUrl('DeadLetters'),
   retryDelayScale: 1,
-  accounts: { isShadowed: async () => false, hasShadowMode: async () => false, summaries: async () => undefined },
+  accounts: { isShadowed: async () => false, summaries: async () => undefined },
   reports: {
     reportFailure: async () => undefined,
     reportLimit: async () => undefined,
-    reportShadow: async () => undefined,
-    repeatShadow: async () => undefined,
     escalateUnreached: async () => true,
   },
   recordFailures: async () => undefined,

@@ -31,9 +31,13 @@ export type WebhookCredentials = { token: string; secrets: string[] };
 /** Returns the primary key of a tenant's account (table Accounts). */
 export const accountKey = (tenant: string) => ({ pk: `account#${tenant}` });
 
+/** Returns the tenant of an account. @param pk the primary key */
+export const tenantOfAccount = (pk: string): string => pk.replace('account#', '');
+
 const storedSummaries = z.object({ email_after: z.number(), sms_after: z.number(), window_minutes: z.number() });
 
-const storedShadow = z.object({ from_ms: z.number(), until_ms: z.optional(z.number()) });
+/** A stored period of shadow mode. */
+export const storedShadow = z.object({ from_ms: z.number(), until_ms: z.optional(z.number()) });
 
 /** The attributes of an account that a pause of its emails uses. */
 export const emailPauseFields = {
@@ -347,9 +351,6 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       const { shadow, ended_shadows: ended = [] } = await cached(tenant).account;
       return [...ended, ...(shadow ? [shadow] : [])].some((period) => covers(period, acceptedAtMs));
     },
-
-    /** Returns whether shadow mode is on or planned. Not cached. */
-    hasShadowMode: async (tenant: string): Promise<boolean> => shadowOf(await read(tenant)) !== undefined,
 
     /**
      * Sets the period of shadow mode; undefined removes it. A period that is over stays in force for its events, which may

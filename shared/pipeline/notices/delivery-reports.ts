@@ -27,7 +27,6 @@ import {
   undeliveredNotice,
 } from './notification-notice.ts';
 import { pauseNotice, pauseNoticeId } from './pause-notice.ts';
-import { nextShadowNoticeMs, shadowNotice, shadowNoticeId } from './shadow-notice.ts';
 import { createUnreachedCheck } from './unreached-check.ts';
 import { summaryProblem, unreachedNotice, unreachedNoticeId } from './unreached-notice.ts';
 import { withTimeout } from './wait-for-notices.ts';
@@ -61,8 +60,6 @@ export type ReportDependencies = {
   readDestinationList: ReadDestinationList;
   accounts: Pick<AccountRepository, 'fallbackNotifications'>;
   clock: Clock;
-  /** The queues of notices that are due later. Default: those of the others. */
-  delayedQueueUrls?: ReportEnvironment['SENDER_QUEUES'];
   /** Returns a number from 0 up to 1, exclusive. */
   random?: () => number;
 };
@@ -81,14 +78,12 @@ export const createDeliveryReports = (
     readDestinationList,
     accounts,
     clock,
-    delayedQueueUrls,
     random = Math.random,
   }: ReportDependencies,
   environment: ReportEnvironment,
 ) => {
   const { API_URL: apiUrl, RETRY_DELAY_SCALE: scale } = environment;
   const notices = createNoticeQueue(queues, environment.SENDER_QUEUES, clock);
-  const delayedNotices = createNoticeQueue(queues, delayedQueueUrls ?? environment.SENDER_QUEUES, clock);
   const escalation = createEscalation({ client, notices, accounts, notifications }, environment);
   const readFallback = createFallbackReader({ accounts, notifications });
   const findUnreached = createUnreachedCheck({ notifications, deliveries, random }, scale);
@@ -243,20 +238,6 @@ export const createDeliveryReports = (
       if (notices.isQueued(pauseNoticeId(tenant, pause))) return;
       const toOthers = () => readFallback(tenant, ({ type }) => UNTOLD_TYPES.includes(type));
       await notices.queue(pauseNotice(tenant, pause), {}, { toContacts: false, toOperators: true, toOthers });
-    },
-
-    /** Notifies the operators that an alert was not sent in shadow mode, unless they got the notice of the UTC day. */
-    async reportShadow(event: EventHeader, record: DeliveryRecord): Promise<void> {
-      const atMs = record.updated_at_ms;
-      if (notices.isQueued(shadowNoticeId(event.tenant_id, atMs))) return;
-      const notice = shadowNotice(event.tenant_id, atMs, event);
-      await notices.queue(notice, correlationOf(record), { toContacts: false, toOperators: true });
-    },
-
-    /** Queues the notice of shadow mode for the next UTC day. @param sentMs a time on the day of the last one */
-    async repeatShadow(tenant: string, sentMs: number): Promise<void> {
-      const dueAtMs = nextShadowNoticeMs(sentMs);
-      await delayedNotices.queue(shadowNotice(tenant, dueAtMs), {}, { toContacts: false, toOperators: true, dueAtMs });
     },
 
     /**

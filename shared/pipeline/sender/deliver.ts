@@ -98,18 +98,12 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     job: DeliveryJob,
     target: Promise<DeliveryTarget | undefined>,
   ): Promise<DeliveryResult> => {
-    // It leaves no record, so that a notice of the same day can follow.
-    if (await isOutdated(job)) return { kind: 'cancelled' };
     const waitMs = summaryWaitMs(job);
     if (waitMs > 0) return reschedule(job, waitMs);
     if (job.isOrdered) return deliverInOrder(job, target);
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
     return claimAndDeliver(job, target, undefined);
   };
-
-  /** Returns whether a notice that a tenant is in shadow mode is outdated. */
-  const isOutdated = async ({ body: { event, notice } }: DeliveryJob): Promise<boolean> =>
-    notice?.kind === 'shadow' && !(await accounts.hasShadowMode(event.tenant_id));
 
   /** Returns how long, by the clock of SQS, a summary must wait for other senders to list alerts. */
   const summaryWaitMs = ({ body: { notice, accepted_at_ms }, message }: DeliveryJob): number =>

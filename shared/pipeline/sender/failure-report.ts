@@ -16,16 +16,10 @@ type ProcessedJob = { job: DeliveryJob; result: DeliveryResult };
 const claimedDelivery = ({ result: { claimed, record } }: ProcessedJob): FailingDelivery[] =>
   claimed && record ? [{ record, isCounted: claimed.last_cause !== undefined }] : [];
 
-/** Returns whether a notice of shadow mode was sent, perhaps by an earlier worker that crashed. */
-const isShadowReminder = ({ body: { notice }, message }: DeliveryJob, { kind }: DeliveryResult): boolean => {
-  const isRepeated = kind === 'duplicate' && Number(message.attributes.ApproximateReceiveCount) > 1;
-  return notice?.kind === 'shadow' && (kind === 'delivered' || kind === 'unrecorded' || isRepeated);
-};
-
 /**
  * Creates the reports of the deliveries of a batch that fail, after all messages of the batch are processed: a report costs
- * no attempt and delays no alert. A notice causes no further notice, except that of shadow mode that of the next day. A
- * summary causes the same as an alert.
+ * no attempt and delays no alert. A notice causes no further notice. A summary causes
+ * the same as an alert. What is withheld in shadow mode is not reported: another system sends it.
  */
 export const createFailureReport = ({
   reports,
@@ -47,15 +41,13 @@ export const createFailureReport = ({
   const report = async ({ job, result }: ProcessedJob): Promise<void> => {
     const { type, body, timeLeft } = job;
     const { event: sent, siblings } = body;
-    if (isShadowReminder(job, result))
-      return waitForNotices([reports.repeatShadow(sent.tenant_id, body.accepted_at_ms)], timeLeft);
     const { record } = result;
     if (result.kind === 'summarized' && result.attempt && record)
       return waitForNotices([reports.reportLimit(sent, record, type)], timeLeft);
-    if (!record || (body.notice && !isSummary(body)) || !mustBeReported(record, retryDelayScale)) return;
+    if (!record || isShadow(record) || (body.notice && !isSummary(body)) || !mustBeReported(record, retryDelayScale))
+      return;
     // A summary has got the state of its alarms when they were read.
     const event = { ...sent, state: record.state };
-    if (isShadow(record)) return waitForNotices([reports.reportShadow(event, record)], timeLeft);
     // Technical contacts cannot be notified by email that their email fails, a deleted notification needs no notice, and
     // the recorder of bounces has reported each of them.
     const isReported =

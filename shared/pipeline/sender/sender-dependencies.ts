@@ -17,7 +17,7 @@ import type { DeliveryReports } from '../notices/delivery-reports.ts';
 export type SenderDependencies = {
   type: NotificationTypeId;
   transport: Transport;
-  accounts: Pick<AccountRepository, 'isShadowed' | 'hasShadowMode' | 'summaries'>;
+  accounts: Pick<AccountRepository, 'isShadowed' | 'summaries'>;
   deliveries: DeliveryRepository;
   incidentLocks: IncidentLocks;
   failedMessages: FailedMessages;

@@ -68,7 +68,6 @@ export const createSender = (
         deliveries,
         readDestinationList: createDestinationListReader(client, environment.DELIVERIES_TABLE),
         accounts,
-        delayedQueueUrls,
         clock: Date.now,
       },
       environment,

@@ -46,6 +46,7 @@ export const firstEvent = (name: FunctionName, destination: string): unknown => 
       JSON.stringify(alarmEvent({ notification_plan: { critical_state: [stubNotificationId('webhook')] } })),
     );
   if (name === 'publish-outcomes') return { Records: [deliveredRecord()] };
+  if (name === 'report-shadow-mode') return {};
   return name === 'record-email-events'
     ? batch(bounceBody(alarmEvent(), stubNotificationId('webhook')))
     : request(name, destination);

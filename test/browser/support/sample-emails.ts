@@ -13,7 +13,6 @@ import { summarizedAlarm, summaryNotice, summaryOf } from '../../../shared/domai
 import { testEvent } from '../../../shared/domain/test-event.ts';
 import { limitNotice } from '../../../shared/pipeline/notices/limit-notice.ts';
 import { failingNotice, undeliveredNotice } from '../../../shared/pipeline/notices/notification-notice.ts';
-import { shadowNotice } from '../../../shared/pipeline/notices/shadow-notice.ts';
 import {
   escalationLimitNotice,
   unknownPlanNotice,
@@ -91,7 +90,6 @@ export const sampleEmails = (texts: EmailTexts): ReadonlyMap<string, string> => 
     'an escalation of unknown notifications': unknownPlanNotice(alert, [texts.id, texts.label]),
     'a summary of escalations': escalationLimitNotice(event, EVENT_TIME_MS),
     'a notice of a daily limit': limitNotice(event, 'email', EVENT_TIME_MS),
-    'a notice of shadow mode': shadowNotice('acme', EVENT_TIME_MS, event),
   };
   return new Map([
     ['an alert', emailMessage(event, undefined, 0, TIME_ZONE).html],
