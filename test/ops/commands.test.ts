@@ -51,6 +51,7 @@ const changing: Record<string, string> = {
   'token revoke': 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme',
   'account shadow': 'acme on',
   'account recount': 'acme',
+  'account resume-email': 'acme --why x',
   'event send': '-',
   'event load': 'ntX --tenant acme --seconds 1',
   'dead-letters redrive': 'sms',
