@@ -42,7 +42,8 @@ export class NotificationsStack extends Stack {
     const sendingResources = { email, managedTopic, network, apiUrl };
     const delivery = new Delivery(this, 'Delivery', defaults, storage, sendingResources, crashedQueue);
     const api: Api = new Api(this, 'Api', defaults, storage, delivery);
-    const topicKey = createTopicKey(this, 'TopicKey');
+    // A key costs $1 a month: more than the rest of a development stage without queues.
+    const topicKey = settings.developmentStage ? undefined : createTopicKey(this, 'TopicKey');
     const eventResources = { email, storage, delivery, crashedQueue, topicKey };
     const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, eventResources);
     const { tableStreamArn } = storage.deliveries.table;
@@ -50,7 +51,7 @@ export class NotificationsStack extends Stack {
     const resources = { api, delivery, emailEvents, outcomes };
 
     const outputs = outputsOf(this, settings, storage, managedTopic, resources);
-    if (!settings.developmentStage) {
+    if (topicKey) {
       const { topicArn, dashboardName } = new Monitoring(this, 'Monitoring', settings, resources, topicKey);
       outputs.AlarmsTopicArn = [topicArn, 'SNS topic for the CloudWatch alarms of the stack'];
       outputs.Dashboard = [dashboardName, 'Name of the CloudWatch dashboard'];

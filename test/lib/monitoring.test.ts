@@ -104,7 +104,7 @@ describe('alarms', () => {
 describe('a development stage', () => {
   it('has no monitoring', () => {
     const { template: development } = synthesize({ developmentStage: true });
-    const types = ['CloudWatch::Alarm', 'CloudWatch::Dashboard', 'CloudWatch::InsightRule'];
+    const types = ['CloudWatch::Alarm', 'CloudWatch::Dashboard', 'CloudWatch::InsightRule', 'KMS::Key'];
     for (const type of [...types, 'Logs::MetricFilter', 'Scheduler::Schedule']) {
       development.resourceCountIs(`AWS::${type}`, 0);
     }
