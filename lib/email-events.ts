@@ -14,13 +14,13 @@ import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
 import { WorkQueue } from './work-queue.ts';
 
-/** The resources that email events use. `topicKey` encrypts their topic. */
+/** The resources that email events use. `topicKey` encrypts their topic; a development stage has none. */
 type EmailEventResources = {
   email: Email;
   storage: Storage;
   delivery: Delivery;
   crashedQueue: IQueue;
-  topicKey: IKey;
+  topicKey: IKey | undefined;
 };
 
 /** Each email causes an event. A batch of ten costs a tenth, and no event is urgent: SES itself takes seconds. */
@@ -43,14 +43,14 @@ export class EmailEvents extends Construct {
     { email: { configurationSet }, storage, delivery, crashedQueue, topicKey }: EmailEventResources,
   ) {
     super(scope, id);
-    const topic = new Topic(this, 'Topic', { masterKey: topicKey, enforceSSL: true });
+    const topic = new Topic(this, 'Topic', { ...(topicKey && { masterKey: topicKey }), enforceSSL: true });
     const stack = Stack.of(this);
     const resourceName = configurationSet.configurationSetName;
     const arn = stack.formatArn({ service: 'ses', resource: 'configuration-set', resourceName });
     const ses = new ServicePrincipal('ses.amazonaws.com', {
       conditions: { StringEquals: { 'aws:SourceAccount': stack.account, 'aws:SourceArn': arn } },
     });
-    topicKey.grant(ses, 'kms:Decrypt', 'kms:GenerateDataKey*');
+    topicKey?.grant(ses, 'kms:Decrypt', 'kms:GenerateDataKey*');
     const destination = new ConfigurationSetEventDestination(this, 'Destination', {
       configurationSet,
       destination: EventDestination.snsTopic(topic),

@@ -47,7 +47,8 @@ export class NotificationsStack extends Stack {
     const sendingResources = { email, managedTopic, network, apiUrl };
     const delivery = new Delivery(this, 'Delivery', defaults, storage, sendingResources, crashedQueue);
     const api: Api = new Api(this, 'Api', defaults, storage, delivery, email, apiUrl);
-    const topicKey = createTopicKey(this, 'TopicKey');
+    // A key costs $1 a month: more than the rest of a development stage without queues.
+    const topicKey = settings.developmentStage ? undefined : createTopicKey(this, 'TopicKey');
     const eventResources = { email, storage, delivery, crashedQueue, topicKey };
     const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, eventResources);
     const { tableStreamArn } = storage.deliveries.table;
@@ -58,7 +59,7 @@ export class NotificationsStack extends Stack {
     const outputs = outputsOf(this, settings, storage, managedTopic, resources);
     outputs.Version = [packageJson.version, 'Version of the service'];
     outputs.Commit = [commit, 'Commit of the deployed sources'];
-    if (!settings.developmentStage) {
+    if (topicKey) {
       const { topicArn, dashboardName } = new Monitoring(this, 'Monitoring', settings, resources, topicKey);
       outputs.AlarmsTopicArn = [topicArn, 'SNS topic for the CloudWatch alarms of the stack'];
       outputs.Dashboard = [dashboardName, 'Name of the CloudWatch dashboard'];

@@ -27,6 +27,16 @@ const OUTCOMES_GB_SECONDS = 0.05 * 0.5;
 /** The cost of publishing the outcomes of a batch, in USD. DynamoDB charges nothing for a stream that Lambda reads. */
 const OUTCOMES_BATCH = PRICES.lambdaRequest + OUTCOMES_GB_SECONDS * PRICES.lambdaGbSecond + PRICES.snsPublish;
 
+/** The GB-seconds of an invocation that records what SES reports: assumed, 50 ms with 512 MB. */
+const EMAIL_EVENTS_GB_SECONDS = 0.05 * 0.5;
+
+/** The cost of a batch of email events beside their own: SQS receives and deletes it. */
+const EMAIL_EVENTS_BATCH =
+  PRICES.lambdaRequest + EMAIL_EVENTS_GB_SECONDS * PRICES.lambdaGbSecond + 2 * PRICES.sqsRequest;
+
+/** The cost of an email event: SES publishes it to SNS, and the record gets when the email was accepted. */
+const EMAIL_EVENT = PRICES.snsPublish + PRICES.dynamoWriteUnit;
+
 /** Counts of deliveries and two latencies over all types. One of them has one more metric for each type. */
 const TOTAL_METRICS = deliveryTotals.length + 2;
 
@@ -72,6 +82,10 @@ export const monthlyBill = (measured: MeasuredUnits, load: MonthlyLoad, template
   if (outcomes > 0) {
     const usd = (outcomes / load.batch) * OUTCOMES_BATCH;
     rows.push({ part: 'outcomes', usage: `${grouped(outcomes)} published, to a subscribed queue`, usd });
+  }
+  if (used.emails > 0) {
+    const usd = used.emails * (EMAIL_EVENT + EMAIL_EVENTS_BATCH / load.batch);
+    rows.push({ part: 'email events', usage: `${grouped(used.emails)} published and recorded`, usd });
   }
   const emailAndSms = {
     part: 'email and SMS',

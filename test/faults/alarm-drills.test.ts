@@ -343,6 +343,26 @@ describe('the alarm drill', () => {
     );
   });
 
+  it('fires an alarm when emails of a tenant bounce, and its email is paused', async ({ annotate }) => {
+    const bouncing = await harness.newClient();
+    const details = { address: 'bounce@simulator.amazonses.com' };
+    const id = await bouncing.create({ label: 'nobody', type: 'email', details });
+    const event = (number: number) =>
+      newAlarmEvent(bouncing.tenant, [id], { alarm: `al${number}`, timeMs: Math.floor(harness.now()) });
+    await drill(
+      annotate,
+      ['TenantsPausedForEmail'],
+      () => [],
+      once(() => harness.sendEvents(Array.from({ length: 5 }, (_, number) => event(number)))),
+      MINUTE_MS,
+    );
+    await harness.sendEvents([event(5)]);
+    await harness.advanceMinutes(1, undefined, MINUTE_MS);
+    const { text } = await bouncing.get(`/notifications/${id}/deliveries?status=failed`);
+    expect(JSON.parse(text).values).toMatchObject([{ reason: 'email_paused', attempts: [] }]);
+    expect(JSON.parse((await bouncing.get('/account')).text).email_paused).toMatchObject({ reason: 'bounces' });
+  });
+
   it('fires only the alarm of producer errors for a malformed event', async ({ annotate }) => {
     const malformed = { ...newEvent(['webhook']), details: { state: 'critical' } };
     await drill(

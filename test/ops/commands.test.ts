@@ -54,6 +54,7 @@ const changing: Record<string, string> = {
   'account shadow': 'acme on --yes',
   'account rotate': 'acme --all --yes',
   'account recount': 'acme',
+  'account resume-email': 'acme --why x',
   'event send': '-',
   'event load': 'ntX --tenant acme --seconds 1',
   'dead-letters redrive': 'sms',

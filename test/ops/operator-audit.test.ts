@@ -31,6 +31,7 @@ const aws = useStarted(
       PutItem: record('PutItem'),
       PurgeQueue: record('PurgeQueue'),
       UpdateItem: record('UpdateItem'),
+      BatchGetItem: () => ({ Responses: {} }),
       // A filter selects deliveries.
       Query: (body) => (body.includes('FilterExpression') ? { Items: [marshall(waiting)] } : {}),
     }),
@@ -50,6 +51,7 @@ const commands = [
   ['token create --tenant acme --role admin --label marker', 'create-token', 'audit#acme'],
   ['account limits acme smsPerTenantPerDay=7', 'update-account', 'audit#acme'],
   ['account shadow acme on --yes', 'update-account', 'audit#acme'],
+  ['account resume-email acme --why x', 'update-account', 'audit#acme'],
   ['account recount acme', 'recount-notifications', 'audit#acme'],
   ['deliveries --tenant acme --notification ntA --status pending --retry-now', 'redeliver', 'audit#acme'],
   ['opt-outs undo acme oncall@marker.example', 'undo-opt-out', 'audit#acme'],

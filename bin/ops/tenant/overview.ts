@@ -45,7 +45,7 @@ const tokenList = z.object({
 });
 const accountItem = z.object({
   shadow: z.object({ from_ms: z.number(), until_ms: z.number().optional() }).optional(),
-  email_paused: z.unknown(),
+  email_paused: z.unknown().optional(),
 });
 const deliveryItem = z.object({ status: z.enum(deliveryStatuses) });
 

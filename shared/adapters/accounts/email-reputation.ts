@@ -46,6 +46,9 @@ export type CausedPause = { pause: EmailPause; isNew: boolean };
 /** Returns the key of the bounces and complaints of a tenant and UTC day. */
 const reportsKey = (tenant: string, timeMs: number) => ({ pk: `email_reports#${utcDay(timeMs)}#${tenant}` });
 
+/** The characters of an hour. */
+const HOUR_LENGTH = 2;
+
 /** Returns an email in a set: the hour of its report, and the beginning of a hash of its ID. */
 const entryOf = ({ messageId, reportedAtMs }: ReportedEmail): string =>
   utcHour(reportedAtMs) + createHash('sha256').update(messageId).digest('base64url').slice(0, ID_LENGTH);
@@ -77,12 +80,15 @@ export const createEmailReputation = (client: DynamoDBDocumentClient, table: str
     const keys = [reportsKey(tenant, nowMs), reportsKey(tenant, nowMs - DAY_MS)];
     const items = (await batchGet(client, table, keys)).map((item) => storedReports.parse(item));
     const hours = lastHours(nowMs).map((hourMs) => reportsKey(tenant, hourMs).pk + utcHour(hourMs));
+    // An email can bounce more than once.
     const countOf = (reason: PauseReason): number =>
-      items.reduce(
-        (sum, { pk, [reason]: entries }) =>
-          sum + [...entries].filter((entry) => hours.includes(pk + entry.slice(0, 2))).length,
-        0,
-      );
+      new Set(
+        items.flatMap(({ pk, [reason]: entries }) =>
+          [...entries]
+            .filter((entry) => hours.includes(pk + entry.slice(0, HOUR_LENGTH)))
+            .map((entry) => entry.slice(HOUR_LENGTH)),
+        ),
+      ).size;
     return { bounces: countOf('bounces'), complaints: countOf('complaints') };
   };
 

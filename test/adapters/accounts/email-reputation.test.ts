@@ -69,11 +69,14 @@ describe('the emails of a tenant', () => {
     expect(await reportMany('bounces', 5)).toBeUndefined();
   });
 
-  it('count as one bounce each, however often it is reported', async () => {
-    const { send, reportMany, report, tenant } = setUp();
+  it('count as one bounce each, however often and late it is reported', async () => {
+    const { send, reportMany, report, tenant, advance } = setUp();
     await send(10);
     await reportMany('bounces', 3);
-    for (let time = 0; time < 3; time++) expect(await report('bounces', tenant, 'the same')).toBeUndefined();
+    for (let time = 0; time < 3; time++) {
+      expect(await report('bounces', tenant, 'the same')).toBeUndefined();
+      advance(HOUR_MS);
+    }
     expect(await report('bounces')).toMatchObject({ pause: { count: 5 } });
   });
 

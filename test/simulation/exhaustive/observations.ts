@@ -63,6 +63,8 @@ export const observationsOf = async (
     credentials: new Map(),
     emailReports: [],
     emailProgress: [],
+    emails: [],
+    pauses: new Map(),
     redrives: [],
     shadows: [],
     notRedelivered,

@@ -2,7 +2,9 @@ import type { NamedMutation } from './named-mutation.ts';
 
 const EMAIL = 'shared/pipeline/transports/email.ts';
 
-/** Defects of the texts of emails. */
+const PAUSED = 'emails bounce and the tenant is paused';
+
+/** Defects of emails: their texts, when they were confirmed, and the reputation of their senders. */
 export const emailMutations: readonly NamedMutation[] = [
   {
     name: 'never says that an email is late',
@@ -17,5 +19,38 @@ export const emailMutations: readonly NamedMutation[] = [
     file: EMAIL,
     find: 'await accounts.timeZone(event.tenant_id)',
     replace: "'UTC'",
+  },
+  {
+    name: 'erases with a later write of the record when an email was confirmed',
+    file: 'shared/adapters/deliveries/delivery-repository.ts',
+    find: '      confirmed_at_ms: _confirmed,',
+    replace: '',
+  },
+  {
+    name: 'keeps the first time at which a server accepted an email of a delivery',
+    file: 'shared/adapters/deliveries/delivery-repository.ts',
+    find: '(attribute_not_exists(#time) OR #time < :time)',
+    replace: 'attribute_not_exists(#time)',
+  },
+  {
+    name: 'sends the emails of a tenant that is paused',
+    seed: PAUSED,
+    file: 'shared/pipeline/sender/deliver.ts',
+    find: 'if (refused) return deadLetter',
+    replace: 'if (refused && isSummary) return deadLetter',
+  },
+  {
+    name: 'pauses a tenant for its first bounce',
+    seed: PAUSED,
+    file: 'shared/domain/email-reputation.ts',
+    find: 'counts[reason] >= min && ',
+    replace: '',
+  },
+  {
+    name: 'tells nobody but the operators of a pause',
+    seed: PAUSED,
+    file: 'shared/pipeline/notices/delivery-reports.ts',
+    find: 'UNTOLD_TYPES.includes(type)',
+    replace: 'type !== undefined',
   },
 ];

@@ -20,6 +20,7 @@ const isPrompt = ({ kind, notifications, contacts, limits, summaries }: PlannedT
 const mayBeLate = ({ event, notification, tenant }: PlannedAlert, observations: Observations): boolean =>
   observations.scenario.privateWebhooks.includes(notification.index) ||
   isInShadow(event, observations) ||
+  observations.pauses.has(tenant.name) ||
   observations.people.some(({ action }) => action.kind === 'summaries' && action.tenant === tenant.name);
 
 /** If nothing goes wrong but at destinations of others, the alerts to destinations that answer at once are prompt. */

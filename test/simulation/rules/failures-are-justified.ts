@@ -46,7 +46,12 @@ export const failuresAreJustified: Rule = {
   violations(observations) {
     const { earlierHistory, scenario } = observations;
     const failed = earlierHistory.filter(
-      (entry) => entry.status === 'failed' && entry.reason !== 'no_contacts' && !isAboveDailyLimit(entry),
+      (entry) =>
+        entry.status === 'failed' &&
+        entry.reason !== 'no_contacts' &&
+        // A rule of its own (`pausesHold`).
+        entry.reason !== 'email_paused' &&
+        !isAboveDailyLimit(entry),
     );
     const alerts = plannedAlerts(scenario)
       // Another event with its ID may have arrived first, and names no number.

@@ -20,6 +20,7 @@ import { logsNameNoSecrets } from './logs-name-no-secrets.ts';
 import { metricsCountDeliveries } from './metrics-count-deliveries.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
 import { outcomesArePublished } from './outcomes-are-published.ts';
+import { pausesHold } from './pauses-hold.ts';
 import { privateAddressesAreRefused } from './private-addresses-are-refused.ts';
 import { MAX_RUN_MS } from './requests.ts';
 import { requestsOfPeopleAreTrue } from './requests-of-people-are-true.ts';
@@ -80,6 +81,7 @@ const rules: readonly Rule[] = [
   limitsHold,
   emailsTellTheTime,
   emailsAreConfirmed,
+  pausesHold,
   failuresAreNoticed,
   emailReportsAreNoticed,
   noticesAreJustified,

@@ -4,7 +4,10 @@ import { integer, type Random } from '../engine/random.ts';
 import type { Arrival, ArrivalKind } from './receivers.ts';
 
 /** An email that SES accepted. */
-type AcceptedEmail = {
+export type AcceptedEmail = {
+  /** When, ms since the start. */
+  acceptedMs: number;
+  tenant: string;
   to: string;
   /** The ID of the notification; empty for a test. */
   notificationId: string;
@@ -27,8 +30,8 @@ export type EmailProgress = AcceptedEmail & { kind: 'confirmed' | 'delayed'; tim
 
 /** Options of reports. */
 export type EmailReportOptions = {
-  /** The probability that an accepted email is reported, from 0 to 1. */
-  rate: number;
+  /** Returns the probability that an accepted email of a tenant is reported, from 0 to 1. */
+  rateOf: (tenant: string) => number;
   random: Random;
   /** Random numbers of deliveries. */
   progressRandom: Random;
@@ -48,9 +51,10 @@ const MAX_DELAY_MS = 300_000;
  * delayed before. Events come late, in any order, and some twice.
  */
 export const createEmailReports = (options: EmailReportOptions) => {
-  const { rate, random, progressRandom, isActive, nowMs, startMs, publish } = options;
+  const { rateOf, random, progressRandom, isActive, nowMs, startMs, publish } = options;
   const reports: EmailReport[] = [];
   const progress: EmailProgress[] = [];
+  const accepted: AcceptedEmail[] = [];
   let endsMs = 0;
 
   const send = (event: EmailEvent, afterMs: number): void => {
@@ -73,22 +77,20 @@ export const createEmailReports = (options: EmailReportOptions) => {
   };
 
   return {
+    accepted,
     reports,
     progress,
     /** Returns whether all events have been published. */
     isIdle: (): boolean => endsMs < nowMs(),
 
-    /** @param mayBeReported whether it may be anything but delivered */
-    onAccepted(
-      call: AwsCall,
-      address: string,
-      arrival: Pick<Arrival, 'to' | 'numbers'> & { of: ArrivalKind },
-      mayBeReported: boolean,
-    ): void {
+    onAccepted(call: AwsCall, address: string, arrival: Pick<Arrival, 'to' | 'numbers'> & { of: ArrivalKind }): void {
       const mail = mailOf(call, [address], startMs() + nowMs());
       const [notificationId = ''] = mail.tags.notification ?? [];
-      const email = { ...arrival, notificationId };
-      const isReported = mayBeReported && rate > 0 && isActive() && random() < rate;
+      const tenant = Buffer.from(mail.tags.tenant?.[0] ?? '', 'base64url').toString();
+      const email = { ...arrival, notificationId, tenant, acceptedMs: nowMs() };
+      accepted.push(email);
+      const rate = rateOf(tenant);
+      const isReported = rate > 0 && isActive() && random() < rate;
       const kind = isReported
         ? (['Bounce', 'Bounce', 'Complaint', 'Reject'] as const)[integer(0, 3, random)]
         : undefined;

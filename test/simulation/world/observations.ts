@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { EmailPause } from '../../../shared/domain/email-reputation.ts';
 import type { ApiResponse } from '../engine/stack.ts';
-import type { EmailProgress, EmailReport } from './email-reports.ts';
+import type { AcceptedEmail, EmailProgress, EmailReport } from './email-reports.ts';
 import type { InjectedFault } from './faults.ts';
 import type { DeadLetter } from './operators.ts';
 import type { Arrival, ReceivedRequest, Refusal } from './receivers.ts';
@@ -136,6 +137,10 @@ export type Observations = {
   credentials: ReadonlyMap<string, Credentials>;
   emailReports: readonly EmailReport[];
   emailProgress: readonly EmailProgress[];
+  /** The emails that SES accepted. */
+  emails: readonly AcceptedEmail[];
+  /** The tenants whose email was paused when everything had ended, and the pauses, which the operators then ended. */
+  pauses: ReadonlyMap<string, EmailPause>;
   redrives: readonly Redrive[];
   shadows: readonly ShadowPeriod[];
   /** The dead letters, with those that were moved back, by the name of their queue. */

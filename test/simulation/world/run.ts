@@ -81,9 +81,11 @@ export const runScenario = async ({
     isActive: () => isFaulty && nowMs() < recoveryMs,
     nowMs,
   });
-  const quiet = tenants.filter(({ kind }) => kind === 'quiet');
   const emailReports = createEmailReports({
-    rate: scenario.emailReports,
+    rateOf: (name) => {
+      const { kind, emailReports: own } = tenants.find((tenant) => tenant.name === name) ?? {};
+      return own ?? (kind === 'quiet' ? 0 : scenario.emailReports);
+    },
     random: randomOf(seed, 'email reports'),
     progressRandom: randomOf(seed, 'email deliveries'),
     isActive: () => isFaulty && nowMs() < recoveryMs,
@@ -117,10 +119,7 @@ export const runScenario = async ({
     withSqsFaults: faults.withPartialBatches,
     onEmail(email, call) {
       const { to, numbers, kind } = receivers.receiveEmail(email, call.caller, faults.isAnswered(call));
-      const isQuiet = quiet.some(({ contacts, notifications }) =>
-        [...contacts.map(({ address }) => address), ...notifications.map(({ key }) => key)].includes(to),
-      );
-      emailReports.onAccepted(call, email.to[0] ?? '', { to, numbers, of: kind }, !isQuiet);
+      emailReports.onAccepted(call, email.to[0] ?? '', { to, numbers, of: kind });
     },
     onMessage(message, call) {
       if (message.to === 'topic' && message.topicArn === outcomesTopicArn) {
@@ -289,6 +288,9 @@ export const runScenario = async ({
     const earlierHistory = await settled(readHistory());
     const failingNotifications = await settled(readFailures());
     const redeliveredMs = nowMs();
+    const pauses = await settled(operators.resumeEmail(tenants));
+    // Senders cache accounts for a minute.
+    if (pauses.size > 0) await stack.time.run(stack.time.now() + 2 * MINUTE_MS);
     // All destinations accept, and the clocks of the API agree that the failures were before.
     await stack.time.run(startMs + allAcceptFromMs(scenario) + MINUTE_MS);
     const requestCount = people.requests.length;
@@ -319,6 +321,8 @@ export const runScenario = async ({
       credentials,
       emailReports: emailReports.reports,
       emailProgress: emailReports.progress,
+      emails: emailReports.accepted,
+      pauses,
       redrives,
       shadows,
       deadLetters: new Map(

@@ -49,6 +49,8 @@ export type PlannedTenant = {
   notifications: readonly PlannedNotification[];
   /** The notification to which escalations go, or none. */
   fallback: PlannedNotification | undefined;
+  /** The probability that SES reports a problem of an email. Default: that of the scenario, or 0 of a quiet tenant */
+  emailReports?: number;
 };
 
 /** Returns whether a destination gets no older event of an incident after a newer one. */

@@ -21,6 +21,7 @@ import {
 } from './scenario.ts';
 import {
   attackOf,
+  badAddressesOf,
   incidentsOf,
   largePlanOf,
   neighborOf,
@@ -287,7 +288,8 @@ const specialTenantsOf = (
   if (share < 0.75) return [contactsOf(firstIndex, recoveryMs, random)];
   if (share < 0.85) return [summarizedOf(firstIndex, recoveryMs, random)];
   if (share < 0.94) return [rejectedOf(firstIndex, recoveryMs, random)];
-  return share < 0.98 ? [retypedOf(firstIndex, recoveryMs, random)] : [];
+  if (share < 0.98) return [retypedOf(firstIndex, recoveryMs, random)];
+  return [badAddressesOf(firstIndex, recoveryMs, random)];
 };
 
 /** Occupies the summaries of a tenant's emails around a time. */

@@ -73,6 +73,33 @@ export const largePlanOf = (firstIndex: number, recoveryMs: number, random: Rand
   return { tenant, steps: events };
 };
 
+/** The number of the first event to bad addresses. */
+const FIRST_TO_BAD_ADDRESSES = 9_000;
+
+/** Returns a tenant most of whose emails bounce or are reported as spam, and which goes on for hours. */
+export const badAddressesOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
+  const notifications = (['email', 'email', 'webhook'] as const).map(
+    (type, position): PlannedNotification => ({
+      index: firstIndex + position,
+      key: `d${firstIndex + position}`,
+      type,
+      phases: [{ fromMs: 0, behavior: 'accept' }],
+    }),
+  );
+  const index = firstIndex + notifications.length;
+  const tenant: PlannedTenant = {
+    ...tenantNamed('badaddresses', 'ordinary', notifications),
+    fallback: { index, key: `d${index}`, type: 'sms', phases: [{ fromMs: 0, behavior: 'accept' }] },
+    emailReports: 0.3 + random() * 0.7,
+  };
+  const events = Array.from({ length: integer(8, 20, random) }, (_, position) => {
+    const chosen = pick([[firstIndex], [firstIndex + 1], [firstIndex, firstIndex + 2]], random);
+    const atMs = Math.round(random() * recoveryMs);
+    return { ...eventAt(atMs, FIRST_TO_BAD_ADDRESSES + position, tenant.name, chosen), alarm: `bad${position}` };
+  });
+  return { tenant, steps: events };
+};
+
 /** The number of the first event of incidents. */
 const FIRST_OF_INCIDENTS = 6_000;
 
