@@ -20,7 +20,11 @@ const isPrompt = ({ kind, notifications, contacts, limits, summaries }: PlannedT
 const mayBeLate = ({ event, notification, tenant }: PlannedAlert, observations: Observations): boolean =>
   observations.scenario.privateWebhooks.includes(notification.index) ||
   isInShadow(event, observations) ||
-  observations.people.some(({ action }) => action.kind === 'summaries' && action.tenant === tenant.name);
+  observations.people.some(
+    ({ action }) =>
+      action.tenant === tenant.name &&
+      (action.kind === 'summaries' || (action.kind === 'opt-out' && action.notification === notification.index)),
+  );
 
 /** If nothing goes wrong but at destinations of others, the alerts to destinations that answer at once are prompt. */
 export const alertsArePrompt: Rule = {

@@ -2,6 +2,7 @@ import type { HistoryEntry, Observations } from '../world/observations.ts';
 import { recipientsOf } from '../world/receivers.ts';
 import type { PlannedTenant } from '../world/scenario.ts';
 import { isAboveDailyLimit } from './alert-outcomes.ts';
+import { isOptedOut } from './opt-outs-hold.ts';
 import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import { requestsOf } from './requests.ts';
 import type { Rule } from './rule.ts';
@@ -46,7 +47,8 @@ export const failuresAreJustified: Rule = {
   violations(observations) {
     const { earlierHistory, scenario } = observations;
     const failed = earlierHistory.filter(
-      (entry) => entry.status === 'failed' && entry.reason !== 'no_contacts' && !isAboveDailyLimit(entry),
+      (entry) =>
+        entry.status === 'failed' && entry.reason !== 'no_contacts' && !isOptedOut(entry) && !isAboveDailyLimit(entry),
     );
     const alerts = plannedAlerts(scenario)
       // Another event with its ID may have arrived first, and names no number.

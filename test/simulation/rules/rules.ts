@@ -18,6 +18,7 @@ import { limitsHold } from './limits-hold.ts';
 import { logsNameNoSecrets } from './logs-name-no-secrets.ts';
 import { metricsCountDeliveries } from './metrics-count-deliveries.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
+import { optOutsHold } from './opt-outs-hold.ts';
 import { privateAddressesAreRefused } from './private-addresses-are-refused.ts';
 import { MAX_RUN_MS } from './requests.ts';
 import { requestsOfPeopleAreTrue } from './requests-of-people-are-true.ts';
@@ -96,6 +97,7 @@ const rules: readonly Rule[] = [
   historyAgrees,
   searchesAgree,
   shadowWithholdsAlerts,
+  optOutsHold,
   privateAddressesAreRefused,
   metricsCountDeliveries,
   failuresAreListed,
