@@ -10,6 +10,7 @@ import * as z from 'zod';
 import { bundledInputs, bundleFunctions, bundleMetafile, bundling, functionNames } from '../../lib/bundles.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
+import { optOutUrl } from '../../shared/domain/opt-out.ts';
 import { newToken } from '../../shared/domain/token.ts';
 import { type FunctionName, senderName } from '../../shared/environment.ts';
 import { apiRequest, lambdaContext } from '../support/api-request.ts';
@@ -18,6 +19,7 @@ import { bounceBody } from '../support/email-events.ts';
 import { alarmEvent } from '../support/events.ts';
 import { environmentOf } from '../support/function-environment.ts';
 import { validDetails, webhookNotification } from '../support/notifications.ts';
+import { OPT_OUT_KEY } from '../support/opt-outs.ts';
 import { respondWith, startHttp } from '../support/servers.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 import { streamRecord } from '../support/stream-records.ts';
@@ -201,6 +203,7 @@ const RESPONSE_BODY = (() => {
     tokens: { L: [{ M: listedToken }] },
     used: { N: '1' },
     changes: { N: '1' },
+    current: text(OPT_OUT_KEY.toString('base64')),
   };
   return JSON.stringify({ Item, Attributes: Item });
 })();
@@ -221,6 +224,11 @@ const eventsFor = (name: FunctionName, url: string): unknown[] => {
   }
   if (name === 'record-email-events') {
     return [{ Records: [sqsMessage({ body: bounceBody(alarmEvent(), DEFAULT_NOTIFICATION_ID) })] }];
+  }
+  if (name === 'opt-out') {
+    const { search } = new URL(optOutUrl(url, OPT_OUT_KEY, 'opt-out', { tenant: 'acme', address: 'a@example.com' }));
+    const body = 'List-Unsubscribe=One-Click';
+    return [apiRequest({ routeKey: 'POST /opt-out', rawQueryString: search.slice(1), body })];
   }
   const headers = { 'content-type': 'application/json', 'x-auth-token': newToken() };
   const body = { ...webhookNotification(), technical_contacts: ['ops@example.com'], role: 'observer' };

@@ -203,6 +203,7 @@ describe('exporting a tenant', () => {
         'idempotency_key',
         'account',
         'daily_usage',
+        'opt_out',
         'token',
         'delivery',
         'event_id_conflict',

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
 import { largestHeaders, validDetails } from '../../support/notifications.ts';
+import { OPT_OUT_KEY } from '../../support/opt-outs.ts';
 import { childOptions, serveAsChild } from './child.ts';
 import { LISTED_TOKEN_ID } from './first-event.ts';
 import { meter } from './meter.ts';
@@ -149,6 +150,7 @@ const listOnce = (): Item => {
 
 const itemOf = (table: string, key: Key): Item | undefined => {
   if (table.includes('Tokens')) return key.pk?.S.startsWith('tenant#') ? listOnce() : token();
+  if (key.pk?.S === 'opt_out_keys') return { current: text(OPT_OUT_KEY.toString('base64')) };
   if (table.includes('Accounts')) return account;
   if (table.includes('Notifications')) return key.pk?.S.startsWith('quota#') ? counter : target(key);
   return undefined;

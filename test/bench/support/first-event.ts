@@ -1,10 +1,12 @@
 import { notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
+import { optOutUrl } from '../../../shared/domain/opt-out.ts';
 import { newToken } from '../../../shared/domain/token.ts';
 import { type FunctionName, senderName } from '../../../shared/environment.ts';
 import { apiRequest } from '../../support/api-request.ts';
 import { deliveryRecord } from '../../support/delivery-records.ts';
 import { bounceBody } from '../../support/email-events.ts';
 import { alarmEvent, deliveryMessage } from '../../support/events.ts';
+import { OPT_OUT_KEY } from '../../support/opt-outs.ts';
 import { streamRecord } from '../../support/stream-records.ts';
 import { sqsEvent } from './sqs-batch.ts';
 import { stubNotificationId } from './stub-notification.ts';
@@ -37,6 +39,14 @@ const deliveredRecord = () => {
   return streamRecord({ ...delivered, status: 'pending' }, delivered);
 };
 
+const optOutPage = () => {
+  const url = optOutUrl('https://api.example.com', OPT_OUT_KEY, 'opt-out', {
+    tenant: 'acme',
+    address: 'a@example.com',
+  });
+  return apiRequest({ routeKey: 'GET /opt-out', rawQueryString: new URL(url).search.slice(1) });
+};
+
 /** Returns an event that the function processes completely and without errors. */
 export const firstEvent = (name: FunctionName, destination: string): unknown => {
   const type = notificationTypeIds.find((each) => senderName(each) === name);
@@ -45,6 +55,7 @@ export const firstEvent = (name: FunctionName, destination: string): unknown => 
     return batch(
       JSON.stringify(alarmEvent({ notification_plan: { critical_state: [stubNotificationId('webhook')] } })),
     );
+  if (name === 'opt-out') return optOutPage();
   if (name === 'publish-outcomes') return { Records: [deliveredRecord()] };
   if (name === 'report-shadow-mode') return {};
   return name === 'record-email-events'

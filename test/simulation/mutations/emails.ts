@@ -53,4 +53,25 @@ export const emailMutations: readonly NamedMutation[] = [
     find: 'UNTOLD_TYPES.includes(type)',
     replace: 'type !== undefined',
   },
+  {
+    name: 'sends emails to recipients who have opted out',
+    seed: 'a recipient stops emails twice, and resumes them',
+    file: 'shared/pipeline/opt-out/refusal.ts',
+    find: ".length === 0 ? 'opted_out' : undefined",
+    replace: ".length < 0 ? 'opted_out' : undefined",
+  },
+  {
+    name: 'does not resume emails',
+    seed: 'a recipient stops emails twice, and resumes them',
+    file: 'shared/pipeline/opt-out/handler.ts',
+    find: 'await optOuts.undo(recipient, auditOf(recipient, requestId));',
+    replace: 'await optOuts.claimLastEmail(recipient);',
+  },
+  {
+    name: 'sends the last email again if emails are stopped again',
+    seed: 'a recipient stops emails twice, and resumes them',
+    file: 'shared/adapters/accounts/opt-outs.ts',
+    find: 'attribute_exists(pk) AND attribute_not_exists(confirmed_at_ms)',
+    replace: 'attribute_exists(pk)',
+  },
 ];

@@ -21,7 +21,11 @@ const mayBeLate = ({ event, notification, tenant }: PlannedAlert, observations: 
   observations.scenario.privateWebhooks.includes(notification.index) ||
   isInShadow(event, observations) ||
   observations.pauses.has(tenant.name) ||
-  observations.people.some(({ action }) => action.kind === 'summaries' && action.tenant === tenant.name);
+  observations.people.some(
+    ({ action }) =>
+      action.tenant === tenant.name &&
+      (action.kind === 'summaries' || (action.kind === 'opt-out' && action.notification === notification.index)),
+  );
 
 /** If nothing goes wrong but at destinations of others, the alerts to destinations that answer at once are prompt. */
 export const alertsArePrompt: Rule = {

@@ -18,6 +18,8 @@ const ACTIONS: Record<PersonAction['kind'], string> = {
   redeliver: 'redeliver',
   'retry-now': 'redeliver',
   test: 'test-notification',
+  'opt-out': 'opt-out',
+  'undo-opt-out': 'undo-opt-out',
 };
 
 /** An audited action, and what its response says: it happened, or it may have happened. */
@@ -47,8 +49,8 @@ const outcomeOf = (kind: PersonAction['kind'], { status, body }: ApiResponse): C
 /** A revocation is followed by requests to create a token with the revoked one. */
 const changesOf = ({ action, responses }: PersonRequest, observations: Observations): Change[] =>
   responses.flatMap((response, index): Change[] => {
-    // A rule of its own: repeats change nothing.
-    if (action.kind === 'create') return [];
+    // Rules of their own: repeats change nothing.
+    if (action.kind === 'create' || action.kind === 'opt-out' || action.kind === 'undo-opt-out') return [];
     // Two rotations at the same time may have one secret. The last response is the account.
     if (action.kind === 'rotate' && response.body.includes('webhook_signing_secrets')) return [];
     const isJoined = responses.slice(0, index).some(({ body }) => body === response.body);

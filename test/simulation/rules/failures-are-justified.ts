@@ -2,6 +2,7 @@ import type { HistoryEntry, Observations } from '../world/observations.ts';
 import { recipientsOf } from '../world/receivers.ts';
 import type { PlannedTenant } from '../world/scenario.ts';
 import { isAboveDailyLimit } from './alert-outcomes.ts';
+import { isOptedOut } from './opt-outs-hold.ts';
 import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import { requestsOf } from './requests.ts';
 import type { Rule } from './rule.ts';
@@ -51,6 +52,7 @@ export const failuresAreJustified: Rule = {
         entry.reason !== 'no_contacts' &&
         // A rule of its own (`pausesHold`).
         entry.reason !== 'email_paused' &&
+        !isOptedOut(entry) &&
         !isAboveDailyLimit(entry),
     );
     const alerts = plannedAlerts(scenario)

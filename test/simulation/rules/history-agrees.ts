@@ -3,6 +3,7 @@ import { recipientsOf } from '../world/receivers.ts';
 import { isInOrder, isSentByAws } from '../world/scenario.ts';
 import { createOutcomes, isAboveDailyLimit, isOnlyOfType } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
+import { isOptedOut } from './opt-outs-hold.ts';
 import {
   deletedAtMs,
   eventsOf,
@@ -78,7 +79,7 @@ export const historyAgrees: Rule = {
         case 'summarized':
           return hasSummary(delivery, entry) ? undefined : 'there is no summary';
         case 'failed':
-          return isDeleted || entry.reason === 'no_contacts' || isAboveDailyLimit(entry)
+          return isDeleted || entry.reason === 'no_contacts' || isOptedOut(entry) || isAboveDailyLimit(entry)
             ? undefined
             : 'it was not redelivered';
         default:

@@ -1,7 +1,16 @@
 import type { Rule } from './rule.ts';
 
-/** Addresses, phone numbers, URLs and keys of destinations, as `detailsOf` creates them, and tokens and secrets. */
-const SECRETS = [/@people\.test/, /\+1202555/, /receivers\.test/, /\bkeyd\d/, /00000000-0000-4000/, /mnt_/, /whsec_/];
+/** Addresses, phone numbers, URLs and keys of destinations, as `detailsOf` creates them, tokens, secrets and opt-out links. */
+const SECRETS = [
+  /@people\.test/,
+  /\+1202555/,
+  /receivers\.test/,
+  /\bkeyd\d/,
+  /00000000-0000-4000/,
+  /mnt_/,
+  /whsec_/,
+  /link=/,
+];
 
 /** No log line contains a recipient or credentials. */
 export const logsNameNoSecrets: Rule = {

@@ -1,6 +1,7 @@
 import type { HistoryEntry } from '../world/observations.ts';
 import { isInOrder } from '../world/scenario.ts';
 import { isAboveDailyLimit } from './alert-outcomes.ts';
+import { isOptedOut } from './opt-outs-hold.ts';
 import {
   deletedAtMs,
   eventsOf,
@@ -15,7 +16,7 @@ import type { Rule } from './rule.ts';
 
 /**
  * Every planned alert arrived, is named in a summary that arrived, was superseded by a newer one that arrived, or was
- * cancelled with its notification, or failed above a daily limit. What failed was redelivered at the end, when all destinations accept.
+ * cancelled with its notification, or failed above a daily limit or because its recipient opted out. What failed was redelivered at the end, when all destinations accept.
  */
 export const nothingIsLost: Rule = {
   name: 'no alert is lost',
@@ -71,7 +72,7 @@ export const nothingIsLost: Rule = {
       .filter(({ event }) => !isInShadow(event, observations))
       .filter((alert) => deletedAtMs(observations, alert.notification.index) === undefined)
       .filter((alert) => !hasArrived(alert) && !isInSummary(alert) && !isSuperseded(alert))
-      .filter((alert) => !entriesOf(alert).some(isAboveDailyLimit))
+      .filter((alert) => !entriesOf(alert).some((entry) => isAboveDailyLimit(entry) || isOptedOut(entry)))
       .map((alert) => `${nameOf(alert)} is lost: its record is ${statusOf(alert) || 'missing'}.`);
   },
 };

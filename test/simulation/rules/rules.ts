@@ -19,6 +19,7 @@ import { limitsHold } from './limits-hold.ts';
 import { logsNameNoSecrets } from './logs-name-no-secrets.ts';
 import { metricsCountDeliveries } from './metrics-count-deliveries.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
+import { optOutsHold } from './opt-outs-hold.ts';
 import { outcomesArePublished } from './outcomes-are-published.ts';
 import { pausesHold } from './pauses-hold.ts';
 import { privateAddressesAreRefused } from './private-addresses-are-refused.ts';
@@ -102,6 +103,7 @@ const rules: readonly Rule[] = [
   searchesAgree,
   outcomesArePublished,
   shadowWithholdsAlerts,
+  optOutsHold,
   privateAddressesAreRefused,
   metricsCountDeliveries,
   failuresAreListed,

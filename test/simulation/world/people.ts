@@ -1,6 +1,6 @@
 import type { ApiRequest, ApiResponse, SimulatedStack } from '../engine/stack.ts';
 import type { PersonRequest } from './observations.ts';
-import { movedUrlOf } from './receivers.ts';
+import { type Arrival, movedUrlOf } from './receivers.ts';
 import type { PersonAction } from './scenario.ts';
 
 /** Options of people. */
@@ -9,12 +9,20 @@ export type PeopleOptions = {
   tokenOf: (tenant: string) => string;
   /** Returns the ID of a notification. */
   idOf: (index: number) => string;
+  /** What destinations have got. */
+  arrivals: readonly Arrival[];
   /** Returns the ms since the start of the scenario. */
   nowMs: () => number;
   trace: (line: string) => void;
 };
 
-type SimpleAction = Exclude<PersonAction, { kind: 'revoke' | 'create' }>;
+type SimpleAction = Exclude<PersonAction, { kind: 'revoke' | 'create' | 'opt-out' | 'undo-opt-out' }>;
+
+/** The links in emails, and what the buttons of their pages send. */
+const pages = {
+  'opt-out': { link: /\/opt-out\?\S+/, body: 'List-Unsubscribe=One-Click' },
+  'undo-opt-out': { link: /\/opt-out\/undo\?\S+/, body: 'Undo=Confirm' },
+} as const;
 
 /** Returns the request of an action, with the token of its tenant. */
 const requestOf = (action: SimpleAction, token: string, idOf: (index: number) => string): ApiRequest => {
@@ -78,7 +86,7 @@ const requestOf = (action: SimpleAction, token: string, idOf: (index: number) =>
 export const createdLabel = ({ atMs }: { atMs: number }): string => `created at ${atMs}`;
 
 /** Creates the people who use the API. */
-export const createPeople = ({ stack, tokenOf, idOf, nowMs, trace }: PeopleOptions) => {
+export const createPeople = ({ stack, tokenOf, idOf, arrivals, nowMs, trace }: PeopleOptions) => {
   const requests: PersonRequest[] = [];
 
   /** Sends the request of a person, again after a 5xx until it succeeds. */
@@ -145,7 +153,20 @@ export const createPeople = ({ stack, tokenOf, idOf, nowMs, trace }: PeopleOptio
     requests.push({ action, startedMs, endedMs: nowMs(), responses });
   };
 
+  /** Opens the page of the newest email, as mail services do, and presses its button. Without an email, there is no link. */
+  const useLink = async (action: Extract<PersonAction, { kind: keyof typeof pages }>): Promise<void> => {
+    const startedMs = nowMs();
+    const { link, body } = pages[action.kind];
+    const own = arrivals.filter(({ to }) => to === `d${action.notification}`);
+    const [path] = own.flatMap(({ text }) => link.exec(text)?.[0] ?? []).slice(-1);
+    if (path === undefined) return;
+    await insist({ method: 'GET', path, token: '' }, 1);
+    const responses = await insist({ method: 'POST', path, token: '', body }, 5);
+    requests.push({ action, startedMs, endedMs: nowMs(), responses });
+  };
+
   const perform = (action: PersonAction): Promise<void> => {
+    if (action.kind === 'opt-out' || action.kind === 'undo-opt-out') return useLink(action);
     if (action.kind === 'create') return create(action);
     return action.kind === 'revoke' ? revoke(action) : act(action);
   };

@@ -145,7 +145,7 @@ export const runScenario = async ({
   const tokenOf = (tenant: string): string => tokens.get(tenant) ?? '';
   const idOf = (index: number): string => ids.get(index) ?? '';
 
-  const people = createPeople({ stack, tokenOf, idOf, nowMs, trace: traced });
+  const people = createPeople({ stack, tokenOf, idOf, arrivals: receivers.arrivals, nowMs, trace: traced });
   const { readCredentials, readHistory, searchEvents, readFailures, readAudits, readLabels } = createAccountReader({
     stack,
     tenants,

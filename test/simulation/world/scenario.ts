@@ -103,6 +103,9 @@ export type PersonAction =
   /** The webhook gets a signing secret of its own, a new one, or none. */
   | { kind: 'sign'; atMs: number; tenant: string; notification: number }
   | { kind: 'unsign'; atMs: number; tenant: string; notification: number }
+  /** The recipient of an email notification stops the emails of the tenant by the link in one, or undoes that. */
+  | { kind: 'opt-out'; atMs: number; tenant: string; notification: number }
+  | { kind: 'undo-opt-out'; atMs: number; tenant: string; notification: number }
   /** A notification is created with an idempotency key, twice. */
   | { kind: 'create'; atMs: number; tenant: string };
 

@@ -8,6 +8,7 @@ import {
   type FrequentFault,
   type InvalidEvent,
   isSentByAws,
+  notificationsOf,
   type OccupyingEvent,
   type Outage,
   type PersonAction,
@@ -25,6 +26,7 @@ import {
   incidentsOf,
   largePlanOf,
   neighborOf,
+  optedOutOf,
   rejectedOf,
   retypedOf,
   type SpecialTenant,
@@ -416,7 +418,13 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
       orderedRandom,
     ),
   );
-  const special = specialTenantsOf(index, ordinaryTenants[0], recoveryMs, randomOf(seed, 'special tenants'));
+  const first = specialTenantsOf(index, ordinaryTenants[0], recoveryMs, randomOf(seed, 'special tenants'));
+  const optOutRandom = randomOf(seed, 'opt-outs');
+  const nextIndex = Math.max(
+    index,
+    ...first.flatMap(({ tenant }) => notificationsOf(tenant)).map((each) => each.index + 1),
+  );
+  const special = optOutRandom() < 0.1 ? [...first, optedOutOf(nextIndex, recoveryMs, optOutRandom)] : first;
   // Only without faults, it is known how long the alerts of others should take.
   const isAttacked = special.some(({ tenant }) => tenant.kind === 'attacker');
   const isCalm = mayBeCalm || isAttacked;
@@ -428,10 +436,10 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
   const storms = Array.from({ length: 2 }, () => stormOf(restless, recoveryMs, random));
   const namesOf = (kind: PlannedTenant['kind']) =>
     new Set(tenants.filter((tenant) => tenant.kind === kind).map(({ name }) => name));
-  const first = Array.from({ length: events }, (_, number) =>
+  const single = Array.from({ length: events }, (_, number) =>
     eventOf(number, ordinaryTenants, storms, recoveryMs, random),
   );
-  const quiet = withQuietEvents(first, namesOf('quiet'), storms, recoveryMs, random);
+  const quiet = withQuietEvents(single, namesOf('quiet'), storms, recoveryMs, random);
   const foreign = withForeignNotifications(quiet, namesOf('attacker'), random);
   const planned = withLateRepeats(foreign, randomOf(seed, 'late repeats'));
   const steps: Step[] = [

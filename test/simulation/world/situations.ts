@@ -108,6 +108,18 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       phases: until(5 * MINUTE_MS, 'reject'),
       steps: alertsAt(seconds(1, 3, 5), { alarm: 'al0' }),
     }),
+    'a recipient stops emails twice, and resumes them': situation({
+      types: ['email', 'email'],
+      steps: [
+        alert(0, SECOND_MS),
+        { kind: 'opt-out', atMs: 60 * SECOND_MS, tenant: TENANT, notification: 0 },
+        { kind: 'opt-out', atMs: 70 * SECOND_MS, tenant: TENANT, notification: 0 },
+        alert(1, 120 * SECOND_MS),
+        alert(2, 150 * SECOND_MS, { notifications: [0, 1] }),
+        { kind: 'undo-opt-out', atMs: 300 * SECOND_MS, tenant: TENANT, notification: 0 },
+        alert(3, 400 * SECOND_MS),
+      ],
+    }),
     'SES throttles alerts, then accepts others up to the limit': situation({
       types: ['email'],
       phases: until(20 * SECOND_MS, 'throttle'),

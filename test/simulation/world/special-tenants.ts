@@ -100,6 +100,41 @@ export const badAddressesOf = (firstIndex: number, recoveryMs: number, random: R
   return { tenant, steps: events };
 };
 
+/** The number of the first event to recipients who opt out. */
+const FIRST_OF_OPTED_OUT = 9_500;
+
+/** Returns a tenant with emails, whose recipients stop and resume them. */
+export const optedOutOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
+  const indexes = [firstIndex, firstIndex + 1];
+  const notifications = indexes.map(
+    (index): PlannedNotification => ({
+      index,
+      key: `d${index}`,
+      type: 'email',
+      phases: [{ fromMs: 0, behavior: 'accept' }],
+    }),
+  );
+  const { name, ...rest } = tenantNamed('opted', 'ordinary', notifications);
+  const events = Array.from({ length: integer(4, 8, random) }, (_, position) =>
+    eventAt(
+      Math.round(random() * recoveryMs),
+      FIRST_OF_OPTED_OUT + position,
+      name,
+      indexes.slice(integer(0, 1, random)),
+    ),
+  );
+  const actions = Array.from(
+    { length: integer(2, 5, random) },
+    (): PersonAction => ({
+      kind: random() < 0.6 ? 'opt-out' : 'undo-opt-out',
+      atMs: Math.round(random() * recoveryMs),
+      tenant: name,
+      notification: pick(indexes, random),
+    }),
+  );
+  return { tenant: { name, ...rest }, steps: [...events, ...actions] };
+};
+
 /** The number of the first event of incidents. */
 const FIRST_OF_INCIDENTS = 6_000;
 
