@@ -46,7 +46,11 @@ export const failuresAreJustified: Rule = {
   violations(observations) {
     const { earlierHistory, scenario } = observations;
     const failed = earlierHistory.filter(
-      (entry) => entry.status === 'failed' && entry.reason !== 'no_contacts' && !isAboveDailyLimit(entry),
+      (entry) =>
+        entry.status === 'failed' &&
+        entry.reason !== 'no_contacts' &&
+        entry.reason !== 'unverified' &&
+        !isAboveDailyLimit(entry),
     );
     const alerts = plannedAlerts(scenario)
       // Another event with its ID may have arrived first, and names no number.

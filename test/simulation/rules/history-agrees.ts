@@ -15,6 +15,7 @@ import {
 } from './planned-alerts.ts';
 import { mayBeUnrecorded } from './requests.ts';
 import type { Rule } from './rule.ts';
+import { isUnverified } from './verifications.ts';
 
 /** The maximum number of attempts in the history, and in a round. */
 const MAX_ATTEMPTS = 9;
@@ -78,7 +79,10 @@ export const historyAgrees: Rule = {
         case 'summarized':
           return hasSummary(delivery, entry) ? undefined : 'there is no summary';
         case 'failed':
-          return isDeleted || entry.reason === 'no_contacts' || isAboveDailyLimit(entry)
+          return isDeleted ||
+            entry.reason === 'no_contacts' ||
+            isUnverified(observations, notification, entry) ||
+            isAboveDailyLimit(entry)
             ? undefined
             : 'it was not redelivered';
         default:

@@ -9,6 +9,8 @@ export type PeopleOptions = {
   tokenOf: (tenant: string) => string;
   /** Returns the ID of a notification. */
   idOf: (index: number) => string;
+  /** Returns the newest code that the recipient of a notification has got. */
+  codeOf: (index: number) => string;
   /** Returns the ms since the start of the scenario. */
   nowMs: () => number;
   trace: (line: string) => void;
@@ -16,8 +18,20 @@ export type PeopleOptions = {
 
 type SimpleAction = Exclude<PersonAction, { kind: 'revoke' | 'create' }>;
 
+/** Returns the request that enters a code. */
+export const verificationOf = (id: string, token: string, code: string): ApiRequest => ({
+  method: 'POST',
+  path: `/notifications/${id}/verify`,
+  token,
+  body: { code },
+});
+
 /** Returns the request of an action, with the token of its tenant. */
-const requestOf = (action: SimpleAction, token: string, idOf: (index: number) => string): ApiRequest => {
+const requestOf = (
+  action: SimpleAction,
+  token: string,
+  { idOf, codeOf }: Pick<PeopleOptions, 'idOf' | 'codeOf'>,
+): ApiRequest => {
   switch (action.kind) {
     case 'delete':
       return { method: 'DELETE', path: `/notifications/${idOf(action.notification)}`, token };
@@ -69,6 +83,8 @@ const requestOf = (action: SimpleAction, token: string, idOf: (index: number) =>
         token,
         body: { type: 'webhook', details: { url: movedUrlOf(`d${action.notification}`) } },
       };
+    case 'verify':
+      return verificationOf(idOf(action.notification), token, codeOf(action.notification));
     case 'token':
       return { method: 'POST', path: '/tokens', token, body: { label: 'another', role: 'observer' } };
   }
@@ -78,7 +94,7 @@ const requestOf = (action: SimpleAction, token: string, idOf: (index: number) =>
 export const createdLabel = ({ atMs }: { atMs: number }): string => `created at ${atMs}`;
 
 /** Creates the people who use the API. */
-export const createPeople = ({ stack, tokenOf, idOf, nowMs, trace }: PeopleOptions) => {
+export const createPeople = ({ stack, tokenOf, idOf, codeOf, nowMs, trace }: PeopleOptions) => {
   const requests: PersonRequest[] = [];
 
   /** Sends the request of a person, again after a 5xx until it succeeds. */
@@ -96,7 +112,7 @@ export const createPeople = ({ stack, tokenOf, idOf, nowMs, trace }: PeopleOptio
 
   const act = async (action: SimpleAction): Promise<void> => {
     const startedMs = nowMs();
-    const request = requestOf(action, tokenOf(action.tenant), idOf);
+    const request = requestOf(action, tokenOf(action.tenant), { idOf, codeOf });
     const accountRequest = { method: 'GET', path: '/account', token: tokenOf(action.tenant) };
     // Sometimes two people rotate the secret at the same time. The account then shows which secrets sign.
     const isTwice = action.kind === 'rotate' && action.atMs % 2 === 0;

@@ -8,6 +8,7 @@ import {
   type FrequentFault,
   type InvalidEvent,
   isSentByAws,
+  notificationsOf,
   type OccupyingEvent,
   type Outage,
   type PersonAction,
@@ -29,6 +30,7 @@ import {
   type SpecialTenant,
 } from './special-tenants.ts';
 import { twinsOf, withLateRepeats } from './twins.ts';
+import { unverifiedOf } from './unverified-tenants.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -414,7 +416,15 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
       orderedRandom,
     ),
   );
-  const special = specialTenantsOf(index, ordinaryTenants[0], recoveryMs, randomOf(seed, 'special tenants'));
+  const others = specialTenantsOf(index, ordinaryTenants[0], recoveryMs, randomOf(seed, 'special tenants'));
+  const verificationRandom = randomOf(seed, 'verified recipients');
+  const allTenants = [...ordinaryTenants, ...others.map(({ tenant }) => tenant)];
+  // Codes count toward daily limits.
+  const verifiesRecipients =
+    allTenants.every(({ kind, limits }) => kind !== 'attacker' && Object.keys(limits).length === 0) &&
+    verificationRandom() < 0.15;
+  const nextIndex = 1 + Math.max(...allTenants.flatMap(notificationsOf).map((each) => each.index));
+  const special = [...others, ...(verifiesRecipients ? [unverifiedOf(nextIndex, recoveryMs, verificationRandom)] : [])];
   // Only without faults, it is known how long the alerts of others should take.
   const isAttacked = special.some(({ tenant }) => tenant.kind === 'attacker');
   const isCalm = mayBeCalm || isAttacked;
@@ -476,6 +486,7 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     ),
     emailReports: otherRandom() < 0.4 ? otherRandom() * 0.5 : 0,
     privateWebhooks: privateWebhooksOf(ordinaryTenants, otherRandom),
+    ...(verifiesRecipients && { verifiesRecipients }),
     // Few, so that they are reused and shared. A deployment has at least 20 for each type, and 5 for retries, which a slow
     // tenant must not use up.
     concurrency: isAttacked ? 25 : isCalm ? 8 : 3,
