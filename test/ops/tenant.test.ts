@@ -204,6 +204,7 @@ describe('exporting a tenant', () => {
         'idempotency_key',
         'account',
         'daily_usage',
+        'recipient',
         'token',
         'delivery',
         'event_id_conflict',
