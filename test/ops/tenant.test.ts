@@ -204,6 +204,7 @@ describe('exporting a tenant', () => {
         'account',
         'daily_usage',
         'opt_out',
+        'recipient',
         'token',
         'delivery',
         'event_id_conflict',

@@ -84,6 +84,7 @@ const verifyRecipients = async (
   for (const type of ['email', 'sms'] as const) {
     const id = await client.create({ label: type, type, details: destinations[type] });
     await client.put(`/notifications/${id}`, { details: strangers[type] });
+    await client.get(`/notifications/${id}`);
     for (const body of [{ code: '000000' }, { resend: true }]) await client.post(`/notifications/${id}/verify`, body);
     await client.delete(`/notifications/${id}`);
     const address = Object.values(destinations[type]).join();

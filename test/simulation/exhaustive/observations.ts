@@ -42,6 +42,7 @@ export const observationsOf = async (
     scenario,
     arrivals: receivers.arrivals,
     requests: receivers.requests,
+    codes: [],
     refusals: receivers.refusals,
     faults,
     kills,

@@ -74,4 +74,18 @@ export const emailMutations: readonly NamedMutation[] = [
     find: 'attribute_exists(pk) AND attribute_not_exists(confirmed_at_ms)',
     replace: 'attribute_exists(pk)',
   },
+  {
+    name: 'sends alerts to a recipient who is not verified',
+    seed: 3,
+    file: 'shared/pipeline/sender/unverified-recipients.ts',
+    find: ".length > 0 ? 'unverified' : undefined",
+    replace: ".length > 9 ? 'unverified' : undefined",
+  },
+  {
+    name: 'does not know a recipient who was verified',
+    seed: 12,
+    file: 'shared/adapters/accounts/recipients.ts',
+    find: "'SET verified_at_ms = :now REMOVE code_hash",
+    replace: "'SET verified_at = :now REMOVE code_hash",
+  },
 ];

@@ -50,8 +50,9 @@ export const failuresAreJustified: Rule = {
       (entry) =>
         entry.status === 'failed' &&
         entry.reason !== 'no_contacts' &&
-        // A rule of its own (`pausesHold`).
+        // They have rules of their own.
         entry.reason !== 'email_paused' &&
+        entry.reason !== 'unverified' &&
         !isOptedOut(entry) &&
         !isAboveDailyLimit(entry),
     );

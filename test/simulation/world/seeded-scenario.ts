@@ -32,6 +32,7 @@ import {
   type SpecialTenant,
 } from './special-tenants.ts';
 import { twinsOf, withLateRepeats } from './twins.ts';
+import { unverifiedOf } from './unverified-tenants.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -403,6 +404,11 @@ const sizeOf = (random: Random): ScenarioSize => {
   return { events: 200, tenants: 5, actions: 30 };
 };
 
+/** Returns the index after those of all notifications. */
+const indexAfter = (tenants: readonly PlannedTenant[], special: readonly SpecialTenant[]): number =>
+  1 +
+  Math.max(...[...tenants, ...special.map(({ tenant }) => tenant)].flatMap(notificationsOf).map((each) => each.index));
+
 /** Returns the scenario of a seed. */
 export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(seed, 'size'))): Scenario => {
   const { events, tenants: tenantCount, actions } = size;
@@ -420,11 +426,17 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
   );
   const first = specialTenantsOf(index, ordinaryTenants[0], recoveryMs, randomOf(seed, 'special tenants'));
   const optOutRandom = randomOf(seed, 'opt-outs');
-  const nextIndex = Math.max(
-    index,
-    ...first.flatMap(({ tenant }) => notificationsOf(tenant)).map((each) => each.index + 1),
-  );
-  const special = optOutRandom() < 0.1 ? [...first, optedOutOf(nextIndex, recoveryMs, optOutRandom)] : first;
+  const withOptOuts =
+    optOutRandom() < 0.1 ? [...first, optedOutOf(indexAfter(ordinaryTenants, first), recoveryMs, optOutRandom)] : first;
+  const verificationRandom = randomOf(seed, 'verified recipients');
+  const allTenants = [...ordinaryTenants, ...withOptOuts.map(({ tenant }) => tenant)];
+  // Codes count toward daily limits.
+  const verifiesRecipients =
+    allTenants.every(({ kind, limits }) => kind !== 'attacker' && Object.keys(limits).length === 0) &&
+    verificationRandom() < 0.15;
+  const special = verifiesRecipients
+    ? [...withOptOuts, unverifiedOf(indexAfter(ordinaryTenants, withOptOuts), recoveryMs, verificationRandom)]
+    : withOptOuts;
   // Only without faults, it is known how long the alerts of others should take.
   const isAttacked = special.some(({ tenant }) => tenant.kind === 'attacker');
   const isCalm = mayBeCalm || isAttacked;
@@ -486,6 +498,7 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     ),
     emailReports: otherRandom() < 0.4 ? otherRandom() * 0.5 : 0,
     privateWebhooks: privateWebhooksOf(ordinaryTenants, otherRandom),
+    ...(verifiesRecipients && { verifiesRecipients }),
     // Few, so that they are reused and shared. A deployment has at least 20 for each type, and 5 for retries, which a slow
     // tenant must not use up.
     concurrency: isAttacked ? 25 : isCalm ? 8 : 3,
