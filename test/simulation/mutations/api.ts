@@ -73,12 +73,12 @@ export const apiMutations: readonly NamedMutation[] = [
   {
     name: 'writes the audit entry of a test after the test was sent',
     seed: 'an API function is ended while it tests',
-    file: 'shared/api/test-runner.ts',
-    find: `      await record();
-      return await invoke(tenant, destination);
+    file: 'shared/api/counted-invocation.ts',
+    find: `      await invocation.record?.();
+      return await invoke(invocation);
 `,
-    replace: `      const result = await invoke(tenant, destination);
-      await record();
+    replace: `      const result = await invoke(invocation);
+      await invocation.record?.();
       return result;
 `,
   },
