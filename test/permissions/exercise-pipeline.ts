@@ -101,7 +101,8 @@ export const exercisePipeline = async (
 
   /** Reports a bounce twice, because SES can repeat events. */
   const sendBounces = async (bounced: AlarmEvent, emailId: string): Promise<void> => {
-    const MessageBody = bounceBody(bounced, emailId);
+    const { address = '' } = destinationsAt(sinkUrl).email;
+    const MessageBody = bounceBody(bounced, emailId, { destination: [address] });
     const QueueUrl = queues.get('EmailEvents-Queue')?.settings.url;
     for (let time = 0; time < 2; time++) await world.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
   };
