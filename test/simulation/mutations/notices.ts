@@ -85,8 +85,8 @@ export const noticeMutations: readonly NamedMutation[] = [
     name: 'reports only failures of attempts, none that it finds recorded',
     seed: 'senders are ended when alerts were rejected',
     file: REPORT,
-    find: '!mustBeReported(record, retryDelayScale)) return;',
-    replace: '!result.claimed || !mustBeReported(record, retryDelayScale)) return;',
+    find: '|| !mustBeReported(record',
+    replace: '|| !result.claimed || !mustBeReported(record',
   },
   {
     name: 'does not escalate an alert while the next attempt of a failing delivery is requested to be made now',
@@ -127,8 +127,8 @@ export const noticeMutations: readonly NamedMutation[] = [
     name: 'does not send escalations to the fallback notifications of the account',
     seed: 5,
     file: 'shared/pipeline/notices/escalation.ts',
-    find: "if (state === 'OK') return [];",
-    replace: "if (state !== 'OK') return [];",
+    find: "state === 'OK'",
+    replace: "state !== 'OK'",
   },
   {
     name: 'sends the notice of a failing notification every hour',

@@ -3,7 +3,7 @@ import type { PersonAction, PlannedEvent, PlannedNotification } from './scenario
 import { type SpecialTenant, tenantNamed } from './special-tenants.ts';
 
 /** The number of the first of its events. */
-const FIRST_NUMBER = 9_000;
+const FIRST_NUMBER = 9_800;
 
 /**
  * Returns a tenant with recipients that are not verified before the start: some never, some while alerts arrive. Some events
