@@ -108,6 +108,7 @@ export const notSentReasons: readonly FailureReason[] = [
   'no_contacts',
   'opted_out',
   'unverified',
+  'email_paused',
   'type_without_summaries',
   'no_feed_configured',
   'circuit_open',
