@@ -95,7 +95,7 @@ export const createEmailReputation = (client: DynamoDBDocumentClient, table: str
   return {
     /**
      * Counts a bounce or a complaint about an email, and pauses the tenant's emails if they have become too many. An email
-     * that was sent before the last pause ended does not count. Repeating a report changes nothing.
+     * that was sent before the last pause ended does not count, and none does during a pause. Repeating a report changes nothing.
      *
      * @returns the pause of the tenant, or undefined
      */
@@ -103,10 +103,11 @@ export const createEmailReputation = (client: DynamoDBDocumentClient, table: str
       const nowMs = clock();
       const account = await read(tenant);
       const { email_paused: paused, email_resumed_at_ms: resumedAtMs } = account;
-      if (resumedAtMs !== undefined && email.sentAtMs <= resumedAtMs) return paused && { pause: paused, isNew: false };
+      // The end of a pause discards what was counted.
+      if (paused) return { pause: paused, isNew: false };
+      if (resumedAtMs !== undefined && email.sentAtMs <= resumedAtMs) return undefined;
       const ttl = Math.floor(email.reportedAtMs / 1000) + 3 * DAY_SECONDS;
       await adds[reason](reportsKey(tenant, email.reportedAtMs), entryOf(email), MAX_REPORTS_PER_DAY, ttl);
-      if (paused) return { pause: paused, isNew: false };
       const [reports, sent] = await Promise.all([
         countReports(tenant, nowMs),
         counters.usedInLastDay(EMAIL_COUNTERS, tenant, resumedAtMs),
