@@ -1,4 +1,4 @@
-import { Annotations, App, type AppProps, PERMISSIONS_BOUNDARY_CONTEXT_KEY } from 'aws-cdk-lib';
+import { Annotations, App, type AppProps } from 'aws-cdk-lib';
 import * as z from 'zod';
 import { UNKNOWN_COMMIT } from './commit.ts';
 import { NotificationsStack } from './notifications-stack.ts';
@@ -40,9 +40,6 @@ export const notificationsApp = (
 ): App => {
   const app = new App({ analyticsReporting: false, ...props });
   const { stackName, env, stage, settings } = readDeployment(app.node.getAllContext(), stagesDirectory);
-  // A stage file and `-c` contain only the name of the policy; the CDK reads an object.
-  const boundary = settings[PERMISSIONS_BOUNDARY_CONTEXT_KEY];
-  if (typeof boundary === 'string') app.node.setContext(PERMISSIONS_BOUNDARY_CONTEXT_KEY, { name: boundary });
   const parsed = parse(stackName, settings, env.region, stage);
   const stack = new NotificationsStack(app, stackName, parsed, env, commit);
   if (stage !== undefined && env.account === PLACEHOLDER_ACCOUNT) {

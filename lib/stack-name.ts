@@ -1,11 +1,8 @@
-/** What the stack of the deployment access appends to the stack name of its stage. */
-export const DEPLOYMENT_ACCESS_SUFFIX = '-deployment-access';
-
 /**
- * The longest stack name that can be deployed, also from GitHub. The limit of CloudFormation for the name of a stack,
- * and of CloudWatch for the name of a Contributor Insights rule, whose suffix is shorter, is 128 characters.
+ * The longest stack name that can be deployed: the name of the Contributor Insights rule has at most 128 characters, as
+ * many as that of a stack, and appends to it.
  */
-export const MAX_STACK_NAME_LENGTH = 128 - DEPLOYMENT_ACCESS_SUFFIX.length;
+export const MAX_STACK_NAME_LENGTH = 128 - '-FailingTenants'.length;
 
 /**
  * Checks a stack name at synthesis, because CloudFormation would fail only after creating most resources.

@@ -12,6 +12,7 @@ const step = z.strictObject({
   uses: z.string().optional(),
   with: z.record(z.string(), z.unknown()).default({}),
   run: z.string().optional(),
+  shell: z.literal('bash').optional(),
   env: z.record(z.string(), z.string()).optional(),
 });
 const workflow = z.strictObject({
@@ -19,14 +20,16 @@ const workflow = z.strictObject({
   on: z.record(z.string(), z.unknown()),
   permissions: z.record(z.string(), z.string()),
   concurrency: z.strictObject({ group: z.string(), 'cancel-in-progress': z.union([z.boolean(), z.string()]) }),
+  env: z.record(z.string(), z.string()).default({}),
   jobs: z.record(
     z.string(),
     z.strictObject({
+      needs: z.string().optional(),
       'runs-on': z.string(),
       'timeout-minutes': z.number(),
       environment: z.string().optional(),
       permissions: z.record(z.string(), z.string()).optional(),
-      env: z.record(z.string(), z.string()).default({}),
+      outputs: z.record(z.string(), z.string()).optional(),
       steps: z.array(step),
     }),
   ),
@@ -37,8 +40,7 @@ const expression = (name: string): string => `\${{ ${name} }}`;
 
 const read = (file: string): unknown => parse(readDocument(file));
 const files = readdirSync(resolve(root, '.github/workflows')).map((file) => `.github/workflows/${file}`);
-const jobsOf = (file: string) => Object.values(workflow.parse(read(file)).jobs);
-const stepsOf = (file: string) => jobsOf(file).flatMap(({ steps }) => steps);
+const stepsOf = (file: string) => Object.values(workflow.parse(read(file)).jobs).flatMap(({ steps }) => steps);
 
 const { scripts, version } = z
   .object({ scripts: z.record(z.string(), z.string()), version: z.string() })
@@ -51,14 +53,14 @@ describe.each(files)('the workflow %s', (file) => {
   });
 
   it('runs only files and scripts that exist', () => {
-    const commands = stepsOf(file).flatMap(({ run }) => run?.split('\n') ?? []);
+    const commands = stepsOf(file).flatMap(({ run }) => run?.trim().split('\n') ?? []);
     expect(commands.length).toBeGreaterThan(0);
     for (const command of commands) {
       const [program = '', argument = '', script = ''] = command.split(' ');
       if (program.startsWith('.')) expect(statSync(resolve(root, program)).mode & 0o111).not.toBe(0);
       else if (program === 'npm' && argument === 'run') expect(Object.keys(scripts)).toContain(script);
       else if (program === 'npx') expect(existsSync(resolve(root, 'node_modules/.bin', argument))).toBe(true);
-      else expect(['npm ci', 'jq --raw-output']).toContain(`${program} ${argument}`);
+      else expect(['npm ci', 'jq --raw-output', "echo '```diff'", "echo '```'"]).toContain(`${program} ${argument}`);
     }
   });
 
@@ -73,8 +75,10 @@ describe.each(files)('the workflow %s', (file) => {
   });
 
   it('uses the Node.js version of .nvmrc', () => {
-    const setups = stepsOf(file).filter(({ uses }) => uses?.startsWith('actions/setup-node@'));
-    expect(setups.map((setup) => setup.with['node-version-file'])).toEqual(['.nvmrc']);
+    for (const { steps } of Object.values(workflow.parse(read(file)).jobs)) {
+      const setup = steps.find(({ uses }) => uses?.startsWith('actions/setup-node@'));
+      expect(setup?.with['node-version-file']).toBe('.nvmrc');
+    }
   });
 });
 
@@ -88,43 +92,77 @@ describe('the CI workflow', () => {
 
 describe('the deployment workflow', () => {
   const deploy = '.github/workflows/deploy.yml';
-  const [job] = jobsOf(deploy);
+  const { on, concurrency, permissions, env, jobs } = workflow.parse(read(deploy));
+  const { diff, deploy: deployment } = jobs;
+  const commandsOf = (job: typeof diff) => (job?.steps ?? []).flatMap(({ run }) => run?.trim() ?? []);
+  const usesOf = (job: typeof diff, action: string) =>
+    job?.steps.find(({ uses }) => uses?.startsWith(`${action}@`))?.with;
 
   it('offers exactly the stages of the repository', () => {
     const inputs = z.object({
       workflow_dispatch: z.object({ inputs: z.object({ stage: z.object({ options: z.array(z.string()) }) }) }),
     });
-    const { workflow_dispatch: dispatch } = inputs.parse(workflow.parse(read(deploy)).on);
-    expect(dispatch.inputs.stage.options.toSorted()).toEqual(stageNames());
+    expect(inputs.parse(on).workflow_dispatch.inputs.stage.options.toSorted()).toEqual(stageNames());
   });
 
-  it('deploys in the environment of the stage, one run at a time, and never cancels a deployment', () => {
-    expect(job?.environment).toBe(expression('inputs.stage'));
-    expect(workflow.parse(read(deploy)).concurrency).toEqual({
-      group: `deploy-${expression('inputs.stage')}`,
-      'cancel-in-progress': false,
-    });
-  });
-
-  it('assumes the role of the stage with a token of GitHub, and uses no secret', async () => {
-    const { deployRoleName } = await import('../../lib/execution-permissions.ts');
-    const credentials = job?.steps.find(({ uses }) => uses?.startsWith('aws-actions/configure-aws-credentials@'));
-    expect(job?.permissions).toEqual({ contents: 'read', 'id-token': 'write' });
-    expect(credentials?.with['role-to-assume']).toBe(
-      `arn:${expression('steps.target.outputs.partition')}:iam::${expression('steps.target.outputs.account')}:role/${deployRoleName(expression('inputs.stage'))}`,
+  it('shows the changes without waiting for approval, and without a change set, which would need a role that can write', () => {
+    expect(Object.keys(jobs)).toEqual(['diff', 'deploy']);
+    expect([diff?.environment, diff?.needs]).toEqual([`${expression('inputs.stage')}-diff`, undefined]);
+    const show = diff?.steps.find(({ run }) => run?.includes('cdk diff'));
+    expect(show?.run).toContain(
+      'npx cdk diff -c stage="$STAGE" --no-change-set --no-color 2>&1 | tee -a "$GITHUB_STEP_SUMMARY"',
     );
+    // Without it, the step succeeds if only `tee` does.
+    expect(show?.shell).toBe('bash');
+    expect(commandsOf(diff).filter((command) => command.includes('cdk deploy'))).toEqual([]);
+  });
+
+  it('deploys and verifies in the environment of the stage, whose rules require the approval, after the diff', () => {
+    expect(deployment).toMatchObject({ environment: expression('inputs.stage'), needs: 'diff' });
+    expect(commandsOf(deployment)).toEqual([
+      'npm ci',
+      'npx cdk deploy -c stage="$STAGE" --require-approval never',
+      'npm run ops -- verify --stack "$STACK"',
+    ]);
+    expect(env).toEqual({ STAGE: expression('inputs.stage') });
+  });
+
+  it('deploys the commit whose changes it showed, one run at a time, and never cancels a deployment', () => {
+    for (const job of [diff, deployment]) expect(usesOf(job, 'actions/checkout')?.ref).toBe(expression('github.sha'));
+    expect(concurrency).toEqual({ group: `deploy-${expression('inputs.stage')}`, 'cancel-in-progress': false });
+  });
+
+  it('assumes one role to read and one to deploy, in the account of the stage, with tokens of GitHub and no secret', () => {
+    const credentialsOf = (job: typeof diff) => usesOf(job, 'aws-actions/configure-aws-credentials');
+    expect([credentialsOf(diff), credentialsOf(deployment)]).toEqual([
+      {
+        'role-to-assume': expression('vars.DIFF_ROLE'),
+        'aws-region': expression('steps.target.outputs.region'),
+        'allowed-account-ids': expression('steps.target.outputs.account'),
+      },
+      {
+        'role-to-assume': expression('vars.DEPLOY_ROLE'),
+        'aws-region': expression('needs.diff.outputs.region'),
+        'allowed-account-ids': expression('needs.diff.outputs.account'),
+      },
+    ]);
+    expect(permissions).toEqual({});
+    for (const job of [diff, deployment]) expect(job?.permissions).toEqual({ contents: 'read', 'id-token': 'write' });
     expect(readDocument(deploy)).not.toContain('secrets.');
   });
 
-  it('reads the account and region from the file of the stage, and derives the partition, which GovCloud has of its own', () => {
-    const target = job?.steps.find(({ id }) => id === 'target');
-    expect(target?.run).toContain('"bin/stages/$STAGE.json"');
-    for (const name of ['account', 'region']) expect(target?.run).toContain(`"${name}=" + .${name}`);
-    expect(target?.run).toContain(
-      '"partition=" + (if .region | startswith("us-gov-") then "aws-us-gov" else "aws" end)',
+  it('passes stack, account and region from the file of the stage to the deployment', () => {
+    const target = diff?.steps.find(({ id }) => id === 'target');
+    expect(target?.run).toBe(
+      `jq --raw-output '{stackName, account, region} | to_entries[] | "\\(.key)=\\(.value)"' "bin/stages/$STAGE.json" >> "$GITHUB_OUTPUT"`,
     );
-    expect(readDocument(deploy)).not.toContain('arn:aws:');
-    expect(job?.env).toEqual({ STAGE: expression('inputs.stage') });
+    expect(diff?.outputs).toEqual({
+      account: expression('steps.target.outputs.account'),
+      region: expression('steps.target.outputs.region'),
+      stack: expression('steps.target.outputs.stackName'),
+    });
+    const verify = deployment?.steps.find(({ run }) => run?.includes('verify'));
+    expect(verify?.env).toEqual({ STACK: expression('needs.diff.outputs.stack') });
   });
 });
 

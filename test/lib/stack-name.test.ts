@@ -42,7 +42,7 @@ describe('the stack name', () => {
     'is rejected at synthesis if it is invalid: %j',
     (stackName) => {
       expect(() => synthesize({ stackName })).toThrow(
-        `Invalid setting: stackName must have at most 110 letters, digits and hyphens and start with a letter, not "${stackName}".`,
+        `Invalid setting: stackName must have at most 113 letters, digits and hyphens and start with a letter, not "${stackName}".`,
       );
     },
   );
