@@ -1,7 +1,6 @@
 import { type Duration, Stack } from 'aws-cdk-lib';
 import { CfnInsightRule, ConcreteWidget, MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import { notSentReasons } from '../../shared/domain/delivery-metrics.ts';
 import type { MonitoredSender } from './monitored-resources.ts';
 
 /** Returns the name of the rule. CloudFormation requires one; that of the stack makes it unique. */
@@ -57,7 +56,7 @@ export const countFailingTenants = (
         Filters: [
           { Match: '$.message', In: ['delivery failed'] },
           { Match: '$.cause', In: ['destination'] },
-          { Match: '$.reason', NotIn: notSentReasons },
+          { Match: '$.destination', In: ['called'] },
         ],
       },
       AggregateOn: 'Count',

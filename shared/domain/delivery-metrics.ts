@@ -101,8 +101,8 @@ export const isOnlyTotal = (metric: string): boolean =>
  */
 export const hasTotal = (metric: string): boolean => Object.hasOwn(totalMetrics, metric);
 
-/** Reasons of failures in which nothing was sent. They do not count as destination failures. */
-export const notSentReasons: readonly FailureReason[] = [
+/** Reasons of failures in which nothing was sent. */
+const notSentReasons: readonly FailureReason[] = [
   'tenant_limit_exceeded',
   'country_not_allowed',
   'no_contacts',
@@ -116,11 +116,18 @@ export const notSentReasons: readonly FailureReason[] = [
   'expired',
 ];
 
+/**
+ * Returns what logs say of a failure: whether the sender called the destination. Other failures count neither as
+ * destination failures nor for the alarm on destinations.
+ */
+export const destinationField = (reason: FailureReason): 'called' | 'not_called' =>
+  notSentReasons.includes(reason) ? 'not_called' : 'called';
+
 const countsOfAttempt = (attempt: AttemptOutcome): DeliveryCount[] => {
   if (attempt.result === 'delivered') return [];
   const { reason, cause } = attempt;
   if (reason === 'tenant_limit_exceeded') return ['tenant_limit_exceeded'];
-  if (notSentReasons.includes(reason)) return [];
+  if (destinationField(reason) === 'not_called') return [];
   return [cause === 'service' ? 'service_failures' : 'destination_failures'];
 };
 

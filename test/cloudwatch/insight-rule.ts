@@ -5,10 +5,7 @@ const field = z
   .string()
   .regex(/^\$\.\w+$/)
   .transform((path) => path.slice('$.'.length));
-const filter = z.union([
-  z.strictObject({ Match: field, In: z.array(z.string()) }),
-  z.strictObject({ Match: field, NotIn: z.array(z.string()) }),
-]);
+const filter = z.strictObject({ Match: field, In: z.array(z.string()).max(10) });
 const ruleBody = z.strictObject({
   Schema: z.strictObject({ Name: z.literal('CloudWatchLogRule'), Version: z.literal(1) }),
   LogGroupNames: z.array(z.string()).min(1),
@@ -46,7 +43,7 @@ export class InsightRule {
     const { LogGroupNames, Contribution } = this.#body;
     const contributor = line[Contribution.Keys[0]];
     if (contributor === undefined || !LogGroupNames.includes(logGroup)) return;
-    if (Contribution.Filters.every((filter) => matches(filter, line))) {
+    if (Contribution.Filters.every(({ Match, In }) => In.includes(String(line[Match])))) {
       this.#contributions.push({ timestampMs, contributor });
     }
   }
@@ -60,8 +57,3 @@ export class InsightRule {
     );
   }
 }
-
-const matches = (condition: z.infer<typeof filter>, line: Line): boolean => {
-  const value = line[condition.Match];
-  return 'In' in condition ? condition.In.includes(String(value)) : !condition.NotIn.includes(String(value));
-};

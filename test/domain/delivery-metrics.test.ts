@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { failed } from '../../shared/domain/attempt-outcome.ts';
-import { deliveryCounts, deliveryTotal, hasTotal } from '../../shared/domain/delivery-metrics.ts';
+import { deliveryCounts, deliveryTotal, destinationField, hasTotal } from '../../shared/domain/delivery-metrics.ts';
 
 const service = { cause: 'service' } as const;
 
@@ -58,6 +58,19 @@ describe('the metrics of a message', () => {
   ])('count %s', (_, result, counts) => {
     expect(deliveryCounts(result)).toEqual(counts);
   });
+});
+
+describe('a failed delivery in logs', () => {
+  it.each(['http_status', 'timeout', 'bounced'] as const)('called its destination: %s', (reason) => {
+    expect(destinationField(reason)).toBe('called');
+  });
+
+  it.each(['opted_out', 'tenant_limit_exceeded', 'circuit_open', 'attempts_exhausted', 'expired'] as const)(
+    'did not call its destination: %s',
+    (reason) => {
+      expect(destinationField(reason)).toBe('not_called');
+    },
+  );
 });
 
 describe('the totals of deliveries', () => {

@@ -82,13 +82,15 @@ describe('alarms of the template over hours', () => {
 
   describe('on destinations', () => {
     /** Writes failed attempts of tenants and delivered alerts, each minute. */
-    const deliver = (failures: Readonly<Record<string, number>>, delivered: number) => () => {
-      for (const [tenant_id, amount] of Object.entries(failures)) {
-        const line = { message: 'delivery failed', cause: 'destination', reason: 'http_status', tenant_id };
-        for (let count = 0; count < amount; count++) cloudWatch.log(JSON.stringify(line), 'Delivery-send-webhook');
-      }
-      for (let count = 0; count < delivered; count++) write('webhook', { delivery_latency: 100 });
-    };
+    const deliver =
+      (failures: Readonly<Record<string, number>>, delivered: number, destination = 'called') =>
+      () => {
+        for (const [tenant_id, amount] of Object.entries(failures)) {
+          const line = { message: 'delivery failed', cause: 'destination', destination, tenant_id };
+          for (let count = 0; count < amount; count++) cloudWatch.log(JSON.stringify(line), 'Delivery-send-webhook');
+        }
+        for (let count = 0; count < delivered; count++) write('webhook', { delivery_latency: 100 });
+      };
 
     it('fire when most attempts of several tenants fail', () => {
       expect(advance(60, deliver({ a: 4, b: 4, c: 4 }, 6))).toEqual(['DestinationFailures']);
@@ -96,6 +98,10 @@ describe('alarms of the template over hours', () => {
 
     it('stay clear for one tenant, whatever its share, while a few attempts of others fail', () => {
       expect(advance(60, deliver({ a: 50, b: 1, c: 1 }, 6))).toEqual([]);
+    });
+
+    it('stay clear while failed deliveries did not call their destinations', () => {
+      expect(advance(60, deliver({ a: 4, b: 4, c: 4 }, 6, 'not_called'))).toEqual([]);
     });
 
     it('stay clear for two tenants', () => {

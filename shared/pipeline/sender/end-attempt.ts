@@ -3,6 +3,7 @@ import { roundOf } from '../../contracts/messages.ts';
 import type { FailureReason, MessageOutcome } from '../../contracts/outcomes.ts';
 import type { Failure } from '../../domain/attempt-outcome.ts';
 import { bodyForRound } from '../../domain/delivery-message.ts';
+import { destinationField } from '../../domain/delivery-metrics.ts';
 import { withFailure, withNextAttempt, withStatus } from '../../domain/delivery-record.ts';
 import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
@@ -17,13 +18,14 @@ import type { SenderDependencies } from './sender-dependencies.ts';
 type LoggedFailure = Pick<Failure, 'reason' | 'cause' | 'status' | 'code'>;
 
 /**
- * Logs a failed attempt: IDs, reason, status and error code, never the destination's response
+ * Logs a failed attempt: IDs, reason, whether the destination was called, status and error code, never the destination's response
  * (docs/decisions/monitoring.md#what-is-logged).
  */
 const logFailure = ({ job, record }: ClaimedDelivery, outcome: MessageOutcome, failure: LoggedFailure): void => {
   const { reason, cause, status, code } = failure;
-  const ids = idsOf(job);
-  logger.warn('delivery failed', { outcome, ...ids, reason, cause, status, code, attempt_count: record.attempt_count });
+  const { attempt_count } = record;
+  const destination = destinationField(reason);
+  logger.warn('delivery failed', { outcome, ...idsOf(job), reason, cause, destination, status, code, attempt_count });
 };
 
 /** The reasons for which a notice has no recipient. It is cancelled, and its copies to others are sent. */
