@@ -1,6 +1,5 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
-import { createRecipients } from '../shared/adapters/accounts/recipients.ts';
 import { readNotificationCount } from '../shared/adapters/notifications/notification-counter.ts';
 import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
 import { createAccountReader } from '../shared/api/account-reader.ts';
@@ -13,9 +12,6 @@ const readAccount = createAccountReader(
     accounts: createAccountRepository(client, environment.ACCOUNTS_TABLE),
     counters: createDailyCounters(client, environment.ACCOUNTS_TABLE),
     tokens: createTokenRepository(client, environment.TOKENS_TABLE),
-    ...(environment.RECIPIENTS_TABLE !== undefined && {
-      recipients: createRecipients(client, environment.RECIPIENTS_TABLE),
-    }),
     countNotifications: (tenant) => readNotificationCount(client, environment.NOTIFICATIONS_TABLE, tenant),
   },
   environment.TENANT_LIMITS,

@@ -1,13 +1,11 @@
-import { createNotificationReader, listedNotification } from '../shared/adapters/notifications/notification-reader.ts';
+import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { pathParameter } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
-import { createVerifiedView } from '../shared/api/verified-view.ts';
 import { notFound } from '../shared/domain/errors.ts';
 
 const { environment, client, endpoint } = apiFunction('get-notification');
 const notifications = createNotificationReader(client, environment.NOTIFICATIONS_TABLE);
-const withVerified = createVerifiedView(client, environment.RECIPIENTS_TABLE);
 
 /** GET /notifications/{notificationId}: 200 with the notification. */
 export const handler = endpoint(
@@ -15,7 +13,6 @@ export const handler = endpoint(
   async (id, { tenant }) => {
     const notification = await notifications.get({ tenant, id });
     if (!notification) throw notFound('The notification');
-    const [record] = await withVerified(tenant, [listedNotification(notification)]);
-    return ok(record);
+    return ok(notification.record);
   },
 );

@@ -3,13 +3,11 @@ import { apiFunction } from '../shared/api/endpoint.ts';
 import { pageRequest, takePage } from '../shared/api/paging.ts';
 import { query } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
-import { createVerifiedView } from '../shared/api/verified-view.ts';
 import { collection } from '../shared/contracts/collection.ts';
 import { isNotificationId } from '../shared/domain/notification-id.ts';
 
 const { environment, client, endpoint } = apiFunction('list-notifications');
 const notifications = createNotificationReader(client, environment.NOTIFICATIONS_TABLE);
-const withVerified = createVerifiedView(client, environment.RECIPIENTS_TABLE);
 
 /** GET /notifications: 200 with a page of the tenant's notifications, or of those in the `id` parameters. */
 export const handler = endpoint(
@@ -22,7 +20,6 @@ export const handler = endpoint(
       ids.length > 0
         ? notifications.listByIds(tenant, ids, page.marker)
         : notifications.list(tenant, page.marker, page.limit + 1);
-    const { values, next } = await takePage(records, page.limit);
-    return ok(collection({ values: await withVerified(tenant, values), next }, page, self));
+    return ok(collection(await takePage(records, page.limit), page, self));
   },
 );

@@ -1,24 +1,12 @@
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
-import { createVerifiedSending } from '../shared/pipeline/codes/verified-sending.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
-import { createSmsCodeTransport, createSmsTransport } from '../shared/pipeline/transports/sms.ts';
+import { createSmsTransport } from '../shared/pipeline/transports/sms.ts';
 
 const { environment, client, accounts, sender } = senderFunction('sms');
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
 const limitOf = accounts.limit('smsPerTenantPerDay', environment.TENANT_LIMITS);
 const { limits, isNearLimit } = createMessageLimits(counters, 'sms', limitOf);
 
-const { isUnverified, sendCode } = createVerifiedSending(
-  client,
-  environment.RECIPIENTS_TABLE,
-  limits.alerts,
-  createSmsCodeTransport(environment),
-);
-
 /** Sends alerts to `sms` notifications. */
-export const handler = sender(createSmsTransport(environment, limits), {
-  isNearLimit,
-  refusalOf: isUnverified,
-  sendCode,
-});
+export const handler = sender(createSmsTransport(environment, limits), { isNearLimit });

@@ -1,10 +1,8 @@
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createOptOutKeys } from '../shared/adapters/accounts/opt-out-keys.ts';
 import { createOptOuts } from '../shared/adapters/accounts/opt-outs.ts';
-import { createRecipients } from '../shared/adapters/accounts/recipients.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
-import { createUnverifiedRecipients } from '../shared/pipeline/sender/unverified-recipients.ts';
 import { createEmailRefusal, createTechnicalContactsTransport } from '../shared/pipeline/transports/email.ts';
 
 const { environment, client, accounts, sender } = senderFunction('technicalContactsEmail');
@@ -13,11 +11,8 @@ const limitOf = accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMIT
 const optOutKeys = createOptOutKeys(client, environment.ACCOUNTS_TABLE);
 const optOuts = createOptOuts(client, environment.ACCOUNTS_TABLE);
 const { limits, isNearLimit } = createMessageLimits(counters, 'email', limitOf);
-const { RECIPIENTS_TABLE } = environment;
-const unverified =
-  RECIPIENTS_TABLE === undefined ? undefined : createUnverifiedRecipients(createRecipients(client, RECIPIENTS_TABLE));
 
-const transport = createTechnicalContactsTransport(environment, limits, accounts, optOutKeys, optOuts, unverified);
+const transport = createTechnicalContactsTransport(environment, limits, accounts, optOutKeys, optOuts);
 
 /** Sends alerts to the technical contacts of accounts. */
 export const handler = sender(transport, { isNearLimit, refusalOf: createEmailRefusal(accounts) });

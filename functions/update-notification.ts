@@ -1,19 +1,16 @@
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { createChangedResponse, returnPreference } from '../shared/api/changed-notification.ts';
-import { createCodeRequests } from '../shared/api/code-requests.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { createNotificationUpdate } from '../shared/api/notification-update.ts';
 import { notificationBody, pathParameter, requestUrl, validBody } from '../shared/api/request.ts';
-import { createVerifiedView } from '../shared/api/verified-view.ts';
 import { changesBody } from '../shared/contracts/notification.ts';
 
 const { environment, client, endpoint } = apiFunction('update-notification');
 const audits = createAuditLog(client, environment);
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
-const codes = createCodeRequests(client, environment);
-const update = createNotificationUpdate(notifications, codes !== undefined);
-const changedResponse = createChangedResponse(notifications, createVerifiedView(client, environment.RECIPIENTS_TABLE));
+const update = createNotificationUpdate(notifications);
+const changedResponse = createChangedResponse(notifications);
 
 /** PUT /notifications/{notificationId}: 204 with the URL of the notification, or 200 with the notification. */
 export const handler = endpoint(
@@ -23,10 +20,9 @@ export const handler = endpoint(
     url: requestUrl(request, environment.LINK_SCHEME),
     preference: returnPreference(request),
   }),
-  async ({ id, changes, url, preference }, caller, timeLeft) => {
+  async ({ id, changes, url, preference }, caller) => {
     const key = { tenant: caller.tenant, id };
-    const recipient = await update(key, changes, audits.by(caller));
-    if (recipient) await codes?.sendToNew(key.tenant, [recipient], timeLeft);
+    await update(key, changes, audits.by(caller));
     return changedResponse(204, key, url, preference);
   },
 );

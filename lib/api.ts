@@ -6,7 +6,6 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { type EndpointName, endpointNames, endpoints, optOutPaths } from '../shared/contracts/endpoints.ts';
-import type { RecipientType } from '../shared/domain/recipient.ts';
 import type { EnvironmentOf } from '../shared/environment.ts';
 import { addCustomDomain } from './custom-domain.ts';
 import type { Delivery } from './delivery.ts';
@@ -16,7 +15,6 @@ import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 import type { Storage } from './storage.ts';
 import { tenantLimitsOf } from './tenant-limits.ts';
-import { ifVerifying, recipientAccess } from './verification.ts';
 
 /** How often clients can request a route of the public page, which needs no token, per second. */
 const PAGE_REQUESTS_PER_SECOND = 20;
@@ -118,28 +116,15 @@ export class Api extends Construct {
       .and(audited);
     const limits = accounts.access('GetItem').and(tenantLimitsOf(settings));
     const testAccess = caller.and(audited).and(accounts.access('UpdateItem')).and(limits).and(delivery.testAccess());
-    const recipients = recipientAccess(settings, accounts, 'BatchGetItem');
-    // A code counts as a test.
-    const codesTo = (...types: RecipientType[]) =>
-      delivery
-        .codeAccess(settings, types)
-        .and(ifVerifying(settings, accounts.access('GetItem', 'BatchGetItem', 'UpdateItem')))
-        .and(tenantLimitsOf(settings));
-    const codes = codesTo('email', 'sms');
     return {
       'create-notification': caller
         .and(notifications.access('PutItem', 'UpdateItem', 'BatchGetItem', ...writeActions))
         .and(limits)
-        .and(codes)
-        .and(recipients)
         .and(links)
         .and(audited),
-      'list-notifications': caller
-        .and(notifications.access('GetItem', 'BatchGetItem', 'Query'))
-        .and(recipients)
-        .and(links),
-      'get-notification': caller.and(notifications.access('GetItem', 'BatchGetItem')).and(recipients),
-      'update-notification': changeNotification.and(codes).and(recipients).and(links),
+      'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
+      'get-notification': caller.and(notifications.access('GetItem', 'BatchGetItem')),
+      'update-notification': changeNotification.and(links),
       'delete-notification': caller.and(notifications.access('DeleteItem', 'UpdateItem', ...writeActions)).and(audited),
       'test-notification': testAccess.and(notifications.access('BatchGetItem')),
       'test-new-notification': testAccess,
@@ -156,7 +141,6 @@ export class Api extends Construct {
       'list-failures': caller.and(notifications.access('BatchGetItem')).and(deliveries.access('Query')).and(links),
       'create-signing-secret': changeNotification,
       'delete-signing-secret': changeNotification,
-      'verify-notification': caller.and(notifications.access('BatchGetItem')).and(codes).and(audited),
       redeliver: caller
         .and(notifications.access('BatchGetItem'))
         .and(deliveries.access('Query', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem'))
@@ -167,14 +151,11 @@ export class Api extends Construct {
       'get-account': caller
         .and(accounts.access('UpdateItem', 'BatchGetItem'))
         .and(notifications.access('GetItem'))
-        .and(recipientAccess(settings, accounts))
         .and(limits),
       'update-account': caller
         .and(accounts.access('GetItem', 'UpdateItem'))
         .and(notifications.access('GetItem'))
-        .and(codesTo('email'))
         .and(audited),
-      'verify-account': caller.and(codesTo('email')).and(audited),
       'rotate-signing-secret': caller.and(accounts.access('GetItem', 'UpdateItem')).and(audited),
       'list-tokens': caller.and(links),
       'create-token': caller.and(tokens.access('PutItem')).and(audited),

@@ -9,7 +9,6 @@ import {
   notificationTypeIds,
   notificationTypes,
 } from '../shared/contracts/notification-types.ts';
-import type { RecipientType } from '../shared/domain/recipient.ts';
 import { type EnvironmentOf, senderName } from '../shared/environment.ts';
 import { reservedSenderConcurrency, senderConcurrency } from './concurrency.ts';
 import type { Email } from './email.ts';
@@ -22,7 +21,6 @@ import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 import type { Storage } from './storage.ts';
 import { tenantLimitsOf } from './tenant-limits.ts';
-import { recipientAccess } from './verification.ts';
 import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /** The resources that senders send through. */
@@ -171,12 +169,11 @@ export class Delivery extends Construct {
     const summarized = deliveries.access('Query').and(accounts.access('BatchGetItem'));
     const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
     const limits = tenantLimitsOf(settings);
-    const recipients = recipientAccess(settings, accounts);
     return {
-      email: common.and(summarized).and(email.sendAccess()).and(limits).and(recipients),
-      technicalContactsEmail: common.and(summarized).and(email.sendAccess()).and(limits).and(recipients),
+      email: common.and(summarized).and(email.sendAccess()).and(limits),
+      technicalContactsEmail: common.and(summarized).and(email.sendAccess()).and(limits),
       webhook: common.and(egressAllow).and(new ResourceAccess({ HEARTBEAT_URL: settings.heartbeatUrl })),
-      sms: common.and(summarized).and(smsAccess(settings)).and(limits).and(recipients),
+      sms: common.and(summarized).and(smsAccess(settings)).and(limits),
       incidentpager: common.and(egressAllow).and(new ResourceAccess({ PAGER_ENDPOINT: settings.pagerEndpoint })),
       incidentrouter: common.and(new ResourceAccess({ ROUTER_ENDPOINT: settings.routerEndpoint })),
       atomfeed: common.and(new ResourceAccess({ FEED_ENDPOINT: settings.feedEndpoint })),
@@ -206,22 +203,6 @@ export class Delivery extends Construct {
             FAILING_NOTICES: flag(settings.failingNotices),
           }),
         )
-    );
-  }
-
-  /** Grants permission to invoke the senders of codes to recipients of these types, if `verifyRecipients` is on. */
-  codeAccess(
-    { verifyRecipients }: Settings,
-    types: readonly RecipientType[],
-  ): ResourceAccess<{ CODE_SENDERS: string | undefined }> {
-    if (!verifyRecipients) return new ResourceAccess({ CODE_SENDERS: undefined });
-    const senders = this.senders.filter(({ type }) => type === 'email' || type === 'sms');
-    const names = Object.fromEntries(senders.map(({ type, lambda }) => [type, lambda.functionName]));
-    return new ResourceAccess(
-      { CODE_SENDERS: Stack.of(this).toJsonString(names) },
-      ...senders
-        .filter(({ type }) => types.some((each) => each === type))
-        .map(({ lambda }) => allow(['lambda:InvokeFunction'], [lambda.functionArn])),
     );
   }
 

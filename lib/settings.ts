@@ -138,7 +138,6 @@ const settingsShape = z.strictObject({
   deadLetterEmail: flag().default(true),
   failingNotices: flag().default(true),
   deliveryOutcomes: flag().default(false),
-  verifyRecipients: flag().default(false),
   escalateUnreached: choice(...escalationModes).default('contacts+managed'),
   notificationsPerTenant: tenantLimit('notificationsPerTenant').default(1_000),
   testsPerTenantPerDay: tenantLimit('testsPerTenantPerDay').default(200),

@@ -8,7 +8,6 @@ import {
   nonNegativeNumber,
   numberByLimit,
   oneOf,
-  optionalCodeSenders,
   optionalString,
   optionalUrl,
   stringByType,
@@ -40,10 +39,6 @@ const audits = { AUDITS_TABLE: nonEmptyString, AUDIT_RETENTION_DAYS: nonNegative
 const accounts = { ACCOUNTS_TABLE: nonEmptyString };
 /** The limits of the deployment, and the table of accounts, which may override them. */
 const limits = { ...accounts, TENANT_LIMITS: numberByLimit };
-/** The table of verified recipients, if the setting `verifyRecipients` is on. */
-const recipients = { RECIPIENTS_TABLE: optionalString };
-/** What requests codes for new recipients. The senders are absent if the setting is off. */
-const codes = { ...limits, CODE_SENDERS: optionalCodeSenders };
 const tests = { ...tokens, ...limits, ...audits, SENDER_FUNCTIONS: stringByType };
 const senderQueues = { SENDER_QUEUES: stringByType };
 const queues = { ...senderQueues, DEAD_LETTER_QUEUE: url };
@@ -60,7 +55,7 @@ const reports = {
 };
 const sender = { ...reports, ...queues, RETRY_QUEUE: url };
 const ses = { EMAIL_FROM: nonEmptyString, EMAIL_REPLY_TO: optionalString, CONFIGURATION_SET: nonEmptyString };
-const email = { ...limits, ...recipients, ...ses };
+const email = { ...limits, ...ses };
 /** CIDR blocks that tenant URLs may reach in addition to public addresses. */
 const egress = { EGRESS_ALLOW: commaSeparated };
 
@@ -73,13 +68,12 @@ export const environments = {
     ...tokens,
     ...notifications,
     ...links,
-    ...codes,
-    ...recipients,
+    ...limits,
     ...audits,
   },
-  'list-notifications': { ...tokens, ...notifications, ...links, ...recipients },
-  'get-notification': { ...tokens, ...notifications, ...recipients },
-  'update-notification': { ...tokens, ...notifications, ...links, ...codes, ...recipients, ...audits },
+  'list-notifications': { ...tokens, ...notifications, ...links },
+  'get-notification': { ...tokens, ...notifications },
+  'update-notification': { ...tokens, ...notifications, ...links, ...audits },
   'delete-notification': { ...tokens, ...notifications, ...audits },
   'test-notification': { ...tests, ...notifications },
   'test-new-notification': tests,
@@ -98,10 +92,8 @@ export const environments = {
     ...senderQueues,
     ...audits,
   },
-  'verify-notification': { ...tokens, ...notifications, ...codes, ...audits },
-  'get-account': { ...tokens, ...notifications, ...limits, ...recipients },
-  'update-account': { ...tokens, ...notifications, ...codes, ...audits },
-  'verify-account': { ...tokens, ...codes, ...audits },
+  'get-account': { ...tokens, ...notifications, ...limits },
+  'update-account': { ...tokens, ...accounts, ...notifications, ...audits },
   'rotate-signing-secret': { ...tokens, ...accounts, ...audits },
   'list-tokens': { ...tokens, ...links },
   'create-token': { ...tokens, ...audits },
@@ -127,7 +119,6 @@ export const environments = {
   'send-sms': {
     ...sender,
     ...limits,
-    ...recipients,
     SMS_COUNTRIES: commaSeparated,
     SMS_SENDER_ID: optionalString,
     SMS_ORIGINATION_NUMBER: optionalString,

@@ -7,7 +7,6 @@ import {
   notificationTypeIds,
 } from '../../shared/contracts/notification-types.ts';
 import { MAX_ENTRIES, MAX_KEY_LENGTH } from '../../shared/contracts/text.ts';
-import type { RecipientType } from '../../shared/domain/recipient.ts';
 import { label, referenceTo, string, text } from './schemas.ts';
 import { webhookRequest } from './webhook-request.ts';
 
@@ -22,12 +21,6 @@ export const ordered = z
   .describe(
     'True: no older state of an alarm is sent after a newer one, and an alert waits while another one of its alarm is sent. Returned only if true',
   );
-/** The types whose recipients are verified. */
-const verifiedTypes: readonly NotificationTypeId[] = ['email', 'sms'] satisfies RecipientType[];
-/** Whether a recipient is verified. */
-export const verified = z
-  .boolean()
-  .describe('Whether the recipient has agreed to get alerts. Present only if the operators require verification');
 /** The ID of a type. */
 export const typeId = z.enum(notificationTypeIds).describe('The notification type');
 
@@ -76,9 +69,6 @@ const destinationOf = (type: NotificationTypeId) => ({
 /** What a notification of a type has, besides its destination. */
 const optionsOf = (type: NotificationTypeId) => (type === 'webhook' ? { ordered: ordered.optional() } : {});
 
-/** What a stored notification of a type has besides. */
-const shownOf = (type: NotificationTypeId) => (verifiedTypes.includes(type) ? { verified: verified.optional() } : {});
-
 /** A destination to test. */
 export const destination = selectedByType('Destination', 'A destination to test', (type) =>
   z.object(destinationOf(type)),
@@ -98,6 +88,5 @@ export const notification = selectedByType('Notification', 'A destination for al
     details: details[type],
     metadata,
     ...optionsOf(type),
-    ...shownOf(type),
   }),
 );

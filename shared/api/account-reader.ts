@@ -1,6 +1,5 @@
 import type { AccountDescription, AccountRepository } from '../adapters/accounts/account-repository.ts';
 import type { DailyCounters } from '../adapters/accounts/daily-counter.ts';
-import type { Recipients } from '../adapters/accounts/recipients.ts';
 import type { TokenRepository } from '../adapters/tokens/token-repository.ts';
 import type { AccountLimits, AccountRecord } from '../contracts/account.ts';
 import { effectiveLimits, type TenantLimits } from '../contracts/tenant-limits.ts';
@@ -13,8 +12,6 @@ type Dependencies = {
   accounts: Pick<AccountRepository, 'describe' | 'describeWithCredentials'>;
   counters: Pick<DailyCounters, 'used'>;
   tokens: Pick<TokenRepository, 'list'>;
-  /** Absent if the setting `verifyRecipients` is off. */
-  recipients?: Pick<Recipients, 'read'>;
   /** Returns the number of stored notifications of a tenant. */
   countNotifications: (tenant: string) => Promise<number>;
 };
@@ -49,7 +46,7 @@ const pauseRecord = ({ emailPause: pause }: AccountDescription): Pick<AccountRec
  * contains the webhook credentials, which are created if they are missing (docs/decisions/storage.md#account-endpoint).
  */
 export const createAccountReader = (
-  { accounts, counters, tokens, recipients, countNotifications }: Dependencies,
+  { accounts, counters, tokens, countNotifications }: Dependencies,
   settings: TenantLimits,
   clock: Clock = Date.now,
 ) => {
@@ -73,15 +70,6 @@ export const createAccountReader = (
     };
   };
 
-  const readUnverified = async (
-    tenant: string,
-    { contactsToVerify }: AccountDescription,
-  ): Promise<Pick<AccountRecord, 'unverified_contacts'>> => {
-    if (!recipients) return {};
-    const stateOf = await recipients.read(tenant, contactsToVerify);
-    return { unverified_contacts: contactsToVerify.filter((contact) => stateOf(contact) !== 'verified') };
-  };
-
   return async ({ tenant, role }: Pick<Caller, 'tenant' | 'role'>): Promise<AccountRecord> => {
     const isAdmin = isPermitted(role, 'administer');
     const [account, usage] = await Promise.all([
@@ -91,7 +79,6 @@ export const createAccountReader = (
     return {
       id: tenant,
       technical_contacts: account.contacts,
-      ...(await readUnverified(tenant, account)),
       ...(account.fallbackNotifications.length > 0 && {
         escalation_notifications: account.fallbackNotifications,
       }),

@@ -1,11 +1,8 @@
 import { errorTrace, logger } from '../adapters/logger.ts';
-import { listedNotification } from '../adapters/notifications/notification-reader.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
-import type { NotificationRecord } from '../contracts/notification.ts';
 import type { NotificationKey } from '../domain/notification.ts';
 import type { ParsedRequest } from './request.ts';
 import { type ApiResponse, created, locationResponse, ok, withPreferenceApplied } from './response.ts';
-import type { VerifiedView } from './verified-view.ts';
 
 /** What a response to a change contains, as the request prefers it (RFC 7240, section 4.2). */
 export type ReturnPreference = 'minimal' | 'representation' | undefined;
@@ -22,7 +19,7 @@ export const returnPreference = ({ preferences }: ParsedRequest): ReturnPreferen
  * not applied.
  */
 export const createChangedResponse =
-  (notifications: Pick<NotificationRepository, 'get'>, withVerified: VerifiedView) =>
+  (notifications: Pick<NotificationRepository, 'get'>) =>
   async (
     status: 201 | 204,
     key: NotificationKey,
@@ -32,14 +29,10 @@ export const createChangedResponse =
     const minimal = locationResponse(status, location);
     const applied = preference && `return=${preference}`;
     if (preference !== 'representation') return withPreferenceApplied(minimal, applied);
-    const read = async (): Promise<NotificationRecord | undefined> => {
-      const found = await notifications.get(key);
-      return found && (await withVerified(key.tenant, [listedNotification(found)]))[0];
-    };
-    const record = await read().catch((error: unknown) => {
+    const found = await notifications.get(key).catch((error: unknown) => {
       logger.warn('changed notification not read', { notification_id: key.id, ...errorTrace(error) });
     });
-    if (!record) return minimal;
-    const { headers, ...response } = (status === 201 ? created : ok)(record);
+    if (!found) return minimal;
+    const { headers, ...response } = (status === 201 ? created : ok)(found.record);
     return withPreferenceApplied({ ...response, headers: { ...minimal.headers, ...headers } }, applied);
   };

@@ -1,5 +1,4 @@
 import type { Audit } from '../adapters/audits/audit-log.ts';
-import type { UnshownAttributes } from '../adapters/notifications/notification-items.ts';
 import type {
   NotificationKey,
   NotificationRepository,
@@ -7,6 +6,7 @@ import type {
 } from '../adapters/notifications/notification-repository.ts';
 import type { AuditedEndpoint } from '../contracts/audit.ts';
 import type { NotificationAttributes } from '../contracts/notification.ts';
+import type { SigningSecrets } from '../contracts/signing-secrets.ts';
 import { notFound, unavailable } from '../domain/errors.ts';
 import { assertChangeable } from '../domain/notification.ts';
 
@@ -16,8 +16,8 @@ const MAX_ATTEMPTS = 10;
 /** A notification after a change, and the names of the attributes that differ. */
 export type NotificationChange = {
   attributes: NotificationAttributes;
-  /** What is stored with the attributes. Default: as before. */
-  unshown?: UnshownAttributes;
+  /** Default: as before. */
+  signingSecrets?: SigningSecrets;
   changed: readonly string[];
 };
 
@@ -42,9 +42,9 @@ export const createNotificationChange =
       if (!current) throw notFound('The notification');
       const wanted = change(current);
       if (!wanted) return;
-      const { attributes, changed, unshown } = wanted;
+      const { attributes, changed, signingSecrets } = wanted;
       const entry = audit({ action, target_id: key.id, changed });
-      if (await notifications.replace(key, current.stored, attributes, entry, unshown)) return;
+      if (await notifications.replace(key, current.stored, attributes, entry, signingSecrets)) return;
     }
     throw unavailable();
   };

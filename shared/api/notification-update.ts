@@ -3,7 +3,6 @@ import type { NotificationKey, NotificationRepository } from '../adapters/notifi
 import { parseNotification } from '../contracts/notification.ts';
 import { changedAttributes } from '../domain/changed-attributes.ts';
 import { type Changes, keptHeaders, withChanges } from '../domain/notification.ts';
-import { isSameRecipient, type Recipient, recipientOf } from '../domain/recipient.ts';
 import { createNotificationChange } from './notification-change.ts';
 import { valid } from './request.ts';
 import { assertFitsResponse } from './response.ts';
@@ -12,32 +11,18 @@ import { assertFitsResponse } from './response.ts';
  * Creates the update of a notification: it merges the changes and validates the result. An update that changes nothing
  * writes nothing.
  *
- * @param verifiesRecipients whether a new recipient must be verified
- * @returns a function that returns the new recipient, if there is one
  * @throws ServiceError 400, 403, 404, 413, or 503 if every attempt conflicts with another change
  */
-export const createNotificationUpdate = (
-  notifications: Pick<NotificationRepository, 'get' | 'replace'>,
-  verifiesRecipients = false,
-) => {
+export const createNotificationUpdate = (notifications: Pick<NotificationRepository, 'get' | 'replace'>) => {
   const change = createNotificationChange(notifications, 'update-notification');
-  return async (key: NotificationKey, changes: Changes, audit: Audit): Promise<Recipient | undefined> => {
-    let newRecipient: Recipient | undefined;
-    await change(key, audit, ({ record, unmasked, stored }) => {
-      newRecipient = undefined;
+  return (key: NotificationKey, changes: Changes, audit: Audit): Promise<void> =>
+    change(key, audit, ({ record, unmasked, stored }) => {
       if (Object.keys(changes).length === 0) return undefined;
       const updated = withChanges(record, changes);
       const attributes = valid(parseNotification(updated, keptHeaders(unmasked, updated)));
       assertFitsResponse(attributes);
       const isUnsigned = stored.signing_secrets !== undefined && attributes.type !== 'webhook';
       const changed = [...changedAttributes(unmasked, attributes), ...(isUnsigned ? ['signing_secret'] : [])];
-      if (changed.length === 0) return undefined;
-      const recipient = recipientOf(attributes);
-      if (recipient && isSameRecipient(recipient, recipientOf(unmasked))) return { attributes, changed };
-      newRecipient = recipient;
-      const needs_verification = recipient && verifiesRecipients ? (true as const) : undefined;
-      return { attributes, changed, unshown: { ...stored, needs_verification } };
+      return changed.length === 0 ? undefined : { attributes, changed };
     });
-    return newRecipient;
-  };
 };

@@ -17,7 +17,7 @@ const changeOf = (
 ): NotificationChange | undefined => {
   if (attributes.type !== 'webhook') throw noSigningSecret();
   return signingSecrets && signingSecrets !== stored.signing_secrets
-    ? { attributes, unshown: { ...stored, signing_secrets: signingSecrets }, changed: ['signing_secret'] }
+    ? { attributes, signingSecrets, changed: ['signing_secret'] }
     : undefined;
 };
 

@@ -1,16 +1,26 @@
-import type { LambdaClient } from '@aws-sdk/client-lambda';
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { LimitOf } from '../adapters/accounts/account-repository.ts';
-import type { TestCounter } from '../adapters/accounts/test-counter.ts';
+import { MAX_CONCURRENT_TESTS, type TestCounter, type TestLease } from '../adapters/accounts/test-counter.ts';
+import { onceConfig } from '../adapters/aws-client.ts';
+import { errorTrace, logger } from '../adapters/logger.ts';
 import { type AlarmState, alarmStates } from '../contracts/alarm-event.ts';
 import { type TestRequest, type TestResult, testResult } from '../contracts/messages.ts';
 import type { Clock } from '../domain/clock.ts';
-import { badRequest } from '../domain/errors.ts';
+import { badRequest, testLimitReached, tooManyTests, unavailable } from '../domain/errors.ts';
 import { type DeliveryTarget, typeFields } from '../domain/notification.ts';
 import type { ParsedEnvironment } from '../environment.ts';
-import { createCountedInvocation, createInvokeClient } from './counted-invocation.ts';
 
 /** The send timeout of 15 s, and time for a cold start of the sender. */
 const INVOKE_TIMEOUT_MS = 25_000;
+
+/** Creates a client that does not retry: a retry could send a second test message. */
+const createInvokeClient = (): LambdaClient => {
+  const config = onceConfig();
+  return new LambdaClient({
+    ...config,
+    requestHandler: { ...config.requestHandler, requestTimeout: INVOKE_TIMEOUT_MS },
+  });
+};
 
 const isAlarmState = (text: string): text is AlarmState => alarmStates.some((state) => state === text);
 
@@ -27,26 +37,35 @@ export type TestDestination = Omit<DeliveryTarget, 'id'> & Pick<TestRequest, 'st
 
 /**
  * Creates the function that sends a test message through the sender of its type, like a real alert. It enforces the
- * tenant's limits (`createCountedInvocation`), which it reads while the destination is read. `record` writes the audit
- * entry of the test.
+ * tenant's daily limit, which it reads while the destination is read, and that of tests at a time
+ * (docs/decisions/api.md#test-operations). `record` writes the audit entry of the test.
  *
- * @throws ServiceError 429 or 503
+ * @throws ServiceError 429 if the daily limit is reached; 503 if 20 tests run, the test cannot be counted or the sender
+ * fails
  */
 export const createTestRunner = (
   counter: TestCounter,
   limitOf: LimitOf,
   environment: Pick<ParsedEnvironment<'test-notification'>, 'SENDER_FUNCTIONS'>,
-  lambda: Pick<LambdaClient, 'send'> = createInvokeClient(INVOKE_TIMEOUT_MS),
+  lambda: Pick<LambdaClient, 'send'> = createInvokeClient(),
   clock: Clock = Date.now,
 ) => {
-  const invoke = createCountedInvocation(counter, lambda, clock);
+  const start = async (tenant: string, limit: number): Promise<TestLease> => {
+    const started = await counter.start(tenant, limit).catch((error: unknown) => {
+      throw unavailable(error);
+    });
+    if (started.kind === 'daily_limit') throw testLimitReached(limit, clock());
+    if (started.kind === 'too_many_at_once') throw tooManyTests(MAX_CONCURRENT_TESTS);
+    return started.lease;
+  };
 
-  return async (
-    tenant: string,
-    reading: Promise<TestDestination>,
-    record: () => Promise<void>,
-  ): Promise<TestResult> => {
-    const [limit, destination] = await Promise.all([limitOf(tenant), reading]);
+  /** A lease that cannot be given back expires. */
+  const end = (lease: TestLease): Promise<void> =>
+    counter
+      .end(lease)
+      .catch((error: unknown) => logger.warn('test not ended', { tenant_id: lease.tenant, ...errorTrace(error) }));
+
+  const invoke = async (tenant: string, destination: TestDestination): Promise<TestResult> => {
     const request: TestRequest = {
       kind: 'test',
       tenant,
@@ -55,9 +74,36 @@ export const createTestRunner = (
       webhook_request: destination.webhookRequest,
       signing_secrets: destination.signingSecrets,
       state: destination.state,
-      needs_verification: destination.needsVerification,
     };
-    const functionName = environment.SENDER_FUNCTIONS[destination.type];
-    return testResult.parse(await invoke({ functionName, request, limit, record }));
+    const response = await lambda
+      .send(
+        new InvokeCommand({
+          FunctionName: environment.SENDER_FUNCTIONS[destination.type],
+          Payload: JSON.stringify(request),
+        }),
+      )
+      .catch((error: unknown) => {
+        throw unavailable(error);
+      });
+    if (response.FunctionError || !response.Payload) {
+      logger.error('sender did not run', { type: destination.type });
+      throw unavailable();
+    }
+    return testResult.parse(JSON.parse(response.Payload.transformToString()));
+  };
+
+  return async (
+    tenant: string,
+    reading: Promise<TestDestination>,
+    record: () => Promise<void>,
+  ): Promise<TestResult> => {
+    const [limit, destination] = await Promise.all([limitOf(tenant), reading]);
+    const lease = await start(tenant, limit);
+    try {
+      await record();
+      return await invoke(tenant, destination);
+    } finally {
+      await end(lease);
+    }
   };
 };

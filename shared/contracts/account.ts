@@ -133,8 +133,6 @@ export type AccountLimits = {
 export type AccountRecord = {
   id: string;
   technical_contacts: string[];
-  /** Those that get no emails before they are verified; present only with the setting `verifyRecipients`. */
-  unverified_contacts?: string[];
   /** The IDs of the fallback notifications; present only if there are some. */
   escalation_notifications?: string[];
   /** Present only if they are set. */
@@ -157,7 +155,6 @@ export type AccountRecord = {
 /** What a response has and an update cannot change. An update may have it, because clients send responses back. */
 const unchangeable: Readonly<Record<Exclude<keyof AccountRecord, keyof AccountChanges>, true>> = {
   id: true,
-  unverified_contacts: true,
   webhook_signing_secrets: true,
   limits: true,
   shadow: true,

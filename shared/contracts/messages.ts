@@ -67,8 +67,6 @@ export const testRequest = z.object({
   signing_secrets: z.optional(signingSecrets),
   /** The state of the test message, by default OK. */
   state: z.optional(z.enum(alarmStates)),
-  /** Whether the recipient must be verified. */
-  needs_verification: z.optional(z.literal(true)),
 });
 
 /** The payload with which a test operation invokes a sender. */
@@ -101,24 +99,3 @@ export const testResult = z.object({
 
 /** The result of a test operation. */
 export type TestResult = z.infer<typeof testResult>;
-
-/** The payload with which the API invokes a sender to send a code, which the sender creates. */
-export const codeRequest = z.object({
-  kind: z.literal('code'),
-  tenant: tenantId,
-  address: z.string(),
-  /** False to keep a code that can still be entered. */
-  replaces: z.boolean(),
-});
-
-/** The payload with which the API invokes a sender to send a code. */
-export type CodeRequest = z.infer<typeof codeRequest>;
-
-/** What became of a code: it was sent, not needed, or not sent. */
-export const codeResult = z.discriminatedUnion('kind', [
-  z.object({ kind: z.enum(['sent', 'not_needed', 'limit']) }),
-  z.object({ kind: z.literal('failed'), isPermanent: z.boolean(), message: z.string() }),
-]);
-
-/** What became of a code. */
-export type CodeResult = z.infer<typeof codeResult>;

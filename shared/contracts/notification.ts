@@ -25,10 +25,7 @@ export type NotificationAttributes = {
 };
 
 /** A notification in responses (docs/api.md#notifications). The values of the headers in `webhook_request` are masked. */
-export type NotificationRecord = { id: string } & NotificationAttributes & {
-    /** Whether its recipient is verified. Only of type `email` and `sms`, with the setting `verifyRecipients`. */
-    verified?: boolean;
-  };
+export type NotificationRecord = { id: string } & NotificationAttributes;
 
 /** A destination without a notification, in a test request. */
 export type Destination = Pick<NotificationAttributes, 'type' | 'details' | 'webhook_request'>;
@@ -125,4 +122,4 @@ export const newNotificationBody = { parse: (body: unknown) => parseNotification
 export const destinationBody = { parse: parseDestination, attributes: attributeNames };
 
 /** The body of an update request. It may have all that a response has. */
-export const changesBody = { parse: parseChanges, attributes: [...attributeNames, 'id', 'verified'] };
+export const changesBody = { parse: parseChanges, attributes: [...attributeNames, 'id'] };

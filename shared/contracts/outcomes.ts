@@ -13,7 +13,6 @@ export const failureReasons = [
   'no_feed_configured',
   'no_contacts',
   'opted_out',
-  'unverified',
   'sender_misconfigured',
   'attempts_exhausted',
   'expired',

@@ -63,11 +63,5 @@ export const stringByType = jsonRecord(
   (value): value is string => typeof value === 'string' && value !== '',
 );
 
-const codeSenders = jsonRecord(['email', 'sms'], (value): value is string => typeof value === 'string' && value !== '');
-
 /** A JSON object with a number for every limit of a tenant. */
 export const numberByLimit = jsonRecord(limitNames, (value): value is number => typeof value === 'number');
-
-/** A JSON object with the senders of codes, which may be absent. */
-export const optionalCodeSenders: Variable<Record<'email' | 'sms', string> | undefined> = (text) =>
-  text === undefined ? text : codeSenders(text);

@@ -119,41 +119,6 @@ export const redeliveryLimitReached = (limit: number, nowMs: number): ServiceErr
     retryAfterSeconds: secondsToNextDay(nowMs),
   });
 
-/** 400: the code is not the one that was sent last. */
-export const wrongCode = (triesLeft: number): ServiceError =>
-  badRequest(
-    `code: is not the newest code of this recipient; ${triesLeft === 0 ? 'no try is left, request a new one with {"resend":true}' : `tries left: ${triesLeft}`}`,
-  );
-
-/** 400: the recipient has no code, or it is used up or expired. */
-export const noValidCode = (): ServiceError =>
-  badRequest('code: none is valid for this recipient; request a new one with {"resend":true}');
-
-/** 400: nobody's address or phone number is in the notification. */
-export const noRecipient = (): ServiceError =>
-  badRequest(
-    'type: only notifications of type email and sms are verified; technical contacts with POST /account/verify',
-  );
-
-/** 400: the address is none of the account's technical contacts. */
-export const unknownContact = (): ServiceError => badRequest('address: must be one of the technical_contacts');
-
-/** 400: the code was not sent, and repeating the request would not help. */
-export const codeRejected = (reason: string): ServiceError => badRequest(`resend: no code was sent: ${reason}`);
-
-/** 404: the setting is off, so no recipient needs verification. */
-export const verificationOff = (): ServiceError =>
-  new ServiceError('notFoundError', 'The service does not verify recipients.', {
-    details: 'verifyRecipients: is off, so every recipient counts as verified',
-  });
-
-/** 429: codes were sent to the recipient as often as a UTC day allows. @param nowMs ms since the epoch */
-export const codeLimitReached = (limit: number, nowMs: number): ServiceError =>
-  new ServiceError('rateLimitReached', 'The daily limit of codes is reached.', {
-    details: `at most ${limit} codes to a recipient in a day (UTC), whichever accounts request them`,
-    retryAfterSeconds: secondsToNextDay(nowMs),
-  });
-
 /** 500: contains nothing of the exception. */
 export const internalError = (): ServiceError =>
   new ServiceError('internalError', 'The service met an unexpected condition.');

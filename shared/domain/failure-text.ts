@@ -16,7 +16,6 @@ const reasonTexts: Record<FailureReason, string> = {
   no_feed_configured: 'the service has no Atom feed',
   no_contacts: 'the account has no technical contacts',
   opted_out: 'the recipient has opted out of the emails of the account',
-  unverified: 'the recipient is not verified',
   sender_misconfigured: 'the service is not set up to send messages of this type',
   attempts_exhausted: 'all attempts failed',
   expired: 'the alert expired, 24 hours after its first attempt or after four days without one that counts',

@@ -19,8 +19,6 @@ export type DeliveryTarget = { id: string } & Pick<Destination, 'type' | 'detail
     webhookRequest?: string | undefined;
     ordered?: true | undefined;
     signingSecrets?: SigningSecrets | undefined;
-    /** Whether the setting `verifyRecipients` requires that the recipient is verified. */
-    needsVerification?: true | undefined;
     /** For lists of deliveries. Absent of a notification that is not stored. */
     label?: string | undefined;
   };

@@ -10,10 +10,7 @@ afterEach(() => {
 
 it('a change whose notification cannot be read afterwards succeeds without it, and does not say that it returns it', async () => {
   const warn = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
-  const changedResponse = createChangedResponse(
-    { get: () => Promise.reject(new Error('no response')) },
-    async () => [],
-  );
+  const changedResponse = createChangedResponse({ get: () => Promise.reject(new Error('no response')) });
   for (const status of [201, 204] as const) {
     expect(await changedResponse(status, key, 'https://a.example/nt1', 'representation')).toEqual({
       statusCode: status,
@@ -25,7 +22,7 @@ it('a change whose notification cannot be read afterwards succeeds without it, a
 
 it('a change reads the notification only to return it', async () => {
   const get = vi.fn();
-  const changedResponse = createChangedResponse({ get }, async () => []);
+  const changedResponse = createChangedResponse({ get });
   await changedResponse(204, key, 'https://a.example/nt1', undefined);
   await changedResponse(201, key, 'https://a.example/nt1', 'minimal');
   expect(get).not.toHaveBeenCalled();

@@ -198,37 +198,3 @@ describe('concurrent updates', () => {
     await expect(overtaken(key, { label: 'x' }, audit)).rejects.toMatchObject({ type: 'notFoundError' });
   });
 });
-
-describe('with the setting verifyRecipients, an update', () => {
-  const verifying = createNotificationUpdate(notifications, true);
-  const emailTo = (address: string) => ({ type: 'email', details: { address } });
-  const isMarked = async (key: { tenant: string; id: string }) =>
-    (await notifications.get(key))?.stored.needs_verification === true;
-  const verify = (key: { tenant: string; id: string }, body: unknown) =>
-    verifying(key, parseChanges(body).data ?? {}, audit);
-
-  it('returns a new recipient, who needs verification, and keeps that of all others', async () => {
-    const key = await create();
-    expect(await verify(key, { label: 'l' })).toBeUndefined();
-    expect(await isMarked(key)).toBe(false);
-    expect(await verify(key, emailTo('a@example.com'))).toEqual({ type: 'email', address: 'a@example.com' });
-    expect(await verify(key, { ...emailTo('A@example.com'), label: 'm' })).toBeUndefined();
-    expect(await isMarked(key)).toBe(true);
-    expect(await verify(key, { type: 'managed', details: {} })).toBeUndefined();
-    expect(await isMarked(key)).toBe(false);
-  });
-
-  it('leaves a recipient that was stored before without verification', async () => {
-    const key = await create(emailTo('a@example.com'));
-    await verify(key, { label: 'l' });
-    expect(await isMarked(key)).toBe(false);
-  });
-
-  it('that follows after the setting was turned off verifies the new recipient, and not the old one', async () => {
-    const [kept, changed] = [await create(), await create()];
-    for (const key of [kept, changed]) await verify(key, emailTo('a@example.com'));
-    await put(kept, { label: 'l' });
-    await put(changed, emailTo('b@example.com'));
-    expect([await isMarked(kept), await isMarked(changed)]).toEqual([true, false]);
-  });
-});

@@ -50,7 +50,6 @@ describe('the metrics of a message', () => {
     ['an open circuit', { attempt: failed('throttled', 'circuit_open', '', { countsAsAttempt: false }) }, []],
     ['an account without contacts', { attempt: failed('permanent', 'no_contacts', '') }, []],
     ['a recipient who opted out', { attempt: failed('permanent', 'opted_out', '') }, []],
-    ['a recipient who is not verified', { attempt: failed('permanent', 'unverified', '') }, []],
     ['an account whose email is paused', { attempt: failed('permanent', 'email_paused', '') }, []],
     ['a failed call to AWS', { attempt: failed('transient', 'rejected', '', service) }, ['service_failures']],
     ['an event superseded because of its timestamp', { hasOlderTimestamp: true }, ['older_timestamp']],

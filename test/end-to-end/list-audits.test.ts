@@ -32,7 +32,6 @@ const changes = async (client: Client) =>
   (await audits(client)).map(({ action, target_id, changed }) => [action, target_id, changed]);
 
 describe.runIf(isLocal)('the audit', () => {
-  // With the setting off, nothing is verified: test/faults/verified-recipients.test.ts.
   it('has one entry for every operation that is not a read, without a value', async () => {
     const client = await newClient();
     const sink = await openSink((response) => response.writeHead(410).end());
@@ -55,7 +54,7 @@ describe.runIf(isLocal)('the audit', () => {
     const tokenId = String(Object(body).id);
     await client.delete(`/tokens/${tokenId}`);
 
-    const expected: Record<Exclude<AuditedEndpoint, `verify-${string}`>, [string | null, string[]]> = {
+    const expected: Record<AuditedEndpoint, [string | null, string[]]> = {
       'create-notification': [id, ['label', 'type', 'details', 'metadata']],
       'update-notification': [id, ['label', 'details']],
       'create-signing-secret': [id, ['signing_secret']],
@@ -70,7 +69,7 @@ describe.runIf(isLocal)('the audit', () => {
       'revoke-token': [tokenId, []],
     };
     expect(Object.keys(expected).toSorted()).toEqual(
-      endpointNames.filter((name) => endpoints[name].method !== 'GET' && !name.startsWith('verify-')).toSorted(),
+      endpointNames.filter((name) => endpoints[name].method !== 'GET').toSorted(),
     );
     expect(await changes(client)).toEqual(
       Object.entries(expected).map(([action, [target, changed]]) => [action, target, changed]),

@@ -10,7 +10,6 @@ const functionSettings = { deliveryOutcomes: 'true' };
 /** The settings that add environment variables. */
 const variableSettings = {
   ...functionSettings,
-  verifyRecipients: 'true',
   heartbeatUrl: 'https://monitor.example.org/push',
   emailReplyTo: 'reply@example.org',
   smsSenderId: 'ALERTS',

@@ -1,7 +1,6 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { AwsCall } from 'local-aws/aws-service.ts';
 import * as z from 'zod';
-import { createRecipients } from '../../shared/adapters/accounts/recipients.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { type Role, roles } from '../../shared/contracts/token.ts';
 import { senderName } from '../../shared/environment.ts';
@@ -88,8 +87,6 @@ export const exercise = async (
   await operator.get('/account');
   await operator.put('/account', { technical_contacts: ['oncall@example.com'] });
   await operator.post('/account/rotate-signing-secret');
-  // The setting is off, so that its recipients get alerts.
-  await createRecipients(world.documents, world.table('Accounts')).issue(tenant, 'oncall@example.com', true);
 
   const notifications: Record<string, string> = {};
   const destinations = destinationsAt(`${sink.url}/200`);

@@ -1,9 +1,7 @@
-import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { createFailureWriter } from '../../shared/adapters/deliveries/notification-failures.ts';
 import { type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { recipientHashOf } from '../../shared/domain/recipient.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import type { Client } from '../support/api.ts';
 import { describedOperation } from '../support/api-description.ts';
@@ -70,37 +68,6 @@ const callEachEndpoint = async ({ newClient, call }: FaultyStack, notification: 
 const deletes = (name: EndpointName): number => (endpoints[name].method === 'DELETE' ? 1 : 0);
 
 /**
- * Gets codes for recipients, enters wrong ones, and verifies the recipients of the exercise.
- *
- * @param destinations the details of each type
- */
-const verifyRecipients = async (
-  { documents, table }: FaultyStack,
-  client: Client,
-  destinations: ReturnType<typeof destinationsAt>,
-): Promise<void> => {
-  const strangers = { email: { address: 'stranger@example.com' }, sms: { phone_number: '+12025550188' } } as const;
-  const contact = { address: strangers.email.address };
-  for (const type of ['email', 'sms'] as const) {
-    const id = await client.create({ label: type, type, details: destinations[type] });
-    await client.put(`/notifications/${id}`, { details: strangers[type] });
-    await client.get(`/notifications/${id}`);
-    for (const body of [{ code: '000000' }, { resend: true }]) await client.post(`/notifications/${id}/verify`, body);
-    await client.delete(`/notifications/${id}`);
-    const address = Object.values(destinations[type]).join();
-    const pk = `recipient#${recipientHashOf(client.tenant, address)}#${client.tenant}`;
-    await documents.send(new PutCommand({ TableName: table('Accounts'), Item: { pk, verified_at_ms: 1 } }));
-  }
-  const before = Object(await client.get('/account')).body;
-  const other = { address: 'another-stranger@example.com' };
-  await client.put('/account', { technical_contacts: [...before.technical_contacts, contact.address, other.address] });
-  for (const body of [{ code: '000000' }, { resend: true }])
-    await client.post('/account/verify', { ...other, ...body });
-  await client.get('/account');
-  await client.put('/account', { technical_contacts: before.technical_contacts });
-};
-
-/**
  * Calls every API operation, with small and large notifications and with DynamoDB failures.
  *
  * @returns the IDs of one notification for each type
@@ -117,7 +84,6 @@ export const exerciseApi = async (world: FaultyStack, client: Client, sinkUrl: s
   for (const type of notificationTypeIds) {
     await client.post('/test-notification', { type, details: destinations[type] });
   }
-  await verifyRecipients(world, client, destinations);
   for (const id of ids) await client.post(`/notifications/${id}/test`);
 
   const [firstId = ''] = ids;

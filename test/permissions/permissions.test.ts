@@ -65,17 +65,12 @@ describe('the permissions of functions and schedules', () => {
       feedEndpoint: `${sink.url}/feed`,
       heartbeatUrl: `${sink.url}/heartbeat`,
       deliveryOutcomes: 'true',
-      verifyRecipients: 'true',
     });
     world.stack.endpoint.fault = (call) => {
       calls.push(...callsOf(call));
       return awsFault(behavior, call) ?? throttleFirstCall(call);
     };
-    const assembly = synthesize({
-      heartbeatUrl: 'https://monitor.example.org',
-      deliveryOutcomes: 'true',
-      verifyRecipients: 'true',
-    });
+    const assembly = synthesize({ heartbeatUrl: 'https://monitor.example.org', deliveryOutcomes: 'true' });
     grants = grantsOf(assembly.template, world.stack.ready.aws_endpoint);
     assembly.remove();
 

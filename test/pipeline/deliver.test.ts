@@ -110,29 +110,6 @@ const setUp = (
   };
 };
 
-describe('a delivery whose target is refused', () => {
-  it('fails for the reason of the refusal, which is an error of the destination, without an attempt', async () => {
-    const { job, deliver, record, transport, reasons } = setUp('email', rejected, {
-      refusalOf: async (tenant, target) =>
-        tenant === job.body.event.tenant_id && target.needsVerification ? 'unverified' : undefined,
-    });
-    const target = { id: job.body.notification_id, type: 'email', details: {}, needsVerification: true } as const;
-    expect(await deliver(Promise.resolve(target))).toMatchObject({ kind: 'dead_lettered', cause: 'destination' });
-    expect(await record()).toMatchObject({ status: 'failed', attempt_count: 0, last_reason: 'unverified' });
-    expect(reasons).toMatchObject([{ reason: 'unverified', cause: 'destination' }]);
-    expect(transport).not.toHaveBeenCalled();
-  });
-
-  it('is tried again if it is unknown whether it is refused', async () => {
-    const { deliver, record, transport } = setUp('email', rejected, {
-      refusalOf: () => Promise.reject(new Error('no response')),
-    });
-    expect(await deliver()).toMatchObject({ kind: 'internal_error' });
-    expect(await record()).toMatchObject(unclaimed);
-    expect(transport).not.toHaveBeenCalled();
-  });
-});
-
 describe('a delivery that fails permanently', () => {
   it('is in the dead-letter queue and among the stored messages of the tenant, with the body of the next round', async () => {
     const { deliver, record, stored, deadLetters } = setUp('webhook', rejected);
@@ -322,6 +299,15 @@ describe('an alert to a recipient who has opted out', () => {
     expect(await deliver()).toMatchObject({ kind: 'dead_lettered', cause: 'destination' });
     expect(await record()).toMatchObject({ status: 'failed', last_reason: 'opted_out', attempt_count: 0 });
     expect(reasons).toMatchObject([{ reason: 'opted_out', cause: 'destination' }]);
+    expect(transport).not.toHaveBeenCalled();
+  });
+
+  it('is tried again if it is unknown whether the recipient has opted out', async () => {
+    const { deliver, record, transport } = setUp('email', delivered, {
+      refusalOf: () => Promise.reject(new Error('no response')),
+    });
+    expect(await deliver()).toMatchObject({ kind: 'internal_error' });
+    expect(await record()).toMatchObject(unclaimed);
     expect(transport).not.toHaveBeenCalled();
   });
 

@@ -11,8 +11,6 @@ const SETTINGS = {
   pagerEndpoint: 'https://pager.test',
   routerEndpoint: 'https://router.test',
   feedEndpoint: 'https://feed.test',
-  // Only some runs have it on.
-  verifyRecipients: 'true',
 };
 
 /**

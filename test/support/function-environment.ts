@@ -2,7 +2,7 @@ import { notificationTypeIds } from '../../shared/contracts/notification-types.t
 import { limitNames } from '../../shared/contracts/tenant-limits.ts';
 import { environments, type FunctionName, senderName } from '../../shared/environment.ts';
 
-/** The environment of a function that runs by itself; every URL in it is `url`. The setting `verifyRecipients` is off. */
+/** The environment of a function that runs by itself; every URL in it is `url`. */
 export const environmentOf = (name: FunctionName, url: string): Record<string, string> => {
   const values: Record<string, string> = {
     TOKEN_CACHE_SECONDS: '0',
@@ -24,10 +24,6 @@ export const environmentOf = (name: FunctionName, url: string): Record<string, s
     AWS_REGION: 'local-1',
     AWS_ACCESS_KEY_ID: 'none',
     AWS_SECRET_ACCESS_KEY: 'none',
-    ...Object.fromEntries(
-      Object.keys(environments[name])
-        .filter((variable) => !['RECIPIENTS_TABLE', 'CODE_SENDERS'].includes(variable))
-        .map((variable) => [variable, values[variable] ?? url]),
-    ),
+    ...Object.fromEntries(Object.keys(environments[name]).map((variable) => [variable, values[variable] ?? url])),
   };
 };

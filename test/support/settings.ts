@@ -16,6 +16,5 @@ export const allSettings: Record<string, string> = {
   basePath: 'v1.0/123456',
   egress: 'static',
   deliveryOutcomes: 'true',
-  verifyRecipients: 'true',
   producerAccounts: '222222222222',
 };

@@ -15,7 +15,6 @@ import { MAX_TIME_ZONE_LENGTH } from '../../../shared/contracts/time-zone.ts';
 import { unconfirmedChange, unknownFallbacks } from '../../../shared/domain/errors.ts';
 import { EXAMPLE_ID, type Resource, rejectedBody } from '../operation.ts';
 import { component, integer, nullable, string, text, timestamp } from '../schemas.ts';
-import { verifyAccount } from './verification.ts';
 
 const technicalContacts = z
   .array(emailAddress())
@@ -61,12 +60,6 @@ const limitsOf = (meaning: string) => ({
 const account = component('Account', 'The account of a tenant', {
   id: string('The tenant'),
   technical_contacts: technicalContacts,
-  unverified_contacts: z
-    .array(emailAddress())
-    .optional()
-    .describe(
-      'The technical contacts that get no emails before they are verified. Present only if the operators require verification',
-    ),
   escalation_notifications: fallbackNotifications.optional(),
   summaries: describedSummaries.optional(),
   time_zone: timeZone,
@@ -176,7 +169,6 @@ export const accountResource = {
         unconfirmedChange(),
       ],
     },
-    'verify-account': verifyAccount,
     'rotate-signing-secret': {
       summary: 'Replace the signing secret of webhooks',
       details:

@@ -24,7 +24,6 @@ import { component, label, parameter, string, text } from '../schemas.ts';
 import { metadata, newNotification, notification, ordered, stringMap, typeId } from '../typed-schemas.ts';
 import { exampleRequest, webhookRequest } from '../webhook-request.ts';
 import { exampleSecret } from './account.ts';
-import { verifyNotification } from './verification.ts';
 
 const exampleAttributes = (type: NotificationTypeId) => ({
   type,
@@ -141,7 +140,6 @@ export const notificationResource = {
       details: 'Its pending deliveries end as `cancelled`. Its delivery history can still be read.',
       errors: [fixedNotification],
     },
-    'verify-notification': verifyNotification,
     'create-signing-secret': {
       summary: 'Give a webhook a signing secret of its own',
       details:

@@ -99,10 +99,6 @@ const converters = (
       const [, recipient] = String(item.pk).split('#');
       yield { kind: 'opt_out', record: { recipient, opted_out_at: item.opted_out_at_ms } };
     },
-    *recipients({ item }) {
-      const { verified_at_ms: verified_at = null, expires_at_ms: code_expires_at = null } = item;
-      yield { kind: 'recipient', record: { verified_at, code_expires_at } };
-    },
     // The list has all tokens.
     *tokens() {},
     *token_lists() {

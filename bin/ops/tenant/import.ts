@@ -119,8 +119,7 @@ const notificationImport = (
   ): Promise<boolean> => {
     const changed = changedAttributes(unmasked, attributes);
     const entry = (await audit(tenant))({ action: 'update-notification', target_id: key.id, changed });
-    // What is imported counts as verified.
-    return notifications.replace(key, stored, attributes, entry, { signing_secrets: stored.signing_secrets });
+    return notifications.replace(key, stored, attributes, entry);
   };
 
   const store = async (id: string, attributes: NotificationAttributes): Promise<ImportResult> => {

@@ -21,7 +21,6 @@ export const itemKinds = [
   'accounts',
   'daily_usage',
   'opt_outs',
-  'recipients',
   'tokens',
   'token_lists',
   'deliveries',
@@ -85,9 +84,6 @@ const ownerOf = (table: ScannedTable, item: Item): { tenant: unknown; kind: Item
   if (table === 'accounts') {
     if (prefix === 'account') return { tenant: afterPrefix, kind: 'accounts' };
     if (prefix === 'opt_out') return { tenant: afterPrefix.slice(afterPrefix.indexOf('#') + 1), kind: 'opt_outs' };
-    // Tenants share what counts codes, by the hash of an address.
-    if (prefix === 'codes') return undefined;
-    if (prefix === 'recipient') return { tenant: afterPrefix.slice(afterPrefix.indexOf('#') + 1), kind: 'recipients' };
     const [, tenant] = DAILY_COUNTER.exec(pk) ?? [];
     return tenant === undefined ? undefined : { tenant, kind: 'daily_usage' };
   }

@@ -60,8 +60,6 @@ const storedAccount = z.object({
   retired_secrets: z.optional(z.array(z.object({ secret: z.string(), until_ms: z.number() }))),
   /** Email addresses. */
   technical_contacts: z.optional(z.array(z.string())),
-  /** Those of them that were added with the setting `verifyRecipients`. They stay here when they are verified. */
-  contacts_to_verify: z.optional(z.array(z.string())),
   /** IDs of notifications to which escalations also go. */
   escalation_notifications: z.optional(z.array(z.string())),
   /** When alerts are summarized, if they are. */
@@ -90,14 +88,12 @@ const CACHE_MS = 60_000;
 /** How long an ended period of shadow mode is kept: longer than a message on a queue (4 days) and a dead letter (14). */
 const ENDED_SHADOW_MS = 30 * 86_400_000;
 
-/** The email addresses of technical contacts, and those of them that get no alerts before they are verified. */
-export type TechnicalContacts = { contacts: string[]; contactsToVerify: string[] };
-
 /**
  * Account details for operators and admins. `retired` is the replaced secret, which also signs until `untilMs`, ms
  * since the epoch.
  */
-export type AccountDescription = TechnicalContacts & {
+export type AccountDescription = {
+  contacts: string[];
   /** The IDs of the fallback notifications. */
   fallbackNotifications: string[];
   summaries: SummarySettings | undefined;
@@ -223,7 +219,6 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
 
   const describe = (stored: StoredAccount): AccountDescription => ({
     contacts: stored.technical_contacts ?? [],
-    contactsToVerify: stored.contacts_to_verify ?? [],
     fallbackNotifications: stored.escalation_notifications ?? [],
     summaries: stored.summaries,
     timeZone: stored.time_zone ?? DEFAULT_TIME_ZONE,
@@ -263,7 +258,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
         effectiveLimits(settings, (await read(tenant)).limits)[name],
 
     /** Returns the email addresses of the account's technical contacts. */
-    technicalContacts: async (tenant: string): Promise<TechnicalContacts> => describe(await read(tenant)),
+    technicalContacts: async (tenant: string): Promise<string[]> => describe(await read(tenant)).contacts,
 
     /** Returns the IDs of the account's fallback notifications. It caches the account for a minute. */
     fallbackNotifications: async (tenant: string): Promise<string[]> =>
@@ -291,16 +286,9 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
      * request changes nothing. Writes nothing if none differs. Senders use a new token within a minute, when their cache
      * expires.
      *
-     * @param verifiesContacts whether new technical contacts must be verified
-     * @returns the new technical contacts
      * @throws UnconfirmedChangeError
      */
-    async update(
-      tenant: string,
-      changes: AccountChanges,
-      audit: Audit,
-      verifiesContacts = false,
-    ): Promise<readonly string[]> {
+    async update(tenant: string, changes: AccountChanges, audit: Audit): Promise<void> {
       // An empty or default value removes the attribute.
       const isCleared = changes.escalation_notifications?.length === 0;
       const wanted = {
@@ -309,21 +297,11 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
         ...(changes.summaries === null && { summaries: undefined }),
         ...(changes.time_zone === DEFAULT_TIME_ZONE && { time_zone: undefined }),
       };
-      const stored = await read(tenant);
-      const changed = changedAttributes(stored, wanted, Object.keys(wanted));
-      if (changed.length === 0) return [];
+      const changed = changedAttributes(await read(tenant), wanted, Object.keys(wanted));
+      if (changed.length === 0) return;
       const attributes = Object.fromEntries(Object.entries(wanted).filter(([name]) => changed.includes(name)));
-      const { technical_contacts: contacts = [], contacts_to_verify: toVerify } = stored;
-      const added = changes.technical_contacts?.filter((contact) => !contacts.includes(contact)) ?? [];
-      // Both lists are written together: an address that a concurrent request removes must not come back as verified.
-      if (changed.includes('technical_contacts') && (verifiesContacts || toVerify)) {
-        const kept = toVerify?.filter((contact) => changes.technical_contacts?.includes(contact)) ?? [];
-        const all = [...kept, ...(verifiesContacts ? added : [])];
-        attributes.contacts_to_verify = all.length > 0 ? all : undefined;
-      }
       const entry = audit({ action: 'update-account', target_id: tenant, changed });
       await transact(client, [setAttributes(tenant, attributes), entry]);
-      return added;
     },
 
     /**

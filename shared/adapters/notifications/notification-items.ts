@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
 import { isNotificationTypeId, type NotificationTypeId } from '../../contracts/notification-types.ts';
-import { signingSecrets } from '../../contracts/signing-secrets.ts';
+import { type SigningSecrets, signingSecrets } from '../../contracts/signing-secrets.ts';
 import type { StringMap } from '../../contracts/text.ts';
 import { parseStoredRequest, serializeRequest } from '../../contracts/webhook-request.ts';
 import { splitBytes } from '../../domain/in-batches.ts';
@@ -69,8 +69,6 @@ const projectedTarget = z.object({
   webhook_request: z.optional(z.string()),
   ordered: z.optional(z.literal(true)),
   signing_secrets: z.optional(signingSecrets),
-  /** Of a recipient that was stored with the setting `verifyRecipients`. It stays when the recipient is verified. */
-  needs_verification: z.optional(z.literal(true)),
   label: z.string(),
 });
 
@@ -88,15 +86,12 @@ const storedTarget = z.object({
 /** A stored target. `content` is present if `chunks` is 0. */
 export type StoredTarget = z.infer<typeof storedTarget>;
 
-/** What is stored with the attributes of a notification. */
-export type UnshownAttributes = Pick<StoredTarget, 'signing_secrets' | 'needs_verification'>;
-
 /** Parses the item of a target. @throws ZodError */
 export const parseStoredTarget = (item: unknown): StoredTarget => storedTarget.parse(item);
 
 /** The projection of the attributes that a delivery and lists of deliveries need. */
 export const TARGET_PROJECTION = {
-  ProjectionExpression: 'pk, sk, #type, #fields, webhook_request, ordered, signing_secrets, needs_verification, #label',
+  ProjectionExpression: 'pk, sk, #type, #fields, webhook_request, ordered, signing_secrets, #label',
   ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields', '#label': 'label' },
 };
 
@@ -104,8 +99,7 @@ export const TARGET_PROJECTION = {
 export const parseTarget = (item: unknown): DeliveryTarget => {
   const { sk: id, fields: details, ...target } = projectedTarget.parse(item);
   const { type, label, webhook_request: webhookRequest, ordered, signing_secrets: signingSecrets } = target;
-  const { needs_verification: needsVerification } = target;
-  return { id, type, label, details, webhookRequest, ordered, signingSecrets, needsVerification };
+  return { id, type, label, details, webhookRequest, ordered, signingSecrets };
 };
 
 const storedChunk = z.object({ content: bytes });
@@ -122,7 +116,7 @@ export const notificationItems = (
   key: NotificationKey,
   version: string,
   { label, type, details, metadata, webhook_request, ordered }: NotificationAttributes,
-  { signing_secrets, needs_verification }: UnshownAttributes = {},
+  ownSecrets?: SigningSecrets,
 ) => {
   const fields = typeFields({ type, details });
   const contentDetails = Object.entries(details).map(([name, value]) => [
@@ -139,8 +133,7 @@ export const notificationItems = (
     content_bytes: content.length,
     webhook_request: serializeRequest(webhook_request),
     ordered,
-    signing_secrets: type === 'webhook' ? signing_secrets : undefined,
-    needs_verification,
+    signing_secrets: type === 'webhook' ? ownSecrets : undefined,
   };
   // Only earlier releases read `stored_bytes`.
   const plain = { ...target, stored_bytes: content.length, chunks: 0 };

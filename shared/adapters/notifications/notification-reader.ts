@@ -15,7 +15,6 @@ import {
   type StoredTarget,
   targetKey,
   targetPartition,
-  type UnshownAttributes,
   type Version,
 } from './notification-items.ts';
 import { omitUnreadable, unreadable } from './unreadable-notification.ts';
@@ -25,15 +24,8 @@ export type VersionedNotification = {
   record: NotificationRecord;
   /** The attributes with the secrets that the record masks. Only an update needs them. */
   unmasked: NotificationAttributes;
-  stored: Version & UnshownAttributes;
+  stored: Version & Pick<StoredTarget, 'signing_secrets'>;
 };
-
-/** A notification in a list, and whether its recipient needs verification. */
-export type ListedNotification = NotificationRecord & Pick<UnshownAttributes, 'needs_verification'>;
-
-/** Returns a notification as lists contain it. */
-export const listedNotification = ({ record, stored }: VersionedNotification): ListedNotification =>
-  stored.needs_verification ? { ...record, needs_verification: true } : record;
 
 /** The maximum number of attempts to read a notification that is replaced during the read. */
 const MAX_READ_ATTEMPTS = 5;
@@ -98,10 +90,8 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
   };
 
   /** Returns the record of a target in a list, or undefined if it is unreadable or has been deleted. */
-  const listed = async (tenant: string, item: Item): Promise<ListedNotification | undefined> => {
-    const found = await complete({ tenant, id: String(item.sk) }, item).catch(omitUnreadable);
-    return found && listedNotification(found);
-  };
+  const listed = async (tenant: string, item: Item): Promise<NotificationRecord | undefined> =>
+    (await complete({ tenant, id: String(item.sk) }, item).catch(omitUnreadable))?.record;
 
   return {
     /** Returns a notification of the tenant, or undefined if it does not exist. Includes the default notification. */
@@ -127,7 +117,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
     /**
      * Yields the tenant's notifications in ID order, starting with `from`, the default notification last. Reads lazily.
      */
-    async *list(tenant: string, from: string | null, pageSize: number): AsyncGenerator<ListedNotification> {
+    async *list(tenant: string, from: string | null, pageSize: number): AsyncGenerator<NotificationRecord> {
       const start = sortKeyOf(from);
       const items = queryItems(client, {
         TableName: table,
@@ -144,7 +134,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
     },
 
     /** Yields the tenant's notifications among `ids` in ID order, starting with `from`. Reads lazily. */
-    async *listByIds(tenant: string, ids: readonly string[], from: string | null): AsyncGenerator<ListedNotification> {
+    async *listByIds(tenant: string, ids: readonly string[], from: string | null): AsyncGenerator<NotificationRecord> {
       const sortedIds = [...new Set(ids)].filter((id) => isStoredNotificationId(id) && isFrom(id, from)).sort();
       for (const batch of inBatches(sortedIds, MAX_BATCH_KEYS)) {
         const items = await batchGet(

@@ -1,6 +1,7 @@
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
+import type { SigningSecrets } from '../../contracts/signing-secrets.ts';
 import { changedAttributes } from '../../domain/changed-attributes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { notificationLimitReached, unavailable } from '../../domain/errors.ts';
@@ -14,7 +15,7 @@ import { FailedConditionsError, type TransactItem, transact } from '../dynamodb/
 import { errorTrace, logger } from '../logger.ts';
 import { findCreated, type IdempotentRequest, idempotencyItem } from './idempotency-keys.ts';
 import { counterItem, readNotificationCount } from './notification-counter.ts';
-import { chunkKeys, notificationItems, targetKey, type UnshownAttributes, type Version } from './notification-items.ts';
+import { chunkKeys, notificationItems, targetKey, type Version } from './notification-items.ts';
 import type { VersionedNotification } from './notification-reader.ts';
 
 /** The maximum number of attempts to delete a notification that other requests replace concurrently. */
@@ -91,10 +92,10 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     condition: Condition,
     old: Version | undefined,
     others: readonly TransactItem[],
-    unshown?: UnshownAttributes,
+    signingSecrets?: SigningSecrets,
   ): Promise<readonly number[]> => {
     const version = ulid(clock());
-    const { target, chunks } = notificationItems(key, version, attributes, unshown);
+    const { target, chunks } = notificationItems(key, version, attributes, signingSecrets);
     const written = { version, chunks: chunks.length };
     const puts = chunks.map((Item) => ({ PutRequest: { Item } }));
     await batchWrite(client, table, puts, MAX_CHUNK_ATTEMPTS);
@@ -139,17 +140,15 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     audit: Audit,
     givenLimit?: GivenLimit,
     request?: IdempotentRequest,
-    unshown?: UnshownAttributes,
   ): Promise<boolean> => {
     // A refused create would consume the capacity of the transaction, and conflict with others.
     const limit = givenLimit === undefined ? undefined : await readLimit(key.tenant, givenLimit);
     const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
-    const others = [
+    const failed = await write(key, attributes, isNew, undefined, [
       counterItem(table, key.tenant, 1, limit),
       audit({ action: 'create-notification', target_id: key.id, changed: changedAttributes({}, attributes) }),
       ...(request ? [idempotencyItem(table, key, request, clock())] : []),
-    ];
-    const failed = await write(key, attributes, isNew, undefined, others, unshown);
+    ]);
     if (failed.includes(TARGET_INDEX) || failed.includes(REQUEST_INDEX)) return false;
     if (limit !== undefined && failed.includes(COUNTER_INDEX)) throw notificationLimitReached(limit);
     return true;
@@ -164,7 +163,6 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
      * @param audit records the change
      * @param limit the maximum number of the tenant's notifications. Default: none
      * @param request identifies the request: if it is repeated within 24 hours, nothing is created
-     * @param unshown what is stored with the attributes
      * @returns its ID, or that of the first request
      * @throws ServiceError forbiddenError if the tenant is at its limit, idempotencyKeyReused if the first request had
      * another body
@@ -175,11 +173,10 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
       audit: Audit,
       limit?: GivenLimit,
       request?: IdempotentRequest,
-      unshown?: UnshownAttributes,
     ): Promise<string> {
       const createNew = async (): Promise<string> => {
         const id = newId();
-        if (await createWithId({ tenant, id }, attributes, audit, limit, request, unshown)) return id;
+        if (await createWithId({ tenant, id }, attributes, audit, limit, request)) return id;
         throw new Error('The ID of the notification or the idempotency key exists.');
       };
       if (!request) return createNew();
@@ -203,7 +200,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
      * Replaces a notification if its version is `old`.
      *
      * @param entry records the change in the same transaction
-     * @param unshown what is stored with the attributes. Default: as before
+     * @param signingSecrets the own secrets of a webhook. Default: as before
      * @returns false if it has changed
      */
     async replace(
@@ -211,9 +208,9 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
       old: VersionedNotification['stored'],
       attributes: NotificationAttributes,
       entry: TransactItem,
-      unshown: UnshownAttributes = old,
+      signingSecrets = old.signing_secrets,
     ): Promise<boolean> {
-      const failed = await write(key, attributes, isUnchanged(old), old, [entry], unshown);
+      const failed = await write(key, attributes, isUnchanged(old), old, [entry], signingSecrets);
       return failed.length === 0;
     },
 

@@ -212,7 +212,7 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     // A worker crashed after it recorded the last attempt and before it dead-lettered the delivery.
     if (record.attempt_count >= MAX_ATTEMPTS)
       return deadLetter(delivery, { reason: 'attempts_exhausted', cause: roundExpiryCause(record) });
-    const refused = await refusalOf?.(job.body.event.tenant_id, target);
+    const refused = await refusalOf?.(job.body.event.tenant_id, target.details);
     if (refused) return deadLetter(delivery, { reason: refused, cause: 'destination' });
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
     const summarized = await summarizer.unlessFirst(delivery, target);

@@ -29,7 +29,7 @@ export const createTestRun =
     };
     const { details, webhook_request: webhookRequest, signing_secrets: signingSecrets } = tested;
     const send = async (): Promise<AttemptOutcome> => {
-      const refused = await refusalOf?.(tenant, { type, details, needsVerification: tested.needs_verification });
+      const refused = await refusalOf?.(tenant, details);
       if (refused) return failed('permanent', refused, `Not sent: ${failureText(refused, undefined)}`);
       return transport(alert, details, { webhookRequest, signingSecrets });
     };

@@ -7,8 +7,8 @@ import type { IsTenantThrottled } from '../../adapters/dynamodb/key-throttling.t
 import type { Queues } from '../../adapters/queues.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { FailureReason } from '../../contracts/outcomes.ts';
+import type { StringMap } from '../../contracts/text.ts';
 import type { Clock } from '../../domain/clock.ts';
-import type { DeliveryTarget } from '../../domain/notification.ts';
 import type { Transport } from '../../domain/transport.ts';
 import type { RecordFailures } from '../failure-recorder.ts';
 import type { DeliveryReports } from '../notices/delivery-reports.ts';
@@ -39,9 +39,9 @@ export type SenderDependencies = {
   isSlowTenant: (tenant: string) => boolean;
   /** Returns whether a tenant has used more than half of a daily limit of the type. */
   isNearLimit: (tenant: string) => Promise<boolean>;
-  /** Returns why nothing is sent to a target, or undefined. */
+  /** Returns why nothing is sent, or undefined. */
   refusalOf?: RefusalOf | undefined;
 };
 
-/** Returns why nothing is sent to a target of a tenant, or undefined. */
-export type RefusalOf = (tenant: string, target: Omit<DeliveryTarget, 'id'>) => Promise<FailureReason | undefined>;
+/** Returns why nothing is sent to a destination of a tenant, or undefined. */
+export type RefusalOf = (tenant: string, details: StringMap) => Promise<FailureReason | undefined>;

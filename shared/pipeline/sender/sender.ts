@@ -11,7 +11,7 @@ import { logger } from '../../adapters/logger.ts';
 import { createNotificationReader } from '../../adapters/notifications/notification-reader.ts';
 import { createTargetReader } from '../../adapters/notifications/notification-targets.ts';
 import { createQueues } from '../../adapters/queues.ts';
-import type { CodeResult, TestResult } from '../../contracts/messages.ts';
+import type { TestResult } from '../../contracts/messages.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Transport } from '../../domain/transport.ts';
 import type { ParsedEnvironment, SenderName } from '../../environment.ts';
@@ -21,19 +21,14 @@ import { createBatchProcessing } from './batch.ts';
 import { createTestRun } from './run-test.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
-type Invocation = SQSEvent | { kind: 'test' | 'code' };
-
-/** Sends a code to a recipient, as the API requests it. */
-export type SendCode = (input: unknown, timeLeft: () => number) => Promise<CodeResult>;
+type Invocation = SQSEvent | { kind: 'test' };
 
 /** What only some senders have. */
-export type SenderOptions = Partial<Pick<SenderDependencies, 'isNearLimit' | 'isSlowTenant' | 'refusalOf'>> & {
-  sendCode?: SendCode | undefined;
-};
+export type SenderOptions = Partial<Pick<SenderDependencies, 'isNearLimit' | 'isSlowTenant' | 'refusalOf'>>;
 
 /**
  * Creates the Lambda handler of a type's sender. Its input is either a batch from the type's queue or retry queue,
- * whose messages it processes concurrently, or a request from the API for a test or a code, whose result it returns.
+ * whose messages it processes concurrently, or a test request from the API, for which it returns the test result.
  */
 export const createSender = (
   type: NotificationTypeId,
@@ -41,7 +36,7 @@ export const createSender = (
   accounts: AccountRepository,
   environment: ParsedEnvironment<SenderName>,
   transport: Transport,
-  { isNearLimit = async () => false, isSlowTenant = () => false, refusalOf, sendCode }: SenderOptions = {},
+  { isNearLimit = async () => false, isSlowTenant = () => false, refusalOf }: SenderOptions = {},
 ) => {
   const notifications = {
     ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
@@ -87,10 +82,9 @@ export const createSender = (
   const processBatch = createBatchProcessing(dependencies, notifications);
   const runTest = createTestRun(type, transport, refusalOf);
 
-  return async (input: Invocation, context: Context): Promise<SQSBatchResponse | TestResult | CodeResult> => {
+  return async (input: Invocation, context: Context): Promise<SQSBatchResponse | TestResult> => {
     logger.appendKeys({ request_id: context.awsRequestId });
     const timeLeft = () => context.getRemainingTimeInMillis();
-    if ('Records' in input) return processBatch(input, timeLeft);
-    return input.kind === 'code' && sendCode ? sendCode(input, timeLeft) : runTest(input, timeLeft);
+    return 'Records' in input ? processBatch(input, timeLeft) : runTest(input, timeLeft);
   };
 };

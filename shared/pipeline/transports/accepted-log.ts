@@ -16,7 +16,3 @@ export const logAccepted = (
     notification_id: notificationId,
     trace_id: trace?.id,
   });
-
-/** Logs that SES or SNS accepted a code, without its recipient. */
-export const logCode = (type: 'email' | 'sms', tenant: string): void =>
-  logger.info('code accepted', { type, tenant_id: tenant });

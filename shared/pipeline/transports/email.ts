@@ -11,12 +11,9 @@ import { failureText } from '../../domain/failure-text.ts';
 import { optOutUrl } from '../../domain/opt-out.ts';
 import { type Alert, sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
-import { codeEmail } from '../codes/code-message.ts';
-import type { CodeTransport } from '../codes/send-code.ts';
 import { limitOfAlert, type MessageLimits } from '../daily-limit.ts';
 import type { RefusalOf } from '../sender/sender-dependencies.ts';
-import type { UnverifiedRecipients } from '../sender/unverified-recipients.ts';
-import { logAccepted, logCode } from './accepted-log.ts';
+import { logAccepted } from './accepted-log.ts';
 import { type EmailMessage, emailMessage } from './email-message.ts';
 import { withFooter } from './email-page.ts';
 import { summaryEmail } from './summary-message.ts';
@@ -51,7 +48,7 @@ const messageOf = async (
 
 const isFailure = (outcome: AttemptOutcome): outcome is Failure => outcome.result !== 'delivered';
 
-/** Returns the tags that identify the delivery in SES events. Tests and codes have only the tenant. */
+/** Returns the tags that identify the delivery in SES events. Tests have only the tenant. */
 const tagsOf = ({ event, notificationId }: Alert): Record<string, string> =>
   notificationId === undefined ? { tenant: tenantTag(event.tenant_id) } : emailTags(event, notificationId);
 
@@ -111,6 +108,22 @@ export const createEmailRefusal =
   async (tenant) =>
     (await accounts.isEmailPaused(tenant)) ? 'email_paused' : undefined;
 
+/**
+ * Creates the same for `email` notifications, whose recipient may also have opted out. It reads the opt-out for each
+ * email, strongly consistent, because an opt-out holds at once.
+ */
+export const createRecipientRefusal = (
+  accounts: Pick<AccountRepository, 'isEmailPaused'>,
+  optOuts: Pick<OptOuts, 'remaining'>,
+): RefusalOf => {
+  const refusalOf = createEmailRefusal(accounts);
+  return async (tenant, details) => {
+    const refused = await refusalOf(tenant, details);
+    if (refused) return refused;
+    return (await optOuts.remaining(tenant, [details.address ?? ''])).length === 0 ? 'opted_out' : undefined;
+  };
+};
+
 /** Creates the transport of `email` notifications. Delivered means accepted by SES. */
 export const createEmailTransport = (
   environment: EmailEnvironment,
@@ -129,26 +142,6 @@ export const createEmailTransport = (
   };
 };
 
-/** Creates the transport of codes to email addresses. */
-export const createEmailCodeTransport = ({
-  EMAIL_FROM: from,
-  EMAIL_REPLY_TO: replyTo,
-  CONFIGURATION_SET: configurationSet,
-}: EmailEnvironment): CodeTransport => {
-  const { sendEmail } = createSesClient();
-  return async (code, { tenant, address }, timeLeft) => {
-    try {
-      const tags = { tenant: tenantTag(tenant) };
-      const email = { ...codeEmail(tenant, code), from, replyTo, to: address, configurationSet, tags };
-      await sendEmail(email, sendTimeoutMs(timeLeft));
-      logCode('email', tenant);
-      return accepted;
-    } catch (error) {
-      return awsFailure('ses', error);
-    }
-  };
-};
-
 /**
  * Returns the failure for a contact whose email could not be counted toward the daily limit. Throwing instead would
  * lose the hashes of the reached contacts.
@@ -162,9 +155,7 @@ const notCounted = (): Failure =>
 
 /**
  * Creates the transport to the account's technical contacts, which sends each of them a separate email. A retry goes
- * only to the contacts that were not reached. Contacts who have opted out, or are not verified, are skipped.
- *
- * @param unverified returns which addresses are not verified. Default: none
+ * only to the contacts that were not reached. Contacts who have opted out are skipped.
  */
 export const createTechnicalContactsTransport = (
   environment: EmailEnvironment,
@@ -172,24 +163,17 @@ export const createTechnicalContactsTransport = (
   accounts: TimeZones & Pick<AccountRepository, 'technicalContacts'>,
   optOutKeys: Pick<OptOutKeys, 'current'>,
   optOuts: Pick<OptOuts, 'remaining'>,
-  unverified: UnverifiedRecipients = async () => [],
   clock: Clock = Date.now,
 ): Transport => {
   const sendToRecipient = createSendToRecipient(environment, limits, optOutKeys);
   return async (alert) => {
     const { event, deliveryId, reachedRecipientHashes } = alert;
     const message = await messageOf(alert, accounts, clock());
-    const { contacts, contactsToVerify } = await accounts.technicalContacts(event.tenant_id);
+    const contacts = await accounts.technicalContacts(event.tenant_id);
     if (contacts.length === 0) return failed('permanent', 'no_contacts', 'The account has no technical contacts');
-    const [remaining, skipped] = await Promise.all([
-      optOuts.remaining(event.tenant_id, contacts),
-      unverified(event.tenant_id, contactsToVerify),
-    ]);
-    const allowed = remaining.filter((contact) => !skipped.includes(contact));
-    if (allowed.length === 0 && reachedRecipientHashes.length === 0) {
-      const reason = remaining.length === 0 ? 'opted_out' : 'unverified';
-      return failed('permanent', reason, `Not sent: ${failureText(reason, undefined)}`);
-    }
+    const allowed = await optOuts.remaining(event.tenant_id, contacts);
+    if (allowed.length === 0 && reachedRecipientHashes.length === 0)
+      return failed('permanent', 'opted_out', `Not sent: ${failureText('opted_out', undefined)}`);
     const unreached = allowed
       .map((contact) => ({ contact, hash: recipientHash(deliveryId, contact) }))
       .filter(({ hash }) => !reachedRecipientHashes.includes(hash));

@@ -1,12 +1,10 @@
 import { createSnsClient } from '../../adapters/sns.ts';
-import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-outcome.ts';
+import { failed } from '../../domain/attempt-outcome.ts';
 import { awsFailure } from '../../domain/aws-outcome.ts';
 import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
-import { codeSms } from '../codes/code-message.ts';
-import type { CodeTransport } from '../codes/send-code.ts';
 import { limitOfAlert, type MessageLimits } from '../daily-limit.ts';
-import { logAccepted, logCode } from './accepted-log.ts';
+import { logAccepted } from './accepted-log.ts';
 import { smsMessage } from './sms-message.ts';
 import { summarySms } from './summary-message.ts';
 
@@ -16,10 +14,8 @@ export type SmsEnvironment = Pick<
   'SMS_COUNTRIES' | 'SMS_SENDER_ID' | 'SMS_ORIGINATION_NUMBER' | 'SMS_MAX_PRICE_USD'
 >;
 
-const accepted: AttemptOutcome = { result: 'delivered', explanation: 'Success: Text message accepted for delivery' };
-
-/** Creates what sends a text, and what tells why none can be sent to a phone number. */
-const createSending = (environment: SmsEnvironment) => {
+/** Creates the transport of `sms` notifications. Delivered means accepted by SNS. */
+export const createSmsTransport = (environment: SmsEnvironment, limits: MessageLimits): Transport => {
   const { publishSms } = createSnsClient();
   const { SMS_COUNTRIES: allowedPrefixes } = environment;
   const settings = {
@@ -27,47 +23,26 @@ const createSending = (environment: SmsEnvironment) => {
     originationNumber: environment.SMS_ORIGINATION_NUMBER,
     maxPriceUsd: environment.SMS_MAX_PRICE_USD,
   };
-  return {
-    refusal: (phoneNumber: string): Failure | undefined =>
-      allowedPrefixes.length === 0 || allowedPrefixes.some((prefix) => phoneNumber.startsWith(prefix))
-        ? undefined
-        : failed('permanent', 'country_not_allowed', 'Texts to this country are not allowed', { nothingSent: true }),
-
-    send: async (
-      phoneNumber: string,
-      text: string,
-      timeLeft: () => number,
-      logSent: () => void,
-    ): Promise<AttemptOutcome> => {
+  const isAllowed = (phoneNumber: string) =>
+    allowedPrefixes.length === 0 || allowedPrefixes.some((prefix) => phoneNumber.startsWith(prefix));
+  return async (alert, { phone_number: phoneNumber = '' }) => {
+    const { event, summary, timeLeft } = alert;
+    if (!isAllowed(phoneNumber)) {
+      return failed('permanent', 'country_not_allowed', 'Texts to this country are not allowed');
+    }
+    return limitOfAlert(limits, alert)(event.tenant_id, async () => {
       try {
-        await publishSms(phoneNumber, text, settings, sendTimeoutMs(timeLeft));
-        logSent();
-        return accepted;
+        await publishSms(
+          phoneNumber,
+          summary ? summarySms(summary) : smsMessage(event),
+          settings,
+          sendTimeoutMs(timeLeft),
+        );
+        logAccepted('sms accepted', alert);
+        return { result: 'delivered', explanation: 'Success: Text message accepted for delivery' };
       } catch (error) {
         return awsFailure('sns', error);
       }
-    },
+    });
   };
-};
-
-/** Creates the transport of `sms` notifications. Delivered means accepted by SNS. */
-export const createSmsTransport = (environment: SmsEnvironment, limits: MessageLimits): Transport => {
-  const { refusal, send } = createSending(environment);
-  return async (alert, { phone_number: phoneNumber = '' }) => {
-    const { event, summary, timeLeft } = alert;
-    const text = () => (summary ? summarySms(summary) : smsMessage(event));
-    return (
-      refusal(phoneNumber) ??
-      limitOfAlert(limits, alert)(event.tenant_id, () =>
-        send(phoneNumber, text(), timeLeft, () => logAccepted('sms accepted', alert)),
-      )
-    );
-  };
-};
-
-/** Creates the transport of codes to phone numbers. */
-export const createSmsCodeTransport = (environment: SmsEnvironment): CodeTransport => {
-  const { refusal, send } = createSending(environment);
-  return async (code, { tenant, address }, timeLeft) =>
-    refusal(address) ?? send(address, codeSms(tenant, code), timeLeft, () => logCode('sms', tenant));
 };

@@ -199,42 +199,6 @@ describe('a change to an account', () => {
     expect(await accounts.describe(tenant)).toMatchObject({ contacts: ['a@example.com'], token: 'other-token' });
   });
 
-  it('marks new technical contacts to verify, returns them, and keeps the marks while they are contacts', async () => {
-    const tenant = newTenant();
-    const { accounts } = setUp();
-    const set = (technical_contacts: string[], verifies: boolean) =>
-      accounts.update(tenant, { technical_contacts }, audit, verifies);
-    const toVerify = async () => (await accounts.technicalContacts(tenant)).contactsToVerify;
-    expect(await set(['old@example.com'], false)).toEqual(['old@example.com']);
-    expect(await set(['old@example.com', 'new@example.com'], true)).toEqual(['new@example.com']);
-    expect(await set(['old@example.com', 'new@example.com'], true)).toEqual([]);
-    expect(await toVerify()).toEqual(['new@example.com']);
-    await set(['new@example.com', 'later@example.com'], false);
-    expect(await toVerify()).toEqual(['new@example.com']);
-    await set(['later@example.com'], true);
-    expect(await toVerify()).toEqual([]);
-    await set(['later@example.com', 'new@example.com'], true);
-    expect(await toVerify()).toEqual(['new@example.com']);
-  });
-
-  it('that removes a contact while another request changes the list leaves nobody verified', async () => {
-    const tenant = newTenant();
-    const { accounts } = setUp();
-    const [a, b] = ['a@example.com', 'b@example.com'];
-    await accounts.update(tenant, { technical_contacts: [a, b] }, audit, true);
-    const database = connect();
-    database.middlewareStack.add(
-      (next, { commandName }) =>
-        async (args) => {
-          if (commandName === TRANSACTION) await accounts.update(tenant, { technical_contacts: [] }, audit, true);
-          return next(args);
-        },
-      { step: 'initialize' },
-    );
-    await setUp(database).accounts.update(tenant, { technical_contacts: [a] }, audit, true);
-    expect(await accounts.technicalContacts(tenant)).toMatchObject({ contacts: [a], contactsToVerify: [a] });
-  });
-
   it('removes the fallback notifications with an empty list, and records that once', async () => {
     const tenant = newTenant();
     const { accounts } = setUp();

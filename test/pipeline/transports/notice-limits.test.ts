@@ -27,10 +27,7 @@ const sms = {
   SMS_MAX_PRICE_USD: undefined,
 };
 const timeZone = async () => 'UTC';
-const contacts = {
-  timeZone,
-  technicalContacts: async () => ({ contacts: ['oncall@example.com'], contactsToVerify: [] }),
-};
+const contacts = { timeZone, technicalContacts: async () => ['oncall@example.com'] };
 
 const notice = noticeContent.parse({ kind: 'unreached', subject: 's', paragraphs: [], facts: [] });
 it.each([
@@ -57,10 +54,7 @@ it('an alert to contacts of whom one is above the daily limit is summarized, alt
     failed('permanent', 'rejected', ''),
     failed('permanent', 'tenant_limit_exceeded', '', { canBeSummarized: true }),
   ];
-  const twoContacts = {
-    timeZone,
-    technicalContacts: async () => ({ contacts: ['a@example.com', 'b@example.com'], contactsToVerify: [] }),
-  };
+  const twoContacts = { timeZone, technicalContacts: async () => ['a@example.com', 'b@example.com'] };
   const transport = createTechnicalContactsTransport(
     email,
     { ...limits, alerts: async () => failures.shift() ?? expect.fail() },

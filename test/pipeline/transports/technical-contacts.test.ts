@@ -15,12 +15,8 @@ const environment = {
 
 const [ONE, OTHER] = ['one@example.com', 'other@example.com'];
 
-/** Attempts an alert to two contacts, of whom some have opted out, or are not verified. @returns the outcome and the number of emails */
-const attempt = async (
-  optedOut: readonly string[],
-  reachedRecipientHashes: string[] = [],
-  unverified: string[] = [],
-) => {
+/** Attempts an alert to two contacts, of whom some have opted out. @returns the outcome and the number of emails */
+const attempt = async (optedOut: readonly string[], reachedRecipientHashes: string[] = []) => {
   let sentCount = 0;
   const send: DailyLimit = async () => {
     sentCount++;
@@ -29,13 +25,9 @@ const attempt = async (
   const transport = createTechnicalContactsTransport(
     environment,
     { alerts: send, notices: send, summaries: send },
-    {
-      timeZone: async () => 'UTC',
-      technicalContacts: async () => ({ contacts: [ONE, OTHER], contactsToVerify: unverified }),
-    },
+    { timeZone: async () => 'UTC', technicalContacts: async () => [ONE, OTHER] },
     optOutKeys,
     { remaining: async (_, addresses) => addresses.filter((address) => !optedOut.includes(address)) },
-    async (_, addresses) => [...addresses],
   );
   return { outcome: await transport({ ...alert, reachedRecipientHashes }, {}), sentCount };
 };
@@ -59,10 +51,4 @@ it('an alert to contacts who have all opted out fails with the reason', async ()
 it('an alert that has reached a contact is delivered, although all others have opted out since', async () => {
   const { outcome } = await attempt([ONE, OTHER], [hashOf(ONE)]);
   expect(outcome).toMatchObject({ result: 'delivered', reachedRecipientHashes: [hashOf(ONE)] });
-});
-
-it('an alert to contacts of whom one has opted out and the other is not verified reaches nobody', async () => {
-  const { outcome, sentCount } = await attempt([ONE], [], [OTHER]);
-  expect(outcome).toEqual(failed('permanent', 'unverified', 'Not sent: the recipient is not verified'));
-  expect(sentCount).toBe(0);
 });

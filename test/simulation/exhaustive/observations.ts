@@ -42,7 +42,6 @@ export const observationsOf = async (
     scenario,
     arrivals: receivers.arrivals,
     requests: receivers.requests,
-    codes: [],
     refusals: receivers.refusals,
     faults,
     kills,

@@ -56,7 +56,7 @@ export const emailMutations: readonly NamedMutation[] = [
   {
     name: 'sends emails to recipients who have opted out',
     seed: 'a recipient stops emails twice, and resumes them',
-    file: 'shared/pipeline/opt-out/refusal.ts',
+    file: 'shared/pipeline/transports/email.ts',
     find: ".length === 0 ? 'opted_out' : undefined",
     replace: ".length < 0 ? 'opted_out' : undefined",
   },
@@ -73,19 +73,5 @@ export const emailMutations: readonly NamedMutation[] = [
     file: 'shared/adapters/accounts/opt-outs.ts',
     find: 'attribute_exists(pk) AND attribute_not_exists(confirmed_at_ms)',
     replace: 'attribute_exists(pk)',
-  },
-  {
-    name: 'sends alerts to a recipient who is not verified',
-    seed: 3,
-    file: 'shared/pipeline/sender/unverified-recipients.ts',
-    find: ".length > 0 ? 'unverified' : undefined",
-    replace: ".length > 9 ? 'unverified' : undefined",
-  },
-  {
-    name: 'does not know a recipient who was verified',
-    seed: 12,
-    file: 'shared/adapters/accounts/recipients.ts',
-    find: "'SET verified_at_ms = :now REMOVE code_hash",
-    replace: "'SET verified_at = :now REMOVE code_hash",
   },
 ];

@@ -18,7 +18,6 @@ const isPrompt = ({ kind, notifications, contacts, limits, summaries }: PlannedT
 
 /** Returns whether an alert may be sent later for another reason. */
 const mayBeLate = ({ event, notification, tenant }: PlannedAlert, observations: Observations): boolean =>
-  notification.isUnverified === true ||
   observations.scenario.privateWebhooks.includes(notification.index) ||
   isInShadow(event, observations) ||
   observations.pauses.has(tenant.name) ||

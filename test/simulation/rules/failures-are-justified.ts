@@ -52,7 +52,6 @@ export const failuresAreJustified: Rule = {
         entry.reason !== 'no_contacts' &&
         // They have rules of their own.
         entry.reason !== 'email_paused' &&
-        entry.reason !== 'unverified' &&
         !isOptedOut(entry) &&
         !isAboveDailyLimit(entry),
     );

@@ -16,7 +16,6 @@ import {
 } from './planned-alerts.ts';
 import { mayBeUnrecorded } from './requests.ts';
 import type { Rule } from './rule.ts';
-import { isUnverified } from './verifications.ts';
 
 /** The maximum number of attempts in the history, and in a round. */
 const MAX_ATTEMPTS = 9;
@@ -80,11 +79,7 @@ export const historyAgrees: Rule = {
         case 'summarized':
           return hasSummary(delivery, entry) ? undefined : 'there is no summary';
         case 'failed':
-          return isDeleted ||
-            entry.reason === 'no_contacts' ||
-            isOptedOut(entry) ||
-            isUnverified(observations, notification, entry) ||
-            isAboveDailyLimit(entry)
+          return isDeleted || entry.reason === 'no_contacts' || isOptedOut(entry) || isAboveDailyLimit(entry)
             ? undefined
             : 'it was not redelivered';
         default:

@@ -13,12 +13,11 @@ import {
   plannedAlerts,
 } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
-import { isUnverified } from './verifications.ts';
 
 /**
  * Every planned alert arrived, is named in a summary that arrived, was superseded by a newer one that arrived, or was
- * cancelled with its notification, or failed above a daily limit, because its recipient opted out, or at one who is not
- * verified. What failed was redelivered at the end, when all destinations accept.
+ * cancelled with its notification, or failed above a daily limit, or because its recipient opted out. What failed was
+ * redelivered at the end, when all destinations accept.
  */
 export const nothingIsLost: Rule = {
   name: 'no alert is lost',
@@ -75,7 +74,6 @@ export const nothingIsLost: Rule = {
       .filter((alert) => deletedAtMs(observations, alert.notification.index) === undefined)
       .filter((alert) => !hasArrived(alert) && !isInSummary(alert) && !isSuperseded(alert))
       .filter((alert) => !entriesOf(alert).some((entry) => isAboveDailyLimit(entry) || isOptedOut(entry)))
-      .filter((alert) => !entriesOf(alert).some((entry) => isUnverified(observations, alert.notification, entry)))
       .map((alert) => `${nameOf(alert)} is lost: its record is ${statusOf(alert) || 'missing'}.`);
   },
 };

@@ -4,7 +4,7 @@ import type { ApiResponse } from '../engine/stack.ts';
 import type { AcceptedEmail, EmailProgress, EmailReport } from './email-reports.ts';
 import type { InjectedFault } from './faults.ts';
 import type { DeadLetter } from './operators.ts';
-import type { Arrival, ReceivedCode, ReceivedRequest, Refusal } from './receivers.ts';
+import type { Arrival, ReceivedRequest, Refusal } from './receivers.ts';
 import type { PersonAction, Scenario } from './scenario.ts';
 
 /** What a person did: each request with its response, and when it ended, in ms since the start. */
@@ -118,8 +118,6 @@ export type Observations = {
   arrivals: readonly Arrival[];
   refusals: readonly Refusal[];
   requests: readonly ReceivedRequest[];
-  /** The codes that recipients got, to be verified. */
-  codes: readonly ReceivedCode[];
   faults: readonly InjectedFault[];
   kills: readonly { functionName: string; environmentId: string; atMs: number; isTimeout: boolean }[];
   people: readonly PersonRequest[];

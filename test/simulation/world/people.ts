@@ -11,8 +11,6 @@ export type PeopleOptions = {
   idOf: (index: number) => string;
   /** What destinations have got. */
   arrivals: readonly Arrival[];
-  /** Returns the newest code that the recipient of a notification has got. */
-  codeOf: (index: number) => string;
   /** Returns the ms since the start of the scenario. */
   nowMs: () => number;
   trace: (line: string) => void;
@@ -26,20 +24,8 @@ const pages = {
   'undo-opt-out': { link: /\/opt-out\/undo\?\S+/, body: 'Undo=Confirm' },
 } as const;
 
-/** Returns the request that enters a code. */
-export const verificationOf = (id: string, token: string, code: string): ApiRequest => ({
-  method: 'POST',
-  path: `/notifications/${id}/verify`,
-  token,
-  body: { code },
-});
-
 /** Returns the request of an action, with the token of its tenant. */
-const requestOf = (
-  action: SimpleAction,
-  token: string,
-  { idOf, codeOf }: Pick<PeopleOptions, 'idOf' | 'codeOf'>,
-): ApiRequest => {
+const requestOf = (action: SimpleAction, token: string, idOf: (index: number) => string): ApiRequest => {
   switch (action.kind) {
     case 'delete':
       return { method: 'DELETE', path: `/notifications/${idOf(action.notification)}`, token };
@@ -91,8 +77,6 @@ const requestOf = (
         token,
         body: { type: 'webhook', details: { url: movedUrlOf(`d${action.notification}`) } },
       };
-    case 'verify':
-      return verificationOf(idOf(action.notification), token, codeOf(action.notification));
     case 'token':
       return { method: 'POST', path: '/tokens', token, body: { label: 'another', role: 'observer' } };
   }
@@ -102,7 +86,7 @@ const requestOf = (
 export const createdLabel = ({ atMs }: { atMs: number }): string => `created at ${atMs}`;
 
 /** Creates the people who use the API. */
-export const createPeople = ({ stack, tokenOf, idOf, codeOf, arrivals, nowMs, trace }: PeopleOptions) => {
+export const createPeople = ({ stack, tokenOf, idOf, arrivals, nowMs, trace }: PeopleOptions) => {
   const requests: PersonRequest[] = [];
 
   /** Sends the request of a person, again after a 5xx until it succeeds. */
@@ -120,7 +104,7 @@ export const createPeople = ({ stack, tokenOf, idOf, codeOf, arrivals, nowMs, tr
 
   const act = async (action: SimpleAction): Promise<void> => {
     const startedMs = nowMs();
-    const request = requestOf(action, tokenOf(action.tenant), { idOf, codeOf });
+    const request = requestOf(action, tokenOf(action.tenant), idOf);
     const accountRequest = { method: 'GET', path: '/account', token: tokenOf(action.tenant) };
     // Sometimes two people rotate the secret at the same time. The account then shows which secrets sign.
     const isTwice = action.kind === 'rotate' && action.atMs % 2 === 0;

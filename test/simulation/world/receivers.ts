@@ -50,9 +50,6 @@ export type Refusal = {
 /** An HTTP request that a destination got, whatever it answered. */
 export type ReceivedRequest = HttpRequest & { atMs: number; to: string; numbers: readonly number[]; by: string };
 
-/** A code, and the key of the notification to whose recipient it came. */
-export type ReceivedCode = { to: string; code: string };
-
 const HEADLINE = /^\[(OK|WARNING|CRITICAL)\] /;
 const SUMMARY = /^([\d,]+) alarms?: /;
 
@@ -126,15 +123,11 @@ export type ReceiverOptions = {
   onReceived?: (by: string) => void;
 };
 
-/** Returns the code in a message that asks a recipient to be verified. */
-const codeIn = (text: string): string | undefined => /^(\d{6}) is your /.exec(text)?.[1];
-
 /** The destinations of all tenants, and what arrived there. */
 export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = () => undefined }: ReceiverOptions) => {
   const arrivals: Arrival[] = [];
   const refusals: Refusal[] = [];
   const requests: ReceivedRequest[] = [];
-  const codes: ReceivedCode[] = [];
   const all = new Map<string, { tenant: PlannedTenant; notification: PlannedNotification }>();
   const phones = new Map<string, string>();
   for (const tenant of scenario.tenants)
@@ -210,7 +203,6 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = (
     arrivals,
     refusals,
     requests,
-    codes,
     behaviorOf,
 
     /** Answers an HTTP request as its destination does. `by` is the execution environment that sent it. */
@@ -237,8 +229,6 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = (
 
     /** Returns how AWS answers a message to a destination: with an error, without an answer, or normally. */
     fateOfMessage({ to, subject, text }: OutgoingMessage, by: string): { fault?: AwsFault; isLost?: boolean } {
-      // Recipients get their codes before the run starts.
-      if (codeIn(subject || text) !== undefined) return {};
       const key = phones.get(to) ?? (contacts.has(to) ? to : (to.split('@')[0] ?? to));
       const behavior = behaviorOf(key);
       if (isAccepted(behavior)) return behavior === 'accept' ? {} : { isLost: true };
@@ -267,11 +257,6 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = (
       const all = `${subject}\n${text}`;
       const [name = ''] = address.split('@');
       const to = /^d\d+$/.test(name) ? name : address;
-      const code = codeIn(subject);
-      if (code !== undefined) {
-        codes.push({ to, code });
-        return { to, numbers: [], kind: 'test' };
-      }
       const arrival = { to, numbers: numbersIn(all), kind: kindOfEmail(subject) };
       arrive({ ...arrival, isAnswered, by, text: all });
       return arrival;
@@ -282,11 +267,6 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = (
       const numbers = numbersIn(text);
       if (message.to === 'phone') {
         const to = phones.get(message.phoneNumber) ?? message.phoneNumber;
-        const code = codeIn(text);
-        if (code !== undefined) {
-          codes.push({ to, code });
-          return;
-        }
         arrive({ to, kind: kindOfSms(text), numbers, isAnswered, by, text });
       } else {
         const [line = '', subject = ''] = text.split(/\n+/);

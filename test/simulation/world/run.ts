@@ -19,7 +19,7 @@ import {
 } from './observations.ts';
 import type { Operation } from './operations.ts';
 import { createOperators, lettersIn } from './operators.ts';
-import { createPeople, verificationOf } from './people.ts';
+import { createPeople } from './people.ts';
 import { createReceivers, detailsOf, PRIVATE_HOST } from './receivers.ts';
 import { notificationsOf, type PlannedNotification, type PlannedTenant, type Scenario, type Step } from './scenario.ts';
 
@@ -50,15 +50,6 @@ const lastEventMs = ({ steps }: Scenario): number =>
   Math.max(
     ...steps.map((step) => (step.kind === 'event' ? step.atMs + Math.max(0, ...step.repeatsAfterMs) : step.atMs)),
   );
-
-/** Returns the plan with the setting `verifyRecipients` off. */
-const withoutVerification = (plan: Plan): Plan => ({
-  ...plan,
-  functions: plan.functions.map((each) => {
-    const { RECIPIENTS_TABLE: _, CODE_SENDERS: __, ...environment } = each.environment;
-    return { ...each, environment };
-  }),
-});
 
 /** Runs a scenario. */
 export const runScenario = async ({
@@ -109,7 +100,7 @@ export const runScenario = async ({
   const stack: SimulatedStack = new SimulatedStack({
     seed,
     code,
-    plan: scenario.verifiesRecipients ? plan : withoutVerification(plan),
+    plan,
     maxSkewMs: scenario.maxSkewMs,
     concurrency: scenario.concurrency,
     replicationLagMs: scenario.replicationLagMs,
@@ -154,10 +145,8 @@ export const runScenario = async ({
   const tokenOf = (tenant: string): string => tokens.get(tenant) ?? '';
   const idOf = (index: number): string => ids.get(index) ?? '';
 
-  const codeOf = (index: number): string => receivers.codes.findLast(({ to }) => to === `d${index}`)?.code ?? '';
-
   const { arrivals } = receivers;
-  const people = createPeople({ stack, tokenOf, idOf, codeOf, arrivals, nowMs, trace: traced });
+  const people = createPeople({ stack, tokenOf, idOf, arrivals, nowMs, trace: traced });
   const { readCredentials, readHistory, searchEvents, readFailures, readAudits, readLabels } = createAccountReader({
     stack,
     tenants,
@@ -180,11 +169,6 @@ export const runScenario = async ({
     const id = response.headers.location?.split('/').at(-1);
     if (response.status !== 201 || id === undefined) throw new Error(`Not created: ${JSON.stringify(response)}`);
     ids.set(notification.index, id);
-    const isVerified = notification.type === 'email' || notification.type === 'sms';
-    if (!scenario.verifiesRecipients || !isVerified || notification.isUnverified) return;
-    const request = verificationOf(id, tokenOf(tenant.name), codeOf(notification.index));
-    const { status, body } = await stack.request(request);
-    if (status !== 200) throw new Error(`Not verified: ${body}`);
   };
 
   const setUp = async (): Promise<void> => {
@@ -289,8 +273,6 @@ export const runScenario = async ({
   return contexts.run(stack.world, async () => {
     stack.createTables();
     await settled(setUp());
-    // Senders that sent codes cache accounts for a minute.
-    if (scenario.verifiesRecipients) stack.lambda.recycle();
     const credentials = await settled(readCredentials());
     stack.start();
     startMs = stack.time.now();
@@ -327,7 +309,6 @@ export const runScenario = async ({
       arrivals: receivers.arrivals,
       refusals: receivers.refusals,
       requests: receivers.requests,
-      codes: receivers.codes,
       faults: faults.injected,
       kills: stack.lambda.kills.map((kill) => ({ ...kill, atMs: kill.atMs - startMs })),
       people: people.requests,

@@ -29,8 +29,6 @@ export type PlannedNotification = {
   host?: string;
   /** True of a webhook that gets no older state after a newer one. */
   isOrdered?: true;
-  /** True if nobody enters the code of its recipient before the start. */
-  isUnverified?: true;
   /** Sorted by time. The first starts at 0. */
   phases: readonly Phase[];
 };
@@ -108,8 +106,6 @@ export type PersonAction =
   /** The recipient of an email notification stops the emails of the tenant by the link in one, or undoes that. */
   | { kind: 'opt-out'; atMs: number; tenant: string; notification: number }
   | { kind: 'undo-opt-out'; atMs: number; tenant: string; notification: number }
-  /** The code of its recipient is entered. */
-  | { kind: 'verify'; atMs: number; tenant: string; notification: number }
   /** A notification is created with an idempotency key, twice. */
   | { kind: 'create'; atMs: number; tenant: string };
 
@@ -196,8 +192,6 @@ export type Scenario = {
   emailReports: number;
   /** The webhooks whose host resolves to private addresses until the recovery. */
   privateWebhooks: readonly number[];
-  /** True if recipients of emails and SMS must be verified. */
-  verifiesRecipients?: true;
   maxSkewMs: number;
   /** The maximum number of execution environments of a function. */
   concurrency: number;

@@ -32,7 +32,6 @@ import {
   type SpecialTenant,
 } from './special-tenants.ts';
 import { twinsOf, withLateRepeats } from './twins.ts';
-import { unverifiedOf } from './unverified-tenants.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -426,17 +425,8 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
   );
   const first = specialTenantsOf(index, ordinaryTenants[0], recoveryMs, randomOf(seed, 'special tenants'));
   const optOutRandom = randomOf(seed, 'opt-outs');
-  const withOptOuts =
+  const special =
     optOutRandom() < 0.1 ? [...first, optedOutOf(indexAfter(ordinaryTenants, first), recoveryMs, optOutRandom)] : first;
-  const verificationRandom = randomOf(seed, 'verified recipients');
-  const allTenants = [...ordinaryTenants, ...withOptOuts.map(({ tenant }) => tenant)];
-  // Codes count toward daily limits.
-  const verifiesRecipients =
-    allTenants.every(({ kind, limits }) => kind !== 'attacker' && Object.keys(limits).length === 0) &&
-    verificationRandom() < 0.15;
-  const special = verifiesRecipients
-    ? [...withOptOuts, unverifiedOf(indexAfter(ordinaryTenants, withOptOuts), recoveryMs, verificationRandom)]
-    : withOptOuts;
   // Only without faults, it is known how long the alerts of others should take.
   const isAttacked = special.some(({ tenant }) => tenant.kind === 'attacker');
   const isCalm = mayBeCalm || isAttacked;
@@ -498,7 +488,6 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     ),
     emailReports: otherRandom() < 0.4 ? otherRandom() * 0.5 : 0,
     privateWebhooks: privateWebhooksOf(ordinaryTenants, otherRandom),
-    ...(verifiesRecipients && { verifiesRecipients }),
     // Few, so that they are reused and shared. A deployment has at least 20 for each type, and 5 for retries, which a slow
     // tenant must not use up.
     concurrency: isAttacked ? 25 : isCalm ? 8 : 3,
