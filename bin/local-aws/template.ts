@@ -78,7 +78,6 @@ export const readTemplate = (template: unknown, { endpointUrl, apiUrl, bundle }:
       handler: properties.Handler,
       timeoutSeconds: properties.Timeout,
       memoryMb: properties.MemorySize,
-      systemLogLevel: properties.LoggingConfig.SystemLogLevel,
       environment: Object.fromEntries(
         Object.entries(properties.Environment.Variables).map(([key, value]) => [key, text(value)]),
       ),

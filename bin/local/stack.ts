@@ -158,7 +158,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
     const publishEmailEvent = createEmailEventPublisher(plan, [...queues.values()]);
     endpoint.services
       .set('dynamodb', dynamodb.service)
-      .set('sqs', sqsService([...queues.values()], clock))
+      .set('sqs', sqsService([...queues.values()]))
       .set(
         'sns',
         snsService(plan.topicArns, (message) => inbox.add(fromSns(message))),

@@ -17,7 +17,7 @@ for (const queue of [webhook, email]) queue.redrive = { target: crashed, maxRece
 const from = '/000000000000/webhook-dead';
 const toWebhook = () => '/000000000000/webhook';
 
-const service = sqsService(queues, systemClock);
+const service = sqsService(queues);
 let local: TestEndpoint;
 let sqs: SQSClient;
 

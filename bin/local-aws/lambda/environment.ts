@@ -1,5 +1,4 @@
 import { LOCAL_ENV } from '../aws-service.ts';
-import type { SystemLogLevel } from './logging.ts';
 
 /** A function of the template. */
 export type FunctionSettings = {
@@ -10,7 +9,6 @@ export type FunctionSettings = {
   handler: string;
   timeoutSeconds: number;
   memoryMb: number;
-  systemLogLevel: SystemLogLevel;
   environment: Record<string, string>;
 };
 

@@ -91,11 +91,6 @@ export class ExecutionEnvironmentPool {
     return environment !== undefined;
   }
 
-  /** Reduces the remaining time of the running invocations. */
-  reduceRemainingTime(ms: number): void {
-    for (const environment of this.#all) environment.reduceRemainingTime(ms);
-  }
-
   /** Stops all execution environments. Waiting invocations fail. */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -139,8 +134,6 @@ class ExecutionEnvironment {
   readonly #environment: RunningEnvironment;
   readonly #onEnd: () => void;
   #isReady = false;
-  /** When the invocation times out, in ms since the epoch (real time). */
-  #deadlineMs = 0;
   #current: Run | undefined;
   #timer: NodeJS.Timeout | undefined;
   #endMemoryWatch: () => void = () => {};
@@ -183,13 +176,6 @@ class ExecutionEnvironment {
     });
   }
 
-  reduceRemainingTime(ms: number): void {
-    if (this.#current?.startedAtMs === undefined) return;
-    this.#environment.reduceRemainingTime(ms);
-    this.#deadlineMs -= ms;
-    this.#killAfter(this.#options.timeoutSeconds, this.#deadlineMs - Date.now());
-  }
-
   async kill(errorType: string, errorMessage: string): Promise<void> {
     this.#end(errorType, errorMessage);
     await this.#environment.worker.terminate();
@@ -211,19 +197,18 @@ class ExecutionEnvironment {
     const { requestId, event } = this.#current;
     this.#current.startedAtMs = performance.now();
     const { memoryMb, timeoutSeconds } = this.#options;
-    this.#deadlineMs = Date.now() + timeLimitMs(timeoutSeconds * 1000);
     this.#killAfter(timeoutSeconds);
     this.#endMemoryWatch = watchMemory(this.#environment.worker, memoryMb, () => {
       void this.kill('Runtime.OutOfMemory', 'Runtime exited with error: signal: killed');
     });
-    this.#environment.send({ requestId, event, deadlineMs: this.#deadlineMs });
+    this.#environment.send({ requestId, event, deadlineMs: Date.now() + timeLimitMs(timeoutSeconds * 1000) });
   }
 
-  #killAfter(seconds: number, ms = timeLimitMs(seconds * 1000)): void {
+  #killAfter(seconds: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(
       () => void this.kill('Sandbox.Timedout', `Task timed out after ${seconds.toFixed(2)} seconds`),
-      ms,
+      timeLimitMs(seconds * 1000),
     );
   }
 

@@ -20,8 +20,6 @@ export type ExecutionEnvironmentSettings = {
 export type WorkerSettings = ExecutionEnvironmentSettings & {
   /** The number of invocations that were sent: one 32-bit integer. Changes wake threads in `Atomics.wait`. */
   invocations: SharedArrayBuffer;
-  /** The time by which `deadlineMs` is reduced, in ms: one double. */
-  reductionMs: SharedArrayBuffer;
 };
 
 /**
@@ -52,8 +50,6 @@ export type RunningEnvironment = {
   worker: Worker;
   /** Sends an invocation and resumes the execution environment. */
   send(message: ToEnvironment): void;
-  /** Reduces the remaining time of the running invocation. */
-  reduceRemainingTime(ms: number): void;
 };
 
 /**
@@ -63,8 +59,7 @@ export type RunningEnvironment = {
  */
 export const startEnvironment = ({ settings, env }: ExecutionEnvironmentOptions): RunningEnvironment => {
   const invocations = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const reductionMs = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
-  const workerData: WorkerSettings = { ...settings, invocations: invocations.buffer, reductionMs: reductionMs.buffer };
+  const workerData: WorkerSettings = { ...settings, invocations: invocations.buffer };
   const worker = new Worker(workerCode(), {
     eval: true,
     env,
@@ -76,13 +71,9 @@ export const startEnvironment = ({ settings, env }: ExecutionEnvironmentOptions)
   return {
     worker,
     send(message) {
-      reductionMs[0] = 0;
       worker.postMessage(message);
       Atomics.add(invocations, 0, 1);
       Atomics.notify(invocations, 0);
-    },
-    reduceRemainingTime(ms) {
-      reductionMs[0] = (reductionMs[0] ?? 0) + ms;
     },
   };
 };

@@ -1,5 +1,4 @@
 import { type AwsFault, type AwsResponse, type AwsService, jsonFault } from '../aws-service.ts';
-import { MAX_PAYLOAD_BYTES } from './execution-environment-pool.ts';
 import type { Lambda } from './lambda.ts';
 
 /** Creates the Lambda API with synchronous calls of `Invoke` (`POST /2015-03-31/functions/{name}/invocations`). */
@@ -12,12 +11,6 @@ export const lambdaService =
     if (name === undefined || type !== 'RequestResponse')
       return errorResponse(404, 'UnknownOperationException', 'The local Lambda supports only synchronous Invoke.');
     if (!lambda.has(name)) return errorResponse(404, 'ResourceNotFoundException', `Function not found: ${name}`);
-    if (body.length > MAX_PAYLOAD_BYTES) {
-      return errorResponse(413, 'RequestTooLargeException', `The payload has more than ${MAX_PAYLOAD_BYTES} bytes.`);
-    }
-    if (!isJson(event)) {
-      return errorResponse(400, 'InvalidRequestContentException', 'Could not parse request body into json.');
-    }
     const { payload, failed, throttled } = await lambda.invoke(name, event);
     if (throttled) return errorResponse(429, 'TooManyRequestsException', 'Rate Exceeded.');
     const errorHeader: Record<string, string> = failed ? { 'x-amz-function-error': 'Unhandled' } : {};
@@ -30,15 +23,6 @@ export const lambdaService =
 
 const functionName = (path: string): string | undefined =>
   /^\/2015-03-31\/functions\/([^/]+)\/invocations$/.exec(path)?.[1];
-
-const isJson = (text: string): boolean => {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 const errorResponse = (status: number, type: AwsFault['type'], message: string): AwsResponse =>
   jsonFault({ status, type, message });

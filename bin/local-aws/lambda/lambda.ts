@@ -32,10 +32,6 @@ export type Lambda = {
   killOne(name: string): boolean;
   /** Throttles all invocations of a function until the returned function is called. */
   throttle(name: string): () => void;
-  /**
-   * Reduces the remaining time of the running invocations of a function, so that tests of its timeout need not wait.
-   */
-  reduceRemainingTime(name: string, ms: number): void;
   has(name: string): boolean;
   /** Returns the number of running invocations of one function or, without a name, of all. */
   busy(name?: string): number;
@@ -87,7 +83,6 @@ export const createLambda = ({
       log(logLine(settings.name, line));
     },
   });
-  const logLevels = new Map(functions.map(({ name, systemLogLevel }) => [name, systemLogLevel]));
   const pools = new Map(
     functions.map((settings) => [settings.name, new ExecutionEnvironmentPool(poolOptions(settings))]),
   );
@@ -101,10 +96,9 @@ export const createLambda = ({
   const report = (functionName: string, result: InvocationReport['result'], durationMs: number) =>
     onInvocation({ functionName, endedAtMs: clock.now(), result, durationMs });
   const logReport = (name: string, { requestId, payload, failed }: InvocationResult, durationMs: number) => {
-    const level = logLevels.get(name);
-    const failure = failed ? { failure: failedPayload.parse(JSON.parse(payload)) } : {};
-    const line = level && reportLine({ requestId, durationMs, ...failure }, level, new Date(clock.now()));
-    if (line !== undefined) rawLog(line, name);
+    if (!failed) return;
+    const { errorType } = failedPayload.parse(JSON.parse(payload));
+    rawLog(reportLine({ requestId, durationMs, errorType }, new Date(clock.now())), name);
   };
   let isStopping = false;
   return {
@@ -128,7 +122,6 @@ export const createLambda = ({
       throttles.add(throttle);
       return () => throttles.delete(throttle);
     },
-    reduceRemainingTime: (name, ms) => pool(name).reduceRemainingTime(ms),
     has: (name) => pools.has(name),
     busy: (name) => (name === undefined ? [...pools.values()] : [pool(name)]).reduce((sum, { busy }) => sum + busy, 0),
     async stop() {

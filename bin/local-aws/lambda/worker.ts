@@ -21,7 +21,6 @@ const NICE = 10;
 if (process.platform === 'linux') setPriority(Math.min(19, getPriority() + NICE));
 
 const offsetMs = new Float64Array(settings.offsetMs);
-const reductionMs = new Float64Array(settings.reductionMs);
 const realNow = Date.now;
 /** The function uses the stack's clock, which tests move forward. */
 Date.now = () => realNow() + (offsetMs[0] ?? 0);
@@ -54,7 +53,7 @@ const context = (message: ToEnvironment): object => ({
   ...settings.context,
   awsRequestId: message.requestId,
   callbackWaitsForEmptyEventLoop: true,
-  getRemainingTimeInMillis: () => Math.max(0, message.deadlineMs - (reductionMs[0] ?? 0) - realNow()),
+  getRemainingTimeInMillis: () => Math.max(0, message.deadlineMs - realNow()),
 });
 
 /** The numbers of invocations received and completed. */

@@ -1,17 +1,5 @@
 import type { QueuedMessage } from './queued-message.ts';
 
-/** Counts since the queue was created: the sums of its CloudWatch metrics. */
-export type QueueTotals = {
-  /** `NumberOfMessagesSent`: excludes messages that a redrive policy moves to a dead-letter queue. */
-  sent: number;
-  /** `NumberOfMessagesReceived`. */
-  received: number;
-  /** `NumberOfMessagesDeleted`: every deletion with a valid handle, including repeated ones. */
-  deleted: number;
-  /** `NumberOfEmptyReceives`. */
-  emptyReceives: number;
-};
-
 /** A message that was received this many times no longer counts toward the age of the oldest message. */
 const MAX_COUNTED_RECEIVES = 3;
 

@@ -1,9 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { type AwsCall, type AwsResponse, type AwsService, jsonFault } from '../aws-service.ts';
-import type { Clock } from '../clock.ts';
 import { queueAttributes, receivedMessage, requested } from './attributes.ts';
 import { SqsError } from './errors.ts';
-import { MoveTasks } from './move-task.ts';
 import type { Queue } from './queue.ts';
 import { bodyDigest, MAX_MESSAGE_BYTES } from './queued-message.ts';
 import {
@@ -19,9 +18,7 @@ import {
 type Action = (call: AwsCall) => object | Promise<object>;
 
 /** Creates Amazon SQS with its JSON protocol (`x-amz-target: AmazonSQS.<Action>`) for the given queues. */
-export const sqsService = (queues: readonly Queue[], clock: Clock): AwsService => {
-  const moves = new MoveTasks(clock, (arn) => queues.find((queue) => queue.settings.arn === arn));
-
+export const sqsService = (queues: readonly Queue[]): AwsService => {
   const queueOf = ({ QueueUrl }: { QueueUrl: string }): Queue => {
     const queue = queues.find(({ settings }) => settings.name === QueueUrl.split('/').at(-1));
     if (!queue) throw new SqsError('QueueDoesNotExist', 'The specified queue does not exist.');
@@ -105,7 +102,8 @@ export const sqsService = (queues: readonly Queue[], clock: Clock): AwsService =
         const message = 'Source queue must be configured as a Dead Letter Queue.';
         throw new SqsError('InvalidParameterValueException', message);
       }
-      return { TaskHandle: moves.start(source) };
+      moveDeadLetters(source, queues);
+      return { TaskHandle: randomUUID() };
     }),
   };
 
@@ -134,6 +132,18 @@ const action =
   ): Action =>
   (call) =>
     run(parseRequest(schema, call.body), call);
+
+/**
+ * Returns the visible messages of a dead-letter queue to their source queues, at once. SQS treats a moved message as new:
+ * it has a new ID, a new age and a receive count of 0. A message that was sent to the dead-letter queue itself stays.
+ */
+const moveDeadLetters = (source: Queue, queues: readonly Queue[]): void => {
+  for (const message of source.removeVisible()) {
+    const destination = queues.find(({ settings }) => settings.arn === message.deadLetterQueueSourceArn);
+    if (destination) destination.send(message);
+    else source.add(message);
+  }
+};
 
 const sendMessage = (queue: Queue, outgoing: OutgoingMessage, senderId: string): object => {
   const message = readMessage(outgoing, senderId);

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { SqsError } from './errors.ts';
-import { FairScheduler } from './fair-scheduler.ts';
-import { ageOfOldestMessageSeconds, type QueueTotals } from './metrics.ts';
+import { ageOfOldestMessageSeconds } from './metrics.ts';
 import type { NewMessage, QueuedMessage, Receipt } from './queued-message.ts';
+import { RoundRobin } from './round-robin.ts';
 
 /** The settings of a queue. */
 export type QueueSettings = {
@@ -50,9 +50,8 @@ export class Queue {
   readonly #clock: Clock;
   readonly #faultInjection: FaultInjection;
   readonly #messages = new Map<string, QueuedMessage>();
-  readonly #scheduler = new FairScheduler();
+  readonly #visible = new RoundRobin();
   readonly #counts = { delayed: 0, visible: 0, inFlight: 0, removed: 0 };
-  readonly #totals: QueueTotals = { sent: 0, received: 0, deleted: 0, emptyReceives: 0 };
   #waiters: Waiter[] = [];
   #isServingScheduled = false;
 
@@ -65,11 +64,6 @@ export class Queue {
   /** The numbers of visible, delayed and in-flight messages. */
   get counts(): Readonly<{ visible: number; delayed: number; inFlight: number }> {
     return this.#counts;
-  }
-
-  /** Counts since the queue was created: the sums of its `NumberOf...` metrics. */
-  get totals(): Readonly<QueueTotals> {
-    return this.#totals;
   }
 
   /** Returns `ApproximateAgeOfOldestMessage` in seconds, or undefined if CloudWatch reports no value. */
@@ -102,7 +96,6 @@ export class Queue {
       receiveCountAtArrival: 0,
       state: 'removed',
     };
-    this.#totals.sent += 1;
     this.add(queued, delaySeconds);
     return queued.id;
   }
@@ -123,12 +116,6 @@ export class Queue {
    * wait ends.
    */
   async receive(request: ReceiveRequest): Promise<Receipt[]> {
-    const receipts = await this.#receiveOrWait(request);
-    if (receipts.length === 0) this.#totals.emptyReceives += 1;
-    return receipts;
-  }
-
-  async #receiveOrWait(request: ReceiveRequest): Promise<Receipt[]> {
     const receipts = this.#receiveVisible(request);
     const { waitSeconds = 0 } = request;
     if (receipts.length > 0 || waitSeconds === 0 || request.signal?.aborted) return receipts;
@@ -157,7 +144,6 @@ export class Queue {
    */
   delete(handle: string): void {
     const message = this.#messageOf(handle);
-    this.#totals.deleted += 1;
     if (message) this.#remove(message);
   }
 
@@ -203,22 +189,17 @@ export class Queue {
     for (const message of this.messages) this.#remove(message);
   }
 
-  /** Removes and returns up to `maxMessages` visible messages, for a move task. */
-  removeVisible(maxMessages: number): QueuedMessage[] {
-    const removed: QueuedMessage[] = [];
-    while (removed.length < maxMessages) {
-      const message = this.#scheduler.next();
-      if (!message) break;
-      this.#remove(message);
-      removed.push(message);
-    }
-    return removed;
+  /** Removes and returns the visible messages, for a move task. */
+  removeVisible(): QueuedMessage[] {
+    const visible = this.messages.filter(({ state }) => state === 'visible');
+    for (const message of visible) this.#remove(message);
+    return visible;
   }
 
   #receiveVisible({ maxMessages, visibilitySeconds = this.settings.visibilitySeconds }: ReceiveRequest): Receipt[] {
     const receipts: Receipt[] = [];
     while (receipts.length < maxMessages) {
-      const message = this.#scheduler.next();
+      const message = this.#visible.next();
       if (!message) break;
       if (this.redrive && message.receiveCount >= this.redrive.maxReceiveCount)
         this.#deadLetter(message, this.redrive.target);
@@ -229,7 +210,6 @@ export class Queue {
 
   #receiveOne(message: QueuedMessage, visibilitySeconds: number): Receipt {
     message.receiveCount += 1;
-    this.#totals.received += 1;
     message.firstReceivedAtMs ??= this.#clock.now();
     const staysVisible =
       this.#faultInjection.duplicateReceives > 0 &&
@@ -265,7 +245,7 @@ export class Queue {
 
   #show(message: QueuedMessage): void {
     this.#setState(message, 'visible');
-    this.#scheduler.add(message);
+    this.#visible.add(message);
     this.#scheduleServing();
   }
 
@@ -288,8 +268,7 @@ export class Queue {
     message.cancelDue?.();
     this.#counts[message.state] -= 1;
     this.#counts[state] += 1;
-    if (message.state === 'visible') this.#scheduler.remove(message);
-    this.#scheduler.countInFlight(message, Number(state === 'inFlight') - Number(message.state === 'inFlight'));
+    if (message.state === 'visible') this.#visible.remove(message);
     message.state = state;
   }
 

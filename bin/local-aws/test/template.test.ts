@@ -20,7 +20,6 @@ describe('the plan of a template', () => {
       handler: 'index.handler',
       timeoutSeconds: 5,
       memoryMb: 256,
-      systemLogLevel: 'INFO',
       environment: { QUEUE: 'http://127.0.0.1:4566/000000000000/Jobs', SCHEME: 'http' },
     });
     expect(plan.functions[1]?.environment).toEqual({

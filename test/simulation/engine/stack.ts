@@ -187,7 +187,7 @@ export class SimulatedStack {
           return (isEventuallyConsistent(call) ? this.replica : this.dynamodb).service(call);
         },
       ],
-      ['sqs', options.withSqsFaults(sqsService([...this.queues.values()], time))],
+      ['sqs', options.withSqsFaults(sqsService([...this.queues.values()]))],
       ['ses', (call) => sesService((email) => onEmail(email, call))(call)],
       ['sns', (call) => snsService(plan.topicArns, (message) => onMessage(message, call))(call)],
       ['lambda', lambdaService(this.lambda)],

@@ -127,7 +127,7 @@ export class SmallWorld {
     this.receivers = createReceivers({ scenario, nowMs, random: () => 0, trace: (line) => this.log.push(line) });
     const { receivers } = this;
     const dynamodb = createDynamoDb({ tables: this.tables, clock: time, partitionLimits: false });
-    const sqs = sqsService([...this.queues.values()], time);
+    const sqs = sqsService([...this.queues.values()]);
     this.#services = new Map<string, (call: AwsCall, isAnswered: boolean) => ReturnType<AwsService>>([
       ['dynamodb', dynamodb.service],
       ['sqs', sqs],

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { logLine } from '../../lambda/log-line.ts';
+import { isStored, reportLine } from '../../lambda/logging.ts';
 
 const now = new Date('2026-01-01T10:11:12.345Z');
 
@@ -55,4 +56,20 @@ it('indents further lines of a text, so that a value cannot imitate a line of th
   expect(logLine('work', 'Error: bad\n10:11:12.346 work INFO forged\ncaused by Error: worse', now)).toBe(
     '10:11:12.345 work Error: bad\n    10:11:12.346 work INFO forged\n    caused by Error: worse',
   );
+});
+
+it('stores the lines of a function without a level, as metrics have none, and from INFO on', () => {
+  for (const line of ['{"_aws":{}}', 'text', '{"level":"INFO"}', '{"level":"error"}']) {
+    expect([line, isStored(line)]).toEqual([line, true]);
+  }
+  expect(isStored('{"level":"DEBUG"}')).toBe(false);
+});
+
+it.each([
+  ['TypeError', 'error'],
+  ['Sandbox.Timedout', 'timeout'],
+  ['Runtime.ExitError', 'failure'],
+])('the report of an invocation names how it failed: %s', (errorType, status) => {
+  const line = reportLine({ requestId: 'r1', durationMs: 5, errorType }, new Date(0));
+  expect(JSON.parse(line).record).toEqual({ requestId: 'r1', metrics: { durationMs: 5 }, status });
 });

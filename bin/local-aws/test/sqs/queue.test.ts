@@ -118,6 +118,69 @@ describe('a queue with a redrive policy', () => {
   });
 });
 
+describe('the age of the oldest message', () => {
+  it('counts from the send time, whether the message is delayed, visible or in flight', async () => {
+    const clock = new ManualClock();
+    const queue = queueOf(clock);
+    queue.send(message('delayed'), 20);
+    clock.advance(10);
+    expect(queue.ageOfOldestMessageSeconds()).toBe(10);
+    clock.advance(15);
+    expect(queue.ageOfOldestMessageSeconds()).toBe(25);
+    await receiveOne(queue);
+    clock.advance(5);
+    expect(queue.ageOfOldestMessageSeconds()).toBe(30);
+  });
+
+  it('ignores a message from its third receive on', async () => {
+    const clock = new ManualClock();
+    const queue = queueOf(clock);
+    queue.send(message('received three times'));
+    for (const receiveCount of [1, 2]) {
+      expect((await receiveOne(queue)).message.receiveCount).toBe(receiveCount);
+      clock.advance(30);
+    }
+    expect(queue.ageOfOldestMessageSeconds()).toBe(60);
+    await receiveOne(queue);
+    expect(queue.ageOfOldestMessageSeconds()).toBeUndefined();
+    queue.send(message('next'));
+    clock.advance(7);
+    expect(queue.ageOfOldestMessageSeconds()).toBe(7);
+  });
+
+  it('restarts in a dead-letter queue, without earlier receives', async () => {
+    const { clock, queue, deadLetterQueue } = queueWithDeadLetters(3);
+    queue.send(message('a'));
+    for (let receive = 1; receive <= 3; receive += 1) {
+      await receiveOne(queue);
+      clock.advance(30);
+    }
+    expect(await receiveBodies(queue)).toEqual([]);
+    expect(deadLetterQueue.ageOfOldestMessageSeconds()).toBe(0);
+    clock.advance(12);
+    expect(deadLetterQueue.ageOfOldestMessageSeconds()).toBe(12);
+    expect(deadLetterQueue.messages[0]?.sentAtMs).toBe(clock.now() - 102_000);
+  });
+});
+
+describe('message groups', () => {
+  it('take turns, and a message without a group is one of its own', async () => {
+    const queue = queueOf(new ManualClock());
+    for (let n = 0; n < 20; n += 1) queue.send(message(`noisy ${n}`, 'noisy'));
+    expect(await receiveBodies(queue)).toHaveLength(10);
+    for (const body of ['quiet 0', 'quiet 1']) queue.send(message(body, 'quiet'));
+    for (const body of ['single 0', 'single 1']) queue.send(message(body));
+    expect(await receiveBodies(queue, 6)).toEqual([
+      'noisy 10',
+      'quiet 0',
+      'single 0',
+      'single 1',
+      'noisy 11',
+      'quiet 1',
+    ]);
+  });
+});
+
 describe('a long poll', () => {
   it('returns messages sent together in one response', async () => {
     const queue = queueOf(new ManualClock());

@@ -20,7 +20,7 @@ export const useServedQueues = (maxReceiveCount: number) => {
     useQueueUrlAsEndpoint: false,
   });
   beforeAll(async () => {
-    endpoint = await startEndpoint({ sqs: sqsService(queues, clock) });
+    endpoint = await startEndpoint({ sqs: sqsService(queues) });
   });
   beforeEach(() => {
     queue.purge();

@@ -5,7 +5,7 @@ const lambda = (name: string, variables: Record<string, unknown> = {}) => ({
   Properties: {
     Code: { S3Key: `${name}.zip` },
     Handler: 'index.handler',
-    LoggingConfig: { LogFormat: 'JSON' },
+    LoggingConfig: { LogFormat: 'JSON', SystemLogLevel: 'WARN' },
     Timeout: 5,
     MemorySize: 256,
     Role: { 'Fn::GetAtt': ['Role', 'Arn'] },
