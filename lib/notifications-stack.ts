@@ -97,7 +97,7 @@ const outputsOf = (
   { api, delivery, emailEvents, outcomes }: MonitoredResources,
 ): Record<string, [value: string, description: string]> => {
   const { emailFrom, smsPerTenantPerDay, smsMonthlyBudgetUsd, lambdaConcurrencyQuota } = settings;
-  const { deletionProtection, logRetentionDays, auditRetentionDays } = settings;
+  const { logRetentionDays, auditRetentionDays } = settings;
   const limits = { smsPerTenantPerDay, smsMonthlyBudgetUsd, lambdaConcurrencyQuota };
   const { notifications, accounts, tokens, deliveries, audits } = storage;
   const { alarmEvents, senders, crashedQueue } = delivery;
@@ -141,7 +141,7 @@ const outputsOf = (
     ],
     // What `ops verify` and `ops tenant delete` need. None is secret.
     Settings: [
-      JSON.stringify({ emailFrom, ...limits, deletionProtection, logRetentionDays }),
+      JSON.stringify({ emailFrom, ...limits, logRetentionDays }),
       'Settings that the account must permit, and of retention, as JSON',
     ],
   };

@@ -52,7 +52,6 @@ const verifiedSettings = z.object({
   smsPerTenantPerDay: z.number(),
   smsMonthlyBudgetUsd: z.number(),
   lambdaConcurrencyQuota: z.number(),
-  deletionProtection: z.boolean(),
   logRetentionDays: z.number(),
 });
 

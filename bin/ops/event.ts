@@ -5,7 +5,7 @@ import { messageBody } from '../../shared/contracts/message-body.ts';
 import { planLists } from '../../shared/contracts/notification-plan.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { testEvent } from '../../shared/domain/test-event.ts';
-import { examples, parseNumber, parseTenant } from './arguments.ts';
+import { examples, parseTenant } from './arguments.ts';
 import { OperationError, UsageError } from './errors.ts';
 import { withAdvice } from './event-advice.ts';
 import {
@@ -17,7 +17,6 @@ import {
   type OnlineFindings,
 } from './event-check.ts';
 import { describeSource, readEvents } from './event-input.ts';
-import { LOAD_TEST_KEY, runLoad } from './event-load.ts';
 import { describeErrors, describeReports, describeWarning } from './event-report.ts';
 import { addEventTraceCommand } from './event-trace.ts';
 import { pluralize, printResult, toJson } from './print.ts';
@@ -60,41 +59,7 @@ ${examples('event check event.json', 'event check --offline --strict events.ndjs
       examples('event send event.json', 'event send - --stack MonitoringNotifications < event.json'),
     )
     .action(send);
-  event
-    .command('load')
-    .description('send events to a notification for load tests, and report how many were delivered and how fast')
-    .argument('<notification>', `a webhook notification with "${LOAD_TEST_KEY}":"true" in its metadata`)
-    .requiredOption('--tenant <tenant>', 'the tenant of the notification', parseTenant)
-    .option('--rate <number>', 'events per second', parseNumber(1_000), 10)
-    .option('--seconds <number>', 'how long it sends', parseNumber(600), 30)
-    .addHelpText(
-      'after',
-      `
-Waits until all events are delivered, at most a minute after the last one. Exits with 1 if some are not.
-${examples('event load nt01M7W08F9Z4XGJJRVYEZQFE9R1 --tenant load-test --rate 20 --seconds 60 --stack MonitoringNotifications')}`,
-    )
-    .action(load);
   addEventTraceCommand(event);
-};
-
-type LoadOptions = { tenant: string; rate: number; seconds: number };
-
-const load = async (id: string, { tenant, rate, seconds }: LoadOptions, command: Command): Promise<void> => {
-  const session = await connectForChange(command);
-  const result = await runLoad(session, { tenant, id, perSecond: rate, seconds }, session.progress.show).finally(
-    session.progress.clear,
-  );
-  const { sent, not_accepted, errors, deliveries, latency_ms: latency } = result;
-  const counts = Object.entries(deliveries).map(([status, count]) => `${count} ${status}`);
-  session.print(
-    result,
-    [
-      `${pluralize(sent, 'event')} in ${result.seconds.toFixed(1)} s, ${not_accepted} not accepted by SQS: ${counts.join(', ') || 'none delivered'}.`,
-      ...errors.map((error) => `SQS: ${error}`),
-      ...(latency ? [`Latency: p50 ${latency.p50} ms, p99 ${latency.p99} ms, maximum ${latency.max} ms.`] : []),
-    ].join('\n'),
-  );
-  if (deliveries.delivered !== sent) process.exitCode = 1;
 };
 
 type ExampleOptions = { tenant: string; notification: string[]; state: AlarmState };

@@ -3,12 +3,10 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { addAccountCommands } from './account.ts';
 import { examples, parseNumber } from './arguments.ts';
 import { addAuditsCommand } from './audits.ts';
-import { addCompletionCommand } from './completion.ts';
 import { addDeadLettersCommands } from './dead-letters.ts';
 import { addDeliveriesCommand } from './deliveries.ts';
 import { DEFAULT_STACK, STACK_VARIABLE } from './deployment.ts';
 import { addEventCommands } from './event.ts';
-import { addNotificationsCommand } from './notifications.ts';
 import { addOptOutsCommands } from './opt-outs.ts';
 import { addReportCommand } from './report.ts';
 import { addStatusCommand } from './status.ts';
@@ -43,7 +41,6 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
     );
   addTokenCommands(program);
   addAccountCommands(program);
-  addNotificationsCommand(program);
   addEventCommands(program);
   addDeliveriesCommand(program);
   addAuditsCommand(program);
@@ -54,6 +51,5 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
   addReportCommand(program);
   addTenantsCommand(program);
   addTenantCommands(program);
-  addCompletionCommand(program);
   return program;
 };

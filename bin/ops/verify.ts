@@ -9,7 +9,7 @@ export const addVerifyCommand = (program: Command): void => {
   program
     .command('verify')
     .description(
-      'check what a new deployment assumes: an event reaches the operators, alarms reach a person, quotas suffice, and everything is enabled',
+      'check a new deployment: the API answers, an event reaches the operators, event sources are enabled, and quotas and sandboxes of the account suffice',
     )
     .addHelpText(
       'after',

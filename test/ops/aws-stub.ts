@@ -54,7 +54,6 @@ export const stackOutputs = (url: string): Record<string, string> => {
       smsPerTenantPerDay: 1_000,
       smsMonthlyBudgetUsd: 1,
       lambdaConcurrencyQuota: 1_000,
-      deletionProtection: true,
       logRetentionDays: 30,
     }),
     AlarmEventsQueueArn: 'arn:aws:sqs:eu-west-1:111111111111:events',

@@ -36,7 +36,6 @@ beforeEach(() => {
 const reading: Record<string, string> = {
   'token list': '--tenant acme',
   'account show': 'acme',
-  notifications: 'acme',
   'account limits': 'acme',
   deliveries: '--tenant acme',
   audits: 'acme',
@@ -56,7 +55,6 @@ const changing: Record<string, string> = {
   'account recount': 'acme',
   'account resume-email': 'acme --why x',
   'event send': '-',
-  'event load': 'ntX --tenant acme --seconds 1',
   'dead-letters redrive': 'sms',
   'opt-outs undo': 'acme a@example.com',
   'opt-outs rotate-key': '--json',
@@ -73,7 +71,7 @@ const alsoChanging = [
   ['deliveries --retry-now', '--tenant acme'],
 ];
 /** These use no stack. */
-const offline = ['event example', 'completion'];
+const offline = ['event example'];
 
 /** The AWS actions that change nothing; receiving a message and making it visible again only counts a receive. */
 const READ_ACTIONS = /^(Get|BatchGet|Describe|List|Query$|Scan$|ReceiveMessage$|ChangeMessageVisibility)/;

@@ -107,44 +107,9 @@ describe('a tenant of which nothing is stored', () => {
     ['account shadow t10 on --yes', ', or pass --new.'],
     ['account recount t10', '.'],
     ['account rotate t10 --all --yes', '.'],
-    ['notifications t10', '.'],
   ])('may be misspelled: %s', async (command, end) => {
     const { code, out, err } = await ops(command);
     expect([code, out, err.replace(/^Target: .*\n/, '')]).toEqual([1, '', `${missing}${end}\n`]);
-  });
-});
-
-describe('notifications', () => {
-  it('shows the notifications of a tenant without destinations and secrets, and since when an own secret signs alone', async () => {
-    const { token } = await create('n1', 'a');
-    const headers = { 'x-auth-token': token };
-    const post = (path: string, body: object = {}) =>
-      fetch(`${stack.base_url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    const details = { url: 'https://marker.example.com' };
-    const created = await post('/notifications', { label: 'Own', type: 'webhook', details, ordered: true });
-    const id = created.headers.get('location')?.split('/').at(-1) ?? '';
-    const row = { id, label: 'Own', type: 'webhook', ordered: true };
-    const { out } = await ops('notifications n1');
-    expect(out).toMatch(
-      new RegExp(`^id +type +label +ordered +own secret\n${id} +webhook +Own +yes +–\nntTech.* no +–\n$`),
-    );
-    expect(await runJson(z.array(z.unknown()), 'notifications n1')).toMatchObject([
-      { ...row, signing_secret: null },
-      { id: 'ntTechnicalContactsEmail', type: 'technicalContactsEmail', ordered: false },
-    ]);
-    await post(`/notifications/${id}/signing-secret`);
-    expect(await runJson(z.unknown(), `notifications n1 ${id}`)).toEqual({
-      ...row,
-      signing_secret: { alone_since: expect.any(Number) },
-      details: { url: '***' },
-    });
-    const one = await ops(`notifications n1 ${id}`);
-    expect(one.out).toMatch(/\nlabel +Own\nordered +yes\nown secret +alone from \d{4}-.*Z\ndetails +url\n$/);
-    expect(one.out).not.toContain('marker');
-    expect(await ops('notifications n1 ntX')).toMatchObject({
-      code: 1,
-      err: 'Tenant n1 has no notification ntX: see "notifications n1".\n',
-    });
   });
 });
 

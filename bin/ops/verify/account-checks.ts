@@ -85,12 +85,13 @@ export const accountChecks: readonly Check[] = [
     name: 'lambda-concurrency',
     proves: 'Lambda has the concurrency in lambdaConcurrencyQuota, and more than the event sources can use',
     resolve: 'request a higher quota, or correct the settings (docs/operations.md#1-lambda-quotas)',
-    run: ofDeployed(async ({ session: { deployment }, stack }) => {
+    run: ofDeployed(async ({ session, stack }) => {
+      const { deployment } = session;
       const lambda = new LambdaClient(deployment.aws);
       const { AccountLimit: { ConcurrentExecutions: quota = 0 } = {} } = await lambda.send(
         new GetAccountSettingsCommand(),
       );
-      const used = (await eventSourcesOf({ deployment }, stack)).reduce(
+      const used = (await eventSourcesOf({ session, stack })).reduce(
         (sum, { mapping }) => sum + (mapping?.ScalingConfig?.MaximumConcurrency ?? 0),
         0,
       );

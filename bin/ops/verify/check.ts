@@ -8,7 +8,7 @@ export type Finding = { status: 'ok' | 'failed' | 'skipped'; found: string; reso
 /** The deployed stack, for the checks that a local stack cannot answer. */
 export type DeployedStack = {
   name: string;
-  /** Returns the stack's resources of a type, such as `AWS::CloudWatch::Alarm`. */
+  /** Returns the stack's resources of a type, such as `AWS::Lambda::EventSourceMapping`. */
   resources: (type: string) => Promise<StackResource[]>;
 };
 
@@ -43,14 +43,3 @@ export const ofDeployed =
   (run: (context: Context & { stack: DeployedStack }) => Promise<Finding>): Check['run'] =>
   async (context) =>
     context.stack ? run({ ...context, stack: context.stack }) : skipped('not on the local stack');
-
-/**
- * Returns what was found about a number of resources.
- *
- * @param noun such as `alarm`
- * @param problems one text for each resource with a problem
- */
-export const findingOf = (count: number, noun: string, problems: readonly string[]): Finding => {
-  if (problems.length > 0) return failed(problems.join(', '));
-  return count === 0 ? skipped(`the stack has no ${noun}s`) : ok(`${count} ${noun}${count === 1 ? '' : 's'}`);
-};

@@ -6,10 +6,9 @@ import { accountChecks } from './account-checks.ts';
 import { apiCheck } from './api-check.ts';
 import { type Check, type DeployedStack, type Finding, failed } from './check.ts';
 import { deliveryCheck } from './delivery-check.ts';
-import { driftCheck } from './drift-check.ts';
-import { resourceChecks } from './resource-checks.ts';
+import { eventSourcesCheck } from './event-sources.ts';
 
-const checks: readonly Check[] = [apiCheck, deliveryCheck, ...resourceChecks, driftCheck, ...accountChecks];
+const checks: readonly Check[] = [apiCheck, deliveryCheck, eventSourcesCheck, ...accountChecks];
 
 /** What a check found. `resolve` is null if nothing is to be done. */
 export type Result = Pick<Check, 'name' | 'proves'> & Pick<Finding, 'status' | 'found'> & { resolve: string | null };
