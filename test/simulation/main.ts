@@ -47,11 +47,11 @@ const runMany = async (template: string, seeds: readonly Seed[]): Promise<boolea
   return false;
 };
 
-/** How long to try seeds for each mutation. Then the small cases are explored, which takes 20 s. */
+/** How long to try seeds for each mutation. Then the small cases are explored. */
 const MUTATION_SECONDS = 40;
 
-const logMutation = ({ name, found, seeds, seconds }: MutationResult): void => {
-  const effort = `${seeds} ${seeds === 1 ? 'seed' : 'seeds'}, ${seconds.toFixed(0)} s`;
+const logMutation = ({ name, found, tries, seconds }: MutationResult): void => {
+  const effort = `${tries} ${tries === 1 ? 'run' : 'runs'}, ${seconds.toFixed(0)} s`;
   log(found ? `Found by ${found.by} (${effort}): ${name}\n    ${found.violation}` : `NOT FOUND (${effort}): ${name}`);
 };
 

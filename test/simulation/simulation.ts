@@ -1,8 +1,8 @@
 import './engine/replace-globals.ts';
 import { readFileSync } from 'node:fs';
-import { readTemplate } from 'local-aws/template.ts';
+import { type Plan, readTemplate } from 'local-aws/template.ts';
 import { replaceSdkTransport } from './engine/sdk-transport.ts';
-import { buildService, type Mutation } from './engine/service-code.ts';
+import type { ServiceCode } from './engine/service-code.ts';
 import { delaysOfQuietTenants, withoutAttackers } from './rules/quiet-tenant-is-not-delayed.ts';
 import { violationsOf } from './rules/rules.ts';
 import { runScenario } from './world/run.ts';
@@ -32,13 +32,8 @@ export type SeedResult = {
   trace: readonly string[];
 };
 
-/**
- * Prepares this process for simulations: it replaces globals, and builds the service.
- *
- * @param templateFile the synthesized template
- * @param mutations changes of the sources
- */
-export const loadService = async (templateFile: string, mutations: readonly Mutation[] = []) => {
+/** Prepares this process for simulations: it replaces globals, and reads the synthesized template. */
+export const prepareProcess = (templateFile: string): Plan => {
   Object.assign(process.env, {
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'simulated',
@@ -46,32 +41,32 @@ export const loadService = async (templateFile: string, mutations: readonly Muta
   });
   replaceSdkTransport();
   const template: unknown = JSON.parse(readFileSync(templateFile, 'utf8'));
-  const plan = readTemplate(template, { endpointUrl: 'http://aws.test', apiUrl: 'http://api.test', bundle: () => '' });
-  return { plan, code: await buildService(mutations) };
+  return readTemplate(template, { endpointUrl: 'http://aws.test', apiUrl: 'http://api.test', bundle: () => '' });
 };
 
-/** Prepares this process for simulations (`loadService`). @returns what runs a seed */
-export const createSimulation = async (templateFile: string, mutations: readonly Mutation[] = []) => {
-  const { plan, code } = await loadService(templateFile, mutations);
-  return async ({ seed, steps, isTraced = false }: SeedRequest): Promise<SeedResult> => {
-    const scenario = typeof seed === 'number' ? scenarioOf(seed) : situationNamed(seed);
-    const lines: string[] = [];
-    const planned = { ...scenario, steps: scenario.steps.slice(0, steps) };
-    const calm = withoutAttackers(planned);
-    const alone = calm && (await runScenario({ scenario: calm, code, plan }));
-    const observations = await runScenario({
-      scenario: planned,
-      code,
-      plan,
-      ...(isTraced && { trace: (line) => lines.push(line) }),
-    });
-    return {
-      seed,
-      violations: [...violationsOf(observations), ...(alone ? delaysOfQuietTenants(observations, alone) : [])],
-      steps: scenario.steps.length,
-      invocations: observations.invocations.length,
-      arrivals: observations.arrivals.length,
-      trace: lines,
-    };
+/** Runs a seed in a prepared process. */
+export const runSeed = async (
+  { seed, steps, isTraced = false }: SeedRequest,
+  code: ServiceCode,
+  plan: Plan,
+): Promise<SeedResult> => {
+  const scenario = typeof seed === 'number' ? scenarioOf(seed) : situationNamed(seed);
+  const lines: string[] = [];
+  const planned = { ...scenario, steps: scenario.steps.slice(0, steps) };
+  const calm = withoutAttackers(planned);
+  const alone = calm && (await runScenario({ scenario: calm, code, plan }));
+  const observations = await runScenario({
+    scenario: planned,
+    code,
+    plan,
+    ...(isTraced && { trace: (line) => lines.push(line) }),
+  });
+  return {
+    seed,
+    violations: [...violationsOf(observations), ...(alone ? delaysOfQuietTenants(observations, alone) : [])],
+    steps: scenario.steps.length,
+    invocations: observations.invocations.length,
+    arrivals: observations.arrivals.length,
+    trace: lines,
   };
 };

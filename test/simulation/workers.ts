@@ -1,63 +1,85 @@
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { Mutation } from './engine/service-code.ts';
+import type { Exploration } from './exhaustive/explore.ts';
 import type { Seed, SeedRequest, SeedResult } from './simulation.ts';
 
-const reply = z.union([
-  z.object({
-    result: z.object({
-      seed: z.union([z.number(), z.string()]),
-      violations: z.array(z.string()),
-      steps: z.number(),
-      invocations: z.number(),
-      arrivals: z.number(),
-      trace: z.array(z.string()),
-    }),
-    peakMb: z.number(),
-  }),
-  z.object({ error: z.string() }),
-]);
+const seedResult = z.object({
+  seed: z.union([z.number(), z.string()]),
+  violations: z.array(z.string()),
+  steps: z.number(),
+  invocations: z.number(),
+  arrivals: z.number(),
+  trace: z.array(z.string()),
+});
+const exploration = z.object({
+  name: z.string(),
+  faults: z.number(),
+  states: z.number(),
+  paths: z.number(),
+  runs: z.number(),
+  violations: z.array(z.object({ path: z.array(z.string()), texts: z.array(z.string()) })),
+});
+const reply = z.union([z.object({ result: z.unknown(), peakMb: z.number() }), z.object({ error: z.string() })]);
 
-/** A process that makes one run at a time. */
+/** A process that does one thing at a time, with changes of the source if there are some. */
 export type SimulationWorker = {
   /** @throws Error if the simulation itself fails */
-  run: (request: SeedRequest) => Promise<SeedResult>;
+  run: (request: SeedRequest, mutations?: readonly Mutation[]) => Promise<SeedResult>;
+  /** Explores a small case, with up to this number of faults. @throws Error if the simulation itself fails */
+  explore: (smallCase: string, faults: number, mutations?: readonly Mutation[]) => Promise<Exploration>;
   /** The peak memory of the process in MB, at the end of the last run. */
   readonly peakMb: number;
   stop: () => void;
 };
 
-/** Starts a process. A larger young generation of the heap halves the time of a run. */
-export const startWorker = (template: string, mutations: readonly Mutation[] = []): SimulationWorker => {
-  const child = fork(
-    fileURLToPath(new URL('./worker.ts', import.meta.url)),
-    [JSON.stringify({ template, mutations })],
-    {
-      execArgv: ['--max-semi-space-size=64'],
-    },
-  );
+/**
+ * Returns a process, which is started by its first task, and again if it ended. A larger young generation of the heap
+ * halves the time of a run.
+ */
+export const startWorker = (template: string): SimulationWorker => {
+  let child: ChildProcess | undefined;
   let peakMb = 0;
   let pending: PromiseWithResolvers<unknown> | undefined;
-  child.on('message', (message) => pending?.resolve(message));
-  child.on('exit', (code, signal) =>
-    pending?.reject(new Error(`A process of the simulation ended with ${signal ?? code}.`)),
-  );
+  const start = (): ChildProcess =>
+    fork(fileURLToPath(new URL('./worker.ts', import.meta.url)), [template], {
+      execArgv: ['--max-semi-space-size=64'],
+    })
+      .on('message', (message) => pending?.resolve(message))
+      .on('exit', (code, signal) => {
+        child = undefined;
+        pending?.reject(new Error(`A process of the simulation ended with ${signal ?? code}.`));
+      });
+  const request = async (task: object, mutations: readonly Mutation[]): Promise<unknown> => {
+    pending = Promise.withResolvers();
+    child ??= start();
+    child.send({ task, mutations });
+    const received = reply.parse(await pending.promise);
+    if ('error' in received) throw new Error(`${JSON.stringify(task)}: ${received.error}`);
+    peakMb = received.peakMb;
+    return received.result;
+  };
   return {
-    async run(request) {
-      pending = Promise.withResolvers();
-      child.send(request);
-      const received = reply.parse(await pending.promise);
-      if ('error' in received) throw new Error(`Seed ${request.seed}: ${received.error}`);
-      peakMb = received.peakMb;
-      return received.result;
-    },
+    run: async (task, mutations = []) => seedResult.parse(await request(task, mutations)),
+    explore: async (smallCase, faults, mutations = []) =>
+      exploration.parse(await request({ smallCase, faults }, mutations)),
     get peakMb() {
       return peakMb;
     },
-    stop: () => child.kill(),
+    stop: () => child?.kill(),
   };
+};
+
+/** Starts as many processes as the machine has cores, and stops them when `use` has ended with all of them. */
+export const useWorkers = async (template: string, use: (worker: SimulationWorker) => Promise<void>): Promise<void> => {
+  const workers = Array.from({ length: availableParallelism() }, () => startWorker(template));
+  try {
+    await Promise.all(workers.map(use));
+  } finally {
+    for (const worker of workers) worker.stop();
+  }
 };
 
 /** The result of many runs. */
@@ -86,12 +108,7 @@ export const runSeeds = async (
     }
     total.peakMb = Math.max(total.peakMb, worker.peakMb);
   };
-  const workers = Array.from({ length: availableParallelism() }, () => startWorker(template));
-  try {
-    await Promise.all(workers.map(runAll));
-  } finally {
-    for (const worker of workers) worker.stop();
-  }
+  await useWorkers(template, runAll);
   return { ...total, seconds: (performance.now() - startMs) / 1_000 };
 };
 

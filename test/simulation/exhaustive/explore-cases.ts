@@ -1,23 +1,10 @@
-import { fork } from 'node:child_process';
-import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
 import type { Mutation } from '../engine/service-code.ts';
+import { useWorkers } from '../workers.ts';
 import { smallCases } from './cases.ts';
-
-const exploration = z.object({
-  name: z.string(),
-  faults: z.number(),
-  states: z.number(),
-  paths: z.number(),
-  runs: z.number(),
-  violations: z.array(z.object({ path: z.array(z.string()), texts: z.array(z.string()) })),
-});
+import type { Exploration } from './explore.ts';
 
 /** The result of the exploration of a case. */
-export type CaseExploration = z.infer<typeof exploration> & { seconds: number };
-
-const reply = z.union([exploration, z.object({ error: z.string() })]);
+export type CaseExploration = Exploration & { seconds: number };
 
 /** Options of explorations. */
 export type CasesOptions = {
@@ -37,35 +24,15 @@ export const exploreCases = async (
 ): Promise<CaseExploration[]> => {
   const remaining = smallCases.filter(({ name }) => names?.includes(name) ?? true);
   const results: CaseExploration[] = [];
-
-  const exploreRemaining = async (): Promise<void> => {
-    const child = fork(
-      fileURLToPath(new URL('./worker.ts', import.meta.url)),
-      [JSON.stringify({ template, mutations })],
-      {
-        execArgv: ['--max-semi-space-size=64'],
-      },
-    );
-    try {
-      for (let next = remaining.shift(); next; next = remaining.shift()) {
-        const startMs = performance.now();
-        const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-        const fail = (code: number | null): void =>
-          reject(new Error(`A process of the exploration ended with ${code}.`));
-        child.once('message', resolve).once('exit', fail);
-        child.send({ name: next.name, faults: faults ?? next.faults });
-        const received = reply.parse(await promise);
-        child.removeListener('exit', fail);
-        if ('error' in received) throw new Error(`${next.name}: ${received.error}`);
-        const result = { ...received, seconds: (performance.now() - startMs) / 1_000 };
-        results.push(result);
-        onResult(result);
-      }
-    } finally {
-      child.kill();
+  await useWorkers(template, async (worker) => {
+    for (let next = remaining.shift(); next; next = remaining.shift()) {
+      const startMs = performance.now();
+      const exploration = await worker.explore(next.name, faults ?? next.faults, mutations);
+      const result = { ...exploration, seconds: (performance.now() - startMs) / 1_000 };
+      results.push(result);
+      onResult(result);
     }
-  };
-  await Promise.all(Array.from({ length: availableParallelism() }, exploreRemaining));
+  });
   return results;
 };
 

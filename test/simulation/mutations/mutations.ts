@@ -1,25 +1,44 @@
-import { apiMutations } from './api.ts';
-import { deliveryMutations } from './deliveries.ts';
-import { dispatchMutations } from './dispatch.ts';
-import { emailMutations } from './emails.ts';
-import { incidentMutations } from './incidents.ts';
-import { limitMutations } from './limits.ts';
-import type { NamedMutation } from './named-mutation.ts';
-import { noticeMutations } from './notices.ts';
-import { outcomeMutations } from './outcomes.ts';
-import { summaryMutations } from './summaries.ts';
-import { tenantMutations } from './tenants.ts';
+import { readFileSync } from 'node:fs';
+import type { Mutation } from '../engine/service-code.ts';
+import type { Seed } from '../simulation.ts';
 
-/** The defects that the simulation must find. */
-export const mutations: readonly NamedMutation[] = [
-  ...deliveryMutations,
-  ...incidentMutations,
-  ...dispatchMutations,
-  ...summaryMutations,
-  ...emailMutations,
-  ...limitMutations,
-  ...noticeMutations,
-  ...outcomeMutations,
-  ...tenantMutations,
-  ...apiMutations,
-];
+/** A defect that the simulation must find. */
+export type NamedMutation = {
+  /** Says what the service then does. */
+  name: string;
+  /** Several if one alone would be harmless, because two parts of the service prevent the defect. */
+  changes: readonly Mutation[];
+  /** The seed or situation that found it last. */
+  seed?: Seed;
+  /** The small case that finds it, if seeds do not. */
+  smallCase?: string;
+};
+
+const HEADER = /^(\S+)(?: (?:seed (\d+)|situation (.+)|case (.+)))?$/;
+
+/** Reads `--- <file> [seed <number> | situation <name> | case <name>]` and the lines that are removed and added. */
+const readChange = (hunk: string) => {
+  const [header = '', ...lines] = hunk.split('\n');
+  const marked = (mark: string): string => lines.flatMap((line) => (line[0] === mark ? line.slice(1) : [])).join('\n');
+  const [, file, ...others] = HEADER.exec(header) ?? [];
+  if (file === undefined || !lines.every((line) => /^[-+]/.test(line))) throw new Error(`This is no change:\n${hunk}`);
+  return { change: { file, find: marked('-'), replace: marked('+') }, others };
+};
+
+const readMutation = (block: string): NamedMutation => {
+  const [name = '', ...hunks] = block.trimEnd().split('\n--- ');
+  const changes = hunks.map(readChange);
+  const [seed, situation, smallCase] = changes[0]?.others ?? [];
+  return {
+    name,
+    changes: changes.map(({ change }) => change),
+    ...(seed !== undefined && { seed: Number(seed) }),
+    ...(situation !== undefined && { seed: situation }),
+    ...(smallCase !== undefined && { smallCase }),
+  };
+};
+
+/** The defects that the simulation must find, from `mutations.diff`. */
+export const mutations: readonly NamedMutation[] = readFileSync(new URL('mutations.diff', import.meta.url), 'utf8')
+  .split('\n\n')
+  .map(readMutation);
