@@ -43,6 +43,6 @@ export class Monitoring extends Construct {
       return alarm;
     });
     this.topicArn = topic.topicArn;
-    this.dashboardName = createDashboard(this, settings, metrics, resources, alarms).dashboardName;
+    this.dashboardName = createDashboard(this, metrics, resources, alarms).dashboardName;
   }
 }

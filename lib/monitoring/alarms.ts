@@ -53,15 +53,15 @@ const OUTAGE_PERIOD = Duration.minutes(2);
 const FAILS_TWICE = { evaluationPeriods: 5, datapointsToAlarm: 2 };
 
 /** Dispatching an event and delivering an alert normally take less than a second. */
-export const MAX_EVENT_AGE_SECONDS = 120;
+const MAX_EVENT_AGE_SECONDS = 120;
 /** The maximum age of first attempts and of email events. */
-export const MAX_AGE_SECONDS = 300;
+const MAX_AGE_SECONDS = 300;
 
 /** Longer than brief AWS failures, which last a minute or two. */
-export const STUCK_SECONDS = 300;
+const STUCK_SECONDS = 300;
 
 /** First attempts normally start within a second. */
-export const MAX_FIRST_ATTEMPT_MS = 60_000;
+const MAX_FIRST_ATTEMPT_MS = 60_000;
 
 /** The percentage of the account's concurrency quota that leaves time to request an increase. */
 const NEAR_QUOTA_PERCENT = 80;
@@ -76,8 +76,7 @@ const MIN_FAILED_SMS = 10;
 const SPENT_PERCENT = 80;
 
 /** Returns the cost of SMS in a month at which the alarm fires, in USD. */
-export const smsSpendThreshold = ({ smsMonthlyBudgetUsd }: Settings): number =>
-  (smsMonthlyBudgetUsd * SPENT_PERCENT) / 100;
+const smsSpendThreshold = ({ smsMonthlyBudgetUsd }: Settings): number => (smsMonthlyBudgetUsd * SPENT_PERCENT) / 100;
 
 /** The alarm on destinations needs this many attempts, and failures of this many tenants. */
 const MIN_ATTEMPTS = 50;
@@ -171,7 +170,7 @@ const consumerAlarms = (
     datapointsToAlarm: 2,
     impact:
       'A function cannot process messages because DynamoDB or SQS fails or throttles. Alerts are late; none is lost.',
-    firstStep: 'find the function on the dashboard (Internal errors), and read the errors in its log group.',
+    firstStep: 'find the function or type with the metric internal_errors, and read the errors in its log group.',
     runbook: 'internal-errors',
   },
   MessagesAging: {
@@ -183,7 +182,7 @@ const consumerAlarms = (
     datapointsToAlarm: 1,
     impact: `A message has failed for ${STUCK_SECONDS / 60} minutes, or retries of several tenants are received ${STUCK_SECONDS / 60} minutes too late. Alerts are late; none is lost.`,
     firstStep:
-      'find the function on the dashboard (Oldest unprocessed message), and the error in its log group; without errors, see the retry queues.',
+      'find the function or type with the metric oldest_unprocessed_seconds, and the error in its log group; without errors, see the retry queues.',
     runbook: 'messages-are-not-processed',
   },
   FunctionErrors: {
@@ -197,7 +196,7 @@ const consumerAlarms = (
     ...FAILS_TWICE,
     impact:
       'A function crashes or times out. Its messages are late, and SQS moves them to the crashed queue after 5 hours.',
-    firstStep: 'find the function on the dashboard (Crashes and timeouts), and read the errors in its log group.',
+    firstStep: 'find the function with the Lambda metric Errors, and read the errors in its log group.',
     runbook: 'a-function-fails',
   },
 });
@@ -240,8 +239,7 @@ const deliveryAlarms = (scope: Construct, metrics: ServiceMetrics): Alarms => ({
     evaluationPeriods: 75,
     datapointsToAlarm: 2,
     impact: 'SES or SNS fails, throttles or rejects emails, SMS or messages to operators. The service retries them.',
-    firstStep:
-      'find the type on the dashboard (Attempts failed by SES and SNS), and the reasons in the log of its sender.',
+    firstStep: 'find the type with the metric service_failures, and the reasons in the log of its sender.',
     runbook: 'ses-or-sns-fails',
   },
 });
@@ -291,7 +289,7 @@ const destinationAlarm = (
     evaluationPeriods: 2,
     impact: 'Most attempts fail at the destinations of several tenants. The service retries them for about 8 hours.',
     firstStep:
-      'find the type on the dashboard, and check by status and reason in the log of its sender whether the network or the destinations fail.',
+      'find the type with the metric destination_failures, and check by status and reason in the log of its sender whether the network or the destinations fail.',
     runbook: 'destinations-of-many-tenants-fail',
   };
 };
@@ -344,7 +342,8 @@ const accountAlarms = (settings: Settings): Alarms => {
       metric: new Metric({ ...account, metricName: 'Throttles', statistic: Stats.SUM, period: OUTAGE_PERIOD }),
       ...FAILS_TWICE,
       impact: 'Lambda throttles functions of the account. If it throttles a sender or dispatch, alerts are late.',
-      firstStep: 'find the function on the dashboard, then compare the concurrency of the account with its quota.',
+      firstStep:
+        'find the function with the Lambda metric Throttles, then compare the concurrency of the account with its quota.',
       runbook: 'functions-are-throttled',
     },
   };
@@ -375,7 +374,7 @@ const apiAlarm = (metrics: ServiceMetrics, { api }: MonitoredResources): Service
 };
 
 /** Returns the number of SMS to phone numbers that failed or were delivered, for the whole account. */
-export const smsCount = (metricName: 'NumberOfNotificationsFailed' | 'NumberOfNotificationsDelivered'): Metric =>
+const smsCount = (metricName: 'NumberOfNotificationsFailed' | 'NumberOfNotificationsDelivered'): Metric =>
   new Metric({
     namespace: 'AWS/SNS',
     metricName,
@@ -385,7 +384,7 @@ export const smsCount = (metricName: 'NumberOfNotificationsFailed' | 'NumberOfNo
   });
 
 /** The account's SMS spend in the current month, in USD. */
-export const smsSpend = new Metric({
+const smsSpend = new Metric({
   namespace: 'AWS/SNS',
   metricName: 'SMSMonthToDateSpentUSD',
   statistic: Stats.MAXIMUM,

@@ -12,13 +12,10 @@ const stacks: Record<string, Record<string, unknown>> = {
   'for development': { developmentStage: true },
 };
 
-const json = z.json();
-type Json = z.infer<typeof json>;
-
 const templateSchema = z.looseObject({
   Resources: z.record(
     z.string(),
-    z.looseObject({ Type: z.string(), Properties: z.record(z.string(), json).default({}) }),
+    z.looseObject({ Type: z.string(), Properties: z.record(z.string(), z.unknown()).default({}) }),
   ),
 });
 
@@ -32,16 +29,17 @@ const MAX_NAME_LENGTHS = new Map([
 /** As long as the rest of an ARN, or of the URL of a queue. */
 const ARN = 'arn:aws:cloudwatch:ap-southeast-2:123456789012:insight-rule/';
 
-const joinSchema = z.tuple([z.string(), z.array(json)]);
+const joinSchema = z.tuple([z.string(), z.array(z.unknown())]);
 
 /** Returns a value of a template with the longest texts that its functions can return. */
-const resolved = (value: Json, types: ReadonlyMap<string, string>, stackName: string): Json => {
-  const resolve = (inner: Json): Json => resolved(inner, types, stackName);
+const resolved = (value: unknown, types: ReadonlyMap<string, string>, stackName: string): unknown => {
+  const resolve = (inner: unknown): unknown => resolved(inner, types, stackName);
   const nameOf = (id: string): string =>
     `${stackName}-${id}-0123456789ABC`.slice(0, MAX_NAME_LENGTHS.get(types.get(id) ?? '') ?? 255);
   if (Array.isArray(value)) return value.map(resolve);
   if (typeof value !== 'object' || value === null) return value;
-  const [[key, argument] = ['', null]] = Object.entries(value);
+  const entries: [string, unknown][] = Object.entries(value);
+  const [[key, argument] = ['', null]] = entries;
   if (key === 'Ref') {
     const id = z.string().parse(argument);
     if (id.startsWith('AWS::')) return 'ap-southeast-2';
@@ -52,22 +50,22 @@ const resolved = (value: Json, types: ReadonlyMap<string, string>, stackName: st
     const [delimiter, parts] = joinSchema.parse(argument);
     return parts.map((part) => z.string().parse(resolve(part))).join(delimiter);
   }
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, resolve(inner)]));
+  return Object.fromEntries(entries.map(([name, inner]) => [name, resolve(inner)]));
 };
 
 /** Returns the values at a path, where `*` stands for each element or property. The text of an object is read. */
-const valuesAt = (value: Json, path: string): Json[] => {
+const valuesAt = (value: unknown, path: string): unknown[] => {
   if (path === '') return [value];
   const [step = '', ...others] = path.split('.');
   const rest = others.join('.');
-  const container = typeof value === 'string' && value.startsWith('{') ? json.parse(JSON.parse(value)) : value;
+  const container: unknown = typeof value === 'string' && value.startsWith('{') ? JSON.parse(value) : value;
   if (typeof container !== 'object' || container === null) return [];
   if (step === '*') return Object.values(container).flatMap((inner) => valuesAt(inner, rest));
   const inner = new Map(Object.entries(container)).get(step);
   return inner === undefined ? [] : valuesAt(inner, rest);
 };
 
-const text = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** What of the values at a path a limit restricts. */
 const measures = {
@@ -75,12 +73,13 @@ const measures = {
   characters: (values) => values.map((value) => text(value).length),
   bytes: (values) => values.map((value) => Buffer.byteLength(text(value))),
   /** Elements of a list, or properties of an object. */
-  elements: (values) => values.flatMap((value) => (Object(value) === value ? [Object.keys(Object(value)).length] : [])),
+  elements: (values) =>
+    values.flatMap((value) => (typeof value === 'object' && value !== null ? [Object.keys(value).length] : [])),
   values: (values) => [values.length],
   amount: (values) => values.map(Number),
   charactersBeyondAscii: (values) => values.map((value) => text(value).replaceAll(/[\x20-\x7e]/g, '').length),
   charactersBeyondLatin1: (values) => values.map((value) => text(value).replaceAll(/[\x20-\xff]/g, '').length),
-} satisfies Record<string, (values: readonly Json[]) => number[]>;
+} satisfies Record<string, (values: readonly unknown[]) => number[]>;
 
 type Limit = readonly [type: string, path: string, measure: keyof typeof measures, max: number];
 
@@ -192,10 +191,10 @@ const limits: readonly Limit[] = [
 ];
 
 /** Something that limits restrict: a resource, or several taken together. */
-type Measured = { id: string; type: string; value: Json };
+type Measured = { id: string; type: string; value: unknown };
 
 /** Returns the seconds that an alarm evaluates, with the longest period of its metrics. */
-const evaluationOf = (alarm: Json, id: string): Measured => {
+const evaluationOf = (alarm: unknown, id: string): Measured => {
   const periods = ['Period', 'Metrics.*.Period', 'Metrics.*.MetricStat.Period'].flatMap((path) =>
     valuesAt(alarm, path),
   );
@@ -221,7 +220,7 @@ const measuredIn = (settings: Record<string, unknown>): Measured[] => {
   // References, because names of different roles are equal if they are cut.
   const policiesByRole = Map.groupBy(policies, ({ id }) => text(source.Resources[id]?.Properties.Roles ?? ''));
   return [
-    { id: TEMPLATE, type: TEMPLATE, value: json.parse(source) },
+    { id: TEMPLATE, type: TEMPLATE, value: source },
     ...resources,
     ...alarms.map(({ id, value }) => evaluationOf(value, id)),
     ...[...policiesByRole].map(([id, ofRole]) => {
