@@ -1,14 +1,20 @@
-import type { ServerResponse } from 'node:http';
-import { embeddedMeasurements } from 'local-aws/cloudwatch/embedded-metrics.ts';
-import { parseLogLine } from 'local-aws/lambda/log-line.ts';
+// The simulation checks few texts of log lines, and has no log of the local stack.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { root } from '../support/documents.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
 import { until } from '../support/until.ts';
 import { useFaultyStack } from './support.ts';
 
+/** The lines that CloudWatch Logs would store, with the names of their functions. */
 const stored: string[] = [];
-const harness = useFaultyStack({}, { rawLog: (line, name) => stored.push(`${name} ${line}`) });
+const errors: string[] = [];
+const harness = useFaultyStack(
+  {},
+  { rawLog: (line, name) => stored.push(`${name} ${line}`), logError: (line) => errors.push(line) },
+);
 
 /** Waits for a log line with this message and text. @returns its fields */
 const logged = (message: string, text: string): Promise<Record<string, unknown>> =>
@@ -18,12 +24,16 @@ const logged = (message: string, text: string): Promise<Record<string, unknown>>
     return found !== undefined && JSON.parse(found);
   });
 
+const newWebhook = async () => {
+  const client = await harness.newClient();
+  const sink = await openSink();
+  return { client, sink, id: await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } }) };
+};
+
 /* First, because deliveries of the other tests are still retried, and metrics name no tenant. */
 describe('the log of a delivery', () => {
   it('is one line of dispatch and one of the sender, each at most 480 bytes', async () => {
-    const client = await harness.newClient();
-    const sink = await openSink();
-    const id = await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } });
+    const { client, sink, id } = await newWebhook();
     const before = stored.length;
     await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await until(() => sink.received.length === 1);
@@ -38,85 +48,32 @@ describe('the log of a delivery', () => {
   });
 });
 
-describe('the latency of a delivery', () => {
-  const measured = (since: number) =>
-    stored
-      .slice(since)
-      .flatMap((line) => embeddedMeasurements(parseLogLine(line.slice(line.indexOf('{'))) ?? {}))
-      .filter(({ metric }) => Object.keys(metric.dimensions).join() === 'service');
-  it('does not include the time that another one of its batch takes', async () => {
-    const client = await harness.newClient();
-    const held: ServerResponse[] = [];
-    const sinks = [await openSink(), await openSink((response) => held.push(response))];
-    const ids = await Promise.all(
-      sinks.map(({ url }) => client.create({ label: 'w', type: 'webhook', details: { url } })),
-    );
-    const [fast = ''] = ids;
-    const queue = harness.stack.queues.get('Delivery-webhook');
-    const since = stored.length;
-    const enable = harness.stack.eventSources.disable(queue?.settings.arn ?? '');
-    await harness.sendEvents([newAlarmEvent(client.tenant, ids)]);
-    await until(() => queue?.counts.visible === ids.length);
-    enable();
-    await until(() => held.length === 1);
-    await harness.delivery(client.tenant, fast, 'delivered');
-    for (const response of held) response.end();
-    const latencies = await until(() => {
-      const found = measured(since).filter(({ metric }) => metric.name === 'delivery_latency');
-      return found.length === ids.length && found.map(({ value }) => value);
-    });
-    // The other one is recorded after its response, which was held until the first one was recorded.
-    expect(Math.min(...latencies)).toBeLessThan(Math.max(...latencies));
-  });
-});
-
 describe('a log line that the runbook tells operators to read', () => {
   it('has the tenant, the event and the notification of an event whose ID was used before', async () => {
-    const client = await harness.newClient();
-    const sink = await openSink();
-    const id = await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } });
+    const { client, id } = await newWebhook();
     const event = newAlarmEvent(client.tenant, [id]);
     await harness.sendEvents([event]);
     await harness.delivery(client.tenant, id, 'delivered');
     await harness.sendEvents([{ ...event, check: { id: 'another' } }]);
-    expect(await logged('event conflict', client.tenant)).toMatchObject({
-      tenant_id: client.tenant,
-      event_id: event.event_id,
-      notification_id: id,
-    });
+    const ids = { tenant_id: client.tenant, event_id: event.event_id, notification_id: id };
+    expect(await logged('event conflict', client.tenant)).toMatchObject(ids);
   });
 
-  it('has the tenant, the event, the notification and the message that a sender cannot process', async () => {
-    const client = await harness.newClient();
-    const id = await client.create({ label: 'w', type: 'webhook', details: { url: 'http://127.0.0.1:1' } });
+  it.each([
+    ['that a sender cannot process, and the message', 'send-webhook', 'internal error'],
+    ['that dispatch cannot read', 'dispatch', 'notification not read'],
+  ])('has the tenant, the event and the notification %s', async (_, functionName, message) => {
+    const { client, id } = await newWebhook();
     const recover = harness.injectFault(
       { status: 500, type: 'InternalServerError', message: '' },
-      ({ service, caller, body }) => service === 'dynamodb' && caller.includes('send-webhook') && body.includes(id),
+      ({ service, caller, body }) => service === 'dynamodb' && caller.includes(functionName) && body.includes(id),
     );
     const event = newAlarmEvent(client.tenant, [id]);
     await harness.sendEvents([event]);
-    const line = await logged('internal error', event.event_id);
+    const line = await logged(message, id);
     recover();
-    expect(line).toMatchObject({
-      tenant_id: client.tenant,
-      notification_id: id,
-      message_id: expect.any(String),
-      error: 'InternalServerError',
-    });
-  });
-
-  it('has the tenant and the notification that dispatch cannot read, and the event', async () => {
-    const client = await harness.newClient();
-    const id = await client.create({ label: 'w', type: 'webhook', details: { url: 'http://127.0.0.1:1' } });
-    const recover = harness.injectFault(
-      { status: 500, type: 'InternalServerError', message: '' },
-      ({ service, caller, body }) => service === 'dynamodb' && caller.includes('dispatch') && body.includes(id),
-    );
-    const event = newAlarmEvent(client.tenant, [id]);
-    await harness.sendEvents([event]);
-    const line = await logged('notification not read', id);
-    recover();
-    expect(line).toMatchObject({ tenant_id: client.tenant, event_id: event.event_id });
+    expect(line).toMatchObject({ tenant_id: client.tenant, event_id: event.event_id, error: 'InternalServerError' });
+    expect('message_id' in line).toBe(functionName === 'send-webhook');
   });
 
   it.each([
@@ -131,5 +88,30 @@ describe('a log line that the runbook tells operators to read', () => {
     const before = stored.length;
     await client.post('/test-notification', destination);
     await until(() => stored.slice(before).some((line) => line.includes(message) && line.includes(client.tenant)));
+  });
+});
+
+describe('an error in a function', () => {
+  it('appears on the local stack with TypeScript lines and its message, and in the log of AWS without the message', async () => {
+    const client = await harness.newClient();
+    const message = 'the secret reason';
+    const recover = harness.injectFault(
+      { status: 400, type: 'ValidationException', message },
+      ({ service, caller }) => service === 'dynamodb' && caller.includes('get-account'),
+    );
+    expect((await client.get('/account')).status).toBe(503);
+    recover();
+    const line = await until(async () => harness.lines.find((text) => text.includes('ERROR request failed')));
+    const [, source = '', lineNumber = ''] =
+      /\n {4}at async Object\.find \((shared\/\S+\.ts):(\d+):\d+\)\n/.exec(line) ?? [];
+    const code = readFileSync(join(root, source), 'utf8').split('\n')[Number(lineNumber) - 1];
+    expect(code).toContain('await client.send(new GetCommand');
+    expect(line).toMatch(/\n {4}at async shared\/\S+\.ts:\d+:\d+\n/);
+    const error = await until(async () => errors.find((text) => text.includes(message)));
+    expect(error).toMatch(/^\S+ Api-get-account ValidationException: the secret reason$/);
+    const raw = stored.filter((text) => text.includes('request failed')).join();
+    expect(raw).toMatch(/"release":"[0-9a-f]{16}"/);
+    expect(raw).toMatch(/at async Object\.find \(\S+\/index\.js:/);
+    expect([line, ...stored].join()).not.toContain(message);
   });
 });

@@ -1,17 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createBatchProcessing } from '../../shared/pipeline/sender/batch.ts';
+import { lateRetrySeconds } from '../../shared/pipeline/sender/received-message.ts';
+import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent, deliveryMessage } from '../support/events.ts';
+import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
 import { senderDependencies } from '../support/sender-dependencies.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client } = useDatabase();
 const NOW_MS = Date.UTC(2026, 0, 1);
+const ACCEPTED_MS = NOW_MS - 5_000;
+const delivered: AttemptOutcome = { result: 'delivered', status: 200, explanation: 'OK' };
 
 let written = '';
 beforeEach(() => {
@@ -26,98 +32,125 @@ beforeEach(() => {
   return () => vi.restoreAllMocks();
 });
 
-/** Sets up the webhook sender for one message, whose delivery ends with an outcome and whose first report fails. */
-const setUp = (outcome: AttemptOutcome) => {
-  const id = newNotificationId();
-  const escalateUnreached = vi.fn(async () => true).mockRejectedValueOnce(new Error('secret'));
-  const queues = {
-    sendAll: async () => [],
-    sendDelayed: async () => undefined,
-    sendToDeadLetterQueue: async () => undefined,
-    changeVisibility: async () => undefined,
-  };
-  const given = { type: 'webhook', transport: async () => outcome, queues, clock: () => NOW_MS } as const;
+const queues = {
+  sendAll: async () => [],
+  sendDelayed: async () => undefined,
+  sendToDeadLetterQueue: async () => undefined,
+  changeVisibility: async () => undefined,
+};
+
+type Reports = Pick<SenderDependencies['reports'], 'escalateUnreached'>;
+
+/** Creates the webhook sender, whose first escalations fail if that is given. */
+const setUp = (
+  transport: SenderDependencies['transport'],
+  { escalateUnreached = vi.fn(async () => true), ...changes }: Partial<SenderDependencies & Reports> = {},
+) => {
+  const given = { type: 'webhook', transport, queues, clock: () => NOW_MS, ...changes } as const;
   const dependencies = senderDependencies(client, given);
   const process = createBatchProcessing(
     { ...dependencies, reports: { ...dependencies.reports, escalateUnreached } },
-    { targets: () => ({ find: async () => ({ id, type: 'webhook', details: {} }) }) },
+    { targets: () => ({ find: async ({ id }) => ({ id, type: 'webhook', details: {} }) }) },
   );
-  const message = sqsMessage({ body: deliveryMessage(id, alarmEvent(), NOW_MS) });
-  const receive = async () => (await process({ Records: [message] }, () => 20_000)).batchItemFailures.length;
-  return { receive, escalateUnreached };
+  return async (...Records: SQSRecord[]) => (await process({ Records }, () => 20_000)).batchItemFailures.length;
 };
 
+const newBody = () => deliveryMessage(newNotificationId(), alarmEvent({ event_id: randomUUID() }), ACCEPTED_MS);
+
 describe('the message of a delivery whose failure cannot be reported', () => {
+  const failingOnce = () => vi.fn(async () => true).mockRejectedValueOnce(new Error('secret'));
+
   it('is received again, and reported, if the delivery has ended', async () => {
-    const { receive, escalateUnreached } = setUp(failed('permanent', 'rejected', ''));
-    expect(await receive()).toBe(1);
+    const escalateUnreached = failingOnce();
+    const receive = setUp(async () => failed('permanent', 'rejected', ''), { escalateUnreached });
+    const message = sqsMessage({ body: newBody() });
+    expect(await receive(message)).toBe(1);
     expect(written).toContain('"internal_errors":1');
     expect(written).toContain('"dead_lettered":1');
     expect(JSON.stringify(vi.mocked(logger.error).mock.calls)).not.toContain('secret');
-    expect(await receive()).toBe(0);
-    expect(await receive()).toBe(0);
+    for (let count = 0; count < 2; count++) expect(await receive(message)).toBe(0);
     expect(escalateUnreached).toHaveBeenCalledTimes(2);
   });
 
   it('is acknowledged if there is a next attempt, which reports it', async () => {
-    const { receive } = setUp({ ...failed('transient', 'http_status', ''), retryAfterMs: 3_600_000 });
-    expect(await receive()).toBe(0);
+    const failure = { ...failed('transient', 'http_status', ''), retryAfterMs: 3_600_000 };
+    const receive = setUp(async () => failure, { escalateUnreached: failingOnce() });
+    expect(await receive(sqsMessage({ body: newBody() }))).toBe(0);
     expect(written).toContain('"internal_errors":1');
     expect(logger.error).toHaveBeenCalledWith('failure not reported', expect.anything());
   });
 });
 
 describe('the time to the first attempt', () => {
-  const ACCEPTED_MS = NOW_MS - 5_000;
-  const delivered: AttemptOutcome = { result: 'delivered', status: 200, explanation: 'OK' };
   const prevented = { ...failed('transient', 'circuit_open', ''), countsAsAttempt: false };
-  const id = newNotificationId();
+  const transient = failed('transient', 'http_status', '');
+  const notice = JSON.stringify({ kind: 'failing', subject: 's', paragraphs: [], facts: [] });
+  const waited = { messageAttributes: { lock_wait_count: { stringValue: '1', dataType: 'Number' } } } as const;
+  const moved = { eventSourceARN: 'arn:aws:sqs:local-1:000000000000:webhook-Retries' };
 
-  /** Passes a message to a sender once for each outcome, ten minutes apart. @returns the values of the metric */
-  const latencies = async (outcomes: AttemptOutcome[], changes: Partial<SQSRecord> = {}, start = '{') => {
+  it.each<[string, AttemptOutcome[], Partial<SQSRecord>, string, number[]]>([
+    ['is that from the acceptance of the event, once', [transient, transient, delivered], {}, '{', [5_000]],
+    ['is unknown if a circuit postponed the attempt', [prevented, delivered], {}, '{', []],
+    ['is unknown if an incident lock postponed the attempt', [delivered], waited, '{', []],
+    ['is unknown if the move of a slow tenant postponed the attempt', [delivered], moved, '{', []],
+    ['does not exist for a notice', [delivered], {}, `{"notice":${notice},`, []],
+  ])('%s', async (_, outcomes, changes, start, expected) => {
     let nowMs = NOW_MS;
     let attempts = 0;
-    const process = createBatchProcessing(
-      senderDependencies(client, {
-        type: 'webhook',
-        transport: async () => outcomes[attempts++] ?? delivered,
-        queues: {
-          sendAll: async () => [],
-          sendDelayed: async () => undefined,
-          sendToDeadLetterQueue: async () => undefined,
-          changeVisibility: async () => undefined,
-        },
-        clock: () => nowMs,
-      }),
-      { targets: () => ({ find: async () => ({ id, type: 'webhook', details: {} }) }) },
-    );
-    const body = deliveryMessage(id, alarmEvent({ event_id: randomUUID() }), ACCEPTED_MS).replace('{', start);
-    for (const _ of outcomes) {
-      await process({ Records: [sqsMessage({ body, ...changes })] }, () => 20_000);
+    const receive = setUp(async () => outcomes[attempts++] ?? delivered, { clock: () => nowMs });
+    const body = newBody().replace('{', start);
+    for (const __ of outcomes) {
+      await receive(sqsMessage({ body, ...changes }));
       nowMs += 600_000;
     }
-    return [...written.matchAll(/"first_attempt_latency":(\d+)/g)].map(([, value]) => Number(value));
-  };
-
-  it('is that from the acceptance of the event, also if the attempt fails, and counts once', async () => {
-    const transient = failed('transient', 'http_status', '');
-    expect(await latencies([transient, transient, delivered])).toEqual([5_000]);
-  });
-
-  it('is unknown if a circuit postponed the attempt', async () => {
-    expect(await latencies([prevented, delivered])).toEqual([]);
-  });
-
-  it.each([
-    ['an incident lock', { messageAttributes: { lock_wait_count: { stringValue: '1', dataType: 'Number' } } }],
-    ['the move of a slow tenant', { eventSourceARN: 'arn:aws:sqs:local-1:000000000000:webhook-Retries' }],
-  ] as const)('is unknown if %s postponed the attempt', async (_, changes) => {
-    expect(await latencies([delivered], changes)).toEqual([]);
-  });
-
-  it('does not exist for a notice', async () => {
-    const notice = { kind: 'failing', subject: 's', paragraphs: [], facts: [] };
-    expect(await latencies([delivered], {}, `{"notice":${JSON.stringify(notice)},`)).toEqual([]);
-    expect(await latencies([delivered])).toEqual([5_000]);
+    const values = [...written.matchAll(/"first_attempt_latency":(\d+)/g)].map(([, value]) => Number(value));
+    expect(values).toEqual(expected);
   });
 });
+
+it('the latency of a delivery does not include the time that another one of its batch takes', async () => {
+  let nowMs = NOW_MS;
+  let attempts = 0;
+  const recorded = Promise.withResolvers<void>();
+  const transport = async () => {
+    if (attempts++ > 0) {
+      await recorded.promise;
+      nowMs += 9_000;
+    }
+    return delivered;
+  };
+  const deliveries = createDeliveryRepository(client, 'deliveries');
+  const update: typeof deliveries.update = async (...write) => {
+    const record = await deliveries.update(...write);
+    // Once the sender has noticed when the first one was recorded.
+    setTimeout(recorded.resolve);
+    return record;
+  };
+  const receive = setUp(transport, { clock: () => nowMs, deliveries: { ...deliveries, update } });
+  await receive(...[1, 2].map((id) => sqsMessage({ messageId: String(id), body: newBody() })));
+  expect(written).toContain('"delivery_latency":[5000,14000]');
+});
+
+it.each([
+  ['is the longest wait beyond the 15 minutes by which SQS can delay them', ['a', 1200, 'b', 1500, 'c', 30], 600],
+  ['is 0 if they are less than five minutes late', ['a', 1199, 'b', 1199], 0],
+  ['is 0 if only one tenant has late ones, because the queue is fair', ['a', 5000, 'a', 4000, 'b', 10], 0],
+  ['is 0 for first attempts, which have an alarm on the age of their queue', ['a', 5000, 'b', 5000], 0, 'webhook'],
+] as const)(
+  'the lateness of the retries in a batch, in seconds, %s',
+  (_, waits, expected, queue: string = 'webhook-retries') => {
+    const messages = Array.from({ length: waits.length / 2 }, (__, index) =>
+      sqsMessage({
+        attributes: {
+          ...sqsMessage().attributes,
+          SentTimestamp: '1000',
+          ApproximateFirstReceiveTimestamp: String(1000 + 1000 * Number(waits[2 * index + 1])),
+          MessageGroupId: String(waits[2 * index]),
+        },
+        eventSourceARN: `arn:aws:sqs:local-1:000000000000:${queue}`,
+      }),
+    );
+    const retryQueueUrl = queueUrl('webhook-retries');
+    expect(lateRetrySeconds(messages, { type: 'webhook', queueUrls: senderQueueUrls, retryQueueUrl })).toBe(expected);
+  },
+);

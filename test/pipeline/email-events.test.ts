@@ -4,19 +4,16 @@ import * as z from 'zod';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailureReader } from '../../shared/adapters/deliveries/notification-failures.ts';
-import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import type { Queues } from '../../shared/adapters/queues.ts';
 import { deliveryId, recipientHash } from '../../shared/domain/delivery-key.ts';
 import { claimedRecord, type DeliveryRecord, withStatus } from '../../shared/domain/delivery-record.ts';
 import { emailTags, tenantTag } from '../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
-import { audit } from '../support/audit.ts';
 import { writeRecords } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { withThrottling } from '../support/dynamodb-faults.ts';
 import { alarmEvent, alarmHeader, readDelivery } from '../support/events.ts';
-import { validDetails } from '../support/notifications.ts';
 import { reportEnvironment } from '../support/report-environment.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
@@ -131,17 +128,17 @@ const asLists = (tags: Record<string, string>) =>
 const emailEvent = (
   eventType: 'Bounce' | 'Complaint' | 'Reject',
   tags: Record<string, string> = {},
-  { recipient = RECIPIENT, bounceType = 'Permanent' } = {},
+  { bounceType = 'Permanent', ...options }: { recipient?: string | undefined; bounceType?: string } = {},
 ) => ({
   eventType,
   bounce: {
     bounceType,
-    bouncedRecipients: [{ emailAddress: 'secret@example.com', diagnosticCode: 'smtp; 550 secret' }],
+    bouncedRecipients: [{ emailAddress: RECIPIENT, diagnosticCode: 'smtp; 550 secret' }],
   },
   mail: {
     messageId: '0100019aexample-000000',
     source: 'notifications@example.com',
-    destination: [recipient],
+    destination: 'recipient' in options ? options.recipient && [options.recipient] : [RECIPIENT],
     commonHeaders: { subject: 'secret subject' },
     tags: { 'ses:configuration-set': ['notifications'], 'ses:from-domain': ['example.com'], ...asLists(tags) },
   },
@@ -166,61 +163,65 @@ describe('a bounced or rejected email', () => {
     },
   );
 
-  it('counts repeated events separately', async () => {
+  it('is a failure of its notification once, and counts as repeated after that', async () => {
     const { id, claimed, tags } = await recordDelivery('delivered');
     for (let count = 0; count < 3; count++) await record(emailEvent('Bounce', tags));
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
     expect(countedMetrics()).toEqual(['email_bounces', 'email_events_repeated', 'email_events_repeated']);
-    const failures = await Array.fromAsync(
-      createFailureReader(client, 'deliveries', () => NOW_MS).list(alarmEvent().tenant_id, id, 100),
-    );
-    expect(failures.flat().find(({ notificationId }) => notificationId === id)).toMatchObject({
-      failedCount: 1,
-      lastReason: 'bounced',
-    });
+    const failures = createFailureReader(client, 'deliveries', () => NOW_MS).list(alarmEvent().tenant_id, id, 1);
+    expect((await Array.fromAsync(failures)).flat()[0]).toMatchObject({ failedCount: 1, lastReason: 'bounced' });
   });
 
-  it.each(['failed', 'cancelled'] as const)(
-    'makes a delivery that is %s bounced, because it has reached nobody else',
-    async (status) => {
-      const { claimed, tags } = await recordDelivery(status);
-      await record(emailEvent('Bounce', tags));
-      expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced', last_reason: 'bounced' });
-    },
-  );
-
-  it('does not change the status of a delivery whose destination has since become one without recipients', async () => {
-    const { claimed, tags } = await recordDelivery('delivered', 0, { reached_recipient_hashes: [] });
-    await record(emailEvent('Bounce', tags));
-    expect(await deliveries.read(claimed)).toMatchObject({ status: 'delivered' });
+  it.each([
+    ['of a failed delivery makes it bounced, because it has reached nobody else', 'failed', {}, RECIPIENT, 'bounced'],
+    ['of a cancelled delivery makes it bounced', 'cancelled', {}, RECIPIENT, 'bounced'],
+    ['for which SES names no recipient counts for the only one', 'delivered', {}, undefined, 'bounced'],
+    [
+      'leaves a delivery whose destination has since become one without recipients',
+      'delivered',
+      { reached_recipient_hashes: [] },
+      RECIPIENT,
+      'delivered',
+    ],
+  ] as const)('%s', async (_, status, attributes, recipient, expected) => {
+    const { claimed, tags } = await recordDelivery(status, 0, attributes);
+    await record(emailEvent('Bounce', tags, { recipient }));
+    expect(await deliveries.read(claimed)).toMatchObject({ status: expected });
   });
 
-  it('counts for the only recipient if SES names none', async () => {
-    const { claimed, tags } = await recordDelivery('delivered');
-    const event = emailEvent('Bounce', tags);
-    await record({ ...event, mail: { ...event.mail, destination: undefined } });
-    expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
+  it('counts as repeated after its message is received again only if it changed the record before', async () => {
+    const again = { ...sqsMessage().attributes, ApproximateReceiveCount: '2' };
+    for (const kind of ['Bounce', 'Complaint'] as const) {
+      const { tags } = await recordDelivery('delivered');
+      await recordBatch([{ body: JSON.stringify(emailEvent(kind, tags)), attributes: again }]);
+    }
+    expect(countedMetrics()).toEqual(['email_bounces', 'email_events_repeated']);
   });
 });
 
-describe('the technical contacts', () => {
-  const kinds = () => queuedNotices.map(([url, kind]) => [url.split('/').at(-1), kind]);
+describe('the notices of an email event', () => {
+  const kinds = () => queuedNotices.map(([url, kind]) => `${url.split('/').at(-1)} ${kind}`).toSorted();
+  const toContacts = ['contacts failing'];
+  const toAll = ['contacts failing', 'contacts unreached', 'managed unreached'];
+  const ofNotice = { notice: 'failing', siblings: [] } as const;
 
-  it.each(['Bounce', 'Complaint', 'Reject'] as const)('are notified of the event %s', async (kind) => {
-    const { tags } = await recordDelivery('delivered');
-    await record(emailEvent(kind, tags));
-    expect(kinds()).toEqual([['contacts', 'failing']]);
+  it.each<[string, Parameters<typeof emailEvent>[0], Partial<DeliveryRecord>, object, string[]]>([
+    ['of a bounce go to the contacts', 'Bounce', {}, {}, toContacts],
+    ['of a complaint go to the contacts', 'Complaint', {}, {}, toContacts],
+    ['of a reject go to the contacts', 'Reject', {}, {}, toContacts],
+    ['of a bounce that is not permanent go to nobody', 'Bounce', {}, { bounceType: 'Transient' }, []],
+    ['of the bounce of a notice go to nobody', 'Bounce', ofNotice, {}, []],
+    ['of a complaint about a notice go to nobody', 'Complaint', ofNotice, {}, []],
+    ['of the only destination of an alert escalate it', 'Bounce', { siblings: [] }, {}, toAll],
+    ['of a summary escalate it', 'Bounce', { notice: 'summary', siblings: [], alarm_count: 2 }, {}, toAll],
+  ])('%s', async (_, kind, attributes, options, expected) => {
+    const { tags } = await recordDelivery('delivered', 0, attributes);
+    await record(emailEvent(kind, tags, options));
+    expect(kinds()).toEqual(expected);
   });
 
-  it('are not notified of a bounce that is not permanent', async () => {
-    const { tags } = await recordDelivery('delivered');
-    await record(emailEvent('Bounce', tags, { bounceType: 'Transient' }));
-    expect(kinds()).toEqual([]);
-  });
-
-  it('are notified once a day of complaints, whenever the emails were delivered', async () => {
+  it('are queued once a day for complaints, whenever the emails were delivered', async () => {
     const id = newNotificationId();
-    const dayMs = 86_400_000;
     const eventIds: string[] = [];
     const queue = {
       ...queues,
@@ -228,49 +229,20 @@ describe('the technical contacts', () => {
         eventIds.push(readDelivery(body).event.event_id);
       },
     };
-    const messages = await Promise.all(
-      [1, 2, 3].map(async (daysAgo) => {
-        const event = alarmHeader({ event_id: `acme:${daysAgo}` });
-        const nowMs = NOW_MS - daysAgo * dayMs;
-        const delivered = { event, notification_id: id, accepted_at_ms: nowMs, content_hash: 'hash' };
-        await writeRecords(client, 'deliveries', [
-          withStatus(claimedRecord(delivered, 'owner', nowMs), 'delivered', nowMs),
-        ]);
-        const { attributes } = sqsMessage();
-        return {
-          body: JSON.stringify(emailEvent('Complaint', emailTags(event, id))),
-          attributes: { ...attributes, SentTimestamp: String(NOW_MS) },
-        };
-      }),
-    );
-    for (const message of messages) await recordBatch([message], client, queue);
-    expect(eventIds).toHaveLength(3);
-    expect(new Set(eventIds)).toEqual(new Set([`acme:${id}:${NOW_MS}:failing`]));
+    for (const daysAgo of [1, 2, 3]) {
+      const event = alarmHeader({ event_id: `acme:${daysAgo}` });
+      const nowMs = NOW_MS - daysAgo * 86_400_000;
+      const delivered = { event, notification_id: id, accepted_at_ms: nowMs, content_hash: 'hash' };
+      const written = withStatus(claimedRecord(delivered, 'owner', nowMs), 'delivered', nowMs);
+      await writeRecords(client, 'deliveries', [written]);
+      const attributes = { ...sqsMessage().attributes, SentTimestamp: String(NOW_MS) };
+      const body = JSON.stringify(emailEvent('Complaint', emailTags(event, id)));
+      await recordBatch([{ body, attributes }], client, queue);
+    }
+    expect(eventIds).toEqual(Array(3).fill(`acme:${id}:${NOW_MS}:failing`));
   });
 
-  it.each(['Bounce', 'Complaint', 'Reject'] as const)(
-    'are not notified that a notice caused the event %s',
-    async (kind) => {
-      const { tags } = await recordDelivery('delivered', 0, { notice: 'failing', siblings: [] });
-      await record(emailEvent(kind, tags));
-      expect(kinds()).toEqual([]);
-    },
-  );
-
-  it('and the operators are notified if the only destination of an alert bounces', async () => {
-    const { tags } = await recordDelivery('delivered', 0, { siblings: [] });
-    await record(emailEvent('Bounce', tags));
-    expect(kinds().toSorted()).toEqual([
-      ['contacts', 'failing'],
-      ['contacts', 'unreached'],
-      ['managed', 'unreached'],
-    ]);
-    expect(queuedNotices.map(([, , subject]) => subject)).toContain(
-      'CRITICAL on enAAAA: its only destination could not be reached',
-    );
-  });
-
-  it('are notified when the event is received again if the notice cannot be queued, and the bounce stays recorded', async () => {
+  it('are queued when the event is received again if they cannot be before, and the bounce stays recorded', async () => {
     const { claimed, tags } = await recordDelivery('delivered');
     const body = JSON.stringify(emailEvent('Bounce', tags));
     const queue = { ...queues, sendDelayed: () => Promise.reject(new Error('secret')) };
@@ -279,41 +251,19 @@ describe('the technical contacts', () => {
     expect(written).toContain('"internal_errors":1');
     expect(written).not.toContain('secret');
     expect(await recordBatch([{ body }])).toEqual([]);
-    expect(kinds()).toContainEqual(['contacts', 'failing']);
+    expect(kinds()).toEqual(toContacts);
   });
 });
 
-describe('an email event that is received again', () => {
-  const again = { ...sqsMessage().attributes, ApproximateReceiveCount: '2' };
-
-  it.each([
-    ['Bounce', 'email_bounces'],
-    ['Complaint', 'email_events_repeated'],
-  ] as const)('counts as %s by what it changes: %s', async (kind, metric) => {
-    const { tags } = await recordDelivery('delivered');
-    await recordBatch([{ body: JSON.stringify(emailEvent(kind, tags)), attributes: again }]);
-    expect(countedMetrics()).toEqual([metric]);
-  });
-});
-
-describe('an email to several recipients', () => {
-  /** Records a delivery that reached two technical contacts. */
-  const recordTwo = async () => {
-    const id = newNotificationId();
-    const reached_recipient_hashes = ['a@example.com', 'b@example.com'].map((address) => hashOf(id, address));
-    const claimed = { ...claimedBy(id, 'owner', NOW_MS), reached_recipient_hashes };
-    await deliveries.claim(claimed, NOW_MS);
-    await deliveries.update(claimed, withStatus(claimed, 'delivered', NOW_MS));
-    const bounce = (recipient: string) => record(emailEvent('Bounce', emailTags(alarmEvent(), id), { recipient }));
-    return { claimed, bounce };
-  };
-
-  it('does not count as bounced if SES reports two emails to one recipient, as after a send that timed out', async () => {
-    const { claimed, bounce } = await recordTwo();
-    for (let time = 0; time < 3; time++) await bounce('a@example.com');
-    await bounce('someone-else@example.com');
-    expect(await deliveries.read(claimed)).toMatchObject({ status: 'delivered' });
-  });
+it('an email to several contacts does not count as bounced if SES reports two emails to one, as after a send that timed out', async () => {
+  const id = newNotificationId();
+  const reached_recipient_hashes = ['a@example.com', 'b@example.com'].map((address) => hashOf(id, address));
+  const claimed = { ...claimedBy(id, 'owner', NOW_MS), reached_recipient_hashes };
+  await deliveries.claim(claimed, NOW_MS);
+  await deliveries.update(claimed, withStatus(claimed, 'delivered', NOW_MS));
+  for (const recipient of ['a@example.com', 'a@example.com', 'someone-else@example.com'])
+    await record(emailEvent('Bounce', emailTags(alarmEvent(), id), { recipient }));
+  expect(await deliveries.read(claimed)).toMatchObject({ status: 'delivered' });
 });
 
 describe('a batch of email events', () => {
@@ -340,11 +290,6 @@ describe('a batch of email events', () => {
     ]);
   });
 
-  it('emits no batch metrics if nothing fails', async () => {
-    await record(emailEvent('Complaint'));
-    expect(batchMetrics()).toEqual([]);
-  });
-
   it('reports a message as failed even if its visibility cannot be changed', async () => {
     const { tags } = await recordDelivery('delivered');
     const queue = { ...queues, changeVisibility: () => Promise.reject(new Error('secret')) };
@@ -361,25 +306,21 @@ describe('an email event', () => {
     await record(emailEvent('Complaint', tags));
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'delivered' });
     expect(countedMetrics()).toEqual(['email_complaints']);
+    expect(batchMetrics()).toEqual([]);
   });
 
-  it('for the email of a test is counted', async () => {
-    await record(emailEvent('Bounce'));
-    expect(countedMetrics()).toEqual(['email_bounces']);
-  });
-
-  it('is logged without recipients, subjects or server responses', async () => {
+  it('is counted also for the email of a test, and logged without recipients, subjects or server responses', async () => {
     const { id, tags } = await recordDelivery('delivered');
     await record(emailEvent('Bounce', tags));
-    expect(written).toContain(`"notification_id":"${id}"`);
-    expect(written).toContain('"tenant_id":"acme"');
+    await record(emailEvent('Bounce'));
+    expect(countedMetrics()).toEqual(['email_bounces', 'email_bounces']);
+    for (const part of [`"notification_id":"${id}"`, '"tenant_id":"acme"']) expect(written).toContain(part);
     expect(written).not.toContain('secret');
   });
 });
 
 describe('an email that reaches the server of its recipient', () => {
   const ACCEPTED = '2026-01-01T00:00:03.250Z';
-  const EARLIER = '2026-01-01T00:00:01.000Z';
   const delivery = (tags: Record<string, string>, timestamp = ACCEPTED) => ({
     ...emailEvent('Bounce', tags),
     eventType: 'Delivery',
@@ -418,27 +359,6 @@ describe('an email that reaches the server of its recipient', () => {
     expect(countedMetrics()).toEqual(['email_delays']);
   });
 
-  it('keeps the last time of several contacts, in whatever order and how often they are reported', async () => {
-    const { claimed, tags } = await recordDelivery('delivered');
-    for (const event of [delivery(tags), delivery(tags, EARLIER), delivery(tags)]) await record(event);
-    expect(await deliveries.read(claimed)).toMatchObject({ confirmed_at_ms: Date.parse(ACCEPTED) });
-    expect(countedMetrics()).toEqual(['email_confirmations']);
-  });
-
-  it('stays recorded if its sender records the attempt later, it bounces, and it is delivered again', async () => {
-    const { claimed, tags } = await recordDelivery('pending', NOW_MS + 10_000);
-    const held = { ...claimed, lease_until_ms: NOW_MS + 10_000 };
-    await record(delivery(tags));
-    await record(delay(tags, EARLIER));
-    const times = { confirmed_at_ms: Date.parse(ACCEPTED), delayed_at_ms: Date.parse(EARLIER) };
-    expect(await deliveries.update(held, withStatus(held, 'failed', NOW_MS))).toMatchObject(times);
-    await record(emailEvent('Bounce', tags));
-    expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced', ...times });
-    const second = { ...claimed, claim_id: 'another', round: 2, lease_until_ms: NOW_MS + 20_000 };
-    await deliveries.claim(second, NOW_MS + 11_000);
-    expect(await deliveries.read(claimed)).toMatchObject(times);
-  });
-
   it('changes nothing without a record, as an email of a test', async () => {
     const tags = emailTags(alarmEvent(), newNotificationId());
     expect(
@@ -458,48 +378,7 @@ describe('the emails of a tenant', () => {
         mail: { messageId: `email-${count++}`, tags: { tenant: [tenantTag(tenant)] } },
       }),
     }));
-  const bounce = { eventType: 'Bounce', bounce: { bounceType: 'Permanent', timestamp: '2026-01-01T00:00:00Z' } };
   const isPaused = (tenant: string) => createAccountRepository(client, 'accounts').isEmailPaused(tenant);
-
-  it('are paused at the fifth bounce, also of tests, which operators and fallback notifications of other types learn once', async () => {
-    const tenant = 'bouncing';
-    const types = ['sms', 'email', 'managed'] as const;
-    const notifications = createNotificationRepository(client, 'notifications');
-    const limit = async () => 10;
-    const fallbacks = await Promise.all(
-      types.map((type) =>
-        notifications.create(tenant, { label: type, type, details: validDetails[type] }, audit, limit),
-      ),
-    );
-    await createAccountRepository(client, 'accounts').update(tenant, { escalation_notifications: fallbacks }, audit);
-    await recordBatch(problems(tenant, bounce, 4));
-    expect(await isPaused(tenant)).toBe(false);
-    await recordBatch(problems(tenant, bounce, 2));
-    expect(await isPaused(tenant)).toBe(true);
-    await recordBatch(problems(tenant, bounce, 1));
-    expect(countedMetrics().filter((name) => name === 'email_pauses')).toHaveLength(1);
-    const told = queuedNotices.filter(([, kind]) => kind === 'paused').map(([url]) => url.split('/').at(-1));
-    // The record of the notice makes what further reports queue a duplicate.
-    expect(new Set(told)).toEqual(new Set(['managed', 'sms']));
-    expect(written).not.toContain('@');
-  });
-
-  it('are paused by complaints that are repeated after the function could not tell anybody, who is then told', async () => {
-    const tenant = 'complained';
-    const complaint = { eventType: 'Complaint', complaint: { timestamp: '2026-01-01T00:00:00Z' } };
-    const messages = problems(tenant, complaint, 3);
-    const queue = { ...queues, sendDelayed: () => Promise.reject(new Error('no response')) };
-    expect(await recordBatch(messages, client, queue)).not.toEqual([]);
-    expect(queuedNotices).toEqual([]);
-    const attributes = { ...sqsMessage().attributes, ApproximateReceiveCount: '2' };
-    expect(await recordBatch(messages.map((message) => ({ ...message, attributes })))).toEqual([]);
-    expect(queuedNotices).toContainEqual([
-      expect.stringMatching(/managed$/),
-      'paused',
-      'Email is paused: too many were reported as spam',
-    ]);
-    expect(countedMetrics()).toContain('email_pauses');
-  });
 
   it.each([
     ['bounces that are not permanent', { eventType: 'Bounce', bounce: { bounceType: 'Transient' } }],
