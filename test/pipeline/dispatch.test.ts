@@ -165,22 +165,21 @@ const eventMessage = (
     attributes: { ...sqsMessage().attributes, SentTimestamp: String(sentAtMs), ApproximateReceiveCount: '3' },
   });
 
-describe('dispatch', () => {
-  it('lists up to 25 other existing notifications of the event in each delivery', async () => {
-    const { dispatch, deliveries, lists } = setUp({ isUnknown: (id) => id === 'nt26' });
-    await dispatch({ Records: [eventMessage(notificationIds(27))] });
-    expect(deliveries()).toHaveLength(26);
-    expect(lists).toEqual([]);
-    for (const { notification_id, siblings } of deliveries()) {
-      expect(siblings).toEqual(notificationIds(26).filter((id) => id !== notification_id));
-    }
-  });
+/** No notification exists. */
+const nobody: Reads = { isUnknown: () => true };
 
-  it('lists a notification that was deleted: an earlier copy of the event may have reached it', async () => {
+describe('dispatch', () => {
+  it('lists up to 25 other notifications of the event in each delivery, also one that is deleted, which an earlier copy may have reached, or cannot be read', async () => {
     const deleted = newNotificationId();
-    const { dispatch, deliveries } = setUp({ isUnknown: (id) => id === deleted });
-    await dispatch({ Records: [eventMessage(['nt0', deleted])] });
-    expect(deliveries()).toMatchObject([{ notification_id: 'nt0', siblings: [deleted] }]);
+    const ids = [...notificationIds(25), deleted];
+    const { dispatch, deliveries, lists } = setUp({
+      isUnknown: (id) => id === deleted || id === 'unknown',
+      errorOf: (id) => (id === 'nt24' ? new Error('no response') : undefined),
+    });
+    await dispatch({ Records: [eventMessage([...ids, 'unknown'])] });
+    expect([deliveries().length, lists]).toEqual([24, []]);
+    for (const { notification_id, siblings } of deliveries())
+      expect(siblings).toEqual(ids.filter((id) => id !== notification_id));
   });
 
   it.each([27, 130])(
@@ -194,12 +193,33 @@ describe('dispatch', () => {
     },
   );
 
-  it('returns an event whose list of notifications cannot be stored, without sending its deliveries', async () => {
-    const { dispatch, deliveries, returned } = setUp({}, { writeError: new Error('no response') });
-    await dispatch({ Records: [eventMessage(notificationIds(27))] });
-    expect([deliveries().length, returned]).toEqual([0, [['m', 8_000]]]);
-    expect(logger.error).toHaveBeenCalledExactlyOnceWith('destinations not stored', expect.anything());
-    expect(printedMetrics()).toMatchObject({ internal_errors: 1 });
+  const noResponse = new Error('no response');
+  it.each<[string, number, Reads, Options, Record<string, number>, number]>([
+    ['its list of notifications cannot be stored', 27, {}, { writeError: noResponse }, { internal_errors: 1 }, 0],
+    ['SQS refuses one of its deliveries each time', 1, {}, { refusals: 3 }, { internal_errors: 1 }, 0],
+    [
+      'one of its notifications cannot be read',
+      3,
+      { errorOf: (id) => (id === 'nt1' ? noResponse : undefined) },
+      {},
+      { internal_errors: 1, deliveries_planned: 2 },
+      2,
+    ],
+    ['it cannot be escalated', 1, nobody, { escalationError: noResponse }, { internal_errors: 1 }, 0],
+    [
+      'it cannot be escalated because its tenant is throttled, which is no internal error',
+      1,
+      nobody,
+      { escalationError: new UnprocessedKeyError() },
+      { throttled_keys: 1, internal_errors: 0 },
+      0,
+    ],
+  ])('returns an event to its queue if %s', async (_, notificationCount, reads, options, metrics, sentCount) => {
+    const { dispatch, deliveries, returned } = setUp(reads, options);
+    const { batchItemFailures } = await dispatch({ Records: [eventMessage(notificationIds(notificationCount))] });
+    expect([batchItemFailures, returned]).toEqual([[{ itemIdentifier: 'm' }], [['m', 8_000]]]);
+    expect(deliveries()).toHaveLength(sentCount);
+    expect({ internal_errors: 0, ...printedMetrics() }).toMatchObject(metrics);
   });
 
   it('sends the deliveries of several events in one SQS batch', async () => {
@@ -207,21 +227,6 @@ describe('dispatch', () => {
     const Records = notificationIds(10).map((id) => eventMessage([id], { messageId: id, tenant: `tenant-${id}` }));
     expect(await dispatch({ Records })).toEqual({ batchItemFailures: [] });
     expect([deliveries().length, batchCount()]).toEqual([10, 1]);
-  });
-
-  it('sends what can be read and returns the event, whose deliveries are then sent again with the same digest', async () => {
-    const message = eventMessage(notificationIds(3), { sentAtMs: NOW_MS - 5 });
-    const first = setUp({ errorOf: (id) => (id === 'nt1' ? new Error('no response') : undefined) });
-    expect(await first.dispatch({ Records: [message] })).toEqual({ batchItemFailures: [{ itemIdentifier: 'm' }] });
-    expect(first.deliveries().map(({ notification_id }) => notification_id)).toEqual(['nt0', 'nt2']);
-    expect(first.deliveries()[0]?.siblings).toEqual(['nt1', 'nt2']);
-    expect(first.returned).toEqual([['m', 8_000]]);
-    const second = setUp();
-    expect(await second.dispatch({ Records: [message] })).toEqual({ batchItemFailures: [] });
-    expect(second.deliveries().map(({ notification_id }) => notification_id)).toEqual(notificationIds(3));
-    const sentTwice = [first, second].map(({ deliveries }) => deliveries()[0]);
-    expect(new Set(sentTwice.map((each) => each?.content_hash)).size).toBe(1);
-    expect(new Set(sentTwice.map((each) => each?.accepted_at_ms))).toEqual(new Set([NOW_MS - 5]));
   });
 
   it('sends a delivery that SQS refuses again within the pass', async () => {
@@ -233,17 +238,8 @@ describe('dispatch', () => {
     expect(printedMetrics()).not.toHaveProperty('internal_errors');
   });
 
-  it('returns an event one of whose deliveries SQS refuses each time', async () => {
-    const { dispatch, deliveries, returned } = setUp({}, { refusals: 3 });
-    expect(await dispatch({ Records: [eventMessage(['nt0'])] })).toEqual({
-      batchItemFailures: [{ itemIdentifier: 'm' }],
-    });
-    expect([deliveries(), returned]).toEqual([[], [['m', 8_000]]]);
-    expect(printedMetrics()).toMatchObject({ internal_errors: 1 });
-  });
-
   it('logs the message ID of an event with unknown notifications, which finds the escalation', async () => {
-    const { dispatch } = setUp({ isUnknown: () => true });
+    const { dispatch } = setUp(nobody);
     await dispatch({ Records: [eventMessage(['nt0'], { messageId: 'message' })] });
     const ids = expect.objectContaining({ message_id: 'message', event_id: expect.any(String), unknown: 1 });
     expect(logger.warn).toHaveBeenCalledExactlyOnceWith('unknown notifications', ids);
@@ -261,23 +257,8 @@ describe('dispatch', () => {
     expect(await escalatedIf({ isUnknown, errorOf: (id) => (isUnknown(id) ? undefined : new Error()) })).toBe(0);
   });
 
-  it('returns an event that cannot be escalated to its queue', async () => {
-    const { dispatch, returned } = setUp({ isUnknown: () => true }, { escalationError: new Error('no response') });
-    await dispatch({ Records: [eventMessage(['nt0'])] });
-    expect(returned).toEqual([['m', 8_000]]);
-    expect(printedMetrics()).toMatchObject({ internal_errors: 1 });
-  });
-
-  it('counts an event that cannot be escalated because its tenant is throttled, which is no internal error', async () => {
-    const { dispatch, returned } = setUp({ isUnknown: () => true }, { escalationError: new UnprocessedKeyError() });
-    await dispatch({ Records: [eventMessage(['nt0'])] });
-    expect(returned).toEqual([['m', 8_000]]);
-    expect(printedMetrics()).toMatchObject({ throttled_keys: 1 });
-    expect(printedMetrics()).not.toHaveProperty('internal_errors');
-  });
-
   it('does not escalate an event that is sent again after its notifications were deleted', async () => {
-    const { dispatch, escalated } = setUp({ isUnknown: () => true }, { wasDispatched: true });
+    const { dispatch, escalated } = setUp(nobody, { wasDispatched: true });
     await dispatch({ Records: [eventMessage(['nt0'])] });
     expect(escalated).toEqual([]);
   });
@@ -508,7 +489,7 @@ describe('a heartbeat', () => {
     });
 
   it('of the schedule goes to its sender without a stored notification, and emits no metrics', async () => {
-    const { dispatch, deliveries } = setUp({ isUnknown: () => true });
+    const { dispatch, deliveries } = setUp(nobody);
     expect(await dispatch({ Records: [heartbeat('AROAHEARTBEAT:session')] })).toEqual({ batchItemFailures: [] });
     expect(deliveries()).toMatchObject([{ notification_id: 'nt00000000000000000HEARTBEAT', accepted_at_ms: NOW_MS }]);
     expect(metricLines()).toEqual([]);
@@ -522,7 +503,7 @@ describe('a heartbeat', () => {
   });
 
   it('is not what another tenant lists in its plan', async () => {
-    const { dispatch, deliveries } = setUp({ isUnknown: () => true });
+    const { dispatch, deliveries } = setUp(nobody);
     await dispatch({ Records: [eventMessage(['nt00000000000000000HEARTBEAT'])] });
     expect(deliveries()).toEqual([]);
   });
