@@ -8,7 +8,6 @@ import type { Delivery } from '../../shared/contracts/messages.ts';
 import type { NoticeContent } from '../../shared/contracts/notice.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
-import type { Clock } from '../../shared/domain/clock.ts';
 import { deliveryKey } from '../../shared/domain/delivery-key.ts';
 import {
   claimedRecord,
@@ -36,6 +35,7 @@ const failedMessages = createFailedMessages(client, 'deliveries');
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const notice: NoticeContent = { kind: 'failing', subject: 's', paragraphs: [], facts: [] };
+const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
 const rejected = failed('permanent', 'rejected', '');
 /** The record of a delivery whose claim was released without an attempt. */
 const unclaimed = { status: 'pending', attempt_count: 0, next_attempt_at_ms: NOW_MS, lease_until_ms: 0 };
@@ -45,40 +45,30 @@ beforeEach(() => {
   return () => vi.restoreAllMocks();
 });
 
-/** Sets up the sender of a type for one delivery. The queues record dead letters, or reject if `queuesFail`. */
+/** Sets up the sender of a type for one delivery. The queues record dead letters and delayed messages. */
 const setUp = (
   type: NotificationTypeId,
   outcome: AttemptOutcome,
-  {
-    changes = {},
-    queuesFail = false,
-    clock = () => NOW_MS,
-    ...others
-  }: Partial<SenderDependencies> & { changes?: Partial<Delivery>; queuesFail?: boolean; clock?: Clock } = {},
+  { changes = {}, ...others }: Partial<SenderDependencies> & { changes?: Partial<Delivery> } = {},
 ) => {
   const transport = vi.fn<SenderDependencies['transport']>(async () => outcome);
   const deadLetters: string[] = [];
   const reasons: DeadLetterReason[] = [];
   const delayed: { url: string; waitMs: number }[] = [];
-  const send = async (): Promise<void> => {
-    if (queuesFail) throw new Error('no response');
-  };
   const queues: Queues = {
     sendAll: async () => [],
     sendDelayed: async (url, _message, waitMs) => {
-      await send();
       delayed.push({ url, waitMs });
     },
-    changeVisibility: send,
+    changeVisibility: async () => undefined,
     sendToDeadLetterQueue: async (_url, { body }, reason) => {
-      await send();
       deadLetters.push(body);
       reasons.push(reason);
     },
   };
   const id = changes.notification_id ?? newNotificationId();
   const { event, payload } = alertContent(alarmEvent());
-  const dependencies = senderDependencies(client, { type, transport, queues, clock, ...others });
+  const dependencies = senderDependencies(client, { type, transport, queues, clock: () => NOW_MS, ...others });
   const { deliveries } = dependencies;
   const { attributes } = sqsMessage();
   const job = createJob(type, {
@@ -97,17 +87,7 @@ const setUp = (
     const groups = await Array.fromAsync(failedMessages.list({ tenant: event.tenant_id, notificationId: id }, range));
     return groups.flat();
   };
-  return {
-    job,
-    deliveries,
-    transport,
-    deliver,
-    record,
-    stored,
-    deadLetters,
-    reasons,
-    delayed,
-  };
+  return { job, deliveries, transport, deliver, record, stored, deadLetters, reasons, delayed };
 };
 
 describe('a delivery that fails permanently', () => {
@@ -123,7 +103,6 @@ describe('a delivery that fails permanently', () => {
 
 describe('an email that bounces before its sender records that SES accepted it', () => {
   const accepted = { reachedRecipientHashes: ['a'] };
-  const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
   type Options = Parameters<typeof setUp>[2];
   const setUpBounce = (outcome: AttemptOutcome, options?: Options) => {
     const world = setUp('email', { ...outcome, ...accepted }, options);
@@ -156,32 +135,48 @@ describe('an email that bounces before its sender records that SES accepted it',
   });
 });
 
-describe('email of a tenant that is paused', () => {
-  const refusalOf = async () => 'email_paused' as const;
+describe('an email that is refused', () => {
+  const refusals = ['email_paused', 'opted_out'] as const;
+  /** Each alert that is sent is listed in a summary. */
+  const summaries = { email_after: 0, sms_after: 0, window_minutes: 5 };
 
-  it.each([
-    ['an alert', {}],
-    ['a summary', { notice: { ...notice, kind: 'summary' as const } }],
-  ])('%s fails without an attempt, and can be redelivered', async (_, changes) => {
-    const { deliver, record, stored, reasons, transport } = setUp('email', rejected, { changes, refusalOf });
-    expect(await deliver()).toMatchObject({ kind: 'dead_lettered', cause: 'destination' });
-    const found = await record();
-    expect(found).toMatchObject({ status: 'failed', attempt_count: 0, attempts: [] });
-    expect(found && reasonOf(found)).toBe('email_paused');
-    expect(reasons).toMatchObject([{ reason: 'email_paused' }]);
-    expect(await stored()).toHaveLength(1);
+  it.each(
+    refusals.flatMap((reason) => [
+      [reason, 'an alert', {}] as const,
+      [reason, 'a summary', { notice: { ...notice, kind: 'summary' as const } }] as const,
+    ]),
+  )(
+    'because of %s fails if it is %s: without an attempt, not in a summary, and can be redelivered',
+    async (...given) => {
+      const [reason, , changes] = given;
+      const accounts = { isShadowed: async () => false, summaries: async () => summaries };
+      const { deliver, record, stored, reasons, transport } = setUp('email', rejected, {
+        changes,
+        refusalOf: async () => reason,
+        accounts,
+      });
+      expect(await deliver()).toMatchObject({ kind: 'dead_lettered', cause: 'destination' });
+      const found = await record();
+      expect(found).toMatchObject({ status: 'failed', attempt_count: 0, attempts: [] });
+      expect(found && reasonOf(found)).toBe(reason);
+      expect(reasons).toMatchObject([{ reason, cause: 'destination' }]);
+      expect(await stored()).toHaveLength(1);
+      expect(transport).not.toHaveBeenCalled();
+    },
+  );
+
+  it('is tried again if it is unknown whether it is refused', async () => {
+    const { deliver, record, transport } = setUp('email', delivered, {
+      refusalOf: () => Promise.reject(new Error('no response')),
+    });
+    expect(await deliver()).toMatchObject({ kind: 'internal_error' });
+    expect(await record()).toMatchObject(unclaimed);
     expect(transport).not.toHaveBeenCalled();
   });
 
-  it('a notice is cancelled without a dead letter', async () => {
-    const { deliver, deadLetters } = setUp('technicalContactsEmail', rejected, { changes: { notice }, refusalOf });
-    expect(await deliver()).toMatchObject({ kind: 'cancelled' });
-    expect(deadLetters).toEqual([]);
-  });
-
-  it('a test is not sent, and says why', async () => {
+  it('is not sent as a test, which says why', async () => {
     const transport = vi.fn<SenderDependencies['transport']>();
-    const runTest = createTestRun('email', transport, refusalOf);
+    const runTest = createTestRun('email', transport, async () => 'email_paused');
     const tested = { kind: 'test', tenant: 'acme', type: 'email', details: { address: 'a@example.com' } };
     expect(await runTest(tested, () => 20_000)).toMatchObject({
       status: 'failure',
@@ -191,24 +186,34 @@ describe('email of a tenant that is paused', () => {
   });
 });
 
-describe('in shadow mode', () => {
-  const accounts = { isShadowed: async () => true, summaries: async () => undefined };
-
-  it.each([
-    ['an alert', {}],
-    ['a notice to the contacts', { notice }],
-  ])('%s is cancelled for the reason shadow', async (_, changes) => {
-    const { deliver, record, transport } = setUp('technicalContactsEmail', rejected, { changes, accounts });
+describe('a notice', () => {
+  it.each<[string, AttemptOutcome, Partial<SenderDependencies>]>([
+    ['to an account without contacts', failed('permanent', 'no_contacts', ''), {}],
+    ['to a recipient who has opted out', delivered, { refusalOf: async () => 'opted_out' }],
+    ['of a tenant whose email is paused', delivered, { refusalOf: async () => 'email_paused' }],
+  ])('%s is cancelled without a dead letter', async (_, outcome, others) => {
+    const { deliver, record, deadLetters } = setUp('technicalContactsEmail', outcome, {
+      changes: { notice },
+      ...others,
+    });
     expect(await deliver()).toMatchObject({ kind: 'cancelled' });
-    const stored = await record();
-    expect(stored && reasonOf(stored)).toBe('shadow');
-    expect(transport).not.toHaveBeenCalled();
+    expect(await record()).toMatchObject({ status: 'cancelled' });
+    expect(deadLetters).toEqual([]);
   });
 
-  it('a notice to the operators is sent', async () => {
+  it('that fails is dead-lettered, but tenants cannot redeliver it', async () => {
+    const { deliver, stored, deadLetters } = setUp('technicalContactsEmail', rejected, { changes: { notice } });
+    expect(await deliver()).toMatchObject({ kind: 'dead_lettered' });
+    expect(deadLetters).toHaveLength(1);
+    expect(await stored()).toEqual([]);
+  });
+
+  it('to the contacts is cancelled in shadow mode, and one to the operators is sent', async () => {
+    const accounts = { isShadowed: async () => true, summaries: async () => undefined };
+    const toContacts = setUp('technicalContactsEmail', delivered, { changes: { notice }, accounts });
+    expect(await toContacts.deliver()).toMatchObject({ kind: 'cancelled' });
     const changes = { notice, notification_id: OPERATORS_NOTIFICATION_ID };
-    const { deliver } = setUp('managed', { result: 'delivered', explanation: '' }, { changes, accounts });
-    expect(await deliver()).toMatchObject({ kind: 'delivered' });
+    expect(await setUp('managed', delivered, { changes, accounts }).deliver()).toMatchObject({ kind: 'delivered' });
   });
 });
 
@@ -232,14 +237,8 @@ describe('a summary', () => {
   });
   const setUpSummary = (summary: Summary | undefined, changes: Partial<Delivery> = {}) => {
     const summarizedAlerts = { ...createSummarizedAlerts(client, 'deliveries'), read: async () => summary };
-    return setUp(
-      'email',
-      { result: 'delivered', explanation: '' },
-      {
-        changes: { notice: summaryNotice, event: alarmHeader({ details: { state: 'WARNING' } }), ...changes },
-        summarizedAlerts,
-      },
-    );
+    const event = alarmHeader({ details: { state: 'WARNING' } });
+    return setUp('email', delivered, { changes: { notice: summaryNotice, event, ...changes }, summarizedAlerts });
   };
 
   it.each([
@@ -260,89 +259,21 @@ describe('a summary', () => {
     expect(delayed).toEqual([]);
   });
 
-  it('that is received before it is due by the clock of SQS waits for the alerts of other senders', async () => {
-    const { deliver, record, delayed, transport } = setUpSummary(summaryWith(1), { accepted_at_ms: NOW_MS + 1_500 });
+  it.each([
+    ['is received before it is due by the clock of SQS waits for the alerts of other senders', summaryWith(1), 1_500],
+    ['there is no time to read waits for another invocation', undefined, 0],
+  ] as const)('that %s', async (_, summary, waitMs) => {
+    const { deliver, record, delayed, transport } = setUpSummary(summary, { accepted_at_ms: NOW_MS + waitMs });
     expect(await deliver()).toMatchObject({ kind: 'not_due' });
-    expect(delayed).toEqual([{ url: queueUrl('email-Retries'), waitMs: 1_500 }]);
-    expect(await record()).toBeUndefined();
+    expect(delayed).toEqual([{ url: queueUrl('email-Retries'), waitMs }]);
+    expect((await record()) ?? unclaimed).toMatchObject(unclaimed);
     expect(transport).not.toHaveBeenCalled();
   });
 
-  it('that there is no time to read waits for another invocation', async () => {
-    const { deliver, record, delayed, transport } = setUpSummary(undefined);
-    expect(await deliver()).toMatchObject({ kind: 'not_due' });
-    expect(delayed).toEqual([{ url: queueUrl('email-Retries'), waitMs: 0 }]);
-    expect(await record()).toMatchObject(unclaimed);
-    expect(transport).not.toHaveBeenCalled();
-  });
-
-  it('names its first alarms when it fails', () => {
-    const alarm_names = ['web-1: Disk', 'web-2: Disk', 'db: Load'];
-    const problem = 'a summary of 3 alarms could not be delivered: web-1: Disk, web-2: Disk, db: Load';
-    expect(summaryProblem({ alarm_count: 3, alarm_names })).toBe(problem);
-    expect(summaryProblem({ alarm_count: 312, alarm_names })).toBe(`${problem.replace('3 ', '312 ')} and 309 more`);
-  });
-
-  it('of one alarm says so', () => {
-    const body = { notification_id: 'n', event: alarmHeader(), accepted_at_ms: NOW_MS, content_hash: 'h' };
-    const record = { ...claimedRecord(body, 'c', NOW_MS), alarm_count: 1 };
-    expect(summaryProblem(record)).toBe('a summary of 1 alarm could not be delivered');
-  });
-});
-
-describe('an alert to a recipient who has opted out', () => {
-  const refusalOf = async () => 'opted_out' as const;
-  const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
-
-  it('is not sent, and fails at once with the reason', async () => {
-    const { deliver, record, reasons, transport } = setUp('email', delivered, { refusalOf });
-    expect(await deliver()).toMatchObject({ kind: 'dead_lettered', cause: 'destination' });
-    expect(await record()).toMatchObject({ status: 'failed', last_reason: 'opted_out', attempt_count: 0 });
-    expect(reasons).toMatchObject([{ reason: 'opted_out', cause: 'destination' }]);
-    expect(transport).not.toHaveBeenCalled();
-  });
-
-  it('is tried again if it is unknown whether the recipient has opted out', async () => {
-    const { deliver, record, transport } = setUp('email', delivered, {
-      refusalOf: () => Promise.reject(new Error('no response')),
-    });
-    expect(await deliver()).toMatchObject({ kind: 'internal_error' });
-    expect(await record()).toMatchObject(unclaimed);
-    expect(transport).not.toHaveBeenCalled();
-  });
-
-  it('is not listed in a summary', async () => {
-    const summaries = { email_after: 1, sms_after: 1, window_minutes: 5 };
-    const accounts = {
-      isShadowed: async () => false,
-      hasShadowMode: async () => false,
-      summaries: async () => summaries,
-    };
-    const { deliver } = setUp('email', delivered, { refusalOf, accounts });
+  it('whose notification has got a type without summaries fails', async () => {
+    const { deliver, reasons } = setUp('managed', delivered, { changes: { notice: summaryNotice } });
     expect(await deliver()).toMatchObject({ kind: 'dead_lettered' });
-  });
-
-  it('is cancelled if it is a notice', async () => {
-    const { deliver, deadLetters } = setUp('email', delivered, { refusalOf, changes: { notice } });
-    expect(await deliver()).toMatchObject({ kind: 'cancelled' });
-    expect(deadLetters).toEqual([]);
-  });
-});
-
-describe('a notice', () => {
-  it('to an account without contacts is cancelled', async () => {
-    const noContacts = failed('permanent', 'no_contacts', '');
-    const { deliver, record, deadLetters } = setUp('technicalContactsEmail', noContacts, { changes: { notice } });
-    expect(await deliver()).toMatchObject({ kind: 'cancelled' });
-    expect(await record()).toMatchObject({ status: 'cancelled' });
-    expect(deadLetters).toEqual([]);
-  });
-
-  it('that fails is dead-lettered, but tenants cannot redeliver it', async () => {
-    const { deliver, stored, deadLetters } = setUp('technicalContactsEmail', rejected, { changes: { notice } });
-    expect(await deliver()).toMatchObject({ kind: 'dead_lettered' });
-    expect(deadLetters).toHaveLength(1);
-    expect(await stored()).toEqual([]);
+    expect(reasons).toMatchObject([{ reason: 'type_without_summaries', cause: 'destination' }]);
   });
 });
 

@@ -172,7 +172,7 @@ describe('a bounced or rejected email', () => {
     expect((await Array.fromAsync(failures)).flat()[0]).toMatchObject({ failedCount: 1, lastReason: 'bounced' });
   });
 
-  it.each([
+  it.each<[string, 'failed' | 'cancelled' | 'delivered', Partial<DeliveryRecord>, string | undefined, string]>([
     ['of a failed delivery makes it bounced, because it has reached nobody else', 'failed', {}, RECIPIENT, 'bounced'],
     ['of a cancelled delivery makes it bounced', 'cancelled', {}, RECIPIENT, 'bounced'],
     ['for which SES names no recipient counts for the only one', 'delivered', {}, undefined, 'bounced'],
@@ -183,7 +183,7 @@ describe('a bounced or rejected email', () => {
       RECIPIENT,
       'delivered',
     ],
-  ] as const)('%s', async (_, status, attributes, recipient, expected) => {
+  ])('%s', async (_, status, attributes, recipient, expected) => {
     const { claimed, tags } = await recordDelivery(status, 0, attributes);
     await record(emailEvent('Bounce', tags, { recipient }));
     expect(await deliveries.read(claimed)).toMatchObject({ status: expected });
@@ -203,7 +203,7 @@ describe('the notices of an email event', () => {
   const kinds = () => queuedNotices.map(([url, kind]) => `${url.split('/').at(-1)} ${kind}`).toSorted();
   const toContacts = ['contacts failing'];
   const toAll = ['contacts failing', 'contacts unreached', 'managed unreached'];
-  const ofNotice = { notice: 'failing', siblings: [] } as const;
+  const ofNotice: Partial<DeliveryRecord> = { notice: 'failing', siblings: [] };
 
   it.each<[string, Parameters<typeof emailEvent>[0], Partial<DeliveryRecord>, object, string[]]>([
     ['of a bounce go to the contacts', 'Bounce', {}, {}, toContacts],

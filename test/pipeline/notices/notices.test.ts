@@ -24,6 +24,7 @@ import {
 } from '../../../shared/pipeline/notices/notification-notice.ts';
 import {
   escalationLimitNotice,
+  summaryProblem,
   unknownPlanNotice,
   unreachedNotice,
 } from '../../../shared/pipeline/notices/unreached-notice.ts';
@@ -306,6 +307,18 @@ describe('the escalation of an alert that reached nobody', () => {
     const ofStates = alarmStates.map((state) => sortKey(summary(MORNING_MS, 'al', state)));
     expect(new Set(ofStates).size).toBe(alarmStates.length);
   });
+});
+
+it.each([
+  [
+    3,
+    ['web-1: Disk', 'db: Load', 'al: a'],
+    'a summary of 3 alarms could not be delivered: web-1: Disk, db: Load, al: a',
+  ],
+  [312, ['web-1: Disk'], 'a summary of 312 alarms could not be delivered: web-1: Disk and 311 more'],
+  [1, undefined, 'a summary of 1 alarm could not be delivered'],
+])('the escalation of a summary of %i alarms names the first ones, %j', (alarm_count, alarm_names, problem) => {
+  expect(summaryProblem({ alarm_count, alarm_names })).toBe(problem);
 });
 
 describe('a failure in words', () => {
