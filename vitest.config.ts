@@ -50,50 +50,41 @@ const mocking = [
 const drills = ['test/faults/alarm-drills*.test.ts'];
 /** Starts a process for each function. */
 const bundles = 'test/lib/bundles.test.ts';
-const slowEndToEnd = ['test/end-to-end/{generated-*,openapi-responses,typed-client}.test.ts'];
 /** What only DynamoDB Local runs. */
 const slowAdapters = ['test/adapters/notifications/{interrupted-writes,large-notifications}.test.ts'];
-const runningStack = { globalSetup: 'test/end-to-end/support/running-stack.ts' };
 
-/** What `npm test` runs. It needs nothing but `npm ci`. */
-const everyCommit = [
-  project({
-    name: 'parts',
-    include: ['test/{contracts,domain,adapters,api,pipeline,local,cloudwatch}/**/*.test.ts'],
-    exclude: [...mocking, ...slowAdapters],
-  }),
-  project({ name: 'template', include: ['test/lib/**/*.test.ts'], exclude: [...mocking, bundles] }),
-  project({ name: 'mocks', include: mocking, isolate: true }),
-  project({
-    name: 'end-to-end',
-    include: ['test/end-to-end/**/*.test.ts'],
-    exclude: slowEndToEnd,
-    ...runningStack,
-  }),
-  // Its processes use all cores.
-  project({
-    name: 'simulation',
-    include: ['test/simulation/**/*.test.ts'],
-    maxWorkers: 1,
-    sequence: { groupOrder: 6 },
-  }),
-];
+/** What `npm test` runs too: it needs nothing but `npm ci`. In quick runs, each project has only its quick tests. */
+const everyCommit = (isQuick: boolean): Project[] => {
+  const properties = isQuick ? { setupFiles: 'test/support/property-runs.ts' } : {};
+  const endToEnd = isQuick ? '{interface-responses,alarm-events,create-notification,test-operations}' : '*';
+  return [
+    project({
+      name: 'parts',
+      include: ['test/{contracts,domain,adapters,api,pipeline,local,cloudwatch}/**/*.test.ts'],
+      exclude: [...mocking, ...slowAdapters],
+      ...properties,
+    }),
+    project({ name: 'template', include: ['test/lib/**/*.test.ts'], exclude: [...mocking, bundles], ...properties }),
+    project({ name: 'mocks', include: mocking, isolate: true, ...properties }),
+    project({
+      name: 'end-to-end',
+      include: [`test/end-to-end/${endToEnd}.test.ts`],
+      globalSetup: 'test/end-to-end/support/running-stack.ts',
+    }),
+    // Its processes use all cores.
+    project({
+      name: 'simulation',
+      include: [isQuick ? 'test/simulation/simulation.test.ts' : 'test/simulation/**/*.test.ts'],
+    }),
+  ];
+};
 
-/** Many of these tests wait for timeouts or processes, so two cores can run three files at a time. */
-const waiting = { maxWorkers: 3, sequence: { groupOrder: 2 } };
-
-/** What only `npm run test:all` runs too: it is slow, needs a browser or Java, or tests a tool. */
+/** What only `npm run test:all` runs: it is slow, needs a browser or Java, or tests a tool. */
 const everyRelease = [
-  project({ name: 'local-aws', include: ['bin/local-aws/test/**/*.test.ts'], ...waiting }),
-  project({ name: 'tools', include: ['test/tools/**/*.test.ts', bundles], ...waiting }),
-  project({ name: 'ops', include: ['test/ops/**/*.test.ts'], ...waiting }),
-  project({ name: 'more-end-to-end', include: slowEndToEnd, ...runningStack, ...waiting }),
-  project({
-    name: 'faults',
-    include: ['test/{faults,permissions}/**/*.test.ts'],
-    exclude: drills,
-    ...waiting,
-  }),
+  project({ name: 'local-aws', include: ['bin/local-aws/test/**/*.test.ts'] }),
+  project({ name: 'tools', include: ['test/tools/**/*.test.ts', bundles] }),
+  project({ name: 'ops', include: ['test/ops/**/*.test.ts'] }),
+  project({ name: 'faults', include: ['test/{faults,permissions}/**/*.test.ts'], exclude: drills }),
   // Outages over hours of simulated time. A step ends when the stack is idle, so nothing else runs at the same time.
   project({ name: 'drills', include: drills, sequence: { groupOrder: 3 } }),
   project({
@@ -118,9 +109,13 @@ const everyRelease = [
   }),
 ];
 
-export default defineConfig({
-  test: {
-    maxWorkers: 2,
-    projects: [...everyCommit, ...everyRelease],
-  },
+export default defineConfig(({ mode }) => {
+  const isQuick = mode === 'quick';
+  process.env.QUICK_RUN = String(isQuick);
+  return {
+    test: {
+      maxWorkers: isQuick ? 2 : 3,
+      projects: isQuick ? everyCommit(true) : [...everyCommit(false), ...everyRelease],
+    },
+  };
 });

@@ -18,6 +18,7 @@ import { useDatabase } from '../support/dynamodb.ts';
 import { countRequests } from '../support/dynamodb-faults.ts';
 import { alarmHeader } from '../support/events.ts';
 import { webhookNotification } from '../support/notifications.ts';
+import { runs } from '../support/quick-run.ts';
 
 const { client, connect } = useDatabase();
 
@@ -345,7 +346,7 @@ describe('a page of a long history', () => {
           expect(times).toEqual(times.toSorted((left, right) => right - left));
         },
       ),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 });

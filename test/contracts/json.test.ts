@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { asNumber, isJsonObject, parseJson } from '../../shared/contracts/json.ts';
+import { runs } from '../support/quick-run.ts';
 
 const roundTrip = (text: string): string => JSON.stringify(parseJson(text));
 
@@ -76,7 +77,7 @@ describe('JSON', () => {
       fc.property(json, ({ text, compact }) => {
         expect(roundTrip(text)).toBe(compact);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -108,7 +109,7 @@ describe('JSON', () => {
           expect(isAccepted(() => parseJson(text))).toBe(isAccepted(() => JSON.parse(text)));
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseChanges, parseDestination, parseNotification } from '../../shared/contracts/notification.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { validDetails } from '../support/notifications.ts';
+import { runs } from '../support/quick-run.ts';
 import { rejectionDetails } from '../support/rejection.ts';
 
 /** Text of 1 to `max` code points, except NUL. */
@@ -74,7 +75,7 @@ describe('any JSON value', () => {
           expect(result.success || rejectionDetails(result)).toBeTruthy();
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

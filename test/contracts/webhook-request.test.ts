@@ -12,6 +12,7 @@ import {
 } from '../../shared/contracts/webhook-request.ts';
 import { schemaViolations } from '../support/api-description.ts';
 import { validDetails, webhookNotification } from '../support/notifications.ts';
+import { runs } from '../support/quick-run.ts';
 import { rejectionDetails } from '../support/rejection.ts';
 
 const parse = (webhook_request: unknown, storedHeaders?: Record<string, string>) =>
@@ -118,7 +119,7 @@ describe('a webhook request', () => {
           expect(value.trim()).toBe(value);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -4,6 +4,7 @@ import { type AlarmEvent, isAlarmEvent } from '../../shared/contracts/alarm-even
 import { parseJson } from '../../shared/contracts/json.ts';
 import { factTexts, headline, statusText, subjectLine } from '../../shared/domain/alert-text.ts';
 import { alarmEvent, alarmHeader, EVENT_TIME_MS, headerOf } from '../support/events.ts';
+import { runs } from '../support/quick-run.ts';
 
 const withDetails = (details: object): AlarmEvent => alarmEvent({ details: { state: 'CRITICAL', ...details } });
 const factsOf = (event: AlarmEvent): Record<string, string> => Object.fromEntries(factTexts(headerOf(event).facts));
@@ -128,6 +129,6 @@ it('the texts of an alert are single, well-formed lines for any event', () => {
       }
       expect(headline(headerOf(event))).not.toMatch(/undefined|null|\[object/);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

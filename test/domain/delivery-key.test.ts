@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { deliveryId, deliveryKey } from '../../shared/domain/delivery-key.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
+import { runs } from '../support/quick-run.ts';
 
 const id = newNotificationId();
 const keyText = (event: ReturnType<typeof alarmEvent>, notificationId: string) => {
@@ -43,7 +44,7 @@ describe('the key of a delivery record', () => {
           expect(a?.id === b?.id).toBe(isSame);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

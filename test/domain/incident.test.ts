@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { claimedLock, incidentKey, lockRetryDelayMs } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { alarmEvent, alarmHeader, EVENT_TIME_MS } from '../support/events.ts';
+import { runs } from '../support/quick-run.ts';
 
 const NOW = EVENT_TIME_MS + 500;
 const id = newNotificationId();
@@ -26,7 +27,7 @@ describe('the key of an incident', () => {
         );
         expect(a === b).toBe(JSON.stringify(left) === JSON.stringify(right));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

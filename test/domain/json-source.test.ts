@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonSources } from '../../shared/domain/json-source.ts';
+import { runs } from '../support/quick-run.ts';
 
 const HOSTILE_KEYS = [
   '',
@@ -66,7 +67,7 @@ describe('jsonSources', () => {
         const normalized = JSON.stringify(JSON.parse(text));
         expect(jsonSources(normalized, all)).toEqual(all.map((path) => parsedSource(text, path)));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

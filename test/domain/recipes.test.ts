@@ -7,6 +7,7 @@ import { testEvent } from '../../shared/domain/test-event.ts';
 import { webhookBody } from '../../shared/domain/webhook-body.ts';
 import { readDocument } from '../support/documents.ts';
 import { alarmEvent, alertContent, EVENT_TIME_MS } from '../support/events.ts';
+import { runs } from '../support/quick-run.ts';
 import { receivers } from '../support/receivers.ts';
 import { rejectionDetails } from '../support/rejection.ts';
 
@@ -86,7 +87,7 @@ describe.each(Object.entries(receivers))('%s', (name, rejectionOf) => {
         });
         expect(rejectionOf(bodyFor(recipe, event))).toBeUndefined();
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isWellFormedToken, newToken, tokenHash } from '../../shared/domain/token.ts';
+import { runs } from '../support/quick-run.ts';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -25,7 +26,7 @@ describe('a token', () => {
         fc.pre(token[position] !== character);
         expect(isWellFormedToken(token.slice(0, position) + character + token.slice(position + 1))).toBe(false);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
@@ -37,7 +38,7 @@ describe('a token', () => {
         fc.pre(left !== right);
         expect(isWellFormedToken(token.slice(0, position) + right + left + token.slice(position + 2))).toBe(false);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 

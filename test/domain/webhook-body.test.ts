@@ -4,6 +4,7 @@ import { alertNames, templateFields } from '../../shared/contracts/body-template
 import { parseJson } from '../../shared/contracts/json.ts';
 import { placeholdersWithoutValue, webhookBody } from '../../shared/domain/webhook-body.ts';
 import { alarmEvent, alertContent, EVENT_TIME_MS } from '../support/events.ts';
+import { runs } from '../support/quick-run.ts';
 
 type Changes = Parameters<typeof alarmEvent>[0];
 
@@ -136,7 +137,7 @@ describe('any body', () => {
         const body: unknown = JSON.parse(webhookBody(inTexts(template), alert) ?? '');
         expect(shapeOf(body)).toEqual(shapeOf(inTexts(template)));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

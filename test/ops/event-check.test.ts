@@ -12,6 +12,7 @@ import { noDeliveryReasons } from '../../shared/domain/planned-event.ts';
 import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
+import { runs } from '../support/quick-run.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const NOW_MS = EVENT_TIME_MS + 1_000;
@@ -163,7 +164,7 @@ describe('the validators of an alarm event', () => {
         if (report.warnings !== undefined) seen.warned++;
         if (report.noDelivery !== undefined) seen.withoutDestination++;
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
     for (const [kind, count] of Object.entries(seen)) expect(count, kind).toBeGreaterThan(20);
   });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { toJson } from '../../bin/ops/print.ts';
+import { runs } from '../support/quick-run.ts';
 
 /** Characters that a terminal interprets, or that reorder or hide text. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
@@ -19,7 +20,7 @@ it('JSON contains no character that a terminal interprets, and is equal when it 
       expect(json).not.toMatch(UNSAFE);
       expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(value)));
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
   expect(toJson({ label: 'a\u009b2Jb\u007f' })).toBe('{"label":"a\\u009b2Jb\\u007f"}');
   expect(toJson('\u{e0041}')).toBe('"\\udb40\\udc41"');

@@ -13,6 +13,7 @@ import { createJob, type DeliveryJob } from '../../shared/pipeline/sender/delive
 import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent, deliveryMessage, readDelivery } from '../support/events.ts';
+import { runs } from '../support/quick-run.ts';
 import { senderDependencies } from '../support/sender-dependencies.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
@@ -116,7 +117,7 @@ describe('delivery of the events of one incident', () => {
           expect(transport).toHaveBeenCalledTimes(delivered.length);
         },
       ),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     );
   });
 
@@ -143,7 +144,7 @@ describe('delivery of the events of one incident', () => {
           expect(await run(jobOf(event, NOW_MS))).toEqual([expected]);
         }
       }),
-      { numRuns: 20, examples: [['e', 'e', 'a', 1e-200, 1e-200]] },
+      { numRuns: runs(20), examples: [['e', 'e', 'a', 1e-200, 1e-200]] },
     );
   });
 

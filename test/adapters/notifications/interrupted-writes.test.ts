@@ -15,6 +15,7 @@ import {
 } from '../../support/dynamodb-faults.ts';
 import { createChunkFixtures, large, small } from '../../support/notification-chunks.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
+import { runs } from '../../support/quick-run.ts';
 
 const { client, connect } = useDatabase();
 beforeEach(() => {
@@ -152,7 +153,7 @@ describe('random writes with crashes, repeated and delayed requests', () => {
         }
         await expectExactCounter(tenant);
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     );
   }, 180_000);
 });

@@ -5,6 +5,7 @@ import { OPERATOR } from '../../../shared/contracts/token.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { withInterruption, withKilledWorker } from '../../support/dynamodb-faults.ts';
+import { runs } from '../../support/quick-run.ts';
 
 const { client, connect } = useDatabase();
 
@@ -127,7 +128,7 @@ describe('revoking a token with what it issued', () => {
           expect((await tokens.find(token)) !== undefined).toBe(before.includes(id) && !isOfLineage(id));
         }
       }),
-      { numRuns: 15 },
+      { numRuns: runs(15) },
     );
   });
 });

@@ -32,6 +32,7 @@ import { emailMessage } from '../../../shared/pipeline/transports/email-message.
 import { operatorMessage } from '../../../shared/pipeline/transports/operator-message.ts';
 import { smsMessage } from '../../../shared/pipeline/transports/sms-message.ts';
 import { alarmEvent, alarmHeader, headerOf, readDelivery } from '../../support/events.ts';
+import { runs } from '../../support/quick-run.ts';
 import { wordsOf } from '../../support/words-of-html.ts';
 
 const MORNING_MS = Date.UTC(2026, 0, 1, 6);
@@ -150,7 +151,7 @@ describe('every notice', () => {
           expect(emailMessage(headerOf(noticeEvent), content).html).not.toMatch(/<script|<img/i);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });

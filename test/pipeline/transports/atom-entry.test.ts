@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { webhookPayload } from '../../../shared/contracts/alarm-event.ts';
 import { atomEntry } from '../../../shared/pipeline/transports/atom-entry.ts';
 import { alarmEvent, alertContent, EVENT_TIME_MS, EXACT_NUMBERS, exactContent } from '../../support/events.ts';
+import { runs } from '../../support/quick-run.ts';
 
 const ATOM = 'http://www.w3.org/2005/Atom';
 
@@ -87,7 +88,7 @@ describe('an Atom entry', () => {
         const content: unknown = JSON.parse(text('content')[0] ?? '');
         expect(content).toMatchObject({ tenant_id: 'acme', alarm: { id: 'al' } });
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

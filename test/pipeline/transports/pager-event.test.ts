@@ -10,6 +10,7 @@ import {
 import { incidentKey } from '../../../shared/domain/incident.ts';
 import { pagerEvent, pagerEventV2 } from '../../../shared/pipeline/transports/pager-event.ts';
 import { alarmEvent, alertContent, EVENT_TIME_MS, EXACT_NUMBERS, exactContent } from '../../support/events.ts';
+import { runs } from '../../support/quick-run.ts';
 
 const parsedEvent = (event: AlarmEvent) => {
   const { event: header, payload } = alertContent(event);
@@ -125,7 +126,7 @@ describe('an event for PagerDuty Events API v2', () => {
         expect(body).toContain(`"custom_details":${payload}`);
         expect(Buffer.byteLength(body) - Buffer.byteLength(payload)).toBeLessThan(16 * 1_024);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });

@@ -3,6 +3,7 @@ import { SegmentedMessage } from 'sms-segments-calculator';
 import { describe, expect, it } from 'vitest';
 import { smsMessage } from '../../../shared/pipeline/transports/sms-message.ts';
 import { alarmHeader } from '../../support/events.ts';
+import { runs } from '../../support/quick-run.ts';
 
 const smsOf = (label: string, status?: string): string =>
   smsMessage(
@@ -66,7 +67,7 @@ describe('an SMS about an alert', () => {
         expect(message.isWellFormed()).toBe(true);
         expect(message).not.toMatch(/[\p{Cc}\p{Cf}\s](?<! )/u);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });
