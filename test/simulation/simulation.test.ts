@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isQuickRun } from '../support/quick-run.ts';
 import { REGRESSION_SEEDS, seedsFrom } from './seeds.ts';
 import { writeTemplate } from './template.ts';
 import { runSeeds, startWorker } from './workers.ts';
 
 /** `npm run simulate` runs any number. */
-const SEEDS = 200;
+const SEEDS = isQuickRun ? 15 : 200;
+const REPEATED_SEEDS = isQuickRun ? 3 : 10;
 
 let template: ReturnType<typeof writeTemplate>;
 beforeAll(() => {
@@ -32,7 +34,7 @@ describe('the simulated service', () => {
   });
 
   it('does the same in every run of a seed, in another process and after other seeds', async () => {
-    const seeds = seedsFrom(1, 10);
+    const seeds = seedsFrom(1, REPEATED_SEEDS);
     const [traces, others] = await Promise.all([tracesOf(seeds), tracesOf(seeds.toReversed())]);
     for (const seed of seeds) {
       expect(traces.get(seed)?.length).toBeGreaterThan(100);
