@@ -10,7 +10,6 @@ import { foreignPageRefusal, loopbackRefusal } from 'local-aws/loopback-refusal.
 import { z } from 'zod';
 import { tenantId } from '../../../shared/contracts/alarm-event.ts';
 import { isReservedHeader, MASKED_VALUE } from '../../../shared/contracts/webhook-request.ts';
-import { chatReceiverOf, rejectionBy } from './chat-receivers.ts';
 import {
   type InboxMessage,
   type SentMessage,
@@ -226,7 +225,7 @@ const webhook = async (exchange: Exchange, segment: string): Promise<void> => {
     const selected = readResponse(url.searchParams.get('respond') ?? webhooks.responseOf(tenant));
     const body = await readText(request);
     store.add(await receivedWebhook({ tenant, path: url.pathname, headers: request.headers, body }, selected, stack));
-    return webhooks.respond(response, selected, body);
+    return webhooks.respond(response, selected);
   }
   if (request.method === 'PUT') {
     webhooks.setResponse(tenant, readResponse(readRespond(await readText(request))));
@@ -252,8 +251,6 @@ const receivedWebhook = async (
     signed_with: [],
   }));
   const contentType = headers['content-type'] ?? '';
-  const receiver = chatReceiverOf(responded);
-  const rejection = receiver && rejectionBy(receiver, body);
   return {
     kind: 'webhook',
     tenant,
@@ -263,7 +260,6 @@ const receivedWebhook = async (
     body,
     ...verification,
     responded,
-    ...(rejection !== undefined && { rejection }),
   };
 };
 

@@ -1,14 +1,5 @@
-/** The chat services as which a webhook address can respond. */
-export const chatReceivers = ['slack', 'teams', 'discord'] as const;
-
-/** A chat service. */
-export type ChatReceiver = (typeof chatReceivers)[number];
-
-/**
- * How a webhook address of the inbox responds: with a status, with 200 after the sender has timed out, or as a chat
- * service would.
- */
-export const webhookResponses = ['200', '410', '500', 'slow', ...chatReceivers] as const;
+/** How a webhook address of the inbox responds: with a status, or with 200 after the sender has timed out. */
+export const webhookResponses = ['200', '410', '500', 'slow'] as const;
 
 /** A response of a webhook address. */
 export type WebhookResponse = (typeof webhookResponses)[number];
@@ -36,8 +27,6 @@ export type WebhookMessage = WebhookVerification & {
   body: string;
   /** How the inbox responded. */
   responded: WebhookResponse;
-  /** Why the chat service would reject the body. */
-  rejection?: string;
 };
 
 /** The types whose receivers the inbox simulates. */

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { jsonOrUndefined } from '../../../shared/contracts/json.ts';
-import { text } from './chat-receivers.ts';
 import type { SimulatedKind } from './message.ts';
 import { sendJson } from './respond.ts';
 
@@ -91,6 +90,13 @@ const routingKey = z
   .string("'routing_key' is missing or blank")
   .length(KEY_LENGTH, `Length of 'routing_key' is incorrect (should be ${KEY_LENGTH} characters)`)
   .regex(/^[a-zA-Z0-9]*$/, "'routing_key' cannot contain non-alphanumeric characters.");
+
+/** Lengths are in UTF-16 units, where zod counts code points. */
+const text = (maxLength: number) =>
+  z
+    .string()
+    .min(1)
+    .refine(({ length }) => length <= maxLength, `must have at most ${maxLength} characters`);
 
 const dedupKey = text(255);
 

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import { chatAnswer, chatReceiverOf } from './chat-receivers.ts';
 import type { WebhookAddress, WebhookResponse } from './message.ts';
 import { sendJson } from './respond.ts';
 
@@ -34,14 +33,8 @@ export class WebhookResponder {
     return { tenant, url, respond: this.responseOf(tenant) };
   }
 
-  /** Sends the selected response to a body. A slow one is cancelled if the connection closes. */
-  respond(response: ServerResponse, selected: WebhookResponse, body: string): void {
-    const receiver = chatReceiverOf(selected);
-    if (receiver !== undefined) {
-      const answer = chatAnswer(receiver, body);
-      response.writeHead(answer.status, { 'content-type': answer.contentType }).end(answer.body);
-      return;
-    }
+  /** Sends the selected response. A slow one is cancelled if the connection closes. */
+  respond(response: ServerResponse, selected: WebhookResponse): void {
     if (selected !== 'slow') {
       sendJson(response, Number(selected), { message: `This address responds with ${selected}.` });
       return;

@@ -69,7 +69,6 @@ const facts = (message: InboxMessage): Fact[] => {
         ['Address', message.path],
         ['Type', message.content_type],
         ['Response', message.responded === 'slow' ? '200, slowly' : message.responded],
-        ...(message.rejection === undefined ? [] : [['Rejected', message.rejection] satisfies Fact]),
       ];
     default:
       return [

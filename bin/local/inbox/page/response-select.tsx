@@ -6,9 +6,6 @@ const responseNames: Record<WebhookResponse, string> = {
   '410': '410 Gone',
   '500': '500 Error',
   slow: 'Slow (20 s)',
-  slack: 'As Slack',
-  teams: 'As Microsoft Teams',
-  discord: 'As Discord',
 };
 
 /** Selects how a webhook address responds from now on. */
