@@ -4,6 +4,7 @@ import { apiFunction } from '../shared/api/endpoint.ts';
 import { pathParameter } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { createSigningSecretChanges } from '../shared/api/signing-secret.ts';
+import type { OwnSecret } from '../shared/contracts/responses/notifications.ts';
 
 const { environment, client, endpoint } = apiFunction('create-signing-secret');
 const audits = createAuditLog(client, environment);
@@ -12,5 +13,8 @@ const secrets = createSigningSecretChanges(createNotificationRepository(client, 
 /** POST /notifications/{notificationId}/signing-secret: 200 with the new secret of the webhook, shown only now. */
 export const handler = endpoint(
   (request) => pathParameter(request, 'notificationId'),
-  async (id, caller) => ok({ secret: await secrets.create({ tenant: caller.tenant, id }, audits.by(caller)) }),
+  async (id, caller) => {
+    const secret = await secrets.create({ tenant: caller.tenant, id }, audits.by(caller));
+    return ok({ secret } satisfies OwnSecret);
+  },
 );

@@ -3,6 +3,7 @@ import { createTokenRepository } from '../shared/adapters/tokens/token-repositor
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { jsonBody, validBody } from '../shared/api/request.ts';
 import { created } from '../shared/api/response.ts';
+import type { CreatedToken } from '../shared/contracts/responses/tokens-and-audits.ts';
 import { newTokenBody } from '../shared/contracts/token.ts';
 import { DAY_SECONDS } from '../shared/domain/day.ts';
 
@@ -16,6 +17,6 @@ export const handler = endpoint(
   async ({ label, role, days }, caller) => {
     const grant = { tenant: caller.tenant, role, label, expiresInSeconds: days * DAY_SECONDS, issuer: caller.token.id };
     const { id, token, expires_at_ms } = await tokens.issue(grant, audits.by(caller));
-    return created({ id, token, role, label, expires_at: expires_at_ms });
+    return created({ id, token, role, label, expires_at: expires_at_ms } satisfies CreatedToken);
   },
 );

@@ -1,10 +1,9 @@
 import { createAuditReader } from '../shared/adapters/audits/audit-reader.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { pageRequest, takePage } from '../shared/api/paging.ts';
+import { collection, pageRequest, takePage } from '../shared/api/paging.ts';
 import { query } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { parseAuditRange } from '../shared/api/time-parameters.ts';
-import { collection } from '../shared/contracts/collection.ts';
 import { auditRecord, isAuditId } from '../shared/domain/audit.ts';
 
 const { environment, client, endpoint } = apiFunction('list-audits');

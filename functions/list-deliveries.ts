@@ -3,10 +3,9 @@ import { createNotificationReader } from '../shared/adapters/notifications/notif
 import { parseDeliverySelection } from '../shared/api/delivery-filter.ts';
 import { createDeliveryHistory } from '../shared/api/delivery-history.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { pageRequest } from '../shared/api/paging.ts';
+import { collection, pageRequest } from '../shared/api/paging.ts';
 import { pathParameter, query } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
-import { collection } from '../shared/contracts/collection.ts';
 import { isPermitted } from '../shared/domain/authorization.ts';
 
 const { environment, client, endpoint } = apiFunction('list-deliveries');

@@ -2,9 +2,8 @@ import { createFailureReader } from '../shared/adapters/deliveries/notification-
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { createFailureList } from '../shared/api/failure-list.ts';
-import { pageRequest } from '../shared/api/paging.ts';
+import { collection, pageRequest } from '../shared/api/paging.ts';
 import { ok } from '../shared/api/response.ts';
-import { collection } from '../shared/contracts/collection.ts';
 import { isNotificationId } from '../shared/domain/notification-id.ts';
 
 const { environment, client, endpoint } = apiFunction('list-failures');

@@ -1,7 +1,6 @@
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { pageRequest, takePage } from '../shared/api/paging.ts';
+import { collection, pageRequest, takePage } from '../shared/api/paging.ts';
 import { ok } from '../shared/api/response.ts';
-import { collection } from '../shared/contracts/collection.ts';
 import {
   isNotificationTypeId,
   notificationTypeIds,

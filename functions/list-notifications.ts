@@ -1,9 +1,8 @@
 import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { pageRequest, takePage } from '../shared/api/paging.ts';
+import { collection, pageRequest, takePage } from '../shared/api/paging.ts';
 import { query } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
-import { collection } from '../shared/contracts/collection.ts';
 import { isNotificationId } from '../shared/domain/notification-id.ts';
 
 const { environment, client, endpoint } = apiFunction('list-notifications');

@@ -1,9 +1,8 @@
 import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { pageRequest } from '../shared/api/paging.ts';
+import { collection, pageRequest } from '../shared/api/paging.ts';
 import { ok } from '../shared/api/response.ts';
 import { tokenPage } from '../shared/api/token-records.ts';
-import { collection } from '../shared/contracts/collection.ts';
 import { isTokenId } from '../shared/domain/token.ts';
 
 const { environment, client, endpoint } = apiFunction('list-tokens');

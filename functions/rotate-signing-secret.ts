@@ -2,6 +2,7 @@ import { createAccountRepository } from '../shared/adapters/accounts/account-rep
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { ok } from '../shared/api/response.ts';
+import type { NewSecret } from '../shared/contracts/responses/account.ts';
 
 const { environment, client, endpoint } = apiFunction('rotate-signing-secret');
 const audits = createAuditLog(client, environment);
@@ -12,6 +13,6 @@ export const handler = endpoint(
   () => undefined,
   async (_, caller) => {
     const secret = await accounts.rotateSecret(caller.tenant, audits.by(caller), { canJoin: true });
-    return ok({ webhook_signing_secret: secret });
+    return ok({ webhook_signing_secret: secret } satisfies NewSecret);
   },
 );

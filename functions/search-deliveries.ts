@@ -4,10 +4,9 @@ import { createTargetReader } from '../shared/adapters/notifications/notificatio
 import { parseDeliverySelection } from '../shared/api/delivery-filter.ts';
 import { createDeliverySearch } from '../shared/api/delivery-search.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { pageRequest } from '../shared/api/paging.ts';
+import { collection, pageRequest } from '../shared/api/paging.ts';
 import { query } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
-import { collection } from '../shared/contracts/collection.ts';
 import { isPermitted } from '../shared/domain/authorization.ts';
 
 const { environment, client, endpoint } = apiFunction('search-deliveries');

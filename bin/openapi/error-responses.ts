@@ -3,18 +3,11 @@ import * as z from 'zod';
 import { errorResponse } from '../../shared/api/response.ts';
 import { auditParameters } from '../../shared/contracts/endpoints.ts';
 import { errorStatus } from '../../shared/contracts/errors.ts';
+import { string } from '../../shared/contracts/responses/schemas.ts';
 import { unknownNameErrors } from '../../shared/contracts/unknown-names.ts';
 import { badRequest, internalError, type ServiceError, unauthorized, unavailable } from '../../shared/domain/errors.ts';
-import { EXAMPLE_REQUEST_ID } from './operation.ts';
-import { component, integer, referenceTo, string } from './schemas.ts';
-
-component('Error', 'An error of the service', {
-  type: z.enum(Object.keys(errorStatus)).describe('The kind of error'),
-  code: integer.describe('The HTTP status'),
-  message: string('What failed, in one sentence'),
-  details: string('Each invalid field with its rule, or the limit that is reached with its value'),
-  request_id: string('ID of the request, to quote to the operators'),
-});
+import { EXAMPLE_REQUEST_ID } from './examples.ts';
+import { referenceTo } from './schemas.ts';
 
 z.strictObject({ message: string('The name of the HTTP status') }).meta({
   id: 'GatewayError',

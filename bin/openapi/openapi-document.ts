@@ -16,7 +16,8 @@ import {
   type ServiceError,
 } from '../../shared/domain/errors.ts';
 import { errorResponses, preferenceApplied, responseHeaders, sharedResponses } from './error-responses.ts';
-import { type Body, contentOf, EXAMPLE_LOCATION, type Operation } from './operation.ts';
+import { BASE_URL, EXAMPLE_ID } from './examples.ts';
+import { type Body, contentOf, type Operation } from './operation.ts';
 import { optOutPages, optOutTag } from './opt-out-pages.ts';
 import { auditTexts, parametersIn, pathParameters, preferences } from './parameters.ts';
 import { operations, resources } from './resources.ts';
@@ -52,7 +53,7 @@ const location = {
   Location: {
     description: 'The URL of the notification',
     schema: { type: 'string', format: 'uri' },
-    example: EXAMPLE_LOCATION,
+    example: `${BASE_URL}/notifications/${EXAMPLE_ID}`,
   },
 };
 

@@ -1,9 +1,11 @@
-import * as z from 'zod';
-import { collection, DEFAULT_PAGE_LIMIT } from '../../shared/contracts/collection.ts';
+import type * as z from 'zod';
+import { collection } from '../../shared/api/paging.ts';
+import { DEFAULT_PAGE_LIMIT } from '../../shared/contracts/collection.ts';
 import type { EndpointName } from '../../shared/contracts/endpoints.ts';
 import { describeIssues } from '../../shared/contracts/text.ts';
 import { badRequest, type ServiceError } from '../../shared/domain/errors.ts';
-import { component, integer, nullable, pageLimit, referenceTo } from './schemas.ts';
+import { BASE_URL } from './examples.ts';
+import { referenceTo } from './schemas.ts';
 
 /** The body of a request or response: a schema with an ID and a description, and examples by what they show. */
 export type Body = { schema: z.ZodType; examples: Readonly<Record<string, unknown>> };
@@ -49,48 +51,14 @@ export const rejectedBody = ({ error }: { error?: FailedParse | undefined }): Se
   return badRequest(describeIssues(error));
 };
 
-const BASE_URL = 'https://alerts.example.com';
-
-/** The time of all examples, ms since the epoch: 2026-11-21 21:11:18 UTC. */
-export const EXAMPLE_TIME_MS = 1_795_295_478_841;
-
-/** The ID of the request that causes an error in an example. */
-export const EXAMPLE_REQUEST_ID = '6151409b-62d8-4fa3-a616-a34bad10f0ba';
-
-/** The ID of the notification in the examples. */
-export const EXAMPLE_ID = 'nt01M7W08F9Z4XGJJRVYEZQFE9R1';
-
-/** The URL of the notification in the examples. */
-export const EXAMPLE_LOCATION = `${BASE_URL}/notifications/${EXAMPLE_ID}`;
-
-const collectionMetadata = component(
-  'CollectionMetadata',
-  'The position of a page in its list. Follow `next_href` until it is null',
-  {
-    count: integer.describe('Number of records in this page'),
-    limit: pageLimit.describe('The page size'),
-    marker: nullable(z.string(), 'The `marker` of the request; null for the first page'),
-    next_marker: nullable(z.string(), 'The `marker` of the next page; null on the last page'),
-    next_href: nullable(z.url(), 'The URL of the next page, with the same filters; null on the last page'),
-  },
-);
-
 /**
  * Returns a page of records, with an example of its first page.
  *
- * @param id the name of its schema
- * @param list what the list contains, its path and, unless the example is the last page, the marker of the next one
+ * @param path the path of the list
+ * @param next the marker of the next page, unless the example is the last one
  */
-export const pageOf = (
-  id: string,
-  record: z.ZodType,
-  example: unknown,
-  { of, path, next = null }: { of: string; path: string; next?: string | null },
-): Body => ({
-  schema: component(id, `A page of ${of}`, {
-    values: z.array(record).describe('The records of the page'),
-    metadata: collectionMetadata,
-  }),
+export const pageOf = (schema: z.ZodType, example: unknown, path: string, next: string | null = null): Body => ({
+  schema,
   examples: {
     'The first page': collection(
       { values: [example], next },

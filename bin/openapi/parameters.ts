@@ -2,8 +2,9 @@ import * as z from 'zod';
 import { MAX_AUDIT_TEXT_LENGTH } from '../../shared/contracts/audit.ts';
 import { DEFAULT_PAGE_LIMIT } from '../../shared/contracts/collection.ts';
 import { MAX_TIME_MS } from '../../shared/contracts/redelivery.ts';
-import { EXAMPLE_ID } from './operation.ts';
-import { jsonSchemaOf, pageLimit, parameter } from './schemas.ts';
+import { pageLimit } from '../../shared/contracts/responses/schemas.ts';
+import { EXAMPLE_ID } from './examples.ts';
+import { jsonSchemaOf, parameter } from './schemas.ts';
 
 /** Returns the parameters with these schemas, each with a description and an example. */
 export const parametersIn = (

@@ -1,12 +1,13 @@
 import * as z from 'zod';
 import { WEBHOOK_TOKEN } from '../../shared/contracts/account.ts';
 import { alarmEvent, webhookPayload } from '../../shared/contracts/alarm-event.ts';
+import { component } from '../../shared/contracts/responses/schemas.ts';
 import { testEvent } from '../../shared/domain/test-event.ts';
 import { webhookHeaders } from '../../shared/pipeline/transports/webhook.ts';
-import { contentOf, EXAMPLE_TIME_MS } from './operation.ts';
+import { EXAMPLE_TIME_MS, exampleCredentials } from './examples.ts';
+import { contentOf } from './operation.ts';
 import { parametersIn } from './parameters.ts';
-import { exampleCredentials } from './resources/account.ts';
-import { component, parameter } from './schemas.ts';
+import { parameter } from './schemas.ts';
 
 const description = [
   'The service POSTs each alert of a `webhook` notification to the URL of the notification. Its `webhook_request` can add headers and replace the body.',

@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { TokenEntry } from '../../shared/adapters/tokens/token-list.ts';
-import { type TokenRecord, tokenRecord } from '../../shared/api/token-records.ts';
+import { tokenRecord } from '../../shared/api/token-records.ts';
 import { MAX_LABEL_LENGTH } from '../../shared/contracts/notification.ts';
+import type { TokenRecord } from '../../shared/contracts/responses/tokens-and-audits.ts';
 import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, OPERATOR, type Role, roles } from '../../shared/contracts/token.ts';
 import { DAY_SECONDS } from '../../shared/domain/day.ts';
 import { ServiceError } from '../../shared/domain/errors.ts';

@@ -1,7 +1,7 @@
 import type { AccountDescription, AccountRepository } from '../adapters/accounts/account-repository.ts';
 import type { DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import type { TokenRepository } from '../adapters/tokens/token-repository.ts';
-import type { AccountLimits, AccountRecord } from '../contracts/account.ts';
+import type { AccountRecord } from '../contracts/responses/account.ts';
 import { effectiveLimits, type TenantLimits } from '../contracts/tenant-limits.ts';
 import { MAX_TOKENS } from '../contracts/token.ts';
 import { type Caller, isPermitted } from '../domain/authorization.ts';
@@ -18,7 +18,7 @@ type Dependencies = {
 
 const dailyCounters = ['tests', 'redeliveries', 'email', 'sms', 'managed', 'email_summaries', 'sms_summaries'] as const;
 
-const limitsOf = (limits: TenantLimits): AccountLimits => ({
+const limitsOf = (limits: TenantLimits): AccountRecord['limits'] => ({
   notifications: limits.notificationsPerTenant,
   tests_per_day: limits.testsPerTenantPerDay,
   redeliveries_per_day: limits.redeliveriesPerTenantPerDay,

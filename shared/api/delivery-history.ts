@@ -1,8 +1,9 @@
 import type { DeliveryFilter, DeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
 import type { Page, Slice } from '../contracts/collection.ts';
+import type { ListedDelivery } from '../contracts/responses/deliveries.ts';
 import type { Clock } from '../domain/clock.ts';
-import { isExpired, type ListedDelivery, listedDelivery } from '../domain/delivery-history.ts';
+import { isExpired, listedDelivery } from '../domain/delivery-history.ts';
 import { deliveryKey, historyMarker, sortKeyOfMarker } from '../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../domain/delivery-record.ts';
 import { malformedMarker, notFound } from '../domain/errors.ts';

@@ -2,9 +2,9 @@ import type { DeliveryFilter, DeliveryRepository } from '../adapters/deliveries/
 import { MissingDestinationsError, type ReadDestinationList } from '../adapters/deliveries/destination-list.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
 import type { Page, Slice } from '../contracts/collection.ts';
-import type { NotificationTypeId } from '../contracts/notification-types.ts';
+import type { FoundDelivery } from '../contracts/responses/deliveries.ts';
 import type { Clock } from '../domain/clock.ts';
-import { isExpired, type ListedDelivery, listedDelivery } from '../domain/delivery-history.ts';
+import { isExpired, listedDelivery } from '../domain/delivery-history.ts';
 import { deliveryKey, historyMarker, parseDeliveryPartition, sortKeyOfMarker } from '../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../domain/delivery-record.ts';
 import { malformedMarker } from '../domain/errors.ts';
@@ -30,13 +30,6 @@ const FIRST = 'nt';
 
 /** `$` sorts before all characters of IDs, which have one length: this sorts after the ID and before the next one. */
 const afterId = (id: string): string => `${id}$`;
-
-/** A delivery of an account. `type` and label are null if the notification was deleted. */
-export type FoundDelivery = {
-  notification_id: string;
-  notification_label: string | null;
-  type: NotificationTypeId | null;
-} & ListedDelivery;
 
 /** What a search reads. */
 export type SearchDependencies = {

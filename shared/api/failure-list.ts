@@ -2,7 +2,7 @@ import type { FailureReader, NotificationFailures } from '../adapters/deliveries
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
 import { omitUnreadable } from '../adapters/notifications/unreadable-notification.ts';
 import type { Page, Slice } from '../contracts/collection.ts';
-import type { NotificationTypeId } from '../contracts/notification-types.ts';
+import type { ListedFailures } from '../contracts/responses/deliveries.ts';
 import type { DeliveryTarget } from '../domain/notification.ts';
 import { takePage } from './paging.ts';
 
@@ -16,14 +16,6 @@ export const failureFields = (failures: Omit<NotificationFailures, 'notification
   last_failed_at: failures.lastFailedAtMs,
   last_reason: failures.lastReason ?? null,
 });
-
-/** The failures of a notification in a list. */
-export type ListedFailures = ReturnType<typeof failureFields> & {
-  notification_id: string;
-  notification_label: string | null;
-  type: NotificationTypeId;
-  last_delivered_at?: number;
-};
 
 /** The failures of a notification that exists. */
 type Found = { id: string; target: DeliveryTarget; failures: NotificationFailures };

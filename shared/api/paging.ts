@@ -1,4 +1,5 @@
 import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, type Page, type Slice } from '../contracts/collection.ts';
+import type { Collection } from '../contracts/responses/schemas.ts';
 import { invalidLimit, malformedMarker } from '../domain/errors.ts';
 import { type ParsedRequest, query, requestUrl } from './request.ts';
 import { MAX_BODY_BYTES, responseBytes } from './response.ts';
@@ -53,4 +54,28 @@ export const pageRequest = (
   const page = parsePage(query(request));
   if (request.isStrict && page.marker !== null && !isMarker(page.marker)) throw malformedMarker();
   return { page, self: { href: requestUrl(request, scheme), query: query(request) } };
+};
+
+/**
+ * Returns the response body for a slice (docs/api.md#paging). `next_href` keeps the query parameters of the request,
+ * filters included, and sets the next marker.
+ */
+export const collection = <Record>(
+  { values, next }: Slice<Record>,
+  page: Page,
+  self: { href: string; query: URLSearchParams },
+): Collection<Record> => {
+  const parameters = new URLSearchParams(self.query);
+  parameters.set('limit', String(page.limit));
+  if (next !== null) parameters.set('marker', next);
+  return {
+    values,
+    metadata: {
+      count: values.length,
+      limit: page.limit,
+      marker: page.marker,
+      next_marker: next,
+      next_href: next === null ? null : `${self.href}?${parameters}`,
+    },
+  };
 };

@@ -1,5 +1,6 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { errorStatus } from '../contracts/errors.ts';
+import type { ErrorBody } from '../contracts/responses/schemas.ts';
 import { notificationTooLarge, type ServiceError } from '../domain/errors.ts';
 
 /** A response of the HTTP API (payload format 2.0). */
@@ -53,7 +54,13 @@ export const errorResponse = (
     'content-type': 'application/json',
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
   },
-  body: JSON.stringify({ type, code: errorStatus[type], message, details, request_id: requestId }),
+  body: JSON.stringify({
+    type,
+    code: errorStatus[type],
+    message,
+    details,
+    request_id: requestId,
+  } satisfies ErrorBody),
 });
 
 /** Rejects a notification that would not fit into one response. @throws ServiceError 413 */

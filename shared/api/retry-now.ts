@@ -1,7 +1,8 @@
 import type { DeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
-import type { RedeliveryRequest, RedeliveryResult } from '../contracts/redelivery.ts';
+import type { RedeliveryRequest } from '../contracts/redelivery.ts';
+import type { RedeliveryResult } from '../contracts/responses/deliveries.ts';
 import type { Clock } from '../domain/clock.ts';
 import { isExpired } from '../domain/delivery-history.ts';
 import { deliveryKey } from '../domain/delivery-key.ts';

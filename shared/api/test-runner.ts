@@ -4,7 +4,8 @@ import { MAX_CONCURRENT_TESTS, type TestCounter, type TestLease } from '../adapt
 import { onceConfig } from '../adapters/aws-client.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { type AlarmState, alarmStates } from '../contracts/alarm-event.ts';
-import { type TestRequest, type TestResult, testResult } from '../contracts/messages.ts';
+import { type TestRequest, testResult } from '../contracts/messages.ts';
+import type { TestResult } from '../contracts/responses/notifications.ts';
 import type { Clock } from '../domain/clock.ts';
 import { badRequest, testLimitReached, tooManyTests, unavailable } from '../domain/errors.ts';
 import { type DeliveryTarget, typeFields } from '../domain/notification.ts';

@@ -1,5 +1,6 @@
 import type { TokenEntry } from '../adapters/tokens/token-list.ts';
 import type { Page, Slice } from '../contracts/collection.ts';
+import type { TokenRecord } from '../contracts/responses/tokens-and-audits.ts';
 import { takePage } from './paging.ts';
 
 /** Returns the tokens that have not expired at a time in ms since the epoch. */
@@ -7,7 +8,7 @@ export const unexpiredTokens = (tokens: readonly TokenEntry[], nowMs: number): T
   tokens.filter(({ expires_at_ms }) => expires_at_ms > nowMs);
 
 /** Returns a token as tenants see it (docs/api.md#tokens), without the token itself. Times are in ms since the epoch. */
-export const tokenRecord = ({ id, label, role, issuer, created_at_ms, expires_at_ms }: TokenEntry) => ({
+export const tokenRecord = ({ id, label, role, issuer, created_at_ms, expires_at_ms }: TokenEntry): TokenRecord => ({
   id,
   label,
   role,
@@ -15,9 +16,6 @@ export const tokenRecord = ({ id, label, role, issuer, created_at_ms, expires_at
   created_at: created_at_ms,
   expires_at: expires_at_ms,
 });
-
-/** A token in responses. */
-export type TokenRecord = ReturnType<typeof tokenRecord>;
 
 /**
  * Returns a page of the unexpired tokens, oldest first. IDs sort by creation, so a page starts at the right token even

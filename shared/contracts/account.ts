@@ -1,5 +1,4 @@
 import * as z from 'zod/mini';
-import type { PauseReason } from './email-pause.ts';
 import { MAX_EMAIL_ADDRESS_LENGTH, notificationTypes } from './notification-types.ts';
 import { boundedText, text, withoutNulls } from './text.ts';
 import { timeZone } from './time-zone.ts';
@@ -116,54 +115,16 @@ export type AccountChanges = z.infer<typeof changes>;
  */
 export const parseAccountChanges = (body: unknown) => changes.safeParse(withoutNulls(body));
 
-/** A number for each limit of an account: the limit, or the amount used. */
-export type AccountLimits = {
-  notifications: number;
-  tests_per_day: number;
-  redeliveries_per_day: number;
-  emails_per_day: number;
-  sms_per_day: number;
-  managed_per_day: number;
-  email_summaries_per_day: number;
-  sms_summaries_per_day: number;
-  tokens: number;
-};
-
-/** An account in responses (docs/api.md#account). */
-export type AccountRecord = {
-  id: string;
-  technical_contacts: string[];
-  /** The IDs of the fallback notifications; present only if there are some. */
-  escalation_notifications?: string[];
-  /** Present only if they are set. */
-  summaries?: SummarySettings;
-  /** The IANA time zone of emails. */
-  time_zone: string;
-  /** For admins only. */
-  webhook_token?: string | undefined;
-  /** For admins only: the current secret first, then the replaced one while it signs. */
-  webhook_signing_secrets?: string[] | undefined;
-  limits: AccountLimits;
-  /** The period of shadow mode, in ms since the epoch; present only if its end is not set or not reached. */
-  shadow?: { from: number; until: number | null };
-  /** Present only while its emails are paused, since this time in ms since the epoch. */
-  email_paused?: { since: number; reason: PauseReason };
-  /** `day_ends_at` is the next UTC midnight, ms since the epoch. */
-  usage: AccountLimits & { day_ends_at: number };
-};
-
-/** What a response has and an update cannot change. An update may have it, because clients send responses back. */
-const unchangeable: Readonly<Record<Exclude<keyof AccountRecord, keyof AccountChanges>, true>> = {
-  id: true,
-  webhook_signing_secrets: true,
-  limits: true,
-  shadow: true,
-  email_paused: true,
-  usage: true,
-};
-
-/** The body of an update of the account. */
+/** The body of an update of the account. It may have all that a response has, because clients send responses back. */
 export const accountChangesBody = {
   parse: parseAccountChanges,
-  attributes: [...Object.keys(changes.shape), ...Object.keys(unchangeable)],
+  attributes: [
+    ...Object.keys(changes.shape),
+    'id',
+    'webhook_signing_secrets',
+    'limits',
+    'shadow',
+    'email_paused',
+    'usage',
+  ],
 };

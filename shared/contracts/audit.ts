@@ -62,18 +62,3 @@ export type StoredAudit = z.infer<typeof storedAudit>;
 /** Parses the item of an audit entry, whose sort key is the ID. @throws ZodError */
 export const parseStoredAudit = ({ sk, ...item }: Readonly<Record<string, unknown>>): StoredAudit =>
   storedAudit.parse({ ...item, id: sk });
-
-/** An audit entry in responses (docs/api.md#audit). The time is in ms since the epoch. */
-export type AuditRecord = {
-  id: string;
-  timestamp: number;
-  action: string;
-  target_id: string | null;
-  changed: string[];
-  /** Operators and recipients have neither ID nor label. */
-  actor: { type: 'token' | 'operator' | 'recipient'; id: string | null; label: string | null };
-  request_id: string | null;
-  ip_address: string | null;
-  who: string | null;
-  why: string | null;
-};

@@ -15,27 +15,3 @@ export type Page = { limit: number; marker: string | null };
 
 /** The records of a page, and the marker of the next page, or null for the last page. */
 export type Slice<Record> = { values: Record[]; next: string | null };
-
-/**
- * Returns the response body for a slice (docs/api.md#paging). `next_href` keeps the query parameters of the request, filters included, and
- * sets the next marker.
- */
-export const collection = <Record>(
-  { values, next }: Slice<Record>,
-  page: Page,
-  self: { href: string; query: URLSearchParams },
-) => {
-  const query = new URLSearchParams(self.query);
-  query.set('limit', String(page.limit));
-  if (next !== null) query.set('marker', next);
-  return {
-    values,
-    metadata: {
-      count: values.length,
-      limit: page.limit,
-      marker: page.marker,
-      next_marker: next,
-      next_href: next === null ? null : `${self.href}?${query}`,
-    },
-  };
-};

@@ -1,8 +1,10 @@
 import * as z from 'zod/mini';
 import { alarmStates, tenantId } from './alarm-event.ts';
 import { eventHeader } from './event-header.ts';
+import { isJsonObject } from './json.ts';
 import { noticeContent } from './notice.ts';
 import { isNotificationTypeId, type NotificationTypeId } from './notification-types.ts';
+import type { TestResult } from './responses/notifications.ts';
 import { signingSecrets } from './signing-secrets.ts';
 import { trace } from './trace.ts';
 
@@ -72,30 +74,10 @@ export const testRequest = z.object({
 /** The payload with which a test operation invokes a sender. */
 export type TestRequest = z.infer<typeof testRequest>;
 
-const sentRequest = z.object({
-  method: z.string(),
-  /** Without user, password and query. */
-  url: z.string(),
-  /** The names of the headers. */
-  headers: z.array(z.string()),
-  /** The first 4 KB (`sentRequest`). */
-  body: z.optional(z.string()),
-});
-
-/** What a test result shows of the request that was sent. */
-export type SentRequest = z.infer<typeof sentRequest>;
-
-/** The result of a test operation (docs/api.md#test-operations). */
-export const testResult = z.object({
-  status: z.enum(['success', 'failure']),
-  message: z.string(),
-  /** The beginning of the response of a destination that failed. */
-  response_text: z.optional(z.string()),
-  /** Only of a webhook with a `webhook_request`. */
-  request: z.optional(sentRequest),
-  /** What in the `webhook_request` may be wrong; present if something may be. */
-  warnings: z.optional(z.array(z.string())),
-});
-
-/** The result of a test operation. */
-export type TestResult = z.infer<typeof testResult>;
+/** The result of a test, as the sender creates it. What is not such a result is an error of Lambda. */
+export const testResult = z.custom<TestResult>(
+  (value) =>
+    isJsonObject(value) &&
+    typeof value.message === 'string' &&
+    (value.status === 'success' || value.status === 'failure'),
+);

@@ -24,9 +24,6 @@ export type NotificationAttributes = {
   ordered?: true | undefined;
 };
 
-/** A notification in responses (docs/api.md#notifications). The values of the headers in `webhook_request` are masked. */
-export type NotificationRecord = { id: string } & NotificationAttributes;
-
 /** A destination without a notification, in a test request. */
 export type Destination = Pick<NotificationAttributes, 'type' | 'details' | 'webhook_request'>;
 

@@ -68,16 +68,3 @@ export const parseRedelivery = (body: unknown) => request.safeParse(withoutNulls
 
 /** The body of a redelivery request. */
 export const redeliveryBody = { parse: parseRedelivery, attributes: Object.keys(request.shape) };
-
-/** The response body of a redelivery. */
-export type RedeliveryResult = {
-  /**
-   * Number of deliveries that were sent again, each for a new round of attempts, or with `status`, of those that become
-   * due.
-   */
-  count: number;
-  /** The `marker` of the next request; null if all deliveries have been redelivered. */
-  next_marker: string | null;
-  /** Why nothing was sent; only if `count` is 0. */
-  reason?: string;
-};

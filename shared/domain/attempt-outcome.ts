@@ -1,5 +1,5 @@
-import type { TestResult } from '../contracts/messages.ts';
 import type { FailureCause, FailureReason } from '../contracts/outcomes.ts';
+import type { TestResult } from '../contracts/responses/notifications.ts';
 
 /** A failed attempt. */
 export type Failure = {

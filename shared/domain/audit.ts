@@ -1,5 +1,6 @@
 import { decodeTime, encodeTime } from 'ulid';
-import type { AuditRecord, StoredAudit } from '../contracts/audit.ts';
+import type { StoredAudit } from '../contracts/audit.ts';
+import type { AuditRecord } from '../contracts/responses/tokens-and-audits.ts';
 import { isPrefixedUlid, ulid } from './ulid.ts';
 
 const PREFIX = 'au';

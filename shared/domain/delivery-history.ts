@@ -1,3 +1,4 @@
+import type { ListedDelivery } from '../contracts/responses/deliveries.ts';
 import { type DeliveryRecord, reasonOf } from './delivery-record.ts';
 
 /**
@@ -5,7 +6,7 @@ import { type DeliveryRecord, reasonOf } from './delivery-record.ts';
  *
  * @param withResponses whether the attempts have the responses of the destination
  */
-export const listedDelivery = (record: DeliveryRecord, withResponses: boolean) => ({
+export const listedDelivery = (record: DeliveryRecord, withResponses: boolean): ListedDelivery => ({
   event_id: record.event_id,
   entity_id: record.entity_id,
   alarm_id: record.alarm_id,
@@ -35,9 +36,6 @@ export const listedDelivery = (record: DeliveryRecord, withResponses: boolean) =
   created_at: record.created_at_ms,
   updated_at: record.updated_at_ms,
 });
-
-/** A delivery in a delivery history. */
-export type ListedDelivery = ReturnType<typeof listedDelivery>;
 
 /** Returns whether an item has expired. DynamoDB deletes expired items within a few days, not at once. */
 export const isExpired = ({ ttl }: { ttl: number }, nowMs: number): boolean => ttl * 1000 <= nowMs;

@@ -1,6 +1,7 @@
 import { isJsonObject } from '../contracts/json.ts';
-import type { Destination, NotificationAttributes, NotificationRecord } from '../contracts/notification.ts';
+import type { Destination, NotificationAttributes } from '../contracts/notification.ts';
 import { fieldsOf } from '../contracts/notification-types.ts';
+import type { NotificationRecord } from '../contracts/responses/notifications.ts';
 import type { SigningSecrets } from '../contracts/signing-secrets.ts';
 import type { StringMap } from '../contracts/text.ts';
 import { maskedRequest } from '../contracts/webhook-request.ts';

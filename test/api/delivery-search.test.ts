@@ -10,7 +10,8 @@ import {
 } from '../../shared/adapters/deliveries/destination-list.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import type { DeliverySelection } from '../../shared/api/delivery-filter.ts';
-import { createDeliverySearch, type FoundDelivery } from '../../shared/api/delivery-search.ts';
+import { createDeliverySearch } from '../../shared/api/delivery-search.ts';
+import type { FoundDelivery } from '../../shared/contracts/responses/deliveries.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { audit } from '../support/audit.ts';

@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { describe, expect, it } from 'vitest';
 import { openApiDocument } from '../../bin/openapi/openapi-document.ts';
-import { parseAccountChanges } from '../../shared/contracts/account.ts';
+import { accountChangesBody, parseAccountChanges } from '../../shared/contracts/account.ts';
 import { endpointNames, endpoints, knownParameters } from '../../shared/contracts/endpoints.ts';
-import { parseNotification } from '../../shared/contracts/notification.ts';
+import { changesBody, parseNotification } from '../../shared/contracts/notification.ts';
 import { parseRedelivery } from '../../shared/contracts/redelivery.ts';
+import { account } from '../../shared/contracts/responses/account.ts';
+import { attributes } from '../../shared/contracts/responses/notifications.ts';
 import { parseNewToken } from '../../shared/contracts/token.ts';
 import {
   bodyViolations,
@@ -78,6 +80,13 @@ describe('the OpenAPI document', () => {
     }
     expect(failures).toEqual([]);
   });
+});
+
+it.each([
+  ['an account', account, accountChangesBody],
+  ['a notification', attributes, changesBody],
+])('an update of %s may have all attributes of the response', (_, { shape }, { attributes: accepted }) => {
+  expect(accepted).toEqual(expect.arrayContaining(Object.keys(shape)));
 });
 
 const contacts = (...technical_contacts: string[]) => ({ technical_contacts });

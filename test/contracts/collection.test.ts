@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parsePage } from '../../shared/api/paging.ts';
-import { collection } from '../../shared/contracts/collection.ts';
+import { collection, parsePage } from '../../shared/api/paging.ts';
 
 const href = 'https://api.example.com/v1.0/acme/notifications';
 

@@ -2,7 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { gatewayErrors } from '../../bin/openapi/error-responses.ts';
-import { exampleRequest } from '../../bin/openapi/webhook-request.ts';
+import { exampleRequest } from '../../bin/openapi/examples.ts';
 import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { maskedRequest } from '../../shared/contracts/webhook-request.ts';
 import { bodyViolations, describedOperation, describedWebhook, schemaViolations } from '../support/api-description.ts';

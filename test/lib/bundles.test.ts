@@ -49,12 +49,15 @@ const isProductionPackage = (home: string): boolean =>
   lockfile.packages[home.slice(home.indexOf('node_modules/'))]?.dev === false;
 
 /**
- * Returns the inputs that must not be in a bundle: development code, and packages that are not production dependencies.
+ * Returns the inputs that must not be in a bundle: development code, schemas of responses, of which functions need only
+ * the types, and packages that are not production dependencies.
  */
 const forbiddenInputs = (inputs: readonly string[]): string[] =>
   inputs.filter((input) => {
     const home = PACKAGE_FILE.exec(input)?.groups?.home;
-    return home === undefined ? !/^(functions|shared)\//.test(input) : !isProductionPackage(home);
+    return home === undefined
+      ? !/^(functions|shared)\/(?!contracts\/responses\/)/.test(input)
+      : !isProductionPackage(home);
   });
 
 describe('function bundles', () => {

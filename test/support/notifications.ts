@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { exampleDetails } from '../../bin/openapi/notification-types.ts';
+import { exampleDetails } from '../../bin/openapi/examples.ts';
 import type { NotificationAttributes } from '../../shared/contracts/notification.ts';
 import { byType, fieldsOf, type NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { MAX_HEADER_LENGTH } from '../../shared/contracts/webhook-request.ts';

@@ -1,35 +1,11 @@
 import * as z from 'zod';
-import { type AuditRecord, MAX_AUDIT_TEXT_LENGTH } from '../../../shared/contracts/audit.ts';
+import { collectionOf } from '../../../shared/contracts/responses/schemas.ts';
+import { type AuditRecord, audit } from '../../../shared/contracts/responses/tokens-and-audits.ts';
 import { badRequest } from '../../../shared/domain/errors.ts';
-import { EXAMPLE_REQUEST_ID, EXAMPLE_TIME_MS, pageOf, type Resource } from '../operation.ts';
+import { EXAMPLE_REQUEST_ID, EXAMPLE_TIME_MS } from '../examples.ts';
+import { pageOf, type Resource } from '../operation.ts';
 import { limit, markerLike, time } from '../parameters.ts';
-import { component, nullable, parameter, string, timestamp } from '../schemas.ts';
-
-const auditText = z.string().max(MAX_AUDIT_TEXT_LENGTH);
-
-const audit = component('Audit', 'A change, test or redelivery', {
-  id: string('ID of the entry, assigned by the service'),
-  timestamp: timestamp('When the change was made'),
-  action: string('The `operationId` of the change, or a name for what only recipients or operators do'),
-  target_id: nullable(
-    z.string(),
-    'ID of the notification, token or account, or a hash of the recipient of emails; null for a destination that is not stored',
-  ),
-  changed: z.array(z.string()).describe('Names of the attributes that were set or changed, never their values'),
-  actor: z
-    .object({
-      type: z
-        .enum(['token', 'operator', 'recipient'])
-        .describe('Whether a token of the account, an operator or a recipient of emails made the change'),
-      id: nullable(z.string(), 'ID of the token; null for others'),
-      label: nullable(z.string(), 'Label of the token; null for others'),
-    })
-    .describe('Who made the change'),
-  request_id: nullable(z.string(), 'ID of the request; null for an operator'),
-  ip_address: nullable(z.string(), 'Address that sent the request; null for an operator or a recipient'),
-  who: nullable(auditText, 'The query parameter `_who` of the change'),
-  why: nullable(auditText, 'The query parameter `_why` of the change'),
-});
+import { parameter } from '../schemas.ts';
 
 const exampleAudit: AuditRecord = {
   id: 'au01M7W08F9SK1GM8Z4T5J2R6WQX',
@@ -63,7 +39,7 @@ export const auditResource = {
         from: time('Returns only the entries of this time and later', EXAMPLE_TIME_MS),
         to: time('Returns only the entries of this time and earlier', EXAMPLE_TIME_MS + 86_400_000),
       },
-      response: pageOf('Audits', audit, exampleAudit, { of: 'audit entries', path: '/audits' }),
+      response: pageOf(collectionOf('Audits', 'audit entries', audit), exampleAudit, '/audits'),
       errors: [
         badRequest(
           'from: must be 0 or a whole number from 1000000000000 to 9999999999999: milliseconds since the epoch',

@@ -1,14 +1,5 @@
 import * as z from 'zod';
-import type { FoundDelivery } from '../../../shared/api/delivery-search.ts';
-import type { ListedFailures } from '../../../shared/api/failure-list.ts';
-import { alarmStates } from '../../../shared/contracts/alarm-event.ts';
-import { notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
-import {
-  attemptResults,
-  deliveryReasons,
-  deliveryStatuses,
-  failureReasons,
-} from '../../../shared/contracts/outcomes.ts';
+import { deliveryStatuses } from '../../../shared/contracts/outcomes.ts';
 import {
   MAX_EVENT_ID_LENGTH,
   MAX_TIME_MS,
@@ -16,88 +7,24 @@ import {
   parseRedelivery,
   REDELIVERY_MARKER,
 } from '../../../shared/contracts/redelivery.ts';
-import type { ListedDelivery } from '../../../shared/domain/delivery-history.ts';
+import {
+  delivery,
+  type FoundDelivery,
+  failures,
+  foundDelivery,
+  type ListedDelivery,
+  type ListedFailures,
+  redeliveryResult,
+} from '../../../shared/contracts/responses/deliveries.ts';
+import { collectionOf, component, text } from '../../../shared/contracts/responses/schemas.ts';
 import { badRequest, notFound, redeliveryLimitReached } from '../../../shared/domain/errors.ts';
 import { NOTHING_FAILED } from '../../../shared/domain/redelivery.ts';
-import { EXAMPLE_ID, EXAMPLE_TIME_MS, pageOf, type Resource, rejectedBody } from '../operation.ts';
+import { EXAMPLE_ID, EXAMPLE_TIME_MS } from '../examples.ts';
+import { pageOf, type Resource, rejectedBody } from '../operation.ts';
 import { limit, markerLike, time } from '../parameters.ts';
-import { component, integer, nullable, parameter, string, text, timestamp } from '../schemas.ts';
+import { parameter } from '../schemas.ts';
 
 const EXAMPLE_EVENT_ID = `acme:enWeb1:alDisk:chDisk:${EXAMPLE_TIME_MS}:CRITICAL`;
-
-const attempt = component('Attempt', 'An attempt to deliver an alert', {
-  timestamp: timestamp('Start of the attempt'),
-  result: z.enum(attemptResults).describe('The result; `throttled` and `transient` attempts are repeated'),
-  status_code: nullable(integer, 'HTTP status of the response; null if there was none'),
-  reason: nullable(z.enum(failureReasons), 'Why the attempt failed; null if it was delivered'),
-  response_text: string(
-    'The first 256 printable characters of a failed response, without secrets. Present if there are some, and the token has the role `admin` or `creator`',
-  ).optional(),
-  duration_ms: integer.describe('Duration of the attempt in milliseconds'),
-});
-
-const deliveryFields = {
-  event_id: string('ID of the alarm event'),
-  entity_id: string('ID of the entity'),
-  alarm_id: string('ID of the alarm'),
-  entity_label: string('Label of the entity, at most 60 bytes; its ID if it has none'),
-  alarm_label: string('Label of the alarm, at most 60 bytes; its ID if it has none'),
-  state: z.enum(alarmStates).describe('State of the alarm'),
-  status: z.enum(deliveryStatuses).describe('Status of the delivery'),
-  reason: nullable(
-    z.enum(deliveryReasons),
-    'Why the alert has not arrived; null if nothing failed. `older_timestamp`: it was superseded although the queue accepted it more than 60 s after the newer alert',
-  ),
-  event_timestamp: timestamp('The time of the event; only with the reason `older_timestamp`').optional(),
-  newer_event_timestamp: timestamp(
-    'The time of the newer event of the same incident, which the destination already had; only with the reason `older_timestamp`',
-  ).optional(),
-  trace_id: z
-    .string()
-    .regex(/^[\da-f]{32}$/)
-    .optional()
-    .describe('ID of the trace of the alert (W3C Trace Context); only if its event has one'),
-  summary_id: string('Event ID of the delivery that lists the alert; only with the status `summarized`').optional(),
-  attempts: z.array(attempt).describe('The last nine attempts, oldest first'),
-  accepted_at: timestamp('When the service accepted the event: `from` and `to` of a search').optional(),
-  confirmed_at: timestamp(
-    'When the server of the recipient accepted the email, of several technical contacts the last one that did; only for emails',
-  ).optional(),
-  delayed_at: timestamp(
-    'When it was last reported that the server of a recipient has not yet accepted the email; only for emails',
-  ).optional(),
-  next_attempt_at: nullable(
-    integer,
-    'When the next attempt is due, in milliseconds since the Unix epoch; null unless `status` is `pending`',
-  ),
-  created_at: timestamp('When the service first processed the delivery'),
-  updated_at: timestamp('When the last attempt ended or the status changed: the time of failure if it failed'),
-};
-
-const notificationLabel = nullable(z.string(), 'Label of the notification; null if it was deleted or is unreadable');
-
-const listedDelivery = component('Delivery', 'One alarm event for one notification', deliveryFields);
-const foundDelivery = component('FoundDelivery', 'One alarm event for one notification of the account', {
-  notification_id: string('ID of the notification'),
-  notification_label: notificationLabel,
-  type: nullable(z.enum(notificationTypeIds), 'Type of the notification; null if it was deleted'),
-  ...deliveryFields,
-});
-
-const failures = component('Failures', 'What failed of a notification', {
-  notification_id: string('ID of the notification'),
-  notification_label: notificationLabel,
-  type: z.enum(notificationTypeIds).describe('Type of the notification'),
-  failed: integer.describe(
-    'Number of alerts with a failed attempt since `first_failed_at`, each counted once, and again if it fails after a redelivery. In rare cases an alert is counted twice or not at all',
-  ),
-  first_failed_at: timestamp('When the first of these attempts failed'),
-  last_failed_at: timestamp('When an attempt last failed'),
-  last_reason: nullable(z.enum(failureReasons), 'Why the last attempt failed'),
-  last_delivered_at: timestamp(
-    'When an alert was last delivered after `first_failed_at`; only if one of the newest 20 deliveries, except summarized ones, was. Later than `last_failed_at` if the notification works again',
-  ).optional(),
-});
 
 const exampleFailures: ListedFailures = {
   notification_id: EXAMPLE_ID,
@@ -184,12 +111,6 @@ const redelivery = z.xor([singleRedelivery, rangeRedelivery, retryRequest]).meta
   description: 'What to redeliver: exactly one of `event_id`, `since` and `status`, or `event_id` and `status`',
 });
 
-const redeliveryResult = component('RedeliveryResult', 'What a redelivery sent', {
-  count: integer.describe('Number of deliveries that were sent again or become due'),
-  next_marker: nullable(z.string(), 'The `marker` of the next request; null if all deliveries have been redelivered'),
-  reason: string('Why nothing was sent, for people; only if `count` is 0').optional(),
-});
-
 /** The operations on deliveries. */
 export const deliveryResource = {
   tag: {
@@ -210,11 +131,12 @@ export const deliveryResource = {
         ),
         ...selection,
       },
-      response: pageOf('Deliveries', listedDelivery, exampleDelivery, {
-        of: 'deliveries',
-        path: `/notifications/${EXAMPLE_ID}/deliveries`,
-        next: deliveryMarker,
-      }),
+      response: pageOf(
+        collectionOf('Deliveries', 'deliveries', delivery),
+        exampleDelivery,
+        `/notifications/${EXAMPLE_ID}/deliveries`,
+        deliveryMarker,
+      ),
       errors: [badRequest(`status: must be one of ${deliveryStatuses.join(', ')}`)],
     },
     'search-deliveries': {
@@ -230,11 +152,12 @@ export const deliveryResource = {
         ),
         ...selection,
       },
-      response: pageOf('FoundDeliveries', foundDelivery, exampleFound, {
-        of: 'deliveries',
-        path: '/deliveries',
-        next: `${EXAMPLE_ID}-${deliveryMarker}`,
-      }),
+      response: pageOf(
+        collectionOf('FoundDeliveries', 'deliveries', foundDelivery),
+        exampleFound,
+        '/deliveries',
+        `${EXAMPLE_ID}-${deliveryMarker}`,
+      ),
       errors: [badRequest('event_id: must not be combined with status')],
     },
     'list-failures': {
@@ -242,10 +165,11 @@ export const deliveryResource = {
       details:
         'Those of which an attempt failed in the last 14 days, by ID. A page has at most 100 values, also if `limit` is higher.',
       query: { limit, marker: markerLike(EXAMPLE_ID) },
-      response: pageOf('FailingNotifications', failures, exampleFailures, {
-        of: 'failing notifications',
-        path: '/failures',
-      }),
+      response: pageOf(
+        collectionOf('FailingNotifications', 'failing notifications', failures),
+        exampleFailures,
+        '/failures',
+      ),
     },
     redeliver: {
       summary: 'Redeliver failed deliveries of a notification, or retry pending ones now',

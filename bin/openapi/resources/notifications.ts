@@ -1,12 +1,16 @@
 import * as z from 'zod';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../../shared/api/request.ts';
 import { MAX_BODY_BYTES } from '../../../shared/api/response.ts';
-import {
-  MAX_DETAILS_VALUE_LENGTH,
-  type NotificationRecord,
-  parseNotification,
-} from '../../../shared/contracts/notification.ts';
+import { parseNotification } from '../../../shared/contracts/notification.ts';
 import { byType, type NotificationTypeId } from '../../../shared/contracts/notification-types.ts';
+import {
+  attributes,
+  type NotificationRecord,
+  notification,
+  notificationOf,
+  ownSecret,
+} from '../../../shared/contracts/responses/notifications.ts';
+import { collectionOf, text } from '../../../shared/contracts/responses/schemas.ts';
 import { MASKED_VALUE, maskedRequest } from '../../../shared/contracts/webhook-request.ts';
 import {
   defaultNotificationFixed,
@@ -17,13 +21,10 @@ import {
   unconfirmedChange,
 } from '../../../shared/domain/errors.ts';
 import { defaultNotification } from '../../../shared/domain/notification.ts';
-import { exampleDetails } from '../notification-types.ts';
-import { type Body, EXAMPLE_ID, pageOf, type Resource, rejectedBody } from '../operation.ts';
+import { EXAMPLE_ID, exampleDetails, exampleRequest, exampleSecret } from '../examples.ts';
+import { type Body, pageOf, type Resource, rejectedBody } from '../operation.ts';
 import { limit, markerLike } from '../parameters.ts';
-import { component, label, parameter, string, text } from '../schemas.ts';
-import { metadata, newNotification, notification, ordered, stringMap, typeId } from '../typed-schemas.ts';
-import { exampleRequest, webhookRequest } from '../webhook-request.ts';
-import { exampleSecret } from './account.ts';
+import { parameter } from '../schemas.ts';
 
 const exampleAttributes = (type: NotificationTypeId) => ({
   type,
@@ -40,24 +41,27 @@ const fixedNotification = defaultNotificationFixed(defaultNotification.id);
 const tooLarge = notificationTooLarge(MAX_BODY_BYTES);
 const invalidNotification = rejectedBody(parseNotification({ type: 'webhook', details: { url: 'ftp://a.example' } }));
 
-const notificationChanges = component('NotificationChanges', 'The attributes to change. The others keep their values', {
-  label: label.optional(),
-  type: typeId.optional(),
-  details: stringMap(MAX_DETAILS_VALUE_LENGTH)
+/** The attributes that requests can have. */
+export const requestAttributes = attributes.omit({ id: true }).extend({
+  ordered: z
+    .boolean()
     .optional()
-    .describe('Replaces all details. They must fit the type of the updated notification'),
-  metadata: metadata.describe('Replaces all metadata'),
-  webhook_request: webhookRequest
-    .optional()
-    .describe(
-      `Replaces headers and body; {} removes them. \`${MASKED_VALUE}\` keeps the value of a header, unless the origin of \`details.url\` changes`,
-    ),
-  ordered: ordered.optional(),
+    .describe(attributes.shape.ordered.description ?? ''),
 });
 
-const ownSecret = component('OwnSigningSecret', 'The signing secret of a webhook of its own', {
-  secret: string('The key that signs the requests of this webhook, as Standard Webhooks writes it'),
-});
+const newNotification = notificationOf('NewNotification', 'A notification to create', requestAttributes);
+
+const { details, metadata, webhook_request } = requestAttributes.shape;
+const notificationChanges = requestAttributes
+  .partial()
+  .extend({
+    details: details.optional().describe('Replaces all details. They must fit the type of the updated notification'),
+    metadata: metadata.describe('Replaces all metadata'),
+    webhook_request: webhook_request.describe(
+      `Replaces headers and body; {} removes them. \`${MASKED_VALUE}\` keeps the value of a header, unless the origin of \`details.url\` changes`,
+    ),
+  })
+  .meta({ id: 'NotificationChanges', description: 'The attributes to change. The others keep their values' });
 
 const representation: Body = {
   schema: notification,
@@ -101,11 +105,12 @@ export const notificationResource = {
           'ntTechnicalContactsEmail',
         ]),
       },
-      response: pageOf('Notifications', notification, exampleNotification('email'), {
-        of: 'notifications',
-        path: '/notifications',
-        next: defaultNotification.id,
-      }),
+      response: pageOf(
+        collectionOf('Notifications', 'notifications', notification),
+        exampleNotification('email'),
+        '/notifications',
+        defaultNotification.id,
+      ),
     },
     'get-notification': {
       summary: 'Read a notification',

@@ -3,31 +3,18 @@ import { MAX_CONCURRENT_TESTS } from '../../../shared/adapters/accounts/test-cou
 import { alarmStates } from '../../../shared/contracts/alarm-event.ts';
 import { parseDestination } from '../../../shared/contracts/notification.ts';
 import { byType } from '../../../shared/contracts/notification-types.ts';
+import { notificationOf, testResult } from '../../../shared/contracts/responses/notifications.ts';
 import { badRequest, testLimitReached, tooManyTests } from '../../../shared/domain/errors.ts';
-import { exampleDetails } from '../notification-types.ts';
-import { EXAMPLE_TIME_MS, type Resource, rejectedBody } from '../operation.ts';
-import { component, parameter, string } from '../schemas.ts';
-import { destination } from '../typed-schemas.ts';
+import { EXAMPLE_TIME_MS, exampleDetails } from '../examples.ts';
+import { type Resource, rejectedBody } from '../operation.ts';
+import { parameter } from '../schemas.ts';
+import { requestAttributes } from './notifications.ts';
 
-const sentRequest = component('SentRequest', 'The request of a test, without values of headers', {
-  method: z.literal('POST').describe('The method'),
-  url: string('The URL without user, password and query'),
-  headers: z.array(z.string()).describe('The names of the headers'),
-  body: string(
-    'The first 4 KB of the body, with `***` instead of user, password and query of the URL; absent if these are too long',
-  ).optional(),
-});
-
-const result = component('TestResult', 'The result of a test', {
-  status: z.enum(['success', 'failure']).describe('Whether the destination accepted the test message'),
-  message: string('What the destination did'),
-  response_text: string('The first 256 printable characters of a failed response, without secrets').optional(),
-  request: sentRequest.optional().describe('What was sent; only to a webhook with a `webhook_request`'),
-  warnings: z
-    .array(z.string())
-    .optional()
-    .describe('The placeholders of `webhook_request` without a value in the test message; present if there are some'),
-});
+const destination = notificationOf(
+  'Destination',
+  'A destination to test',
+  requestAttributes.pick({ type: true, details: true, webhook_request: true }),
+);
 
 const signatureHeaders = ['webhook-id', 'webhook-timestamp', 'webhook-signature'];
 
@@ -43,7 +30,7 @@ const test = {
     ),
   },
   response: {
-    schema: result,
+    schema: testResult,
     examples: {
       'The destination accepted the message': {
         status: 'success',

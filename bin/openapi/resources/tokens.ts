@@ -1,30 +1,17 @@
 import * as z from 'zod';
+import { collectionOf } from '../../../shared/contracts/responses/schemas.ts';
+import { createdToken, token } from '../../../shared/contracts/responses/tokens-and-audits.ts';
 import {
   DEFAULT_TOKEN_DAYS,
   MAX_TOKEN_DAYS,
   MAX_TOKENS,
   OPERATOR,
   parseNewToken,
-  roles,
 } from '../../../shared/contracts/token.ts';
 import { badRequest, lastAdminToken, tokenLimitReached, unconfirmedChange } from '../../../shared/domain/errors.ts';
-import { EXAMPLE_TIME_MS, pageOf, type Resource, rejectedBody } from '../operation.ts';
+import { EXAMPLE_TIME_MS } from '../examples.ts';
+import { pageOf, type Resource, rejectedBody } from '../operation.ts';
 import { limit, markerLike, time } from '../parameters.ts';
-import { component, label, string, timestamp } from '../schemas.ts';
-
-const tokenAttributes = {
-  id: string('ID of the token, assigned by the service'),
-  label: label.describe('What the token is for'),
-  role: z.enum(roles).describe('What the token permits'),
-  expires_at: timestamp('When the token expires'),
-};
-const token = component('Token', 'An API token, without the token itself', {
-  ...tokenAttributes,
-  issuer: string(
-    `ID of the token that issued it, even if that was revoked or has expired, or \`${OPERATOR}\`. Of an account with more than 100 such issuers, the oldest are replaced by their own issuers`,
-  ),
-  created_at: timestamp('When the token was created'),
-});
 
 const exampleToken = {
   id: 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83',
@@ -33,16 +20,12 @@ const exampleToken = {
   expires_at: EXAMPLE_TIME_MS + 90 * 86_400_000,
 };
 
-const newToken = component('NewToken', 'A token to create', {
-  label: tokenAttributes.label,
-  role: tokenAttributes.role,
-  days: z.int().min(1).max(MAX_TOKEN_DAYS).default(DEFAULT_TOKEN_DAYS).describe('How many days it is valid'),
-});
-
-const createdToken = component('CreatedToken', 'A new token', {
-  ...tokenAttributes,
-  token: string('The token. No other response contains it'),
-});
+const newToken = token
+  .pick({ label: true, role: true })
+  .extend({
+    days: z.int().min(1).max(MAX_TOKEN_DAYS).default(DEFAULT_TOKEN_DAYS).describe('How many days it is valid'),
+  })
+  .meta({ id: 'NewToken', description: 'A token to create' });
 
 /** The operations on API tokens. */
 export const tokenResource = {
@@ -53,10 +36,9 @@ export const tokenResource = {
       details: 'The unexpired tokens of the account, oldest first, without the tokens themselves.',
       query: { limit, marker: markerLike(exampleToken.id) },
       response: pageOf(
-        'Tokens',
-        token,
+        collectionOf('Tokens', 'tokens', token),
         { ...exampleToken, issuer: OPERATOR, created_at: EXAMPLE_TIME_MS },
-        { of: 'tokens', path: '/tokens' },
+        '/tokens',
       ),
     },
     'create-token': {

@@ -1,5 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
-import type { NotificationAttributes, NotificationRecord } from '../../contracts/notification.ts';
+import type { NotificationAttributes } from '../../contracts/notification.ts';
+import type { NotificationRecord } from '../../contracts/responses/notifications.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { inBatches } from '../../domain/in-batches.ts';
 import { defaultNotification, maskedRecord, type NotificationKey } from '../../domain/notification.ts';

@@ -1,6 +1,6 @@
 import type { Fact } from '../../contracts/fact.ts';
 import type { NoticeContent, NoticeKind } from '../../contracts/notice.ts';
-import type { NotificationRecord } from '../../contracts/notification.ts';
+import type { NotificationRecord } from '../../contracts/responses/notifications.ts';
 import { oneLine, plainLine, truncate } from '../../domain/alert-text.ts';
 import { type DeliveryRecord, failureReasonOf } from '../../domain/delivery-record.ts';
 import { failureText } from '../../domain/failure-text.ts';

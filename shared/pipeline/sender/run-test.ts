@@ -1,8 +1,9 @@
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { emitMetrics } from '../../adapters/metrics.ts';
 import { webhookPayload } from '../../contracts/alarm-event.ts';
-import { type TestResult, testRequest } from '../../contracts/messages.ts';
+import { testRequest } from '../../contracts/messages.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
+import type { TestResult } from '../../contracts/responses/notifications.ts';
 import { type AttemptOutcome, failed } from '../../domain/attempt-outcome.ts';
 import { eventHeader } from '../../domain/event-header.ts';
 import { failureText } from '../../domain/failure-text.ts';

@@ -1,4 +1,4 @@
-import type { SentRequest } from '../../contracts/messages.ts';
+import type { SentRequest } from '../../contracts/responses/notifications.ts';
 import { maskSecrets } from '../../domain/response-text.ts';
 import { secretsIn, type TypeRequest } from './http-transport.ts';
 

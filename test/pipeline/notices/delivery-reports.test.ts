@@ -12,7 +12,7 @@ import { logger } from '../../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
 import type { AlarmState } from '../../../shared/contracts/alarm-event.ts';
-import type { NotificationRecord } from '../../../shared/contracts/notification.ts';
+import type { NotificationRecord } from '../../../shared/contracts/responses/notifications.ts';
 import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
 import {
   claimedRecord,
