@@ -64,32 +64,20 @@ describe.runIf(isLocal)('a notification that fails', () => {
   });
 });
 
-describe('the list of failing notifications', () => {
-  it('is for every role of the tenant, page by page', async () => {
-    const client = await newClient();
-    const observer = await newClient('observer', client.tenant);
-    const ids: string[] = [];
-    for (let count = 0; count < 4; count++) ids.push(await client.create(webhook));
-    for (const id of [...ids, DEFAULT_NOTIFICATION_ID]) await fail(client, id);
-    const expected = [...ids, DEFAULT_NOTIFICATION_ID];
-    for (const limit of [1, 3, 5, 6, 1_000]) {
-      const values = await follow(observer, `/failures?limit=${limit}`);
-      expect(values.map(({ notification_id }) => notification_id)).toEqual(expected);
-    }
-    expect((await list(observer, '/failures?limit=2')).metadata).toMatchObject({ count: 2, next_marker: ids[2] });
-    expect(await follow(await newClient(), '/failures')).toEqual([]);
-    expect((await observer.get('/failures?limit=0')).body).toMatchObject({ type: 'invalidLimit' });
-  });
-
-  it('omits deleted notifications, and those of other tenants', async () => {
-    const client = await newClient();
-    const [kept, deleted] = [await client.create(webhook), await client.create(webhook)];
-    const foreign = await (await newClient()).create(webhook);
-    for (const id of [kept, deleted, foreign, newNotificationId(), 'ntOperators']) await fail(client, id);
-    await client.delete(`/notifications/${deleted}`);
-    for (const limit of [1, 50]) {
-      const values = await follow(client, `/failures?limit=${limit}`);
-      expect(values.map(({ notification_id }) => notification_id)).toEqual([kept]);
-    }
-  });
+it('the list of failing notifications has those that exist, for every role of the tenant, page by page', async () => {
+  const client = await newClient();
+  const observer = await newClient('observer', client.tenant);
+  const ids: string[] = [];
+  for (let count = 0; count < 3; count++) ids.push(await client.create(webhook));
+  const deleted = await client.create(webhook);
+  const foreign = await (await newClient()).create(webhook);
+  const expected = [...ids, DEFAULT_NOTIFICATION_ID];
+  for (const id of [...expected, deleted, foreign, newNotificationId(), 'ntOperators']) await fail(client, id);
+  await client.delete(`/notifications/${deleted}`);
+  for (const limit of [1, 3, 4, 1_000]) {
+    const values = await follow(observer, `/failures?limit=${limit}`);
+    expect(values.map(({ notification_id }) => notification_id)).toEqual(expected);
+  }
+  expect((await list(observer, '/failures?limit=2')).metadata).toMatchObject({ count: 2, next_marker: ids[2] });
+  expect(await follow(await newClient(), '/failures')).toEqual([]);
 });

@@ -1,28 +1,17 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { notificationTypeIds, notificationTypeRecord } from '../../shared/contracts/notification-types.ts';
-import { useStarted } from '../support/use-started.ts';
 import { newClient } from './support/api.ts';
 
 const ids = notificationTypeIds.toSorted();
 
-describe('notification types', () => {
-  const client = useStarted(() => newClient('observer'));
-
-  it('are returned in one page', async () => {
-    const { status, body } = await client.get('/notification_types');
-    expect(status).toBe(200);
-    expect(body).toEqual({
-      values: ids.map(notificationTypeRecord),
-      metadata: { count: ids.length, limit: 50, marker: null, next_marker: null, next_href: null },
-    });
-    const first = await client.get('/notification_types?limit=5');
-    expect(first.body).toMatchObject({ metadata: { count: 5, limit: 5, next_marker: ids[5] } });
+it('notification types are returned in pages and by ID', async () => {
+  const client = await newClient('observer');
+  expect((await client.get('/notification_types')).body).toEqual({
+    values: ids.map(notificationTypeRecord),
+    metadata: { count: ids.length, limit: 50, marker: null, next_marker: null, next_href: null },
   });
-
-  it('are returned by ID, with 404 for an unknown one', async () => {
-    expect((await client.get('/notification_types/managed')).body).toEqual({ id: 'managed', fields: null });
-    for (const id of ['pager', '__proto__', 'constructor', '%00', 'Webhook']) {
-      expect((await client.get(`/notification_types/${id}`)).status).toBe(404);
-    }
-  });
+  const first = await client.get('/notification_types?limit=5');
+  expect(first.body).toMatchObject({ metadata: { count: 5, limit: 5, next_marker: ids[5] } });
+  expect((await client.get('/notification_types/managed')).body).toEqual({ id: 'managed', fields: null });
+  expect((await client.get('/notification_types/__proto__')).status).toBe(404);
 });

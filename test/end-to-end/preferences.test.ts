@@ -19,7 +19,6 @@ describe('a request with Prefer: handling=strict', () => {
       'sate: is an unknown query parameter (did you mean state?)',
     ],
     ['GET', '/notifications?limt=1', undefined, 'limt: is an unknown query parameter (did you mean limit?)'],
-    ['GET', '/notifications?marker=2', undefined, 'marker: must be the next_marker of a response'],
     ['GET', '/notification_types?marker=smz', undefined, 'marker: must be the next_marker of a response'],
     ['DELETE', '/notifications/{id}?force=true', undefined, 'force: is an unknown query parameter (known: _who, _why)'],
   ])('returns 400 for unknown names and malformed markers: %s %s', async (method, path, body, details) => {
@@ -40,30 +39,15 @@ describe('a request with Prefer: handling=strict', () => {
   });
 });
 
-describe('an extension', () => {
-  it.each([
-    ['/failures?marker=x', 'marker: must be the next_marker of a response'],
-    ['/tokens?marker=tk1', 'marker: must be the next_marker of a response'],
-    ['/audits?marker=2026', 'marker: must be the next_marker of a response'],
-    ['/notifications/ntTechnicalContactsEmail/deliveries?marker=x', 'marker: must be the next_marker of a response'],
-    [
-      '/notifications/ntTechnicalContactsEmail/deliveries?alarmId=a',
-      'alarmId: is an unknown query parameter (did you mean alarm_id?)',
-    ],
-    ['/account?fields=id', 'fields: is an unknown query parameter (known: _who, _why)'],
-  ])('returns 400 without a preference: GET %s', async (path, details) => {
-    const response = await client.get(path);
-    expect(response.body).toMatchObject({ type: 'badRequest', code: 400, details });
-    expect(applied(response)).toBeNull();
-  });
-
-  it('follows its own markers', async () => {
-    for (let count = 0; count < 2; count++) await client.post('/tokens', { label: 'next', role: 'observer' });
-    for (const list of ['/tokens', '/audits']) {
-      const { metadata } = Object((await client.get(`${list}?limit=1`)).body);
-      expect((await client.get(metadata.next_href)).status).toBe(200);
-    }
-  });
+it.each([
+  ['/failures?marker=x', 'marker: must be the next_marker of a response'],
+  ['/tokens?marker=tk1', 'marker: must be the next_marker of a response'],
+  ['/audits?marker=2026', 'marker: must be the next_marker of a response'],
+  ['/account?fields=id', 'fields: is an unknown query parameter (known: _who, _why)'],
+])('an extension returns 400 without a preference: GET %s', async (path, details) => {
+  const response = await client.get(path);
+  expect(response.body).toMatchObject({ type: 'badRequest', code: 400, details });
+  expect(applied(response)).toBeNull();
 });
 
 describe('a change with Prefer: return=representation', () => {
@@ -100,17 +84,12 @@ describe('a change with Prefer: return=representation', () => {
     expect(applied(repeated)).toBeNull();
   });
 
-  it('has no body with return=minimal, as without a preference', async () => {
+  it('has no body with return=minimal, and no error says that a preference was applied', async () => {
     const created = await send('POST', '/notifications', 'return=minimal', webhook);
     expect([created.status, created.text, applied(created)]).toEqual([201, '', 'return=minimal']);
     const updated = await send('PUT', created.headers.get('location') ?? '', 'return=minimal', { label: 'a' });
     expect([updated.status, updated.text, applied(updated)]).toEqual([204, '', 'return=minimal']);
-  });
-
-  it('returns no other errors, and none of them says that the preference was applied', async () => {
     const invalid = await send('POST', '/notifications', 'return=representation', {});
     expect([invalid.status, applied(invalid)]).toEqual([400, null]);
-    const read = await send('GET', '/notifications', 'return=representation, respond-async');
-    expect([read.status, applied(read)]).toEqual([200, null]);
   });
 });

@@ -192,7 +192,7 @@ describe('a change to an account', () => {
     const { accounts } = setUp();
     const { recorded, recording } = recordChanges();
     await accounts.update(tenant, both, recording);
-    for (const changes of [{}, both, { ...both, webhook_token: 'other-token' }]) {
+    for (const changes of [{}, { time_zone: 'UTC' }, both, { ...both, webhook_token: 'other-token' }]) {
       await accounts.update(tenant, changes, recording);
     }
     expect(recorded).toEqual([['technical_contacts', 'webhook_token'], ['webhook_token']]);

@@ -4,16 +4,18 @@ import * as z from 'zod';
 import { openSink } from '../support/test-sink.ts';
 import { newClient } from './support/api.ts';
 
-const created = z.strictObject({ secret: z.string().regex(/^whsec_[\w+/]{43}=$/) });
+const secret = z.string().regex(/^whsec_[\w+/]{43}=$/);
+const account = z.object({ webhook_signing_secrets: z.array(secret) });
 
 describe('a signing secret of a webhook', () => {
-  it('signs its tests beside the account, is shown once, and survives an update', async () => {
+  it('signs its tests beside the account, is shown once, survives an update, and is deleted', async () => {
     const client = await newClient();
     const sink = await openSink();
     const id = await client.create({ label: 'l', type: 'webhook', details: { url: sink.url } });
-    const { status, body } = await client.post(`/notifications/${id}/signing-secret`);
+    const path = `/notifications/${id}/signing-secret`;
+    const { status, body } = await client.post(path);
     expect(status).toBe(200);
-    const { secret } = created.parse(body);
+    const own = z.strictObject({ secret }).parse(body).secret;
     expect((await client.get(`/notifications/${id}`)).text).not.toContain('secret');
     await client.put(`/notifications/${id}`, { label: 'm' });
     await client.post(`/notifications/${id}/test`);
@@ -21,9 +23,12 @@ describe('a signing secret of a webhook', () => {
     const headers = Object.fromEntries(
       Object.entries(received?.headers ?? {}).map(([name, value]) => [name, String(value)]),
     );
-    expect(() => new Webhook(secret).verify(received?.body ?? '', headers)).not.toThrow();
+    expect(() => new Webhook(own).verify(received?.body ?? '', headers)).not.toThrow();
     expect(headers['webhook-signature']?.split(' ')).toHaveLength(2);
     expect(headers).toHaveProperty('x-monitoring-webhook-token');
+    const other = await newClient();
+    const responses = [await client.delete(path), await client.delete(path), await other.delete(path)];
+    expect(responses.map((response) => response.status)).toEqual([204, 204, 404]);
   });
 
   it('is refused for other types, the default notification, and notifications of other tenants', async () => {
@@ -35,4 +40,14 @@ describe('a signing secret of a webhook', () => {
       400, 403, 404,
     ]);
   });
+});
+
+it('rotating the signing secret of an account returns a new one, which signs together with the replaced one', async () => {
+  const client = await newClient();
+  const secretsOf = async () => account.parse((await client.get('/account')).body).webhook_signing_secrets;
+  const [first] = await secretsOf();
+  const { status, body } = await client.post('/account/rotate-signing-secret');
+  expect(status).toBe(200);
+  const { webhook_signing_secret: second } = z.strictObject({ webhook_signing_secret: secret }).parse(body);
+  expect(await secretsOf()).toEqual([second, first]);
 });
