@@ -50,7 +50,7 @@ const connectDatabase = (): Connection => {
   return inProcess(createDynamoDb({ clock: systemClock, partitionLimits: false }).service);
 };
 
-/** Runs DynamoDB with the empty tables of `tableSchemas` for the tests of a file or describe. */
+/** Runs DynamoDB with the empty tables of `tableSchemas` for the tests of a file or describe, and names new tenants. */
 export const useDatabase = () => {
   const connection = connectDatabase();
   // DynamoDB Local has separate tables for each access key.
@@ -75,5 +75,6 @@ export const useDatabase = () => {
   afterAll(() => {
     for (const client of clients) client.destroy();
   });
-  return { client: connect(), connect };
+  let tenants = 0;
+  return { client: connect(), connect, newTenant: () => `tenant${tenants++}` };
 };

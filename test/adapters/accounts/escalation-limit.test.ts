@@ -4,13 +4,11 @@ import { escalationCounter } from '../../../shared/pipeline/notices/unreached-no
 import { useDatabase } from '../../support/dynamodb.ts';
 import { withLostResponse } from '../../support/dynamodb-faults.ts';
 
-const { client, connect } = useDatabase();
+const { client, connect, newTenant } = useDatabase();
 
 const MORNING_MS = Date.UTC(2026, 0, 1, 6);
 const DAY_MS = 86_400_000;
 
-let tenants = 0;
-const newTenant = () => `tenant-${++tenants}`;
 const limit = createEscalationLimit(client, 'accounts', 2);
 const isWithinLimit = (tenant: string, key: string, timeMs: number) => limit('escalations', tenant, key, timeMs);
 

@@ -4,16 +4,15 @@ import { createDailyCounters } from '../../../shared/adapters/accounts/daily-cou
 import { createTestCounter, type StartedTest, type TestLease } from '../../../shared/adapters/accounts/test-counter.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withLostResponse } from '../../support/dynamodb-faults.ts';
+import { testClock } from '../../support/test-clock.ts';
 
-const { client, connect } = useDatabase();
+const { client, connect, newTenant } = useDatabase();
 
 const START = Date.UTC(2026, 0, 1, 12);
-let tenants = 0;
-
 const setUp = (database = client) => {
-  const tenant = `tester${tenants++}`;
-  let nowMs = START;
-  const counter = createTestCounter(database, 'accounts', () => nowMs);
+  const tenant = newTenant();
+  const { clock, advance } = testClock(START);
+  const counter = createTestCounter(database, 'accounts', clock);
   const start = (limit = 200): Promise<StartedTest> => counter.start(tenant, limit);
   const startAll = async (count: number): Promise<TestLease[]> => {
     const started = await Promise.all(Array.from({ length: count }, () => start()));
@@ -26,15 +25,13 @@ const setUp = (database = client) => {
     return Item;
   };
   return {
+    tenant,
     start,
     startAll,
     item,
     end: counter.end,
-    used: async () =>
-      (await createDailyCounters(client, 'accounts', () => nowMs).used(['tests'], tenant)).used('tests'),
-    advance: (seconds: number) => {
-      nowMs += seconds * 1_000;
-    },
+    used: async () => (await createDailyCounters(client, 'accounts', clock).used(['tests'], tenant)).used('tests'),
+    advance,
   };
 };
 
@@ -93,11 +90,11 @@ describe('a test', () => {
 
   it('can end twice, and creates nothing if its counter was deleted', async () => {
     const { startAll, end, item } = setUp();
-    const { item: otherItem } = setUp();
+    const { item: otherItem, tenant } = setUp();
     for (const lease of await startAll(1)) {
       await end(lease);
       await end(lease);
-      await end({ ...lease, tenant: `tester${tenants - 1}` });
+      await end({ ...lease, tenant });
     }
     expect((await item())?.used).toBe(1);
     expect(await otherItem()).toBeUndefined();

@@ -7,15 +7,14 @@ import { auditRecord } from '../../../shared/domain/audit.ts';
 import { DAY_MS } from '../../../shared/domain/day.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 
-const { client } = useDatabase();
+const { client, newTenant } = useDatabase();
 
 const START_MS = Date.UTC(2026, 0, 1);
 const RETENTION_DAYS = 90;
 const all: AuditRange = { fromMs: 0, toMs: 9_999_999_999_999, isReverse: false };
 const context: ChangeContext = { actor: { type: 'token', id: 'tk1', label: 'console' }, request_id: 'r' };
 
-let tenants = 0;
-const setUp = (tenant = `tenant${tenants++}`) => {
+const setUp = (tenant = newTenant()) => {
   let nowMs = START_MS;
   const clock = () => nowMs;
   const log = createAuditLog(client, { AUDITS_TABLE: 'audits', AUDIT_RETENTION_DAYS: RETENTION_DAYS }, clock);

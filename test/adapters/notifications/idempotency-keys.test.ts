@@ -7,13 +7,11 @@ import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withRejections } from '../../support/dynamodb-faults.ts';
 import { webhookNotification } from '../../support/notifications.ts';
 
-const { client, connect } = useDatabase();
+const { client, connect, newTenant } = useDatabase();
 const DAY_MS = 86_400_000;
 
-let tenants = 0;
-
 const setUp = (database = client) => {
-  const tenant = `tenant${tenants++}`;
+  const tenant = newTenant();
   let nowMs = Date.UTC(2026, 0, 1);
   const notifications = createNotificationRepository(database, 'notifications', () => nowMs);
   let entries = 0;

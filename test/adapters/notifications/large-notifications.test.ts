@@ -8,7 +8,7 @@ import {
 } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { withInterruption, withRejections, withThrottling } from '../../support/dynamodb-faults.ts';
+import { withInterruption, withThrottling } from '../../support/dynamodb-faults.ts';
 import {
   entries,
   incompressibleEntries,
@@ -17,11 +17,8 @@ import {
   webhookNotification,
 } from '../../support/notifications.ts';
 
-const { client, connect } = useDatabase();
+const { client, connect, newTenant } = useDatabase();
 const notifications = createNotificationRepository(client, 'notifications');
-
-let tenants = 0;
-const newTenant = (): string => `large${tenants++}`;
 
 /** A notification with other details. */
 const withEntries = (others: Record<string, string>) =>
@@ -101,13 +98,6 @@ describe('a large notification', () => {
     await notifications.replace(key, stored, webhookNotification(), audit);
     expect(await notifications.replace(key, stored, large('c'), audit)).toBe(false);
     expect(await chunksOf(tenant)).toEqual([]);
-  });
-
-  it('is unchanged if its update fails', async () => {
-    const { key, stored } = await created('a');
-    const broken = repositoryWith((database) => withRejections(database, 'TransactWriteItemsCommand'));
-    await expect(broken.replace(key, stored, large('b'), audit)).rejects.toThrow();
-    expect(lettersOf((await notifications.get(key))?.record.details)).toEqual(['a']);
   });
 
   it('is replaced or deleted even if its old chunks cannot be deleted', async () => {

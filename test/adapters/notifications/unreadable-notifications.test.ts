@@ -11,7 +11,7 @@ import { useDatabase } from '../../support/dynamodb.ts';
 import { incompressibleEntries, validDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
-const { client } = useDatabase();
+const { client, newTenant } = useDatabase();
 const notifications = createNotificationRepository(client, 'notifications');
 
 let metrics: ReturnType<typeof recordMetrics>;
@@ -22,8 +22,6 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-let tenants = 0;
-const newTenant = (): string => `unreadable${tenants++}`;
 const DEFAULT = 'ntTechnicalContactsEmail';
 
 const large = webhookNotification({ details: { ...validDetails.webhook, ...incompressibleEntries(105, 'x') } });

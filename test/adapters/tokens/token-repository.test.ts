@@ -6,21 +6,17 @@ import { newToken, tokenHash } from '../../../shared/domain/token.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withInterruption } from '../../support/dynamodb-faults.ts';
+import { testClock } from '../../support/test-clock.ts';
 
-const { client, connect } = useDatabase();
+const { client, connect, newTenant } = useDatabase();
 
 const START = Date.UTC(2026, 0, 1);
-let tenants = 0;
-
 const setUp = () => {
-  let now = START;
-  const advance = (seconds: number) => {
-    now += seconds * 1_000;
-  };
-  const tenant = `tenant${tenants++}`;
-  const tokens = createTokenRepository(client, 'tokens', () => now);
+  const { clock, advance } = testClock(START);
+  const tenant = newTenant();
+  const tokens = createTokenRepository(client, 'tokens', clock);
   const grant = { tenant, role: 'creator', label: 'ci', expiresInSeconds: 3_600, issuer: OPERATOR } as const;
-  const repositoryOn = (database: typeof client) => createTokenRepository(database, 'tokens', () => now);
+  const repositoryOn = (database: typeof client) => createTokenRepository(database, 'tokens', clock);
   const issue = (changes: Partial<Parameters<typeof tokens.issue>[0]> = {}, by = tokens) =>
     by.issue({ ...grant, ...changes }, audit);
   /** Revokes a token, by default as the operator. @returns the IDs of the revoked ones, or the type of the error */
@@ -37,11 +33,6 @@ const storedItem = async (pk: string) =>
   (await client.send(new GetCommand({ TableName: 'tokens', Key: { pk }, ConsistentRead: true }))).Item;
 
 describe('a token', () => {
-  it('belongs to its tenant and role as soon as it is issued', async () => {
-    const { tokens, issue, caller } = setUp();
-    expect(await tokens.find((await issue()).token)).toMatchObject(caller);
-  });
-
   it('is stored only as its hash, with ID, tenant, role and label', async () => {
     const { issue, tenant } = setUp();
     const { id, token } = await issue();
@@ -98,11 +89,6 @@ describe('the list of a tenant’s tokens', () => {
     expect(created).toEqual(created.toSorted());
     expect(await idsOf()).toEqual(created);
     for (const id of created) expect(id).toMatch(/^tk[0-9A-Z]{26}$/);
-  });
-
-  it('does not have the tokens of other tenants', async () => {
-    await setUp().issue();
-    expect(await setUp().idsOf()).toEqual([]);
   });
 
   it('loses expired tokens at the first write after a day', async () => {

@@ -1,0 +1,10 @@
+/** A clock that starts at a time in ms since the epoch, and that a test moves by seconds. */
+export const testClock = (startMs: number) => {
+  let nowMs = startMs;
+  return {
+    clock: (): number => nowMs,
+    advance: (seconds: number): void => {
+      nowMs += seconds * 1_000;
+    },
+  };
+};
