@@ -38,27 +38,23 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe('an unconfirmed change', () => {
-  it('is returned as 503 with Retry-After', async () => {
-    expect(await responseToError(new UnconfirmedChangeError(awsError('TimeoutError')))).toMatchObject({
-      statusCode: 503,
-      headers: { 'retry-after': expect.stringMatching(/^\d+$/) },
-      content: { type: 'serviceUnavailable' },
-    });
-    expect(logError).toHaveBeenCalledTimes(1);
-  });
-});
-
-describe('contention of transactions', () => {
-  it('is returned as 503 with Retry-After, and counted as throttling', async () => {
+describe('a change that may be repeated', () => {
+  it.each([
+    ['an unconfirmed one', new UnconfirmedChangeError(awsError('TimeoutError')), []],
+    [
+      'one whose transactions conflict, which counts as throttling',
+      new TransactionContentionError(awsError('TransactionConflictException')),
+      [expect.objectContaining({ throttled_requests: 1 })],
+    ],
+  ])('is returned as 503 with Retry-After: %s', async (_, error, counted) => {
     const metrics = recordMetrics();
-    const error = new TransactionContentionError(awsError('TransactionConflictException'));
     expect(await responseToError(error)).toMatchObject({
       statusCode: 503,
-      headers: { 'retry-after': '2' },
+      headers: { 'retry-after': expect.stringMatching(/^[12]$/) },
       content: { type: 'serviceUnavailable' },
     });
-    expect(metrics()).toEqual([expect.objectContaining({ throttled_requests: 1 })]);
+    expect(metrics()).toEqual(counted);
+    expect(logError).toHaveBeenCalledTimes(1);
   });
 });
 

@@ -136,35 +136,23 @@ describe('an error that is not listed', () => {
   );
 });
 
-describe('an error response', () => {
-  it('has its name as error code, for the log', () => {
-    expect(awsFailure('ses', awsError('MessageRejected')).code).toBe('MessageRejected');
-  });
-});
-
 describe('a call without a response', () => {
   it.each(['TimeoutError', 'Error', 'AbortError'])('is a transient failure of the service: %s', (name) => {
-    for (const service of ['ses', 'sns'] as const) {
-      expect(awsFailure(service, Object.assign(new Error('ops@example.com'), { name }))).toMatchObject(unreachable);
-    }
-  });
-});
-
-describe('a failed connection', () => {
-  it('has its error code in the outcome', () => {
-    const error = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1'), { code: 'ECONNREFUSED' });
-    expect(awsFailure('ses', error)).toMatchObject({ ...unreachable, code: 'ECONNREFUSED' });
+    const error = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1'), { name, code: 'ECONNREFUSED' });
+    for (const service of ['ses', 'sns'] as const)
+      expect(awsFailure(service, error)).toMatchObject({ ...unreachable, code: 'ECONNREFUSED' });
   });
 });
 
 describe('the explanation', () => {
-  it('contains the name of the error, not its message', () => {
-    expect(awsFailure('ses', awsError('MessageRejected')).explanation).toBe(
-      'SES did not accept the message: MessageRejected',
-    );
-    expect(awsFailure('sns', awsError('OptedOutException')).explanation).toBe(
-      'SNS did not accept the message: OptedOutException',
-    );
+  it('contains the name of the error, which is also its code for the log, and not its message', () => {
+    for (const [service, name] of [
+      ['ses', 'MessageRejected'],
+      ['sns', 'OptedOutException'],
+    ] as const) {
+      const explanation = `${service.toUpperCase()} did not accept the message: ${name}`;
+      expect(awsFailure(service, awsError(name))).toMatchObject({ explanation, code: name });
+    }
   });
 
   it('has a default name if the thrown value is not an error', () => {

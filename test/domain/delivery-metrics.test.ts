@@ -2,56 +2,43 @@ import { describe, expect, it } from 'vitest';
 import { failed } from '../../shared/domain/attempt-outcome.ts';
 import { deliveryCounts, deliveryTotal, destinationField, hasTotal } from '../../shared/domain/delivery-metrics.ts';
 
+const destination = { cause: 'destination' } as const;
 const service = { cause: 'service' } as const;
+const uncounted = { ...service, countsAsAttempt: false };
+const attempt = (...failure: Parameters<typeof failed>) => ({ attempt: failed(...failure) });
 
 describe('the metrics of a message', () => {
   it.each([
     ['an attempt that delivered', { attempt: { result: 'delivered', explanation: '' } as const }, []],
     [
-      'an attempt that failed because of the destination',
-      { attempt: failed('transient', 'http_status', '', { status: 500 }) },
+      'a failure of the destination',
+      attempt('transient', 'http_status', '', { status: 500 }),
       ['destination_failures'],
     ],
     [
-      'a last attempt that failed because of the destination',
-      { attempt: failed('permanent', 'http_status', ''), cause: 'destination' as const },
+      'a last failure of the destination',
+      { ...attempt('permanent', 'http_status', ''), ...destination },
       ['destination_failures', 'dead_lettered_destination'],
     ],
     [
-      'a delivery dead-lettered because of the service',
-      { attempt: failed('permanent', 'no_feed_configured', '', service), ...service },
+      'a last one of the service',
+      { ...attempt('permanent', 'no_feed_configured', '', service), ...service },
       ['dead_lettered_service'],
     ],
-    [
-      'a tenant that exceeded its daily limit',
-      { attempt: failed('permanent', 'tenant_limit_exceeded', '') },
-      ['tenant_limit_exceeded'],
-    ],
-    [
-      'a misconfigured sender',
-      { attempt: failed('transient', 'sender_misconfigured', '', service) },
-      ['service_failures'],
-    ],
-    [
-      'a throttled AWS account',
-      { attempt: failed('throttled', 'throttled', '', { ...service, countsAsAttempt: false }) },
-      ['service_failures'],
-    ],
-    [
-      'an exceeded daily quota of the AWS account',
-      { attempt: failed('throttled', 'aws_quota_exceeded', '', { ...service, countsAsAttempt: false }) },
-      ['service_failures'],
-    ],
+    ['a daily limit', attempt('permanent', 'tenant_limit_exceeded', ''), ['tenant_limit_exceeded']],
+    ['a misconfigured sender', attempt('transient', 'sender_misconfigured', '', service), ['service_failures']],
+    ['a throttled AWS account', attempt('throttled', 'throttled', '', uncounted), ['service_failures']],
+    ['a quota of the AWS account', attempt('throttled', 'aws_quota_exceeded', '', uncounted), ['service_failures']],
     [
       'a destination that throttles',
-      { attempt: failed('throttled', 'http_status', '', { status: 429 }) },
+      attempt('throttled', 'http_status', '', { status: 429 }),
       ['destination_failures'],
     ],
-    ['an open circuit', { attempt: failed('throttled', 'circuit_open', '', { countsAsAttempt: false }) }, []],
-    ['an account without contacts', { attempt: failed('permanent', 'no_contacts', '') }, []],
-    ['a recipient who opted out', { attempt: failed('permanent', 'opted_out', '') }, []],
-    ['an account whose email is paused', { attempt: failed('permanent', 'email_paused', '') }, []],
-    ['a failed call to AWS', { attempt: failed('transient', 'rejected', '', service) }, ['service_failures']],
+    ['an open circuit', attempt('throttled', 'circuit_open', '', { countsAsAttempt: false }), []],
+    ['an account without contacts', attempt('permanent', 'no_contacts', ''), []],
+    ['a recipient who opted out', attempt('permanent', 'opted_out', ''), []],
+    ['an account whose email is paused', attempt('permanent', 'email_paused', ''), []],
+    ['a failed call to AWS', attempt('transient', 'rejected', '', service), ['service_failures']],
     ['an event superseded because of its timestamp', { hasOlderTimestamp: true }, ['older_timestamp']],
     ['a message without an attempt', {}, []],
   ])('count %s', (_, result, counts) => {

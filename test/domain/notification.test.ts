@@ -16,16 +16,12 @@ describe('the fields of a type', () => {
 });
 
 describe('a partial update', () => {
-  it('replaces the attributes in the request', () => {
+  it('replaces the attributes in the request as a whole, in a copy', () => {
     const before = webhookNotification({ metadata: { team: 'a' } });
-    expect(withChanges(before, { label: 'New' })).toEqual({ ...before, label: 'New' });
-    expect(withChanges(before, { metadata: {} })).toEqual({ ...before, metadata: {} });
-  });
-
-  it('does not modify the notification', () => {
-    const before = webhookNotification();
-    withChanges(before, { label: 'New' });
-    expect(before).toEqual(webhookNotification());
+    const details = { extra: 'x' };
+    for (const changes of [{ label: 'New' }, { metadata: {} }, { details }])
+      expect(withChanges(before, changes)).toEqual({ ...before, ...changes });
+    expect(before).toEqual(webhookNotification({ metadata: { team: 'a' } }));
   });
 });
 

@@ -31,17 +31,13 @@ const noJitter = () => 0;
 const fullJitter = () => 1;
 
 describe('retryDelayMs', () => {
-  it('follows the schedule of nine attempts over about eight hours', () => {
+  it('follows the schedule of nine attempts over about eight hours, with jitter of up to 20%', () => {
     const delays = schedule.map((_, index) => retryDelayMs(index + 1, transient, 1, noJitter));
     expect(delays).toEqual(schedule);
+    const jittered = schedule.map((_, index) => retryDelayMs(index + 1, transient, 1, fullJitter));
+    expect(jittered).toEqual(schedule.map((delay) => delay * 1.2));
     expect(MAX_ATTEMPTS).toBe(9);
     expect(schedule.reduce((sum, delay) => sum + delay) / HOUR_MS).toBeCloseTo(7.71, 2);
-  });
-
-  it('adds jitter of up to 20%', () => {
-    expect(schedule.map((_, index) => retryDelayMs(index + 1, transient, 1, fullJitter))).toEqual(
-      schedule.map((delay) => delay * 1.2),
-    );
   });
 
   it('spreads the retries of simultaneous failures', () => {
@@ -56,35 +52,23 @@ describe('retryDelayMs', () => {
   it('is the delay that the destination requests if that is longer than the schedule', () => {
     expect(retryDelayMs(1, throttled(90 * SECOND_MS), 1, noJitter)).toBe(90 * SECOND_MS);
     expect(retryDelayMs(2, { ...transient, retryAfterMs: HOUR_MS }, 1, noJitter)).toBe(HOUR_MS);
+    for (const ms of [0, SECOND_MS]) expect(retryDelayMs(3, throttled(ms), 1, noJitter)).toBe(2 * MINUTE_MS);
   });
 
-  it('is the scheduled delay if the destination requests a shorter one', () => {
-    expect(retryDelayMs(3, throttled(SECOND_MS), 1, noJitter)).toBe(2 * MINUTE_MS);
-    expect(retryDelayMs(3, throttled(0), 1, noJitter)).toBe(2 * MINUTE_MS);
-  });
-
-  it('is undefined after the ninth attempt, even if the destination requests a delay', () => {
+  it('is undefined after the ninth attempt and a permanent failure, even if the destination requests a delay', () => {
     for (const failure of [transient, throttled(HOUR_MS)]) {
       expect(retryDelayMs(8, failure, 1, noJitter)).toBe(4 * HOUR_MS);
       expect(retryDelayMs(9, failure, 1, noJitter)).toBeUndefined();
       expect(retryDelayMs(100, failure, 1, noJitter)).toBeUndefined();
     }
-  });
-
-  it('is undefined after a permanent failure', () => {
-    expect(
-      retryDelayMs(1, failed('permanent', 'http_status', '', { retryAfterMs: HOUR_MS }), 1, noJitter),
-    ).toBeUndefined();
+    expect(retryDelayMs(1, { ...throttled(HOUR_MS), result: 'permanent' }, 1, noJitter)).toBeUndefined();
   });
 
   it('is always the requested delay if the attempt does not count', () => {
+    const uncounted = throttled(5 * SECOND_MS, { countsAsAttempt: false });
     for (const attempts of [0, 1, 8, 9, 50]) {
-      expect(retryDelayMs(attempts, throttled(5 * SECOND_MS, { countsAsAttempt: false }), 1, noJitter)).toBe(
-        5 * SECOND_MS,
-      );
-      expect(retryDelayMs(attempts, throttled(5 * SECOND_MS, { countsAsAttempt: false }), 1, fullJitter)).toBe(
-        6 * SECOND_MS,
-      );
+      expect(retryDelayMs(attempts, uncounted, 1, noJitter)).toBe(5 * SECOND_MS);
+      expect(retryDelayMs(attempts, uncounted, 1, fullJitter)).toBe(6 * SECOND_MS);
     }
   });
 

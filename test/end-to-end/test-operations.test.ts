@@ -94,13 +94,12 @@ describe.runIf(isLocal)('testing a notification', () => {
     );
   });
 
-  it.each(['', 'critical', 'UNKNOWN', 'OK&state=OK'])('refuses the state %o', async (state) => {
+  it.each(['critical', 'OK&state=OK'])('refuses the state %o', async (state) => {
     const id = await client.create(webhook);
-    const paths = ['/test-notification', `/notifications/${id}/test`];
-    const responses = await Promise.all(paths.map((path) => client.post(`${path}?state=${state}`, webhook)));
-    expect(responses.map(({ status, body }) => [status, body])).toEqual(
-      Array(2).fill([400, expect.objectContaining({ details: 'state: must be one of OK, WARNING, CRITICAL' })]),
-    );
+    for (const path of ['/test-notification', `/notifications/${id}/test`]) {
+      const { body } = await client.post(`${path}?state=${state}`, webhook);
+      expect(body).toMatchObject({ code: 400, details: 'state: must be one of OK, WARNING, CRITICAL' });
+    }
   });
 
   it('returns 200 with the reason when a webhook fails', async () => {
