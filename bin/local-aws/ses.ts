@@ -13,11 +13,15 @@ export type SentEmail = {
 };
 
 const parse = async (form: URLSearchParams, raw: Buffer): Promise<SentEmail> => {
-  const to = [...form].flatMap(([name, value]) => (/^Destinations\.member\./.test(name) ? [value] : []));
-  const { from, subject = '', text = '', html = '', headers } = await PostalMime.parse(raw);
+  const destinations = [...form].flatMap(([name, value]) => (/^Destinations\.member\./.test(name) ? [value] : []));
+  const { from, to = [], cc = [], bcc = [], subject = '', text = '', html = '', headers } = await PostalMime.parse(raw);
+  const named = [...to, ...cc, ...bcc].flatMap(({ address, group = [] }) => [
+    ...(address === undefined ? [] : [address]),
+    ...group.map((member) => member.address),
+  ]);
   return {
     from: form.get('Source') ?? from?.address ?? '',
-    to,
+    to: destinations.length > 0 ? destinations : named,
     subject,
     text: text.replace(/\r\n/g, '\n'),
     html: html.replace(/\r\n/g, '\n'),
@@ -53,7 +57,7 @@ export const sesService =
 const fault = (error: SesError) => xmlFault({ status: 400, ...error });
 
 const findRecipientError = ({ to }: SentEmail): SesError | undefined => {
-  if (to.length === 0) return { type: 'InvalidParameterValue', message: 'The local SES needs Destinations.' };
+  if (to.length === 0) return { type: 'InvalidParameterValue', message: "Missing required header 'To'." };
   if (to.length > 50) return { type: 'InvalidParameterValue', message: 'Recipient count exceeds 50.' };
   return to.every((address) => /@[^@\s]+$/.test(address.replace(/>$/, '')))
     ? undefined

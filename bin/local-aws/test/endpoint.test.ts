@@ -85,6 +85,11 @@ describe('SES', () => {
     ]);
   });
 
+  it('sends an email without destinations to the recipients in its headers', async () => {
+    await email(message({ headers: ['To: c@example.org', 'Bcc: d@example.org'] }), { Destinations: [] });
+    expect(emails).toMatchObject([{ to: ['c@example.org', 'd@example.org'] }]);
+  });
+
   it.each<[string, string, Partial<SendRawEmailRequest>?]>([
     ['no message', ''],
     ['no empty line after the headers', 'From: us@example.com'],
