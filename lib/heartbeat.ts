@@ -1,11 +1,12 @@
-import { Duration } from 'aws-cdk-lib';
-import { ContextAttribute, type Schedule, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
+import { Duration, Stack } from 'aws-cdk-lib';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { ContextAttribute, Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
+import { Universal } from 'aws-cdk-lib/aws-scheduler-targets';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { HEARTBEAT_TENANT } from '../shared/contracts/alarm-event.ts';
 import { heartbeatEvent } from '../shared/domain/heartbeat.ts';
 import { allow } from './resource-access.ts';
-import { addSchedule } from './schedule.ts';
 
 /**
  * Puts an alarm event on the queue of alarm events every five minutes (setting `heartbeatUrl`,
@@ -17,19 +18,31 @@ import { addSchedule } from './schedule.ts';
  */
 export const createHeartbeat = (parent: Construct, queue: Queue): { schedule: Schedule; roleId: string } => {
   const event = heartbeatEvent(ContextAttribute.executionId, ContextAttribute.scheduledTime);
-  const { schedule, role } = addSchedule(new Construct(parent, 'Heartbeat'), {
-    description: 'Sends a heartbeat through the service',
-    every: Duration.minutes(5),
-    service: 'sqs',
-    action: 'sendMessage',
-    input: ScheduleTargetInput.fromObject({
-      QueueUrl: queue.queueUrl,
-      MessageGroupId: HEARTBEAT_TENANT,
-      MessageBody: JSON.stringify(event),
+  const scope = new Construct(parent, 'Heartbeat');
+  const stack = Stack.of(parent);
+  const group = stack.formatArn({ service: 'scheduler', resource: 'schedule-group', resourceName: 'default' });
+  const role = new Role(scope, 'Role', {
+    assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
+      conditions: { StringEquals: { 'aws:SourceAccount': stack.account, 'aws:SourceArn': group } },
     }),
-    permission: allow(['sqs:SendMessage'], [queue.queueArn]),
-    // A late heartbeat is worth nothing.
-    retries: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
+  });
+  const schedule = new Schedule(scope, 'Schedule', {
+    description: 'Sends a heartbeat through the service',
+    schedule: ScheduleExpression.rate(Duration.minutes(5)),
+    target: new Universal({
+      service: 'sqs',
+      action: 'sendMessage',
+      role,
+      input: ScheduleTargetInput.fromObject({
+        QueueUrl: queue.queueUrl,
+        MessageGroupId: HEARTBEAT_TENANT,
+        MessageBody: JSON.stringify(event),
+      }),
+      policyStatements: [allow(['sqs:SendMessage'], [queue.queueArn])],
+      // A late heartbeat is worth nothing.
+      retryAttempts: 0,
+      maxEventAge: Duration.minutes(1),
+    }),
   });
   return { schedule, roleId: role.roleId };
 };

@@ -13,7 +13,6 @@ import type { MonitoredResources } from './monitoring/monitored-resources.ts';
 import { Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
 import type { Settings } from './settings.ts';
-import { ShadowReport } from './shadow-report.ts';
 import { NOT_IN_CHINA } from './stages.ts';
 import { Storage } from './storage.ts';
 import { tenantLimitsJson } from './tenant-limits.ts';
@@ -53,8 +52,7 @@ export class NotificationsStack extends Stack {
     const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, eventResources);
     const { tableStreamArn } = storage.deliveries.table;
     const outcomes = tableStreamArn ? new DeliveryOutcomes(this, 'Outcomes', defaults, tableStreamArn) : undefined;
-    const shadowReport = new ShadowReport(this, 'ShadowReport', defaults, storage, managedTopic);
-    const resources = { api, delivery, emailEvents, outcomes, shadowReport };
+    const resources = { api, delivery, emailEvents, outcomes };
 
     const outputs = outputsOf(this, settings, storage, managedTopic, resources);
     outputs.Version = [packageJson.version, 'Version of the service'];

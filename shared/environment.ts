@@ -23,7 +23,6 @@ export type FunctionName =
   | 'dispatch-alarm-events'
   | 'record-email-events'
   | 'publish-outcomes'
-  | 'report-shadow-mode'
   | SenderName;
 
 /** The name of the sender function of a notification type. */
@@ -112,7 +111,6 @@ export const environments = {
   },
   'record-email-events': { ...reports, EMAIL_EVENTS_QUEUE: url },
   'publish-outcomes': { OUTCOMES_TOPIC: nonEmptyString, RETRY_DELAY_SCALE: nonNegativeNumber },
-  'report-shadow-mode': { ...accounts, MANAGED_TOPIC: nonEmptyString },
   'send-email': { ...sender, ...email },
   'send-webhook': { ...sender, ...egress, ...accounts, HEARTBEAT_URL: optionalUrl },
   'send-incidentpager': { ...sender, ...egress, PAGER_ENDPOINT: url },

@@ -55,14 +55,14 @@ export const addAccountCommands = (program: Command): void => {
     .argument('<tenant>', 'the tenant', parseTenant)
     .addArgument(new Argument('<state>', 'whether alerts are withheld').choices(shadowStates))
     .option('--at <time>', 'when it takes effect, such as 2026-12-01T10:00Z (default: now)', parseTime)
-    .option('--for <duration>', 'how long it stays on, such as 2h (default: until `off`)', parseDuration)
+    .option('--for <duration>', 'how long it stays on, such as 2h; required for `on`, at most 30d', parseDuration)
     .option('--yes', 'confirm `on`', false)
     .option(...NEW)
     .addHelpText(
       'after',
       `
 Withheld alerts have the status cancelled and the reason shadow, and cannot be redelivered. Tests are sent, and so are
-messages to the operators' topic, which names the tenant every day.
+messages to the operators' topic. Repeat \`on\` to extend it.
 
 What counts is when SQS accepts an event. So another system can take over exactly at the time of --at, with neither
 missing nor double alerts, and retries of earlier alerts continue. Without --at, \`off\` takes effect before the command

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../shared/domain/day.ts';
 import { isOver, type Shadow } from '../../shared/domain/shadow.ts';
 import { UsageError } from './errors.ts';
 import { isoTime } from './print.ts';
@@ -17,6 +18,9 @@ const MIN_START_DELAY_MS = 120_000;
 /** How far in the future the end is, in ms: senders must read it before it is reached. */
 const END_DELAY_MS = 5_000;
 
+/** The longest time that one command can turn shadow mode on: one that is forgotten would be an outage of the tenant. */
+const MAX_LENGTH_MS = 30 * DAY_MS;
+
 /** When a command takes effect, ms since the epoch, by default as soon as possible, and how long `on` lasts, ms. */
 type ShadowTimes = { atMs?: number | undefined; forMs?: number | undefined };
 
@@ -29,10 +33,9 @@ const assertDelay = (atMs: number, nowMs: number, minDelayMs: number): void => {
 };
 
 const started = (current: Shadow | undefined, { atMs, forMs }: ShadowTimes, nowMs: number): Shadow => {
-  const from = (from_ms: number): Shadow => ({
-    from_ms,
-    ...(forMs !== undefined && { until_ms: Math.max(from_ms, nowMs) + forMs }),
-  });
+  if (forMs === undefined || forMs > MAX_LENGTH_MS)
+    throw new UsageError('`on` needs --for, at most 30d: pass how long the alerts are not sent, such as --for 7d.');
+  const from = (from_ms: number): Shadow => ({ from_ms, until_ms: Math.max(from_ms, nowMs) + forMs });
   if (current && current.from_ms <= nowMs) {
     if (atMs !== undefined)
       throw new UsageError(
@@ -67,14 +70,13 @@ export const changedShadow = (
 
 /** Returns the period as the API does, with times in ms since the epoch, or null. */
 export const shadowRecord = (shadow: Shadow | undefined) =>
-  shadow ? { from: shadow.from_ms, until: shadow.until_ms ?? null } : null;
+  shadow ? { from: shadow.from_ms, until: shadow.until_ms } : null;
 
 /** Returns what the service does with alerts. */
 export const shadowText = (shadow: Shadow | undefined, nowMs: number): string => {
   if (!shadow) return 'off: alerts are sent';
-  const until = shadow.until_ms === undefined ? undefined : isoTime(shadow.until_ms);
+  const until = isoTime(shadow.until_ms);
   if (isOver(shadow, nowMs)) return `off: alerts of events that SQS accepts from ${until} on are sent`;
-  const end = until === undefined ? 'on' : `until ${until}`;
   const state = shadow.from_ms <= nowMs ? 'on' : 'planned';
-  return `${state}: alerts of events that SQS accepts from ${isoTime(shadow.from_ms)} ${end} are recorded and not sent`;
+  return `${state}: alerts of events that SQS accepts from ${isoTime(shadow.from_ms)} until ${until} are recorded and not sent`;
 };

@@ -160,7 +160,7 @@ const queueAlarms = (scope: Construct, { delivery, emailEvents }: MonitoredResou
 const consumerAlarms = (
   scope: Construct,
   metrics: ServiceMetrics,
-  { delivery, emailEvents, outcomes, shadowReport }: MonitoredResources,
+  { delivery, emailEvents, outcomes }: MonitoredResources,
 ): Alarms => ({
   InternalErrors: {
     metric: metrics.count('internal_errors', { period: OUTAGE_PERIOD }),
@@ -191,7 +191,6 @@ const consumerAlarms = (
       ...Object.fromEntries(delivery.senders.map(({ type, lambda }) => [`send-${type}`, lambda])),
       'record-email-events': emailEvents.recorder,
       ...(outcomes && { 'publish-outcomes': outcomes.publisher }),
-      'report-shadow-mode': shadowReport.reporter,
     }),
     ...FAILS_TWICE,
     impact:

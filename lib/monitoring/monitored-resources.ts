@@ -2,7 +2,6 @@ import type { Api } from '../api.ts';
 import type { Delivery, Sender } from '../delivery.ts';
 import type { DeliveryOutcomes } from '../delivery-outcomes.ts';
 import type { EmailEvents } from '../email-events.ts';
-import type { ShadowReport } from '../shadow-report.ts';
 
 /** A sender of any type. */
 export type MonitoredSender = Omit<Sender, 'type'> & { type: string };
@@ -14,5 +13,4 @@ export type MonitoredResources = {
   emailEvents: EmailEvents;
   /** Undefined without the setting `deliveryOutcomes`. */
   outcomes: DeliveryOutcomes | undefined;
-  shadowReport: ShadowReport;
 };

@@ -36,7 +36,7 @@ const credentialsOf = ({ token, secrets, retired }: AccountDescription) => ({
 });
 
 const shadowRecord = ({ shadow }: AccountDescription): Pick<AccountRecord, 'shadow'> =>
-  shadow ? { shadow: { from: shadow.from_ms, until: shadow.until_ms ?? null } } : {};
+  shadow ? { shadow: { from: shadow.from_ms, until: shadow.until_ms } } : {};
 
 const pauseRecord = ({ emailPause: pause }: AccountDescription): Pick<AccountRecord, 'email_paused'> =>
   pause ? { email_paused: { since: pause.since_ms, reason: pause.reason } } : {};

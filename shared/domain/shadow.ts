@@ -4,13 +4,13 @@
  */
 export type Shadow = {
   from_ms: number;
-  /** Exclusive; absent if no end is set. */
-  until_ms?: number | undefined;
+  /** Exclusive. */
+  until_ms: number;
 };
 
 /** Returns whether a time, in ms since the epoch, is within the period. */
-export const covers = ({ from_ms, until_ms = Number.POSITIVE_INFINITY }: Shadow, timeMs: number): boolean =>
+export const covers = ({ from_ms, until_ms }: Shadow, timeMs: number): boolean =>
   from_ms <= timeMs && timeMs < until_ms;
 
 /** Returns whether the period is over. */
-export const isOver = ({ until_ms = Number.POSITIVE_INFINITY }: Shadow, nowMs: number): boolean => until_ms <= nowMs;
+export const isOver = ({ until_ms }: Shadow, nowMs: number): boolean => until_ms <= nowMs;

@@ -29,7 +29,6 @@ describe('the environment schemas', () => {
         'dispatch-alarm-events',
         'record-email-events',
         'publish-outcomes',
-        'report-shadow-mode',
         'handle-unknown-route',
         'opt-out',
       ].toSorted(),

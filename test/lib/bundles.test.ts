@@ -220,7 +220,6 @@ const eventsFor = (name: FunctionName, url: string): unknown[] => {
     return [messages, { kind: 'test', tenant: 'acme', type, details }];
   }
   if (name === 'dispatch-alarm-events') return [messages];
-  if (name === 'report-shadow-mode') return [{}];
   if (name === 'publish-outcomes') {
     const delivered = deliveryRecord({ tenant: 'acme', notificationId: DEFAULT_NOTIFICATION_ID }, 'event');
     return [{ Records: [streamRecord({ ...delivered, status: 'pending' }, delivered)] }];

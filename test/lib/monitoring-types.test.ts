@@ -10,7 +10,6 @@ import type { MonitoredSender } from '../../lib/monitoring/monitored-resources.t
 import { Monitoring } from '../../lib/monitoring.ts';
 import { SenderQueue } from '../../lib/sender-queue.ts';
 import { parseSettings } from '../../lib/settings.ts';
-import { ShadowReport } from '../../lib/shadow-report.ts';
 import { createTopicKey } from '../../lib/topic-key.ts';
 import { propertiesOf, unfinishedStack } from '../support/stack.ts';
 
@@ -23,12 +22,9 @@ const alarmSchema = z.object({
 /** Returns the alarms of a stack with made-up types in addition to the real ones. */
 const alarmsOf20Types = () =>
   unfinishedStack({ developmentStage: true }, (stack) => {
-    const [api, delivery, emailEvents, shadowReport] = ['Api', 'Delivery', 'EmailEvents', 'ShadowReport'].map((id) =>
-      stack.node.findChild(id),
-    );
+    const [api, delivery, emailEvents] = ['Api', 'Delivery', 'EmailEvents'].map((id) => stack.node.findChild(id));
     if (!(api instanceof Api && delivery instanceof Delivery && emailEvents instanceof EmailEvents))
       throw new Error('The stack has no API, no delivery or no email events.');
-    if (!(shadowReport instanceof ShadowReport)) throw new Error('The stack has no report of shadow mode.');
     const { alarmEvents, dispatch, crashedQueue, senders } = delivery;
     const madeUp = Array.from({ length: TYPES - senders.length }, (_, index): MonitoredSender => {
       const type = `type${index}`;
@@ -41,7 +37,7 @@ const alarmsOf20Types = () =>
       return { type, lambda, queue: new SenderQueue(scope, 'Queues', crashedQueue, { retryDelayScale: 1 }) };
     });
     const all = { alarmEvents, dispatch, crashedQueue, senders: [...senders, ...madeUp] };
-    const resources = { api, delivery: all, emailEvents, outcomes: undefined, shadowReport };
+    const resources = { api, delivery: all, emailEvents, outcomes: undefined };
     new Monitoring(stack, 'Monitoring', parseSettings({}), resources, createTopicKey(stack, 'Key'));
     return propertiesOf(Template.fromStack(stack), 'AWS::CloudWatch::Alarm', alarmSchema);
   });

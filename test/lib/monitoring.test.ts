@@ -46,9 +46,7 @@ describe('alarms', () => {
       'AWS::Lambda::Function',
       z.object({ LoggingConfig: z.object({ LogGroup: reference }) }),
     );
-    const groups = [...consumerNames, 'report-shadow-mode' as const].map(
-      (name) => functions.get(functionIds.get(name) ?? '')?.LoggingConfig.LogGroup,
-    );
+    const groups = consumerNames.map((name) => functions.get(functionIds.get(name) ?? '')?.LoggingConfig.LogGroup);
     expect([...filters.values()].map(({ LogGroupName }) => LogGroupName).toSorted()).toEqual(groups.toSorted());
   });
 

@@ -104,7 +104,7 @@ describe('a tenant of which nothing is stored', () => {
     ['token revoke --all --tenant t10', '.'],
     ['account show t10', '.'],
     ['account limits t10', ', or pass --new.'],
-    ['account shadow t10 on --yes', ', or pass --new.'],
+    ['account shadow t10 on --for 1h --yes', ', or pass --new.'],
     ['account recount t10', '.'],
     ['account rotate t10 --all --yes', '.'],
   ])('may be misspelled: %s', async (command, end) => {
@@ -160,9 +160,9 @@ describe('account', () => {
   });
 
   it('turns shadow mode on and off, and shows it while it is on', async () => {
-    expect(await runJson(z.unknown(), 'account shadow a7 on --new --yes')).toEqual({
+    expect(await runJson(z.unknown(), 'account shadow a7 on --for 1h --new --yes')).toEqual({
       tenant_id: 'a7',
-      shadow: { from: expect.any(Number), until: null },
+      shadow: { from: expect.any(Number), until: expect.any(Number) },
     });
     expect((await ops('account show a7')).out).toMatch(/\nshadow mode +on: alerts of events that SQS accepts from /);
     const { code, out } = await ops('account shadow a7 off');

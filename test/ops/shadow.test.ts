@@ -1,40 +1,41 @@
 import { describe, expect, it } from 'vitest';
 import { changedShadow, shadowText } from '../../bin/ops/shadow.ts';
+import { DAY_MS } from '../../shared/domain/day.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 22, 9);
 const HOUR_MS = 3_600_000;
-const running = { from_ms: NOW_MS - HOUR_MS };
-const planned = { from_ms: NOW_MS + HOUR_MS };
+const running = { from_ms: NOW_MS - HOUR_MS, until_ms: NOW_MS + 1 };
+const planned = { from_ms: NOW_MS + HOUR_MS, until_ms: NOW_MS + 2 * HOUR_MS };
 
 describe('account shadow', () => {
   it.each([
-    ['starts now', 'on', undefined, undefined, { from_ms: NOW_MS }],
-    ['starts at a given time', 'on', undefined, NOW_MS + HOUR_MS, planned],
-    ['starts earlier than planned', 'on', planned, undefined, { from_ms: NOW_MS }],
-    ['keeps the start, and removes the end', 'on', { ...running, until_ms: NOW_MS + 1 }, undefined, running],
-    ['ends in five seconds', 'off', running, undefined, { ...running, until_ms: NOW_MS + 5_000 }],
-    ['ends at a given time', 'off', running, NOW_MS + HOUR_MS, { ...running, until_ms: NOW_MS + HOUR_MS }],
-    ['removes what is only planned', 'off', planned, undefined, undefined],
-    ['changes nothing if it is off', 'off', undefined, undefined, undefined],
-    [
-      'starts now, for two hours',
-      'on',
-      undefined,
-      undefined,
-      { from_ms: NOW_MS, until_ms: NOW_MS + 2 * HOUR_MS },
-      2 * HOUR_MS,
-    ],
+    ['starts now', 'on', undefined, { forMs: HOUR_MS }, { from_ms: NOW_MS, until_ms: NOW_MS + HOUR_MS }],
     [
       'starts at a given time, for an hour from then',
       'on',
       undefined,
-      NOW_MS + HOUR_MS,
-      { ...planned, until_ms: NOW_MS + 2 * HOUR_MS },
-      HOUR_MS,
+      { atMs: NOW_MS + HOUR_MS, forMs: HOUR_MS },
+      planned,
     ],
-    ['stays on, for an hour from now', 'on', running, undefined, { ...running, until_ms: NOW_MS + HOUR_MS }, HOUR_MS],
-  ] as const)('%s', (_, state, current, atMs, expected, forMs: number | undefined = undefined) => {
-    expect(changedShadow(state, current, { atMs, forMs }, NOW_MS)).toEqual(expected);
+    ['starts earlier than planned', 'on', planned, { forMs: HOUR_MS }, { from_ms: NOW_MS, until_ms: NOW_MS + HOUR_MS }],
+    ['stays on, for an hour from now', 'on', running, { forMs: HOUR_MS }, { ...running, until_ms: NOW_MS + HOUR_MS }],
+    [
+      'lasts 30 days at most',
+      'on',
+      undefined,
+      { forMs: 30 * DAY_MS },
+      { from_ms: NOW_MS, until_ms: NOW_MS + 30 * DAY_MS },
+    ],
+    ['ends in five seconds', 'off', running, {}, { ...running, until_ms: NOW_MS + 5_000 }],
+    ['ends at a given time', 'off', running, { atMs: NOW_MS + HOUR_MS }, { ...running, until_ms: NOW_MS + HOUR_MS }],
+    ['removes what is only planned', 'off', planned, {}, undefined],
+    ['changes nothing if it is off', 'off', undefined, {}, undefined],
+  ] as const)('%s', (_, state, current, times, expected) => {
+    expect(changedShadow(state, current, times, NOW_MS)).toEqual(expected);
+  });
+
+  it.each([undefined, 30 * DAY_MS + 1])('is not turned on without a time of at most 30 days: %s', (forMs) => {
+    expect(() => changedShadow('on', undefined, { forMs }, NOW_MS)).toThrow('`on` needs --for, at most 30d');
   });
 
   it.each([
@@ -52,7 +53,8 @@ describe('account shadow', () => {
     ],
     ['on', running, NOW_MS + HOUR_MS, 'The tenant has been in shadow mode since 2026-11-22T08:00:00.000Z: omit --at'],
   ] as const)('rejects a time that is too soon, and a second start: %s', (state, current, atMs, message) => {
-    expect(() => changedShadow(state, current, { atMs }, NOW_MS)).toThrow(message);
+    const times = { atMs, ...(state === 'on' && { forMs: HOUR_MS }) };
+    expect(() => changedShadow(state, current, times, NOW_MS)).toThrow(message);
   });
 
   it('has no duration of `off`', () => {
@@ -65,9 +67,12 @@ describe('account shadow', () => {
       { ...running, until_ms: NOW_MS },
       'off: alerts of events that SQS accepts from 2026-11-22T09:00:00.000Z on are sent',
     ],
-    [running, 'on: alerts of events that SQS accepts from 2026-11-22T08:00:00.000Z on are recorded and not sent'],
     [
-      { ...planned, until_ms: NOW_MS + 2 * HOUR_MS },
+      running,
+      'on: alerts of events that SQS accepts from 2026-11-22T08:00:00.000Z until 2026-11-22T09:00:00.001Z are recorded and not sent',
+    ],
+    [
+      planned,
       'planned: alerts of events that SQS accepts from 2026-11-22T10:00:00.000Z until 2026-11-22T11:00:00.000Z are recorded and not sent',
     ],
   ])('says what happens to alerts', (shadow, text) => {

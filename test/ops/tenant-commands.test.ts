@@ -67,18 +67,18 @@ describe('tenants', () => {
     tenant_id: z.string(),
     usage: z.record(z.string(), z.number()),
     alerts_24h: z.strictObject({ total: z.number() }),
-    shadow: z.strictObject({ from: z.number(), until: z.null() }).nullable(),
+    shadow: z.strictObject({ from: z.number(), until: z.number() }).nullable(),
     email_paused: z.boolean(),
   });
 
   it('lists all tenants by name', async () => {
-    await ops('account shadow umbrella on --new --yes');
+    await ops('account shadow umbrella on --for 1h --new --yes');
     const rows = await runJson(z.array(row), 'tenants');
     const names = rows.map(({ tenant_id }) => tenant_id);
     expect(names).toEqual(names.toSorted());
     const rowOf = (id: string) => rows.find(({ tenant_id }) => tenant_id === id);
     expect(rowOf('acme')).toMatchObject({ usage: { tokens: 3, notifications: 0 }, shadow: null });
-    expect(rowOf('umbrella')).toMatchObject({ usage: { tokens: 0 }, shadow: { until: null } });
+    expect(rowOf('umbrella')).toMatchObject({ usage: { tokens: 0 }, shadow: { until: expect.any(Number) } });
     const { out, err } = await ops('tenants');
     expect(out).toMatch(/^tenant +notifications +tokens +alerts +failed +email +sms +managed +/);
     expect(out).toMatch(/^umbrella .* shadow$/m);

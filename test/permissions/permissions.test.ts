@@ -86,9 +86,6 @@ describe('the permissions of functions and schedules', () => {
       behavior = next;
     };
     await exercisePipeline({ world, client, calls, setBehavior, sinkUrl: sink.url }, ids);
-    const from_ms = world.stack.clock.now();
-    await accounts.setShadow('shadowed', { from_ms }, auditIn(world.table('Audits')));
-    await world.stack.lambda.invoke('ShadowReport-report-shadow-mode', '{}');
     // Every schedule has called.
     await world.stack.advance(3_600_000);
   });

@@ -44,7 +44,7 @@ const tokenList = z.object({
   tokens: z.array(z.object({ hash: z.string().optional(), expires_at_ms: z.number() })).default([]),
 });
 const accountItem = z.object({
-  shadow: z.object({ from_ms: z.number(), until_ms: z.number().optional() }).optional(),
+  shadow: z.object({ from_ms: z.number(), until_ms: z.number() }).optional(),
   email_paused: z.unknown().optional(),
 });
 const deliveryItem = z.object({ status: z.enum(deliveryStatuses) });

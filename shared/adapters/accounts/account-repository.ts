@@ -37,7 +37,7 @@ export const tenantOfAccount = (pk: string): string => pk.replace('account#', ''
 const storedSummaries = z.object({ email_after: z.number(), sms_after: z.number(), window_minutes: z.number() });
 
 /** A stored period of shadow mode. */
-export const storedShadow = z.object({ from_ms: z.number(), until_ms: z.optional(z.number()) });
+const storedShadow = z.object({ from_ms: z.number(), until_ms: z.number() });
 
 /** The attributes of an account that a pause of its emails uses. */
 export const emailPauseFields = {

@@ -10,7 +10,7 @@ import {
 import { pauseReasons } from '../email-pause.ts';
 import { emailAddress } from '../notification-types.ts';
 import { MAX_TIME_ZONE_LENGTH } from '../time-zone.ts';
-import { component, integer, nullable, string, text, timestamp } from './schemas.ts';
+import { component, integer, string, text, timestamp } from './schemas.ts';
 
 const summarySetting = (name: keyof typeof summarySettings, meaning: string) =>
   summaries.shape[name].check(z.describe(`${meaning}; ${summarySettings[name].default} if absent in an update`));
@@ -67,7 +67,7 @@ export const account = component('Account', 'The account of a tenant', {
   shadow: z
     .object({
       from: timestamp('When it starts'),
-      until: nullable(integer, 'When it ends, in milliseconds since the Unix epoch; null if no end is set'),
+      until: timestamp('When it ends'),
     })
     .optional()
     .describe(

@@ -57,7 +57,6 @@ export const firstEvent = (name: FunctionName, destination: string): unknown => 
     );
   if (name === 'opt-out') return optOutPage();
   if (name === 'publish-outcomes') return { Records: [deliveredRecord()] };
-  if (name === 'report-shadow-mode') return {};
   return name === 'record-email-events'
     ? batch(bounceBody(alarmEvent(), stubNotificationId('webhook')))
     : request(name, destination);
