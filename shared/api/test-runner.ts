@@ -68,7 +68,6 @@ export const createTestRunner = (
 
   const invoke = async (tenant: string, destination: TestDestination): Promise<TestResult> => {
     const request: TestRequest = {
-      kind: 'test',
       tenant,
       type: destination.type,
       details: typeFields(destination),

@@ -59,7 +59,6 @@ export type Correlation = Pick<Envelope, keyof typeof correlation>;
 
 /** The payload with which a test operation invokes a sender. `details` is already validated. */
 export const testRequest = z.object({
-  kind: z.literal('test'),
   tenant: tenantId,
   type: z.custom<NotificationTypeId>(isNotificationTypeId),
   details: z.custom<Readonly<Record<string, string>>>((value) => typeof value === 'object' && value !== null),

@@ -3,7 +3,7 @@ import { envelope, testRequest, testResult } from '../../shared/contracts/messag
 import { alarmHeader } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';
 
-const request = { kind: 'test', tenant: 'acme', type: 'webhook', details: validDetails.webhook };
+const request = { tenant: 'acme', type: 'webhook', details: validDetails.webhook };
 
 describe('the envelope of a delivery message', () => {
   const shared = { accepted_at_ms: 1, content_hash: 'hash', event: alarmHeader() };
@@ -22,7 +22,6 @@ describe('a test request', () => {
   });
 
   it.each([
-    ['another kind', { kind: 'alert' }],
     ['an invalid tenant', { tenant: 'a b' }],
     ['an unknown type', { type: '__proto__' }],
     ['details that are a string', { details: 'url' }],

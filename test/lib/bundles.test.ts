@@ -217,7 +217,7 @@ const eventsFor = (name: FunctionName, url: string): unknown[] => {
   const type = notificationTypeIds.find((id) => senderName(id) === name);
   if (type) {
     const details = { ...validDetails[type], ...(type === 'webhook' && { url }) };
-    return [messages, { kind: 'test', tenant: 'acme', type, details }];
+    return [messages, { tenant: 'acme', type, details }];
   }
   if (name === 'dispatch-alarm-events') return [messages];
   if (name === 'publish-outcomes') {

@@ -177,7 +177,7 @@ describe('an email that is refused', () => {
   it('is not sent as a test, which says why', async () => {
     const transport = vi.fn<SenderDependencies['transport']>();
     const runTest = createTestRun('email', transport, async () => 'email_paused');
-    const tested = { kind: 'test', tenant: 'acme', type: 'email', details: { address: 'a@example.com' } };
+    const tested = { tenant: 'acme', type: 'email', details: { address: 'a@example.com' } };
     expect(await runTest(tested, () => 20_000)).toMatchObject({
       status: 'failure',
       message: 'Not sent: email of the account is paused, because of too many bounces or complaints',

@@ -11,6 +11,7 @@ import { logger } from '../../adapters/logger.ts';
 import { createNotificationReader } from '../../adapters/notifications/notification-reader.ts';
 import { createTargetReader } from '../../adapters/notifications/notification-targets.ts';
 import { createQueues } from '../../adapters/queues.ts';
+import type { TestRequest } from '../../contracts/messages.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { TestResult } from '../../contracts/responses/notifications.ts';
 import type { Transport } from '../../domain/transport.ts';
@@ -20,8 +21,6 @@ import { createDeliveryReports } from '../notices/delivery-reports.ts';
 import { createBatchProcessing } from './batch.ts';
 import { createTestRun } from './run-test.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
-
-type Invocation = SQSEvent | { kind: 'test' };
 
 /** What only some senders have. */
 export type SenderOptions = Partial<Pick<SenderDependencies, 'isNearLimit' | 'isSlowTenant' | 'refusalOf'>>;
@@ -82,7 +81,7 @@ export const createSender = (
   const processBatch = createBatchProcessing(dependencies, notifications);
   const runTest = createTestRun(type, transport, refusalOf);
 
-  return async (input: Invocation, context: Context): Promise<SQSBatchResponse | TestResult> => {
+  return async (input: SQSEvent | TestRequest, context: Context): Promise<SQSBatchResponse | TestResult> => {
     logger.appendKeys({ request_id: context.awsRequestId });
     const timeLeft = () => context.getRemainingTimeInMillis();
     return 'Records' in input ? processBatch(input, timeLeft) : runTest(input, timeLeft);
