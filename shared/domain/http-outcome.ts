@@ -2,7 +2,13 @@ import { type AttemptOutcome, failed } from './attempt-outcome.ts';
 import type { Alert } from './transport.ts';
 
 /** The parts of an HTTP response that determine the outcome. */
-export type HttpResponse = { status: number; retryAfter: string | undefined; body: string };
+export type HttpResponse = {
+  status: number;
+  retryAfter: string | undefined;
+  body: string;
+  /** Present if the request was sent twice, and the receiver may have processed both. */
+  wasResent?: true;
+};
 
 /** A rule for responses; the first matching rule applies. */
 type Rule = {

@@ -3,8 +3,10 @@ import https from 'node:https';
 import { isIP } from 'node:net';
 import type { Clock } from '../../domain/clock.ts';
 import type { EgressRule } from '../../domain/egress.ts';
+import { errorCode } from '../../domain/error-code.ts';
 import type { HttpResponse } from '../../domain/http-outcome.ts';
 import { SEND_TIMEOUT_MS } from '../../domain/transport.ts';
+import { MAX_HEAD_BYTES, ReceivedBytes, readHead } from './response-head.ts';
 import { BlockedAddressError, type Resolve, ssrfSafeLookup, systemResolve } from './ssrf-safe-lookup.ts';
 
 /** A POST request to a URL of a tenant or an operator. */
@@ -32,6 +34,11 @@ export class RequestTimeoutError extends Error {
 export class ConnectionClosedError extends Error {
   override readonly name = 'ConnectionClosedError';
   readonly code = 'ECONNCLOSED';
+}
+
+/** A reused connection was closed or reset before the first byte of the response. */
+class StaleConnectionError extends Error {
+  override readonly name = 'StaleConnectionError';
 }
 
 /** The maximum number of bytes that are read of a response body. */
@@ -74,7 +81,7 @@ const readBodyStart = (response: http.IncomingMessage): Promise<string> =>
  * Reads the first 64 KB of the body of a response whose status is the outcome, whatever happens to its body. It is
  * empty if it is not complete in time, because the end of an incomplete body could be a part of a secret.
  */
-const readFailedBody = async (
+const readBodyWithin = async (
   request: http.ClientRequest,
   response: http.IncomingMessage,
   timeoutMs: number,
@@ -101,6 +108,67 @@ const discardBody = (response: http.IncomingMessage): void => {
   });
 };
 
+/** Returns whether a connection was closed or reset, which is no timeout. */
+const isClosed = (error: unknown): boolean =>
+  error instanceof ConnectionClosedError || ['ECONNRESET', 'EPIPE'].includes(errorCode(error) ?? '');
+
+type Agents = Readonly<Record<'http:' | 'https:', http.Agent>>;
+
+/** Sends a request on one connection. @throws StaleConnectionError, and the errors of `post` */
+const exchange = (
+  { url, headers, body, readBody = false }: HttpPost,
+  agents: Agents,
+  timeoutMs: number,
+): Promise<HttpResponse> =>
+  new Promise((resolve, reject) => {
+    const isHttps = url.protocol === 'https:';
+    const request = (isHttps ? https : http).request(url, {
+      method: 'POST',
+      agent: agents[isHttps ? 'https:' : 'http:'],
+      headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+      maxHeaderSize: MAX_HEAD_BYTES,
+    });
+    const startedAtMs = performance.now();
+    const timer = setTimeout(() => request.destroy(new RequestTimeoutError()), timeoutMs);
+    let received: ReceivedBytes | undefined;
+    request.on('socket', (socket) => {
+      received = new ReceivedBytes(socket);
+    });
+    let hasResponse = false;
+    /** The status line that arrived decides, if there is one. */
+    const endWithoutResponse = (error: Error): void => {
+      const head = received && readHead(received.bytes);
+      if (head) resolve({ ...head, body: '' });
+      else if (request.reusedSocket && received?.isEmpty && isClosed(error)) reject(new StaleConnectionError());
+      else reject(error);
+    };
+    request.on('error', endWithoutResponse);
+    request.on('close', () => {
+      clearTimeout(timer);
+      // A 101 response (protocol switch) closes the connection without an `error` or `response` event.
+      if (!hasResponse) endWithoutResponse(new ConnectionClosedError());
+      received?.stop();
+    });
+    request.on('response', (response) => {
+      hasResponse = true;
+      const { statusCode: status = 0, headers: responseHeaders } = response;
+      const head = { status, retryAfter: responseHeaders['retry-after'] };
+      const isSuccess = status >= 200 && status <= 299;
+      received?.stop();
+      if (isSuccess && !readBody) {
+        discardBody(response);
+        resolve({ ...head, body: '' });
+        return;
+      }
+      clearTimeout(timer);
+      const remainingMs = Math.max(0, timeoutMs - (performance.now() - startedAtMs));
+      readBodyWithin(request, response, isSuccess ? remainingMs : Math.min(remainingMs, FAILED_BODY_TIMEOUT_MS)).then(
+        (text) => resolve({ ...head, body: text }),
+      );
+    });
+    request.end(body);
+  });
+
 /**
  * Creates the HTTP client of the senders. One timeout covers the whole request, and the egress rule applies to every
  * address. It follows no redirects, uses no proxy of the environment and decompresses no bodies
@@ -118,9 +186,9 @@ export const createHttpClient = ({
   clock?: Clock;
 }) => {
   const lookup = ssrfSafeLookup(isAllowed, resolve);
-  const createAgents = () => {
+  const createAgents = (keepAlive: boolean): Agents => {
     const options = {
-      keepAlive: true,
+      keepAlive,
       maxFreeSockets: 64,
       lookup,
       autoSelectFamilyAttemptTimeout: CONNECT_ATTEMPT_TIMEOUT_MS,
@@ -128,7 +196,8 @@ export const createHttpClient = ({
     };
     return { 'http:': new http.Agent(options), 'https:': new https.Agent(options) };
   };
-  let agents = createAgents();
+  const agentsOfNewConnections = createAgents(false);
+  let agents = createAgents(true);
   let lastRequestAtMs = clock();
 
   /** Returns the agents, or new ones if their idle sockets may be stale. */
@@ -139,63 +208,32 @@ export const createHttpClient = ({
       for (const { freeSockets } of Object.values(agents)) {
         for (const socket of Object.values(freeSockets).flat()) socket?.destroy();
       }
-      agents = createAgents();
+      agents = createAgents(true);
     }
     lastRequestAtMs = nowMs;
     return agents;
   };
 
   /**
-   * Sends a request. The `body` of the response is its first 64 KB; that of a 2xx response is empty without `readBody`.
+   * Sends a request, and once more on a new connection if it met a connection that the receiver had closed while it was
+   * idle. The `body` of the response is its first 64 KB, or empty if it is not complete in time; that of a 2xx response is
+   * empty without `readBody`. The status line decides, whatever follows it (docs/decisions/outbound.md#outbound-http).
    *
    * @throws BlockedAddressError, RequestTimeoutError, ConnectionClosedError, or the network error with its `code`
    */
-  const post = ({
-    url,
-    headers,
-    body,
-    readBody = false,
-    timeoutMs = defaultTimeoutMs,
-  }: HttpPost): Promise<HttpResponse> =>
-    new Promise((resolveResponse, reject) => {
-      const literal = literalAddress(url);
-      if (literal !== undefined && !isAllowed(literal)) throw new BlockedAddressError(true);
-      const isHttps = url.protocol === 'https:';
-      const request = (isHttps ? https : http).request(url, {
-        method: 'POST',
-        agent: currentAgents()[isHttps ? 'https:' : 'http:'],
-        headers: { ...headers, 'content-length': Buffer.byteLength(body) },
-      });
-      let hasResponse = false;
-      const startedAtMs = performance.now();
-      const timer = setTimeout(() => request.destroy(new RequestTimeoutError()), timeoutMs);
-      request.on('close', () => {
-        clearTimeout(timer);
-        // A 101 response (protocol switch) closes the connection without an `error` or `response` event.
-        if (!hasResponse) reject(new ConnectionClosedError());
-      });
-      request.on('error', reject);
-      request.on('response', (response) => {
-        hasResponse = true;
-        const head = { status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] };
-        if (head.status < 200 || head.status > 299) {
-          clearTimeout(timer);
-          const remainingMs = Math.max(0, timeoutMs - (performance.now() - startedAtMs));
-          readFailedBody(request, response, Math.min(remainingMs, FAILED_BODY_TIMEOUT_MS)).then((text) =>
-            resolveResponse({ ...head, body: text }),
-          );
-        } else if (readBody) {
-          readBodyStart(response).then((text) => {
-            resolveResponse({ ...head, body: text });
-            response.destroy();
-          }, reject);
-        } else {
-          discardBody(response);
-          resolveResponse({ ...head, body: '' });
-        }
-      });
-      request.end(body);
-    });
+  const post = async (request: HttpPost): Promise<HttpResponse> => {
+    const { url, timeoutMs = defaultTimeoutMs } = request;
+    const literal = literalAddress(url);
+    if (literal !== undefined && !isAllowed(literal)) throw new BlockedAddressError(true);
+    const startedAtMs = performance.now();
+    try {
+      return await exchange(request, currentAgents(), timeoutMs);
+    } catch (error) {
+      if (!(error instanceof StaleConnectionError)) throw error;
+      const remainingMs = Math.max(0, timeoutMs - (performance.now() - startedAtMs));
+      return { ...(await exchange(request, agentsOfNewConnections, remainingMs)), wasResent: true };
+    }
+  };
 
   return { post };
 };

@@ -1,0 +1,72 @@
+import type { Socket } from 'node:net';
+import type { HttpResponse } from '../../domain/http-outcome.ts';
+
+/** The maximum size of a status line with its headers, in bytes. */
+export const MAX_HEAD_BYTES = 64 * 1024;
+
+/** A status line (RFC 9112, section 4). Some servers send no reason phrase and no space before it. */
+const STATUS_LINE = /^HTTP\/1\.\d (\d{3})(?: |$)/;
+/** A field line (RFC 9112, section 5) without control characters. */
+const FIELD_LINE = /^([!#$%&'*+.^_`|~\w-]+):([\t\x20-\x7e\x80-\xff]*)$/;
+
+/** Returns the value of `Retry-After` in field lines, up to the first one that is none. */
+const retryAfterIn = (lines: readonly string[]): string | undefined => {
+  for (const line of lines) {
+    const [, name, value = ''] = FIELD_LINE.exec(line) ?? [];
+    if (name === undefined) return undefined;
+    if (name.toLowerCase() === 'retry-after') return value.trim();
+  }
+  return undefined;
+};
+
+/**
+ * Reads the beginning of a response that Node.js could not parse, or that was cut off: its status line decides, whatever
+ * follows it. Interim responses are skipped (RFC 9110, section 15.2), and lines may end without a carriage return
+ * (RFC 9112, section 2.2).
+ *
+ * @returns undefined without a status line
+ */
+export const readHead = (received: Buffer): Pick<HttpResponse, 'status' | 'retryAfter'> | undefined => {
+  const lines = received.toString('latin1').split('\n');
+  const unfinished = lines.length - 1;
+  const texts = lines.map((line) => line.replace(/\r$/, ''));
+  for (let index = 0; index < texts.length; index++) {
+    const status = Number(STATUS_LINE.exec(texts[index] ?? '')?.[1]);
+    if (Number.isNaN(status)) return undefined;
+    if (status > 199) return { status, retryAfter: retryAfterIn(texts.slice(index + 1, unfinished)) };
+    index = texts.indexOf('', index);
+    if (index === -1) return undefined;
+  }
+  return undefined;
+};
+
+/** What a socket receives from now on, up to 64 KB. */
+export class ReceivedBytes {
+  readonly #socket: Socket;
+  #chunks: Buffer[] = [];
+  #length = 0;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    // Before the parser: it ends the request while it reads the chunk that it cannot parse.
+    socket.prependListener('data', this.#add);
+  }
+
+  get isEmpty(): boolean {
+    return this.#length === 0;
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+
+  readonly #add = (chunk: Buffer): void => {
+    if (this.#length < MAX_HEAD_BYTES) this.#chunks.push(chunk);
+    this.#length += chunk.length;
+  };
+
+  stop(): void {
+    this.#socket.removeListener('data', this.#add);
+    this.#chunks = [];
+  }
+}
