@@ -100,7 +100,7 @@ export const deliveryRecord = z.object({
   lease_until_ms: z.number(),
   /** Identifies the current or last claim. */
   claim_id: z.string(),
-  /** True if the lease of a claim expired: its worker may have sent the alert without recording the attempt. */
+  /** True if an alert may have arrived that no attempt says: the lease of a claim expired, or a connection was closed. */
   was_interrupted: z.optional(z.boolean()),
   attempts: z.array(attempt),
   /** The producer's time of the event; present if the event was superseded for the reason `older_timestamp`. */

@@ -13,6 +13,8 @@ export type Failure = {
   code?: string | undefined;
   /** Minimum delay that the destination or AWS requests, in ms. */
   retryAfterMs?: number | undefined;
+  /** True if the attempt sent its request twice, because its first connection was closed. False by default. */
+  wasResent?: boolean | undefined;
   /** False if nothing was sent, for example while AWS throttles this account; true by default. */
   countsAsAttempt?: boolean | undefined;
   /** True if the destination or AWS certainly rejected the message, which then counts toward no limit. False by default. */
@@ -39,6 +41,9 @@ export const failed = (
   reason: FailureReason,
   explanation: string,
   rest: Partial<
-    Pick<Failure, 'cause' | 'status' | 'code' | 'retryAfterMs' | 'countsAsAttempt' | 'nothingSent' | 'canBeSummarized'>
+    Pick<
+      Failure,
+      'cause' | 'status' | 'code' | 'wasResent' | 'retryAfterMs' | 'countsAsAttempt' | 'nothingSent' | 'canBeSummarized'
+    >
   > = {},
 ): Failure => ({ result, reason, cause: 'destination', explanation, ...rest });

@@ -210,6 +210,8 @@ export const withAttempt = (
       attempts: [...record.attempts, attemptOf(outcome, startedAtMs, durationMs)].slice(-MAX_ATTEMPTS),
     }),
     ...(isFailure && { last_cause: outcome.cause, last_reason: counts ? undefined : outcome.reason }),
+    // The first of the two requests may have arrived, whatever the response to the second one.
+    ...(isFailure && outcome.wasResent && { was_interrupted: true }),
     updated_at_ms: startedAtMs + durationMs,
     // A destination without recipients, such as after a change of the type, has been reached as a whole.
     reached_recipient_hashes:

@@ -26,14 +26,17 @@ type Rule = {
 export type HttpResponses = {
   /** The message of a test that succeeds. */
   readonly success: string;
+  /** What a test that fails says was expected. */
+  readonly expected: string;
   /** Statuses that no rule matches are transient. */
   readonly rules: readonly Rule[];
-  /** Returns the message of a test that fails with this status, if it is not the usual one. */
-  readonly explain?: (status: number) => string | undefined;
 };
 
 /** Maximum delay that a destination can request. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
+
+/** The three forms of a date (RFC 9110, section 5.6.7), such as `Sun Nov  6 08:49:37 1994`, which is in GMT, too. */
+const HTTP_DATE = /^(?:[A-Z][a-z]{2,8}, [\w :-]{18,20} GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [\d ]\d [\d:]{8} \d{4})$/;
 
 /**
  * Returns the delay of a `Retry-After` header (RFC 9110, section 10.2.3) in ms, at most an hour, or undefined if it is
@@ -42,9 +45,10 @@ const MAX_RETRY_AFTER_MS = 3_600_000;
 export const parseRetryAfterMs = (header: string | undefined, nowMs: number): number | undefined => {
   if (header === undefined) return undefined;
   const text = header.trim();
-  // Date.parse accepts almost any text, such as "-1" or "5, 6".
-  if (!/^(\d+|[A-Z][a-z]{2,8}, .* GMT)$/.test(text)) return undefined;
-  const delayMs = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
+  const isSeconds = /^\d+$/.test(text);
+  // Date.parse accepts almost any text, such as "-1" or "5, 6", and reads one without a time zone as local time.
+  if (!isSeconds && !HTTP_DATE.test(text)) return undefined;
+  const delayMs = isSeconds ? Number(text) * 1000 : Date.parse(text.replace(/ GMT$|$/, ' GMT')) - nowMs;
   return Number.isNaN(delayMs) ? undefined : Math.min(Math.max(delayMs, 0), MAX_RETRY_AFTER_MS);
 };
 
@@ -69,17 +73,18 @@ const matches = (rule: Rule, { status, retryAfter, body }: HttpResponse, mayHave
  * @param alert.mayHaveArrived true if an earlier attempt may have arrived
  */
 export const httpOutcome = (
-  { success, rules, explain }: HttpResponses,
+  { success, expected, rules }: HttpResponses,
   response: HttpResponse,
   nowMs: number,
   { mayHaveArrived = false }: Pick<Alert, 'mayHaveArrived'> = {},
 ): AttemptOutcome => {
-  const { status } = response;
-  const result = rules.find((rule) => matches(rule, response, mayHaveArrived))?.result ?? 'transient';
+  const { status, wasResent = false } = response;
+  const result = rules.find((rule) => matches(rule, response, mayHaveArrived || wasResent))?.result ?? 'transient';
   if (result === 'delivered') return { result, status, explanation: success };
-  const explanation = explain?.(status) ?? `Unexpected status code "${status}". Expected one of: /2[0-9]{2}/`;
+  const explanation = `Unexpected status code "${status}". Expected ${expected}`;
   return failed(result, result === 'throttled' ? 'throttled' : 'http_status', explanation, {
     status,
+    wasResent,
     retryAfterMs: parseRetryAfterMs(response.retryAfter, nowMs),
   });
 };

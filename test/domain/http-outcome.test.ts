@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AttemptOutcome } from '../../shared/domain/attempt-outcome.ts';
 import { type HttpResponses, httpOutcome, parseRetryAfterMs } from '../../shared/domain/http-outcome.ts';
 import { feedResponses } from '../../shared/pipeline/transports/atomfeed.ts';
-import { pagerResponses, pagerResponsesV2 } from '../../shared/pipeline/transports/incidentpager.ts';
+import { pagerResponses } from '../../shared/pipeline/transports/incidentpager.ts';
 import { routerResponses } from '../../shared/pipeline/transports/incidentrouter.ts';
 import { webhookResponses } from '../../shared/pipeline/transports/webhook.ts';
 
@@ -62,25 +62,43 @@ describe('the response', () => {
   const table = (result: (status: number) => AttemptOutcome['result']) =>
     Object.fromEntries(statuses.map((status) => [status, result(status)]));
 
-  it.each([
-    ['v1', pagerResponses, 200],
-    ['v2', pagerResponsesV2, 202],
-  ])(
-    'of an incident pager with Events API %s: 400 and 404 permanent; 403 and 429 throttled',
-    (_, responses, accepted) => {
-      const named = { [accepted]: 'delivered', 400: 'permanent', 404: 'permanent', 403: 'throttled', 429: 'throttled' };
-      expect(results(responses)).toEqual({ ...table(() => 'transient'), ...named });
-    },
-  );
+  const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-  it('of an incident router: 200 by its body; 400, 401, 403 and 404 permanent; 429 throttled', () => {
+  it('of an incident pager: 2xx delivered; 400 and 404 permanent; 403 and 429 throttled', () => {
+    const named = { 400: 'permanent', 404: 'permanent', 403: 'throttled', 429: 'throttled' };
+    const all = table((status) => (isSuccess(status) ? 'delivered' : 'transient'));
+    expect(results(pagerResponses)).toEqual({ ...all, ...named });
+  });
+
+  it('of an incident router: 2xx delivered unless its result is "failure"; 400, 401, 403 and 404 permanent; 429 throttled', () => {
     const named = { 400: 'permanent', 401: 'permanent', 403: 'permanent', 404: 'permanent', 429: 'throttled' };
-    const all = { ...table(() => 'transient'), ...named };
-    expect(results(routerResponses, '{"result":"success","entity_id":"x"}')).toEqual({ ...all, 200: 'delivered' });
-    expect(results(routerResponses, '{"result":"failure","message":"bad"}')).toEqual({ ...all, 200: 'permanent' });
-    for (const body of ['', 'ok', '[]', 'null', '{}', '{"result":1}', '{"result":']) {
-      expect(results(routerResponses, body)).toEqual(all);
+    const all = (success: AttemptOutcome['result']) => ({
+      ...table((status) => (isSuccess(status) ? success : 'transient')),
+      ...named,
+    });
+    expect(results(routerResponses, '{"result":"failure","message":"bad"}')).toEqual(all('permanent'));
+    for (const body of ['', 'ok', '[]', 'null', '{}', '{"result":1}', '{"result":', '{"result":"success"}']) {
+      expect(results(routerResponses, body)).toEqual(all('delivered'));
     }
+  });
+
+  it.each([
+    ['pager', pagerResponses, 'Unexpected status code "500". Expected 2xx of the incident pager'],
+    [
+      'router',
+      routerResponses,
+      'Unexpected status code "500". Expected 2xx of the incident router without the result "failure" in its body',
+    ],
+    ['feed', feedResponses, 'Unexpected status code "500". Expected 2xx of the Atom feed'],
+  ])('of a %s has a message that names what was expected', (_, responses, message) => {
+    const response = { status: 500, retryAfter: undefined, body: '' };
+    expect(httpOutcome(responses, response, NOW).explanation).toBe(message);
+  });
+
+  it('to a request that was sent twice is one after an attempt that may have arrived', () => {
+    const response = { status: 409, retryAfter: undefined, body: '', wasResent: true } as const;
+    expect(httpOutcome(feedResponses, response, NOW).result).toBe('delivered');
+    expect(httpOutcome(webhookResponses, response, NOW)).toMatchObject({ result: 'transient', wasResent: true });
   });
 
   it('of an Atom feed: 2xx delivered, 429 throttled, other 4xx permanent, but 409 delivered if an earlier attempt may have arrived', () => {
@@ -119,6 +137,7 @@ describe('Retry-After', () => {
   it.each([
     ['Thu, 01 Jan 2026 12:00:30 GMT', 30_000],
     ['Thursday, 01-Jan-26 12:00:30 GMT', 30_000],
+    ['Thu Jan  1 12:00:30 2026', 30_000],
     ['Thu, 01 Jan 2026 13:00:00 GMT', HOUR_MS],
     ['Fri, 02 Jan 2026 12:00:00 GMT', HOUR_MS],
     ['Thu, 01 Jan 2026 11:59:59 GMT', 0],
@@ -127,12 +146,25 @@ describe('Retry-After', () => {
     expect(parseRetryAfterMs(header, NOW)).toBe(delayMs);
   });
 
-  it.each(['', ' ', 'soon', '1.5', '-1', '+5', '1e3', '0x10', '5, 6', '120 seconds', 'abc 2099', 'NaN', '٥'])(
-    'is ignored if it is invalid: "%s"',
-    (header) => {
-      expect(parseRetryAfterMs(header, NOW)).toBeUndefined();
-    },
-  );
+  it.each([
+    '',
+    ' ',
+    'soon',
+    '1.5',
+    '-1',
+    '+5',
+    '1e3',
+    '0x10',
+    '5, 6',
+    '120 seconds',
+    'abc 2099',
+    'NaN',
+    '٥',
+    'Thu Jan 1 12:00:30 2026 PST',
+    '2026-01-01',
+  ])('is ignored if it is invalid: "%s"', (header) => {
+    expect(parseRetryAfterMs(header, NOW)).toBeUndefined();
+  });
 
   it('is optional', () => {
     expect(parseRetryAfterMs(undefined, NOW)).toBeUndefined();

@@ -8,6 +8,7 @@ import { sendByHttp } from './http-transport.ts';
 /** The responses of the feed. */
 export const feedResponses: HttpResponses = {
   success: 'Success: Atom feed took the entry',
+  expected: '2xx of the Atom feed',
   rules: [
     { status: /^2..$/, result: 'delivered' },
     // The feed has an entry with the ID of this delivery.

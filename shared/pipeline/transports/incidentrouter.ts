@@ -9,14 +9,13 @@ import { webhookHeaders } from './webhook.ts';
 /** The responses of the router. */
 export const routerResponses: HttpResponses = {
   success: 'Success: Incident router took the event',
+  expected: '2xx of the incident router without the result "failure" in its body',
   rules: [
-    { status: /^200$/, resultInBody: 'success', result: 'delivered' },
-    { status: /^200$/, resultInBody: 'failure', result: 'permanent' },
+    { status: /^2..$/, resultInBody: 'failure', result: 'permanent' },
+    { status: /^2..$/, result: 'delivered' },
     { status: /^(400|401|403|404)$/, result: 'permanent' },
     { status: /^429$/, result: 'throttled' },
   ],
-  explain: (status) =>
-    status === 200 ? 'The incident router answered 200, but its result is not "success"' : undefined,
 };
 
 /**

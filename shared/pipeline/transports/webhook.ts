@@ -56,6 +56,7 @@ export const webhookHeaders = (
 /** The responses of webhooks. */
 export const webhookResponses: HttpResponses = {
   success: 'Success: Webhook successfully executed',
+  expected: 'one of: /2[0-9]{2}/',
   rules: [
     { status: /^2..$/, result: 'delivered' },
     { status: /^410$/, result: 'permanent' },

@@ -81,8 +81,9 @@ describe('the incident pager transport', () => {
   it.each([
     ['https://tenant.example.com/v2/enqueue', 202, 'event_action'],
     ['https://tenant.example.com/v2/enqueue?region=eu', 202, 'event_action'],
-    ['https://tenant.example.com/v2/enqueue/', 200, 'event_type'],
-    ['https://tenant.example.com/x/v2/enqueue', 200, 'event_type'],
+    ['https://tenant.example.com/v2/enqueue/', 202, 'event_action'],
+    ['https://tenant.example.com/x/v2/enqueue', 200, 'event_action'],
+    ['https://tenant.example.com/v2/enqueued', 202, 'event_type'],
   ])('posts to %s an event that is accepted with %i and has %s', async (endpoint, status, field) => {
     const http = recordingClient(status);
     const details = { ...validDetails.incidentpager, service_endpoint: endpoint };
