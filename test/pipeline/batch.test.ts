@@ -3,6 +3,7 @@ import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { logger } from '../../shared/adapters/logger.ts';
+import type { Queues } from '../../shared/adapters/queues.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createBatchProcessing } from '../../shared/pipeline/sender/batch.ts';
@@ -154,3 +155,50 @@ it.each([
     expect(lateRetrySeconds(messages, { type: 'webhook', queueUrls: senderQueueUrls, retryQueueUrl })).toBe(expected);
   },
 );
+
+describe('a first attempt of a slow tenant', () => {
+  const RETRIES = queueUrl('webhook-Retries');
+  const bodyOf = (tenant_id: string) =>
+    deliveryMessage(newNotificationId(), alarmEvent({ tenant_id, event_id: randomUUID() }), ACCEPTED_MS);
+  const messagesOf = (tenants: readonly string[], queue = 'webhook') =>
+    tenants.map((tenant, index) => {
+      const eventSourceARN = `arn:aws:sqs:local-1:1:${queue}`;
+      return sqsMessage({ messageId: `${index}`, body: bodyOf(tenant), eventSourceARN });
+    });
+  const setUpSlow = ({ isQueueFailing = false } = {}) => {
+    const sent: { url: string; body: string; messageGroupId: string }[] = [];
+    const attempted: string[] = [];
+    const sendAll: Queues['sendAll'] = async (url, messages) => {
+      if (isQueueFailing) return [...messages];
+      for (const { body, messageGroupId } of messages) sent.push({ url, body: body(), messageGroupId });
+      return [];
+    };
+    const transport: SenderDependencies['transport'] = async ({ event }) => {
+      attempted.push(event.tenant_id);
+      return delivered;
+    };
+    const isSlowTenant = (tenant: string) => tenant === 'slow';
+    return { sent, attempted, receive: setUp(transport, { queues: { ...queues, sendAll }, isSlowTenant }) };
+  };
+
+  it('is moved to the retry queue, and that of another tenant is not', async () => {
+    const { sent, attempted, receive } = setUpSlow();
+    const messages = messagesOf(['slow', 'other', 'slow']);
+    expect(await receive(...messages)).toBe(0);
+    const moved = [messages[0], messages[2]].map((message) => message?.body);
+    expect(sent).toEqual(moved.map((body) => ({ url: RETRIES, body, messageGroupId: 'slow' })));
+    expect(attempted).toEqual(['other']);
+    const fields = { type: 'webhook', tenant_id: 'slow', messages: 2 };
+    expect(logger.warn).toHaveBeenCalledExactlyOnceWith('first attempts moved', fields);
+  });
+
+  it('that was moved is made although the tenant is slow', async () => {
+    const { sent, attempted, receive } = setUpSlow();
+    expect(await receive(...messagesOf(['slow'], 'webhook-Retries'))).toBe(0);
+    expect([sent, attempted]).toEqual([[], ['slow']]);
+  });
+
+  it('that cannot be moved is received again', async () => {
+    expect(await setUpSlow({ isQueueFailing: true }).receive(...messagesOf(['slow', 'other']))).toBe(1);
+  });
+});

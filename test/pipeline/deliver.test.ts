@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages, type FailedMessage } from '../../shared/adapters/deliveries/failed-messages.ts';
+import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { createSummarizedAlerts } from '../../shared/adapters/deliveries/summarized-alerts.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import type { DeadLetterReason, Queues } from '../../shared/adapters/queues.ts';
@@ -16,6 +17,8 @@ import {
   withAttempt,
   withNextAttempt,
 } from '../../shared/domain/delivery-record.ts';
+import { eventHeader } from '../../shared/domain/event-header.ts';
+import { heartbeatEvent, unstoredTarget } from '../../shared/domain/heartbeat.ts';
 import type { DeliveryTarget } from '../../shared/domain/notification.ts';
 import { newNotificationId, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import type { Summary } from '../../shared/domain/summary.ts';
@@ -45,11 +48,26 @@ beforeEach(() => {
   return () => vi.restoreAllMocks();
 });
 
+type Options = Partial<SenderDependencies> & {
+  changes?: Partial<Delivery>;
+  receiveCount?: number;
+  timeLeft?: () => number;
+};
+
+/** The account has summaries, and the window of the alert has had its first alerts. */
+const summarizing: Options = {
+  accounts: {
+    isShadowed: async () => false,
+    summaries: async () => ({ email_after: 1, sms_after: 1, window_minutes: 1 }),
+  },
+  summarizedAlerts: { ...createSummarizedAlerts(client, 'deliveries'), addFirst: async () => false },
+};
+
 /** Sets up the sender of a type for one delivery. The queues record dead letters and delayed messages. */
 const setUp = (
   type: NotificationTypeId,
   outcome: AttemptOutcome,
-  { changes = {}, ...others }: Partial<SenderDependencies> & { changes?: Partial<Delivery> } = {},
+  { changes = {}, receiveCount = 1, timeLeft = () => 20_000, ...others }: Options = {},
 ) => {
   const transport = vi.fn<SenderDependencies['transport']>(async () => outcome);
   const deadLetters: string[] = [];
@@ -60,50 +78,40 @@ const setUp = (
     sendDelayed: async (url, _message, waitMs) => {
       delayed.push({ url, waitMs });
     },
-    changeVisibility: async () => undefined,
+    changeVisibility: async (url, _message, waitMs) => void delayed.push({ url, waitMs }),
     sendToDeadLetterQueue: async (_url, { body }, reason) => {
       deadLetters.push(body);
       reasons.push(reason);
     },
   };
   const id = changes.notification_id ?? newNotificationId();
-  const { event, payload } = alertContent(alarmEvent());
+  const accepted = { accepted_at_ms: NOW_MS, content_hash: 'hash' };
+  const body = { notification_id: id, ...alertContent(alarmEvent()), ...accepted, ...changes };
+  const notification = { tenant: body.event.tenant_id, notificationId: id };
   const dependencies = senderDependencies(client, { type, transport, queues, clock: () => NOW_MS, ...others });
   const { deliveries } = dependencies;
-  const { attributes } = sqsMessage();
+  const received = { SentTimestamp: String(NOW_MS), ApproximateReceiveCount: String(receiveCount) };
   const job = createJob(type, {
-    message: sqsMessage({ attributes: { ...attributes, SentTimestamp: String(NOW_MS) } }),
-    body: { notification_id: id, event, payload, accepted_at_ms: NOW_MS, content_hash: 'hash', ...changes },
-    timeLeft: () => 20_000,
+    message: sqsMessage({ attributes: { ...sqsMessage().attributes, ...received } }),
+    body,
+    timeLeft,
   });
   const deliver = (target: Promise<DeliveryTarget | undefined> = Promise.resolve({ id, type, details: {} })) =>
     createDeliver(dependencies)(job, target);
   const record = async () => {
-    const [found] = await deliveries.listNewest({ tenant: event.tenant_id, notificationId: id }, 1);
-    return found;
+    const newest = await deliveries.listNewest(notification, 100);
+    return newest.find(({ event_id }) => event_id === body.event.event_id);
   };
   const stored = async (): Promise<FailedMessage[]> => {
     const range = { sinceMs: 0, after: null, untilMs: NOW_MS + 1 };
-    const groups = await Array.fromAsync(failedMessages.list({ tenant: event.tenant_id, notificationId: id }, range));
+    const groups = await Array.fromAsync(failedMessages.list(notification, range));
     return groups.flat();
   };
   return { job, deliveries, transport, deliver, record, stored, deadLetters, reasons, delayed };
 };
 
-describe('a delivery that fails permanently', () => {
-  it('is in the dead-letter queue and among the stored messages of the tenant, with the body of the next round', async () => {
-    const { deliver, record, stored, deadLetters } = setUp('webhook', rejected);
-    expect(await deliver()).toMatchObject({ kind: 'dead_lettered' });
-    expect(await record()).toMatchObject({ status: 'failed', updated_at_ms: NOW_MS });
-    const [message] = await stored();
-    expect(message?.body()).toBe(deadLetters[0]);
-    expect(JSON.parse(deadLetters[0] ?? '')).toMatchObject({ round: 2 });
-  });
-});
-
 describe('an email that bounces before its sender records that SES accepted it', () => {
   const accepted = { reachedRecipientHashes: ['a'] };
-  type Options = Parameters<typeof setUp>[2];
   const setUpBounce = (outcome: AttemptOutcome, options?: Options) => {
     const world = setUp('email', { ...outcome, ...accepted }, options);
     const { event, notification_id } = world.job.body;
@@ -137,8 +145,6 @@ describe('an email that bounces before its sender records that SES accepted it',
 
 describe('an email that is refused', () => {
   const refusals = ['email_paused', 'opted_out'] as const;
-  /** Each alert that is sent is listed in a summary. */
-  const summaries = { email_after: 0, sms_after: 0, window_minutes: 5 };
 
   it.each(
     refusals.flatMap((reason) => [
@@ -149,12 +155,8 @@ describe('an email that is refused', () => {
     'because of %s fails if it is %s: without an attempt, not in a summary, and can be redelivered',
     async (...given) => {
       const [reason, , changes] = given;
-      const accounts = { isShadowed: async () => false, summaries: async () => summaries };
-      const { deliver, record, stored, reasons, transport } = setUp('email', rejected, {
-        changes,
-        refusalOf: async () => reason,
-        accounts,
-      });
+      const options = { changes, refusalOf: async () => reason, ...summarizing };
+      const { deliver, record, stored, reasons, transport } = setUp('email', rejected, options);
       expect(await deliver()).toMatchObject({ kind: 'dead_lettered', cause: 'destination' });
       const found = await record();
       expect(found).toMatchObject({ status: 'failed', attempt_count: 0, attempts: [] });
@@ -277,23 +279,86 @@ describe('a summary', () => {
   });
 });
 
+describe('an alert that is summarized', () => {
+  const MINUTE_MS = 60_000;
+  const overLimit = failed('permanent', 'tenant_limit_exceeded', '', { canBeSummarized: true });
+  const slow = { clock: () => NOW_MS - 10 * MINUTE_MS };
+
+  it.each<[string, AttemptOutcome, Options, number]>([
+    ['of its window, a minute after its end', delivered, summarizing, 2],
+    ['of the window by the clock of SQS, if that of its sender is slow', delivered, { ...summarizing, ...slow }, 12],
+    ['of the hour near the daily limit', delivered, { ...summarizing, isNearLimit: async () => true }, 61],
+    ['of the hour above the daily limit', overLimit, {}, 61],
+  ])('is listed in the summary %s', async (_, outcome, options, waitMinutes) => {
+    const { deliver, delayed } = setUp('email', outcome, options);
+    expect(await deliver()).toMatchObject({ kind: 'summarized' });
+    expect(delayed).toEqual([{ url: senderQueueUrls.email, waitMs: waitMinutes * MINUTE_MS }]);
+  });
+
+  it('and was received before is sent again: by a slow clock, the summary of its window may have been sent', async () => {
+    const { deliver, delayed, record } = setUp('email', delivered, { ...summarizing, ...slow, receiveCount: 2 });
+    expect(await deliver()).toMatchObject({ kind: 'not_due' });
+    expect(delayed).toEqual([{ url: queueUrl('email-Retries'), waitMs: 0 }]);
+    expect(await record()).toMatchObject({ status: 'pending', lease_until_ms: 0 });
+  });
+});
+
+describe('an event of an incident', () => {
+  const setUpEvent = (
+    notification_id: string,
+    id: string,
+    times: { produced: number; accepted: number },
+    options = {},
+  ) => {
+    const details = { state: 'CRITICAL' as const, timestamp: times.produced };
+    const event = eventHeader(alarmEvent({ event_id: id, details }), times.accepted);
+    const changes = { notification_id, event, accepted_at_ms: times.accepted };
+    return setUp('incidentpager', delivered, { changes, timeLeft: () => 30_000, ...options });
+  };
+
+  it('is superseded with a reason if SQS accepted it more than 60 s after one with a newer timestamp', async () => {
+    const id = newNotificationId();
+    await setUpEvent(id, 'newer', { produced: NOW_MS, accepted: NOW_MS }).deliver();
+    const { deliver } = setUpEvent(id, 'older', { produced: NOW_MS - 3_600_000, accepted: NOW_MS + 60_001 });
+    expect(await deliver()).toMatchObject({ kind: 'superseded', hasOlderTimestamp: true });
+    const reported = expect.objectContaining({ reason: 'older_timestamp', event_id: 'older', tenant_id: 'acme' });
+    expect(logger.warn).toHaveBeenCalledWith('event superseded', reported);
+  });
+
+  it('keeps the lock, and its message returns, if the lock cannot be advanced after it was delivered', async () => {
+    let timeLeftMs = 30_000;
+    const advanceAndRelease = async (): Promise<never> => {
+      timeLeftMs = 12_000;
+      throw new Error('no response');
+    };
+    const incidentLocks = { ...createIncidentLocks(client, 'deliveries'), advanceAndRelease };
+    const options = { incidentLocks, timeLeft: () => timeLeftMs };
+    const id = newNotificationId();
+    const { deliver, delayed } = setUpEvent(id, 'first', { produced: NOW_MS, accepted: NOW_MS }, options);
+    expect(await deliver()).toMatchObject({ kind: 'delivered', isReturned: true, isLockNotAdvanced: true });
+    expect(logger.error).toHaveBeenCalledExactlyOnceWith('internal error', expect.anything());
+    expect(delayed).toEqual([{ url: senderQueueUrls.incidentpager, waitMs: 2_000 }]);
+    expect(await setUpEvent(id, 'second', { produced: NOW_MS - 1, accepted: NOW_MS }).deliver()).toMatchObject({
+      kind: 'busy',
+    });
+  });
+});
+
 describe('a round that has expired', () => {
   const HOUR_MS = 3_600_000;
-  const quotaExceeded = failed('throttled', 'aws_quota_exceeded', '', { cause: 'service', countsAsAttempt: false });
 
-  it.each([
-    ['24 h after its first attempt, with the cause of its last failure', rejected, 25, 'destination', 1],
-    ['after four days without an attempt, with the cause "service"', quotaExceeded, 97, 'service', 0],
-  ] as const)('is dead-lettered %s', async (_, failure, ageHours, cause, attemptCount) => {
+  it('is dead-lettered after four days without an attempt, with the cause "service"', async () => {
+    const cause = { cause: 'service', countsAsAttempt: false } as const;
+    const quotaExceeded = failed('throttled', 'aws_quota_exceeded', '', cause);
     const { job, deliveries, deliver, record, reasons } = setUp('email', quotaExceeded);
-    const startMs = NOW_MS - ageHours * HOUR_MS;
+    const startMs = NOW_MS - 97 * HOUR_MS;
     const first = claimedRecord(job.body, 'earlier', startMs);
     await deliveries.claim(first, startMs);
     // The last attempt was due an hour ago, as it is if SES or SNS delays each of them.
     const dueAtMs = NOW_MS - HOUR_MS;
-    await deliveries.update(first, withNextAttempt(withAttempt(first, failure, startMs, 10), dueAtMs));
+    await deliveries.update(first, withNextAttempt(withAttempt(first, quotaExceeded, startMs, 10), dueAtMs));
     expect(await deliver()).toMatchObject({ kind: 'dead_lettered' });
-    expect(reasons).toEqual([{ reason: 'expired', cause, attemptCount }]);
+    expect(reasons).toEqual([{ reason: 'expired', cause: 'service', attemptCount: 0 }]);
     expect(await record()).toMatchObject({ status: 'failed', round: 1 });
   });
 });
@@ -307,5 +372,33 @@ describe('an attempt', () => {
     nowMs += 10_000;
     await deliver();
     expect(transport.mock.calls.map(([{ mayHaveArrived }]) => mayHaveArrived)).toEqual([false, true]);
+  });
+});
+
+describe('a heartbeat', () => {
+  /** Delivers a heartbeat that SQS accepted some time ago. It is never sent again. */
+  const deliverHeartbeat = async (outcome: AttemptOutcome, { ageMs = 0, times = 1, isReadable = true } = {}) => {
+    const { event, payload } = alertContent(heartbeatEvent(newNotificationId(), '2026-01-01T00:00:00Z'));
+    const target = unstoredTarget(event.tenant_id);
+    const changes = { notification_id: target?.id ?? '', event, payload, accepted_at_ms: NOW_MS - ageMs };
+    const { deliver, transport, record, delayed, deadLetters } = setUp('webhook', outcome, { changes });
+    for (let time = 0; time < times; time++) {
+      const read = isReadable ? Promise.resolve(target) : Promise.reject(new Error('no table'));
+      expect(await deliver(read)).toEqual({ kind: 'heartbeat' });
+    }
+    const again = [...delayed, ...deadLetters];
+    return { attempts: transport.mock.calls.length, again, record: (await record()) ?? null };
+  };
+  const notDelivered = ['heartbeat not delivered', expect.anything()];
+
+  it.each<[string, AttemptOutcome, object, number, object | null, unknown[][]]>([
+    ['is sent once, also if SQS delivers it twice', delivered, { times: 2 }, 1, { status: 'delivered' }, []],
+    ['that fails is only logged and recorded', rejected, {}, 1, { status: 'failed', attempt_count: 1 }, [notDelivered]],
+    ['is given up after an internal error', delivered, { isReadable: false }, 0, { status: 'pending' }, [notDelivered]],
+    ['is sent 5 minutes after SQS accepted it', delivered, { ageMs: 300_000 }, 1, { status: 'delivered' }, []],
+    ['is not sent later', delivered, { ageMs: 300_001 }, 0, null, [['heartbeat too late', expect.anything()]]],
+  ])('%s', async (_, outcome, options, attempts, record, logged) => {
+    expect(await deliverHeartbeat(outcome, options)).toMatchObject({ attempts, again: [], record });
+    expect(vi.mocked(logger.error).mock.calls).toEqual(logged);
   });
 });

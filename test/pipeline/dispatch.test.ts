@@ -49,7 +49,6 @@ type Options = {
   writeError?: Error;
   escalationError?: Error;
   refusals?: number;
-  wasDispatched?: boolean;
 };
 
 /** Returns whether SQS accepts a message. Checks its declared size. */
@@ -62,7 +61,7 @@ const isAccepted = ({ body, bytes }: OutgoingMessage): boolean => {
 /** Creates a dispatch whose reads and sends advance its clock. */
 const setUp = (
   { isUnknown = () => false, errorOf = () => undefined }: Reads = {},
-  { readMs = 0, sendMs = 0, writeError, escalationError, refusals = 0, wasDispatched = false }: Options = {},
+  { readMs = 0, sendMs = 0, writeError, escalationError, refusals = 0 }: Options = {},
 ) => {
   let now = NOW_MS;
   const sent: { url: string; body: string }[] = [];
@@ -108,12 +107,10 @@ const setUp = (
       returned.push([messageId, timeoutMs]);
     },
   };
-  const escalated: string[] = [];
   const escalation: Escalation = {
     isDue: () => true,
-    escalate: async ({ event: { event_id } }) => {
+    escalate: async () => {
       if (escalationError) throw escalationError;
-      escalated.push(event_id);
     },
   };
   /** The stored lists of destinations, with the number of deliveries that were sent before. */
@@ -126,7 +123,7 @@ const setUp = (
     notifications,
     queues,
     writeDestinationList,
-    async () => wasDispatched,
+    async () => false,
     escalation,
     environment,
     () => now,
@@ -140,7 +137,6 @@ const setUp = (
     deliveries,
     returned,
     deadLetters,
-    escalated,
     lists,
     failingQueues,
     now: () => now,
@@ -243,24 +239,6 @@ describe('dispatch', () => {
     await dispatch({ Records: [eventMessage(['nt0'], { messageId: 'message' })] });
     const ids = expect.objectContaining({ message_id: 'message', event_id: expect.any(String), unknown: 1 });
     expect(logger.warn).toHaveBeenCalledExactlyOnceWith('unknown notifications', ids);
-  });
-
-  it('escalates an event once all of its notifications are found not to exist', async () => {
-    const escalatedIf = async (reads: Reads) => {
-      const { dispatch, escalated } = setUp(reads);
-      await dispatch({ Records: [eventMessage(notificationIds(3))] });
-      return escalated.length;
-    };
-    const isUnknown = (id: string) => id !== 'nt0';
-    expect(await escalatedIf({ isUnknown: () => true })).toBe(1);
-    expect(await escalatedIf({ isUnknown })).toBe(0);
-    expect(await escalatedIf({ isUnknown, errorOf: (id) => (isUnknown(id) ? undefined : new Error()) })).toBe(0);
-  });
-
-  it('does not escalate an event that is sent again after its notifications were deleted', async () => {
-    const { dispatch, escalated } = setUp(nobody, { wasDispatched: true });
-    await dispatch({ Records: [eventMessage(['nt0'])] });
-    expect(escalated).toEqual([]);
   });
 });
 

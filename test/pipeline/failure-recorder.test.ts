@@ -42,16 +42,16 @@ const failuresOf = async ({ tenant, notificationId }: Notification) =>
     .flat()
     .find((found) => found.notificationId === notificationId);
 
+const recorderOf = (database: typeof client, clock = () => RECORD_TIME_MS) =>
+  createFailureRecorder(database, 'deliveries', clock);
+const newFailure = (of: Notification, afterMs = 1) => ({ record: failing(of, 'timeout', afterMs), isCounted: false });
+
 describe('the failed deliveries of a batch', () => {
   it('are added with one write for each notification, and counted unless an earlier attempt was', async () => {
     const [one, other] = [newNotification(), newNotification()];
     const database = connect();
     const requests = countRequests(database);
-    await createFailureRecorder(
-      database,
-      'deliveries',
-      () => RECORD_TIME_MS,
-    )([
+    await recorderOf(database)([
       { record: failing(one, 'http_status', 30), isCounted: false },
       { record: failing(one, 'timeout', 20), isCounted: true },
       { record: withFailure(pending(one), 'expired', RECORD_TIME_MS + 10), isCounted: false },
@@ -72,42 +72,26 @@ describe('the failed deliveries of a batch', () => {
     const requests = countRequests(database);
     const retried = failing(newNotification(), 'timeout', 1);
     const ended = (['delivered', 'superseded', 'cancelled'] as const).map((status) => withStatus(retried, status, 0));
-    const others = [...ended, pending(newNotification())].map((record) => ({ record, isCounted: false }));
-    await createFailureRecorder(database, 'deliveries', () => RECORD_TIME_MS)(others);
+    await recorderOf(database)([...ended, pending(newNotification())].map((record) => ({ record, isCounted: false })));
     expect(requests).toEqual({});
   });
 
-  it('are logged and counted if they cannot be written, and fail nothing', async () => {
-    const [one, other] = [newNotification(), { ...newNotification(), tenant: 'another' }];
-    const database = withRejections(connect(), 'UpdateItemCommand', 1);
-    await createFailureRecorder(
-      database,
-      'deliveries',
-      () => RECORD_TIME_MS,
-    )([one, other].map((of) => ({ record: failing(of, 'timeout', 1), isCounted: false })));
-    expect(written).toContain('"failures_not_recorded":1');
-    expect(logger.warn).toHaveBeenCalledExactlyOnceWith(
-      'failures of a notification not recorded',
-      expect.objectContaining({ tenant_id: 'acme', notification_id: one.notificationId }),
-    );
-    expect(await failuresOf(other)).toMatchObject({ failedCount: 1 });
-  });
-
-  it('are not written for ten seconds after a failed write of their tenant, but counted', async () => {
-    const of = newNotification();
+  it('are logged and counted if they cannot be written, and not written for ten seconds for their tenant', async () => {
+    const [of, other] = [newNotification(), { ...newNotification(), tenant: 'another' }];
     let nowMs = 0;
-    const database = withRejections(connect(), 'UpdateItemCommand', 1);
-    const record = createFailureRecorder(database, 'deliveries', () => nowMs);
-    for (nowMs of [0, 9_999, 10_000]) await record([{ record: failing(of, 'timeout', nowMs), isCounted: false }]);
-    expect(logger.warn).toHaveBeenCalledOnce();
+    const record = recorderOf(withRejections(connect(), 'UpdateItemCommand', 1), () => nowMs);
+    await record([newFailure(of), newFailure(other)]);
+    const fields = expect.objectContaining({ tenant_id: 'acme', notification_id: of.notificationId });
+    expect(logger.warn).toHaveBeenCalledExactlyOnceWith('failures of a notification not recorded', fields);
+    for (nowMs of [9_999, 10_000]) await record([newFailure(of, nowMs)]);
     expect(written.match(/"failures_not_recorded":1/g)).toHaveLength(2);
     expect(await failuresOf(of)).toMatchObject({ failedCount: 1, firstFailedAtMs: RECORD_TIME_MS + 10_000 });
+    expect(await failuresOf(other)).toMatchObject({ failedCount: 1 });
   });
 
   it('are waited for one second', async () => {
     const database = withInterruption(connect(), 'UpdateItemCommand', () => new Promise<never>(() => undefined));
-    const record = createFailureRecorder(database, 'deliveries', () => RECORD_TIME_MS);
-    const recorded = record([{ record: failing(newNotification(), 'timeout', 1), isCounted: false }]);
+    const recorded = recorderOf(database)([newFailure(newNotification())]);
     // Timers fire in the order of their due times, however late.
     expect(await Promise.race([recorded.then(() => 'ended'), sleep(2_000)])).toBe('ended');
     expect(written).toContain('"failures_not_recorded":1');

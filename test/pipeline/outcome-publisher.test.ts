@@ -74,25 +74,18 @@ describe('the publisher of outcomes', () => {
     expect(metrics()).toEqual([]);
   });
 
-  it('lets Lambda repeat all records from the first that SNS did not accept', async () => {
+  it.each<[string, OutcomeTopic, string[], number, boolean]>([
+    ['from the first that SNS did not accept', topic, ['102'], 2, true],
+    ['if SNS fails', { publish: () => Promise.reject(new Error('unavailable')) }, ['101'], 4, true],
+    ['if the first one has no sequence number', topic, [''], 2, false],
+  ])('lets Lambda repeat all records %s', async (_, to, repeated, internal_errors, isNumbered) => {
     resultOf = (eventId) => (eventId === 'event2' || eventId === 'event4' ? 'failed' : 'published');
-    expect(await publish([1, 2, 3, 4].map(deliveredRecord))).toEqual(['102']);
+    const records = [1, 2, 3, 4].map(deliveredRecord);
+    if (!isNumbered) for (const { dynamodb } of records) delete dynamodb?.SequenceNumber;
+    expect(await publish(records, to)).toEqual(repeated);
     expect(metrics()).toMatchObject([
-      { function: 'publish-outcomes', internal_errors: 2, oldest_unprocessed_seconds: 600 },
+      { function: 'publish-outcomes', internal_errors, oldest_unprocessed_seconds: 600 },
     ]);
-  });
-
-  it('lets Lambda repeat all records if SNS fails', async () => {
-    const failing = { publish: () => Promise.reject(new Error('unavailable')) };
-    expect(await publish([1, 2].map(deliveredRecord), failing)).toEqual(['101']);
-    expect(metrics()).toMatchObject([{ internal_errors: 2 }]);
-  });
-
-  it('fails the whole batch if a record that must be repeated has no sequence number', async () => {
-    resultOf = () => 'failed';
-    const { dynamodb, ...record } = deliveredRecord(1);
-    const { SequenceNumber: _, ...unnumbered } = dynamodb ?? {};
-    expect(await publish([{ ...record, dynamodb: unnumbered }])).toEqual(['']);
   });
 
   it('counts records that are invalid and outcomes that SNS never accepts, and does not repeat them', async () => {

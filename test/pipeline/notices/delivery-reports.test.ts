@@ -126,6 +126,13 @@ describe('a notice', () => {
     expect(queued).toEqual([{ url: 'contacts', kind: 'undelivered', subject: expect.anything() }]);
   });
 
+  it('of a daily limit names it to the contacts', async () => {
+    const { reports, queued } = setUp();
+    await reports.reportLimit(event, failedRecord(), 'sms');
+    const subject = 'The daily limit of SMS is reached: alerts are summarized';
+    expect(queued).toEqual([{ url: 'contacts', kind: 'limit', subject }]);
+  });
+
   it('is queued without labels if reading them takes longer than a second', async () => {
     const { reports, queued } = setUp(async function* () {
       yield record;
@@ -251,27 +258,19 @@ describe('an escalation of an event that a summary lists for another notificatio
   const toContacts = ({ queued }: ReturnType<typeof setUp>) =>
     queued.filter(({ url }) => url === 'contacts').map(({ subject }) => subject);
 
-  it.each([
-    ['pending', {}, false],
+  it.each<[DeliveryRecord['status'], Partial<DeliveryRecord>, boolean]>([
     ['delivered', { reached_recipient_hashes: ['a'] }, false],
-    ['failed', { reached_recipient_hashes: ['a'] }, false],
     ['failed', {}, true],
-    ['bounced', { reached_recipient_hashes: ['a'] }, true],
-    ['cancelled', {}, true],
     ['pending', { last_cause: 'destination', next_attempt_at_ms: NOW_MS + 600_000 }, true],
-  ] satisfies [DeliveryRecord['status'], Partial<DeliveryRecord>, boolean][])(
-    'counts the alert as the summary, which is %s with %j: %s',
-    async (status, changes, expected) => {
-      const { write, summary, report } = await setUpAlert();
-      const before = setUp();
-      await report(before);
-      expect(before.queued).toEqual([]);
-      await write(summary(status, changes));
-      const after = setUp();
-      await report(after);
-      expect(after.queued.length > 0).toBe(expected);
-    },
-  );
+  ])('counts the alert as the summary, which is %s with %j: %s', async (status, changes, expected) => {
+    const { write, summary, report } = await setUpAlert();
+    const [before, after] = [setUp(), setUp()];
+    await report(before);
+    expect(before.queued).toEqual([]);
+    await write(summary(status, changes));
+    await report(after);
+    expect(after.queued.length > 0).toBe(expected);
+  });
 
   it('reads the summaries of all notifications at once', async () => {
     const alerts = [await setUpAlert(), await setUpAlert(), await setUpAlert()];
@@ -404,13 +403,16 @@ describe('an escalation of an account with fallback notifications', () => {
     return { owner, sms, webhook, fallback, alarm, failed, reports, escalate, queued, recipients };
   };
 
-  it.each(['CRITICAL', 'WARNING'] as const)('also goes to these, by their types, if the state is %s', async (state) => {
-    const { sms, webhook, escalate, queued, recipients } = await setUpAccount(state);
+  it('also goes to these, by their types, unless the state is OK', async () => {
+    const { sms, webhook, escalate, queued, recipients } = await setUpAccount();
     await escalate();
     expect(recipients.toSorted()).toEqual([...contactsAndOperators, sms, webhook].toSorted());
     expect(queued.map(({ url, kind }) => `${url} ${kind}`).toSorted()).toEqual(
       ['contacts', 'managed', 'sms', 'webhook'].map((queue) => `${queue} unreached`),
     );
+    const ok = await setUpAccount('OK');
+    await ok.escalate();
+    expect(ok.recipients.toSorted()).toEqual(contactsAndOperators.toSorted());
   });
 
   it('costs a sender, which has just read the account, no request if there are none of these', async () => {
@@ -435,33 +437,30 @@ describe('an escalation of an account with fallback notifications', () => {
   });
 
   it('skips those of the types whose recipients get it anyway: technical contacts, and operators if they get escalations', async () => {
-    const { owner, sms, webhook, fallback, alarm, escalate, recipients } = await setUpAccount();
-    const contacts = await stored.create(owner, { type: 'technicalContactsEmail', label: 'C', details: {} }, audit);
-    const managed = await stored.create(owner, { type: 'managed', label: 'M', details: {} }, audit);
-    fallback.push(contacts, managed);
-    await escalate();
-    expect(recipients.toSorted()).toEqual([...contactsAndOperators, sms, webhook].toSorted());
-    const toContacts = setUp(
-      undefined,
-      { ESCALATE_UNREACHED: 'contacts' },
-      { accounts: { fallbackNotifications: async () => fallback } },
-    );
-    await toContacts.reports.escalateUnreached(alarm, failedRecord(), []);
-    expect(toContacts.recipients.toSorted()).toEqual([DEFAULT_NOTIFICATION_ID, sms, webhook, managed].toSorted());
+    for (const [mode, isManagedSkipped] of [
+      ['contacts+managed', true],
+      ['contacts', false],
+    ] as const) {
+      const { owner, sms, webhook, fallback, alarm } = await setUpAccount();
+      const contacts = await stored.create(owner, { type: 'technicalContactsEmail', label: 'C', details: {} }, audit);
+      const managed = await stored.create(owner, { type: 'managed', label: 'M', details: {} }, audit);
+      const accounts = { fallbackNotifications: async () => [...fallback, contacts, managed] };
+      const { reports, recipients } = setUp(undefined, { ESCALATE_UNREACHED: mode }, { accounts });
+      await reports.escalateUnreached(alarm, failedRecord(), []);
+      const others = isManagedSkipped ? contactsAndOperators : [DEFAULT_NOTIFICATION_ID, managed];
+      expect(recipients.toSorted()).toEqual([...others, sms, webhook].toSorted());
+    }
   });
 
-  it('skips the destination whose failure is reported', async () => {
-    const { sms, webhook, alarm, failed, escalate, recipients } = await setUpAccount();
+  it('skips the destination whose failure is reported, and destinations of an event with more than 26', async () => {
+    const { sms, webhook, alarm, failed, escalate, reports, recipients } = await setUpAccount();
     await escalate([], { ...failed, ...deliveryKey(alarm, sms) });
     expect(recipients.toSorted()).toEqual([...contactsAndOperators, webhook].toSorted());
-  });
-
-  it('skips destinations of an event with more than 26', async () => {
-    const { sms, webhook, alarm, failed, reports, recipients } = await setUpAccount();
-    const ids = [...Array.from({ length: 30 }, newNotificationId), sms];
-    await writeDestinationList(alarm, ids, NOW_MS);
-    await writeRecords(client, 'deliveries', [{ ...failedRecord(), ...deliveryKey(alarm, sms) }]);
-    await reports.escalateUnreached(alarm, failed, undefined);
+    const many = { ...alarm, alarm: { id: newNotificationId() }, incident_key: newNotificationId() };
+    await writeDestinationList(many, [...Array.from({ length: 30 }, newNotificationId), sms], NOW_MS);
+    await writeRecords(client, 'deliveries', [{ ...failedRecord(), ...deliveryKey(many, sms) }]);
+    recipients.length = 0;
+    await reports.escalateUnreached(many, failed, undefined);
     expect(recipients.toSorted()).toEqual([...contactsAndOperators, webhook].toSorted());
   });
 
