@@ -98,21 +98,27 @@ describe('the alarm drill', () => {
     await harness.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
   };
 
+  /** An outage, and what is requested before, during and after it. */
+  type Drill = {
+    alarms: readonly string[];
+    /** Starts the outage. @returns what ends it. Default: nothing */
+    outage?: () => (() => unknown)[];
+    /** Default: none */
+    requests?: Traffic;
+    stepMs?: number;
+    /** Alarms that fire while what waited is delivered. */
+    afterwards?: readonly string[];
+  };
+
   /**
    * Runs an outage until its alarms have fired, recovers, and waits until all have cleared. No other alarm may fire,
    * and none may fire twice, because the duration of an alarm must match the duration of the outage.
    *
    * Annotates the test with the minutes until the alarms fired and cleared.
-   *
-   * @param afterwards alarms that fire while what waited is delivered
    */
   const drill = async (
     annotate: TestContext['annotate'],
-    alarms: readonly string[],
-    outage: () => (() => unknown)[],
-    requests: Traffic = traffic(),
-    stepMs?: number,
-    afterwards: readonly string[] = [],
+    { alarms, outage = () => [], requests = () => undefined, stepMs, afterwards = [] }: Drill,
   ): Promise<void> => {
     const { watch } = harness;
     expect(watch.firing).toEqual([]);
@@ -131,11 +137,8 @@ describe('the alarm drill', () => {
     for (const recover of recoveries.toReversed()) await recover();
     const recoveredMs = harness.now();
     while (watch.firing.length > 0 && minutesSince(recoveredMs) < CLEAR_MINUTES) {
-      await harness.advanceMinutes(
-        1,
-        minutesSince(recoveredMs) < RECOVERY_TRAFFIC_MINUTES ? requests : undefined,
-        MINUTE_MS,
-      );
+      const isTraffic = minutesSince(recoveredMs) < RECOVERY_TRAFFIC_MINUTES;
+      await harness.advanceMinutes(1, isTraffic ? requests : undefined, MINUTE_MS);
     }
     expect(watch.firing).toEqual([]);
     expect(firedNames()).toEqual([...alarms, ...afterwards].toSorted());
@@ -143,205 +146,183 @@ describe('the alarm drill', () => {
     await annotate(`${minutes.join(', ')}; all clear ${minutesSince(recoveredMs)} min after the recovery`);
   };
 
-  it('fires the alarms of queue consumers and of the API when DynamoDB fails for a sender, email events and an operation', async ({
-    annotate,
-  }) => {
-    const events = traffic(['webhook']);
-    await drill(
-      annotate,
-      ['InternalErrors', 'MessagesAging', 'ApiErrors'],
-      () => [
-        harness.injectFault(DENIED, from('Delivery-send-webhook', 'dynamodb')),
-        harness.injectFault(DENIED, from('EmailEvents-record-email-events', 'dynamodb')),
-        harness.injectFault(DENIED, from('Api-get-notification', 'dynamodb')),
-      ],
-      async (seconds) => {
-        const lists = Array.from({ length: SUCCESSFUL_REQUESTS }, () => client.get('/notifications'));
-        const [, ...responses] = await Promise.all([events(seconds), ...lists]);
-        expect(responses.map(({ status }) => status)).toEqual(lists.map(() => 200));
-      },
-      undefined,
-      ['FirstAttemptsLate'],
-    );
-  });
+  const deny = (caller: string, service: string) => harness.injectFault(DENIED, from(caller, service));
 
-  it('fires the alarms of dispatch when DynamoDB fails', async ({ annotate }) => {
-    await drill(
-      annotate,
-      ['InternalErrors', 'MessagesAging'],
-      () => [harness.injectFault(DENIED, from('Delivery-dispatch-alarm-events', 'dynamodb'))],
-      traffic(['webhook']),
-      undefined,
-      ['FirstAttemptsLate'],
+  /** Creates tenants with a notification, and returns an event of each. */
+  const eventsOfTenants = (count: number, type: NotificationTypeId, details: object) =>
+    Promise.all(
+      Array.from({ length: count }, async () => {
+        const { tenant, create } = await harness.newClient();
+        const id = await create({ label: type, type, details });
+        return newAlarmEvent(tenant, [id], { timeMs: Math.floor(harness.now()) });
+      }),
     );
-  });
 
-  it('fires the alarms of senders when SQS, SES and SNS fail', async ({ annotate }) => {
-    await drill(
-      annotate,
-      ['InternalErrors', 'SendingFailures'],
-      () => {
-        // The webhook destination fails, and the sender cannot send retries to SQS.
-        isSinkUp = false;
-        const recoverSink = () => {
-          isSinkUp = true;
+  it.for<[string, () => Drill | Promise<Drill>]>([
+    [
+      'the alarms of queue consumers and of the API when DynamoDB fails for a sender, email events and an operation',
+      () => ({
+        alarms: ['InternalErrors', 'MessagesAging', 'ApiErrors'],
+        outage: () => [
+          deny('Delivery-send-webhook', 'dynamodb'),
+          deny('EmailEvents-record-email-events', 'dynamodb'),
+          deny('Api-get-notification', 'dynamodb'),
+        ],
+        requests: async (seconds) => {
+          const lists = Array.from({ length: SUCCESSFUL_REQUESTS }, () => client.get('/notifications'));
+          const [, ...responses] = await Promise.all([traffic(['webhook'])(seconds), ...lists]);
+          expect(responses.map(({ status }) => status)).toEqual(lists.map(() => 200));
+        },
+        afterwards: ['FirstAttemptsLate'],
+      }),
+    ],
+    [
+      'the alarms of dispatch when DynamoDB fails',
+      () => ({
+        alarms: ['InternalErrors', 'MessagesAging'],
+        outage: () => [deny('Delivery-dispatch-alarm-events', 'dynamodb')],
+        requests: traffic(['webhook']),
+        afterwards: ['FirstAttemptsLate'],
+      }),
+    ],
+    [
+      'the alarms of senders when SQS, SES and SNS fail',
+      () => ({
+        alarms: ['InternalErrors', 'SendingFailures'],
+        outage: () => {
+          // The webhook destination fails, and the sender cannot send retries to SQS.
+          isSinkUp = false;
+          const recoverSink = () => {
+            isSinkUp = true;
+          };
+          return [
+            recoverSink,
+            harness.injectFault(DENIED, sendsFrom('Delivery-send-webhook')),
+            harness.injectFault(FAILED, from('Delivery-send-email', 'ses')),
+            harness.injectFault(FAILED, from('Delivery-send-sms', 'sns')),
+          ];
+        },
+        requests: traffic(['webhook', 'email', 'sms']),
+      }),
+    ],
+    [
+      'the alarms of senders when DynamoDB throttles the keys of several tenants, or SES or SNS throttles',
+      async () => {
+        const contactsEvent = newEvent(['technicalContactsEmail', 'managed']);
+        const tenantEvents = await eventsOfTenants(4, 'atomfeed', validDetails.atomfeed);
+        return {
+          alarms: ['InternalErrors', 'SendingFailures'],
+          outage: () => [
+            harness.stack.dynamodb.throttle({
+              caller: 'Delivery-send-atomfeed',
+              operation: 'write',
+              partitionKey: () => true,
+            }),
+            harness.injectFault(THROTTLED, from('Delivery-send-technicalContactsEmail', 'ses')),
+            harness.injectFault(THROTTLED, from('Delivery-send-managed', 'sns')),
+          ],
+          // Sent once and retried once a minute, because the SDK waits in real time before it repeats a throttled call.
+          requests: once(() => harness.sendEvents([contactsEvent, ...tenantEvents])),
+          stepMs: MINUTE_MS,
         };
-        return [
-          recoverSink,
-          harness.injectFault(DENIED, sendsFrom('Delivery-send-webhook')),
-          harness.injectFault(FAILED, from('Delivery-send-email', 'ses')),
-          harness.injectFault(FAILED, from('Delivery-send-sms', 'sns')),
-        ];
       },
-      traffic(['webhook', 'email', 'sms']),
-    );
-  });
-
-  it('fires the alarms of senders when DynamoDB throttles the keys of several tenants, or SES or SNS throttles', async ({
-    annotate,
-  }) => {
-    const contactsEvent = newEvent(['technicalContactsEmail', 'managed']);
-    const tenantEvents = await Promise.all(
-      Array.from({ length: 4 }, async () => {
-        const { tenant, create } = await harness.newClient();
-        const id = await create({ label: 'feed', type: 'atomfeed', details: validDetails.atomfeed });
-        return newAlarmEvent(tenant, [id], { timeMs: Math.floor(harness.now()) });
+    ],
+    [
+      'the alarms of a sender, and of the API for its tests, when Lambda throttles the sender',
+      () => ({
+        alarms: ['Throttles', 'QueueAge', 'ApiErrors'],
+        outage: () => [harness.stack.lambda.throttle('Delivery-send-webhook')],
+        requests: async (seconds) => {
+          await traffic(['webhook'])(seconds);
+          await client.post(`/notifications/${ids.webhook}/test`);
+        },
+        afterwards: ['FirstAttemptsLate'],
       }),
-    );
-    await drill(
-      annotate,
-      ['InternalErrors', 'SendingFailures'],
-      () => [
-        harness.stack.dynamodb.throttle({
-          caller: 'Delivery-send-atomfeed',
-          operation: 'write',
-          partitionKey: () => true,
-        }),
-        harness.injectFault(THROTTLED, from('Delivery-send-technicalContactsEmail', 'ses')),
-        harness.injectFault(THROTTLED, from('Delivery-send-managed', 'sns')),
-      ],
-      // Sent once and retried once a minute, because the SDK waits in real time before it repeats a throttled call.
-      once(() => harness.sendEvents([contactsEvent, ...tenantEvents])),
-      MINUTE_MS,
-    );
-  });
-
-  it('fires the alarms of a sender, and of the API for its tests, when Lambda throttles the sender', async ({
-    annotate,
-  }) => {
-    const events = traffic(['webhook']);
-    await drill(
-      annotate,
-      ['Throttles', 'QueueAge', 'ApiErrors'],
-      () => [harness.stack.lambda.throttle('Delivery-send-webhook')],
-      async (seconds) => {
-        await events(seconds);
-        await client.post(`/notifications/${ids.webhook}/test`);
+    ],
+    [
+      'an alarm when the retries of several tenants are received too late',
+      async () => {
+        const enable = harness.stack.eventSources.disable(harness.queue('Delivery-webhook-Retries').settings.arn);
+        isSinkUp = false;
+        await harness.sendEvents(await eventsOfTenants(2, 'webhook', { url: sink.url }));
+        await harness.advanceMinutes(21, undefined, MINUTE_MS);
+        isSinkUp = true;
+        const outage = () => {
+          enable();
+          return [];
+        };
+        return { alarms: ['MessagesAging'], outage };
       },
-      undefined,
-      ['FirstAttemptsLate'],
-    );
-  });
-
-  it('fires an alarm when the retries of several tenants are received too late', async ({ annotate }) => {
-    const queue = harness.stack.queues.get('Delivery-webhook-Retries');
-    if (!queue) throw new Error('There is no queue of retries.');
-    const tenantEvents = await Promise.all(
-      Array.from({ length: 2 }, async () => {
-        const { tenant, create } = await harness.newClient();
-        const id = await create({ label: 'webhook', type: 'webhook', details: { url: sink.url } });
-        return newAlarmEvent(tenant, [id], { timeMs: Math.floor(harness.now()) });
-      }),
-    );
-    const enable = harness.stack.eventSources.disable(queue.settings.arn);
-    isSinkUp = false;
-    await harness.sendEvents(tenantEvents);
-    await harness.advanceMinutes(21, undefined, MINUTE_MS);
-    isSinkUp = true;
-    await drill(
-      annotate,
-      ['MessagesAging'],
+    ],
+    [
+      'only the alarm of late first attempts when messages wait for longer than a minute',
       () => {
-        enable();
-        return [];
-      },
-      () => undefined,
-    );
-  });
-
-  it('fires only the alarm of late first attempts when messages wait for longer than a minute', async ({
-    annotate,
-  }) => {
-    const queue = harness.stack.queues.get('Delivery-webhook');
-    if (!queue) throw new Error('There is no queue of webhooks.');
-    const events = traffic(['webhook']);
-    let enable = (): void => undefined;
-    let isOutage = false;
-    let steps = 0;
-    await drill(
-      annotate,
-      ['FirstAttemptsLate'],
-      () => {
-        isOutage = true;
+        const { arn } = harness.queue('Delivery-webhook').settings;
+        let enable = (): void => undefined;
+        let isOutage = false;
+        let steps = 0;
         const recover = () => {
           isOutage = false;
           enable();
         };
-        return [recover];
+        return {
+          alarms: ['FirstAttemptsLate'],
+          outage: () => {
+            isOutage = true;
+            return [recover];
+          },
+          // Messages are received every two minutes, before the alarm on waiting messages fires.
+          requests: async (seconds) => {
+            steps += 1;
+            if (isOutage && steps % 4 === 1) enable = harness.stack.eventSources.disable(arn);
+            if (isOutage && steps % 4 === 0) enable();
+            await traffic(['webhook'])(seconds);
+          },
+        };
       },
-      // Messages are received every two minutes, before the alarm on waiting messages fires.
-      async (seconds) => {
-        steps += 1;
-        if (isOutage && steps % 4 === 1) enable = harness.stack.eventSources.disable(queue.settings.arn);
-        if (isOutage && steps % 4 === 0) enable();
-        await events(seconds);
-      },
-    );
-  });
-
-  it('fires an alarm when outcomes were given up, which clears after their message was deleted', async ({
-    annotate,
-  }) => {
-    const queue = harness.stack.queues.get('Outcomes-Failed');
-    if (!queue) throw new Error('There is no queue of failed outcomes.');
-    const giveUp = () => queue.send({ body: '{"version":"1.0"}', attributes: new Map(), senderId: 'lambda' });
-    await drill(
-      annotate,
-      ['OutcomesNotPublished'],
+    ],
+    [
+      'an alarm when outcomes were given up, which clears after their message was deleted',
+      () => ({
+        alarms: ['OutcomesNotPublished'],
+        outage: () => {
+          const queue = harness.queue('Outcomes-Failed');
+          queue.send({ body: '{"version":"1.0"}', attributes: new Map(), senderId: 'lambda' });
+          return [() => queue.purge()];
+        },
+      }),
+    ],
+    [
+      'the alarms of queue consumers, and not that of outcomes given up, when SNS refuses outcomes',
+      () => ({
+        alarms: ['InternalErrors', 'MessagesAging'],
+        outage: () => [deny('Outcomes-publish-outcomes', 'sns')],
+        requests: traffic(['webhook']),
+      }),
+    ],
+    [
+      'an alarm for a message that crashes its function',
       () => {
-        giveUp();
-        return [() => queue.purge()];
+        const crash = (call: AwsCall) =>
+          call.caller === 'local-Delivery-send-atomfeed' && harness.stack.lambda.killOne('Delivery-send-atomfeed');
+        const event = newEvent(['atomfeed']);
+        return {
+          alarms: ['FunctionErrors'],
+          // An operator deletes the message.
+          outage: () => [harness.injectFault(DENIED, crash), () => harness.queue('Delivery-atomfeed').purge()],
+          requests: once(() => harness.sendEvents([event])),
+        };
       },
-      () => undefined,
-    );
-  });
-
-  it('fires the alarms of queue consumers, and not that of outcomes given up, when SNS refuses outcomes', async ({
-    annotate,
-  }) => {
-    await drill(
-      annotate,
-      ['InternalErrors', 'MessagesAging'],
-      () => [harness.injectFault(DENIED, from('Outcomes-publish-outcomes', 'sns'))],
-      traffic(['webhook']),
-    );
-  });
-
-  it('fires an alarm for a message that crashes its function', async ({ annotate }) => {
-    const crash = (call: AwsCall) => {
-      if (call.caller !== 'local-Delivery-send-atomfeed') return false;
-      return harness.stack.lambda.killOne('Delivery-send-atomfeed');
-    };
-    const queue = harness.stack.queues.get('Delivery-atomfeed');
-    const event = newEvent(['atomfeed']);
-    await drill(
-      annotate,
-      ['FunctionErrors'],
-      // An operator deletes the message.
-      () => [harness.injectFault(DENIED, crash), () => queue?.purge()],
-      once(() => harness.sendEvents([event])),
-    );
-  });
+    ],
+    [
+      'only the alarm of producer errors for a malformed event',
+      () => {
+        const malformed = { ...newEvent(['webhook']), details: { state: 'critical' } };
+        const requests = once(() => harness.sendEvents([malformed]));
+        return { alarms: ['ProducerErrors'], requests, stepMs: MINUTE_MS };
+      },
+    ],
+  ])('fires %s', async ([, create], { annotate }) => drill(annotate, await create()));
 
   it('fires an alarm when emails of a tenant bounce, and its email is paused', async ({ annotate }) => {
     const bouncing = await harness.newClient();
@@ -349,13 +330,8 @@ describe('the alarm drill', () => {
     const id = await bouncing.create({ label: 'nobody', type: 'email', details });
     const event = (number: number) =>
       newAlarmEvent(bouncing.tenant, [id], { alarm: `al${number}`, timeMs: Math.floor(harness.now()) });
-    await drill(
-      annotate,
-      ['TenantsPausedForEmail'],
-      () => [],
-      once(() => harness.sendEvents(Array.from({ length: 5 }, (_, number) => event(number)))),
-      MINUTE_MS,
-    );
+    const requests = once(() => harness.sendEvents(Array.from({ length: 5 }, (_, number) => event(number))));
+    await drill(annotate, { alarms: ['TenantsPausedForEmail'], requests, stepMs: MINUTE_MS });
     await harness.sendEvents([event(5)]);
     await harness.advanceMinutes(1, undefined, MINUTE_MS);
     const { text } = await bouncing.get(`/notifications/${id}/deliveries?status=failed`);
@@ -363,22 +339,10 @@ describe('the alarm drill', () => {
     expect(JSON.parse((await bouncing.get('/account')).text).email_paused).toMatchObject({ reason: 'bounces' });
   });
 
-  it('fires only the alarm of producer errors for a malformed event', async ({ annotate }) => {
-    const malformed = { ...newEvent(['webhook']), details: { state: 'critical' } };
-    await drill(
-      annotate,
-      ['ProducerErrors'],
-      () => [],
-      once(() => harness.sendEvents([malformed])),
-      MINUTE_MS,
-    );
-  });
-
   it('fires an alarm when SQS moves a message to the crashed queue, which clears after a redrive', async ({
     annotate,
   }) => {
-    const queue = harness.stack.queues.get('Delivery-webhook');
-    if (!queue) throw new Error('There is no queue of webhooks.');
+    const queue = harness.queue('Delivery-webhook');
     const recover = harness.stack.lambda.throttle('Delivery-send-webhook');
     await harness.sendEvents([newEvent(['webhook'])]);
     const [message] = await until(() => queue.counts.inFlight === 1 && queue.messages);
@@ -388,12 +352,7 @@ describe('the alarm drill', () => {
       harness.sqs.send(
         new StartMessageMoveTaskCommand({ SourceArn: 'arn:aws:sqs:us-east-1:000000000000:CrashedQueue' }),
       );
-    await drill(
-      annotate,
-      ['CrashedMessages'],
-      () => [redrive],
-      () => undefined,
-    );
+    await drill(annotate, { alarms: ['CrashedMessages'], outage: () => [redrive] });
     expect(queue.messages).toEqual([]);
   });
 });
