@@ -7,16 +7,13 @@ import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts'
 import { webhook } from '../support/api.ts';
 import { auditIn } from '../support/audit.ts';
 import { newAlarmEvent } from '../support/events.ts';
-import { useStarted } from '../support/use-started.ts';
 import { throttled, useFaultyStack } from './support.ts';
 
 describe('limits against abuse', () => {
   const harness = useFaultyStack({
     testsPerTenantPerDay: '3',
     emailsPerTenantPerDay: '2',
-    smsCountries: '+1,+49',
   });
-  const client = useStarted(() => harness.newClient());
 
   it('return 429 after the daily number of tests until the next UTC day, and do not count invalid requests', async () => {
     await harness.stayWithinDay();
@@ -69,12 +66,6 @@ describe('limits against abuse', () => {
     const id = await limited.create(webhook);
     expect((await limited.post('/notifications', webhook)).status).toBe(403);
     for (const status of [200, 200, 429]) expect((await limited.post(`/notifications/${id}/test`)).status).toBe(status);
-  });
-
-  it('reject an SMS to a country that operators do not allow', async () => {
-    const details = { phone_number: '+882161234567' };
-    const response = await client.post('/test-notification', { type: 'sms', details });
-    expect(response.body).toEqual({ status: 'failure', message: 'Texts to this country are not allowed' });
   });
 });
 

@@ -3,6 +3,3 @@ export const OPT_OUT_KEY = Buffer.alloc(32, 1);
 
 /** The keys of opt-out links of a stack. */
 export const optOutKeys = { current: async () => OPT_OUT_KEY };
-
-/** The opt-outs of a stack without any. */
-export const noOptOuts = { remaining: async (_: string, addresses: readonly string[]) => [...addresses] };

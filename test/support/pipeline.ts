@@ -1,9 +1,4 @@
-import {
-  GetQueueAttributesCommand,
-  ReceiveMessageCommand,
-  SendMessageBatchCommand,
-  SQSClient,
-} from '@aws-sdk/client-sqs';
+import { ReceiveMessageCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
@@ -141,18 +136,5 @@ export const connectPipeline = (
       );
     });
 
-  /** Returns the number of messages in a queue, in any state. */
-  const depth = async (url: string): Promise<number> => {
-    const { Attributes = {} } = await sqs.send(
-      new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['All'] }),
-    );
-    const {
-      ApproximateNumberOfMessages: visible,
-      ApproximateNumberOfMessagesNotVisible: inFlight,
-      ApproximateNumberOfMessagesDelayed: delayed,
-    } = Attributes;
-    return Number(visible) + Number(inFlight) + Number(delayed);
-  };
-
-  return { sqs, sendEvents, inbox, sent, deliveries, delivery, deadLetterQueue, deadLetter, depth };
+  return { sqs, sendEvents, inbox, sent, deliveries, delivery, deadLetterQueue, deadLetter };
 };

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { noticeContent } from '../../../shared/contracts/notice.ts';
+import { type AttemptOutcome, failed } from '../../../shared/domain/attempt-outcome.ts';
+import { recipientHash } from '../../../shared/domain/delivery-key.ts';
+import type { DailyLimit } from '../../../shared/pipeline/daily-limit.ts';
+import { createEmailTransport, createTechnicalContactsTransport } from '../../../shared/pipeline/transports/email.ts';
+import { createManagedTransport } from '../../../shared/pipeline/transports/managed.ts';
+import { createSmsTransport } from '../../../shared/pipeline/transports/sms.ts';
+import { alert } from '../../support/alert.ts';
+import { optOutKeys } from '../../support/opt-outs.ts';
+
+const reached = (explanation: string) => async () => failed('permanent', 'tenant_limit_exceeded', explanation);
+const limits = {
+  alerts: reached('limit of alerts'),
+  notices: reached('limit of notices'),
+  summaries: reached('limit of summaries'),
+};
+
+const email = {
+  EMAIL_FROM: 'a@example.com',
+  EMAIL_REPLY_TO: undefined,
+  CONFIGURATION_SET: 'set',
+  API_URL: 'https://api.example.org',
+};
+const sms = {
+  SMS_COUNTRIES: ['+1'],
+  SMS_SENDER_ID: undefined,
+  SMS_ORIGINATION_NUMBER: undefined,
+  SMS_MAX_PRICE_USD: undefined,
+};
+const phone = { phone_number: '+12025550123' };
+const [ONE, OTHER] = ['one@example.com', 'other@example.com'];
+const accounts = { timeZone: async () => 'UTC', technicalContacts: async () => [ONE, OTHER] };
+
+const contactsTransport = (alerts: DailyLimit, optedOut: readonly string[] = []) =>
+  createTechnicalContactsTransport(email, { ...limits, alerts }, accounts, optOutKeys, {
+    remaining: async (_, addresses) => addresses.filter((address) => !optedOut.includes(address)),
+  });
+
+const notice = noticeContent.parse({ kind: 'unreached', subject: 's', paragraphs: [], facts: [] });
+
+it.each([
+  ['an email', createEmailTransport(email, limits, accounts, optOutKeys), true],
+  ['an email to the contacts', contactsTransport(limits.alerts), true],
+  ['an SMS', createSmsTransport(sms, limits), true],
+  ['a message to the operators', createManagedTransport('arn', limits.alerts, limits.notices), false],
+])('a notice, and a summary, as %s has another daily limit than alerts', async (_, transport, hasSummaries) => {
+  expect(await transport(alert, phone)).toMatchObject({ explanation: 'limit of alerts' });
+  expect(await transport({ ...alert, notice }, phone)).toMatchObject({ explanation: 'limit of notices' });
+  const summary = { ...alert, notice: { ...notice, kind: 'summary' as const } };
+  if (hasSummaries) expect(await transport(summary, phone)).toMatchObject({ explanation: 'limit of summaries' });
+});
+
+it('an SMS to a country that operators do not allow is rejected', async () => {
+  const allowed = async (_: string, send: () => Promise<AttemptOutcome>) => send();
+  const transport = createSmsTransport(sms, { ...limits, alerts: allowed });
+  const explanation = 'Texts to this country are not allowed';
+  expect(await transport(alert, { phone_number: '+882161234567' })).toMatchObject({ result: 'permanent', explanation });
+});
+
+describe('an alert to contacts', () => {
+  const hashOf = (contact: string): string => recipientHash(alert.deliveryId, contact);
+  const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
+  const optedOut = failed(
+    'permanent',
+    'opted_out',
+    'Not sent: the recipient has opted out of the emails of the account',
+  );
+
+  it.each([
+    ['skips those who have opted out', [ONE], [], 1, { result: 'delivered', reachedRecipientHashes: [hashOf(OTHER)] }],
+    ['fails with the reason if all of them have opted out', [ONE, OTHER], [], 0, optedOut],
+    [
+      'that has reached one of them is delivered, although all have opted out since',
+      [ONE, OTHER],
+      [hashOf(ONE)],
+      0,
+      { result: 'delivered', reachedRecipientHashes: [hashOf(ONE)] },
+    ],
+  ])('%s', async (_, contacts, reachedRecipientHashes, expectedCount, expected) => {
+    let sentCount = 0;
+    const send = async () => {
+      sentCount++;
+      return delivered;
+    };
+    const outcome = await contactsTransport(send, contacts)({ ...alert, reachedRecipientHashes }, {});
+    expect([outcome, sentCount]).toMatchObject([expected, expectedCount]);
+  });
+
+  it('is summarized if one of them is above the daily limit, although another fails permanently', async () => {
+    const failures = [
+      failed('permanent', 'rejected', ''),
+      failed('permanent', 'tenant_limit_exceeded', '', { canBeSummarized: true }),
+    ];
+    const transport = contactsTransport(async () => failures.shift() ?? expect.fail());
+    expect(await transport(alert, {})).toMatchObject({ canBeSummarized: true });
+  });
+});
