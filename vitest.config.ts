@@ -24,7 +24,7 @@ for (const [signal, code] of [
 type Project = NonNullable<TestUserConfig['projects']>[number];
 
 /** A project with the options that all projects have in common. */
-const project = ({ name, ...options }: ProjectConfig & { name: string }): Project => ({
+const project = ({ name, setupFiles = [], ...options }: ProjectConfig & { name: string }): Project => ({
   test: {
     name,
     // Ends a test or hook that waits for something that never happens, but none that waits for a busy machine: the
@@ -35,6 +35,9 @@ const project = ({ name, ...options }: ProjectConfig & { name: string }): Projec
     deps: { interopDefault: false },
     // Importing takes longer than most files run, so files share a worker with its modules.
     isolate: false,
+    // The first line of a failure has values of this length.
+    chaiConfig: { truncateThreshold: 200 },
+    setupFiles: ['test/support/short-failures.ts', setupFiles].flat(),
     ...options,
   },
 });
@@ -55,7 +58,7 @@ const slowAdapters = ['test/adapters/notifications/{interrupted-writes,large-not
 
 /** What `npm test` runs too: it needs nothing but `npm ci`. In quick runs, each project has only its quick tests. */
 const everyCommit = (isQuick: boolean): Project[] => {
-  const properties = isQuick ? { setupFiles: 'test/support/property-runs.ts' } : {};
+  const properties = { setupFiles: isQuick ? ['test/support/property-runs.ts'] : [] };
   const endToEnd = isQuick ? '{interface-responses,alarm-events,create-notification,test-operations}' : '*';
   return [
     project({
