@@ -1,13 +1,24 @@
 import { STATUS_CODES } from 'node:http';
 import * as z from 'zod';
 import { errorResponse } from '../../shared/api/response.ts';
-import { auditParameters } from '../../shared/contracts/endpoints.ts';
+import { auditParameters, type Permission } from '../../shared/contracts/endpoints.ts';
 import { errorStatus } from '../../shared/contracts/errors.ts';
 import { string } from '../../shared/contracts/responses/schemas.ts';
 import { unknownNameErrors } from '../../shared/contracts/unknown-names.ts';
-import { badRequest, internalError, type ServiceError, unauthorized, unavailable } from '../../shared/domain/errors.ts';
+import {
+  badRequest,
+  internalError,
+  invalidLimit,
+  malformedMarker,
+  notFound,
+  notPermitted,
+  type ServiceError,
+  unauthorized,
+  unavailable,
+  unconfirmedChange,
+} from '../../shared/domain/errors.ts';
 import { EXAMPLE_REQUEST_ID } from './examples.ts';
-import { referenceTo } from './schemas.ts';
+import { referenceOr, referenceTo } from './schemas.ts';
 
 z.strictObject({ message: string('The name of the HTTP status') }).meta({
   id: 'GatewayError',
@@ -29,17 +40,50 @@ export const gatewayErrors = {
 
 const gatewayErrorOf = (status: number) => new Map(Object.entries(gatewayErrors)).get(String(status));
 
-/** Errors of the service that every operation can return. */
-const sharedErrors = [
-  badRequest(unknownNameErrors('query parameter', ['_whi'], auditParameters).join('; ')),
-  unauthorized(),
-  internalError(),
-  unavailable(),
-];
+/** Returns the error for a token whose role lacks the permission. */
+export const forbidden = (permission: Permission): ServiceError =>
+  // Every role may read. But after a rollback, a token can have a role that the running version does not know.
+  notPermitted(permission === 'read' ? 'auditor' : 'observer', permission);
+
+/** Errors of the service that every operation can return, by the names of their examples. */
+const sharedErrors = {
+  UnknownParameter: badRequest(unknownNameErrors('query parameter', ['_whi'], auditParameters).join('; ')),
+  InvalidToken: unauthorized(),
+  InternalError: internalError(),
+  Busy: unavailable(),
+};
+
+/** Errors of several operations, each alone in its response. */
+const repeatedErrors = {
+  ForbiddenToRead: forbidden('read'),
+  ForbiddenToAdminister: forbidden('administer'),
+  NotificationNotFound: notFound('The notification'),
+  UnconfirmedChange: unconfirmedChange(),
+};
+
+/** The errors of operations with the parameters of a page. */
+export const pageErrors = { InvalidLimit: invalidLimit(), MalformedMarker: malformedMarker() };
+
+/** The errors of operations with a body. */
+export const bodyErrors = { InvalidJson: badRequest('body: must be valid JSON') };
 
 const statusOf = ({ type }: ServiceError): number => errorStatus[type];
 
-const sharedStatuses = [...new Set([...Object.keys(gatewayErrors).map(Number), ...sharedErrors.map(statusOf)])];
+const sharedStatuses = [
+  ...new Set([...Object.keys(gatewayErrors).map(Number), ...Object.values(sharedErrors).map(statusOf)]),
+];
+
+const exampleOf = (error: ServiceError) => ({
+  value: JSON.parse(errorResponse(error, EXAMPLE_REQUEST_ID).body ?? 'null'),
+});
+
+const namedErrors = Object.entries({ ...sharedErrors, ...repeatedErrors, ...pageErrors, ...bodyErrors });
+
+/** The examples of errors of several operations, as components. */
+export const sharedExamples = Object.fromEntries([
+  ...namedErrors.map(([name, error]) => [name, exampleOf(error)]),
+  ...Object.entries(gatewayErrors).map(([status, { message }]) => [`Gateway${status}`, { value: { message } }]),
+]);
 
 /** The header of the preferences that were applied, which every authenticated request can have. */
 export const preferenceApplied = { 'Preference-Applied': { $ref: '#/components/headers/PreferenceApplied' } };
@@ -56,14 +100,14 @@ const retryAfterHeader = (seconds: number) => ({
 
 /** Returns the response of a status: these errors of the service, those of every operation, and that of the gateway. */
 const responseOf = (status: number, ownErrors: readonly ServiceError[]) => {
-  const errors = [...ownErrors, ...sharedErrors.filter((error) => statusOf(error) === status)];
+  const errors = [...ownErrors, ...Object.values(sharedErrors).filter((error) => statusOf(error) === status)];
   const gateway = gatewayErrorOf(status);
   const [retryAfter] = errors.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
   const schemas = [...(errors.length > 0 ? ['Error'] : []), ...(gateway ? ['GatewayError'] : [])].map(referenceTo);
-  const examples = errors.map((error) => [
-    error.details,
-    { value: JSON.parse(errorResponse(error, EXAMPLE_REQUEST_ID).body ?? 'null') },
-  ]);
+  const examples = errors.map((error) => {
+    const [name] = namedErrors.find(([, { details }]) => details === error.details) ?? [];
+    return [error.details, name === undefined ? exampleOf(error) : { $ref: `#/components/examples/${name}` }];
+  });
   const reasons = new Set([...errors.map(({ message }) => message), ...(gateway ? [gateway.when] : [])]);
   return {
     description: [...reasons].join(' '),
@@ -77,7 +121,7 @@ const responseOf = (status: number, ownErrors: readonly ServiceError[]) => {
         schema: schemas.length > 1 ? { oneOf: schemas } : schemas[0],
         examples: {
           ...Object.fromEntries(examples),
-          ...(gateway && { gateway: { value: { message: gateway.message } } }),
+          ...(gateway && { gateway: { $ref: `#/components/examples/Gateway${status}` } }),
         },
       },
     },
@@ -86,10 +130,12 @@ const responseOf = (status: number, ownErrors: readonly ServiceError[]) => {
 
 const nameOf = (status: number): string => STATUS_CODES[status]?.replaceAll(' ', '') ?? '';
 
-/** The error responses of operations without errors of their own, as components. */
-export const sharedResponses = Object.fromEntries(
-  sharedStatuses.map((status) => [nameOf(status), responseOf(status, [])]),
-);
+/** The error responses of several operations, as components. */
+export const sharedResponses = Object.fromEntries([
+  ...sharedStatuses.map((status) => [nameOf(status), responseOf(status, [])]),
+  ...Object.entries(repeatedErrors).map(([name, error]) => [name, responseOf(statusOf(error), [error])]),
+  ['InvalidPage', responseOf(400, Object.values(pageErrors))],
+]);
 
 /**
  * Returns the error responses of an operation by status.
@@ -101,8 +147,7 @@ export const errorResponses = (errors: readonly ServiceError[], hasBody: boolean
   Object.fromEntries(
     [...errors.map(statusOf), ...sharedStatuses.filter((status) => hasBody || status !== 413)].map((status) => {
       const own = errors.filter((error) => statusOf(error) === status);
-      const reference = { $ref: `#/components/responses/${nameOf(status)}` };
-      return [status, own.length > 0 ? responseOf(status, own) : reference];
+      return [status, referenceOr('responses', sharedResponses, responseOf(status, own))];
     }),
   );
 

@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import manifest from '../../package.json' with { type: 'json' };
 import {
   type Endpoint,
@@ -7,21 +6,23 @@ import {
   endpoints,
   isExtension,
 } from '../../shared/contracts/endpoints.ts';
+import { notFound } from '../../shared/domain/errors.ts';
 import {
-  badRequest,
-  invalidLimit,
-  malformedMarker,
-  notFound,
-  notPermitted,
-  type ServiceError,
-} from '../../shared/domain/errors.ts';
-import { errorResponses, preferenceApplied, responseHeaders, sharedResponses } from './error-responses.ts';
+  bodyErrors,
+  errorResponses,
+  forbidden,
+  pageErrors,
+  preferenceApplied,
+  responseHeaders,
+  sharedExamples,
+  sharedResponses,
+} from './error-responses.ts';
 import { BASE_URL, EXAMPLE_ID } from './examples.ts';
 import { type Body, contentOf, type Operation } from './operation.ts';
 import { optOutPages, optOutTag } from './opt-out-pages.ts';
-import { auditTexts, parametersIn, pathParameters, preferences } from './parameters.ts';
+import { auditTexts, parametersIn, pathParameters, preferences, sharedParameters } from './parameters.ts';
 import { operations, resources } from './resources.ts';
-import { componentSchemas, parameter } from './schemas.ts';
+import { componentSchemas, referenceOr } from './schemas.ts';
 import { webhooks } from './webhook.ts';
 
 const description = [
@@ -43,11 +44,6 @@ const defaultServers = [
     variables: { host: { default: 'alerts.example.com', description: 'The host and base path of the API' } },
   },
 ];
-
-/** Returns the error for a token whose role lacks the permission. */
-const forbidden = ({ permission }: Endpoint): ServiceError =>
-  // Every role may read. But after a rollback, a token can have a role that the running version does not know.
-  notPermitted(permission === 'read' ? 'auditor' : 'observer', permission);
 
 const location = {
   Location: {
@@ -82,7 +78,6 @@ const operationOf = (name: EndpointName, endpoint: Endpoint) => {
   const { method, path, permission } = endpoint;
   const role = permission === 'administer' ? 'Needs the role admin.' : `Needs the permission to ${permission}.`;
   const inPath = Object.entries(pathParameters).filter(([id]) => path.includes(`{${id}}`));
-  const ids = inPath.map(([id, { object, example }]) => [id, parameter(z.string(), `ID of the ${object}`, example)]);
   return {
     operationId: name,
     tags: resources.filter((resource) => name in resource.operations).map(({ tag }) => tag.name),
@@ -90,19 +85,19 @@ const operationOf = (name: EndpointName, endpoint: Endpoint) => {
     description: [isExtension(name) && 'Extension of the interface.', details, role].filter(Boolean).join(' '),
     ...(isExtension(name) && { 'x-extension': true }),
     parameters: [
-      ...parametersIn('path', Object.fromEntries(ids)),
+      ...parametersIn('path', Object.fromEntries(inPath.map(([id, { schema }]) => [id, schema]))),
       ...parametersIn('query', { ...query, ...(method !== 'GET' && auditTexts) }),
       ...parametersIn('header', { ...headers, ...(!isExtension(name) && preferences(representation !== undefined)) }),
-    ],
+    ].map((parameter) => referenceOr('parameters', sharedParameters, parameter)),
     ...(request && { requestBody: { required: true, content: contentOf(request) } }),
     responses: {
       ...successesOf(operation),
       ...errorResponses(
         [
-          forbidden(endpoint),
+          forbidden(permission),
           ...errors,
-          ...(request ? [badRequest('body: must be valid JSON')] : []),
-          ...('limit' in query ? [invalidLimit(), malformedMarker()] : []),
+          ...Object.values(request ? bodyErrors : {}),
+          ...Object.values('limit' in query ? pageErrors : {}),
           ...inPath.map(([, { object }]) => notFound(`The ${object}`)),
         ],
         request !== undefined,
@@ -143,6 +138,8 @@ export const openApiDocument = (baseUrl?: string) => {
     components: {
       schemas: componentSchemas(),
       responses: sharedResponses,
+      parameters: sharedParameters,
+      examples: sharedExamples,
       headers: responseHeaders,
       securitySchemes: {
         token: {

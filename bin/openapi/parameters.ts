@@ -51,9 +51,23 @@ export const preferences = (hasRepresentation: boolean) => ({
     : parameter(z.string(), STRICT, 'handling=strict'),
 });
 
-/** The objects whose IDs are in paths, with an example. */
-export const pathParameters: Readonly<Record<string, { object: string; example: string }>> = {
-  notificationId: { object: 'notification', example: EXAMPLE_ID },
-  notificationTypeId: { object: 'notification type', example: 'webhook' },
-  tokenId: { object: 'token', example: 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83' },
+const pathParameter = (object: string, example: string) => ({
+  object,
+  schema: parameter(z.string(), `ID of the ${object}`, example),
+});
+
+/** The objects whose IDs are in paths. */
+export const pathParameters = {
+  notificationId: pathParameter('notification', EXAMPLE_ID),
+  notificationTypeId: pathParameter('notification type', 'webhook'),
+  tokenId: pathParameter('token', 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83'),
 };
+
+/** The parameters of several operations, as components. */
+export const sharedParameters = Object.fromEntries(
+  [
+    ...parametersIn('path', { notificationId: pathParameters.notificationId.schema }),
+    ...parametersIn('query', { limit, ...auditTexts }),
+    ...parametersIn('header', preferences(false)),
+  ].map((shared) => [shared.name, shared]),
+);

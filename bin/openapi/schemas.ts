@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 
 /*
@@ -12,6 +13,12 @@ export const parameter = (schema: z.ZodType, description: string, example: unkno
 
 /** Returns a reference to the schema with an ID. */
 export const referenceTo = (id: string) => ({ $ref: `#/components/schemas/${id}` });
+
+/** Returns a reference to the component that equals a value, or the value if there is none. */
+export const referenceOr = <Value>(section: string, components: Readonly<Record<string, Value>>, value: Value) => {
+  const [name] = Object.entries(components).find(([, component]) => isDeepStrictEqual(component, value)) ?? [];
+  return name === undefined ? value : { $ref: `#/components/${section}/${name}` };
+};
 
 /**
  * Returns a schema without `$schema` and `$id`, with which it would be a separate document whose references do not

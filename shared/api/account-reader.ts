@@ -1,4 +1,4 @@
-import type { AccountDescription, AccountRepository } from '../adapters/accounts/account-repository.ts';
+import type { AccountRepository } from '../adapters/accounts/account-repository.ts';
 import type { DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import type { TokenRepository } from '../adapters/tokens/token-repository.ts';
 import type { AccountRecord } from '../contracts/responses/account.ts';
@@ -29,17 +29,6 @@ const limitsOf = (limits: TenantLimits): AccountRecord['limits'] => ({
   sms_summaries_per_day: limits.smsPerTenantPerDay,
   tokens: MAX_TOKENS,
 });
-
-const credentialsOf = ({ token, secrets, retired }: AccountDescription) => ({
-  webhook_token: token,
-  webhook_signing_secrets: [...secrets, ...retired.map(({ secret }) => secret)],
-});
-
-const shadowRecord = ({ shadow }: AccountDescription): Pick<AccountRecord, 'shadow'> =>
-  shadow ? { shadow: { from: shadow.from_ms, until: shadow.until_ms } } : {};
-
-const pauseRecord = ({ emailPause: pause }: AccountDescription): Pick<AccountRecord, 'email_paused'> =>
-  pause ? { email_paused: { since: pause.since_ms, reason: pause.reason } } : {};
 
 /**
  * Creates a function that reads the caller's account with its limits and their usage. Only for admins, the account
@@ -76,17 +65,17 @@ export const createAccountReader = (
       isAdmin ? accounts.describeWithCredentials(tenant) : accounts.describe(tenant),
       readUsage(tenant),
     ]);
+    const { token, secrets, retired, fallbackNotifications, shadow, emailPause: pause } = account;
     return {
       id: tenant,
       technical_contacts: account.contacts,
-      ...(account.fallbackNotifications.length > 0 && {
-        escalation_notifications: account.fallbackNotifications,
-      }),
-      ...(account.summaries && { summaries: account.summaries }),
+      escalation_notifications: fallbackNotifications.length > 0 ? fallbackNotifications : undefined,
+      summaries: account.summaries,
       time_zone: account.timeZone,
-      ...(isAdmin && credentialsOf(account)),
-      ...shadowRecord(account),
-      ...pauseRecord(account),
+      webhook_token: isAdmin ? token : undefined,
+      webhook_signing_secrets: isAdmin ? [...secrets, ...retired.map(({ secret }) => secret)] : undefined,
+      shadow: shadow && { from: shadow.from_ms, until: shadow.until_ms },
+      email_paused: pause && { since: pause.since_ms, reason: pause.reason },
       limits: limitsOf(effectiveLimits(settings, account.limits)),
       usage,
     };

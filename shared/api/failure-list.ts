@@ -40,12 +40,13 @@ export const createFailureList = (
     }
   }
 
-  const listed = async (tenant: string, { id, target, failures: found }: Found): Promise<ListedFailures> => {
-    const deliveredAtMs = await failures.lastDeliveredAtMs({ tenant, notificationId: id }, found.firstFailedAtMs);
-    const delivered = deliveredAtMs === undefined ? {} : { last_delivered_at: deliveredAtMs };
-    const { type, label = null } = target;
-    return { notification_id: id, notification_label: label, type, ...failureFields(found), ...delivered };
-  };
+  const listed = async (tenant: string, { id, target, failures: found }: Found): Promise<ListedFailures> => ({
+    notification_id: id,
+    notification_label: target.label ?? null,
+    type: target.type,
+    ...failureFields(found),
+    last_delivered_at: await failures.lastDeliveredAtMs({ tenant, notificationId: id }, found.firstFailedAtMs),
+  });
 
   return async (tenant, { limit, marker }) => {
     const maxCount = Math.min(limit, MAX_NOTIFICATIONS);

@@ -80,7 +80,13 @@ describe('reading an account', () => {
     const { tenant, accounts, read } = setUp(database);
     for (const role of ['observer', 'creator', 'unknown']) {
       const account = await read({ tenant, role });
-      expect(Object.keys(account)).toEqual(['id', 'technical_contacts', 'time_zone', 'limits', 'usage']);
+      expect(Object.keys(JSON.parse(JSON.stringify(account)))).toEqual([
+        'id',
+        'technical_contacts',
+        'time_zone',
+        'limits',
+        'usage',
+      ]);
     }
     expect(requests.UpdateItemCommand).toBeUndefined();
     expect(await accounts.describe(tenant)).toMatchObject({ token: undefined, secrets: [] });

@@ -3,37 +3,14 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { gatewayErrors } from '../../bin/openapi/error-responses.ts';
 import { exampleRequest } from '../../bin/openapi/examples.ts';
-import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { maskedRequest } from '../../shared/contracts/webhook-request.ts';
 import { bodyViolations, describedOperation, describedWebhook, schemaViolations } from '../support/api-description.ts';
-import { deliveryRecord, writeRecords } from '../support/delivery-records.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
-import { call, documents, isLocal, newClient, table, webhook } from './support/api.ts';
+import { call, isLocal, newClient, webhook } from './support/api.ts';
 import { sendEvents } from './support/pipeline.ts';
 
-// The tests of each endpoint compare its other responses with the document.
-it('the delivery history of every status matches the OpenAPI document', async () => {
-  const { tenant, create, get } = await newClient();
-  const notificationId = await create(webhook);
-  const nowMs = Date.now();
-  const record = (index: number, changes: Parameters<typeof deliveryRecord>[2]) =>
-    deliveryRecord({ tenant, notificationId }, `e${index}:${nowMs - index}:OK`, {
-      ttl: Math.floor(nowMs / 1000) + 86_400,
-      ...changes,
-    });
-  const attempt = { timestamp_ms: nowMs, result: 'transient', reason: 'timeout', duration_ms: 15_000 } as const;
-  const records = [
-    ...deliveryStatuses.map((status, index) => record(index, { status })),
-    record(10, { status: 'pending', attempts: [] }),
-    record(12, { status: 'superseded', event_at_ms: nowMs - 1, newer_event_at_ms: nowMs }),
-    record(11, { status: 'failed', last_cause: 'destination', attempts: [attempt], last_reason: 'expired' }),
-  ];
-  await writeRecords(documents, table('Deliveries'), records);
-  const { body } = await get(`/notifications/${notificationId}/deliveries`);
-  expect(Object(body).values).toHaveLength(records.length);
-});
-
+// The tests of each endpoint compare its responses with the document.
 it('the examples of new notifications in the OpenAPI document are accepted', async () => {
   const admin = await newClient();
   const { requestBody } = describedOperation('create-notification');

@@ -55,7 +55,10 @@ const resolved = (value: unknown): unknown => {
 };
 
 const content = z.object({
-  'application/json': z.object({ schema: z.object({}).loose(), examples: z.record(z.string(), z.unknown()) }),
+  'application/json': z.object({
+    schema: z.object({}).loose(),
+    examples: z.record(z.string(), z.preprocess(resolved, z.unknown())),
+  }),
 });
 const response = z.preprocess(
   resolved,
@@ -63,7 +66,7 @@ const response = z.preprocess(
 );
 const operation = z.object({
   operationId: z.string(),
-  parameters: z.array(z.object({ name: z.string(), schema: z.object({}).loose() }).loose()),
+  parameters: z.array(z.preprocess(resolved, z.object({ name: z.string(), schema: z.object({}).loose() }).loose())),
   requestBody: z.object({ content }).optional(),
   responses: z.record(z.string(), response),
 });
