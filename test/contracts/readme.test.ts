@@ -1,6 +1,7 @@
 import { existsSync, globSync } from 'node:fs';
 import { posix, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { openApiDocument } from '../../bin/openapi/openapi-document.ts';
 import { settingNames } from '../../lib/settings.ts';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
@@ -110,6 +111,15 @@ it.each([
     Object.entries(list.names).reduce((text, [name, value]) => text.replace(`<${name}>`, value), path),
   );
   expect(paths.filter((path) => !existsSync(resolve(root, path)))).toEqual([]);
+});
+
+it('CONTRIBUTING.md has each npm script in its table of commands with their times', () => {
+  const { scripts } = z.object({ scripts: z.record(z.string(), z.unknown()) }).parse(JSON.parse(read('package.json')));
+  const rows = section(read('CONTRIBUTING.md'), '## Run tests').matchAll(
+    /^\| (`.*`) \| .+ \| .*\d+ (?:s|minutes?)\b/gm,
+  );
+  const commands = [...rows].flatMap(([, cell = '']) => [...cell.matchAll(/`npm (?:run )?([\w:-]+)`/g)]);
+  expect(commands.map(([, name]) => name).toSorted()).toEqual(Object.keys(scripts).toSorted());
 });
 
 describe.each(documents)('%s', (file) => {
