@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { escape as escapeHtml } from 'html-escaper';
 import { describe, expect, it } from 'vitest';
 import { responseText } from '../../shared/domain/response-text.ts';
+import { runs } from '../support/quick-run.ts';
 
 const SECRET = 'tok/en+ "1" & <2> \'3\'';
+const NOT_SHOWN = '(not shown: it contains a secret)';
 const BASIC = `Basic ${Buffer.from('me:pass word').toString('base64')}`;
 
 describe('the text of a failed response', () => {
@@ -40,19 +42,16 @@ describe('the text of a failed response', () => {
     ['with every character as \\u', [...SECRET].map((c) => `\\u00${c.charCodeAt(0).toString(16)}`).join('')],
     ['in lines of HTML', [...SECRET].join('<br />')],
     ['with invisible characters', [...SECRET].join('\u200b')],
-  ])('masks a secret %s', (_, repeated) => {
-    expect(responseText(`Wrong: ${repeated}!`, [SECRET])).toBe('Wrong: ***!');
+  ])('is not shown with a secret %s', (_, repeated) => {
+    expect(responseText(`Wrong: ${repeated}!`, [SECRET])).toBe(NOT_SHOWN);
   });
 
-  it.each(['\n', '\r\n', '\\n', '\n\t'])(
-    'masks a Base64 secret that is wrapped with %j, without its lines',
-    (lineBreak) => {
-      const secret = Buffer.from('a secret of four lines '.repeat(10)).toString('base64');
-      const wrapped = secret.replace(/.{76}/g, `$&${lineBreak}`);
-      expect(responseText(`Wrong: ${wrapped}!`, [secret])).toBe('Wrong: ***!');
-      expect(responseText('Wrong:\nabc', [secret])).toBe('Wrong: abc');
-    },
-  );
+  it.each(['\n', '\r\n', '\\n', '\n\t'])('is not shown with a Base64 secret that is wrapped with %j', (lineBreak) => {
+    const secret = Buffer.from('a secret of four lines '.repeat(10)).toString('base64');
+    const wrapped = secret.replace(/.{76}/g, `$&${lineBreak}`);
+    expect(responseText(`Wrong: ${wrapped}!`, [secret])).toBe(NOT_SHOWN);
+    expect(responseText('Wrong:\nabc', [secret])).toBe('Wrong: abc');
+  });
 
   it.each([
     ['Bearer abcdef', 'abcdef'],
@@ -64,26 +63,26 @@ describe('the text of a failed response', () => {
     [BASIC, BASIC.slice('Basic '.length).replaceAll('=', '')],
     ['theme=dark; session=abcdef12', 'abcdef12'],
     ['HMAC id=key1, signature="abcdef12"', 'abcdef12'],
-  ])('masks the credentials of %s: %s', (secret, repeated) => {
-    expect(responseText(`Wrong - ${repeated}!`, [secret])).toBe('Wrong - ***!');
+  ])('is not shown with the credentials of %s: %s', (secret, repeated) => {
+    expect(responseText(`Wrong - ${repeated}!`, [secret])).toBe(NOT_SHOWN);
   });
 
-  it('contains no part of a secret at the end of a cut body', () => {
-    const secret = 's'.repeat(1_024);
-    for (const length of [16_384 - 300, 16_384 - 1_000]) {
-      const body = `${'\u200b'.repeat(length)}${secret.slice(0, 500)}${'\u200b'.repeat(5_000)}`;
-      expect(responseText(body, [secret])).toBe('***');
-    }
+  it('is shown without a secret that is close to one', () => {
+    expect(responseText('Unknown key 1234567', ['12345678'])).toBe('Unknown key 1234567');
   });
 
-  it('contains a secret of a body of any length neither whole nor cut by its own length', () => {
+  it('is not shown with eight characters of a secret, as of one that the receiver has cut', () => {
+    expect(responseText('Unknown key 12345678...', ['123456789'])).toBe(NOT_SHOWN);
+    expect(responseText('Unknown key 3456789', ['123456789'])).toBe('Unknown key 3456789');
+  });
+
+  it('is not shown with a secret anywhere in the body', () => {
     const secret = 'x7Qp-'.repeat(10);
     fc.assert(
       fc.property(fc.string({ maxLength: 600 }), fc.nat({ max: 20_000 }), (text, offset) => {
-        const found = responseText(`${' '.repeat(offset)}${text}${secret}${text}`, [secret]) ?? '';
-        expect(found).not.toContain('x7Qp-x7Qp');
-        expect([...found].length).toBeLessThanOrEqual(256);
+        expect(responseText(`${' '.repeat(offset)}${text}${secret}${text}`, [secret])).toBe(NOT_SHOWN);
       }),
+      { numRuns: runs(100) },
     );
   });
 
@@ -99,35 +98,37 @@ describe('the text of a failed response', () => {
     ];
     const secret = fc.string({ unit: fc.constantFrom(...'xyZ/+=&<>"\'%: é'), minLength: 8, maxLength: 60 });
 
-    it('contains no run of eight characters of it in any of the encodings, wrapped or cut', () => {
+    it('is not shown with eight characters of it in any of the encodings, wrapped or cut', () => {
       fc.assert(
         fc.property(secret, fc.constantFrom(...encodings), fc.nat({ max: 60 }), (text, encode, cut) => {
           const shown = text.slice(0, cut).replace(/^[ +]+|[ +]+$/g, '');
           fc.pre(shown.replace(/[ +]/g, '').length >= 8);
-          expect(responseText(`- ${[...shown].map(encode).join('')}`, [text])).toMatch(/^- \*\*\*(?:<br>|\\r\\n)?$/);
+          expect(responseText(`- ${[...shown].map(encode).join('')}`, [text])).toBe(NOT_SHOWN);
         }),
+        { numRuns: runs(100) },
       );
     });
 
-    it('contains neither it nor anything else of it if each character has another encoding', () => {
+    it('is not shown if each character has another encoding', () => {
       const letters = fc.string({ unit: fc.constantFrom(...'xyZ/=-_.:'), minLength: 8, maxLength: 60 });
       const order = fc.array(fc.constantFrom(...encodings), { minLength: 60, maxLength: 60 });
       fc.assert(
         fc.property(fc.array(letters, { minLength: 1, maxLength: 20 }), order, (secrets, encode) => {
           const repeated = secrets.map((text) => [...text].map((letter, at) => encode[at]?.(letter)).join(''));
-          const shown = responseText(`(${repeated.join(')(')})`, secrets) ?? '';
-          expect(shown.replaceAll(/<br>|\\r\\n|\s/g, '')).toMatch(/^(?:\(\*\*\*\))*(?:\(\**)?$/);
+          expect(responseText(`(${repeated.join(')(')})`, secrets)).toBe(NOT_SHOWN);
         }),
+        { numRuns: runs(100) },
       );
     });
   });
 
-  it('masks a secret of fewer than eight characters as a whole, and none of its parts', () => {
-    expect(responseText('Unknown key k3y-9, not k3y-', ['k3y-9'])).toBe('Unknown key ***, not k3y-');
+  it('is not shown with a whole secret of fewer than eight characters, but with its parts', () => {
+    expect(responseText('Unknown key k3y-9', ['k3y-9'])).toBe(NOT_SHOWN);
+    expect(responseText('Unknown key k3y-', ['k3y-9'])).toBe('Unknown key k3y-');
   });
 
   it('takes time linear in the body: 20 secrets of 800 characters in 64 KB', () => {
     const secrets = Array.from({ length: 20 }, (_, index) => `${'a'.repeat(799)}${index}`);
-    expect(responseText('a'.repeat(65_536), secrets)).toBe('***');
+    expect(responseText('a'.repeat(65_536), secrets)).toBe(NOT_SHOWN);
   });
 });

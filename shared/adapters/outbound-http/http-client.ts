@@ -62,17 +62,29 @@ const literalAddress = ({ hostname }: URL): string | undefined => {
   return isIP(host) ? host : undefined;
 };
 
-/** Reads the first 64 KB of a response body. */
+/** Returns the text of a body in its charset, UTF-8 by default. A compressed body has none. */
+const textOf = (body: Buffer, { headers }: http.IncomingMessage): string => {
+  if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) return '';
+  const [, charset = 'utf-8'] = /charset="?([\w.:-]{1,40})/i.exec(headers['content-type'] ?? '') ?? [];
+  try {
+    return new TextDecoder(charset).decode(body);
+  } catch {
+    return body.toString('utf8');
+  }
+};
+
+/** Reads the text of the first 64 KB of a response body. */
 const readBodyStart = (response: http.IncomingMessage): Promise<string> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
+    const received = (): string => textOf(Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES), response);
     response.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
       bytes += chunk.length;
-      if (bytes >= MAX_BODY_BYTES) resolve(Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES).toString('utf8'));
+      if (bytes >= MAX_BODY_BYTES) resolve(received());
     });
-    response.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    response.on('end', () => resolve(received()));
     response.on('error', reject);
     response.on('close', () => reject(new ConnectionClosedError()));
   });

@@ -135,7 +135,7 @@ const sentRequest = component('SentRequest', 'The request of a test, without val
   url: string('The URL without user, password and query'),
   headers: z.array(z.string()).describe('The names of the headers'),
   body: string(
-    'The first 4 KB of the body, with `***` instead of user, password and query of the URL; absent if these are too long',
+    'The first 4 KB of the body, or `(not shown: it contains a secret)` if it repeats user, password or query of the URL',
   ).optional(),
 });
 

@@ -1,5 +1,5 @@
 import type { SentRequest } from '../../contracts/responses/notifications.ts';
-import { maskSecrets } from '../../domain/response-text.ts';
+import { withoutSecrets } from '../../domain/response-text.ts';
 import { secretsIn, type TypeRequest } from './http-transport.ts';
 
 /** How much of the body is shown, in bytes. */
@@ -16,12 +16,12 @@ const namesOf = ({ headers, url }: ShownRequest): string[] => {
 
 /**
  * Returns what a test shows of its request (docs/api.md#test-operations): neither values of headers, nor user, password
- * and query of the URL, also where the body repeats them. Values of headers are not searched for in the body
- * (docs/decisions/api.md#test-operations). There is no body if masking it would take too long.
+ * and query of the URL, nor a body that repeats them. Values of headers are not searched for in the body
+ * (docs/decisions/api.md#test-operations). There is no body if searching it would take too long.
  */
 export const sentRequest = (request: ShownRequest): SentRequest => {
   const { url, body } = request;
-  const shown = maskSecrets(body, [...secretsIn(url, false), url.search]);
+  const shown = withoutSecrets(body, [...secretsIn(url, false), url.search]);
   return {
     method: 'POST',
     url: url.origin + url.pathname,

@@ -83,11 +83,22 @@ describe('the response body', () => {
     expect(body).toBe('x'.repeat(64 * 1024));
   });
 
-  it('is not decompressed, regardless of its content encoding', async () => {
-    const { url } = await startHttp(respondWith(200, { 'content-encoding': 'gzip' }, 'no gzip'));
-    expect(await postSlowly({ url: url(), ...message, readBody: true })).toMatchObject({
-      status: 200,
-      body: 'no gzip',
-    });
+  it.each(['gzip', 'br', 'GZIP'])('is empty if its content encoding is %s', async (encoding) => {
+    const { url } = await startHttp(respondWith(200, { 'content-encoding': encoding }, 'compressed'));
+    expect(await postSlowly({ url: url(), ...message, readBody: true })).toMatchObject({ status: 200, body: '' });
+  });
+
+  it.each([
+    ['text/plain; charset=ISO-8859-1', 'latin1', 'é'],
+    ['text/plain; charset="windows-1252"', 'latin1', 'é'],
+    ['text/plain; charset=unknown', 'utf8', 'é'],
+    ['text/plain', 'utf8', 'é'],
+  ] as const)('of type %s is decoded', async (type, encoding, text) => {
+    const { url } = await startTcp((socket) =>
+      socket.end(
+        Buffer.concat([Buffer.from(`HTTP/1.1 500 No\r\nContent-Type: ${type}\r\n\r\n`), Buffer.from(text, encoding)]),
+      ),
+    );
+    expect(await postSlowly({ url: url(), ...message })).toMatchObject({ status: 500, body: text });
   });
 });

@@ -29,7 +29,7 @@ const send = (
     resolve: async () => [{ address: ADDRESS, family: 4 }],
   });
   const alert = { event: alarmHeader(), timeLeft: () => timeoutMs + TIME_TO_RECORD_MS };
-  return sendByHttp(webhookResponses, http, alert, { url: new URL(url), headers: {}, body: '{}', secrets: ['secret'] });
+  return sendByHttp(webhookResponses, http, alert, { url: new URL(url), headers: {}, body: '{}', secrets: ['s3cret'] });
 };
 
 /** Sends with a client that answers so. @returns the outcome and the request */
@@ -84,8 +84,8 @@ const failures: [condition: string, run: () => Promise<AttemptOutcome>, expected
   ],
   [
     'the status is 500',
-    async () => send((await startHttp(respondWith(500, {}, 'The secret is wrong'))).port),
-    { reason: 'http_status', responseText: 'The *** is wrong' },
+    async () => send((await startHttp(respondWith(500, {}, 'The s3cret is wrong'))).port),
+    { reason: 'http_status', responseText: '(not shown: it contains a secret)' },
     /^Unexpected status code "500". Expected one of: \/2\[0-9\]\{2\}\/$/,
   ],
 ];
@@ -102,7 +102,7 @@ describe('sendByHttp', () => {
       const outcome = await run();
       expect(outcome).toMatchObject({ result: 'transient', cause: 'destination', ...expected });
       expect(outcome.explanation).toMatch(explanation);
-      expect(JSON.stringify(outcome)).not.toMatch(/127\.0\.0|secret/);
+      expect(JSON.stringify(outcome)).not.toMatch(/127\.0\.0|s3cret/);
     },
   );
 
@@ -115,15 +115,24 @@ describe('sendByHttp', () => {
     });
   });
 
+  const NOT_SHOWN = '(not shown: it contains a secret)';
+  const basic = ({ username, password }: URL) => btoa(`${username}:${decodeURIComponent(password)}`);
+
   it.each([
-    ['https://me:pass%20word@a.example.com:8443/feed/x1?key=9', 'https://***@a.example.com:8443/feed/x1?key=9', {}],
-    ['https://me:pass%20word@a.example.com:8443/feed/x1?key=9', 'https://***@***', { hiddenHost: 'the feed' }],
-    ['https://key1@a.example.com/', 'https://***@a.example.com/', {}],
-  ])('masks credentials of %s, and the host and path of an operators’ endpoint: %s', async (url, shown, options) => {
-    const bodyOf = ({ href, username, password }: URL) =>
-      `No: ${href} ${btoa(`${username}:${decodeURIComponent(password)}`)}`;
-    const { outcome } = await sendTo({ status: 500, bodyOf }, url, options);
-    expect(outcome).toMatchObject({ responseText: `No: ${shown} ***` });
+    ['its host and path', (url: URL) => url.host + url.pathname, 'No: a.example.com:8443/feed/x1', {}],
+    ['those of an operators’ endpoint', (url: URL) => url.host, NOT_SHOWN, { hiddenHost: 'the feed' }],
+    ['that path', (url: URL) => url.pathname, NOT_SHOWN, { hiddenHost: 'the feed' }],
+    ['its password', () => 'pass word', NOT_SHOWN, {}],
+    ['its credentials', basic, NOT_SHOWN, {}],
+  ])('shows of a response that repeats %s of the URL: %s', async (_, repeated, responseText, options) => {
+    const url = 'https://me:pass%20word@a.example.com:8443/feed/x1?key=9';
+    const { outcome } = await sendTo({ status: 500, bodyOf: (each) => `No: ${repeated(each)}` }, url, options);
+    expect(outcome).toMatchObject({ responseText });
+  });
+
+  it.each(['key1', btoa('key1:')])('shows no user without a password, which is an API key: %s', async (repeated) => {
+    const { outcome } = await sendTo({ status: 500, bodyOf: () => `No: ${repeated}` }, 'https://key1@a.example.com/');
+    expect(outcome).toMatchObject({ responseText: NOT_SHOWN });
   });
 
   it('returns the Retry-After of the destination', async () => {
