@@ -6,10 +6,12 @@ import { errorSummary } from '../ops/errors.ts';
 import { printResult } from '../ops/print.ts';
 import { formatTable } from '../ops/table.ts';
 import { readMeasuredUnits } from './measured-units.ts';
-import { assumptionsOf, type BillRow, type MonthlyLoad, monthlyBill } from './monthly-bill.ts';
+import { type Load, monthlyUsage, RECORD_BYTES, REQUEST_BYTES } from './monthly-usage.ts';
+import { billOf } from './units.ts';
 
-type Options = Omit<MonthlyLoad, 'shares'> & {
-  types?: MonthlyLoad['shares'];
+type Options = Omit<Load, 'shares'> & {
+  events: number;
+  types?: Load['shares'];
   setting?: Record<string, string>;
   json: boolean;
 };
@@ -36,39 +38,46 @@ const parseShares = (text: string): Map<NotificationTypeId, number> => {
   );
 };
 
-const ONLY_WEBHOOKS: MonthlyLoad['shares'] = new Map([['webhook', 1]]);
+const ONLY_WEBHOOKS: Load['shares'] = new Map([['webhook', 1]]);
 
 const dollars = (usd: number): string =>
   `$${usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 
-const show = async ({ setting = {}, types = ONLY_WEBHOOKS, json, ...load }: Options): Promise<void> => {
+const show = async ({ events, setting = {}, types = ONLY_WEBHOOKS, json, ...load }: Options): Promise<void> => {
   const { synthesize } = await import('../local/assembly.ts');
   const { template, remove } = synthesize(setting);
   remove();
-  const monthly: MonthlyLoad = { ...load, shares: types };
   const measured = readMeasuredUnits();
-  const rows = monthlyBill(measured, monthly, template);
-  const total = rows.reduce((sum, { usd }) => sum + usd, 0);
-  const assumptions = assumptionsOf(measured, monthly);
-  const text = formatTable<BillRow>(
-    [...rows, { part: 'total', usage: '', usd: total }],
+  const { version, date, receiverLatencyMs, awsLatencyMs } = measured;
+  const bill = billOf(monthlyUsage(measured, { ...load, shares: types }, events, template));
+  const parts = [...bill].map(([part, usd]) => ({ part, usd }));
+  const total = parts.reduce((sum, { usd }) => sum + usd, 0);
+  const assumptions = [
+    'Prices are those of us-east-1 in 2026, without free tier and taxes. A month has 30 days.',
+    `The producer sends ${events.toLocaleString('en-US')} alarm events of 2.5 KB one by one. Every delivery succeeds at the first attempt.`,
+    `Requests, log lines and time per event are those that "npm run bench cost" measured for version ${version} on ${date}: functions with the default memory, receivers that respond after ${receiverLatencyMs} ms, AWS after ${awsLatencyMs} ms.`,
+    `Delivery records have ${RECORD_BYTES} bytes and are stored for 30 days. Requests to receivers have ${REQUEST_BYTES / 1e3} KB. Metrics have values in every hour.`,
+    'The idle stack polls empty queues all month, although polls that find messages are counted as queues.',
+    'Emails have one recipient, SMS one part in the US, without carrier fees.',
+    'Not included: cold starts, requests to the API, notices, trace contexts, what static egress charges per GB.',
+  ];
+  const table = formatTable(
+    [...parts, { part: 'total', usd: total }],
     [
       ['per month', ({ part }) => part],
       ['USD', ({ usd }) => dollars(usd), 'right'],
-      ['for', ({ usage }) => usage],
     ],
   );
-  const lines = assumptions.map((assumption) => `- ${assumption}`);
   printResult(
     json,
-    { ...load, types: Object.fromEntries(types), total_usd: total, parts: rows, assumptions },
-    `${text}\nAssumptions:\n${lines.join('\n')}`,
+    { events, ...load, types: Object.fromEntries(types), total_usd: total, parts, assumptions },
+    `${table}\nAssumptions:\n${assumptions.map((assumption) => `- ${assumption}`).join('\n')}`,
   );
 };
 
 const program = new Command('npm run -s cost --')
   .description('Computes what a deployed stack costs in a month, from the measured requests per alarm event.')
-  .requiredOption('--events <number>', 'alarm events per month', parseDecimal(0, 1e12))
+  .requiredOption('--events <number>', 'alarm events per month; 0 for an idle stack', parseDecimal(0, 1e12))
   .option('--destinations <number>', 'destinations of an event, on average', parseDecimal(0, 10_000), 1)
   .option(
     '--batch <number>',

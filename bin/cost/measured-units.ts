@@ -2,24 +2,26 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { units } from './units.ts';
+import { unitNames } from './units.ts';
 
-/** The units of a message in batches of one and of ten. */
-const byBatch = z.strictObject({ batchOf1: units, batchOf10: units });
+const usage = z.partialRecord(z.enum(unitNames), z.number());
+
+/** What a message uses in batches of one and of ten. */
+const byBatch = z.strictObject({ batchOf1: usage, batchOf10: usage });
 
 const schema = z.strictObject({
   version: z.string(),
   date: z.iso.date(),
   awsLatencyMs: z.number(),
   receiverLatencyMs: z.number(),
-  /** The units of an alarm event in dispatch, with destinations of different types. */
+  /** What an alarm event uses in dispatch, with destinations of different types. */
   dispatch: z.strictObject({ oneDestination: byBatch, twoDestinations: byBatch }),
-  /** The units of a delivery in the sender of its type. A type that is new has none. */
+  /** What a delivery uses in the sender of its type. A type that is new has none. */
   senders: z.partialRecord(z.enum(notificationTypeIds), byBatch),
 });
 
-/** The units of a message in batches of one and of ten. */
-export type UnitsByBatch = z.infer<typeof byBatch>;
+/** What a message uses in batches of one and of ten. */
+export type UsageByBatch = z.infer<typeof byBatch>;
 
 /** What `npm run bench cost` measured last. */
 export type MeasuredUnits = z.infer<typeof schema>;

@@ -1,52 +1,89 @@
-import * as z from 'zod';
-import { PRICES } from './prices.ts';
+const LAMBDA_REQUEST = 0.2 / 1e6;
+const LAMBDA_GB_SECOND = 0.0000133334;
+const SQS_REQUEST = 0.4 / 1e6;
+const DYNAMO_WRITE = 0.625 / 1e6;
+/** For up to ten messages, without their deliveries, which are free to SQS and Lambda. */
+const SNS_PUBLISH = 0.5 / 1e6;
+/** A short invocation that takes a batch of outcomes or email events: assumed, 50 ms with 512 MB. */
+const SHORT_INVOCATION = LAMBDA_REQUEST + 0.05 * 0.5 * LAMBDA_GB_SECOND;
 
-/** Usage in units of the price list. */
-export const units = z.strictObject({
-  lambdaRequests: z.number(),
-  lambdaGbSeconds: z.number(),
-  dynamoWrites: z.number(),
-  dynamoReads: z.number(),
-  sqsRequests: z.number(),
-  sqsFairMessages: z.number(),
-  logBytes: z.number(),
-  emails: z.number(),
-  sms: z.number(),
-});
+/**
+ * The units of a bill: the part that has them, and their price in USD, in us-east-1 in 2026 without a free tier. What is
+ * priced by time is for a month, unless it is per hour.
+ */
+const priceList = {
+  dynamoWrites: ['tables', DYNAMO_WRITE],
+  dynamoReads: ['tables', 0.125 / 1e6],
+  sqsRequests: ['queues', SQS_REQUEST],
+  /** In addition to a request, for a message with a group ID on a standard queue. */
+  sqsFairMessages: ['queues', 0.1 / 1e6],
+  lambdaRequests: ['functions', LAMBDA_REQUEST],
+  lambdaGbSeconds: ['functions', LAMBDA_GB_SECOND],
+  logBytes: ['logs', 0.5 / 1e9],
+  /** With point-in-time recovery. */
+  storedGb: ['records', 0.25 + 0.2],
+  /** Out of AWS, of the first 10 TB of a month. */
+  internetGb: ['transfer', 0.09],
+  /** With values in every hour. */
+  customMetrics: ['metrics', 0.3],
+  emails: ['email and SMS', 0.1 / 1e3],
+  /** One message part in the US, without carrier fees. */
+  sms: ['email and SMS', 0.0065],
+  /** SES publishes an email event, and its record gets when it was accepted. SQS receives and deletes the batch. */
+  emailEvents: ['email events', SNS_PUBLISH + DYNAMO_WRITE],
+  emailEventBatches: ['email events', SHORT_INVOCATION + 2 * SQS_REQUEST],
+  /** DynamoDB charges nothing for a stream that Lambda reads. */
+  outcomeBatches: ['outcomes', SHORT_INVOCATION + SNS_PUBLISH],
+  polls: ['idle: polling', SQS_REQUEST],
+  /** Of standard resolution. Each metric of a Contributor Insights rule counts. */
+  alarmMetrics: ['idle: alarms', 0.1],
+  dashboards: ['idle: dashboard', 3],
+  insightRules: ['idle: Contributor Insights', 0.5],
+  /** Without rotations: each of the first two adds as much. */
+  keys: ['idle: keys', 1],
+  /** With the message that the call sends to SQS. */
+  scheduledCalls: ['idle: schedules', 1 / 1e6 + SQS_REQUEST],
+  /**
+   * Beside its scheduled call: alone in its batches, and as if it always started both functions, which then took 1 s in
+   * dispatch (512 MB) and 2 s in the sender (256 MB), with 2 writes, 2.5 reads and 5 requests to SQS.
+   */
+  heartbeats: ['idle: heartbeat', 17.5 / 1e6],
+  /** Without the data that it processes. */
+  natGatewayHours: ['idle: static egress', 0.045],
+  publicAddressHours: ['idle: static egress', 0.005],
+} as const satisfies Record<string, readonly [part: string, usd: number]>;
 
-/** Usage in units of the price list. */
-export type Units = z.infer<typeof units>;
+/** A unit of the price list. */
+export type Unit = keyof typeof priceList;
 
-/** Returns the weighted sum of units. */
-export const sum = (...parts: readonly (readonly [units: Partial<Units>, times: number])[]): Units => {
-  const add = (name: keyof Units) => parts.reduce((total, [units, times]) => total + (units[name] ?? 0) * times, 0);
-  return {
-    lambdaRequests: add('lambdaRequests'),
-    lambdaGbSeconds: add('lambdaGbSeconds'),
-    dynamoWrites: add('dynamoWrites'),
-    dynamoReads: add('dynamoReads'),
-    sqsRequests: add('sqsRequests'),
-    sqsFairMessages: add('sqsFairMessages'),
-    logBytes: add('logBytes'),
-    emails: add('emails'),
-    sms: add('sms'),
-  };
+/** A part of a bill. */
+export type Part = (typeof priceList)[Unit][0];
+
+/** How many of some units are used. */
+export type Usage = Readonly<Partial<Record<Unit, number>>>;
+
+const isUnit = (name: string): name is Unit => Object.hasOwn(priceList, name);
+
+/** The units of the price list, in the order of a bill. */
+export const unitNames = Object.keys(priceList).filter(isUnit);
+
+/** Returns the weighted sum of usages, without units that are not used. */
+export const sum = (...parts: readonly (readonly [usage: Usage, times: number])[]): Usage => {
+  const usage: Partial<Record<Unit, number>> = {};
+  for (const unit of unitNames) {
+    const used = parts.reduce((total, [each, times]) => total + (each[unit] ?? 0) * times, 0);
+    if (used !== 0) usage[unit] = used;
+  }
+  return usage;
 };
 
-/** The parts of a bill. */
-export const billParts = ['tables', 'queues', 'functions', 'logs'] as const;
-
-/** A bill in USD, by part. Email and SMS are separate. */
-export type Bill = Record<(typeof billParts)[number], number> & { emailAndSms: number };
-
-/** Returns the bill for these units. */
-export const billOf = (units: Units): Bill => ({
-  tables: units.dynamoWrites * PRICES.dynamoWriteUnit + units.dynamoReads * PRICES.dynamoReadUnit,
-  queues: units.sqsRequests * PRICES.sqsRequest + units.sqsFairMessages * PRICES.sqsFairQueue,
-  functions: units.lambdaRequests * PRICES.lambdaRequest + units.lambdaGbSeconds * PRICES.lambdaGbSecond,
-  logs: units.logBytes * PRICES.logsByte,
-  emailAndSms: units.emails * PRICES.email + units.sms * PRICES.sms,
-});
-
-/** Returns the total of a bill in USD, without email and SMS. */
-export const total = (bill: Bill): number => billParts.reduce((sum, part) => sum + bill[part], 0);
+/** Returns the bill in USD for a usage: its parts that are not zero. */
+export const billOf = (usage: Usage): ReadonlyMap<Part, number> => {
+  const bill = new Map<Part, number>();
+  for (const unit of unitNames) {
+    const [part, usd] = priceList[unit];
+    const count = usage[unit] ?? 0;
+    if (count !== 0) bill.set(part, (bill.get(part) ?? 0) + count * usd);
+  }
+  return bill;
+};

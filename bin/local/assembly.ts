@@ -7,7 +7,7 @@ import { sourceMapOf } from '../../lib/bundles.ts';
 import { type Assembly, type AssemblyFiles, readAssembly } from './assembly-files.ts';
 
 const template = z.object({
-  Resources: z.record(z.string(), z.object({ Type: z.string(), Properties: z.unknown() })),
+  Resources: z.record(z.string(), z.object({ Type: z.string(), Properties: z.unknown().optional() })),
 });
 const functionProperties = z.object({
   Code: z.object({ S3Key: z.string() }),

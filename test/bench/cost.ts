@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { type MeasuredUnits, type UnitsByBatch, writeMeasuredUnits } from '../../bin/cost/measured-units.ts';
-import { billOf, billParts, sum, total, type Units } from '../../bin/cost/units.ts';
-import { usagePerEvent } from '../../bin/cost/usage.ts';
+import { type MeasuredUnits, type UsageByBatch, writeMeasuredUnits } from '../../bin/cost/measured-units.ts';
+import { usagePerEvent } from '../../bin/cost/monthly-usage.ts';
+import { billOf, sum, type Usage } from '../../bin/cost/units.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { senderName } from '../../shared/environment.ts';
 import { startFunctions } from './support/functions.ts';
@@ -20,6 +20,9 @@ const BATCHES = 40;
 const WARM_UP_BATCHES = 200;
 
 const MILLION = 1_000_000;
+
+/** The measured parts of a bill, without email and SMS. */
+const BILL_PARTS = ['tables', 'queues', 'functions', 'logs'] as const;
 
 const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
 
@@ -66,7 +69,7 @@ export const benchCost = async (): Promise<Section> => {
     // Lambda bills whole milliseconds. It logs only invocations that fail.
     const batchMs = mean(invocations.map(({ ms }) => Math.ceil(ms)));
     times.push(`${found.name}, ${types.length} × ${batchSize}: ${batchMs.toFixed(0)} ms`);
-    const perBatch: Partial<Units> = {
+    const perBatch: Usage = {
       lambdaRequests: 1,
       // Lambda receives and deletes each batch.
       sqsRequests: 2,
@@ -78,7 +81,7 @@ export const benchCost = async (): Promise<Section> => {
 
   const measure = async (
     ...batch: [types: NotificationTypeId[], sender?: NotificationTypeId]
-  ): Promise<UnitsByBatch> => ({
+  ): Promise<UsageByBatch> => ({
     batchOf1: await measureBatches(1, ...batch),
     batchOf10: await measureBatches(10, ...batch),
   });
@@ -110,12 +113,17 @@ export const costSection = (measured: MeasuredUnits, times: readonly string[]): 
     { name: 'a mix of all types, batches of 10', batch: 10, shares: mix },
   ].map(({ name, ...load }) => {
     const bill = billOf(sum([usagePerEvent(measured, { ...load, destinations: 1 }), MILLION]));
-    const emailAndSms = bill.emailAndSms > 0 ? dollars(bill.emailAndSms) : '–';
-    return [name, ...billParts.map((part) => dollars(bill[part])), dollars(total(bill)), emailAndSms];
+    const amounts = BILL_PARTS.map((part) => bill.get(part) ?? 0);
+    const emailAndSms = bill.get('email and SMS');
+    return [
+      name,
+      ...[...amounts, amounts.reduce((total, usd) => total + usd, 0)].map(dollars),
+      emailAndSms === undefined ? '–' : dollars(emailAndSms),
+    ];
   });
   return {
     title: 'Dollars per million alarm events with one notification each',
-    columns: ['', ...billParts, 'total', 'email and SMS'],
+    columns: ['', ...BILL_PARTS, 'total', 'email and SMS'],
     rows,
     note: [
       `Receivers respond after ${measured.receiverLatencyMs} ms, AWS after ${measured.awsLatencyMs} ms.`,

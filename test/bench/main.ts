@@ -2,14 +2,12 @@ import { Argument, Command } from 'commander';
 import { benchColdStart } from './cold-start.ts';
 import { benchCost } from './cost.ts';
 import { benchMemory } from './memory.ts';
-import { benchPipeline } from './pipeline.ts';
 import { benchSender } from './sender.ts';
 import { describeMachine, type Section, toMarkdown } from './support/report.ts';
 
 const benchmarks: ReadonlyMap<string, () => Promise<Section>> = new Map([
   ['cold-start', benchColdStart],
   ['sender', benchSender],
-  ['pipeline', benchPipeline],
   ['cost', benchCost],
   ['memory', benchMemory],
 ]);

@@ -1,67 +1,64 @@
 import { describe, expect, it } from 'vitest';
 import { type MeasuredUnits, readMeasuredUnits } from '../../bin/cost/measured-units.ts';
-import { monthlyBill } from '../../bin/cost/monthly-bill.ts';
-import { sum, type Units } from '../../bin/cost/units.ts';
-import { usagePerEvent } from '../../bin/cost/usage.ts';
+import { idleUsage, type Load, monthlyUsage, usagePerEvent } from '../../bin/cost/monthly-usage.ts';
+import { billOf } from '../../bin/cost/units.ts';
+import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { costSection } from '../bench/cost.ts';
 import { toMarkdown } from '../bench/support/report.ts';
 import { readDocument } from '../support/documents.ts';
 import { synthesize } from '../support/stack.ts';
 
-/** Units of which only requests to SQS matter here. */
-const requests = (sqsRequests: number): Units => sum([{ sqsRequests }, 1]);
 const measured: MeasuredUnits = {
   version: '1.0.0',
   date: '2026-11-22',
   awsLatencyMs: 5,
   receiverLatencyMs: 50,
   dispatch: {
-    oneDestination: { batchOf1: requests(100), batchOf10: requests(10) },
-    twoDestinations: { batchOf1: requests(130), batchOf10: requests(13) },
+    oneDestination: { batchOf1: { sqsRequests: 100 }, batchOf10: { sqsRequests: 10 } },
+    twoDestinations: { batchOf1: { sqsRequests: 130 }, batchOf10: { sqsRequests: 13 } },
   },
   senders: {
-    webhook: { batchOf1: requests(1_000), batchOf10: requests(100) },
-    email: { batchOf1: requests(2_000), batchOf10: requests(200) },
+    webhook: { batchOf1: { sqsRequests: 1_000 }, batchOf10: { sqsRequests: 100 } },
+    email: { batchOf1: { sqsRequests: 2_000, emails: 1 }, batchOf10: { sqsRequests: 200, emails: 1 } },
   },
 };
-const webhooks = new Map([['webhook', 1]] as const);
-const mix = new Map([['webhook', 0.75] as const, ['email', 0.25] as const]);
+const oneWebhook: Load = { destinations: 1, batch: 1, shares: new Map([['webhook', 1]]) };
+
+/** The types beyond the eight of the interface: each has two queues with pollers, and an alarm reads its age. */
+const MORE_TYPES = notificationTypeIds.length - 8;
+
+const templateOf = (settings = {}): unknown => synthesize(settings).template.toJSON();
+const template = templateOf();
+const totalOf = (bill: ReadonlyMap<string, number>): number => [...bill.values()].reduce((sum, usd) => sum + usd, 0);
+const idleBillOf = (settings = {}) => billOf(idleUsage(templateOf(settings)));
 
 describe('the usage of an event', () => {
-  const requestsOf = (load: {
-    destinations?: number;
-    batch?: number;
-    shares?: ReadonlyMap<'webhook' | 'email' | 'sms', number>;
-  }) => usagePerEvent(measured, { destinations: 1, batch: 1, shares: webhooks, ...load }).sqsRequests;
-
-  it.each([
+  it.each<[string, Partial<Load>, number]>([
     ['of the producer, of dispatch and of the sender', {}, 1 + 100 + 1_000],
     ['of a full batch', { batch: 10 }, 1 + 10 + 100],
     ['of half of it by batches of two', { batch: 2 }, 1 + 50 + 500],
     ['of destinations by the cost of the second', { destinations: 1.4 }, 1 + 112 + 1_400],
-    ['weighted by the shares of the types', { shares: mix }, 1 + 100 + 1_250],
+    [
+      'weighted by the shares of the types',
+      { shares: new Map([['webhook', 0.75] as const, ['email', 0.25] as const]) },
+      1 + 100 + 1_250,
+    ],
   ])('is that %s', (_, load, expected) => {
-    expect(requestsOf(load)).toBeCloseTo(expected);
+    expect(usagePerEvent(measured, { ...oneWebhook, ...load }).sqsRequests).toBeCloseTo(expected);
   });
 
   it('is unknown for a type that has not been measured', () => {
-    expect(() => requestsOf({ shares: new Map([['sms', 1]]) })).toThrow('npm run bench cost');
+    const load: Load = { ...oneWebhook, shares: new Map([['sms', 1]]) };
+    expect(() => usagePerEvent(measured, load)).toThrow('npm run bench cost');
   });
 });
 
 describe('the bill of a month', () => {
-  const template = synthesize().template.toJSON();
-  const billed = (events: number) =>
-    new Map(
-      monthlyBill(measured, { events, destinations: 1, batch: 1, shares: webhooks }, template).map(({ part, usd }) => [
-        part,
-        usd,
-      ]),
-    );
+  const billed = (events: number, load: Partial<Load> = {}, of = template) =>
+    billOf(monthlyUsage(measured, { ...oneWebhook, ...load }, events, of));
 
   it('is that of an idle stack without events', () => {
-    const parts = [...billed(0)].filter(([, usd]) => usd > 0);
-    expect(parts).toEqual([['idle stack', expect.any(Number)]]);
+    expect(billed(0)).toEqual(billOf(idleUsage(template)));
   });
 
   it('has the requests and records of all events, the metrics and the idle stack once', () => {
@@ -70,20 +67,60 @@ describe('the bill of a month', () => {
     // 632 bytes, and 100 that DynamoDB adds to each item.
     expect(one.get('records')).toBeCloseTo(0.33, 2);
     expect(one.get('transfer')).toBeCloseTo(0.36, 2);
-    for (const part of ['queues', 'records', 'transfer']) expect(two.get(part)).toBeCloseTo(2 * (one.get(part) ?? 0));
-    for (const part of ['metrics', 'idle stack']) expect(two.get(part)).toBe(one.get(part));
+    for (const part of ['queues', 'records', 'transfer'] as const)
+      expect(two.get(part)).toBeCloseTo(2 * (one.get(part) ?? 0));
+    for (const part of ['metrics', 'idle: polling', 'idle: dashboard'] as const)
+      expect(two.get(part)).toBe(one.get(part));
+  });
+
+  it('has $1.03 per million outcomes and $2.46 per million email events, less in full batches, and none without them', () => {
+    const published = templateOf({ deliveryOutcomes: 'true' });
+    const emails: Partial<Load> = { shares: new Map([['email', 1]]) };
+    expect(billed(1e6, {}, published).get('outcomes')).toBeCloseTo(1.03, 2);
+    expect(billed(1e6, { batch: 10 }, published).get('outcomes')).toBeCloseTo(0.103, 3);
+    expect(billed(1e6, emails).get('email events')).toBeCloseTo(2.46, 2);
+    expect(billed(1e6, { ...emails, batch: 10 }).get('email events')).toBeCloseTo(1.26, 2);
+    expect([billed(1e6).get('outcomes'), billed(1e6).get('email events')]).toEqual([undefined, undefined]);
   });
 });
 
-describe('the bill of delivery outcomes', () => {
-  it('is $1.03 per million, a tenth in full batches, and none without the setting', () => {
-    const load = { events: 1e6, destinations: 1, shares: webhooks };
-    const outcomesOf = (template: unknown, batch: number) =>
-      monthlyBill(measured, { ...load, batch }, template).find(({ part }) => part === 'outcomes')?.usd;
-    const published = synthesize({ deliveryOutcomes: 'true' }).template.toJSON();
-    expect(outcomesOf(published, 1)).toBeCloseTo(1.03, 2);
-    expect(outcomesOf(published, 10)).toBeCloseTo(0.103, 3);
-    expect(outcomesOf(synthesize().template.toJSON(), 1)).toBeUndefined();
+describe('the idle bill', () => {
+  it('is at most $12.10 a month by default for eight types, with at most 30 alarm metrics and one rule', () => {
+    const bill = idleBillOf();
+    expect(totalOf(bill)).toBeLessThanOrEqual(12.1 + MORE_TYPES * 0.65);
+    expect(Object.fromEntries(bill)).toEqual({
+      // 17 queues with 5 pollers each and one with 2, which wait 20 s.
+      'idle: polling': expect.closeTo(4.51 + MORE_TYPES * 0.518, 2),
+      'idle: alarms': expect.closeTo(3 + MORE_TYPES * 0.1),
+      'idle: dashboard': 3,
+      'idle: Contributor Insights': 0.5,
+      'idle: keys': 1,
+      'idle: schedules': expect.closeTo(0, 2),
+    });
+  });
+
+  it('is at most $2.50 a month for a development stage, which only polls', () => {
+    const bill = idleBillOf({ developmentStage: true });
+    expect(totalOf(bill)).toBeLessThanOrEqual(2.5 + MORE_TYPES * 0.21);
+    expect(Object.fromEntries(bill)).toEqual({
+      // 18 queues with 2 pollers each.
+      'idle: polling': expect.closeTo(1.866 + MORE_TYPES * 0.207, 2),
+      // Once a day.
+      'idle: schedules': expect.closeTo(0, 3),
+    });
+  });
+
+  it.each([
+    ['$73 a month more with static egress: two NAT gateways and two public addresses', { egress: 'static' }, 73],
+    ['$0.10 more with delivery outcomes: an alarm, and polls of a stream are free', { deliveryOutcomes: 'true' }, 0.1],
+    ['$0.16 more with a heartbeat every five minutes', { heartbeatUrl: 'https://monitor.example.org' }, 0.16],
+  ])('is %s', (_, settings, usd) => {
+    expect(totalOf(idleBillOf(settings)) - totalOf(idleBillOf())).toBeCloseTo(usd, 2);
+  });
+
+  it('fails for a schedule without a price', () => {
+    const Schedule = { Type: 'AWS::Scheduler::Schedule', Properties: { ScheduleExpression: 'rate(1 minute)' } };
+    expect(() => idleUsage({ Resources: { Schedule } })).toThrow('rate(1 minute)');
   });
 });
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Units } from '../../../bin/cost/units.ts';
+import type { Usage } from '../../../bin/cost/units.ts';
 
 /*
  * The units that AWS charges for a call: DynamoDB writes per 1 KB, reads per 4 KB of an item and half without strong
@@ -65,12 +65,12 @@ const itemsOutput = z.object({ Items: z.array(itemSchema).default([]) });
 const message = z.object({ MessageBody: z.string(), MessageGroupId: z.string().optional() });
 const messages = z.object({ Entries: z.array(message) });
 
-const sentUnits = (all: z.infer<typeof message>[]): Partial<Units> => ({
+const sentUnits = (all: z.infer<typeof message>[]): Usage => ({
   sqsRequests: queueRequests(...all.map(({ MessageBody }) => MessageBody)),
   sqsFairMessages: all.filter(({ MessageGroupId }) => MessageGroupId !== undefined).length,
 });
 
-const meters: Record<string, (request: unknown, response: unknown) => Partial<Units>> = {
+const meters: Record<string, (request: unknown, response: unknown) => Usage> = {
   PutItem: (request) => ({ dynamoWrites: writeUnits(put.parse(request).Item) }),
   // Records, accounts and counters are smaller than 1 KB.
   UpdateItem: () => ({ dynamoWrites: 1 }),
@@ -105,7 +105,7 @@ const meters: Record<string, (request: unknown, response: unknown) => Partial<Un
  * @param request the parsed body, or the form parameters of SES and SNS
  * @param response the parsed body; without one, no read item is larger than a read unit
  */
-export const meter = (action: string, request: unknown, response: unknown = {}): Partial<Units> => {
+export const meter = (action: string, request: unknown, response: unknown = {}): Usage => {
   if (action === 'Publish') return z.object({ PhoneNumber: z.string() }).safeParse(request).success ? { sms: 1 } : {};
   return meters[action]?.(request, response) ?? {};
 };
