@@ -1,4 +1,3 @@
-import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
 import { createEscalationLimit } from '../../../shared/adapters/accounts/escalation-limit.ts';
@@ -20,13 +19,18 @@ import {
   withFailure,
   withSummary,
 } from '../../../shared/domain/delivery-record.ts';
+import type { NotificationKey } from '../../../shared/domain/notification.ts';
 import {
   DEFAULT_NOTIFICATION_ID,
   newNotificationId,
   OPERATORS_NOTIFICATION_ID,
 } from '../../../shared/domain/notification-id.ts';
 import { accountWindow, summaryNotice } from '../../../shared/domain/summary.ts';
-import { createDeliveryReports, type ReportDependencies } from '../../../shared/pipeline/notices/delivery-reports.ts';
+import {
+  createDeliveryReports,
+  type ReportDependencies,
+  type ReportEnvironment,
+} from '../../../shared/pipeline/notices/delivery-reports.ts';
 import { escalationCounter, MAX_ESCALATIONS_PER_DAY } from '../../../shared/pipeline/notices/unreached-notice.ts';
 import { audit } from '../../support/audit.ts';
 import { writeRecords } from '../../support/delivery-records.ts';
@@ -55,11 +59,7 @@ const readDestinationList = createDestinationListReader(client, 'deliveries');
 const accounts = { fallbackNotifications: async (): Promise<string[]> => [] };
 
 /** Sets up the reports of one execution environment. */
-const setUp = (
-  listByIds = stored.listByIds,
-  settings: Partial<Parameters<typeof createDeliveryReports>[1]> = {},
-  changes: Partial<ReportDependencies> = {},
-) => {
+const setUp = (changes: Partial<ReportDependencies> = {}, settings: Partial<ReportEnvironment> = {}) => {
   const queued: { url: string; kind: string | undefined; subject: string | undefined }[] = [];
   /** The IDs of the notifications that get the notices. */
   const recipients: string[] = [];
@@ -70,13 +70,21 @@ const setUp = (
       queued.push({ url: url.split('/').at(-1) ?? '', kind: notice?.kind, subject: notice?.subject });
     },
   };
-  const notifications = { ...stored, listByIds };
+  const repositories = { notifications: stored, deliveries, readDestinationList, accounts };
   const reports = createDeliveryReports(
-    { client, queues, notifications, deliveries, readDestinationList, accounts, clock: () => NOW_MS, ...changes },
+    { client, queues, ...repositories, clock: () => NOW_MS, ...changes },
     { ...reportEnvironment, ...settings },
   );
   return { reports, queued, recipients };
 };
+
+/** Sets up reports that read labels so. */
+const setUpLabels = (listByIds: typeof stored.listByIds) => setUp({ notifications: { ...stored, listByIds } });
+
+/** Returns reads that fail. */
+const failingTargets =
+  (errorOf: (key: NotificationKey) => Error): typeof stored.targets =>
+  () => ({ find: (key) => Promise.reject(errorOf(key)) });
 
 /** Returns the record of a delivery that failed permanently. */
 const failedRecord = (
@@ -106,7 +114,7 @@ const record: NotificationRecord = { ...webhookNotification(), id: newNotificati
 describe('a notice', () => {
   it('reads one notification at a time, however many alerts fail together: a notification may have several MB', async () => {
     let [concurrent, maxConcurrent] = [0, 0];
-    const { reports, queued } = setUp(async function* () {
+    const { reports, queued } = setUpLabels(async function* () {
       concurrent++;
       maxConcurrent = Math.max(maxConcurrent, concurrent);
       await new Promise((resolve) => setImmediate(resolve));
@@ -134,7 +142,7 @@ describe('a notice', () => {
   });
 
   it('is queued without labels if reading them takes longer than a second', async () => {
-    const { reports, queued } = setUp(async function* () {
+    const { reports, queued } = setUpLabels(async function* () {
       yield record;
       await new Promise(() => undefined);
     });
@@ -156,7 +164,7 @@ describe('a notice', () => {
   ])(
     'of a dead letter with deadLetterEmail %s and failingNotices %s is of the kind %s',
     async (...[email, notices, kind]) => {
-      const { reports, queued } = setUp(undefined, { DEAD_LETTER_EMAIL: email, FAILING_NOTICES: notices });
+      const { reports, queued } = setUp({}, { DEAD_LETTER_EMAIL: email, FAILING_NOTICES: notices });
       await reports.reportFailure(event, failedRecord());
       expect(queued.map((notice) => notice.kind)).toEqual(kind === undefined ? [] : [kind]);
     },
@@ -164,70 +172,33 @@ describe('a notice', () => {
 });
 
 describe('an escalation', () => {
-  const escalated = async (
-    own: Partial<DeliveryRecord>,
-    siblings: readonly string[] | undefined,
-    settings: Parameters<typeof setUp>[1] = {},
-  ) => {
-    const { reports, queued } = setUp(undefined, settings);
-    const alarm = alarmHeader({ alarm: { id: newNotificationId() } });
-    await reports.escalateUnreached(alarm, failedRecord(undefined, own), siblings);
-    return queued.map(({ url }) => url);
-  };
-
-  it('is queued for the contacts and the operators, only for the contacts, or for nobody', async () => {
-    expect(await escalated({}, [])).toEqual(['contacts', 'managed']);
-    expect(await escalated({}, [], { ESCALATE_UNREACHED: 'contacts' })).toEqual(['contacts']);
-    expect(await escalated({}, [], { ESCALATE_UNREACHED: 'off' })).toEqual([]);
+  it.each([
+    ['contacts+managed', ['contacts', 'managed']],
+    ['contacts', ['contacts']],
+    ['off', []],
+  ] as const)('with escalateUnreached %s is queued for %s', async (mode, recipients) => {
+    const { reports, queued } = setUp({}, { ESCALATE_UNREACHED: mode });
+    await reports.escalateUnreached(alarmHeader({ alarm: { id: newNotificationId() } }), failedRecord(), []);
+    expect(queued.map(({ url }) => url)).toEqual(recipients);
   });
 
-  it('is decided once no destination is left that has not been attempted: each has a record, or was deleted', async () => {
-    const { reports, queued } = setUp();
-    const id = await stored.create(tenant, webhookNotification(), audit);
-    const escalate = () => reports.escalateUnreached(alarmHeader({ alarm: { id } }), failedRecord(), [id]);
-    expect([await escalate(), queued.length]).toEqual([false, 0]);
-    await stored.delete({ tenant, id }, audit);
-    expect([await escalate(), queued.map(({ url }) => url)]).toEqual([true, ['contacts', 'managed']]);
-  });
-
-  describe('of an event with a notification that cannot be read', () => {
-    let unreadable: string;
-    beforeEach(async () => {
-      vi.spyOn(logger, 'error').mockImplementation(() => undefined);
-      vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
-      unreadable = await stored.create(tenant, webhookNotification(), audit);
-      await client.send(
-        new UpdateCommand({
-          TableName: 'notifications',
-          Key: { pk: `notification#${tenant}`, sk: unreadable },
-          UpdateExpression: 'SET #type = :type',
-          ExpressionAttributeNames: { '#type': 'type' },
-          ExpressionAttributeValues: { ':type': 'carrierpigeon' },
-        }),
-      );
-    });
-
-    it('is queued, because that notification has not received the alert', async () => {
-      expect(await escalated({}, [unreadable])).toEqual(['contacts', 'managed']);
-    });
-
-    it('fails if the read of another notification is throttled', async () => {
-      const throttled = newNotificationId();
-      const targets: typeof stored.targets = (keys) => {
-        const { find } = stored.targets(keys);
-        return { find: (key) => (key.id === throttled ? Promise.reject(new UnprocessedKeyError()) : find(key)) };
-      };
-      const { reports, queued } = setUp(undefined, {}, { notifications: { ...stored, targets } });
-      const escalation = reports.escalateUnreached(event, failedRecord(), [unreadable, throttled]);
-      await expect(escalation).rejects.toThrow(UnprocessedKeyError);
-      expect(queued).toEqual([]);
-    });
+  it('is queued if another notification cannot be read, and so has not received the alert, unless its read is throttled', async () => {
+    const [unreadable, throttled] = [newNotificationId(), newNotificationId()];
+    const targets = failingTargets(({ id }) =>
+      id === throttled ? new UnprocessedKeyError() : new UnreadableNotificationError({ tenant, id }),
+    );
+    const { reports, queued } = setUp({ notifications: { ...stored, targets } });
+    const escalate = (...ids: string[]) => reports.escalateUnreached(event, failedRecord(), ids);
+    await expect(escalate(unreadable, throttled)).rejects.toThrow(UnprocessedKeyError);
+    expect(queued).toEqual([]);
+    await escalate(unreadable);
+    expect(queued.map(({ url }) => url)).toEqual(['contacts', 'managed']);
   });
 });
 
 describe('an escalation of an event that a summary lists for another notification', () => {
   /** Creates an alert that failed, and was summarized for another notification. */
-  const setUpAlert = async (changes: Partial<DeliveryRecord> = {}) => {
+  const setUpAlert = async () => {
     const [id, failedId] = [newNotificationId(), newNotificationId()];
     const alarm = alarmHeader({ event_id: newNotificationId(), alarm: { id: newNotificationId() } });
     const notice = summaryNotice({ tenant, notificationId: id }, accountWindow(NOW_MS, 5));
@@ -237,7 +208,6 @@ describe('an escalation of an event that a summary lists for another notificatio
     const summarized = {
       ...withSummary({ ...failed, siblings: [failedId] }, summaryEvent.event_id, NOW_MS),
       ...deliveryKey(alarm, id),
-      ...changes,
     };
     const summary = (status: DeliveryRecord['status'], others: Partial<DeliveryRecord> = {}): DeliveryRecord => ({
       ...failedRecord(id, { event_id: summaryEvent.event_id, notice: 'summary', alarm_count: 2 }),
@@ -245,53 +215,33 @@ describe('an escalation of an event that a summary lists for another notificatio
       status,
       ...others,
     });
-    /** Reports the failure of the alert, or of the summary. */
-    const report = ({ reports } = setUp(), others: readonly string[] = []) =>
-      reports.escalateUnreached(alarm, failed, [id, ...others]);
-    const reportSummary = async (record: DeliveryRecord, { reports } = setUp(), reported = summaryEvent) => {
+    const reportSummary = async ({ reports }: ReturnType<typeof setUp>, record: DeliveryRecord) => {
       await write(record);
-      await reports.escalateUnreached({ ...reported, state: record.state }, record, undefined);
+      await reports.escalateUnreached({ ...summaryEvent, state: record.state }, record, undefined);
     };
     await write(summarized);
-    return { id, write, alarm, failed, summarized, summary, report, reportSummary };
+    return { id, write, alarm, failed, summarized, summary, reportSummary };
   };
   const toContacts = ({ queued }: ReturnType<typeof setUp>) =>
     queued.filter(({ url }) => url === 'contacts').map(({ subject }) => subject);
 
-  it.each<[DeliveryRecord['status'], Partial<DeliveryRecord>, boolean]>([
-    ['delivered', { reached_recipient_hashes: ['a'] }, false],
-    ['failed', {}, true],
-    ['pending', { last_cause: 'destination', next_attempt_at_ms: NOW_MS + 600_000 }, true],
-  ])('counts the alert as the summary, which is %s with %j: %s', async (status, changes, expected) => {
-    const { write, summary, report } = await setUpAlert();
-    const [before, after] = [setUp(), setUp()];
-    await report(before);
-    expect(before.queued).toEqual([]);
-    await write(summary(status, changes));
-    await report(after);
-    expect(after.queued.length > 0).toBe(expected);
-  });
-
   it('reads the summaries of all notifications at once', async () => {
     const alerts = [await setUpAlert(), await setUpAlert(), await setUpAlert()];
-    const { failed, report } = await setUpAlert();
+    const { id: ownId, alarm, failed } = await setUpAlert();
     for (const { id, write, summarized, summary } of alerts) {
       await write({ ...summarized, pk: deliveryKey(event, id).pk, sk: failed.sk }, summary('failed'));
     }
     const reads = countedReads();
-    const ids = alerts.map(({ id }) => id);
-    await report(setUp(undefined, {}, { deliveries: reads.deliveries }), ids);
+    const { reports } = setUp({ deliveries: reads.deliveries });
+    await reports.escalateUnreached(alarm, failed, [ownId, ...alerts.map(({ id }) => id)]);
     expect(reads.sizes).toEqual([4, 4]);
   });
 
   it('is queued when the summary is cancelled if its other notification cannot be read', async () => {
-    vi.spyOn(logger, 'error').mockImplementation(() => undefined);
     const { summary, reportSummary } = await setUpAlert();
-    const targets: typeof stored.targets = () => ({
-      find: () => Promise.reject(new UnreadableNotificationError({ tenant, id: 'n' })),
-    });
-    const started = setUp(undefined, {}, { notifications: { ...stored, targets } });
-    await reportSummary(summary('cancelled'), started);
+    const targets = failingTargets(({ id }) => new UnreadableNotificationError({ tenant, id }));
+    const started = setUp({ notifications: { ...stored, targets } });
+    await reportSummary(started, summary('cancelled'));
     expect(toContacts(started)).toHaveLength(1);
   });
 
@@ -303,18 +253,17 @@ describe('an escalation of an event that a summary lists for another notificatio
       const next_attempt_at_ms = updated_at_ms + 3_600_000;
       const waiting = { last_cause: 'destination', updated_at_ms, next_attempt_at_ms } as const;
       // Escalations of OK have a daily limit of their own.
-      await reportSummary(summary('pending', { ...waiting, state: 'OK' }), started);
+      await reportSummary(started, summary('pending', { ...waiting, state: 'OK' }));
     }
     expect(toContacts(started)).toHaveLength(1);
   });
 });
 
 describe('an escalation of an event with more than 26 notifications', () => {
-  const COUNT = 130;
   let tenants = 0;
 
   /** Creates an event whose list of destinations is stored, and the records of those that have failed. */
-  const setUpEvent = async (count = COUNT) => {
+  const setUpEvent = async (count = 130) => {
     const owner = `many${tenants++}`;
     const manyEvent = alarmHeader({ tenant_id: owner, event_id: `${owner}:en:al:ch:${NOW_MS}:CRITICAL` });
     const ids = Array.from({ length: count }, newNotificationId);
@@ -331,7 +280,7 @@ describe('an escalation of an event with more than 26 notifications', () => {
   it('is queued once if all fail at the same moment, after one check', async () => {
     const { manyEvent, ids, recordOf, write } = await setUpEvent();
     const reads = countedReads();
-    const { reports, queued } = setUp(undefined, {}, { deliveries: reads.deliveries });
+    const { reports, queued } = setUp({ deliveries: reads.deliveries });
     const records = ids.map((id) => recordOf(id));
     await write(records);
     await Promise.all(records.map((failed) => reports.escalateUnreached(manyEvent, failed, undefined)));
@@ -349,7 +298,7 @@ describe('an escalation of an event with more than 26 notifications', () => {
     const failed = recordOf(ids[0] ?? '');
     const sizesFrom = async (random: number) => {
       const reads = countedReads();
-      const { reports, queued } = setUp(undefined, {}, { deliveries: reads.deliveries, random: () => random });
+      const { reports, queued } = setUp({ deliveries: reads.deliveries, random: () => random });
       await reports.escalateUnreached(manyEvent, failed, undefined);
       expect(queued).toEqual([]);
       return reads.sizes;
@@ -365,7 +314,7 @@ describe('an escalation of an event with more than 26 notifications', () => {
       'deliveries',
     );
     const failed = recordOf(ids[0] ?? '');
-    const { reports, queued } = setUp(undefined, {}, { deliveries: throttled });
+    const { reports, queued } = setUp({ deliveries: throttled });
     await expect(reports.escalateUnreached(manyEvent, failed, undefined)).rejects.toThrow('too fast');
     const other = alarmHeader({ event_id: 'not stored' });
     const unlisted = { ...failed, ...deliveryKey(other, ids[0] ?? '') };
@@ -394,7 +343,7 @@ describe('an escalation of an account with fallback notifications', () => {
       details: { state },
     });
     const failed = { ...failedRecord(), ...deliveryKey(alarm, newNotificationId()) };
-    const { reports, queued, recipients } = setUp(undefined, undefined, {
+    const { reports, queued, recipients } = setUp({
       accounts: { fallbackNotifications: async () => fallback },
       ...changes,
     });
@@ -402,18 +351,6 @@ describe('an escalation of an account with fallback notifications', () => {
       reports.escalateUnreached(alarm, record, siblings);
     return { owner, sms, webhook, fallback, alarm, failed, reports, escalate, queued, recipients };
   };
-
-  it('also goes to these, by their types, unless the state is OK', async () => {
-    const { sms, webhook, escalate, queued, recipients } = await setUpAccount();
-    await escalate();
-    expect(recipients.toSorted()).toEqual([...contactsAndOperators, sms, webhook].toSorted());
-    expect(queued.map(({ url, kind }) => `${url} ${kind}`).toSorted()).toEqual(
-      ['contacts', 'managed', 'sms', 'webhook'].map((queue) => `${queue} unreached`),
-    );
-    const ok = await setUpAccount('OK');
-    await ok.escalate();
-    expect(ok.recipients.toSorted()).toEqual(contactsAndOperators.toSorted());
-  });
 
   it('costs a sender, which has just read the account, no request if there are none of these', async () => {
     const database = connect();
@@ -445,7 +382,7 @@ describe('an escalation of an account with fallback notifications', () => {
       const contacts = await stored.create(owner, { type: 'technicalContactsEmail', label: 'C', details: {} }, audit);
       const managed = await stored.create(owner, { type: 'managed', label: 'M', details: {} }, audit);
       const accounts = { fallbackNotifications: async () => [...fallback, contacts, managed] };
-      const { reports, recipients } = setUp(undefined, { ESCALATE_UNREACHED: mode }, { accounts });
+      const { reports, recipients } = setUp({ accounts }, { ESCALATE_UNREACHED: mode });
       await reports.escalateUnreached(alarm, failedRecord(), []);
       const others = isManagedSkipped ? contactsAndOperators : [DEFAULT_NOTIFICATION_ID, managed];
       expect(recipients.toSorted()).toEqual([...others, sms, webhook].toSorted());
