@@ -42,12 +42,6 @@ describe('the daily limit', () => {
     expect(count.mock.calls).toEqual([['sms', 'acme', 10, 100, NOON_MS]]);
   });
 
-  it('allows the part of a batch that is within the limit', async () => {
-    const { dailyLimit } = setUp(7);
-    expect(await sendAndCount(dailyLimit, 'acme', 10)).toBe(7);
-    expect(await sendAndCount(dailyLimit, 'acme', 1)).toBe(0);
-  });
-
   it('returns a permanent failure with an explanation once it is reached', async () => {
     const { dailyLimit } = setUp(0);
     expect(await dailyLimit('acme', send)).toMatchObject({

@@ -44,7 +44,6 @@ const notificationIds = (count: number, prefix = 'nt') =>
 type Reads = { isUnknown?: (id: string) => boolean; errorOf?: (id: string) => Error | undefined };
 /** `refusals`: how often SQS refuses each message. */
 type Options = {
-  readMs?: number;
   sendMs?: number;
   writeError?: Error;
   escalationError?: Error;
@@ -58,35 +57,30 @@ const isAccepted = ({ body, bytes }: OutgoingMessage): boolean => {
   return isValidContent(text);
 };
 
-/** Creates a dispatch whose reads and sends advance its clock. */
+/** Creates a dispatch whose sends advance its clock. */
 const setUp = (
   { isUnknown = () => false, errorOf = () => undefined }: Reads = {},
-  { readMs = 0, sendMs = 0, writeError, escalationError, refusals = 0 }: Options = {},
+  { sendMs = 0, writeError, escalationError, refusals = 0 }: Options = {},
 ) => {
   let now = NOW_MS;
   const sent: { url: string; body: string }[] = [];
-  const failingQueues = new Set<string>();
   const refused = new Map<OutgoingMessage, number>();
   const returned: [string, number][] = [];
   const deadLetters: { body: string; reason: string; cause: string; detail?: string | undefined }[] = [];
   const notifications: Pick<NotificationRepository, 'targets'> = {
-    targets: () => {
-      now += readMs;
-      return {
-        find: async ({ id }) => {
-          const error = errorOf(id);
-          if (error) throw error;
-          return isUnknown(id) ? undefined : { id, type: 'webhook', details: {} };
-        },
-      };
-    },
+    targets: () => ({
+      find: async ({ id }) => {
+        const error = errorOf(id);
+        if (error) throw error;
+        return isUnknown(id) ? undefined : { id, type: 'webhook', details: {} };
+      },
+    }),
   };
   let batchCount = 0;
   const queues: Queues = {
     sendAll: async <Message extends OutgoingMessage>(url: string, messages: readonly Message[]) => {
       batchCount++;
       now += sendMs;
-      if (failingQueues.has(url)) return [...messages];
       const isRefused = (message: Message): boolean => {
         const count = (refused.get(message) ?? 0) + 1;
         refused.set(message, count);
@@ -138,7 +132,6 @@ const setUp = (
     returned,
     deadLetters,
     lists,
-    failingQueues,
     now: () => now,
     batchCount: () => batchCount,
   };
@@ -407,26 +400,25 @@ describe('dispatch of an event that breaks a rule although it can be delivered',
 });
 
 describe('dispatch of an event without destinations', () => {
-  it('logs and counts it, without an error or a warning', async () => {
-    const { delivered, deadLetters, logged, metrics } = await dispatchEvent({
-      notification_plan: { ok_state: ['nt0'] },
-    });
-    expect([delivered, deadLetters]).toEqual([[], []]);
-    expect(logged).toEqual([['event without destination', IDS]]);
-    expect(metrics).toMatchObject({ events_without_destination: 1 });
-    expect(metrics).not.toHaveProperty('producer_faults');
-  });
-
-  it('logs and counts an event whose state did not change apart from these, with its message ID', async () => {
-    const { logged, metrics } = await dispatchEvent({
-      previous_state: 'CRITICAL',
-      notification_plan: { ok_state: [] },
-    });
-    expect(logged).toEqual([]);
-    expect(vi.mocked(logger.info).mock.calls).toEqual([['event unchanged', IDS]]);
-    expect(metrics).toMatchObject({ events_unchanged: 1 });
-    expect(metrics).not.toHaveProperty('events_without_destination');
-  });
+  it.each([
+    [{ notification_plan: { ok_state: ['nt0'] } }, 'events_without_destination', 'warn', 'event without destination'],
+    [
+      { previous_state: 'CRITICAL', notification_plan: { ok_state: [] } },
+      'events_unchanged',
+      'info',
+      'event unchanged',
+    ],
+  ] as const)(
+    'logs it with its message ID and counts it, if it has %j, as %s',
+    async (changes, metric, level, text) => {
+      const { delivered, deadLetters, metrics } = await dispatchEvent(changes);
+      expect([delivered, deadLetters]).toEqual([[], []]);
+      expect([...vi.mocked(logger.warn).mock.calls, ...vi.mocked(logger.info).mock.calls]).toEqual([[text, IDS]]);
+      expect(logger[level]).toHaveBeenCalledOnce();
+      const names = Object.keys(metrics).filter((name) => /^(events_[^r]|producer_)/.test(name));
+      expect(names).toEqual([metric]);
+    },
+  );
 });
 
 describe('the number of received events', () => {
@@ -435,9 +427,11 @@ describe('the number of received events', () => {
     attributes: { ...message.attributes, ApproximateReceiveCount },
   });
 
-  it('counts each event when it is first received, also if it cannot be processed', async () => {
+  it('counts each event when it is first received, also if it cannot be processed, and no invalid one', async () => {
     const { dispatch } = setUp({ errorOf: (id) => (id === 'nt0' ? new Error('no table') : undefined) });
-    await dispatch({ Records: [received(eventMessage(['nt0'])), received(eventMessage(['nt1']))] });
+    const events = ['nt0', 'nt1'].map((id) => eventMessage([id]));
+    const Records = [...events, sqsMessage({ body: '{}' })].map((message) => received(message));
+    await dispatch({ Records: [...Records, received(eventMessage(notificationIds(3)), '2')] });
     expect(printedMetrics()).toMatchObject({ events_received: 2 });
   });
 
@@ -450,12 +444,6 @@ describe('the number of received events', () => {
     expect(printedMetrics()).toMatchObject({ events_not_started: 1, events_received: 1 });
     await dispatch({ Records: [large('2')] });
     expect(metricLines().filter((line) => 'events_received' in line)).toHaveLength(1);
-  });
-
-  it('counts neither events that return nor invalid events', async () => {
-    await setUp().dispatch({ Records: [received(eventMessage(notificationIds(3)), '2')] });
-    await setUp().dispatch({ Records: [received(sqsMessage({ body: '{}' }))] });
-    expect(printedMetrics()).not.toHaveProperty('events_received');
   });
 });
 

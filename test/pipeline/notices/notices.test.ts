@@ -197,25 +197,12 @@ describe('the notice of a failing destination', () => {
     expect(content.facts).toContainEqual(['Last result', result]);
   });
 
-  it('names the ID of a notification whose label has no visible characters', () => {
-    const label = '\u200b'.repeat(3);
-    const invisible = {
-      notificationId: 'ntA',
-      notification: { label, type: 'webhook' },
-      record: failingRecord(),
-    } as const;
-    expect(failingNotice('acme', API_URL, invisible, alarmHeader()).content.subject).toBe('Delivery to ntA is failing');
-  });
-
-  it('names the ID of a notification that cannot be read', () => {
-    const record = failingRecord();
-    const { content } = failingNotice(
-      'acme',
-      API_URL,
-      { notificationId: 'ntA', notification: undefined, record },
-      alarmHeader(),
-    );
-    expect(content.subject).toBe('Delivery to ntA is failing');
+  it.each([
+    ['whose label has no visible characters', { label: '\u200b'.repeat(3), type: 'webhook' } as const],
+    ['that cannot be read', undefined],
+  ])('names the ID of a notification %s', (_, named) => {
+    const failure = { notificationId: 'ntA', notification: named, record: failingRecord() };
+    expect(failingNotice('acme', API_URL, failure, alarmHeader()).content.subject).toBe('Delivery to ntA is failing');
   });
 });
 

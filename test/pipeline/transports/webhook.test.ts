@@ -125,42 +125,17 @@ describe('a test of a webhook', () => {
   });
 });
 
-describe('the signature of a webhook', () => {
-  it('is only that of its own secret, without the token of the account, a day after the secret was created', async () => {
-    const { send } = await setUp();
-    const own = { current: secret('o'), retired: [], account_until_ms: Date.now() - 1 };
-    const { headers, body } = await send({}, undefined, own);
-    expect(new Webhook(secret('o')).verify(body, headers)).toEqual(JSON.parse(body));
-    expect(headers['webhook-signature']).not.toContain(' ');
-    expect(headers).not.toHaveProperty('x-monitoring-webhook-token');
-    const early = await send({}, undefined, { ...own, account_until_ms: Date.now() + 60_000 });
-    for (const each of ['o', 'a'])
-      expect(() => new Webhook(secret(each)).verify(early.body, early.headers)).not.toThrow();
-    expect(early.headers).toHaveProperty('x-monitoring-webhook-token', 'token-of-acme');
-  });
-
-  it('is accepted by the Standard Webhooks library', async () => {
-    const { headers, body } = await (await setUp()).send();
-    expect(new Webhook(secret('a')).verify(body, headers)).toEqual(JSON.parse(body));
-  });
-
-  it('has the same ID for all retries of a delivery, without a dot', async () => {
-    const { send } = await setUp(500);
-    const ids = [await send(), await send(), await send({ deliveryId: 'd2' })].map(
-      ({ headers }) => headers['webhook-id'],
-    );
-    expect(ids[0]).toBe(ids[1]);
-    expect(ids[2]).not.toBe(ids[0]);
-    for (const id of ids) expect(id).toMatch(/^[\w-]+$/);
-  });
-
-  it('has the time of the attempt in epoch seconds', async () => {
-    const startedAtMs = Date.now();
-    const { headers } = await (await setUp()).send();
-    const timestamp = Number(headers['webhook-timestamp']);
-    expect(timestamp).toBeGreaterThanOrEqual(Math.floor(startedAtMs / 1_000));
-    expect(timestamp).toBeLessThanOrEqual(Date.now() / 1_000);
-  });
+it('the signature of a webhook is only that of its own secret, without the token of the account, a day after the secret was created', async () => {
+  const { send } = await setUp();
+  const own = { current: secret('o'), retired: [], account_until_ms: Date.now() - 1 };
+  const { headers, body } = await send({}, undefined, own);
+  expect(new Webhook(secret('o')).verify(body, headers)).toEqual(JSON.parse(body));
+  expect(headers['webhook-signature']).not.toContain(' ');
+  expect(headers).not.toHaveProperty('x-monitoring-webhook-token');
+  const early = await send({}, undefined, { ...own, account_until_ms: Date.now() + 60_000 });
+  for (const each of ['o', 'a'])
+    expect(() => new Webhook(secret(each)).verify(early.body, early.headers)).not.toThrow();
+  expect(early.headers).toHaveProperty('x-monitoring-webhook-token', 'token-of-acme');
 });
 
 describe('a failed webhook', () => {
