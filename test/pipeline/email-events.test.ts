@@ -1,6 +1,5 @@
 import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import * as z from 'zod';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailureReader } from '../../shared/adapters/deliveries/notification-failures.ts';
@@ -77,18 +76,12 @@ const countedMetrics = () =>
     .map((name) => name.slice(8, -1))
     .filter((name) => !batchMetricNames.includes(name));
 
-const batchMetricsLine = z.object({
-  service: z.string(),
-  function: z.string(),
-  internal_errors: z.number(),
-  oldest_unprocessed_seconds: z.number(),
-});
 /** The metrics of each batch with internal errors, with their dimensions. */
-const batchMetrics = () =>
+const batchMetrics = (): unknown[] =>
   written
     .split('\n')
     .filter((line) => line.includes('oldest_unprocessed_seconds'))
-    .map((line) => batchMetricsLine.parse(JSON.parse(line)));
+    .map((line) => JSON.parse(line));
 
 const claimedBy = (notification_id: string, claimId: string, nowMs: number) =>
   claimedRecord({ event: alarmHeader(), notification_id, accepted_at_ms: nowMs, content_hash: 'hash' }, claimId, nowMs);
