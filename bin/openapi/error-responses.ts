@@ -45,43 +45,40 @@ export const forbidden = (permission: Permission): ServiceError =>
   // Every role may read. But after a rollback, a token can have a role that the running version does not know.
   notPermitted(permission === 'read' ? 'auditor' : 'observer', permission);
 
-/** Errors of the service that every operation can return, by the names of their examples. */
-const sharedErrors = {
+/** Errors of several operations, by the names of their examples. */
+const namedErrors = {
   UnknownParameter: badRequest(unknownNameErrors('query parameter', ['_whi'], auditParameters).join('; ')),
   InvalidToken: unauthorized(),
   InternalError: internalError(),
   Busy: unavailable(),
-};
-
-/** Errors of several operations, each alone in its response. */
-const repeatedErrors = {
+  InvalidLimit: invalidLimit(),
+  MalformedMarker: malformedMarker(),
+  InvalidJson: badRequest('body: must be valid JSON'),
   ForbiddenToRead: forbidden('read'),
   ForbiddenToAdminister: forbidden('administer'),
   NotificationNotFound: notFound('The notification'),
   UnconfirmedChange: unconfirmedChange(),
 };
 
-/** The errors of operations with the parameters of a page. */
-export const pageErrors = { InvalidLimit: invalidLimit(), MalformedMarker: malformedMarker() };
+const { UnknownParameter, InvalidToken, InternalError, Busy, InvalidLimit, MalformedMarker } = namedErrors;
 
-/** The errors of operations with a body. */
-export const bodyErrors = { InvalidJson: badRequest('body: must be valid JSON') };
+/** Errors of the service that every operation can return. */
+const sharedErrors = [UnknownParameter, InvalidToken, InternalError, Busy];
+
+/** Errors that are alone in the responses of several operations. */
+const loneErrors = ['ForbiddenToRead', 'ForbiddenToAdminister', 'NotificationNotFound', 'UnconfirmedChange'] as const;
 
 const statusOf = ({ type }: ServiceError): number => errorStatus[type];
 
-const sharedStatuses = [
-  ...new Set([...Object.keys(gatewayErrors).map(Number), ...Object.values(sharedErrors).map(statusOf)]),
-];
+const sharedStatuses = [...new Set([...Object.keys(gatewayErrors).map(Number), ...sharedErrors.map(statusOf)])];
 
 const exampleOf = (error: ServiceError) => ({
   value: JSON.parse(errorResponse(error, EXAMPLE_REQUEST_ID).body ?? 'null'),
 });
 
-const namedErrors = Object.entries({ ...sharedErrors, ...repeatedErrors, ...pageErrors, ...bodyErrors });
-
 /** The examples of errors of several operations, as components. */
 export const sharedExamples = Object.fromEntries([
-  ...namedErrors.map(([name, error]) => [name, exampleOf(error)]),
+  ...Object.entries(namedErrors).map(([name, error]) => [name, exampleOf(error)]),
   ...Object.entries(gatewayErrors).map(([status, { message }]) => [`Gateway${status}`, { value: { message } }]),
 ]);
 
@@ -100,12 +97,12 @@ const retryAfterHeader = (seconds: number) => ({
 
 /** Returns the response of a status: these errors of the service, those of every operation, and that of the gateway. */
 const responseOf = (status: number, ownErrors: readonly ServiceError[]) => {
-  const errors = [...ownErrors, ...Object.values(sharedErrors).filter((error) => statusOf(error) === status)];
+  const errors = [...ownErrors, ...sharedErrors.filter((error) => statusOf(error) === status)];
   const gateway = gatewayErrorOf(status);
   const [retryAfter] = errors.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
   const schemas = [...(errors.length > 0 ? ['Error'] : []), ...(gateway ? ['GatewayError'] : [])].map(referenceTo);
   const examples = errors.map((error) => {
-    const [name] = namedErrors.find(([, { details }]) => details === error.details) ?? [];
+    const [name] = Object.entries(namedErrors).find(([, { details }]) => details === error.details) ?? [];
     return [error.details, name === undefined ? exampleOf(error) : { $ref: `#/components/examples/${name}` }];
   });
   const reasons = new Set([...errors.map(({ message }) => message), ...(gateway ? [gateway.when] : [])]);
@@ -133,8 +130,8 @@ const nameOf = (status: number): string => STATUS_CODES[status]?.replaceAll(' ',
 /** The error responses of several operations, as components. */
 export const sharedResponses = Object.fromEntries([
   ...sharedStatuses.map((status) => [nameOf(status), responseOf(status, [])]),
-  ...Object.entries(repeatedErrors).map(([name, error]) => [name, responseOf(statusOf(error), [error])]),
-  ['InvalidPage', responseOf(400, Object.values(pageErrors))],
+  ...loneErrors.map((name) => [name, responseOf(statusOf(namedErrors[name]), [namedErrors[name]])]),
+  ['InvalidPage', responseOf(400, [InvalidLimit, MalformedMarker])],
 ]);
 
 /**

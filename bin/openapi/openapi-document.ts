@@ -6,12 +6,10 @@ import {
   endpoints,
   isExtension,
 } from '../../shared/contracts/endpoints.ts';
-import { notFound } from '../../shared/domain/errors.ts';
+import { badRequest, invalidLimit, malformedMarker, notFound } from '../../shared/domain/errors.ts';
 import {
-  bodyErrors,
   errorResponses,
   forbidden,
-  pageErrors,
   preferenceApplied,
   responseHeaders,
   sharedExamples,
@@ -96,8 +94,8 @@ const operationOf = (name: EndpointName, endpoint: Endpoint) => {
         [
           forbidden(permission),
           ...errors,
-          ...Object.values(request ? bodyErrors : {}),
-          ...Object.values('limit' in query ? pageErrors : {}),
+          ...(request ? [badRequest('body: must be valid JSON')] : []),
+          ...('limit' in query ? [invalidLimit(), malformedMarker()] : []),
           ...inPath.map(([, { object }]) => notFound(`The ${object}`)),
         ],
         request !== undefined,

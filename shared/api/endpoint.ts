@@ -2,14 +2,14 @@ import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { createDocumentClient } from '../adapters/aws-client.ts';
 import { createTokenReader } from '../adapters/tokens/token-reader.ts';
-import type { ChangeContext } from '../contracts/audit.ts';
+import { type ChangeContext, MAX_AUDIT_TEXT_LENGTH } from '../contracts/audit.ts';
 import { type EndpointName, endpoints, isExtension, knownParameters, type Permission } from '../contracts/endpoints.ts';
+import { replaceControls } from '../contracts/text.ts';
 import { unknownNameErrors } from '../contracts/unknown-names.ts';
 import { type Caller, isPermitted } from '../domain/authorization.ts';
 import { badRequest, notPermitted, unauthorized, unavailable } from '../domain/errors.ts';
 import { parseEnvironment } from '../environment.ts';
 import { type Authenticate, cachedAuthentication } from './authentication.ts';
-import { changeContext } from './change-context.ts';
 import { errorHandler } from './error-handler.ts';
 import { parsePreferences } from './preferences.ts';
 import { type ApiRequest, type ParsedRequest, query } from './request.ts';
@@ -40,6 +40,23 @@ const authorization = (permission: Permission): ApiMiddleware => ({
     if (!isPermitted(caller.role, permission)) throw notPermitted(caller.role, permission);
   },
 });
+
+/** Returns a text of the client for an audit entry: bounded, without control characters; undefined if it is empty. */
+const auditText = (text: string | null): string | undefined =>
+  [...replaceControls(text ?? '')].slice(0, MAX_AUDIT_TEXT_LENGTH).join('') || undefined;
+
+/** Returns the context of what a request changes. */
+export const changeContext = (request: ApiRequest, { token: { id, label } }: Caller): ChangeContext => {
+  const parameters = query(request);
+  const { requestId, http } = request.requestContext;
+  return {
+    actor: { type: 'token', id, label },
+    request_id: requestId,
+    ip_address: http.sourceIp,
+    who: auditText(parameters.get('_who')),
+    why: auditText(parameters.get('_why')),
+  };
+};
 
 /**
  * Returns the request to parse. That of an extension is always strict, any other one by preference

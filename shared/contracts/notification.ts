@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { fieldsOf, isNotificationTypeId, type NotificationTypeId, notificationTypeIds } from './notification-types.ts';
 import { type StringMap, stringMap, text, typeRule, withoutNulls } from './text.ts';
-import { type WebhookRequest, webhookRequest } from './webhook-request.ts';
+import { webhookRequest } from './webhook-request.ts';
 
 /** Maximum length of a label, in code points (docs/api.md#notifications). */
 export const MAX_LABEL_LENGTH = 255;
@@ -11,21 +11,6 @@ export const MAX_DETAILS_VALUE_LENGTH = 4096;
 
 /** Maximum length of a value in `metadata`, in code points. */
 export const MAX_METADATA_VALUE_LENGTH = 255;
-
-/** The attributes that clients set, after validation. */
-export type NotificationAttributes = {
-  label: string;
-  type: NotificationTypeId;
-  details: StringMap;
-  metadata?: StringMap | undefined;
-  /** Only of type `webhook`. */
-  webhook_request?: WebhookRequest | undefined;
-  /** Only of type `webhook`: no older state of an alarm follows a newer one. */
-  ordered?: true | undefined;
-};
-
-/** A destination without a notification, in a test request. */
-export type Destination = Pick<NotificationAttributes, 'type' | 'details' | 'webhook_request'>;
 
 const type = z.enum(notificationTypeIds, typeRule(`must be one of ${notificationTypeIds.join(', ')}`));
 
@@ -51,7 +36,11 @@ const ordered = (isPermitted: boolean) =>
     z.transform((value) => (value ? true : undefined)),
   );
 
-/** @param storedHeaders the headers whose values `webhook_request` may keep */
+/**
+ * Only webhooks have `webhook_request` and `ordered`: no older state of an alarm follows a newer one.
+ *
+ * @param storedHeaders the headers whose values `webhook_request` may keep
+ */
 const attributes = (typeId: unknown, storedHeaders: StringMap = {}) => ({
   label: text(1, MAX_LABEL_LENGTH),
   type,
@@ -73,6 +62,12 @@ const INVALID_BODY = 'must be a JSON object';
  */
 const notificationSchema = (body: unknown, storedHeaders: StringMap | undefined) =>
   z.object(attributes(typeOf(body), storedHeaders), INVALID_BODY);
+
+/** The attributes that clients set, after validation. */
+export type NotificationAttributes = z.infer<ReturnType<typeof notificationSchema>>;
+
+/** A destination without a notification, in a test request. */
+export type Destination = Pick<NotificationAttributes, 'type' | 'details' | 'webhook_request'>;
 
 const destinationSchema = (body: unknown) => {
   const { type, details, webhook_request } = attributes(typeOf(body));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changeContext } from '../../shared/api/change-context.ts';
+import { changeContext } from '../../shared/api/endpoint.ts';
 import { apiRequest, caller } from '../support/api-request.ts';
 
 const contextOf = (rawQueryString: string) => changeContext(apiRequest({ rawQueryString }), caller);
