@@ -1,16 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { MAX_STACK_NAME_LENGTH } from '../../lib/stack-name.ts';
-import { allSettings } from '../support/settings.ts';
+import { stackSettings } from '../support/settings.ts';
 import { synthesize } from '../support/stack.ts';
-
-/** The stacks that are measured. Names that CloudFormation derives are longest with the longest stack name. */
-const stacks: Record<string, Record<string, unknown>> = {
-  'by default': {},
-  'with all settings': allSettings,
-  'with all settings and the longest name': { ...allSettings, stackName: 'x'.repeat(MAX_STACK_NAME_LENGTH) },
-  'for development': { developmentStage: true },
-};
 
 const templateSchema = z.looseObject({
   Resources: z.record(
@@ -243,7 +234,7 @@ const excessesIn = (settings: Record<string, unknown>): string[] => {
 };
 
 describe('the limits that only AWS checks', () => {
-  it.each(Object.entries(stacks))('are kept by the stack %s', (_, settings) => {
+  it.each(Object.entries(stackSettings))('are kept by the stack %s', (_, settings) => {
     expect(excessesIn(settings)).toEqual([]);
   });
 });

@@ -6,10 +6,11 @@ import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { outcomeOf } from '../../shared/domain/delivery-outcome.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { deliveryRecord, RECORD_TIME_MS } from '../support/delivery-records.ts';
+import { allSettings } from '../support/settings.ts';
 import { propertiesOf, synthesize } from '../support/stack.ts';
 import { streamRecord } from '../support/stream-records.ts';
 
-const { template } = synthesize({ deliveryOutcomes: 'true', producerAccounts: '222222222222' });
+const { template } = synthesize(allSettings);
 
 const mappings = propertiesOf(
   template,
@@ -18,56 +19,25 @@ const mappings = propertiesOf(
 );
 const [filters] = [...mappings.values()].flatMap(({ FilterCriteria }) => FilterCriteria ?? []);
 
-describe('the setting deliveryOutcomes', () => {
-  it('is off by default, and then there is no stream', () => {
-    const { template: byDefault } = synthesize();
-    expect(JSON.stringify(byDefault.toJSON())).not.toMatch(/StreamSpecification|Outcomes/);
-  });
+it('the stream of deliveries exists only with the setting deliveryOutcomes', () => {
+  const streamsOf = (settings: Record<string, unknown>) =>
+    Object.keys(
+      synthesize(settings).template.findResources('AWS::DynamoDB::Table', {
+        Properties: { StreamSpecification: { StreamViewType: 'NEW_AND_OLD_IMAGES' } },
+      }),
+    );
+  expect([streamsOf({}), streamsOf(allSettings)]).toEqual([[], [expect.stringMatching(/^StorageDeliveries/)]]);
+});
 
-  it('adds a stream of old and new images to the Deliveries table only', () => {
-    const tables = template.findResources('AWS::DynamoDB::Table', {
-      Properties: { StreamSpecification: { StreamViewType: 'NEW_AND_OLD_IMAGES' } },
-    });
-    expect(Object.keys(tables)).toEqual([expect.stringMatching(/^StorageDeliveries/)]);
-  });
-
-  it('gives up records after an hour, and reports where they are', () => {
-    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
-      StartingPosition: 'TRIM_HORIZON',
-      BatchSize: 100,
-      MaximumBatchingWindowInSeconds: 1,
-      FunctionResponseTypes: ['ReportBatchItemFailures'],
-      BisectBatchOnFunctionError: true,
-      MaximumRecordAgeInSeconds: 3_600,
-      MaximumRetryAttempts: Match.absent(),
-      DestinationConfig: {
-        OnFailure: { Destination: { 'Fn::GetAtt': [Match.stringLikeRegexp('^OutcomesFailed'), 'Arn'] } },
-      },
-    });
-  });
-
-  it('lets this account and those of the producers subscribe, and nobody else', () => {
-    template.hasResourceProperties('AWS::SNS::TopicPolicy', {
-      PolicyDocument: {
-        Statement: [
-          Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
-          Match.objectLike({
-            Effect: 'Allow',
-            Action: 'sns:Subscribe',
-            Principal: {
-              AWS: [
-                { 'Fn::Join': ['', ['arn:', { Ref: 'AWS::Partition' }, ':iam::', { Ref: 'AWS::AccountId' }, ':root']] },
-                { 'Fn::Join': ['', ['arn:', { Ref: 'AWS::Partition' }, ':iam::222222222222:root']] },
-              ],
-            },
-          }),
-        ],
-      },
-    });
-  });
-
-  it('has the ARN of the topic as output', () => {
-    template.hasOutput('DeliveryOutcomesTopicArn', {});
+it('records that cannot be published for an hour are given up, and a queue gets their places', () => {
+  template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+    StartingPosition: 'TRIM_HORIZON',
+    BisectBatchOnFunctionError: true,
+    MaximumRecordAgeInSeconds: 3_600,
+    MaximumRetryAttempts: Match.absent(),
+    DestinationConfig: {
+      OnFailure: { Destination: { 'Fn::GetAtt': [Match.stringLikeRegexp('^OutcomesFailed'), 'Arn'] } },
+    },
   });
 });
 

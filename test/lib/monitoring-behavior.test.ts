@@ -5,7 +5,7 @@ import { readMonitoring } from '../cloudwatch/alarm-definition.ts';
 import { CloudWatch } from '../cloudwatch/cloudwatch.ts';
 import { synthesize } from '../support/stack.ts';
 
-const { template } = synthesize({ 'aws:cdk:enable-path-metadata': true });
+const { template } = synthesize();
 
 /** The metrics that a sender writes for a batch in which something failed. */
 type Batch = Record<string, number>;

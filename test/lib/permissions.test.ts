@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { NETWORK_INTERFACE_ACTIONS } from '../../lib/network.ts';
+import { allSettings } from '../support/settings.ts';
 import { propertiesOf, reference, synthesize } from '../support/stack.ts';
 
-const { template } = synthesize();
+const NETWORK_ACTIONS = NETWORK_INTERFACE_ACTIONS.join();
+const { template } = synthesize(allSettings);
 
 const oneOrMore = <Schema extends z.ZodType>(schema: Schema) =>
   z.union([schema.transform((value) => [value]), z.array(schema)]);
@@ -38,13 +41,14 @@ describe('policies', () => {
     for (const { Action } of allowed) for (const action of Action) expect(action).toMatch(/^[a-z0-9]+:[A-Za-z]+$/);
   });
 
-  it('contain no wildcard resources except for emails and SMS', () => {
+  it('contain no wildcard resources except for emails, SMS and network interfaces', () => {
     const wide = allowed.flatMap(({ Action, Resource = [], NotResource = [] }) =>
       [...Resource.filter((arn) => arn.includes('*')), ...NotResource.map((arn) => `all but ${arn}`)].map(
         (resources) => `${Action} ${resources}`,
       ),
     );
     expect([...new Set(wide)].toSorted()).toEqual([
+      `${NETWORK_ACTIONS} *`,
       'ses:SendRawEmail arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:identity/*',
       'sns:Publish all but arn:<AWS::Partition>:sns:*:*:*',
     ]);
@@ -54,11 +58,24 @@ describe('policies', () => {
     const emails = allowed.filter(({ Action }) => Action.includes('ses:SendRawEmail'));
     expect(emails).toHaveLength(3);
     for (const { Condition } of emails) {
-      expect(Condition).toEqual({ StringEquals: { 'ses:FromAddress': 'notifications@example.com' } });
+      expect(Condition).toEqual({ StringEquals: { 'ses:FromAddress': 'alerts@example.org' } });
     }
   });
 
-  it('of queues, topics and keys allow CloudWatch to publish alarms, and SES to send email events', () => {
+  it('allow Lambda to manage network interfaces with the roles of functions in the VPC, and deny it to their code', () => {
+    const ofNetwork = [...policies.values()]
+      .map(({ PolicyDocument: { Statement } }) => Statement.filter(({ Action }) => Action.join() === NETWORK_ACTIONS))
+      .filter((statements) => statements.length > 0);
+    const inVpc = propertiesOf(template, 'AWS::Lambda::Function', z.object({ VpcConfig: z.unknown().optional() }));
+    expect(ofNetwork).toHaveLength([...inVpc.values()].filter(({ VpcConfig }) => VpcConfig).length);
+    for (const statements of ofNetwork)
+      expect(statements).toMatchObject([{ Effect: 'Allow' }, { Effect: 'Deny', Condition: { ArnLike: {} } }]);
+    template.hasResourceProperties('AWS::EC2::SecurityGroup', {
+      SecurityGroupEgress: [{ CidrIp: '0.0.0.0/0', IpProtocol: 'tcp', FromPort: 0, ToPort: 65_535 }],
+    });
+  });
+
+  it('of queues, topics and keys allow alarms of CloudWatch, events of SES, producers to send events, and these and the account to subscribe to outcomes', () => {
     const withPolicy = z.object({ PolicyDocument: policyDocument });
     const queues = propertiesOf(template, 'AWS::SQS::QueuePolicy', withPolicy);
     const topics = propertiesOf(template, 'AWS::SNS::TopicPolicy', withPolicy);
@@ -81,10 +98,22 @@ describe('policies', () => {
     const key = 'kms:Decrypt kms:GenerateDataKey*';
     expect(allowed).toEqual([
       [expect.stringMatching(/sns.amazonaws.com"} sqs:SendMessage CrashedQueue/), fromTopic],
+      [
+        expect.stringMatching(
+          /222222222222:root[^}]*}} sqs:SendMessage sqs:GetQueueAttributes sqs:GetQueueUrl DeliveryAlarmEventsQueue/,
+        ),
+        undefined,
+      ],
       [expect.stringMatching(/sns.amazonaws.com"} sqs:SendMessage EmailEventsQueue/), fromTopic],
       [
         expect.stringMatching(/ses.amazonaws.com"} sns:Publish EmailEventsTopic/),
         { StringEquals: { 'AWS:SourceAccount': { Ref: 'AWS::AccountId' }, 'AWS:SourceArn': configurationSet } },
+      ],
+      [
+        expect.stringMatching(
+          /AccountId"},":root"[^}]*},[^}]*},":iam::222222222222:root"[^}]*}\]} sns:Subscribe OutcomesTopic/,
+        ),
+        undefined,
       ],
       [
         expect.stringMatching(/cloudwatch.amazonaws.com"} sns:Publish MonitoringAlarmsTopic/),

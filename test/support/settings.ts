@@ -1,3 +1,5 @@
+import { MAX_STACK_NAME_LENGTH } from '../../lib/stack-name.ts';
+
 /** Settings that add every optional resource to the stack. */
 export const allSettings: Record<string, string> = {
   emailFrom: 'alerts@example.org',
@@ -17,4 +19,35 @@ export const allSettings: Record<string, string> = {
   egress: 'static',
   deliveryOutcomes: 'true',
   producerAccounts: '222222222222',
+};
+
+/** Values that differ from the defaults, and the longest name, with every optional resource. */
+export const otherSettings: Record<string, string> = {
+  ...allSettings,
+  stackName: 'x'.repeat(MAX_STACK_NAME_LENGTH),
+  alarmTarget: 'ops@example.org',
+  apiRequestsPerSecond: '300',
+  deletionProtection: 'false',
+  dispatchConcurrency: '5',
+  existingTables: 'Tokens=old.Tokens_1',
+  expectedEventIntervalMinutes: '1440',
+  lambdaConcurrencyQuota: '2000',
+  logRetentionDays: '7',
+  memoryMb: '320',
+  memoryMbByType: 'webhook=1024',
+  reserveConcurrency: 'true',
+  retryDelayScale: '0.001',
+  runbookUrl: `https://wiki.example.org/${'x'.repeat(175)}`,
+  senderConcurrency: '2',
+  senderConcurrencyByType: 'webhook=101',
+  smsMonthlyBudgetUsd: '50',
+  testRequestsPerSecond: '7',
+};
+
+/** The stacks whose templates are tested, each synthesized once for all files of a worker. */
+export const stackSettings: Record<string, Record<string, unknown>> = {
+  'by default': {},
+  'with all settings': allSettings,
+  'with other values': otherSettings,
+  'for development': { developmentStage: true },
 };

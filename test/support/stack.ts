@@ -67,7 +67,12 @@ export const unfinishedStack = <Result>(
   isChecked = false,
 ): Result =>
   withOutputDirectory((outdir) => {
-    const context = { ...settings, ...(isChecked && { '@aws-cdk/core:validateAgainstDefaultRules': true }) };
+    const context = {
+      // As `cdk` does, and alarms in tests are named by their paths.
+      'aws:cdk:enable-path-metadata': true,
+      ...settings,
+      ...(isChecked && { '@aws-cdk/core:validateAgainstDefaultRules': true }),
+    };
     const app = notificationsApp({ context, outdir, builtinCloudFormationValidation: isChecked });
     return use(stackOf(app));
   });
@@ -100,7 +105,7 @@ export const reference = z.union([
   z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) }).transform((attribute) => attribute['Fn::GetAtt'][0]),
 ]);
 
-const resourcesSchema = z.record(z.string(), z.object({ Properties: z.unknown() }));
+const resourcesSchema = z.record(z.string(), z.object({ Properties: z.unknown().default({}) }));
 
 /** Returns the parsed properties of all resources of a type, by logical ID. */
 export const propertiesOf = <Properties>(template: Template, type: string, schema: z.ZodType<Properties>) =>
