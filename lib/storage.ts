@@ -19,7 +19,6 @@ type TableAction =
   | 'GetItem'
   | 'BatchGetItem'
   | 'Query'
-  | 'Scan'
   | 'PutItem'
   | 'UpdateItem'
   | 'DeleteItem'
