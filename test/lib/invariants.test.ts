@@ -31,7 +31,7 @@ const queueSchema = z.object({
 const mappingSchema = z.object({
   EventSourceArn: reference,
   FunctionName: reference,
-  FunctionResponseTypes: z.array(z.string()),
+  FunctionResponseTypes: z.array(z.string()).default([]),
   MaximumBatchingWindowInSeconds: z.number().default(0),
   ScalingConfig: z.object({ MaximumConcurrency: z.number() }).optional(),
 });
