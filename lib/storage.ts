@@ -15,14 +15,7 @@ import type { Settings } from './settings.ts';
 type Schema = { readonly partitionKey: string; readonly sortKey: string | undefined; readonly ttl: string };
 
 /** The DynamoDB actions that the repositories use. */
-type TableAction =
-  | 'GetItem'
-  | 'BatchGetItem'
-  | 'Query'
-  | 'PutItem'
-  | 'UpdateItem'
-  | 'DeleteItem'
-  | 'BatchWriteItem';
+type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'BatchWriteItem';
 
 /**
  * An encrypted on-demand table with point-in-time recovery. The stack retains it unless `deletionProtection` is false.
