@@ -24,12 +24,8 @@ export const listen = async (server: Server, port = 0): Promise<number> => {
 };
 
 const startError = (error: NodeJS.ErrnoException, port: number): Error => {
-  const remedy = 'pass --port with another number, or --port 0 for a free port';
-  if (error.code === 'EADDRINUSE') return new StartError(`Port ${port} is in use: ${remedy}.`);
-  if (error.code === 'EACCES') {
-    return new StartError(`Port ${port} needs privileges: ${remedy}. Ports above 1023 need none.`);
-  }
-  return error;
+  if (error.code !== 'EADDRINUSE') return error;
+  return new StartError(`Port ${port} is in use: pass --port with another number, or --port 0 for a free port.`);
 };
 
 /** Returns the base URL of a server that listens on `port`. */

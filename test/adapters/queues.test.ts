@@ -77,11 +77,6 @@ describe('sendAll', () => {
     );
   });
 
-  it('returns the failed entries of a batch', async () => {
-    const { queues } = setUp(() => ({ Failed: [{ Id: '1', Code: 'x', SenderFault: false }] }));
-    expect(await queues.sendAll(URL, messages)).toEqual([messages[1], messages[11], messages[21]]);
-  });
-
   it('returns all messages of a failed request, and sends the other batches', async () => {
     const logError = vi.spyOn(logger, 'error').mockImplementation(() => undefined);
     let count = 0;

@@ -49,12 +49,6 @@ describe('retryDelayMs', () => {
     }
   });
 
-  it('is the delay that the destination requests if that is longer than the schedule', () => {
-    expect(retryDelayMs(1, throttled(90 * SECOND_MS), 1, noJitter)).toBe(90 * SECOND_MS);
-    expect(retryDelayMs(2, { ...transient, retryAfterMs: HOUR_MS }, 1, noJitter)).toBe(HOUR_MS);
-    for (const ms of [0, SECOND_MS]) expect(retryDelayMs(3, throttled(ms), 1, noJitter)).toBe(2 * MINUTE_MS);
-  });
-
   it('is undefined after the ninth attempt and a permanent failure, even if the destination requests a delay', () => {
     for (const failure of [transient, throttled(HOUR_MS)]) {
       expect(retryDelayMs(8, failure, 1, noJitter)).toBe(4 * HOUR_MS);

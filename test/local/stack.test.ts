@@ -150,14 +150,6 @@ describe('the local stack', () => {
     expect(stack.queues.get('Jobs-Dead')?.messages).toMatchObject([{ body: 'bad:one', receiveCount: 2 }]);
   });
 
-  it('keeps a message in the queue if its function is killed', async () => {
-    await enqueue('slow', 'one');
-    await until(() => jobs().counts.inFlight === 1);
-    await until(() => stack.lambda.killOne('work'));
-    expect(jobs().messages).toMatchObject([{ body: 'slow:one' }]);
-    jobs().purge();
-  });
-
   it('limits the capacity of a partition key and throttles tables on demand', async () => {
     const client = new DynamoDBClient({
       endpoint: stack.ready.aws_endpoint,
@@ -197,17 +189,6 @@ describe('the local stack', () => {
     const port = await listen(other, 0);
     await expect(start({ port })).rejects.toThrow(`Port ${port} is in use: pass --port`);
     await close(other);
-  });
-
-  it('says which ports need no privileges if its port needs them', async () => {
-    const refuse = () => {
-      server.emit('error', Object.assign(new Error('listen EACCES: permission denied'), { code: 'EACCES' }));
-      return server;
-    };
-    const server = Object.assign(createServer(), { listen: refuse });
-    await expect(listen(server, 80)).rejects.toThrow(
-      'Port 80 needs privileges: pass --port with another number, or --port 0 for a free port. Ports above 1023 need none.',
-    );
   });
 
   it('closes its ports and removes its files when stopped', async () => {

@@ -171,28 +171,22 @@ describe('event check --offline', () => {
   const example = async (changes: object = {}) => JSON.stringify({ ...JSON.parse(input.event), ...changes });
   const check = (options: string, text: string) => run(`event check --offline ${options}`.trim(), { input: text });
 
-  it('checks without a stack', async () => {
+  it('checks without a stack, and exits with 1 on errors, and with --strict also on warnings', async () => {
     expect(await check('', await example())).toEqual({
       code: 0,
       out: 'Standard input is a valid alarm event. Its plan lists 1 notification for this state change.\n',
       err: '',
     });
     expect(aws.stub.actions).toEqual([]);
-  });
-
-  it('exits with 1 on errors, and with --strict also on warnings', async () => {
-    const warned = await example({ notification_plan: { critical_state: ['ntA'], critical: ['ntB'] } });
-    const withoutDestination = await example({ notification_plan: { ok_state: ['ntA'] } });
-    const invalid = await example({ notification_plan: { critical: ['ntA'] } });
-    const codes = [warned, withoutDestination, invalid].map(async (text) => [
-      (await check('', text)).code,
-      (await check('--strict', text)).code,
-    ]);
-    expect(await Promise.all(codes)).toEqual([
-      [0, 1],
-      [0, 1],
-      [1, 1],
-    ]);
+    const plans: [plan: object, code: number][] = [
+      [{ critical_state: ['ntA'], critical: ['ntB'] }, 0],
+      [{ ok_state: ['ntA'] }, 0],
+      [{ critical: ['ntA'] }, 1],
+    ];
+    for (const [notification_plan, code] of plans) {
+      const text = await example({ notification_plan });
+      expect([(await check('', text)).code, (await check('--strict', text)).code]).toEqual([code, 1]);
+    }
   });
 
   it('names each event that has findings, of several files, an array and lines', async () => {

@@ -80,11 +80,8 @@ describe('event', () => {
     expect(await ops('event send -', { input: out })).toMatchObject({ code: 0 });
   });
 
-  it('does not send several events', async () => {
+  it('does not send several events, or a file that does not exist', async () => {
     expect(await ops('event send -', { input: '[{},{}]' })).toMatchObject({ code: 2, out: '' });
-  });
-
-  it('reports a file that does not exist', async () => {
     const { code, err } = await ops('event send nothing.json');
     expect([code, err]).toEqual([1, expect.stringMatching(/^nothing\.json cannot be read: ENOENT/)]);
   });
@@ -118,15 +115,12 @@ describe('report', () => {
     expect(found.days.some(({ first_attempt_p99_ms: p99 }) => p99 !== null)).toBe(true);
     expect(found.total.shares.map(({ within_seconds }) => within_seconds)).toEqual([10, 60, 300]);
     for (const { share: found_share } of found.total.shares) expect(found_share).toBeLessThan(1);
+    const lastMonth = new Date(new Date().setUTCDate(0)).toISOString().slice(0, 7);
+    expect((await ops(`report --month ${lastMonth}`)).out).toBe(`CloudWatch has no deliveries of ${lastMonth}.\n`);
     const { out } = await ops('report');
     expect(out).toMatch(
       /^day +planned +10 s +60 s +300 s +p50, ms +p99, ms +first p50, ms +first p99, ms +delivered +failed +superseded +/,
     );
-  });
-
-  it('says that a month has no deliveries', async () => {
-    const lastMonth = new Date(new Date().setUTCDate(0)).toISOString().slice(0, 7);
-    expect((await ops(`report --month ${lastMonth}`)).out).toBe(`CloudWatch has no deliveries of ${lastMonth}.\n`);
   });
 
   it.each(['2020-01', '2999-01', '2026-13', 'soon'])('rejects the month %s', async (month) => {
@@ -311,13 +305,7 @@ describe('dead-letters', () => {
   });
 
   it('only counts what a change would concern with --dry-run, by cause and time of the failure', async () => {
-    const counted = z.strictObject({
-      type: z.string(),
-      dry_run: z.literal(true),
-      count: z.number(),
-      has_more: z.boolean(),
-      tenants: z.array(z.strictObject({ tenant_id: z.string(), count: z.number() })),
-    });
+    const counted = z.looseObject({ count: z.number() });
     const count = async (options: string) =>
       (await runJson(counted, `dead-letters redrive webhook --dry-run ${options}`)).count;
     expect(await runJson(counted, 'dead-letters purge webhook --dry-run --cause destination --since 1h')).toEqual({
@@ -416,24 +404,10 @@ describe('an event ID that is reused', () => {
 
 describe('event check', () => {
   const checked = z.array(
-    z.strictObject({
-      file: z.literal('-'),
-      line: z.optional(z.number()),
-      tenant_id: z.string(),
-      event_id: z.string(),
-      errors: z.array(z.string()),
-      warnings: z.array(z.string()),
-      notifications: z.array(z.string()),
+    z.looseObject({
+      line: z.number(),
       unknown: z.array(z.string()),
-      used: z.array(
-        z.strictObject({
-          notification_id: z.string(),
-          created_at: z.number(),
-          status: z.string(),
-          same_content: z.boolean(),
-          is_planned: z.boolean(),
-        }),
-      ),
+      used: z.array(z.looseObject({ same_content: z.boolean() })),
     }),
   );
   const example = async (...ids: string[]) => (await ops(['event', 'example', '--notification', ...ids])).out;

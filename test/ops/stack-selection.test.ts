@@ -32,11 +32,11 @@ const withLocalStacks = async <Result>(
 };
 
 const PURGE = 'dead-letters purge sms --yes';
+const localStack = (pid = process.pid, port = 3000) => ({ pid, port, endpoint: aws.url });
 
 describe('a command that changes a stack', () => {
   it('uses the local stack if exactly one runs', async () => {
-    const local = { pid: process.pid, port: 3000, endpoint: aws.url };
-    const result = await withLocalStacks([local], () => ops(PURGE));
+    const result = await withLocalStacks([localStack()], () => ops(PURGE));
     expect(result).toEqual({
       code: 0,
       out: 'Deleted 0 dead letters of sms in the local stack (API on port 3000).\n',
@@ -45,10 +45,7 @@ describe('a command that changes a stack', () => {
   });
 
   it('uses none of several local stacks unless its port is given', async () => {
-    const stacks = [
-      { pid: process.pid, port: 3000, endpoint: aws.url },
-      { pid: process.ppid, port: 3001, endpoint: aws.url },
-    ];
+    const stacks = [localStack(), localStack(process.ppid, 3001)];
     const [unnamed, named] = await withLocalStacks(stacks, () =>
       Promise.all([ops(PURGE), ops(`${PURGE} --local 3001`)]),
     );
@@ -63,8 +60,7 @@ describe('a command that changes a stack', () => {
   });
 
   it('uses no local stack that has ended', async () => {
-    const ended = { pid: 2 ** 30, port: 3002, endpoint: aws.url };
-    const { code, err } = await withLocalStacks([ended], () => ops(`${PURGE} --local 3002`));
+    const { code, err } = await withLocalStacks([localStack(2 ** 30, 3002)], () => ops(`${PURGE} --local 3002`));
     expect([code, err]).toEqual([1, 'No local stack runs with its API on port 3002: start one with `npm start`.\n']);
   });
 
@@ -78,9 +74,7 @@ describe('a command that changes a stack', () => {
 describe('NOTIFICATIONS_STACK', () => {
   const targetOf = async (options: string) => {
     const env = { ...aws.env, NOTIFICATIONS_STACK: 'Prod' };
-    const { err } = await withLocalStacks([{ pid: process.pid, port: 3000, endpoint: aws.url }], () =>
-      ops(`${PURGE}${options}`, { env }),
-    );
+    const { err } = await withLocalStacks([localStack()], () => ops(`${PURGE}${options}`, { env }));
     return err.split(' (')[0];
   };
 
@@ -97,8 +91,7 @@ describe('a deployed stack', () => {
     [{ BaseUrl: undefined, TenantLimits: '{}' }, 'BaseUrl, TenantLimits'],
   ])('is not used without the outputs of this version', async (changes, missing) => {
     const outputs = { ...aws.outputs, ...changes };
-    const local = { pid: process.pid, port: 3000, endpoint: aws.url };
-    const { code, err } = await withLocalStacks([local], () => ops('status'), outputs);
+    const { code, err } = await withLocalStacks([localStack()], () => ops('status'), outputs);
     expect([code, err]).toEqual([
       1,
       `The outputs of the local stack lack ${missing}: deploy this version, or use the command line of the deployed one.\n`,

@@ -132,8 +132,11 @@ describe('the shadow mode of a tenant', () => {
   it('still applies to the events of a period that is over, after it started again and was removed', async () => {
     const tenant = newTenant();
     const { accounts, advance } = setUp();
-    await accounts.setShadow(tenant, { from_ms: START, until_ms: START + 5_000 }, audit);
+    const shadow = { from_ms: START, until_ms: START + 5_000 };
+    await accounts.setShadow(tenant, shadow, audit);
+    expect(await accounts.describe(tenant)).toMatchObject({ shadow });
     advance(9);
+    expect(await accounts.describe(tenant)).toMatchObject({ shadow: undefined });
     for (const again of [{ from_ms: START + 60_000, until_ms: START + 120_000 }, undefined]) {
       await accounts.setShadow(tenant, again, audit);
       expect(await setUp().accounts.isShadowed(tenant, START + 4_999)).toBe(true);
@@ -142,16 +145,6 @@ describe('the shadow mode of a tenant', () => {
     advance(31 * 86_400);
     await accounts.setShadow(tenant, undefined, audit);
     expect(await setUp().accounts.isShadowed(tenant, START)).toBe(false);
-  });
-
-  it('is described until it is over', async () => {
-    const tenant = newTenant();
-    const { accounts, advance } = setUp();
-    const shadow = { from_ms, until_ms: START + 9_000 };
-    await accounts.setShadow(tenant, shadow, audit);
-    expect(await accounts.describe(tenant)).toMatchObject({ shadow });
-    advance(9);
-    expect(await accounts.describe(tenant)).toMatchObject({ shadow: undefined });
   });
 
   it('starts within a minute, and ends at once: it is cached only while it is off', async () => {

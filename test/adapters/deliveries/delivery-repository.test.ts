@@ -55,13 +55,6 @@ describe('an unclaimed delivery', () => {
     await createDeliveryRepository(database, 'deliveries').claim(by('b'), NOW);
     expect(counts).toEqual({ PutItemCommand: 1, UpdateItemCommand: 1 });
   });
-
-  it('is claimed by exactly one of twenty concurrent workers', async () => {
-    const by = newDelivery();
-    const claims = await Promise.all(Array.from({ length: 20 }, (_, index) => deliveries.claim(by(`w${index}`), NOW)));
-    expect(claims.filter(({ kind }) => kind === 'claimed')).toHaveLength(1);
-    expect(claims.filter(({ kind }) => kind === 'busy')).toHaveLength(19);
-  });
 });
 
 describe('a delivery with a scheduled retry', () => {
