@@ -22,19 +22,15 @@ describe('the trace of an error', () => {
     expect(at[0]).toMatch(/logger\.test\.ts/);
   });
 
-  it('has no line of a message that looks like a stack frame', () => {
-    const { at } = errorTrace(new TypeError('failed:\n    at secret (secret.ts:1:1)'));
-    expect(at[0]).toMatch(/logger\.test\.ts/);
-    expect(at.join()).not.toContain('secret');
-  });
-
-  it('has no line of a message that was replaced after its stack trace was read', () => {
+  it('has no line of a message that looks like a stack frame, also if it is replaced after its stack trace was read', () => {
     const error = new SyntaxError('failed:\n    at secret\n    at secret@example.com, more');
     expect(error.stack).toContain('secret');
-    error.message = 'another';
-    const { at } = errorTrace(error);
-    expect(at[0]).toMatch(/logger\.test\.ts/);
-    expect(at.join()).not.toContain('secret');
+    for (const message of [error.message, 'another']) {
+      error.message = message;
+      const { at } = errorTrace(error);
+      expect(at[0]).toMatch(/logger\.test\.ts/);
+      expect(at.join()).not.toContain('secret');
+    }
   });
 
   it('has frames without a position in a file', async () => {

@@ -36,10 +36,11 @@ describe('metrics', () => {
     ]);
   });
 
-  it('that alarms read have a second set of dimensions, without the type', () => {
-    emitMetrics({ internal_errors: 2, retried: 1 }, { type: 'sms' });
+  it('that alarms read have a second set of dimensions, without the type, and those of all deliveries only that', () => {
+    emitMetrics({ deliveries_delivered: 1, internal_errors: 2, retried: 1 }, { type: 'sms' });
     expect(lines).toHaveLength(1);
     expect(measured().toSorted()).toEqual([
+      `${STACK} deliveries_delivered=1`,
       `${STACK} internal_errors=2`,
       `${STACK}/sms internal_errors=2`,
       `${STACK}/sms retried=1`,
@@ -64,12 +65,6 @@ describe('metrics', () => {
     const values = measured();
     expect(values.filter((value) => value === `${STACK}/webhook send_latency=5`)).toHaveLength(250);
     expect(values.filter((value) => value === `${STACK}/webhook retried=3`)).toHaveLength(1);
-  });
-
-  it('of deliveries over all types have no type', () => {
-    emitMetrics({ deliveries_delivered: 1, retried: 1 }, { type: 'sms' });
-    expect(lines).toHaveLength(1);
-    expect(measured().toSorted()).toEqual([`${STACK} deliveries_delivered=1`, `${STACK}/sms retried=1`]);
   });
 
   it('of a batch of one are at most 400 bytes in the sender and 240 in dispatch', () => {

@@ -108,27 +108,6 @@ describe('event trace', () => {
     );
   });
 
-  it('shows the escalation to a fallback notification', async () => {
-    const records = [
-      { id: 'gone', label: 'gone', type: 'webhook', details: { url: `${sink.url}/410` } },
-      { id: 'phone', label: 'phone', type: 'sms', details: validDetails.sms },
-      { technical_contacts: ['oncall@example.com'], escalation_notifications: ['phone'] },
-    ];
-    const input = records.map((record) => JSON.stringify(record)).join('\n');
-    const ids = z.object({ notifications: z.array(z.object({ new_id: z.string() })) });
-    const { notifications } = await runJson(ids, 'tenant import fallback', input);
-    const [gone = '', phone = ''] = notifications.map(({ new_id }) => new_id);
-    const { out } = await ops(['event', 'example', '--tenant', 'fallback', '--notification', gone]);
-    const { event_id: id } = await send(out);
-    await until(async () => {
-      const [first] = await traced(id).catch(() => []);
-      return first?.timeline.some(
-        ({ step, notification_id }) => step === 'notice: attempt' && notification_id === phone,
-      );
-    });
-    expect((await ops('account show fallback')).out).toContain(`fallback         ${phone}\n`);
-  });
-
   it('shows the escalation of an event whose plan lists only unknown notifications, by message ID', async () => {
     const { out } = await ops(['event', 'example', '--notification', 'ntUnknown']);
     const unknown = JSON.stringify({ ...JSON.parse(out), alarm: { id: 'alUnknown' } });

@@ -159,6 +159,7 @@ describe('tenant import', () => {
     const created = Object.keys(attributes).map((attribute) => ({ attribute, result: 'created' }));
     expect([account, refused]).toEqual([created, []]);
     expect(text).toContain(`"escalation_notifications":["${notifications[0]?.new_id}"]`);
+    expect((await ops('account show copy')).out).toContain(`fallback         ${notifications[0]?.new_id}\n`);
     const copied = await storedRecords('copy');
     expect(copied).toEqual(
       (await storedRecords('source')).map((record) => (record.id === 'source' ? { ...record, id: 'copy' } : record)),
