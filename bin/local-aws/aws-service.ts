@@ -8,6 +8,8 @@ export type AwsCall = {
   path: string;
   headers: Record<string, string>;
   body: Buffer;
+  /** The parsed body of a JSON protocol, if the caller has it: then nothing needs to be parsed. */
+  input?: unknown;
   /** Aborted when the caller disconnects. */
   signal: AbortSignal;
 };
@@ -17,6 +19,8 @@ export type AwsResponse = {
   status: number;
   headers: Record<string, string>;
   body: string | Buffer;
+  /** What the body of a JSON protocol contains. */
+  output?: object;
 };
 
 /** A service of the endpoint. It returns errors in its protocol; if it throws, the endpoint responds with 500. */
@@ -43,6 +47,16 @@ export const clientEnvironment = (endpointUrl: string): Record<string, string> =
   AWS_DEFAULT_REGION: LOCAL_ENV.region,
   AWS_ACCESS_KEY_ID: 'local',
   AWS_SECRET_ACCESS_KEY: 'local',
+});
+
+/** Returns the response of an action in the JSON protocols, whose body is built only if it is read. */
+export const jsonResult = (output: object): AwsResponse => ({
+  status: 200,
+  headers: { 'content-type': 'application/x-amz-json-1.0' },
+  output,
+  get body() {
+    return JSON.stringify(output);
+  },
 });
 
 /** Returns an error in the JSON protocols (DynamoDB, SQS, Lambda). */

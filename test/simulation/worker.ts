@@ -12,6 +12,7 @@ import { prepareProcess, runSeed } from './simulation.ts';
 const seedRequest = z.object({
   seed: z.union([z.number(), z.string()]),
   steps: z.number().optional(),
+  isSerialized: z.boolean().optional(),
   isTraced: z.boolean().optional(),
 });
 const caseRequest = z.object({ smallCase: z.string(), faults: z.number() });

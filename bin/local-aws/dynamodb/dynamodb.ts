@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type AwsService, jsonFault } from '../aws-service.ts';
+import { type AwsCall, type AwsResponse, jsonFault, jsonResult } from '../aws-service.ts';
 import type { Clock } from '../clock.ts';
 import { type AccessRule, AccessRules } from './access-rule.ts';
 import { batchGet, batchWrite } from './batches.ts';
@@ -27,9 +27,7 @@ export type DynamoDbOptions = {
 /** DynamoDB with the limits of AWS. */
 export type DynamoDb = {
   /** Responds synchronously. The same requests at the same times get the same responses. */
-  service: (
-    call: Pick<Parameters<AwsService>[0], 'action' | 'caller' | 'body'>,
-  ) => Exclude<ReturnType<AwsService>, Promise<unknown>>;
+  service: (call: Pick<AwsCall, 'action' | 'caller' | 'body' | 'input'>) => AwsResponse;
   /** Throttles the accesses that match the rule until the returned function is called. */
   throttle(rule: AccessRule): () => void;
   /**
@@ -54,8 +52,6 @@ const OPERATIONS = new Map<string, (context: Context, parameters: unknown) => ob
   ['TransactWriteItems', transactWrite],
 ]);
 
-const HEADERS = { 'content-type': 'application/x-amz-json-1.0' };
-
 /** Creates a DynamoDB. */
 export const createDynamoDb = ({ tables = new Tables(), clock, partitionLimits }: DynamoDbOptions): DynamoDb => {
   const database: Omit<Context, 'caller'> = {
@@ -65,13 +61,13 @@ export const createDynamoDb = ({ tables = new Tables(), clock, partitionLimits }
     tokens: new RequestTokens(clock),
   };
   return {
-    service({ action, caller, body }) {
-      const run = OPERATIONS.get(action);
+    service(call) {
+      const run = OPERATIONS.get(call.action);
       if (!run) {
         return jsonFault({ status: 400, type: 'com.amazon.coral.service#UnknownOperationException', message: '' });
       }
       try {
-        return { status: 200, headers: HEADERS, body: JSON.stringify(run({ ...database, caller }, parse(body))) };
+        return jsonResult(run({ ...database, caller: call.caller }, call.input ?? parse(call.body)));
       } catch (error) {
         if (error instanceof DynamoDbError) return error.response;
         throw error;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import { type AwsCall, type AwsResponse, type AwsService, jsonFault } from '../aws-service.ts';
+import { type AwsCall, type AwsResponse, type AwsService, jsonFault, jsonResult } from '../aws-service.ts';
 import { queueAttributes, receivedMessage, requested } from './attributes.ts';
 import { SqsError } from './errors.ts';
 import type { Queue } from './queue.ts';
@@ -10,6 +10,7 @@ import {
   assertValidVisibility,
   type OutgoingMessage,
   outgoingBytes,
+  parseJson,
   parseRequest,
   readMessage,
   requests,
@@ -111,8 +112,7 @@ export const sqsService = (queues: readonly Queue[]): AwsService => {
     try {
       const run = Object.hasOwn(actions, call.action) ? actions[call.action] : undefined;
       if (!run) throw new SqsError('UnsupportedOperation', `The local SQS does not support the action ${call.action}.`);
-      const headers = { 'content-type': 'application/x-amz-json-1.0' };
-      return { status: 200, headers, body: JSON.stringify(await run(call)) };
+      return jsonResult(await run(call));
     } catch (error) {
       if (error instanceof SqsError) return errorResponse(error);
       throw error;
@@ -131,7 +131,7 @@ const action =
     run: (request: z.infer<Schema>, call: AwsCall) => object | Promise<object>,
   ): Action =>
   (call) =>
-    run(parseRequest(schema, call.body), call);
+    run(parseRequest(schema, call.input ?? parseJson(call.body)), call);
 
 /**
  * Returns the visible messages of a dead-letter queue to their source queues, at once. SQS treats a moved message as new:

@@ -72,9 +72,9 @@ export const requests = {
   StartMessageMoveTask: z.strictObject({ SourceArn: z.string() }),
 };
 
-/** Parses a request body. Throws the `SqsError` that AWS returns for a missing or invalid parameter. */
-export const parseRequest = <Schema extends z.ZodType>(schema: Schema, body: Buffer): z.infer<Schema> => {
-  const result = schema.safeParse(parseJson(body));
+/** Validates a request. Throws the `SqsError` that AWS returns for a missing or invalid parameter. */
+export const parseRequest = <Schema extends z.ZodType>(schema: Schema, input: unknown): z.infer<Schema> => {
+  const result = schema.safeParse(input);
   if (result.success) return result.data;
   const [{ path, message } = { path: [], message: '' }] = result.error.issues;
   const parameter = path.join('.');
@@ -84,7 +84,8 @@ export const parseRequest = <Schema extends z.ZodType>(schema: Schema, body: Buf
   throw invalidValue(parameter, message);
 };
 
-const parseJson = (body: Buffer): unknown => {
+/** Parses the body of a request. Throws an `SqsError` if it is not JSON. */
+export const parseJson = (body: Buffer): unknown => {
   try {
     return JSON.parse(body.toString());
   } catch {

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { AwsResponse } from 'local-aws/aws-service.ts';
 import type { Clock } from 'local-aws/clock.ts';
 import type { Random } from './random.ts';
 
@@ -17,17 +18,26 @@ export type Context = {
   write: (text: string) => void;
   /** Makes what happened outside happen inside: later if the environment is frozen, never if it was killed. */
   deliver: (act: () => void) => void;
-  /** Sends an HTTP request of the AWS SDK. */
+  /** Sends a request of the AWS SDK. */
   callAws: AwsTransport;
+  /**
+   * Resolves when a request of the AWS SDK may be sent. Requests that are made at the same time are sent in the order in
+   * which the service made them, which must not depend on what the SDK does in between.
+   */
+  turn: (order: number) => Promise<void>;
+  /** Whether the AWS SDK serializes the requests and responses of all services. */
+  isSerialized: boolean;
   /** Sends any other HTTP request. */
   internet: Internet;
 };
 
-/** A request of the AWS SDK. */
-export type AwsRequest = { path: string; headers: Readonly<Record<string, string>>; body: Buffer };
+/** A request of the AWS SDK, as it is sent or, if it is not serialized, with its input as the JSON protocols have it. */
+export type AwsRequest =
+  | { path: string; headers: Readonly<Record<string, string>>; body: Buffer }
+  | { service: string; action: string; input: object };
 
 /** A response of an AWS service. */
-export type AwsReply = { status: number; headers: Readonly<Record<string, string>>; body: string | Buffer };
+export type AwsReply = Pick<AwsResponse, 'status' | 'headers' | 'body' | 'output'>;
 
 /** Sends a request of the AWS SDK. The promise never settles if the response is lost; the SDK has timeouts. */
 export type AwsTransport = (request: AwsRequest) => Promise<AwsReply>;

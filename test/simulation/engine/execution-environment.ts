@@ -16,6 +16,7 @@ export type EnvironmentOptions = {
   variables: Readonly<Record<string, string>>;
   write: (text: string) => void;
   /** Sends HTTP requests for the environment with this ID. */
+  isSerialized: boolean;
   internet: Pick<Internet, 'resolve'> & {
     send: (request: HttpRequest, environmentId: string) => ReturnType<Internet['send']>;
   };
@@ -48,6 +49,7 @@ export class ExecutionEnvironment {
           );
         }),
       deliver: (act) => this.#deliver(act),
+      turn: (order) => rest.time.turn(order),
     };
     this.#handler = contexts.run(this.#context, () => code.load(functionName));
   }

@@ -32,5 +32,5 @@ export class ReplicatedTables extends Tables {
 const READS = ['GetItem', 'BatchGetItem', 'Query'];
 
 /** Returns whether a call may find items as they were before. */
-export const isEventuallyConsistent = ({ action, body }: Pick<AwsCall, 'action' | 'body'>): boolean =>
-  READS.includes(action) && !body.includes('"ConsistentRead":true');
+export const isEventuallyConsistent = ({ action, body, input }: AwsCall): boolean =>
+  READS.includes(action) && !(input ? JSON.stringify(input) : body).includes('"ConsistentRead":true');

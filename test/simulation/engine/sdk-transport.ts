@@ -3,7 +3,7 @@ import { type HttpHandler, type HttpRequest, HttpResponse } from '@smithy/core/p
 import { NodeHttpHandler, type NodeHttpHandlerOptions } from '@smithy/node-http-handler';
 import { SignatureV4 } from '@smithy/signature-v4';
 import type { HttpHandlerOptions, HttpRequest as SignedRequest } from '@smithy/types';
-import { contexts, currentContext } from './context.ts';
+import { type AwsReply, type AwsRequest, contexts, currentContext } from './context.ts';
 
 const bytesOf = (body: unknown): Buffer =>
   body instanceof Uint8Array
@@ -12,8 +12,15 @@ const bytesOf = (body: unknown): Buffer =>
 
 const errorNamed = (name: string): Error => Object.assign(new Error(name), { name });
 
+/** Returns a response as the SDK reads it. It takes bytes without a stream. */
+export const responseOf = ({ status, headers, body }: AwsReply): HttpResponse =>
+  new HttpResponse({ statusCode: status, headers: { ...headers }, body: new Uint8Array(Buffer.from(body)) });
+
+/** `order`: that of `Context.turn`. */
+export type CallOptions = HttpHandlerOptions & { order?: number };
+
 /** Sends the requests of a client to the AWS of the current context, with the client's timeout for requests. */
-class SimulatedHttpHandler implements HttpHandler<NodeHttpHandlerOptions> {
+export class SimulatedHttpHandler implements HttpHandler<NodeHttpHandlerOptions> {
   readonly metadata = { handlerProtocol: 'http/1.1' };
   readonly #options: NodeHttpHandlerOptions;
 
@@ -21,26 +28,22 @@ class SimulatedHttpHandler implements HttpHandler<NodeHttpHandlerOptions> {
     this.#options = options;
   }
 
-  handle(request: HttpRequest, options: HttpHandlerOptions = {}): Promise<{ response: HttpResponse }> {
-    const { abortSignal, requestTimeout = this.#options.requestTimeout ?? 0 } = options;
-    const { path, headers, body } = request;
+  async handle({ path, headers, body }: HttpRequest, options?: CallOptions): Promise<{ response: HttpResponse }> {
+    return { response: responseOf(await this.call({ path, headers, body: bytesOf(body) }, options)) };
+  }
+
+  /** Sends a request that may be none of HTTP. */
+  async call(request: AwsRequest, options: CallOptions = {}): Promise<AwsReply> {
+    const { abortSignal, requestTimeout = this.#options.requestTimeout ?? 0, order = 0 } = options;
+    await currentContext().turn(order);
     return new Promise((resolve, reject) => {
       const timer =
         requestTimeout > 0 ? setTimeout(() => reject(errorNamed('TimeoutError')), requestTimeout) : undefined;
       if (abortSignal && 'addEventListener' in abortSignal)
         abortSignal.addEventListener('abort', () => reject(errorNamed('AbortError')));
       currentContext()
-        .callAws({ path, headers, body: bytesOf(body) })
-        .then((reply) => {
-          resolve({
-            response: new HttpResponse({
-              statusCode: reply.status,
-              headers: { ...reply.headers },
-              // The SDK takes bytes without a stream.
-              body: new Uint8Array(Buffer.from(reply.body)),
-            }),
-          });
-        }, reject)
+        .callAws(request)
+        .then(resolve, reject)
         .finally(() => clearTimeout(timer));
     });
   }

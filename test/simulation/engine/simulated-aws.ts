@@ -30,7 +30,20 @@ export type SimulatedAwsOptions = {
 const neverAborted = new AbortController().signal;
 
 /** Returns the call of a request of the SDK. `caller` is its access key. */
-export const callOf = ({ path, headers, body }: AwsRequest, caller: string): AwsCall => {
+export const callOf = (request: AwsRequest, caller: string): AwsCall => {
+  if ('input' in request) {
+    return {
+      ...request,
+      caller,
+      path: '/',
+      headers: {},
+      get body() {
+        return Buffer.from(JSON.stringify(request.input));
+      },
+      signal: neverAborted,
+    };
+  }
+  const { path, headers, body } = request;
   const { service = '', action } = calledOperation(headers['x-amz-target'], path, body);
   return { service, action, caller, path, headers: { ...headers }, body, signal: neverAborted };
 };

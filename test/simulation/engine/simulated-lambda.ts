@@ -6,7 +6,10 @@ import { ExecutionEnvironment } from './execution-environment.ts';
 import { integer, type Random } from './random.ts';
 
 /** Options of Lambda. */
-export type SimulatedLambdaOptions = Pick<EnvironmentOptions, 'code' | 'time' | 'internet' | 'callAws'> & {
+export type SimulatedLambdaOptions = Pick<
+  EnvironmentOptions,
+  'code' | 'time' | 'internet' | 'callAws' | 'isSerialized'
+> & {
   functions: readonly FunctionSettings[];
   /** The maximum number of execution environments of a function. */
   concurrency: number;
@@ -135,7 +138,7 @@ export class SimulatedLambda {
   }
 
   #start(pool: Pool): ExecutionEnvironment {
-    const { code, time, internet, callAws, maxSkewMs, randomOf, write } = this.#options;
+    const { code, time, internet, callAws, isSerialized, maxSkewMs, randomOf, write } = this.#options;
     const id = `${pool.name}#${pool.started++}`;
     const random = randomOf(id);
     return new ExecutionEnvironment({
@@ -145,6 +148,7 @@ export class SimulatedLambda {
       time,
       internet,
       callAws,
+      isSerialized,
       random,
       skewMs: Math.round((random() * 2 - 1) * maxSkewMs),
       // The logger of `shared/`, which all functions have in common here, keeps the release of the first of them.

@@ -25,6 +25,8 @@ export type SimulatedStackOptions = Pick<SimulatedAwsOptions, 'fateOf'> & {
   seed: number;
   code: ServiceCode;
   plan: Plan;
+  /** Whether the AWS SDK serializes the requests and responses of all services. */
+  isSerialized: boolean;
   internet: Pick<Internet, 'resolve'> & { send: (request: HttpRequest, environmentId: string) => HttpReply };
   /** The maximum difference between a clock of an execution environment and that of the world, in ms. */
   maxSkewMs: number;
@@ -171,6 +173,7 @@ export class SimulatedStack {
       code,
       time,
       internet,
+      isSerialized: options.isSerialized,
       maxSkewMs,
       random: randomFor('lambda'),
       randomOf: randomFor,
@@ -219,6 +222,8 @@ export class SimulatedStack {
       deliver: (act) => act(),
       internet: { ...internet, send: (request) => internet.send(request, 'world') },
       callAws: async (request) => this.#call(callOf(request, 'operator')),
+      turn: (order) => time.turn(order),
+      isSerialized: options.isSerialized,
     };
     this.schedules = new Schedules({ schedules: plan.schedules, clock: time, call: async (call) => this.#call(call) });
   }

@@ -20,6 +20,7 @@ export class VirtualTime implements Clock {
   #nowMs: number;
   #order = 0;
   #fired = 0;
+  #turns: { order: number; take: () => void }[] = [];
   /** A binary heap: the earliest timer is the first. */
   readonly #timers: Timer[] = [];
 
@@ -47,13 +48,18 @@ export class VirtualTime implements Clock {
     };
   }
 
+  /** Resolves when all code has run that can run at this time, in the order of `order` for all that wait for it. */
+  turn(order: number): Promise<void> {
+    return new Promise((take) => this.#turns.push({ order, take }));
+  }
+
   /**
    * Fires all timers that are due until `untilMs`, or until `isOver` returns true, and resolves after the last.
    *
    * @throws Error if the simulation does not end
    */
   async run(untilMs: number, isOver: () => boolean = () => false): Promise<void> {
-    await microtasksDone();
+    await this.#settle();
     while (!isOver()) {
       this.#fired++;
       // So that a process notices that the one that started it has ended.
@@ -65,9 +71,19 @@ export class VirtualTime implements Clock {
       if (!next.act) continue;
       this.#nowMs = next.dueMs;
       next.act();
-      await microtasksDone();
+      await this.#settle();
     }
     if (!isOver()) this.#nowMs = Math.max(this.#nowMs, untilMs);
+  }
+
+  async #settle(): Promise<void> {
+    await microtasksDone();
+    while (this.#turns.length > 0) {
+      const turns = this.#turns.toSorted((left, right) => left.order - right.order);
+      this.#turns = [];
+      for (const { take } of turns) take();
+      await microtasksDone();
+    }
   }
 
   #push(timer: Timer): void {

@@ -150,6 +150,8 @@ export class SmallWorld {
       deliver: (act) => act(),
       internet: { resolve: () => [], send: () => ({ kind: 'silence' }) },
       callAws: (request) => this.#serve(callOf(request, 'operator'), true),
+      turn: () => Promise.resolve(),
+      isSerialized: true,
     };
   }
 
@@ -197,6 +199,7 @@ export class SmallWorld {
         },
       },
       callAws: (_, request) => this.#holdAws(worker, request),
+      isSerialized: true,
     });
     const worker: Worker = {
       environment,
@@ -364,7 +367,7 @@ export class SmallWorld {
   #holdAws(worker: Worker, request: AwsRequest): Promise<AwsReply> {
     const call = callOf(request, worker.environment.id);
     const context = currentContext();
-    const invocation = request.headers['amz-sdk-invocation-id'] ?? '';
+    const invocation = ('headers' in request && request.headers['amz-sdk-invocation-id']) || '';
     const usesXml = call.service === 'sns' || call.service === 'ses';
     const failed = (usesXml ? xmlFault : jsonFault)(FAILED);
     if (worker.failing.has(invocation)) return Promise.resolve(failed);

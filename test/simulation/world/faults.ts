@@ -1,4 +1,4 @@
-import type { AwsCall, AwsFault, AwsService } from 'local-aws/aws-service.ts';
+import { type AwsCall, type AwsFault, type AwsService, jsonResult } from 'local-aws/aws-service.ts';
 import { emailIn } from 'local-aws/ses.ts';
 import type { ExecutionEnvironment } from '../engine/execution-environment.ts';
 import { integer, type Random } from '../engine/random.ts';
@@ -188,15 +188,9 @@ export const createFaults = (options: FaultOptions) => {
           operation: 'sqs.SendMessageBatch',
           kind: 'partial',
         });
-        if (Entries.length === 0) {
-          return {
-            status: 200,
-            headers: { 'content-type': 'application/x-amz-json-1.0' },
-            body: JSON.stringify({ Successful: [], Failed }),
-          };
-        }
-        const response = await serve({ ...call, body: Buffer.from(JSON.stringify({ ...request, Entries })) });
-        return { ...response, body: JSON.stringify({ ...JSON.parse(response.body.toString()), Failed }) };
+        if (Entries.length === 0) return jsonResult({ Successful: [], Failed });
+        const response = await serve({ ...call, input: { ...request, Entries } });
+        return response.output ? jsonResult({ ...response.output, Failed }) : response;
       },
   };
 };

@@ -28,6 +28,8 @@ export type RunOptions = {
   scenario: Scenario;
   code: ServiceCode;
   plan: Plan;
+  /** Whether the AWS SDK serializes all requests and responses. */
+  isSerialized: boolean;
   /** Called with each line of the trace. */
   trace?: (line: string) => void;
 };
@@ -56,6 +58,7 @@ export const runScenario = async ({
   scenario,
   code,
   plan,
+  isSerialized,
   trace = () => undefined,
 }: RunOptions): Promise<Observations> => {
   const { seed, tenants, rates, recoveryMs } = scenario;
@@ -101,6 +104,7 @@ export const runScenario = async ({
     seed,
     code,
     plan,
+    isSerialized,
     maxSkewMs: scenario.maxSkewMs,
     concurrency: scenario.concurrency,
     replicationLagMs: scenario.replicationLagMs,
