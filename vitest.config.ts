@@ -77,7 +77,9 @@ const everyCommit = (isQuick: boolean): Project[] => {
     // Its processes use all cores.
     project({
       name: 'simulation',
-      include: [isQuick ? 'test/simulation/simulation.test.ts' : 'test/simulation/**/*.test.ts'],
+      ...(isQuick
+        ? { include: ['test/simulation/{simulation,mutations/mutations}.test.ts'] }
+        : { include: ['test/simulation/**/*.test.ts'], maxWorkers: 1, sequence: { groupOrder: 3 } }),
     }),
   ];
 };
@@ -89,7 +91,7 @@ const everyRelease = [
   project({ name: 'ops', include: ['test/ops/**/*.test.ts'] }),
   project({ name: 'faults', include: ['test/{faults,permissions}/**/*.test.ts'], exclude: drills }),
   // Outages over hours of simulated time. A step ends when the stack is idle, so nothing else runs at the same time.
-  project({ name: 'drills', include: drills, sequence: { groupOrder: 3 } }),
+  project({ name: 'drills', include: drills, sequence: { groupOrder: 1 } }),
   project({
     name: 'browser',
     include: ['test/browser/**/*.test.ts'],
@@ -97,7 +99,7 @@ const everyRelease = [
     isolate: true,
     maxWorkers: 1,
     expect: { poll: { timeout: 60_000 } },
-    sequence: { groupOrder: 4 },
+    sequence: { groupOrder: 2 },
   }),
   // AWS's own DynamoDB Local.
   project({
@@ -107,8 +109,6 @@ const everyRelease = [
       'test/adapters/{accounts,audits,deliveries,dynamodb,notifications,tokens}/**/*.test.ts',
     ],
     globalSetup: 'test/dynamodb-local/start-dynamodb-local.ts',
-    isolate: true,
-    sequence: { groupOrder: 5 },
   }),
 ];
 
@@ -117,6 +117,7 @@ export default defineConfig(({ mode }) => {
   process.env.QUICK_RUN = String(isQuick);
   return {
     test: {
+      // Many tests of a release wait for timeouts or processes, so two cores can run three files at a time.
       maxWorkers: isQuick ? 2 : 3,
       projects: isQuick ? everyCommit(true) : [...everyCommit(false), ...everyRelease],
     },
