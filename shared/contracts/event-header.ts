@@ -23,7 +23,7 @@ export const eventHeader = z.object({
   incident_key: z.string(),
   /** When the alarm's state changed, by the clock of the producer, ms since the epoch; absent without a valid time. */
   produced_at_ms: z.optional(z.int()),
-  /** The status text on one line, at most 1,000 code points. */
+  /** The status text with its line breaks, at most 1,000 code points. */
   status: z.optional(z.string()),
   /** Names and values, most important first. Empty in a notice, which has its own. */
   facts: z.array(fact),

@@ -51,22 +51,34 @@ const isHttpUrl = (value: string): boolean => {
 /** RFC 5321, section 4.5.3.1: at most 256 octets including angle brackets; the local part has at most 64. */
 export const MAX_EMAIL_ADDRESS_LENGTH = 254;
 
-/** The format of `<input type="email">` (HTML Living Standard, valid email address). */
+/**
+ * The format of `<input type="email">` (HTML Living Standard, valid email address), without what SES refuses: dots at the
+ * start, at the end or doubled in the local part (RFC 5321, section 4.1.2).
+ */
 const HTML_EMAIL =
-  /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
+  /^[a-zA-Z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-zA-Z0-9!#$%&'*+/=?^_`{|}~-]+)*@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
 
 /** Returns the format of an email address. */
 export const emailAddress = () =>
   boundedText(
     { max: MAX_EMAIL_ADDRESS_LENGTH },
     z.email({ pattern: HTML_EMAIL }),
-    z.regex(/^[^@]{1,64}@[^@]+\.[^@]+$/),
+    // The last label of a domain starts with a letter, unlike that of an IP address.
+    z.regex(/^[^@]{1,64}@[^@]+\.[a-zA-Z][^@.]*$/),
+  );
+
+const urlThat = (isAllowed: (value: string) => boolean) =>
+  allowedBy(() =>
+    z.string().check(z.refine(isAllowed), z.meta({ format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?:\\S+$' })),
   );
 
 /** An HTTP URL. Its JSON Schema expresses only the scheme. */
-const httpUrl = allowedBy(() =>
-  z.string().check(z.refine(isHttpUrl), z.meta({ format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?:\\S+$' })),
-);
+const httpUrl = urlThat(isHttpUrl);
+
+const hasPlaceholder = (value: string): boolean => value.includes('{{');
+
+/** Placeholders are replaced only in the body of a `webhook_request`. */
+const webhookUrl = urlThat((value) => isHttpUrl(value) && !hasPlaceholder(value));
 
 const defaults = { hasIncidents: false, canBounce: false, sendsByHttp: false, summarizedAfter: null } as const;
 
@@ -95,7 +107,7 @@ export const notificationTypes = {
       url: {
         description: 'An HTTP or HTTPS URL to POST the alert to',
         optional: false,
-        ...httpUrl,
+        ...webhookUrl,
         rule: 'must be an HTTP or HTTPS URL',
       },
     },
@@ -126,7 +138,7 @@ export const notificationTypes = {
       phone_number: {
         description: 'Phone number in E.164 format: +, country code, number',
         optional: false,
-        ...allowedBy(() => z.e164()),
+        ...allowedBy(() => z.string().check(z.regex(/^\+[1-9]\d{5,14}$/))),
         rule: 'must be a phone number in E.164 format, for example +12025550123',
       },
     },
@@ -200,6 +212,22 @@ export const byType = <Value>(
 /** Returns the fields of a type by name, or an empty object. */
 export const fieldsOf = (type: NotificationTypeId): Readonly<Record<string, DetailsField>> =>
   notificationTypes[type].fields ?? {};
+
+/** Returns an email address with its domain in ASCII (RFC 5890), and any other text unchanged. */
+const withAsciiDomain = (value: string): string => {
+  const [, name, domain] = /^([^@]+@)([^@/?#:\\]+)$/.exec(value) ?? [];
+  const url = `http://${domain}`;
+  return domain !== undefined && URL.canParse(url) ? name + new URL(url).hostname : value;
+};
+
+/** Returns the rule that a value of valid length breaks, with the cause where it is hard to see, or undefined. */
+export const brokenFieldRule = ({ allows, rule }: DetailsField, value: string): string | undefined => {
+  if (allows(value)) return undefined;
+  if (allows(value.trim())) return `${rule}, without white space around it`;
+  const ascii = withAsciiDomain(value);
+  if (allows(ascii)) return `${rule}, with its domain in ASCII: ${ascii}`;
+  return hasPlaceholder(value) ? `${rule}, without placeholders` : rule;
+};
 
 /** Returns a type as `/notification_types` contains it (docs/api.md#details-by-type). */
 export const notificationTypeRecord = (id: NotificationTypeId) => ({

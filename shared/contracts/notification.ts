@@ -1,5 +1,11 @@
 import * as z from 'zod/mini';
-import { fieldsOf, isNotificationTypeId, type NotificationTypeId, notificationTypeIds } from './notification-types.ts';
+import {
+  brokenFieldRule,
+  fieldsOf,
+  isNotificationTypeId,
+  type NotificationTypeId,
+  notificationTypeIds,
+} from './notification-types.ts';
 import { type StringMap, stringMap, text, typeRule, withoutNulls } from './text.ts';
 import { webhookRequest } from './webhook-request.ts';
 
@@ -21,7 +27,8 @@ const detailsOf = (typeId: NotificationTypeId) => {
     for (const [name, field] of fields) {
       const value = Object.hasOwn(details, name) ? details[name] : undefined;
       if (value === undefined && !field.optional) report(name, 'is required');
-      if (typeof value === 'string' && value !== '' && !field.allows(value)) report(name, field.rule);
+      const rule = typeof value === 'string' && value !== '' ? brokenFieldRule(field, value) : undefined;
+      if (rule) report(name, rule);
     }
   });
   return fields.length === 0 ? z._default(map, {}) : map;

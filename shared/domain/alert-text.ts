@@ -21,6 +21,15 @@ export const oneLine = (text: string): string =>
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
 
+/** Returns the text without control characters other than line breaks, of which at most two follow each other. */
+export const multiLine = (text: string): string =>
+  text
+    .split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/)
+    .map(oneLine)
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+
 /**
  * Returns the text on one line, without control and format characters (Unicode categories Cc and Cf), for subjects and
  * SMS. Directional overrides could rearrange the text around them, and invisible characters hide differences. Emoji
@@ -117,11 +126,9 @@ export const noticeText = (notice: NoticeContent, timeText?: TimeText): string =
     .join('\n\n');
 };
 
-/** Returns the status message of the event, if it has one. */
-export const statusText = ({ details }: Pick<AlarmEvent, 'details'>): string | undefined => {
-  const status = scalar(details.status);
-  return status === undefined ? undefined : oneLine(status);
-};
+/** Returns the status message of the event with its line breaks, if it has one. */
+export const statusText = ({ details: { status } }: Pick<AlarmEvent, 'details'>): string | undefined =>
+  typeof status === 'string' ? multiLine(status) || undefined : scalar(status);
 
 const metric = (value: unknown): string | undefined => {
   const data = scalar(property(value, 'data'));
@@ -160,7 +167,7 @@ export const facts = (event: AlarmEvent, producedAtMs: number | undefined): Fact
   ];
   return all.flatMap(([name, value]): Fact[] => {
     if (value === undefined) return [];
-    const shown = typeof value === 'number' ? value : truncate(oneLine(value), MAX_VALUE_LENGTH);
+    const shown = typeof value === 'number' ? value : truncate(value, MAX_VALUE_LENGTH);
     return [[truncate(name, MAX_NAME_LENGTH), shown]];
   });
 };

@@ -25,7 +25,7 @@ const valid: [type: string, details: Record<string, string>][] = [
   ['incidentpager', { service_key: 'a' }],
   ['incidentpager', { service_key: '0'.repeat(32) }],
   ['incidentpager', { service_key: 'a1', service_endpoint: 'https://pager.example.com/events' }],
-  ['sms', { phone_number: '+1234567' }],
+  ['sms', { phone_number: '+123456' }],
   ['sms', { phone_number: '+999999999999999' }],
   ['incidentrouter', { api_key: key.toUpperCase() }],
   ['incidentrouter', { api_key: key, routing_key: 'a-Z_0.9' }],
@@ -40,6 +40,9 @@ const invalid: [type: string, details: Record<string, string>, field: string][] 
     (address): [string, Record<string, string>, string] => ['email', { address }, 'address'],
   ),
   ['email', { address: 'ops@example.com,root@example.com' }, 'address'],
+  ...['.ops@example.com', 'ops.@example.com', 'o..ps@example.com', 'ops@127.0.0.1', 'ops@[127.0.0.1]'].map(
+    (address): [string, Record<string, string>, string] => ['email', { address }, 'address'],
+  ),
   ['email', { address: 'ops@example.com\r\nBcc: root@example.com' }, 'address'],
   ['email', { address: 'ops@example.com\n' }, 'address'],
   ['webhook', {}, 'url'],
@@ -58,7 +61,7 @@ const invalid: [type: string, details: Record<string, string>, field: string][] 
   ['incidentpager', { service_key: 'abc\n' }, 'service_key'],
   ['incidentpager', { service_key: 'a', service_endpoint: 'pager' }, 'service_endpoint'],
   ['sms', {}, 'phone_number'],
-  ...['12025550123', '+02025550123', '+123456', '+1234567890123456', '+1 202 555 0123', '+1-202-5550123', '+'].map(
+  ...['12025550123', '+02025550123', '+12345', '+1234567890123456', '+1 202 555 0123', '+1-202-5550123', '+'].map(
     (number): [string, Record<string, string>, string] => ['sms', { phone_number: number }, 'phone_number'],
   ),
   ['sms', { phone_number: '+1٢٠٢5550123' }, 'phone_number'],
@@ -84,6 +87,36 @@ describe('the details of each type', () => {
   it.each(invalid)('reject %s with %j and name the field', (type, details, field) => {
     expect(rejectionDetails(parseNotification({ label: 'l', type, details }))).toMatch(
       new RegExp(`^details\\.${field}: [^;]+$`),
+    );
+  });
+
+  const { email, webhook, incidentpager, incidentrouter, sms } = validDetails;
+  it.each<[type: string, details: Record<string, string>]>([
+    ['email', { address: ` ${email.address}` }],
+    ['webhook', { url: `${webhook.url}\n` }],
+    ['incidentpager', { service_key: `\t${incidentpager.service_key}` }],
+    ['incidentpager', { ...incidentpager, service_endpoint: ' https://pager.example.com' }],
+    ['sms', { phone_number: `${sms.phone_number} ` }],
+    ['incidentrouter', { api_key: ` ${incidentrouter.api_key}` }],
+    ['incidentrouter', { ...incidentrouter, routing_key: 'team ' }],
+  ])('say that %s %j has white space around a value', (type, details) => {
+    expect(rejectionDetails(parseNotification({ label: 'l', type, details }))).toMatch(
+      /^details\.\w+: must be .*, without white space around it$/,
+    );
+  });
+
+  it('name the ASCII form of a domain with other characters', () => {
+    expect(
+      rejectionDetails(parseNotification({ label: 'l', type: 'email', details: { address: 'ops@bücher.example' } })),
+    ).toBe(
+      'details.address: must be an email address of at most 254 characters, with its domain in ASCII: ops@xn--bcher-kva.example',
+    );
+  });
+
+  it('refuse placeholders in the URL of a webhook, where nothing replaces them', () => {
+    const details = { url: 'https://hooks.example.com/{{alarm.id}}' };
+    expect(rejectionDetails(parseNotification({ label: 'l', type: 'webhook', details }))).toBe(
+      'details.url: must be an HTTP or HTTPS URL, without placeholders',
     );
   });
 

@@ -51,6 +51,13 @@ describe('the facts of an alert', () => {
     ]);
   });
 
+  it('have a status with its line breaks, and all else on one line', () => {
+    const status = 'Disk is full:\r\n  /var 100%\u2028\n\n\n\n/tmp\t99% \u0007\n';
+    const event = withDetails({ status, target: 'a\nb', metrics: { 'c\nd': { data: 'e\nf' } } });
+    expect(statusText(event)).toBe('Disk is full:\n/var 100%\n\n/tmp 99%');
+    expect(factsOf(event)).toMatchObject({ Status: statusText(event), Target: 'a b', 'c d': 'e f' });
+  });
+
   it('omit what the event lacks', () => {
     const event = alarmEvent({ event_id: 'e', details: { state: 'OK' }, check: null, previous_state: null });
     expect(headerOf(event).facts.map(([name]) => name)).toEqual(['State', 'Entity', 'Alarm', 'Event']);

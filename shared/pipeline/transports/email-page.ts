@@ -8,8 +8,11 @@ const stateColors: Record<AlarmState, string> = { OK: '#2e7d32', WARNING: '#9a5b
 const stateStyle = (state: AlarmState): string =>
   `padding:8px 16px;background:${stateColors[state]};color:#fff;font-weight:bold`;
 
+/** Returns a text with its line breaks. */
+const lines = (text: string): string => escapeHtml(text).replaceAll('\n', '<br>');
+
 /** Returns a paragraph, in the direction of its text. */
-export const paragraph = (text: string): string => `<p dir="auto" style="margin:12px 16px">${escapeHtml(text)}</p>`;
+export const paragraph = (text: string): string => `<p dir="auto" style="margin:12px 16px">${lines(text)}</p>`;
 
 /** Returns a heading with the color of a state. */
 export const stateHeading = (state: AlarmState): string =>
@@ -21,7 +24,7 @@ const named = (name: string): string =>
 
 /** Returns a value below its name. */
 export const fact = (name: string, value: string): string =>
-  `${named(name)}<p dir="auto" style="margin:0 16px">${escapeHtml(value)}</p>`;
+  `${named(name)}<p dir="auto" style="margin:0 16px">${lines(value)}</p>`;
 
 /** Returns a command to copy, below what it does. */
 export const command = (name: string, text: string): string =>

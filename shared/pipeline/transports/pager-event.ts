@@ -1,6 +1,6 @@
 import type { AlarmState } from '../../contracts/alarm-event.ts';
 import type { EventHeader } from '../../contracts/event-header.ts';
-import { headline, truncate, truncateUnits } from '../../domain/alert-text.ts';
+import { headline, oneLine, truncate, truncateUnits } from '../../domain/alert-text.ts';
 import { withRawField } from './raw-field.ts';
 
 /** The maximum length of a description (Events API v1, in code points) and of a summary (v2, in UTF-16 units). */
@@ -14,7 +14,10 @@ const CLIENT = 'Monitoring Notifications';
 const severities: Readonly<Record<AlarmState, string>> = { CRITICAL: 'critical', WARNING: 'warning', OK: 'info' };
 
 const summaryOf = (event: EventHeader): string =>
-  truncate(event.status === undefined ? headline(event) : `${headline(event)}: ${event.status}`, MAX_SUMMARY_LENGTH);
+  truncate(
+    event.status === undefined ? headline(event) : `${headline(event)}: ${oneLine(event.status)}`,
+    MAX_SUMMARY_LENGTH,
+  );
 
 /**
  * Returns the event of PagerDuty Events API v1 as JSON: CRITICAL and WARNING trigger the incident, OK resolves it. An

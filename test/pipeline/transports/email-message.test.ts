@@ -42,6 +42,13 @@ describe('an email about an alert', () => {
     expect(text).toContain(`Status: ${status}`);
   });
 
+  it('has the line breaks of a status', () => {
+    const event = alarmHeader({ details: { state: 'CRITICAL', status: 'Disk is full:\n<b>/var</b>' } });
+    const { text, html } = emailMessage(event);
+    expect(html).toContain('>Disk is full:<br>&lt;b&gt;/var&lt;/b&gt;</p>');
+    expect(text).toContain('Status: Disk is full:\n<b>/var</b>\n');
+  });
+
   it('has the name of an entity in full if the heading truncates it', () => {
     const label = 'x'.repeat(255);
     expect(emailMessage(alarmHeader({ entity: { id: 'e', label } })).html).toContain(label);

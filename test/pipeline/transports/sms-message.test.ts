@@ -28,17 +28,32 @@ describe('an SMS about an alert', () => {
     expect(encode(text)).toEqual({ encodingName: 'GSM-7', parts: 1, numberOfCharacters: 160 });
   });
 
-  it('fits 70 characters if one is outside GSM-7', () => {
-    const text = smsOf('Größe 数', 'y'.repeat(300));
+  it('fits 70 characters if most of them are outside GSM-7', () => {
+    const text = smsOf('数'.repeat(150));
     expect(text).toHaveLength(70);
     expect(encode(text)).toMatchObject({ encodingName: 'UCS-2', parts: 1 });
   });
 
-  it('replaces curly quotes, dashes and ellipses with GSM-7 characters', () => {
-    const text = smsOf('“web”‘1’–2—3…', 'y'.repeat(300));
-    expect(text).toContain(`"web"'1'-2-3...`);
-    expect(encode(text).encodingName).toBe('GSM-7');
-    expect(text.length).toBeGreaterThan(150);
+  it('has ? instead of a character outside GSM-7, if the text is then longer', () => {
+    const text = smsOf('Größe 数', 'y'.repeat(300));
+    expect(text).toContain('Größe ?: b: yyy');
+    expect(encode(text)).toMatchObject({ encodingName: 'GSM-7', parts: 1 });
+  });
+
+  it.each([
+    ['“web”‘1’–2—3…', `"web"'1'-2-3...`],
+    ['≥ ≤ ± → − ×', '>= <= +/- -> - x'],
+    ['21 °C, 5 µs, m²', '21 degC, 5 us, m2'],
+    ['ç á ê u\u0308 Łódź œ', 'c a e ü Lodz oe'],
+  ])('replaces characters of a long text as readers expect: %s', (label, replaced) => {
+    const text = smsOf(label, 'y'.repeat(300));
+    expect(text).toContain(`${replaced}: b: yyy`);
+    expect(encode(text)).toMatchObject({ encodingName: 'GSM-7', parts: 1 });
+    expect(text.length).toBeGreaterThan(130);
+  });
+
+  it('keeps the characters of a text that fits as it is', () => {
+    expect(smsOf('“21 °C”')).toBe('[OK] “21 °C”: b');
   });
 
   it('keeps non-ASCII characters of GSM-7', () => {
