@@ -188,6 +188,18 @@ describe('an email that is refused', () => {
   });
 });
 
+describe('the log of a failed delivery', () => {
+  // The rule of failing tenants reads these fields.
+  it.each<[string, Options]>([
+    ['called', {}],
+    ['not_called', { refusalOf: async () => 'opted_out' }],
+  ])('says whether the destination was called: %s', async (destination, options) => {
+    await setUp('email', rejected, options).deliver();
+    const fields = { cause: 'destination', destination, tenant_id: 'acme' };
+    expect(logger.warn).toHaveBeenCalledExactlyOnceWith('delivery failed', expect.objectContaining(fields));
+  });
+});
+
 describe('a notice', () => {
   it.each<[string, AttemptOutcome, Partial<SenderDependencies>]>([
     ['to an account without contacts', failed('permanent', 'no_contacts', ''), {}],
