@@ -1,4 +1,4 @@
-import type { MetricAlarm, MetricDataQuery } from '@aws-sdk/client-cloudwatch';
+import type { MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { messageOutcomes } from '../../shared/contracts/outcomes.ts';
 import { DAY_SECONDS } from '../../shared/domain/day.ts';
@@ -31,27 +31,23 @@ const ALARM = 'AWS::CloudWatch::Alarm';
 /** The CloudWatch limit on names in a request and on alarms in a response. */
 const MAX_ALARMS = 100;
 
-/** Returns the alarms with these names that exist. */
-export const describeAlarms = async (session: Session, names: readonly string[]): Promise<MetricAlarm[]> => {
-  const { client, sdk } = await loadCloudWatch(session);
-  const describe = async (AlarmNames: string[]) => {
-    const pages = sdk.paginateDescribeAlarms({ client, pageSize: MAX_ALARMS }, { AlarmNames });
-    return (await Array.fromAsync(pages)).flatMap(({ MetricAlarms = [] }) => MetricAlarms);
-  };
-  return (await Promise.all(inBatches(names, MAX_ALARMS).map(describe))).flat();
-};
-
 /** Returns the alarms of a deployed stack, or undefined for a local stack. */
 export const alarmsOf = async (session: Session): Promise<Alarm[] | undefined> => {
   const { stackName } = session.deployment;
   if (stackName === undefined) return undefined;
   const resources = await stackResources(session.deployment, stackName);
   const names = resources.flatMap(({ type, physicalId }) => (type === ALARM ? [physicalId] : []));
-  return (await describeAlarms(session, names)).map(({ AlarmName = '', StateValue = '', StateUpdatedTimestamp }) => ({
-    name: AlarmName,
-    state: StateValue,
-    since: StateUpdatedTimestamp?.toISOString() ?? null,
-  }));
+  const { client, sdk } = await loadCloudWatch(session);
+  const describe = async (AlarmNames: string[]): Promise<Alarm[]> => {
+    const pages = await Array.fromAsync(sdk.paginateDescribeAlarms({ client, pageSize: MAX_ALARMS }, { AlarmNames }));
+    const alarms = pages.flatMap(({ MetricAlarms = [] }) => MetricAlarms);
+    return alarms.map(({ AlarmName = '', StateValue = '', StateUpdatedTimestamp }) => ({
+      name: AlarmName,
+      state: StateValue,
+      since: StateUpdatedTimestamp?.toISOString() ?? null,
+    }));
+  };
+  return (await Promise.all(inBatches(names, MAX_ALARMS).map(describe))).flat();
 };
 
 /** A metric to read. Its values are returned with its `subject`. */

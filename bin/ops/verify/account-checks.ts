@@ -25,7 +25,7 @@ export const accountChecks: readonly Check[] = [
     name: 'email-identity',
     proves: 'SES has verified the sender',
     resolve: 'verify emailFrom or its domain (docs/operations.md#6-dkim-spf-and-dmarc)',
-    run: ofDeployed(async ({ session: { deployment } }) => {
+    run: ofDeployed(async ({ deployment }) => {
       const ses = new SESClient(deployment.aws);
       const { emailFrom } = deployment.outputs.Settings;
       const Identities = identitiesOf(emailFrom);
@@ -44,7 +44,7 @@ export const accountChecks: readonly Check[] = [
     name: 'email-sandbox',
     proves: 'SES sends to any recipient',
     resolve: 'request production access (docs/operations.md#2-ses-production-access)',
-    run: ofDeployed(async ({ session: { deployment } }) => {
+    run: ofDeployed(async ({ deployment }) => {
       const ses = new SESClient(deployment.aws);
       const { Max24HourSend = 0, MaxSendRate = 0 } = await ses.send(new GetSendQuotaCommand());
       const { Enabled } = await ses.send(new GetAccountSendingEnabledCommand());
@@ -59,7 +59,7 @@ export const accountChecks: readonly Check[] = [
     proves: 'SNS sends SMS to any number',
     resolve:
       'exit the SMS sandbox (docs/operations.md#3-sms-origination-and-spending-limit), or set smsPerTenantPerDay to 0',
-    run: ofDeployed(async ({ session: { deployment } }) => {
+    run: ofDeployed(async ({ deployment }) => {
       if (deployment.outputs.Settings.smsPerTenantPerDay === 0) return skipped('smsPerTenantPerDay is 0');
       const { IsInSandbox } = await new SNSClient(deployment.aws).send(new GetSMSSandboxAccountStatusCommand());
       return IsInSandbox ? failed('in the sandbox') : ok('not in the sandbox');
@@ -70,7 +70,7 @@ export const accountChecks: readonly Check[] = [
     proves: 'SNS sends SMS until the budget is spent, whose alarm fires before',
     resolve:
       'raise MonthlySpendLimit (docs/operations.md#3-sms-origination-and-spending-limit), or lower smsMonthlyBudgetUsd',
-    run: ofDeployed(async ({ session: { deployment } }) => {
+    run: ofDeployed(async ({ deployment }) => {
       const { smsMonthlyBudgetUsd, smsPerTenantPerDay } = deployment.outputs.Settings;
       if (smsPerTenantPerDay === 0) return skipped('smsPerTenantPerDay is 0');
       const request = new GetSMSAttributesCommand({ attributes: ['MonthlySpendLimit'] });
@@ -85,13 +85,13 @@ export const accountChecks: readonly Check[] = [
     name: 'lambda-concurrency',
     proves: 'Lambda has the concurrency in lambdaConcurrencyQuota, and more than the event sources can use',
     resolve: 'request a higher quota, or correct the settings (docs/operations.md#1-lambda-quotas)',
-    run: ofDeployed(async ({ session, stack }) => {
+    run: ofDeployed(async (session, stackName) => {
       const { deployment } = session;
       const lambda = new LambdaClient(deployment.aws);
       const { AccountLimit: { ConcurrentExecutions: quota = 0 } = {} } = await lambda.send(
         new GetAccountSettingsCommand(),
       );
-      const used = (await eventSourcesOf({ session, stack })).reduce(
+      const used = (await eventSourcesOf(session, stackName)).reduce(
         (sum, { mapping }) => sum + (mapping?.ScalingConfig?.MaximumConcurrency ?? 0),
         0,
       );

@@ -1,19 +1,11 @@
 import type { Session } from '../session.ts';
-import type { StackResource } from '../stack-resources.ts';
 import type { Timing } from '../tenant/pace.ts';
 
 /** What a check found. `resolve` says what to do, if that depends on it. */
 export type Finding = { status: 'ok' | 'failed' | 'skipped'; found: string; resolve?: string };
 
-/** The deployed stack, for the checks that a local stack cannot answer. */
-export type DeployedStack = {
-  name: string;
-  /** Returns the stack's resources of a type, such as `AWS::Lambda::EventSourceMapping`. */
-  resources: (type: string) => Promise<StackResource[]>;
-};
-
-/** What checks use. `stack` is undefined for a local stack. */
-export type Context = { session: Session; stack: DeployedStack | undefined; timing: Timing };
+/** What checks use. */
+export type Context = { session: Session; timing: Timing };
 
 /** A check of one assumption about a deployment. */
 export type Check = {
@@ -40,6 +32,8 @@ export const skipped = (found: string): Finding => ({ status: 'skipped', found }
 
 /** Makes a check that only a deployed stack can answer. */
 export const ofDeployed =
-  (run: (context: Context & { stack: DeployedStack }) => Promise<Finding>): Check['run'] =>
-  async (context) =>
-    context.stack ? run({ ...context, stack: context.stack }) : skipped('not on the local stack');
+  (run: (session: Session, stackName: string) => Promise<Finding>): Check['run'] =>
+  async ({ session }) => {
+    const { stackName } = session.deployment;
+    return stackName === undefined ? skipped('not on the local stack') : run(session, stackName);
+  };

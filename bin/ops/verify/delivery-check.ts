@@ -120,9 +120,10 @@ const interruptible =
   };
 
 /** Sends events until one arrives. What it creates is in `undos`. */
-const sendEvents = async ({ session, stack, timing }: Context, waitFor: WaitFor, undos: Undo[]): Promise<Finding> => {
+const sendEvents = async ({ session, timing }: Context, waitFor: WaitFor, undos: Undo[]): Promise<Finding> => {
   const { sqs, deliveries, deployment } = session;
-  const queueUrl = stack && (await subscribeQueue(session, `ops-verify-${newNotificationId()}`, timing, undos));
+  const queueUrl =
+    deployment.stackName && (await subscribeQueue(session, `ops-verify-${newNotificationId()}`, timing, undos));
   const startedMs = timing.now();
   const notification = await createNotification(session, undos);
   const elapsed = () => `after ${((timing.now() - startedMs) / 1000).toFixed(1)} s`;

@@ -1,10 +1,9 @@
 import { errorSummary, OperationError } from '../errors.ts';
 import type { Session } from '../session.ts';
-import { stackResources } from '../stack-resources.ts';
 import { realTime } from '../tenant/pace.ts';
 import { accountChecks } from './account-checks.ts';
 import { apiCheck } from './api-check.ts';
-import { type Check, type DeployedStack, type Finding, failed } from './check.ts';
+import { type Check, type Finding, failed } from './check.ts';
 import { deliveryCheck } from './delivery-check.ts';
 import { eventSourcesCheck } from './event-sources.ts';
 
@@ -12,15 +11,6 @@ const checks: readonly Check[] = [apiCheck, deliveryCheck, eventSourcesCheck, ..
 
 /** What a check found. `resolve` is null if nothing is to be done. */
 export type Result = Pick<Check, 'name' | 'proves'> & Pick<Finding, 'status' | 'found'> & { resolve: string | null };
-
-const deployedStack = ({ deployment }: Session, name: string): DeployedStack => {
-  let all: ReturnType<typeof stackResources> | undefined;
-  const resources = async (wanted: string) => {
-    all ??= stackResources(deployment, name);
-    return (await all).filter(({ type }) => type === wanted);
-  };
-  return { name, resources };
-};
 
 /** An expected error is what the check found. Any other one prevented it. */
 const unanswered = (error: unknown): Finding =>
@@ -34,13 +24,10 @@ export const verifyDeployment = async (
   onProgress: (text: string) => void,
   timing = realTime,
 ): Promise<Result[]> => {
-  const { stackName } = session.deployment;
-  const stack = stackName === undefined ? undefined : deployedStack(session, stackName);
-  const context = { session, stack, timing };
   let ended = 0;
   return Promise.all(
     checks.map(async ({ name, proves, resolve, run }): Promise<Result> => {
-      const finding = await run(context).catch(unanswered);
+      const finding = await run({ session, timing }).catch(unanswered);
       onProgress(`${++ended} of ${checks.length} checks`);
       const { status, found } = finding;
       return { name, proves, status, found, resolve: status === 'failed' ? (finding.resolve ?? resolve) : null };
