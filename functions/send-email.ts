@@ -15,5 +15,5 @@ const optOuts = createOptOuts(client, environment.ACCOUNTS_TABLE);
 /** Sends alerts to `email` notifications. */
 export const handler = sender(createEmailTransport(environment, limits, accounts, optOutKeys), {
   isNearLimit,
-  refusalOf: createRecipientRefusal(accounts, optOuts),
+  refusalOf: createRecipientRefusal(optOuts),
 });

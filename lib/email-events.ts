@@ -11,13 +11,11 @@ import type { Delivery } from './delivery.ts';
 import type { Email } from './email.ts';
 import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
-import type { Storage } from './storage.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** The resources that email events use. `topicKey` encrypts their topic; a development stage has none. */
 type EmailEventResources = {
   email: Email;
-  storage: Storage;
   delivery: Delivery;
   crashedQueue: IQueue;
   topicKey: IKey | undefined;
@@ -40,7 +38,7 @@ export class EmailEvents extends Construct {
     scope: Construct,
     id: string,
     defaults: FunctionDefaults,
-    { email: { configurationSet }, storage, delivery, crashedQueue, topicKey }: EmailEventResources,
+    { email: { configurationSet }, delivery, crashedQueue, topicKey }: EmailEventResources,
   ) {
     super(scope, id);
     const topic = new Topic(this, 'Topic', { ...(topicKey && { masterKey: topicKey }), enforceSSL: true });
@@ -69,8 +67,6 @@ export class EmailEvents extends Construct {
       new SqsSubscription(this.queue.queue, { rawMessageDelivery: true, deadLetterQueue: crashedQueue }),
     );
     const access = delivery.reportAccess
-      // The counts of emails, bounces and complaints (docs/decisions/deliveries.md#email-reputation).
-      .and(storage.accounts.access('BatchGetItem'))
       .and(this.queue.visibilityAccess())
       .and(new ResourceAccess({ EMAIL_EVENTS_QUEUE: this.queue.queue.queueUrl }));
     this.recorder = new ServiceFunction(this, 'record-email-events', defaults, access).lambda;

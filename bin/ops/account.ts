@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Argument, type Command, InvalidArgumentError } from 'commander';
 import type { AccountDescription } from '../../shared/adapters/accounts/account-repository.ts';
-import { createEmailReputation } from '../../shared/adapters/accounts/email-reputation.ts';
 import { UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
 import { recountNotifications } from '../../shared/adapters/notifications/notification-counter.ts';
-import { MAX_AUDIT_TEXT_LENGTH } from '../../shared/contracts/audit.ts';
 import {
   effectiveLimits,
   isLimitName,
@@ -12,9 +10,8 @@ import {
   limitNames,
   minimumLimit,
 } from '../../shared/contracts/tenant-limits.ts';
-import type { EmailPause } from '../../shared/domain/email-reputation.ts';
 import { addRotateCommand } from './account-rotation.ts';
-import { addWhy, examples, parseDuration, parseTenant, parseText, parseTime } from './arguments.ts';
+import { addWhy, examples, parseDuration, parseTenant, parseTime } from './arguments.ts';
 import { OperationError, UsageError } from './errors.ts';
 import { assertKnown } from './known-tenant.ts';
 import { colorize, sanitize, toSecond } from './print.ts';
@@ -32,7 +29,7 @@ export const addAccountCommands = (program: Command): void => {
   account
     .command('show')
     .description(
-      'show the technical contacts, fallback notifications, shadow mode, whether email is paused, and whether webhook credentials exist',
+      'show the technical contacts, fallback notifications, shadow mode, and whether webhook credentials exist',
     )
     .argument('<tenant>', 'the tenant', parseTenant)
     .option('--secrets', 'also show the webhook token and the signing secrets', false)
@@ -74,37 +71,11 @@ ${examples(
     )
     .action(changeShadow);
   addRotateCommand(account);
-  account
-    .command('resume-email')
-    .description('end the pause of the emails of a tenant that had too many bounces or complaints')
-    .argument('<tenant>', 'the tenant', parseTenant)
-    .requiredOption('--why <text>', 'why its emails are sent again, for the audit', parseText(1, MAX_AUDIT_TEXT_LENGTH))
-    .addHelpText(
-      'after',
-      `
-Emails are sent within a minute. Bounces and complaints about emails that were sent before do not count any more.
-Alerts that failed meanwhile are not sent again: the tenant redelivers them.
-${examples('account resume-email acme --why "deleted the addresses of former staff" --stack MonitoringNotifications')}`,
-    )
-    .action(resumeEmail);
   addWhy(account.command('recount'))
     .description('count the notifications again, after the table was restored')
     .argument('<tenant>', 'the tenant', parseTenant)
     .addHelpText('after', examples('account recount acme --stack MonitoringNotifications'))
     .action(recount);
-};
-
-const resumeEmail = async (tenant: string, _: object, command: Command): Promise<void> => {
-  const session = await connectForChange(command);
-  await assertKnown(session, tenant);
-  const { documents, deployment, audit, print } = session;
-  const reputation = createEmailReputation(documents, deployment.outputs.AccountsTable);
-  const entry = await audit(tenant);
-  const isResumed = await reputation.resume(tenant, entry).catch(explainUnconfirmed('show', tenant));
-  print(
-    { tenant_id: tenant, resumed: isResumed },
-    isResumed ? 'Emails are sent within a minute.' : 'Its emails are not paused: nothing was changed.',
-  );
 };
 
 const recount = async (tenant: string, _: object, command: Command): Promise<void> => {
@@ -207,16 +178,9 @@ const explainUnconfirmed =
     );
   };
 
-/** Returns the pause of a tenant's emails as the API does, with the counts that caused it. */
-const pauseRecord = ({ since_ms: since, ...counts }: EmailPause) => ({ since, ...counts });
-
-const pauseText = ({ since_ms, reason, count, emails }: EmailPause): string =>
-  `paused since ${toSecond(since_ms)}: ${count} ${reason} of ${emails} emails in 24 hours`;
-
 /** Returns a stored account with the field names of the API, and the limits that operators have overridden. */
 export const accountRecord = (tenant: string, account: AccountDescription, withSecrets: boolean) => {
-  const { contacts, fallbackNotifications, summaries, timeZone, token, secrets, retired, limits, shadow, emailPause } =
-    account;
+  const { contacts, fallbackNotifications, summaries, timeZone, token, secrets, retired, limits, shadow } = account;
   return {
     id: tenant,
     technical_contacts: contacts,
@@ -225,7 +189,6 @@ export const accountRecord = (tenant: string, account: AccountDescription, withS
     time_zone: timeZone,
     ...(Object.keys(limits).length > 0 && { limit_overrides: limits }),
     ...(shadow && { shadow: shadowRecord(shadow) }),
-    ...(emailPause && { email_paused: pauseRecord(emailPause) }),
     ...(withSecrets && {
       webhook_token: token,
       webhook_signing_secrets: [...secrets, ...retired.map(({ secret }) => secret)],
@@ -234,7 +197,7 @@ export const accountRecord = (tenant: string, account: AccountDescription, withS
 };
 
 const accountText = (account: AccountDescription, withSecrets: boolean): string => {
-  const { contacts, fallbackNotifications, summaries, timeZone, token, secrets, retired, shadow, emailPause } = account;
+  const { contacts, fallbackNotifications, summaries, timeZone, token, secrets, retired, shadow } = account;
   const unset = colorize('dim', 'none yet, created on first use');
   const hidden = (value: string) => (withSecrets ? value : 'set');
   return [
@@ -250,6 +213,5 @@ const accountText = (account: AccountDescription, withSecrets: boolean): string 
     `signing secret   ${secrets.map(hidden).join(', ') || unset}`,
     ...retired.map(({ secret, untilMs }) => `previous secret  ${hidden(secret)}, signs until ${toSecond(untilMs)}`),
     ...(shadow ? [`shadow mode      ${colorize('yellow', shadowText(shadow, Date.now()))}`] : []),
-    ...(emailPause ? [`email            ${colorize('red', pauseText(emailPause))}`] : []),
   ].join('\n');
 };

@@ -42,12 +42,11 @@ const list = async ({ unitsPerSecond }: { unitsPerSecond: number }, command: Com
   session.print(rows, text, `Used ${Math.ceil(pace.units)} capacity units.`);
 };
 
-const tenantJson = ({ tenant, usage, alerts, shadow, isEmailPaused }: TenantOverview) => ({
+const tenantJson = ({ tenant, usage, alerts, shadow }: TenantOverview) => ({
   tenant_id: tenant,
   usage,
   alerts_24h: { total: Object.values(alerts).reduce((sum, count) => sum + count, 0), ...alerts },
   shadow: shadowRecord(shadow),
-  email_paused: isEmailPaused,
 });
 
 const tenantColumns: readonly Column<ReturnType<typeof tenantJson>>[] = [
@@ -59,9 +58,5 @@ const tenantColumns: readonly Column<ReturnType<typeof tenantJson>>[] = [
   ...Object.entries(usageCounters).map(
     ([counter, name]): Column<ReturnType<typeof tenantJson>> => [counter, ({ usage }) => usage[name]],
   ),
-  [
-    'mode',
-    ({ shadow, email_paused: isPaused }) =>
-      [shadow ? 'shadow' : '', isPaused ? 'email paused' : ''].filter(Boolean).join(', '),
-  ],
+  ['mode', ({ shadow }) => (shadow ? 'shadow' : '')],
 ];

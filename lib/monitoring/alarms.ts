@@ -216,13 +216,6 @@ const deliveryAlarms = (scope: Construct, metrics: ServiceMetrics): Alarms => ({
     firstStep: 'trace a late alert to find whether dispatch or the sender is slow, and compare the queues.',
     runbook: 'first-attempts-are-late',
   },
-  TenantsPausedForEmail: {
-    metric: metrics.count('email_pauses', { period: SINGLE_PERIOD }),
-    impact:
-      'Too many emails of a tenant bounced or were reported as spam, so the service sends none of it: its alerts by email fail and are escalated. Other tenants are not affected.',
-    firstStep: `read which tenant and why in the notice to the operators, or list paused tenants: ${opsCommand(scope, 'tenants')}.`,
-    runbook: 'email-of-a-tenant-is-paused',
-  },
   ProducerErrors: {
     metric: metrics.count(PRODUCER_FAULTS, { period: SINGLE_PERIOD }),
     impact:

@@ -31,8 +31,7 @@ export class ServiceMetrics {
       | typeof EVENTS_RECEIVED
       | typeof FIRST_ATTEMPT_LATENCY
       | typeof PRODUCER_FAULTS
-      | 'throttled_requests'
-      | 'email_pauses',
+      | 'throttled_requests',
     options: MetricOptions = {},
   ): Metric {
     return new Metric({

@@ -65,7 +65,7 @@ export const createAccountReader = (
       isAdmin ? accounts.describeWithCredentials(tenant) : accounts.describe(tenant),
       readUsage(tenant),
     ]);
-    const { token, secrets, retired, fallbackNotifications, shadow, emailPause: pause } = account;
+    const { token, secrets, retired, fallbackNotifications, shadow } = account;
     return {
       id: tenant,
       technical_contacts: account.contacts,
@@ -75,7 +75,6 @@ export const createAccountReader = (
       webhook_token: isAdmin ? token : undefined,
       webhook_signing_secrets: isAdmin ? [...secrets, ...retired.map(({ secret }) => secret)] : undefined,
       shadow: shadow && { from: shadow.from_ms, until: shadow.until_ms },
-      email_paused: pause && { since: pause.since_ms, reason: pause.reason },
       limits: limitsOf(effectiveLimits(settings, account.limits)),
       usage,
     };

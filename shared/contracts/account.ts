@@ -118,13 +118,5 @@ export const parseAccountChanges = (body: unknown) => changes.safeParse(withoutN
 /** The body of an update of the account. It may have all that a response has, because clients send responses back. */
 export const accountChangesBody = {
   parse: parseAccountChanges,
-  attributes: [
-    ...Object.keys(changes.shape),
-    'id',
-    'webhook_signing_secrets',
-    'limits',
-    'shadow',
-    'email_paused',
-    'usage',
-  ],
+  attributes: [...Object.keys(changes.shape), 'id', 'webhook_signing_secrets', 'limits', 'shadow', 'usage'],
 };

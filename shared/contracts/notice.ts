@@ -7,7 +7,7 @@ import { fact } from './fact.ts';
  * tenant is reached. `summary`: lists alerts that were not sent one by one (docs/decisions/deliveries.md#summaries).
  * `paused`: the emails of a tenant are paused.
  */
-export const noticeKinds = ['failing', 'undelivered', 'unreached', 'limit', 'summary', 'paused'] as const;
+export const noticeKinds = ['failing', 'undelivered', 'unreached', 'limit', 'summary'] as const;
 
 /** The kind of a notice. */
 export type NoticeKind = (typeof noticeKinds)[number];

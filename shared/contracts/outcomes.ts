@@ -21,7 +21,6 @@ export const failureReasons = [
   'too_many_notifications',
   'bounced',
   'type_without_summaries',
-  'email_paused',
 ] as const;
 
 /** The reason of a failure. */

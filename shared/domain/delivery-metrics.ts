@@ -107,7 +107,6 @@ const notSentReasons: readonly FailureReason[] = [
   'country_not_allowed',
   'no_contacts',
   'opted_out',
-  'email_paused',
   'type_without_summaries',
   'no_feed_configured',
   'circuit_open',

@@ -23,7 +23,6 @@ const reasonTexts: Record<FailureReason, string> = {
   too_large: 'the message is too large',
   too_many_notifications: 'the notification plan lists too many notifications',
   bounced: 'the email bounced',
-  email_paused: 'email of the account is paused, because of too many bounces or complaints',
 };
 
 /** Returns the text of a failure, such as `the destination returned an unexpected status (HTTP 503)`. */

@@ -2,7 +2,6 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { createAccountRepository } from '../adapters/accounts/account-repository.ts';
-import { createEmailReputation } from '../adapters/accounts/email-reputation.ts';
 import { type BounceResult, createBounceRecorder } from '../adapters/deliveries/bounce-recorder.ts';
 import { createDeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import { createDestinationListReader } from '../adapters/deliveries/destination-list.ts';
@@ -12,7 +11,6 @@ import { count, emitMetrics, oldestAgeSeconds } from '../adapters/metrics.ts';
 import { createNotificationReader } from '../adapters/notifications/notification-reader.ts';
 import { createTargetReader } from '../adapters/notifications/notification-targets.ts';
 import type { Queues } from '../adapters/queues.ts';
-import type { PauseReason } from '../contracts/email-pause.ts';
 import { boundedText } from '../contracts/text.ts';
 import type { Clock } from '../domain/clock.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key.ts';
@@ -91,13 +89,6 @@ const isReceivedAgain = ({ ApproximateReceiveCount }: SQSRecord['attributes']): 
 
 const isProblem = (event: EmailEvent): event is ProblemEvent => event.eventType in problemMetrics;
 
-/** Returns what counts against the reputation of the sender, or undefined. */
-const pauseReasonOf = ({ eventType, bounce, complaint }: ProblemEvent): PauseReason | undefined => {
-  if (eventType === 'Bounce') return bounce?.bounceType === 'Permanent' ? 'bounces' : undefined;
-  const isComplaint = eventType === 'Complaint' && complaint?.complaintFeedbackType !== 'not-spam';
-  return isComplaint ? 'complaints' : undefined;
-};
-
 /** Returns what to report to the technical contacts. A bounce that is not permanent is not reported. */
 const reportOf = ({ eventType, bounce }: ProblemEvent): EmailReport | undefined => {
   if (eventType === 'Bounce') return bounce?.bounceType === 'Permanent' ? 'bounce' : undefined;
@@ -108,8 +99,7 @@ const reportOf = ({ eventType, bounce }: ProblemEvent): EmailReport | undefined 
  * Creates the Lambda handler that records what SES reports about accepted emails (docs/decisions/formats.md#email-events):
  * when an email was delivered or delayed, and in the record a bounce or a reject. A complaint leaves it unchanged, because
  * the email was delivered. These three are reported to the technical contacts, and a delivery that has reached nobody else
- * escalates. Too many of them pause the emails of the tenant (docs/decisions/deliveries.md#email-reputation). Any other
- * message is counted and acknowledged, because retrying would not help.
+ * escalates. Any other message is counted and acknowledged, because retrying would not help.
  */
 export const createEmailEventRecorder = (
   client: DynamoDBDocumentClient,
@@ -127,7 +117,6 @@ export const createEmailEventRecorder = (
   };
   const readDestinationList = createDestinationListReader(client, environment.DELIVERIES_TABLE);
   const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE, clock);
-  const reputation = createEmailReputation(client, environment.ACCOUNTS_TABLE, clock);
   const reports = createDeliveryReports(
     { client, queues, notifications, deliveries, readDestinationList, accounts, clock },
     environment,
@@ -194,28 +183,6 @@ export const createEmailEventRecorder = (
     return (await deliveries.recordEmailTime(key, name, timeMs)) ? metric : 'handled';
   };
 
-  /** Counts an email that bounced or caused a complaint, and reports the pause of its tenant, even if it is repeated. */
-  const recordReputation = async (
-    tenant: string,
-    event: ProblemEvent,
-    { attributes }: SQSRecord,
-    timeLeft: () => number,
-  ): Promise<void> => {
-    const reason = pauseReasonOf(event);
-    if (!reason) return;
-    const { mail, bounce, complaint } = event;
-    const reportedAtMs = (bounce ?? complaint)?.timestamp ?? Number(attributes.SentTimestamp);
-    const email = { messageId: mail.messageId, sentAtMs: mail.timestamp ?? reportedAtMs, reportedAtMs };
-    const caused = await reputation.report(tenant, reason, email);
-    if (!caused) return;
-    // The function may have crashed before it counted the pause.
-    if (caused.isNew || isReceivedAgain(attributes)) {
-      logger.warn('email paused', { tenant_id: tenant, ...caused.pause });
-      count({ email_pauses: 1 });
-    }
-    await waitForNotices([reports.reportPause(tenant, caused.pause)], timeLeft);
-  };
-
   const handleEvent = async (message: SQSRecord, timeLeft: () => number): Promise<MessageResult> => {
     const event = parseEmailEvent(message.body);
     if (!event) return ignore();
@@ -247,7 +214,6 @@ export const createEmailEventRecorder = (
     if (result?.kind === 'bounced') {
       await recordFailures([{ record: result.record, isCounted: result.record.last_cause !== undefined }]);
     }
-    if (tenant !== undefined) await recordReputation(tenant, event, message, timeLeft);
     if (result && 'record' in result) {
       await reportEvent(event, result, Number(attributes.SentTimestamp), timeLeft);
     }

@@ -37,7 +37,6 @@ describe('the metrics of a message', () => {
     ['an open circuit', attempt('throttled', 'circuit_open', '', { countsAsAttempt: false }), []],
     ['an account without contacts', attempt('permanent', 'no_contacts', ''), []],
     ['a recipient who opted out', attempt('permanent', 'opted_out', ''), []],
-    ['an account whose email is paused', attempt('permanent', 'email_paused', ''), []],
     ['a failed call to AWS', attempt('transient', 'rejected', '', service), ['service_failures']],
     ['an event superseded because of its timestamp', { hasOlderTimestamp: true }, ['older_timestamp']],
     ['a message without an attempt', {}, []],

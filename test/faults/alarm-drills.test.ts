@@ -324,21 +324,6 @@ describe('the alarm drill', () => {
     ],
   ])('fires %s', async ([, create], { annotate }) => drill(annotate, await create()));
 
-  it('fires an alarm when emails of a tenant bounce, and its email is paused', async ({ annotate }) => {
-    const bouncing = await harness.newClient();
-    const details = { address: 'bounce@simulator.amazonses.com' };
-    const id = await bouncing.create({ label: 'nobody', type: 'email', details });
-    const event = (number: number) =>
-      newAlarmEvent(bouncing.tenant, [id], { alarm: `al${number}`, timeMs: Math.floor(harness.now()) });
-    const requests = once(() => harness.sendEvents(Array.from({ length: 5 }, (_, number) => event(number))));
-    await drill(annotate, { alarms: ['TenantsPausedForEmail'], requests, stepMs: MINUTE_MS });
-    await harness.sendEvents([event(5)]);
-    await harness.advanceMinutes(1, undefined, MINUTE_MS);
-    const { text } = await bouncing.get(`/notifications/${id}/deliveries?status=failed`);
-    expect(JSON.parse(text).values).toMatchObject([{ reason: 'email_paused', attempts: [] }]);
-    expect(JSON.parse((await bouncing.get('/account')).text).email_paused).toMatchObject({ reason: 'bounces' });
-  });
-
   it('fires an alarm when SQS moves a message to the crashed queue, which clears after a redrive', async ({
     annotate,
   }) => {

@@ -53,7 +53,6 @@ const changing: Record<string, string> = {
   'account shadow': 'acme on --for 1h --yes',
   'account rotate': 'acme --all --yes',
   'account recount': 'acme',
-  'account resume-email': 'acme --why x',
   'event send': '-',
   'dead-letters redrive': 'sms',
   'opt-outs undo': 'acme a@example.com',

@@ -2,10 +2,9 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { until } from '../support/until.ts';
 import { useStackWithCommandLine } from './command-line.ts';
 
-const { stack, directory, ops, runJson } = useStackWithCommandLine();
+const { directory, ops, runJson } = useStackWithCommandLine();
 
 const line = z.object({ kind: z.string(), record: z.looseObject({}) });
 const parseLines = (text: string) =>
@@ -68,7 +67,6 @@ describe('tenants', () => {
     usage: z.record(z.string(), z.number()),
     alerts_24h: z.strictObject({ total: z.number() }),
     shadow: z.strictObject({ from: z.number(), until: z.number() }).nullable(),
-    email_paused: z.boolean(),
   });
 
   it('lists all tenants by name', async () => {
@@ -202,46 +200,5 @@ describe('audits', () => {
   it('has no entry of a command that was refused', async () => {
     expect((await ops('token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant nobody')).code).toBe(1);
     expect((await ops('audits nobody')).out).toBe('There are no audit entries.\n');
-  });
-});
-
-describe('email of a tenant that is paused', () => {
-  const account = z.looseObject({
-    email_paused: z.object({ since: z.number(), reason: z.string(), count: z.number(), emails: z.number() }).optional(),
-  });
-  const show = () => runJson(account, 'account show acme');
-
-  it('is shown, and ends with a reason for the audit', async () => {
-    const body = JSON.stringify({ label: 'l', type: 'email', details: { address: 'bounce@simulator.amazonses.com' } });
-    const headers = { 'x-auth-token': stack.tokens.admin };
-    for (let count = 0; count < 5; count++)
-      await fetch(`${stack.base_url}/test-notification`, { method: 'POST', headers, body });
-    const { email_paused: paused } = await until(async () => {
-      const found = await show();
-      return found.email_paused ? found : undefined;
-    });
-    expect(paused).toEqual({ since: expect.any(Number), reason: 'bounces', count: 5, emails: 5 });
-    expect((await ops('account show acme')).out).toMatch(
-      /^email +paused since .*Z: 5 bounces of 5 emails in 24 hours$/m,
-    );
-    expect((await ops('tenants')).out).toMatch(/^acme .* email paused$/m);
-    const shown = await fetch(`${stack.base_url}/account`, { headers });
-    const { email_paused, ...others }: { email_paused: unknown } = JSON.parse(await shown.text());
-    expect(email_paused).toEqual({ since: paused?.since, reason: 'bounces' });
-    // A client may send the account back.
-    const sentBack = JSON.stringify({ ...others, email_paused });
-    const updated = await fetch(`${stack.base_url}/account`, { method: 'PUT', headers, body: sentBack });
-    expect(updated.status).toBe(204);
-
-    const resumed = await ops(['account', 'resume-email', 'acme', '--why', 'deleted the address']);
-    expect(resumed).toMatchObject({ code: 0, out: 'Emails are sent within a minute.\n' });
-    expect((await show()).email_paused).toBeUndefined();
-    const audits = z.array(z.object({ changed: z.array(z.string()), why: z.string().nullable() }));
-    expect((await runJson(audits, 'audits acme --limit 1'))[0]).toEqual({
-      changed: ['email_paused'],
-      why: 'deleted the address',
-    });
-    const again = await ops(['account', 'resume-email', 'acme', '--why', 'again']);
-    expect(again.out).toBe('Its emails are not paused: nothing was changed.\n');
   });
 });

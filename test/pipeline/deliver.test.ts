@@ -144,17 +144,11 @@ describe('an email that bounces before its sender records that SES accepted it',
 });
 
 describe('an email that is refused', () => {
-  const refusals = ['email_paused', 'opted_out'] as const;
+  const reason = 'opted_out' as const;
 
-  it.each(
-    refusals.flatMap((reason) => [
-      [reason, 'an alert', {}] as const,
-      [reason, 'a summary', { notice: { ...notice, kind: 'summary' as const } }] as const,
-    ]),
-  )(
-    'because of %s fails if it is %s: without an attempt, not in a summary, and can be redelivered',
-    async (...given) => {
-      const [reason, , changes] = given;
+  it.each([['an alert', {}] as const, ['a summary', { notice: { ...notice, kind: 'summary' as const } }] as const])(
+    'fails if it is %s: without an attempt, not in a summary, and can be redelivered',
+    async (_, changes) => {
       const options = { changes, refusalOf: async () => reason, ...summarizing };
       const { deliver, record, stored, reasons, transport } = setUp('email', rejected, options);
       expect(await deliver()).toMatchObject({ kind: 'dead_lettered', cause: 'destination' });
@@ -178,11 +172,11 @@ describe('an email that is refused', () => {
 
   it('is not sent as a test, which says why', async () => {
     const transport = vi.fn<SenderDependencies['transport']>();
-    const runTest = createTestRun('email', transport, async () => 'email_paused');
+    const runTest = createTestRun('email', transport, async () => reason);
     const tested = { tenant: 'acme', type: 'email', details: { address: 'a@example.com' } };
     expect(await runTest(tested, () => 20_000)).toMatchObject({
       status: 'failure',
-      message: 'Not sent: email of the account is paused, because of too many bounces or complaints',
+      message: 'Not sent: the recipient has opted out of the emails of the account',
     });
     expect(transport).not.toHaveBeenCalled();
   });
@@ -204,7 +198,6 @@ describe('a notice', () => {
   it.each<[string, AttemptOutcome, Partial<SenderDependencies>]>([
     ['to an account without contacts', failed('permanent', 'no_contacts', ''), {}],
     ['to a recipient who has opted out', delivered, { refusalOf: async () => 'opted_out' }],
-    ['of a tenant whose email is paused', delivered, { refusalOf: async () => 'email_paused' }],
   ])('%s is cancelled without a dead letter', async (_, outcome, others) => {
     const { deliver, record, deadLetters } = setUp('technicalContactsEmail', outcome, {
       changes: { notice },

@@ -1,12 +1,11 @@
 import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailureReader } from '../../shared/adapters/deliveries/notification-failures.ts';
 import type { Queues } from '../../shared/adapters/queues.ts';
 import { deliveryId, recipientHash } from '../../shared/domain/delivery-key.ts';
 import { claimedRecord, type DeliveryRecord, withStatus } from '../../shared/domain/delivery-record.ts';
-import { emailTags, tenantTag } from '../../shared/domain/email-event.ts';
+import { emailTags } from '../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
 import { writeRecords } from '../support/delivery-records.ts';
@@ -350,29 +349,6 @@ describe('an email that reaches the server of its recipient', () => {
       await recordBatch([{ body: JSON.stringify(delivery(tags)) }, { body: JSON.stringify(delivery({})) }]),
     ).toEqual([]);
     expect(written).toBe('');
-  });
-});
-
-describe('the emails of a tenant', () => {
-  let count = 0;
-  /** Reports problems of emails of tests, which have no record. */
-  const problems = (tenant: string, event: object, times: number) =>
-    Array.from({ length: times }, () => ({
-      body: JSON.stringify({
-        ...event,
-        mail: { messageId: `email-${count++}`, tags: { tenant: [tenantTag(tenant)] } },
-      }),
-    }));
-  const isPaused = (tenant: string) => createAccountRepository(client, 'accounts').isEmailPaused(tenant);
-
-  it.each([
-    ['bounces that are not permanent', { eventType: 'Bounce', bounce: { bounceType: 'Transient' } }],
-    ['rejected content', { eventType: 'Reject' }],
-    ['reports that it is no spam', { eventType: 'Complaint', complaint: { complaintFeedbackType: 'not-spam' } }],
-  ])('are not paused because of %s', async (name, event) => {
-    const tenant = name.replaceAll(' ', '-');
-    await recordBatch(problems(tenant, event, 10));
-    expect(await isPaused(tenant)).toBe(false);
   });
 });
 

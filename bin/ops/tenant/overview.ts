@@ -28,8 +28,6 @@ export type TenantOverview = {
   alerts: Partial<Record<DeliveryStatus, number>>;
   /** The period of shadow mode, unless it is over. */
   shadow: Shadow | undefined;
-  /** True while its emails are paused. */
-  isEmailPaused: boolean;
 };
 
 type OverviewOptions = {
@@ -45,7 +43,6 @@ const tokenList = z.object({
 });
 const accountItem = z.object({
   shadow: z.object({ from_ms: z.number(), until_ms: z.number() }).optional(),
-  email_paused: z.unknown().optional(),
 });
 const deliveryItem = z.object({ status: z.enum(deliveryStatuses) });
 
@@ -63,7 +60,7 @@ const createOverviews = () => {
         redeliveries_per_day: 0,
       };
       const usage = { notifications: 0, tokens: 0, ...daily };
-      const empty = { tenant, usage, alerts: {}, shadow: undefined, isEmailPaused: false };
+      const empty = { tenant, usage, alerts: {}, shadow: undefined };
       const overview = overviews.get(tenant) ?? empty;
       overviews.set(tenant, overview);
       return overview;
@@ -92,10 +89,9 @@ const sourcesOf = (overviews: ReturnType<typeof createOverviews>, nowMs: number)
       values: { ':prefix': 'account#', ':day': `#${day}#` },
       add: (pk, item) => {
         if (pk.startsWith('account#')) {
-          const { shadow, email_paused } = accountItem.parse(item);
+          const { shadow } = accountItem.parse(item);
           const overview = overviews.of(pk.replace('account#', ''));
           overview.shadow = shadow && !isOver(shadow, nowMs) ? shadow : undefined;
-          overview.isEmailPaused = email_paused !== undefined;
         }
         for (const [counter, name] of Object.entries(usageCounters)) {
           const prefix = `${counter}#${day}#`;

@@ -3,7 +3,6 @@ import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk
 import { lru } from 'tiny-lru';
 import * as z from 'zod/mini';
 import type { AccountChanges, SummarySettings } from '../../contracts/account.ts';
-import { pauseReasons } from '../../contracts/email-pause.ts';
 import {
   effectiveLimits,
   isLimitName,
@@ -14,7 +13,6 @@ import {
 import { DEFAULT_TIME_ZONE } from '../../contracts/time-zone.ts';
 import { changedAttributes } from '../../domain/changed-attributes.ts';
 import type { Clock } from '../../domain/clock.ts';
-import type { EmailPause } from '../../domain/email-reputation.ts';
 import { covers, isOver, type Shadow } from '../../domain/shadow.ts';
 import { newSigningSecret, RETIREMENT_MS } from '../../domain/signing-secrets.ts';
 import type { Audit } from '../audits/audit-log.ts';
@@ -39,17 +37,6 @@ const storedSummaries = z.object({ email_after: z.number(), sms_after: z.number(
 /** A stored period of shadow mode. */
 const storedShadow = z.object({ from_ms: z.number(), until_ms: z.number() });
 
-/** The attributes of an account that a pause of its emails uses. */
-export const emailPauseFields = {
-  /** The pause, while it lasts. */
-  email_paused: z.optional(
-    z.object({ since_ms: z.number(), reason: z.enum(pauseReasons), count: z.number(), emails: z.number() }),
-  ),
-  /** When the last pause ended, and how many emails were counted in that hour before. */
-  email_resumed_at_ms: z.optional(z.number()),
-  emails_before_resume: z.optional(z.number()),
-};
-
 /** The item of an account. */
 const storedAccount = z.object({
   /** Sent with every webhook request. */
@@ -70,7 +57,6 @@ const storedAccount = z.object({
   shadow: z.optional(storedShadow),
   /** Earlier periods of shadow mode, whose events may still be queued. */
   ended_shadows: z.optional(z.array(storedShadow)),
-  ...emailPauseFields,
 });
 
 /** The limits that differ from the settings of the deployment, each an attribute of the item. */
@@ -105,8 +91,6 @@ export type AccountDescription = {
   limits: Partial<TenantLimits>;
   /** The period of shadow mode, unless it is over. */
   shadow: Shadow | undefined;
-  /** The pause of its emails, while it lasts. */
-  emailPause: EmailPause | undefined;
 };
 
 /** Returns a limit of a tenant. */
@@ -227,7 +211,6 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     retired: stillSigning(stored).map(({ secret, until_ms: untilMs }) => ({ secret, untilMs })),
     limits: stored.limits,
     shadow: shadowOf(stored),
-    emailPause: stored.email_paused,
   });
 
   return {
@@ -269,10 +252,6 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
 
     /** Returns the time zone of emails. It caches the account for a minute. */
     timeZone: async (tenant: string): Promise<string> => describe(await cached(tenant).account).timeZone,
-
-    /** Returns whether its emails are paused. It caches the account for a minute. */
-    isEmailPaused: async (tenant: string): Promise<boolean> =>
-      (await cached(tenant).account).email_paused !== undefined,
 
     /** Returns the stored account. Does not create missing credentials. */
     describe: async (tenant: string): Promise<AccountDescription> => describe(await read(tenant)),

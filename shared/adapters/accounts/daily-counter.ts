@@ -2,14 +2,13 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
 import { DAY_MS, DAY_SECONDS, utcDay } from '../../domain/day.ts';
-import { lastHours, utcHour } from '../../domain/email-reputation.ts';
 import { awsConfig, createDocumentClient } from '../aws-client.ts';
 import { batchGet } from '../dynamodb/batches.ts';
 import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import { FailedConditionsError, type TransactItem, transact } from '../dynamodb/transactions.ts';
 
 /**
- * What a counter counts. The item of a tenant and UTC day has `used`, as much of it in each hour (`h07`), and `ttl`.
+ * What a counter counts. The item of a tenant and UTC day has `used` and `ttl`.
  */
 export type DailyCounter =
   | 'tests'
@@ -30,9 +29,6 @@ export const counterKey = (counter: DailyCounter, tenant: string, timeMs: number
   pk: `${counter}#${utcDay(timeMs)}#${tenant}`,
 });
 
-/** Returns the attribute with what is used in the hour of a time. */
-const hourAttribute = (timeMs: number): string => `h${utcHour(timeMs)}`;
-
 /** Counts messages per tenant and UTC day (table Accounts). */
 export const createDailyCounters = (
   client: DynamoDBDocumentClient,
@@ -45,9 +41,9 @@ export const createDailyCounters = (
 
   /** Returns the update that adds `amount` to a counter unless it would exceed `limit`. */
   const addition = (amount: number, limit: number, timeMs: number) => ({
-    UpdateExpression: 'SET #ttl = :ttl ADD used :amount, #hour :amount',
+    UpdateExpression: 'SET #ttl = :ttl ADD used :amount',
     ConditionExpression: 'attribute_not_exists(used) OR used <= :max_used',
-    ExpressionAttributeNames: { '#ttl': 'ttl', '#hour': hourAttribute(timeMs) },
+    ExpressionAttributeNames: { '#ttl': 'ttl' },
     ExpressionAttributeValues: {
       ':ttl': Math.floor(timeMs / 1000) + 2 * DAY_SECONDS,
       ':amount': amount,
@@ -110,29 +106,10 @@ export const createDailyCounters = (
     async giveBack(counter: DailyCounter, tenant: string, amount: number, countedAtMs: number): Promise<void> {
       onceClient ??= connectOnce();
       await createConditionalUpdate(onceClient, table)(counterKey(counter, tenant, countedAtMs), {
-        UpdateExpression: 'ADD used :amount, #hour :amount',
+        UpdateExpression: 'ADD used :amount',
         ConditionExpression: 'used >= :counted',
-        ExpressionAttributeNames: { '#hour': hourAttribute(countedAtMs) },
         ExpressionAttributeValues: { ':amount': -amount, ':counted': amount },
       });
-    },
-
-    /**
-     * Returns how much of counters was used together in the last 24 hours: in this hour and the 23 before it.
-     *
-     * @param fromMs only from the hour of this time on
-     */
-    async usedInLastDay(counters: readonly DailyCounter[], tenant: string, fromMs = 0): Promise<number> {
-      const nowMs = clock();
-      const keys = counters.flatMap((counter) => [nowMs, nowMs - DAY_MS].map((ms) => counterKey(counter, tenant, ms)));
-      const items = new Map((await batchGet(client, table, keys)).map((item) => [String(item.pk), item]));
-      const [sinceMs = 0] = lastHours(fromMs);
-      const amounts = lastHours(nowMs)
-        .filter((hourMs) => hourMs >= sinceMs)
-        .flatMap((hourMs) =>
-          counters.map((counter) => items.get(counterKey(counter, tenant, hourMs).pk)?.[hourAttribute(hourMs)]),
-        );
-      return amounts.reduce<number>((sum, amount) => sum + (typeof amount === 'number' ? amount : 0), 0);
     },
 
     /**

@@ -7,7 +7,6 @@ import {
   summarySettings,
   WEBHOOK_TOKEN,
 } from '../account.ts';
-import { pauseReasons } from '../email-pause.ts';
 import { emailAddress } from '../notification-types.ts';
 import { MAX_TIME_ZONE_LENGTH } from '../time-zone.ts';
 import { component, integer, string, text, timestamp } from './schemas.ts';
@@ -72,15 +71,6 @@ export const account = component('Account', 'The account of a tenant', {
     .optional()
     .describe(
       'Present only in shadow mode: alerts of events from `from` on are recorded as `cancelled`, and not sent. Operators set it',
-    ),
-  email_paused: z
-    .object({
-      since: timestamp('When the pause began'),
-      reason: z.enum(pauseReasons).describe('What there was too much of'),
-    })
-    .optional()
-    .describe(
-      'Present only while nothing is sent by email, because too many emails of the account bounced or were reported as spam. Operators end the pause',
     ),
   limits: z.object(limitsOf('the limit')).describe('The limits of the account'),
   usage: z

@@ -12,11 +12,9 @@ import type { NotificationRecord } from '../../contracts/responses/notifications
 import type { Clock } from '../../domain/clock.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { correlationOf, type DeliveryRecord, isUnreached } from '../../domain/delivery-record.ts';
-import type { EmailPause } from '../../domain/email-reputation.ts';
 import { createGatherer } from '../../domain/gather.ts';
-import { defaultNotification, operatorsNotification } from '../../domain/notification.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
-import { createEscalation, createFallbackReader, type EscalationEnvironment } from './escalation.ts';
+import { createEscalation, type EscalationEnvironment } from './escalation.ts';
 import { limitNotice } from './limit-notice.ts';
 import { createNoticeQueue } from './notice-queue.ts';
 import {
@@ -26,7 +24,6 @@ import {
   notificationNoticeId,
   undeliveredNotice,
 } from './notification-notice.ts';
-import { pauseNotice, pauseNoticeId } from './pause-notice.ts';
 import { createUnreachedCheck } from './unreached-check.ts';
 import { summaryProblem, unreachedNotice, unreachedNoticeId } from './unreached-notice.ts';
 import { withTimeout } from './wait-for-notices.ts';
@@ -37,9 +34,6 @@ const MAX_READ_MS = 1_000;
 /** The alerts of a cancelled summary that are checked, and concurrently: more would take longer than notices may. */
 const MAX_CHECKS = 200;
 const MAX_CONCURRENT_CHECKS = 20;
-
-/** The types whose notifications are not told of a pause of email: it concerns them, or they are told anyway. */
-const UNTOLD_TYPES: readonly NotificationTypeId[] = ['email', defaultNotification.type, operatorsNotification.type];
 
 /** The environment variables of delivery reports, parsed. */
 export type ReportEnvironment = EscalationEnvironment &
@@ -85,7 +79,6 @@ export const createDeliveryReports = (
   const { API_URL: apiUrl, RETRY_DELAY_SCALE: scale } = environment;
   const notices = createNoticeQueue(queues, environment.SENDER_QUEUES, clock);
   const escalation = createEscalation({ client, notices, accounts, notifications }, environment);
-  const readFallback = createFallbackReader({ accounts, notifications });
   const findUnreached = createUnreachedCheck({ notifications, deliveries, random }, scale);
 
   /** One read at a time: a notification may have several MB, and a batch may have 100 failing deliveries. */
@@ -231,13 +224,6 @@ export const createDeliveryReports = (
     async reportLimit(event: EventHeader, record: DeliveryRecord, type: NotificationTypeId): Promise<void> {
       const notice = limitNotice(event, type, record.updated_at_ms);
       await notices.queue(notice, correlationOf(record), { toOperators: false });
-    },
-
-    /** Notifies operators and fallback notifications of other types, once per pause, that the emails of a tenant are paused. */
-    async reportPause(tenant: string, pause: EmailPause): Promise<void> {
-      if (notices.isQueued(pauseNoticeId(tenant, pause))) return;
-      const toOthers = () => readFallback(tenant, ({ type }) => UNTOLD_TYPES.includes(type));
-      await notices.queue(pauseNotice(tenant, pause), {}, { toContacts: false, toOperators: true, toOthers });
     },
 
     /**

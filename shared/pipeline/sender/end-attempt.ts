@@ -29,7 +29,7 @@ const logFailure = ({ job, record }: ClaimedDelivery, outcome: MessageOutcome, f
 };
 
 /** The reasons for which a notice has no recipient. It is cancelled, and its copies to others are sent. */
-const noRecipientReasons: readonly FailureReason[] = ['no_contacts', 'opted_out', 'email_paused'];
+const noRecipientReasons: readonly FailureReason[] = ['no_contacts', 'opted_out'];
 
 /** Creates what follows an attempt: it is recorded, and its failure is retried or dead-lettered. */
 export const createAttemptEnd = (dependencies: SenderDependencies) => {

@@ -31,7 +31,7 @@ export type SenderDependencies = {
   retryQueueUrl: string;
   deadLetterQueueUrl: string;
   retryDelayScale: number;
-  reports: Omit<DeliveryReports, 'reportPause'>;
+  reports: DeliveryReports;
   recordFailures: RecordFailures;
   clock: Clock;
   isTenantThrottled: IsTenantThrottled;

@@ -100,29 +100,13 @@ const createSendToRecipient = (
 };
 
 /**
- * Creates the function that returns why nothing is sent by email: the emails of the tenant are paused
- * (docs/decisions/deliveries.md#email-reputation). It reads nothing that an email does not need.
- */
-export const createEmailRefusal =
-  (accounts: Pick<AccountRepository, 'isEmailPaused'>): RefusalOf =>
-  async (tenant) =>
-    (await accounts.isEmailPaused(tenant)) ? 'email_paused' : undefined;
-
-/**
- * Creates the same for `email` notifications, whose recipient may also have opted out. It reads the opt-out for each
+ * Creates the function that returns why an email is not sent: its recipient has opted out. It reads the opt-out for each
  * email, strongly consistent, because an opt-out holds at once.
  */
-export const createRecipientRefusal = (
-  accounts: Pick<AccountRepository, 'isEmailPaused'>,
-  optOuts: Pick<OptOuts, 'remaining'>,
-): RefusalOf => {
-  const refusalOf = createEmailRefusal(accounts);
-  return async (tenant, details) => {
-    const refused = await refusalOf(tenant, details);
-    if (refused) return refused;
-    return (await optOuts.remaining(tenant, [details.address ?? ''])).length === 0 ? 'opted_out' : undefined;
-  };
-};
+export const createRecipientRefusal =
+  (optOuts: Pick<OptOuts, 'remaining'>): RefusalOf =>
+  async (tenant, { address = '' }) =>
+    (await optOuts.remaining(tenant, [address])).length === 0 ? 'opted_out' : undefined;
 
 /** Creates the transport of `email` notifications. Delivered means accepted by SES. */
 export const createEmailTransport = (

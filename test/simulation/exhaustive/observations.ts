@@ -64,7 +64,6 @@ export const observationsOf = async (
     emailReports: [],
     emailProgress: [],
     emails: [],
-    pauses: new Map(),
     redrives: [],
     shadows: [],
     notRedelivered,

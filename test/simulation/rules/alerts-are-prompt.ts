@@ -20,7 +20,6 @@ const isPrompt = ({ kind, notifications, contacts, limits, summaries }: PlannedT
 const mayBeLate = ({ event, notification, tenant }: PlannedAlert, observations: Observations): boolean =>
   observations.scenario.privateWebhooks.includes(notification.index) ||
   isInShadow(event, observations) ||
-  observations.pauses.has(tenant.name) ||
   observations.people.some(
     ({ action }) =>
       action.tenant === tenant.name &&

@@ -51,7 +51,6 @@ export const failuresAreJustified: Rule = {
         entry.status === 'failed' &&
         entry.reason !== 'no_contacts' &&
         // They have rules of their own.
-        entry.reason !== 'email_paused' &&
         !isOptedOut(entry) &&
         !isAboveDailyLimit(entry),
     );

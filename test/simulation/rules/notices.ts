@@ -3,7 +3,7 @@ import type { Arrival } from '../world/receivers.ts';
 import { notificationsOf, type PlannedTenant, type State } from '../world/scenario.ts';
 
 /** What a notice of the service is about. */
-export type NoticeKind = 'failing' | 'undelivered' | 'unreached' | 'unreached-summary' | 'limit' | 'paused';
+export type NoticeKind = 'failing' | 'undelivered' | 'unreached' | 'unreached-summary' | 'limit';
 
 /** A notice that arrived. */
 export type Notice = {
@@ -30,7 +30,6 @@ const kindOf = ({ text }: Arrival): NoticeKind | undefined => {
   if (/(is failing|was reported as spam)$/.test(subject)) return 'failing';
   if (/was not delivered$/.test(subject)) return 'undelivered';
   if (/alerts are summarized$/.test(subject)) return 'limit';
-  if (/Email is paused: /.test(text)) return 'paused';
   if (/Escalated: |could be reached$|could not be reached$|could not be delivered|that do not exist$/m.test(text))
     return 'unreached';
   return undefined;
@@ -73,10 +72,9 @@ export const noticesOf = ({ scenario, arrivals, ids }: Observations): Notice[] =
 
 /**
  * Returns the addresses at which each notice for the technical contacts must arrive: none if one of them rejects it, if
- * their email was paused, or after a shadow mode of the account.
+ * or after a shadow mode of the account.
  */
-export const contactsOf = ({ name, contacts }: PlannedTenant, { shadows, pauses }: Observations): string[] =>
-  pauses.has(name) ||
+export const contactsOf = ({ name, contacts }: PlannedTenant, { shadows }: Observations): string[] =>
   shadows.some(({ tenant }) => tenant === name) ||
   contacts.some(({ phases }) => phases.some(({ behavior }) => behavior === 'reject'))
     ? []

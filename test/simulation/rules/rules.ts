@@ -21,7 +21,6 @@ import { metricsCountDeliveries } from './metrics-count-deliveries.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
 import { optOutsHold } from './opt-outs-hold.ts';
 import { outcomesArePublished } from './outcomes-are-published.ts';
-import { pausesHold } from './pauses-hold.ts';
 import { privateAddressesAreRefused } from './private-addresses-are-refused.ts';
 import { MAX_RUN_MS } from './requests.ts';
 import { requestsOfPeopleAreTrue } from './requests-of-people-are-true.ts';
@@ -82,7 +81,6 @@ const rules: readonly Rule[] = [
   limitsHold,
   emailsTellTheTime,
   emailsAreConfirmed,
-  pausesHold,
   failuresAreNoticed,
   emailReportsAreNoticed,
   noticesAreJustified,

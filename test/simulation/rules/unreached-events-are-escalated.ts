@@ -91,14 +91,11 @@ const mayFailFromMs = (
 const recipientsOf = (tenant: PlannedTenant, { state }: PlannedEvent, observations: Observations): string[] => {
   const { fallback, name } = tenant;
   const isShadowed = observations.shadows.some((period) => period.tenant === name);
-  const isPaused = observations.pauses.has(name) && fallback?.type === 'email';
   return [
     ...contactsOf(tenant, observations),
     `tenant ${name}`,
     // A pager that got an escalation of a newer event of the alarm gets no older one.
-    ...(fallback && !isShadowed && !isPaused && state !== 'OK' && fallback.type !== 'incidentpager'
-      ? [fallback.key]
-      : []),
+    ...(fallback && !isShadowed && state !== 'OK' && fallback.type !== 'incidentpager' ? [fallback.key] : []),
   ];
 };
 

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { EmailPause } from '../../../shared/domain/email-reputation.ts';
 import type { ApiResponse } from '../engine/stack.ts';
 import type { AcceptedEmail, EmailProgress, EmailReport } from './email-reports.ts';
 import type { InjectedFault } from './faults.ts';
@@ -139,8 +138,6 @@ export type Observations = {
   emailProgress: readonly EmailProgress[];
   /** The emails that SES accepted. */
   emails: readonly AcceptedEmail[];
-  /** The tenants whose email was paused when everything had ended, and the pauses, which the operators then ended. */
-  pauses: ReadonlyMap<string, EmailPause>;
   redrives: readonly Redrive[];
   shadows: readonly ShadowPeriod[];
   /** The dead letters, with those that were moved back, by the name of their queue. */

@@ -5,12 +5,10 @@ import type { Clock } from 'local-aws/clock.ts';
 import type { Queue } from 'local-aws/sqs/queue.ts';
 import { moveMessages } from '../../../bin/ops/redrive.ts';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
-import { createEmailReputation } from '../../../shared/adapters/accounts/email-reputation.ts';
 import { createAuditLog } from '../../../shared/adapters/audits/audit-log.ts';
 import { documentOptions } from '../../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
 import { OPERATOR } from '../../../shared/contracts/token.ts';
-import type { EmailPause } from '../../../shared/domain/email-reputation.ts';
 import type { SimulatedStack } from '../engine/stack.ts';
 import { type PlannedTenant, timeZoneOf } from './scenario.ts';
 
@@ -35,7 +33,6 @@ export const createOperatorClient = (): DynamoDBDocumentClient =>
 export const createOperators = ({ plan, queues, time }: Pick<SimulatedStack, 'plan' | 'queues'> & { time: Clock }) => {
   const documents = createOperatorClient();
   const accounts = createAccountRepository(documents, plan.output('AccountsTable'));
-  const reputation = createEmailReputation(documents, plan.output('AccountsTable'));
   const log = createAuditLog(documents, {
     AUDITS_TABLE: plan.output('AuditsTable'),
     AUDIT_RETENTION_DAYS: Number(plan.output('AuditRetentionDays')),
@@ -81,18 +78,6 @@ export const createOperators = ({ plan, queues, time }: Pick<SimulatedStack, 'pl
     async shadow(tenant: string, lengthMs: number): Promise<void> {
       const nowMs = time.now();
       await accounts.setShadow(tenant, { from_ms: nowMs, until_ms: nowMs + lengthMs }, auditOf(tenant));
-    },
-
-    /** Ends the pauses of email. @returns them by tenant */
-    async resumeEmail(tenants: readonly PlannedTenant[]): Promise<Map<string, EmailPause>> {
-      const pauses = new Map<string, EmailPause>();
-      for (const { name } of tenants) {
-        const { emailPause } = await accounts.describe(name);
-        if (!emailPause) continue;
-        pauses.set(name, emailPause);
-        await reputation.resume(name, auditOf(name));
-      }
-      return pauses;
     },
 
     /** Moves the dead letters of all senders to their queues. @returns them by the name of their queue */

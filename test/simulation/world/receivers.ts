@@ -101,14 +101,12 @@ const kindOfEmail = (subject: string): ArrivalKind => {
 };
 
 const kindOfSms = (text: string): ArrivalKind => {
-  if (/ Email is paused: /.test(text)) return 'notice';
   if (/ Escalated: | reached nobody today$/.test(text)) return 'escalation';
   return SUMMARY.test(text) ? 'summary' : 'alert';
 };
 
 const kindOfBody = (body: string): ArrivalKind => {
   if (body.includes(':unreached')) return 'escalation';
-  if (body.includes(':paused')) return 'notice';
   return body.includes(':test:') || body.includes('"test"') ? 'test' : 'alert';
 };
 

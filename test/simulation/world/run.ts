@@ -293,9 +293,6 @@ export const runScenario = async ({
     const earlierHistory = await settled(readHistory());
     const failingNotifications = await settled(readFailures());
     const redeliveredMs = nowMs();
-    const pauses = await settled(operators.resumeEmail(tenants));
-    // Senders cache accounts for a minute.
-    if (pauses.size > 0) await stack.time.run(stack.time.now() + 2 * MINUTE_MS);
     // All destinations accept, and the clocks of the API agree that the failures were before.
     await stack.time.run(startMs + allAcceptFromMs(scenario) + MINUTE_MS);
     const requestCount = people.requests.length;
@@ -327,7 +324,6 @@ export const runScenario = async ({
       emailReports: emailReports.reports,
       emailProgress: emailReports.progress,
       emails: emailReports.accepted,
-      pauses,
       redrives,
       shadows,
       deadLetters: new Map(

@@ -237,16 +237,6 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
         functionName: 'record-email-events',
       },
     }),
-    'emails bounce and the tenant is paused': situation({
-      types: ['email', 'webhook'],
-      tenant: {
-        emailReports: 1,
-        fallback: { index: 2, key: 'd2', type: 'sms', phases: accepting },
-      },
-      steps: Array.from({ length: 30 }, (_, number) =>
-        alert(number, (1 + 15 * number) * SECOND_MS, { notifications: number % 5 === 0 ? [0, 1] : [0] }),
-      ),
-    }),
     'a redelivery is ended between its writes': situation({
       types: ['webhook'],
       phases: until(MINUTE_MS, 'reject'),
