@@ -138,6 +138,7 @@ it('logs, delivery records, audit entries and dead-letter attributes contain no 
     'secretuser',
     'secretpassword',
     Buffer.from(userinfo).toString('base64'),
+    'secret answer',
     'Address blacklisted',
     '127.0.0.1:',
   ];
@@ -146,8 +147,8 @@ it('logs, delivery records, audit entries and dead-letter attributes contain no 
   expect(audits.length).toBeGreaterThanOrEqual(ids.length + tests.length);
   for (const [source, text] of Object.entries(written)) {
     for (const secret of secretsToFind) expect(text.includes(secret), `${secret} in the ${source}`).toBe(false);
-    // Records have the texts of responses, of which admins and creators see the history.
-    for (const shown of ['secret answer', label])
+    // Records say that the response repeated secrets. Admins and creators see the history.
+    for (const shown of ['(not shown: it contains a secret)', label])
       expect(text.includes(shown), source).toBe(source === 'delivery records');
   }
 });
