@@ -59,7 +59,6 @@ const PRICED_HOURS = 730;
 
 /** The calls of a schedule in a month. */
 const SCHEDULED_CALLS = new Map([
-  ['rate(1 day)', MONTH_HOURS / 24],
   ['rate(1 hour)', MONTH_HOURS],
   ['rate(5 minutes)', MONTH_HOURS * 12],
 ]);

@@ -105,8 +105,6 @@ describe('the idle bill', () => {
     expect(Object.fromEntries(bill)).toEqual({
       // 18 queues with 2 pollers each.
       'idle: polling': expect.closeTo(1.866 + MORE_TYPES * 0.207, 2),
-      // Once a day.
-      'idle: schedules': expect.closeTo(0, 3),
     });
   });
 
