@@ -31,6 +31,7 @@ export class ReplicatedTables extends Tables {
 
 const READS = ['GetItem', 'BatchGetItem', 'Query'];
 
-/** Returns whether a call may find items as they were before. */
-export const isEventuallyConsistent = ({ action, body, input }: AwsCall): boolean =>
-  READS.includes(action) && !(input ? JSON.stringify(input) : body).includes('"ConsistentRead":true');
+/** Returns whether a call may find items as they were before. Its body is built only if it is read. */
+export const isEventuallyConsistent = (call: AwsCall): boolean =>
+  READS.includes(call.action) &&
+  !(call.input ? JSON.stringify(call.input) : call.body).includes('"ConsistentRead":true');
