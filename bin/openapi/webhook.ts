@@ -11,7 +11,7 @@ import { parameter } from './schemas.ts';
 
 const description = [
   'The service POSTs each alert of a `webhook` notification to the URL of the notification. Its `webhook_request` can add headers and replace the body.',
-  '**Verify the signature before you parse the body.** `webhook-signature` contains one or two signatures, separated by a space, each `v1,` and the base64 of HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{body}`. The key is the base64-decoded part of a signing secret after `whsec_`. Accept the request if one signature is correct and the timestamp is at most five minutes old. This is [Standard Webhooks](https://www.standardwebhooks.com) 1.0.0, whose libraries do all of it.',
+  '**Verify the signature before you parse the body.** It is the proof of origin: every receiver of the account has the token. A body of `webhook_request` is signed only with the own secret of the notification. `webhook-signature` contains one or two signatures, separated by a space, each `v1,` and the base64 of HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{body}`. The key is the base64-decoded part of a signing secret after `whsec_`. Accept the request if one signature is correct and the timestamp is at most five minutes old. This is [Standard Webhooks](https://www.standardwebhooks.com) 1.0.0, whose libraries do all of it.',
   '**Discard duplicates.** All attempts of a delivery have the same `webhook-id`.',
   '**Respond within 15 seconds.** Only the status counts; the response body is ignored and redirects are not followed. A delivery has nine attempts over about eight hours.',
 ].join('\n\n');

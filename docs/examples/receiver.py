@@ -1,6 +1,7 @@
 # Receives the webhooks of the service (docs/api.md#receive-a-webhook). Setup: pip install standardwebhooks.
 # Run: WEBHOOK_SECRETS="whsec_…" WEBHOOK_TOKENS="…" python3 receiver.py. Both variables can contain several values.
-# A webhook with a signing secret of its own has no token: run it without WEBHOOK_TOKENS.
+# A webhook with a signing secret of its own has no token: run it without WEBHOOK_TOKENS. Only such a secret signs a
+# body of webhook_request. The signature is the proof of origin: every receiver of the account gets the token.
 import hmac
 import json
 import os

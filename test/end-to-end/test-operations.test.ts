@@ -64,7 +64,6 @@ describe.runIf(isLocal)('testing a notification', () => {
         'x-monitoring-webhook-token',
         'webhook-id',
         'webhook-timestamp',
-        'webhook-signature',
       ],
       body: '{"state":"OK","digits":"1","n":12345678901234567890}',
     };

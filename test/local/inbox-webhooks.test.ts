@@ -90,7 +90,13 @@ describe('a webhook address of the inbox', () => {
   const wrongSecret =
     'No signature matches: it was made with a secret that tenant acme does not have, or the body, ID or timestamp was changed.';
   it.each<[reason: string, headers: Record<string, string>, problems: string[]]>([
-    ['it has no signature', without(authentic(), 'webhook-signature'), ['The header webhook-signature is missing.']],
+    [
+      'it has no signature',
+      without(authentic(), 'webhook-signature'),
+      [
+        'The header webhook-signature is missing: a body of webhook_request is signed only with a signing secret of the notification.',
+      ],
+    ],
     [
       'it has no header of the scheme',
       without(authentic(), 'webhook-id', 'webhook-timestamp', 'webhook-signature', 'x-monitoring-webhook-token'),

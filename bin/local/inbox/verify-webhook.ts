@@ -37,13 +37,18 @@ export const verifyWebhook = (
   return { verified: problems.length === 0, problems, signed_with };
 };
 
-const SIGNATURE_HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature'];
+const SIGNATURE_HEADER = 'webhook-signature';
+const SIGNATURE_HEADERS = ['webhook-id', 'webhook-timestamp', SIGNATURE_HEADER];
 
 const missingHeaders = (headers: Record<string, string>): string | undefined => {
   const missing = SIGNATURE_HEADERS.filter((name) => !headers[name]);
   if (missing.length === 0) return undefined;
   const [noun, verb] = missing.length === 1 ? ['header', 'is'] : ['headers', 'are'];
-  return `The ${noun} ${missing.join(', ')} ${verb} missing.`;
+  const reason =
+    missing.join() === SIGNATURE_HEADER
+      ? ': a body of webhook_request is signed only with a signing secret of the notification'
+      : '';
+  return `The ${noun} ${missing.join(', ')} ${verb} missing${reason}.`;
 };
 
 const readTimestamp = (headers: Record<string, string>): number => {

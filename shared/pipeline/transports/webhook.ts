@@ -23,12 +23,12 @@ const signingKey = (secret: string): KeyObject => {
   return key;
 };
 
-/** Who signs a webhook call: the account, whose token it then has, the notification's own secrets, or both. */
+/** The token of the account that a webhook call has, if any, and the secrets that sign it. */
 export type WebhookSigners = { token?: string | undefined; secrets: readonly string[] };
 
 /**
  * Returns the headers of a webhook call: the tenant's token (docs/api.md#webhook-headers) and the Standard Webhooks
- * 1.0.0 signatures, one per secret.
+ * 1.0.0 signatures, one per secret, none without secrets.
  *
  * @param deliveryId letters and digits, the same for all retries
  */
@@ -49,7 +49,7 @@ export const webhookHeaders = (
     ...(token !== undefined && { 'x-monitoring-webhook-token': token }),
     'webhook-id': id,
     'webhook-timestamp': String(seconds),
-    'webhook-signature': signatures.join(' '),
+    ...(signatures.length > 0 && { 'webhook-signature': signatures.join(' ') }),
   };
 };
 
@@ -70,9 +70,11 @@ const bodyTooLarge = failed(
   `The body of webhook_request produces more than ${MAX_BODY_BYTES} bytes`,
 );
 
+const hasOwnBody = (request: WebhookRequest): boolean => Object.hasOwn(request, 'body');
+
 /** Returns the body of an alert, or undefined if the template of the notification produces one that is too large. */
 const bodyOf = (alert: Alert, request: WebhookRequest): string | undefined =>
-  Object.hasOwn(request, 'body') ? webhookBody(request.body, alert) : alert.payload;
+  hasOwnBody(request) ? webhookBody(request.body, alert) : alert.payload;
 
 /** Returns what a test shows of a request (docs/api.md#test-operations). */
 const shownInTest = (alert: Alert, { body }: WebhookRequest, sent: TypeRequest): AttemptOutcome['shown'] => {
@@ -83,7 +85,8 @@ const shownInTest = (alert: Alert, { body }: WebhookRequest, sent: TypeRequest):
 
 /**
  * Creates the transport of `webhook` notifications, which posts the signed payload with the tenant's token, or the body
- * and the headers of `webhook_request`.
+ * and the headers of `webhook_request`. The account signs no body that the creator of a notification chose: it would be
+ * an alert to each other receiver of the account.
  *
  * @param heartbeatUrl the URL of heartbeats
  */
@@ -93,13 +96,18 @@ export const createWebhookTransport =
     const { event, deliveryId } = alert;
     const own = signersAt(signingSecrets ?? noSigningSecrets, Date.now());
     const account = own.isAccountSigning ? await accounts.webhookCredentials(event.tenant_id) : undefined;
-    const signers = { token: account?.token, secrets: [...own.secrets, ...(account?.secrets ?? [])] };
     const request = webhookRequest === undefined ? {} : parseStoredRequest(webhookRequest);
+    const accountSecrets = account && !hasOwnBody(request) ? account.secrets : [];
+    const signers = { token: account?.token, secrets: [...own.secrets, ...accountSecrets] };
     const body = bodyOf(alert, request);
     if (body === undefined) return bodyTooLarge;
     const headers = { ...request.headers, ...webhookHeaders(signers, deliveryId, Date.now(), body) };
     const destination = new URL(isHeartbeat(event) ? heartbeatUrl : url);
-    const secrets = [...(account ? [account.token] : []), ...signers.secrets, ...Object.values(request.headers ?? {})];
+    const secrets = [
+      ...(account ? [account.token, ...account.secrets] : []),
+      ...own.secrets,
+      ...Object.values(request.headers ?? {}),
+    ];
     const sent = { url: destination, headers, body, secrets };
     const outcome = await sendByHttp(webhookResponses, http, alert, sent);
     const isShown = alert.notificationId === undefined && webhookRequest !== undefined;

@@ -60,12 +60,16 @@ describe('a webhook', () => {
 });
 
 describe('a webhook with a request of its own', () => {
-  it('has its headers and body, and a signature of the bytes that are sent', async () => {
+  const ownSecret = { current: secret('o'), retired: [] };
+
+  it('has its headers and body, and a signature by its own secret of the bytes that are sent', async () => {
     const { send } = await setUp();
     const headers = { Authorization: 'Bearer 1', 'x-key': 'k' };
-    const received = await send({}, { headers, body: { text: 'ä {{alert.title}}', data: '{{details.metrics}}' } });
+    const request = { headers, body: { text: 'ä {{alert.title}}', data: '{{details.metrics}}' } };
+    const received = await send({}, request, { ...ownSecret, account_until_ms: Date.now() + 60_000 });
     expect(received.headers).toMatchObject({ authorization: 'Bearer 1', 'x-key': 'k' });
-    expect(new Webhook(secret('a')).verify(received.body, received.headers)).toEqual({
+    expect(received.headers['webhook-signature']).not.toContain(' ');
+    expect(new Webhook(secret('o')).verify(received.body, received.headers)).toEqual({
       text: 'ä [CRITICAL] web-1: Disk space',
       data: alarmEvent().details.metrics,
     });
@@ -80,9 +84,29 @@ describe('a webhook with a request of its own', () => {
     const { send } = await setUp();
     const usual = await send();
     const names = Object.keys(usual.headers);
-    expect((await send({}, { headers: { 'x-key': 'k' } })).body).toBe(usual.body);
-    const withBody = await send({}, { body: null });
-    expect([withBody.body, Object.keys(withBody.headers)]).toEqual(['null', names]);
+    const withHeaders = await send({}, { headers: { 'x-key': 'k' } });
+    expect(withHeaders.body).toBe(usual.body);
+    expect(() => new Webhook(secret('a')).verify(withHeaders.body, withHeaders.headers)).not.toThrow();
+    const withBody = await send({}, { body: null }, ownSecret);
+    expect([withBody.body, Object.keys(withBody.headers)]).toEqual([
+      'null',
+      names.filter((name) => name !== 'x-monitoring-webhook-token'),
+    ]);
+  });
+
+  it('is not signed by the account if it chooses the body, so that nobody forges alerts to other receivers', async () => {
+    const { send } = await setUp();
+    for (const secrets of [undefined, { retired: [] }]) {
+      for (const changes of [{}, { notificationId: 'nt1' }]) {
+        const { headers } = await send(changes, { body: { state: 'CRITICAL' } }, secrets);
+        expect(headers).not.toHaveProperty('webhook-signature');
+        expect(headers).toMatchObject({
+          'webhook-id': expect.stringMatching(/^msg_/),
+          'webhook-timestamp': expect.stringMatching(/^\d+$/),
+          'x-monitoring-webhook-token': 'token-of-acme',
+        });
+      }
+    }
   });
 
   it('fails permanently without a request if its body is too large', async () => {
@@ -110,7 +134,7 @@ describe('a test of a webhook', () => {
       request: {
         method: 'POST',
         url: expect.stringMatching(/^http:.*\/$/),
-        headers: expect.arrayContaining(['x-key', 'content-type', 'webhook-signature']),
+        headers: expect.arrayContaining(['x-key', 'content-type', 'webhook-id']),
         body: '{"text":"Disk space","owner":null}',
       },
       warnings: ['{{entity.owner}} has no value in the test message'],

@@ -72,7 +72,10 @@ const isSignedWith = (secret: string, { headers, body }: ReceivedRequest): boole
   return headers['webhook-signature']?.split(' ').includes(signature) === true;
 };
 
-/** Each webhook has the token of its account and is signed with its secrets and its own, as documented for rotations. */
+/**
+ * Each webhook has the token of its account and is signed with its secrets and its own, as documented for rotations. A
+ * webhook with a body of its own is not signed by the account.
+ */
 export const webhooksAreSigned: Rule = {
   name: 'webhooks are signed',
   violations(observations) {
@@ -80,7 +83,7 @@ export const webhooksAreSigned: Rule = {
     return scenario.tenants.flatMap((tenant) => {
       const webhooks = tenant.notifications.filter(({ type }) => type === 'webhook');
       const ofAccount = secretsOf(tenant.name, observations);
-      return webhooks.flatMap(({ index, key }) => {
+      return webhooks.flatMap(({ index, key, hasOwnBody }) => {
         const own = ownSecretsOf(index, observations);
         const accountUntil = accountUntilMs(index, observations);
         return requests
@@ -88,19 +91,21 @@ export const webhooksAreSigned: Rule = {
           .flatMap((request) => {
             const { atMs, to, headers } = request;
             const hasAccount = atMs < accountUntil;
-            const secrets = [...own, ...(hasAccount ? (ofAccount ?? []) : [])];
+            const secrets = [...own, ...(hasAccount && !hasOwnBody ? (ofAccount ?? []) : [])];
             const name = `The webhook to ${to} after ${atMs} ms`;
             const differenceMs = Math.abs(Number(headers['webhook-timestamp']) * 1_000 - startMs - atMs);
             const isMissing = secrets.some(
               ({ secret, mustFromMs, mustUntilMs }) =>
                 mustFromMs <= atMs && atMs < mustUntilMs && !isSignedWith(secret, request),
             );
+            const isForgeable = hasOwnBody && ofAccount?.some(({ secret }) => isSignedWith(secret, request));
             const isOld = secrets.some(({ secret, mayUntilMs }) => atMs > mayUntilMs && isSignedWith(secret, request));
             return [
               ...(!hasAccount || headers['x-monitoring-webhook-token'] === credentials.get(tenant.name)?.webhook_token
                 ? []
                 : [`${name} has another token.`]),
               ...(differenceMs > MAX_TIMESTAMP_DIFFERENCE_MS ? [`${name} is ${differenceMs} ms off.`] : []),
+              ...(isForgeable ? [`${name} has a body of its own, and the signature of the account.`] : []),
               ...(isMissing ? [`${name} is not signed with a secret in force.`] : []),
               ...(isOld ? [`${name} is signed with a secret that has ended.`] : []),
             ];

@@ -34,6 +34,11 @@ export type RunOptions = {
   trace?: (line: string) => void;
 };
 
+/** A body of `webhook_request` with the fields of the usual body, which rules read. */
+const PAYLOAD_AS_BODY = Object.fromEntries(
+  ['event_id', 'log_entry_id', 'details', 'entity', 'check', 'alarm', 'tenant_id'].map((name) => [name, `{{${name}}}`]),
+);
+
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /** A delivery ends after 24 h; a message without an attempt after four days. */
@@ -168,6 +173,7 @@ export const runScenario = async ({
         type: notification.type,
         details: detailsOf(notification, scenario.privateWebhooks.includes(notification.index)),
         ordered: notification.isOrdered,
+        webhook_request: notification.hasOwnBody && { body: PAYLOAD_AS_BODY },
       },
     });
     const id = response.headers.location?.split('/').at(-1);

@@ -29,6 +29,8 @@ export type PlannedNotification = {
   host?: string;
   /** True of a webhook that gets no older state after a newer one. */
   isOrdered?: true;
+  /** True of a webhook whose `webhook_request` has a body. */
+  hasOwnBody?: true;
   /** Sorted by time. The first starts at 0. */
   phases: readonly Phase[];
 };

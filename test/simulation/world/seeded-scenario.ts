@@ -115,11 +115,16 @@ const tenantOf = (index: number, nextIndex: () => number, recoveryMs: number, ra
   };
 };
 
-/** Some webhooks of ordinary tenants are ordered. */
-const withOrderedWebhooks = (tenant: PlannedTenant, random: Random): PlannedTenant => ({
+/** Some webhooks of ordinary tenants have an option. */
+const withWebhooks = (
+  tenant: PlannedTenant,
+  option: Pick<PlannedNotification, 'isOrdered' | 'hasOwnBody'>,
+  rate: number,
+  random: Random,
+): PlannedTenant => ({
   ...tenant,
   notifications: tenant.notifications.map((each) =>
-    tenant.kind === 'ordinary' && each.type === 'webhook' && random() < 0.4 ? { ...each, isOrdered: true } : each,
+    tenant.kind === 'ordinary' && each.type === 'webhook' && random() < rate ? { ...each, ...option } : each,
   ),
 });
 
@@ -416,13 +421,12 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
   const recoveryMs = integer(5, 60, random) * MINUTE_MS;
   const mayBeCalm = random() < 0.25;
   let index = 0;
-  const orderedRandom = randomOf(seed, 'ordered webhooks');
-  const ordinaryTenants = Array.from({ length: tenantCount }, (_, position) =>
-    withOrderedWebhooks(
-      tenantOf(position, () => index++, recoveryMs, random),
-      orderedRandom,
-    ),
-  );
+  const [orderedRandom, bodyRandom] = [randomOf(seed, 'ordered webhooks'), randomOf(seed, 'bodies of webhooks')];
+  const ordinaryTenants = Array.from({ length: tenantCount }, (_, position) => {
+    const tenant = tenantOf(position, () => index++, recoveryMs, random);
+    const ordered = withWebhooks(tenant, { isOrdered: true }, 0.4, orderedRandom);
+    return withWebhooks(ordered, { hasOwnBody: true }, 0.3, bodyRandom);
+  });
   const first = specialTenantsOf(index, ordinaryTenants[0], recoveryMs, randomOf(seed, 'special tenants'));
   const optOutRandom = randomOf(seed, 'opt-outs');
   const special =
