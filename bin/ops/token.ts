@@ -42,7 +42,7 @@ export const addTokenCommands = (program: Command): void => {
     .requiredOption('--tenant <tenant>', 'the tenant of the token', parseTenant)
     .option(
       '--issued-since <time>',
-      'also revoke what the token issued since a time, such as 2026-11-22T09:00Z, or a duration, such as 24h, and what these tokens issued',
+      'also revoke every token that a token issued since a time, such as 2026-11-22T09:00Z, or a duration, such as 24h',
       parseSince,
     )
     .addOption(new Option('--all', 'revoke all tokens of the tenant').conflicts('issuedSince'))

@@ -64,10 +64,10 @@ export const tokenResource = {
     'revoke-token': {
       summary: 'Revoke an API token',
       details:
-        'Requests with the token return 401 within 60 seconds, and requests that create or revoke tokens at once. A revoked token can be given to revoke what it issued.',
+        'Requests with the token return 401 within 60 seconds, and requests that create or revoke tokens at once.',
       query: {
         issued_since: time(
-          'Also revokes what the token issued at this time and later, what these tokens issued, and so on',
+          'Also revokes every token that a token issued at this time or later, except the one of the request. The ID need not be listed',
           EXAMPLE_TIME_MS,
         ),
       },
@@ -75,6 +75,7 @@ export const tokenResource = {
         badRequest(
           'issued_since: must be 0 or a whole number from 1000000000000 to 9999999999999: milliseconds since the epoch',
         ),
+        badRequest('issued_since: must not be in the future'),
         lastAdminToken(),
         unconfirmedChange(),
       ],

@@ -14,8 +14,8 @@ export const ISSUES: Persistence = { attempts: 20, maxDelayMs: 50 };
 export const REVOCATIONS: Persistence = { attempts: 300, maxDelayMs: 10 };
 
 const entrySchema = z.object({
-  /** The SHA-256 of the token in hex, which is the key of its item. Absent once the item is deleted. */
-  hash: z.optional(z.string()),
+  /** The SHA-256 of the token in hex, which is the key of its item. */
+  hash: z.string(),
   /** The ID in the API: `tk` and a ULID, so IDs sort by creation. */
   id: z.string(),
   role: z.string(),
@@ -24,7 +24,7 @@ const entrySchema = z.object({
   issuer: z.string(),
   created_at_ms: z.number(),
   expires_at_ms: z.number(),
-  /** When it was revoked, ms since the epoch. Its entry stays while a token that it issued is valid. */
+  /** When it was revoked, ms since the epoch. Absent unless more tokens were revoked than a transaction deletes. */
   revoked_at_ms: z.optional(z.number()),
 });
 
@@ -34,7 +34,6 @@ export type TokenEntry = z.infer<typeof entrySchema>;
 const storedList = z.object({
   /** Increases with every change, so that a change based on an older list fails its condition. */
   version: z._default(z.number(), 0),
-  /** Each token after its issuer. */
   tokens: z._default(z.array(entrySchema), []),
   /** When a token was last revoked, ms since the epoch. */
   last_revoked_at_ms: z._default(z.number(), 0),

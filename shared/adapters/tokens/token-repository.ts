@@ -3,16 +3,15 @@ import { MAX_TOKENS, OPERATOR } from '../../contracts/token.ts';
 import type { Role } from '../../domain/authorization.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { DAY_MS } from '../../domain/day.ts';
-import { lastAdminToken, notFound, tokenLimitReached, unauthorized } from '../../domain/errors.ts';
+import { badRequest, lastAdminToken, notFound, tokenLimitReached, unauthorized } from '../../domain/errors.ts';
 import { newToken, newTokenId, tokenHash } from '../../domain/token.ts';
-import { issuedSince, withoutEnded } from '../../domain/token-lineage.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import type { TransactItem } from '../dynamodb/transactions.ts';
 import { createTokenLists, ISSUES, REVOCATIONS, type TokenEntry, type TokenList } from './token-list.ts';
 import { createTokenReader } from './token-reader.ts';
 
 /** A new token with its metadata. The token cannot be read again. */
-export type IssuedToken = TokenEntry & { hash: string; token: string };
+export type IssuedToken = TokenEntry & { token: string };
 
 /** A token to issue. `issuer` is the ID of the token that authenticated the request, or `OPERATOR`. */
 export type TokenGrant = { tenant: string; role: Role; label: string; expiresInSeconds: number; issuer: string };
@@ -21,22 +20,17 @@ export type TokenGrant = { tenant: string; role: Role; label: string; expiresInS
  * A token to revoke.
  *
  * `revoker` is the ID of the token that authenticated the request, or `OPERATOR`, who may also revoke the last admin
- * token. `issuedSinceMs` also revokes what the token issued since this time, ms since the epoch, and what these tokens
- * issued, and so on.
+ * token. `issuedSinceMs` also revokes every token, except the revoker, that a token issued since this time, ms since the
+ * epoch: whoever had a token may have issued others with those.
  */
 export type RevocationRequest = { tenant: string; id: string; revoker: string; issuedSinceMs?: number | undefined };
 
 /**
  * How long the list keeps an entry after its token expired. A day, because a function or an operator whose clock is
- * ahead must not remove the entry of a valid token.
+ * ahead must not remove the entry of a valid token. With 100 unexpired tokens and 100 that expired within the last day, of
+ * 1.2 KB each, lists stay below the 400 KB of an item (AWS limit).
  */
 const KEPT_AFTER_EXPIRY_MS = DAY_MS;
-
-/**
- * The maximum number of entries of tokens that ended longer ago, which issued valid ones. With at most 100 unexpired
- * tokens and 100 that expired within the last day, of 1.2 KB each, lists stay below the 400 KB of an item (AWS limit).
- */
-const MAX_ENDED = 100;
 
 /** Each token is a delete and an audit entry, beside the list. A transaction has at most 100 items (AWS limit). */
 const MAX_DELETES = 49;
@@ -51,55 +45,46 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
 
   const isUnexpired = ({ expires_at_ms }: TokenEntry): boolean => expires_at_ms > clock();
 
+  /** Returns whether a token was revoked and its item is not yet deleted. */
+  const isRevoked = (entry: TokenEntry): boolean => entry.revoked_at_ms !== undefined;
+
   /** Returns whether a token may change the list: it is neither expired nor revoked. */
-  const isValid = (entry: TokenEntry): boolean => entry.revoked_at_ms === undefined && isUnexpired(entry);
+  const isValid = (entry: TokenEntry): boolean => !isRevoked(entry) && isUnexpired(entry);
 
   /** @throws ServiceError unauthorized unless the operator or a valid token of the list makes a change */
   const assertValid = ({ tokens }: TokenList, changer: string): void => {
     if (changer !== OPERATOR && !tokens.some((entry) => entry.id === changer && isValid(entry))) throw unauthorized();
   };
 
-  /** Returns the entries without those that ended long ago, unless they issued valid tokens. */
+  /** Returns the entries without those that expired long ago. */
   const pruned = (entries: readonly TokenEntry[]): TokenEntry[] =>
-    withoutEnded(
-      entries,
-      ({ hash, expires_at_ms }) => hash !== undefined && expires_at_ms + KEPT_AFTER_EXPIRY_MS > clock(),
-      MAX_ENDED,
-    );
+    entries.filter(({ expires_at_ms }) => expires_at_ms + KEPT_AFTER_EXPIRY_MS > clock());
 
   const put = (tenant: string, { hash, id, role, label, created_at_ms, expires_at_ms }: IssuedToken): TransactItem => ({
     Put: { TableName: table, Item: { pk: hash, tenant, id, role, label, created_at_ms, ttl: expires_at_ms / 1000 } },
   });
 
   /**
-   * Revokes the tokens that `select` returns until it returns none. The first transaction revokes all of them in the
-   * list, so that none of them can issue a token any more, even if more are selected than one transaction can delete.
+   * Revokes the tokens that `select` returns. The first transaction revokes all of them in the list, so that none of them
+   * can issue a token any more, even if more are selected than one transaction can delete. The next ones delete what is
+   * left of these and of revocations that crashed, not what is issued meanwhile: so they end.
    *
-   * @param check throws if the selected tokens may not be revoked. Once they are, it is not called again
-   * @returns the revoked tokens, each after its issuer
+   * @param select throws if the tokens may not be revoked. Once they are, it is not called again
+   * @returns the revoked tokens
    */
   const revokeSelected = async (
     tenant: string,
     audit: Audit,
     select: (list: TokenList) => readonly TokenEntry[],
-    check: (list: TokenList, selected: ReadonlySet<TokenEntry>) => void,
   ): Promise<TokenEntry[]> => {
     const revoked: TokenEntry[] = [];
-    let isFound = false;
     const revokeSome = (list: TokenList) => {
-      const selected = new Set(select(list).filter((entry) => entry.hash !== undefined && isUnexpired(entry)));
-      // Several requests for the same token succeed, whichever is first.
-      if (selected.size === 0 && isFound) return { result: [] };
-      if (revoked.length === 0) check(list, selected);
-      if (selected.size === 0) return { result: [] };
-      isFound = true;
-      const deleted = [...selected].slice(0, MAX_DELETES);
-      const revoke = ({ hash, ...entry }: TokenEntry, isDeleted: boolean): TokenEntry => ({
-        ...entry,
-        ...(!isDeleted && { hash }),
-        revoked_at_ms: entry.revoked_at_ms ?? clock(),
-      });
-      const tokens = list.tokens.map((entry) => (selected.has(entry) ? revoke(entry, deleted.includes(entry)) : entry));
+      const selected = revoked.length === 0 ? select(list) : list.tokens.filter(isRevoked);
+      if (selected.length === 0) return { result: [] };
+      const deleted = selected.slice(0, MAX_DELETES);
+      const tokens = list.tokens
+        .filter((entry) => !deleted.includes(entry))
+        .map((entry) => (selected.includes(entry) ? { revoked_at_ms: clock(), ...entry } : entry));
       const others = deleted.flatMap(({ id, hash }): TransactItem[] => [
         { Delete: { TableName: table, Key: { pk: hash } } },
         audit({ action: 'revoke-token', target_id: id }),
@@ -108,8 +93,8 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
     };
     while (true) {
       const deleted = await lists.change<TokenEntry[]>(tenant, REVOCATIONS, revokeSome);
-      if (deleted.length === 0) return revoked;
       revoked.push(...deleted);
+      if (deleted.length < MAX_DELETES) return revoked;
     }
   };
 
@@ -150,47 +135,48 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
     /** Returns the tenant's tokens, oldest first. Includes those that expired within the last day. */
     async list(tenant: string): Promise<TokenEntry[]> {
       const { tokens } = await lists.read(tenant);
-      return tokens.filter(({ hash }) => hash !== undefined).sort((a, b) => (a.id < b.id ? -1 : 1));
+      return tokens.sort((a, b) => (a.id < b.id ? -1 : 1));
     },
 
     /** Returns when a token of the tenant was last revoked, in ms since the epoch; 0 if none was. */
     lastRevokedAtMs: async (tenant: string): Promise<number> => (await lists.read(tenant)).last_revoked_at_ms,
 
     /**
-     * Revokes a token, and on request what it issued, even if it has ended itself. Functions may accept the tokens until
-     * their cache expires, but issue none with them (docs/decisions/api.md#tokens-and-roles). The rule of the last admin is
-     * checked with the list that the revocation changes, so of two admins who revoke each other at once only one succeeds.
-     * If the call fails, a repetition continues.
+     * Revokes a token, and on request those that tokens issued since a time, even if the token is not listed. Functions may
+     * accept the tokens until their cache expires, but issue none with them (docs/decisions/api.md#tokens-and-roles). The
+     * rule of the last admin is checked with the list that the revocation changes, so of two admins who revoke each other at
+     * once only one succeeds. If the call fails, a repetition continues.
      *
      * @param audit records the change of each token
-     * @returns the revoked tokens, each after its issuer
+     * @returns the revoked tokens
      * @throws ServiceError unauthorizedError if the revoker is not valid; notFoundError if there is nothing to revoke;
-     * forbiddenError if no unexpired token of role admin would remain; serviceUnavailable if every attempt conflicts with
-     * another change of the tenant's tokens
+     * badRequest if the time is in the future; forbiddenError if no unexpired token of role admin would remain;
+     * serviceUnavailable if every attempt conflicts with another change of the tenant's tokens
      * @throws UnconfirmedChangeError
      */
-    revoke({ tenant, id, revoker, issuedSinceMs }: RevocationRequest, audit: Audit): Promise<TokenEntry[]> {
-      const select = ({ tokens }: TokenList): TokenEntry[] => {
-        const issued = issuedSinceMs === undefined ? [] : issuedSince(tokens, id, issuedSinceMs);
-        return tokens.filter((entry) => entry.id === id || issued.includes(entry));
-      };
-      return revokeSelected(tenant, audit, select, (list, selected) => {
+    async revoke({ tenant, id, revoker, issuedSinceMs }: RevocationRequest, audit: Audit): Promise<TokenEntry[]> {
+      if (issuedSinceMs !== undefined && issuedSinceMs > clock())
+        throw badRequest('issued_since: must not be in the future');
+      const isIssuedSince = ({ id: each, issuer, created_at_ms }: TokenEntry): boolean =>
+        issuedSinceMs !== undefined && issuer !== OPERATOR && each !== revoker && created_at_ms >= issuedSinceMs;
+      let isFound = false;
+      return revokeSelected(tenant, audit, (list) => {
+        const selected = list.tokens.filter((entry) => isUnexpired(entry) && (entry.id === id || isIssuedSince(entry)));
+        // Several requests for the same token succeed, whichever is first.
+        if (selected.length === 0 && isFound) return [];
         assertValid(list, revoker);
-        if (selected.size === 0) throw notFound('The token');
+        if (selected.length === 0) throw notFound('The token');
+        isFound = true;
         const admins = list.tokens.filter((entry) => entry.role === 'admin' && isValid(entry));
-        const isLastAdmin = admins.length > 0 && admins.every((admin) => selected.has(admin));
+        const isLastAdmin = admins.length > 0 && admins.every((admin) => selected.includes(admin));
         if (isLastAdmin && revoker !== OPERATOR) throw lastAdminToken();
+        return selected;
       });
     },
 
     /** Revokes all tokens of a tenant, like `revoke` by an operator. @returns the revoked tokens */
     revokeAll: (tenant: string, audit: Audit): Promise<TokenEntry[]> =>
-      revokeSelected(
-        tenant,
-        audit,
-        ({ tokens }) => tokens,
-        () => undefined,
-      ),
+      revokeSelected(tenant, audit, ({ tokens }) => tokens.filter(isUnexpired)),
   };
 };
 

@@ -11,9 +11,7 @@ export const token = component('Token', 'An API token, without the token itself'
   // After a rollback, a token can have a role that the running version does not know.
   role: z.string().meta({ enum: roles, description: 'What the token permits' }),
   expires_at: timestamp('When the token expires'),
-  issuer: string(
-    `ID of the token that issued it, even if that was revoked or has expired, or \`${OPERATOR}\`. Of an account with more than 100 such issuers, the oldest are replaced by their own issuers`,
-  ),
+  issuer: string(`ID of the token that issued it, even if that was revoked or has expired, or \`${OPERATOR}\``),
   created_at: timestamp('When the token was created'),
 });
 

@@ -5,7 +5,7 @@ import { MAX_TOKENS, OPERATOR } from '../../../shared/contracts/token.ts';
 import { newToken, tokenHash } from '../../../shared/domain/token.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests, withInterruption } from '../../support/dynamodb-faults.ts';
+import { countRequests, withInterruption, withKilledWorker } from '../../support/dynamodb-faults.ts';
 import { testClock } from '../../support/test-clock.ts';
 
 const { client, connect, newTenant } = useDatabase();
@@ -20,8 +20,8 @@ const setUp = () => {
   const issue = (changes: Partial<Parameters<typeof tokens.issue>[0]> = {}, by = tokens) =>
     by.issue({ ...grant, ...changes }, audit);
   /** Revokes a token, by default as the operator. @returns the IDs of the revoked ones, or the type of the error */
-  const revoke = (id: string, revoker: string = OPERATOR, by = tokens) =>
-    by.revoke({ tenant, id, revoker }, audit).then(
+  const revoke = (id: string, revoker: string = OPERATOR, by = tokens, issuedSinceMs?: number) =>
+    by.revoke({ tenant, id, revoker, issuedSinceMs }, audit).then(
       (revoked) => revoked.map((entry) => entry.id),
       ({ type }) => type,
     );
@@ -189,6 +189,70 @@ describe('revoking a token', () => {
     await revoke(id);
     await issue();
     expect(await tokens.lastRevokedAtMs(tenant)).toBe(START + 5_000);
+  });
+});
+
+describe('revoking a token with those that tokens issued since a time', () => {
+  const admin = { role: 'admin' } as const;
+
+  it('revokes every one, whichever token issued it, except the revoker’s own', async () => {
+    const { tokens, issue, revoke, advance, idsOf } = setUp();
+    const [owner, stolen] = [await issue(admin), await issue(admin)];
+    const earlier = await issue({ issuer: stolen.id });
+    advance(1);
+    const byThief = await issue({ ...admin, issuer: stolen.id });
+    const hidden = await issue({ ...admin, issuer: byThief.id });
+    const byOwner = await issue({ issuer: owner.id });
+    const own = await issue({ ...admin, issuer: owner.id });
+    const byOperator = await issue();
+    await revoke(byThief.id);
+    const revoked = await revoke(stolen.id, own.id, tokens, START + 1_000);
+    expect(revoked).toEqual([stolen.id, hidden.id, byOwner.id]);
+    expect(new Set(await idsOf())).toEqual(new Set([owner, earlier, own, byOperator].map(({ id }) => id)));
+    for (const { token } of [stolen, hidden, byOwner]) expect(await tokens.find(token)).toBeUndefined();
+  });
+
+  it('takes an ID that is not listed, and finds nothing only if nothing is left', async () => {
+    const { tokens, issue, revoke } = setUp();
+    const owner = await issue(admin);
+    const hidden = await issue({ issuer: owner.id });
+    expect(await revoke('tk', owner.id, tokens, 0)).toEqual([hidden.id]);
+    expect(await revoke('tk', owner.id, tokens, 0)).toBe('notFoundError');
+    expect(await revoke(owner.id, owner.id, tokens, 0)).toBe('forbiddenError');
+    const other = await issue(admin);
+    expect(await revoke(owner.id, owner.id, tokens, 0)).toEqual([owner.id]);
+    expect(await revoke(other.id, OPERATOR, tokens, START + 1)).toBe('badRequest');
+  });
+
+  it('continues after a crash, and no revoked token issues another one meanwhile', async () => {
+    const { tokens, tenant, issue, revoke, repositoryOn, idsOf } = setUp();
+    const [owner, stolen] = [await issue(admin), await issue(admin)];
+    const issued = [stolen];
+    while (issued.length < 60) issued.push(await issue({ ...admin, issuer: issued.at(-1)?.id ?? '' }));
+    const last = issued.at(-1) ?? stolen;
+    // The worker is killed after the first transaction.
+    const killed = repositoryOn(withKilledWorker(connect({ maxAttempts: 1 }), 3, 'lost', []));
+    const request = { tenant, id: stolen.id, revoker: owner.id, issuedSinceMs: 0 };
+    await expect(killed.revoke(request, audit)).rejects.toThrow('killed');
+    expect(await tokens.find(last.token)).toBeDefined();
+    await expect(issue({ issuer: last.id })).rejects.toMatchObject({ type: 'unauthorizedError' });
+    expect(await revoke(stolen.id, owner.id, tokens, 0)).toEqual(issued.slice(49).map(({ id }) => id));
+    expect(await idsOf()).toEqual([owner.id]);
+  });
+
+  it('ends although tokens are issued in a loop, and leaves only what a token issued that was not revoked', async () => {
+    const { issue, revoke, repositoryOn, idsOf } = setUp();
+    const [owner, stolen, other] = [await issue(admin), await issue(admin), await issue(admin)];
+    for (let count = 0; count < 60; count++) await issue({ issuer: stolen.id });
+    const late: string[] = [];
+    const issueMore = async () => {
+      await issue({ ...admin, issuer: stolen.id }).catch(() => undefined);
+      late.push((await issue({ issuer: other.id })).id);
+    };
+    const database = withInterruption(connect(), 'TransactWriteItemsCommand', issueMore, (count) => count % 2 === 1);
+    expect(await revoke(stolen.id, owner.id, repositoryOn(database), 0)).toHaveLength(63);
+    // The first one was there when the tokens were revoked, the second one while they were deleted.
+    expect(new Set(await idsOf())).toEqual(new Set([owner.id, other.id, late[1]]));
   });
 });
 

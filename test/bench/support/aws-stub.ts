@@ -88,17 +88,12 @@ const token = (): Item => ({
   ttl: { N: String(inAnHour()) },
 });
 
-/**
- * Whether the next reader of the list finds its token revoked: revoking reads the list until nothing is left to revoke.
- */
-let isTokenRevoked = false;
-
-const tokenList = (isRevoked: boolean): Item => ({
+const tokenList = (): Item => ({
   tokens: {
     L: [
       {
         M: {
-          ...(!isRevoked && { hash: text('0'.repeat(64)) }),
+          hash: text('0'.repeat(64)),
           id: text(LISTED_TOKEN_ID),
           role: text('creator'),
           label: text('Bench'),
@@ -124,9 +119,6 @@ const updateInput = z.object({
   ExpressionAttributeNames: z.record(z.string(), z.string()).default({}),
   ExpressionAttributeValues: z.record(z.string(), z.record(z.string(), z.unknown())).default({}),
 });
-const transactionInput = z.object({
-  TransactItems: z.array(z.object({ Delete: z.object({ TableName: z.string() }).optional() })),
-});
 const sendInput = z.object({ MessageBody: z.string() });
 const sendBatchInput = z.object({ Entries: z.array(z.object({ Id: z.string(), MessageBody: z.string() })) });
 
@@ -142,14 +134,8 @@ const updatedItem = (input: unknown): Item => {
   return { ...Key, ...Object.fromEntries(set) };
 };
 
-const listOnce = (): Item => {
-  const list = tokenList(isTokenRevoked);
-  isTokenRevoked = false;
-  return list;
-};
-
 const itemOf = (table: string, key: Key): Item | undefined => {
-  if (table.includes('Tokens')) return key.pk?.S.startsWith('tenant#') ? listOnce() : token();
+  if (table.includes('Tokens')) return key.pk?.S.startsWith('tenant#') ? tokenList() : token();
   if (key.pk?.S === 'opt_out_keys') return { current: text(OPT_OUT_KEY.toString('base64')) };
   if (table.includes('Accounts')) return account;
   if (table.includes('Notifications')) return key.pk?.S.startsWith('quota#') ? counter : target(key);
@@ -205,11 +191,7 @@ const responses: Record<string, (input: unknown) => object> = {
     return { Attributes: itemOf(TableName, Key) };
   },
   BatchWriteItem: () => ({ UnprocessedItems: {} }),
-  TransactWriteItems(input) {
-    const { TransactItems } = transactionInput.parse(input);
-    isTokenRevoked = TransactItems.some(({ Delete }) => Delete?.TableName.includes('Tokens'));
-    return {};
-  },
+  TransactWriteItems: () => ({}),
   Query(input) {
     const query = queryInput.parse(input);
     if (query.ExpressionAttributeValues[':pk'].S.startsWith('summary#')) return summaryPage(query);

@@ -58,7 +58,8 @@ const changesOf = ({ action, responses }: PersonRequest, observations: Observati
     const possible = outcomeOf(action.kind, response);
     const outcome = possible && (isChange(action, observations) ? possible : 'unknown');
     if (!outcome) return [];
-    return [{ action: ACTIONS[action.kind], outcome }];
+    const change = { action: ACTIONS[action.kind], outcome };
+    return action.kind === 'revoke' && action.isSince ? [change, change] : [change];
   });
 
 /** Returns the notifications at which tests arrived of which there is no entry: it is written before they are sent. */

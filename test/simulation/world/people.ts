@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse, SimulatedStack } from '../engine/stack.ts';
+import { type ApiRequest, type ApiResponse, type SimulatedStack, START_MS } from '../engine/stack.ts';
 import type { PersonRequest } from './observations.ts';
 import { type Arrival, movedUrlOf } from './receivers.ts';
 import type { PersonAction } from './scenario.ts';
@@ -115,7 +115,7 @@ export const createPeople = ({ stack, tokenOf, idOf, arrivals, nowMs, trace }: P
     requests.push({ action, startedMs, endedMs: nowMs(), responses: [...responses.flat(), ...account] });
   };
 
-  /** Creates a token, and another one with it, revokes the first, and asks for one more with it. */
+  /** Creates a token, and another one with it, revokes the first or both, and asks for one more with what was revoked. */
   const revoke = async (action: Extract<PersonAction, { kind: 'revoke' }>): Promise<void> => {
     const startedMs = nowMs();
     const token = tokenOf(action.tenant);
@@ -133,9 +133,14 @@ export const createPeople = ({ stack, tokenOf, idOf, arrivals, nowMs, trace }: P
     const [created] = await createBy(token);
     if (created?.status !== 201) return;
     const { id, token: secret }: { id: string; token: string } = JSON.parse(created.body);
-    await createBy(secret);
-    const revoked = await insist({ method: 'DELETE', path: `/tokens/${id}`, token }, 5);
-    const refused = revoked.at(-1)?.status === 204 ? await insist(create(secret), 3) : [];
+    const [second] = await createBy(secret);
+    const query = action.isSince ? `?issued_since=${START_MS + startedMs}` : '';
+    const revoked = await insist({ method: 'DELETE', path: `/tokens/${id}${query}`, token }, 5);
+    const isRevoked = revoked.at(-1)?.status === 204;
+    const refused = isRevoked ? await insist(create(secret), 3) : [];
+    if (isRevoked && action.isSince && second?.status === 201) {
+      refused.push(...(await insist(create(JSON.parse(second.body).token), 3)));
+    }
     requests.push({ action, startedMs, endedMs: nowMs(), responses: [...revoked, ...refused] });
   };
 

@@ -97,7 +97,8 @@ export type PersonAction =
   | { kind: 'rotate'; atMs: number; tenant: string }
   | { kind: 'test'; atMs: number; tenant: string; notification: number }
   | { kind: 'token'; atMs: number; tenant: string }
-  | { kind: 'revoke'; atMs: number; tenant: string }
+  /** Of a token that issued another one, which is also revoked if `isSince`. */
+  | { kind: 'revoke'; atMs: number; tenant: string; isSince?: true }
   /** The webhook gets another path. */
   | { kind: 'reroute'; atMs: number; tenant: string; notification: number }
   /** Makes it a webhook. */

@@ -175,6 +175,10 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       phases: until(5 * SECOND_MS, 'fail'),
       steps: [alert(0, SECOND_MS), alert(1, 10 * SECOND_MS, { alarm: 'al0', state: 'OK' })],
     }),
+    'a stolen token is revoked with those that tokens issued since': situation({
+      types: ['webhook'],
+      steps: [alert(0, SECOND_MS), { kind: 'revoke', atMs: 2 * SECOND_MS, tenant: TENANT, isSince: true }],
+    }),
     'two alerts of an incident have the same times': situation({
       types: ['incidentpager'],
       steps: alertsAt(seconds(1, 1), { alarm: 'al0', timeMs: SECOND_MS }),
