@@ -91,12 +91,9 @@ export const createRedelivery = (
     const key = deliveryKey({ tenant_id: tenant, event_id: eventId }, id);
     const [record] = await deliveries.readAll([key]);
     if (!record || isExpired(record, clock())) throw notFound('The delivery');
-    const { status, round_started_at_ms, updated_at_ms: changedAtMs } = record;
-    // A failed delivery that bounced later failed at any time in its round.
-    const sinceMs = status === 'bounced' ? round_started_at_ms : changedAtMs;
     return {
-      sinceMs,
-      beganAtMs: changedAtMs + 1,
+      sinceMs: record.updated_at_ms,
+      beganAtMs: record.updated_at_ms + 1,
       after: null,
       isIncluded: ({ recordKey }) => recordKey.sk === key.sk,
       nothingToSend: notRedelivered(record),

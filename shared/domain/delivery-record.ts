@@ -123,15 +123,6 @@ export const roundExpiryCause = ({ attempt_count, last_cause }: DeliveryRecord):
   attempt_count === 0 ? 'service' : (last_cause ?? 'destination');
 
 /**
- * Returns whether the last round failed, also if the emails to those that it had reached bounced later. Only such a
- * delivery can be redelivered: an email that SES accepted and that bounced cannot.
- */
-export const hasFailed = ({ status, attempts }: DeliveryRecord): boolean => {
-  const lastResult = attempts.at(-1)?.result;
-  return status === 'failed' || (status === 'bounced' && lastResult !== undefined && lastResult !== 'delivered');
-};
-
-/**
  * Evaluates a claim on an existing record (docs/decisions/deliveries.md#rounds).
  *
  * A failed delivery starts a new round only for a message of exactly that round, such as its redriven dead letter;
@@ -152,7 +143,7 @@ export const evaluateClaim = (existing: DeliveryRecord, initial: DeliveryRecord,
   const wasInterrupted = existing.lease_until_ms > 0;
   const interruption = wasInterrupted ? { was_interrupted: true } : {};
   const claimed = { ...existing, ...interruption, claim_id, lease_until_ms, ttl, type, siblings };
-  if (hasFailed(existing)) {
+  if (existing.status === 'failed') {
     return initial.round === existing.round + 1
       ? { kind: 'claimed', record: withNewRound(claimed, initial.round, nowMs) }
       : { kind: 'ended', record: existing };
@@ -278,10 +269,10 @@ const haveAllBounced = ({
 
 /**
  * Returns whether the delivery must become `bounced`: it has ended, and every recipient that accepted has bounced. A
- * pending delivery, and a summary of the alert, may still reach others.
+ * pending delivery, a redelivery of a failed one, and a summary of the alert may still reach others.
  */
 export const mustBecomeBounced = (record: DeliveryRecord): boolean =>
-  !['pending', 'bounced', 'summarized'].includes(record.status) && haveAllBounced(record);
+  !['pending', 'failed', 'bounced', 'summarized'].includes(record.status) && haveAllBounced(record);
 
 /** Returns the record of a delivery whose emails bounced, with the reason of the last bounce. */
 export const withBounce = (record: DeliveryRecord, nowMs: number): DeliveryRecord => ({

@@ -1,4 +1,4 @@
-import { type DeliveryRecord, hasFailed, isShadow, isWaiting } from './delivery-record.ts';
+import { type DeliveryRecord, isShadow, isWaiting } from './delivery-record.ts';
 
 /** The progress of a redelivery that takes several requests. */
 export type RedeliveryCursor = {
@@ -23,14 +23,10 @@ type StoredFailure = { failedAtMs: number; round: number };
 
 /**
  * Returns whether a stored message belongs to the current failure of its delivery. Otherwise its round has started, or
- * its worker crashed before it recorded the failure. The record of a failed delivery that bounced later no longer has
- * the time of failure.
+ * its worker crashed before it recorded the failure.
  */
 export const isCurrentFailure = (record: DeliveryRecord | undefined, { failedAtMs, round }: StoredFailure): boolean =>
-  record !== undefined &&
-  hasFailed(record) &&
-  record.round + 1 === round &&
-  (record.status === 'bounced' || record.updated_at_ms === failedAtMs);
+  record?.status === 'failed' && record.round + 1 === round && record.updated_at_ms === failedAtMs;
 
 /** Longer than the timeout of a sender and the difference between two clocks. */
 const MAX_RECORDING_MS = 5 * 60_000;
@@ -66,7 +62,6 @@ export const NOTHING_FAILED =
 /** Returns why the delivery of one event is not redelivered. */
 export const notRedelivered = (record: DeliveryRecord): string => {
   if (record.notice && record.notice !== 'summary') return 'Notices cannot be redelivered.';
-  if (hasFailed(record)) return 'The alert was just redelivered, or failed more than 14 days ago.';
   switch (record.status) {
     case 'pending':
       return 'The delivery has not failed: the service continues to try. To retry it now, add "status": "pending".';
@@ -79,6 +74,7 @@ export const notRedelivered = (record: DeliveryRecord): string => {
     case 'bounced':
       return 'An email that bounced cannot be redelivered.';
     case 'failed':
+      return 'The alert was just redelivered, or failed more than 14 days ago.';
     case 'cancelled':
       return isShadow(record)
         ? 'The alert was not sent, because the account was in shadow mode.'

@@ -8,6 +8,7 @@ import { createNotificationRepository } from '../../shared/adapters/notification
 import type { OutgoingMessage } from '../../shared/adapters/queues.ts';
 import { createRedelivery, type RedeliveryDependencies } from '../../shared/api/redelivery.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { deliveryKey } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { audit, auditIn } from '../support/audit.ts';
@@ -234,13 +235,17 @@ describe('a redelivery since a time', () => {
 
 describe('a redelivery of one event', () => {
   it('sends a delivery that failed for one contact after the email to the other contact has bounced', async () => {
-    const { bodies, fail, event, since } = await setUp();
-    const bounced: Partial<DeliveryRecord> = {
-      status: 'bounced',
-      attempts: [{ timestamp_ms: RECORD_TIME_MS, result: 'permanent', duration_ms: 1 }],
-      updated_at_ms: RECORD_TIME_MS + 3_000,
+    const { tenant, id, bodies, fail, event, since } = await setUp();
+    const deliveries = createDeliveryRepository(client, 'deliveries');
+    // SES accepted the email to one contact, and throttled that to the other until the round expired.
+    const failAndBounce = async (offsetMs: number): Promise<string> => {
+      const eventId = await fail(offsetMs, { attempts: [], reached_recipient_hashes: ['a'] });
+      const key = deliveryKey({ tenant_id: tenant, event_id: eventId }, id);
+      const record = await deliveries.addBounce(key, 'a', 'bounced');
+      if (record) await deliveries.markBounced(record, NOW);
+      return eventId;
     };
-    const [first, second] = [await fail(10, bounced), await fail(20, bounced)];
+    const [first, second] = [await failAndBounce(10), await failAndBounce(20)];
     expect(await event(first)).toEqual({ count: 1, next_marker: null });
     expect(await since()).toEqual({ count: 1, next_marker: null });
     expect(bodies()).toEqual([first, second]);

@@ -317,11 +317,6 @@ describe('a claim on an existing record', () => {
     expect(evaluate({ ...existing, status: 'failed', lease_until_ms: LATER + 1 })).toMatchObject({ kind: 'busy' });
   });
 
-  it('starts the next round of a failed delivery whose accepted emails bounced later', () => {
-    const bounced = withStatus(withAttempt(existing, transient, NOW, 10), 'bounced', NOW);
-    expect(evaluate(bounced, { round: 2 })).toMatchObject({ kind: 'claimed', record: { status: 'pending', round: 2 } });
-  });
-
   it('does not start a round of an email that SES accepted and that bounced', () => {
     const bounced = withStatus(withAttempt(existing, delivered, NOW, 10), 'bounced', NOW);
     expect(evaluate(bounced, { round: 2 })).toMatchObject({ kind: 'ended' });

@@ -122,13 +122,16 @@ describe('an email that bounces before its sender records that SES accepted it',
     return world;
   };
 
-  it.each([
-    ['delivered', delivered],
-    ['dead_lettered', rejected],
-  ])('has the status bounced after it is %s', async (kind, outcome) => {
-    const { deliver, record } = setUpBounce(outcome);
-    expect(await deliver()).toMatchObject({ kind, record: { status: 'bounced' } });
+  it('has the status bounced after it is delivered', async () => {
+    const { deliver, record } = setUpBounce(delivered);
+    expect(await deliver()).toMatchObject({ kind: 'delivered', record: { status: 'bounced' } });
     expect(await record()).toMatchObject({ status: 'bounced', last_reason: 'bounced' });
+  });
+
+  it('has the status failed after it failed for another recipient, who gets it when it is redelivered', async () => {
+    const { deliver, record } = setUpBounce(rejected);
+    expect(await deliver()).toMatchObject({ kind: 'dead_lettered', record: { status: 'failed' } });
+    expect(await record()).toMatchObject({ status: 'failed' });
   });
 
   it('has the status bounced after its message is repeated, if its sender was ended before it wrote that', async () => {

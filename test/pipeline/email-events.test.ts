@@ -165,7 +165,7 @@ describe('a bounced or rejected email', () => {
   });
 
   it.each<[string, 'failed' | 'cancelled' | 'delivered', Partial<DeliveryRecord>, string | undefined, string]>([
-    ['of a failed delivery makes it bounced, because it has reached nobody else', 'failed', {}, RECIPIENT, 'bounced'],
+    ['of a failed delivery leaves it failed, so that it can be redelivered', 'failed', {}, RECIPIENT, 'failed'],
     ['of a cancelled delivery makes it bounced', 'cancelled', {}, RECIPIENT, 'bounced'],
     ['for which SES names no recipient counts for the only one', 'delivered', {}, undefined, 'bounced'],
     [
@@ -210,6 +210,12 @@ describe('the notices of an email event', () => {
     const { tags } = await recordDelivery('delivered', 0, attributes);
     await record(emailEvent(kind, tags, options));
     expect(kinds()).toEqual(expected);
+  });
+
+  it('of a bounce escalate an alert that had failed for all other recipients', async () => {
+    const { tags } = await recordDelivery('failed', 0, { siblings: [] });
+    await record(emailEvent('Bounce', tags));
+    expect(kinds()).toEqual(toAll);
   });
 
   it('are queued once a day for complaints, whenever the emails were delivered', async () => {

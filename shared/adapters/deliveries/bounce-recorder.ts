@@ -6,7 +6,7 @@ import type { DeliveryRepository } from './delivery-repository.ts';
 
 /**
  * The effect of a bounce on a delivery. `bounced`: every recipient that accepted has bounced. `remembered`: the
- * delivery is pending or has reached other recipients. `repeated`: SES has reported an email to this recipient before.
+ * delivery is pending or failed, or has reached other recipients. `repeated`: SES has reported an email to this recipient before.
  * `no_record`: the email was a test.
  */
 export type BounceResult =

@@ -208,7 +208,7 @@ export const createDeliveryReports = (
      */
     async reportFailure(event: EventHeader, record: DeliveryRecord, emailReport?: EmailReport): Promise<void> {
       const { tenant, notificationId } = parseDeliveryPartition(record.pk);
-      const isUndelivered = record.status === 'failed' && environment.DEAD_LETTER_EMAIL;
+      const isUndelivered = record.status === 'failed' && !emailReport && environment.DEAD_LETTER_EMAIL;
       if (!isUndelivered && !environment.FAILING_NOTICES) return;
       const kind = isUndelivered ? 'undelivered' : 'failing';
       if (notices.isQueued(notificationNoticeId(kind, tenant, notificationId, record.updated_at_ms))) return;

@@ -64,7 +64,6 @@ export const createAttemptEnd = (dependencies: SenderDependencies) => {
     await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
     await delivery.persist(withFailure(record, failure.reason, failedAtMs));
     logFailure(delivery, 'dead_lettered', failure);
-    await delivery.markBounced();
     return { kind: 'dead_lettered', cause: failure.cause };
   };
 

@@ -241,6 +241,17 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
         functionName: 'record-email-events',
       },
     }),
+    'one contact is rejected, and the email to the other bounces': situation({
+      types: ['technicalContactsEmail'],
+      tenant: {
+        emailReports: 1,
+        contacts: [
+          { address: 'a@people.test', phases: accepting },
+          { address: 'b@people.test', phases: until(8 * MINUTE_MS, 'reject') },
+        ],
+      },
+      steps: alertsAt(seconds(1, 10, 20)),
+    }),
     'a redelivery is ended between its writes': situation({
       types: ['webhook'],
       phases: until(MINUTE_MS, 'reject'),
