@@ -68,10 +68,11 @@ export const valid = <Value>(
   throw badRequest([...(result.error ? [describeIssues(result.error)] : []), ...unknownAttributes].join('; '));
 };
 
-/** How a body is parsed, and the names of the attributes that it may have. */
+/** How a body is parsed, the names of the attributes that it may have, and of those that it cannot remove by null. */
 export type BodyContract<Value> = {
   parse: (body: unknown) => z.core.util.SafeParseResult<Value>;
   attributes: readonly string[];
+  readOnly?: readonly string[];
 };
 
 /**
@@ -83,10 +84,11 @@ export type BodyContract<Value> = {
 export const validBody = <Value>(
   { isStrict }: ParsedRequest,
   body: unknown,
-  { parse, attributes }: BodyContract<Value>,
+  { parse, attributes, readOnly = [] }: BodyContract<Value>,
 ): Value => {
-  const names = isStrict && isJsonObject(body) ? Object.keys(body) : [];
-  return valid(parse(body), unknownNameErrors('attribute', names, attributes));
+  const given = isStrict && isJsonObject(body) ? body : {};
+  const removed = readOnly.filter((name) => given[name] === null).map((name) => `${name}: is read-only`);
+  return valid(parse(body), [...unknownNameErrors('attribute', Object.keys(given), attributes), ...removed]);
 };
 
 /** The maximum length of an `Idempotency-Key`. */

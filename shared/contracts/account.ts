@@ -115,8 +115,12 @@ export type AccountChanges = z.infer<typeof changes>;
  */
 export const parseAccountChanges = (body: unknown) => changes.safeParse(withoutNulls(body));
 
+/** What a response has and no request changes. */
+const readOnly = ['id', 'webhook_signing_secrets', 'limits', 'shadow', 'usage'];
+
 /** The body of an update of the account. It may have all that a response has, because clients send responses back. */
 export const accountChangesBody = {
   parse: parseAccountChanges,
-  attributes: [...Object.keys(changes.shape), 'id', 'webhook_signing_secrets', 'limits', 'shadow', 'usage'],
+  attributes: [...Object.keys(changes.shape), ...readOnly],
+  readOnly,
 };

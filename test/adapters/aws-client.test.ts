@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { GetQueueUrlCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { awsConfig, createDocumentClient, isDependencyFailure, isThrottled } from '../../shared/adapters/aws-client.ts';
 import { startHttp } from '../support/servers.ts';
 
@@ -111,6 +111,25 @@ describe('a response of DynamoDB', () => {
     const { received, client } = await connect(respondPartially, respondWith({ Item: { pk: { S: 'a' } } }));
     expect((await client.send(get)).Item).toEqual({ pk: 'a' });
     expect(received).toHaveLength(2);
+  });
+
+  it('that an overloaded process sees too late sets no timer in the past', async () => {
+    const warnings: string[] = [];
+    const collect = ({ name }: Error) => warnings.push(name);
+    process.on('warning', collect);
+    onTestFinished(() => void process.off('warning', collect));
+    const { received, client } = await connect(respondWith({ Item: { pk: { S: 'a' } } }));
+    client.middlewareStack.add(
+      (next) => async (args) => {
+        const result = await next(args);
+        const endMs = performance.now() + TIMEOUT_MS;
+        while (received.length === 1 && performance.now() < endMs);
+        return result;
+      },
+      { step: 'deserialize', priority: 'low' },
+    );
+    expect((await client.send(get)).Item).toEqual({ pk: 'a' });
+    expect(warnings).toEqual([]);
   });
 });
 

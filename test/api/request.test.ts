@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { jsonBody, MAX_BODY_VALUES, pathParameter, query, requestUrl, validBody } from '../../shared/api/request.ts';
+import { accountChangesBody } from '../../shared/contracts/account.ts';
 import { newTokenBody } from '../../shared/contracts/token.ts';
 import { apiRequest } from '../support/api-request.ts';
 
@@ -34,6 +35,14 @@ describe('a body with unknown attributes', () => {
     );
     expect(() => validBody(strict, [1], newTokenBody)).toThrow(
       expect.objectContaining({ details: 'body: must be a JSON object' }),
+    );
+  });
+
+  it('may have those of a response that no request changes, but not to remove them', () => {
+    const account = { technical_contacts: [], shadow: { from: 1, until: 2 }, limits: {} };
+    expect(validBody(strict, account, accountChangesBody)).toEqual({ technical_contacts: [] });
+    expect(() => validBody(strict, { shadow: null, time_zone: null }, accountChangesBody)).toThrow(
+      expect.objectContaining({ details: 'shadow: is read-only' }),
     );
   });
 });

@@ -186,7 +186,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
      * @param nowMs ms since the epoch
      */
     async claim(first: DeliveryRecord, nowMs: number): Promise<Claim> {
-      const created = await orExisting(
+      const created = await orExisting(() =>
         client.send(
           new PutCommand({
             TableName: table,

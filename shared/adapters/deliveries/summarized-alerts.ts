@@ -108,15 +108,13 @@ export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: st
     async put(summary: SummaryKey, alarm: SummarizedAlarm, nowMs: number): Promise<void> {
       const { incident, name, state, status, atMs, sortKey } = alarm;
       const key = { pk: partitionOf(summary), sk: ALARM_PREFIX + incident };
-      const request = client.send(
-        new PutCommand({
-          TableName: table,
-          Item: { ...key, name, state, status, at_ms: atMs, newest: sortKey, ttl: ttlOf(nowMs) },
-          ConditionExpression: 'attribute_not_exists(newest) OR newest < :newest',
-          ExpressionAttributeValues: { ':newest': sortKey },
-        }),
-      );
-      await orExisting(request);
+      const request = new PutCommand({
+        TableName: table,
+        Item: { ...key, name, state, status, at_ms: atMs, newest: sortKey, ttl: ttlOf(nowMs) },
+        ConditionExpression: 'attribute_not_exists(newest) OR newest < :newest',
+        ExpressionAttributeValues: { ':newest': sortKey },
+      });
+      await orExisting(() => client.send(request));
     },
 
     /**

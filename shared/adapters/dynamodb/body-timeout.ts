@@ -13,9 +13,11 @@ export const limitBodyTime = ({ middlewareStack }: DynamoDBClient, timeoutMs: nu
       const result = await next(args);
       const body: unknown = HttpResponse.isInstance(result.response) ? result.response.body : undefined;
       if (body instanceof Readable) {
+        // An overloaded process sees the response after the deadline.
+        const remainingMs = Math.max(0, deadlineMs - performance.now());
         const timeout = setTimeout(() => {
           body.destroy(Object.assign(new Error('The response body did not end in time.'), { name: 'TimeoutError' }));
-        }, deadlineMs - performance.now());
+        }, remainingMs);
         body.once('close', () => clearTimeout(timeout));
       }
       return result;

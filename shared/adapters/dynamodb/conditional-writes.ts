@@ -2,6 +2,7 @@ import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Item } from './items.ts';
+import { retryConflicts } from './transactions.ts';
 
 /** The option of a conditional write whose failure returns the item, which saves a read. */
 export const RETURN_EXISTING = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const;
@@ -14,10 +15,14 @@ export type Written =
   | { isWritten: true; item: Item | undefined; existing?: undefined }
   | { isWritten: false; item?: undefined; existing: Item | undefined };
 
-/** Returns the result of a write that has the option `RETURN_EXISTING`. @throws the SDK's error for other failures */
-export const orExisting = async (write: Promise<{ Attributes?: Item | undefined }>): Promise<Written> => {
+/**
+ * Returns the result of a write that has the option `RETURN_EXISTING`, repeated while it conflicts with a transaction.
+ *
+ * @throws TransactionContentionError, or the SDK's error for other failures
+ */
+export const orExisting = async (write: () => Promise<{ Attributes?: Item | undefined }>): Promise<Written> => {
   try {
-    return { isWritten: true, item: (await write).Attributes };
+    return { isWritten: true, item: (await retryConflicts(write)).Attributes };
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error;
     // The document client does not convert the items of errors.
@@ -35,7 +40,7 @@ export type ConditionalUpdate = Pick<
 export const createConditionalUpdate =
   (client: DynamoDBDocumentClient, table: string) =>
   ({ pk, sk }: { pk: string; sk?: string }, update: ConditionalUpdate): Promise<Written> =>
-    orExisting(
+    orExisting(() =>
       client.send(
         new UpdateCommand({
           TableName: table,

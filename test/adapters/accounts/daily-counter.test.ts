@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { countUpTo, createDailyCounters } from '../../../shared/adapters/accounts/daily-counter.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests, withLostResponse } from '../../support/dynamodb-faults.ts';
+import { countRequests, withConflicts, withLostResponse } from '../../support/dynamodb-faults.ts';
 import { testClock } from '../../support/test-clock.ts';
 
 const { client, connect, newTenant } = useDatabase();
@@ -47,6 +47,13 @@ describe('a daily counter', () => {
     expect((await counters.used(['email'], tenant)).used('email')).toBe(1);
     await counters.giveBack('email', tenant, 2, START);
     expect((await setUp().counters.used(['email'], tenant)).used('email')).toBe(1);
+  });
+
+  it('counts beside a transaction that counts, too', async () => {
+    const tenant = newTenant();
+    const { counters } = setUp(withConflicts(connect({ maxAttempts: 1 }), 'UpdateItemCommand', 2));
+    expect(await counters.count('redeliveries', tenant, 1, 1)).toBe(true);
+    expect(await counters.count('redeliveries', tenant, 1, 1)).toBe(false);
   });
 
   it('expires after the end of its day', async () => {
