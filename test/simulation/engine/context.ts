@@ -45,10 +45,20 @@ export type AwsTransport = (request: AwsRequest) => Promise<AwsReply>;
 /** An HTTP request to a receiver. */
 export type HttpRequest = { url: string; headers: Readonly<Record<string, string>>; body: string };
 
-/** How a receiver ends a request: with a response, by closing the connection, or never. */
+/**
+ * How a receiver ends a request: with a response, by closing the connection, or never. The parser of Node.js rejects the
+ * headers of an odd response. A reused connection was idle, and the receiver closed it meanwhile.
+ */
 export type HttpReply =
-  | { kind: 'response'; status: number; headers?: Readonly<Record<string, string>>; body?: string; afterMs: number }
-  | { kind: 'closed'; afterMs: number }
+  | {
+      kind: 'response';
+      status: number;
+      headers?: Readonly<Record<string, string>>;
+      body?: string;
+      isOdd?: boolean;
+      afterMs: number;
+    }
+  | { kind: 'closed'; isReused?: boolean; afterMs: number }
   | { kind: 'silence' };
 
 /** The network outside AWS. */

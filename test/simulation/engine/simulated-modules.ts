@@ -9,7 +9,10 @@ import { currentContext, type HttpReply } from './context.ts';
 
 type Address = { address: string; family: number };
 type LookupCallback = (error: Error | null, addresses: Address[] | string) => void;
-type AgentOptions = { lookup?: (hostname: string, options: { all: true }, callback: LookupCallback) => void };
+type AgentOptions = {
+  keepAlive?: boolean;
+  lookup?: (hostname: string, options: { all: true }, callback: LookupCallback) => void;
+};
 
 class Agent {
   readonly options: AgentOptions;
@@ -50,6 +53,8 @@ const networkError = (code: string): Error => Object.assign(new Error(code), { c
 
 /** A request, whose events are those that `http-client.ts` waits for. */
 class ClientRequest extends EventEmitter {
+  reusedSocket = false;
+  readonly #socket = new EventEmitter();
   readonly #url: URL;
   readonly #options: RequestOptions;
   #isEnded = false;
@@ -77,7 +82,11 @@ class ClientRequest extends EventEmitter {
 
   async #send(body: string): Promise<void> {
     const { internet } = currentContext();
-    const reply = await internet.send({ url: this.#url.href, headers: this.#options.headers, body });
+    const { headers, agent } = this.#options;
+    this.emit('socket', this.#socket);
+    // As Node.js, which has new connections only without `keepAlive`.
+    const connection = agent.options.keepAlive ? 'keep-alive' : 'close';
+    const reply = await internet.send({ url: this.#url.href, headers: { ...headers, connection }, body });
     if (reply.kind === 'silence') return;
     setTimeout(() => this.#receive(reply), reply.afterMs);
   }
@@ -85,7 +94,17 @@ class ClientRequest extends EventEmitter {
   #receive(reply: Exclude<HttpReply, { kind: 'silence' }>): void {
     if (this.#isEnded) return;
     if (reply.kind === 'closed') {
+      this.reusedSocket = reply.isReused ?? false;
       this.destroy(networkError('ECONNRESET'));
+      return;
+    }
+    if (reply.isOdd) {
+      const lines = Object.entries(reply.headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`);
+      this.#socket.emit(
+        'data',
+        Buffer.from(`HTTP/1.1 ${reply.status} Odd\r\n${lines.join('')}x: folded\r\n header\r\n`),
+      );
+      this.destroy(networkError('HPE_UNEXPECTED_SPACE'));
       return;
     }
     const response = new IncomingMessage(reply.status, reply.headers ?? {});

@@ -190,6 +190,10 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = (
     }
   };
 
+  /** What a receiver does to some messages beside its behavior, without a random number, which would change all seeds. */
+  const oddityOf = (key: string, numbers: readonly number[]): 'odd' | 'idle' | 'idle-after-arrival' | undefined =>
+    (['odd', 'idle', 'idle-after-arrival'] as const)[(Number(key.slice(1)) + (numbers[0] ?? 0)) % 12];
+
   const refuse = (refusal: Omit<Refusal, 'atMs'>): void => {
     refusals.push({ atMs: nowMs(), ...refusal });
     onReceived(refusal.by);
@@ -210,6 +214,13 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = (
       if (!found) throw new Error(`Nobody receives ${request.url}.`);
       const behavior = behaviorOf(key);
       const numbers = numbersIn(request.body);
+      const oddity = oddityOf(key, numbers);
+      const isClosed = request.headers.connection === 'keep-alive' && isAccepted(behavior);
+      if (oddity === 'idle' && isClosed) return { kind: 'closed', isReused: true, afterMs: 1 };
+      if (oddity === 'idle-after-arrival' && isClosed) {
+        arrive({ to: key, kind: kindOfBody(request.body), numbers, isAnswered: false, by, text: request.body });
+        return { kind: 'closed', isReused: true, afterMs: 1 };
+      }
       requests.push({ ...request, atMs: nowMs(), to: key, numbers, by });
       // A notification can become a webhook.
       const reply = replyOf(behavior, request.url === movedUrlOf(key) ? 'webhook' : found.notification.type);
@@ -222,7 +233,7 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = (
         refuse({ to: key, kind: kindOfBody(request.body), numbers, behavior, by, retryAfterMs });
         trace(`${key} answers ${behavior}`);
       }
-      return reply;
+      return oddity === 'odd' && reply.kind === 'response' ? { ...reply, isOdd: true } : reply;
     },
 
     /** Returns how AWS answers a message to a destination: with an error, without an answer, or normally. */
