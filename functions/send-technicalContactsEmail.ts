@@ -1,7 +1,8 @@
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
+import { createEmailStops } from '../shared/adapters/accounts/email-stops.ts';
 import { createOptOutKeys } from '../shared/adapters/accounts/opt-out-keys.ts';
-import { createOptOuts } from '../shared/adapters/accounts/opt-outs.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
+import { createEmailSender } from '../shared/pipeline/email-sender.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
 import { createTechnicalContactsTransport } from '../shared/pipeline/transports/email.ts';
 
@@ -9,10 +10,10 @@ const { environment, client, accounts, sender } = senderFunction('technicalConta
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
 const limitOf = accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMITS);
 const optOutKeys = createOptOutKeys(client, environment.ACCOUNTS_TABLE);
-const optOuts = createOptOuts(client, environment.ACCOUNTS_TABLE);
+const stops = createEmailStops(client, environment.ACCOUNTS_TABLE);
 const { limits, isNearLimit } = createMessageLimits(counters, 'email', limitOf);
 
-const transport = createTechnicalContactsTransport(environment, limits, accounts, optOutKeys, optOuts);
+const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops });
 
 /** Sends alerts to the technical contacts of accounts. */
-export const handler = sender(transport, { isNearLimit });
+export const handler = sender(createTechnicalContactsTransport(sendEmail, accounts), { isNearLimit });

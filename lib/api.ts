@@ -5,11 +5,10 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { type EndpointName, endpointNames, endpoints, optOutPaths } from '../shared/contracts/endpoints.ts';
+import { type EndpointName, endpointNames, endpoints, OPT_OUT_PATH } from '../shared/contracts/endpoints.ts';
 import type { EnvironmentOf } from '../shared/environment.ts';
 import { addCustomDomain } from './custom-domain.ts';
 import type { Delivery } from './delivery.ts';
-import type { Email } from './email.ts';
 import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
@@ -19,7 +18,7 @@ import { tenantLimitsOf } from './tenant-limits.ts';
 /** How often clients can request a route of the public page, which needs no token, per second. */
 const PAGE_REQUESTS_PER_SECOND = 20;
 
-const pageRoutes = Object.values(optOutPaths).flatMap((path) => [`GET ${path}`, `POST ${path}`]);
+const pageMethods = [HttpMethod.GET, HttpMethod.HEAD, HttpMethod.POST];
 
 /**
  * The HTTP API: a route and a function for each operation in `endpoints`, the public page of opt-outs, and a default
@@ -31,15 +30,7 @@ export class Api extends Construct {
   readonly httpApi: HttpApi;
   readonly functions: ReadonlyMap<EndpointName, LambdaFunction>;
 
-  constructor(
-    scope: Construct,
-    id: string,
-    defaults: FunctionDefaults,
-    storage: Storage,
-    delivery: Delivery,
-    email: Email,
-    apiUrl: string,
-  ) {
+  constructor(scope: Construct, id: string, defaults: FunctionDefaults, storage: Storage, delivery: Delivery) {
     super(scope, id);
     const { settings } = defaults;
     const unknownRoute = new ServiceFunction(this, 'handle-unknown-route', defaults, new ResourceAccess({}));
@@ -58,12 +49,9 @@ export class Api extends Construct {
       const integration = new HttpLambdaIntegration(name, lambda);
       return httpApi.addRoutes({ path, methods: [HttpMethod[method]], integration });
     });
-    const page = new ServiceFunction(this, 'opt-out', defaults, pageAccess(settings, storage, email, apiUrl));
+    const page = new ServiceFunction(this, 'opt-out', defaults, pageAccess(settings, storage));
     const pageIntegration = new HttpLambdaIntegration('opt-out', page.lambda);
-    for (const path of Object.values(optOutPaths)) {
-      const methods = [HttpMethod.GET, HttpMethod.POST];
-      routes.push(...httpApi.addRoutes({ path, methods, integration: pageIntegration }));
-    }
+    routes.push(...httpApi.addRoutes({ path: OPT_OUT_PATH, methods: pageMethods, integration: pageIntegration }));
     const stage = new HttpStage(this, 'Stage', {
       httpApi,
       stageName: '$default',
@@ -86,7 +74,7 @@ export class Api extends Construct {
         .map(({ method, path }) => `${method} ${path}`);
       const limits = [
         ...testRoutes.map((route) => [route, settings.testRequestsPerSecond] as const),
-        ...pageRoutes.map((route) => [route, PAGE_REQUESTS_PER_SECOND] as const),
+        ...pageMethods.map((method) => [`${method} ${OPT_OUT_PATH}`, PAGE_REQUESTS_PER_SECOND] as const),
       ];
       stage.node.defaultChild.routeSettings = Object.fromEntries(
         limits.map(([route, limit]) => [route, { ThrottlingRateLimit: limit, ThrottlingBurstLimit: limit }]),
@@ -165,13 +153,9 @@ export class Api extends Construct {
   }
 }
 
-/** Returns the access of the public page: to opt-outs, not to notifications, and to send the last email. */
-const pageAccess = (settings: Settings, { accounts, audits }: Storage, email: Email, apiUrl: string) =>
-  accounts
-    .access('GetItem', 'PutItem', 'UpdateItem', 'DeleteItem')
-    .and(auditAccess(settings, audits))
-    .and(email.sendAccess())
-    .and(new ResourceAccess({ API_URL: apiUrl }));
+/** Returns the access of the public page: to stops of emails, not to notifications. */
+const pageAccess = (settings: Settings, { accounts, audits }: Storage) =>
+  accounts.access('GetItem', 'UpdateItem').and(auditAccess(settings, audits));
 
 /** Returns the access to write audit entries. */
 const auditAccess = ({ auditRetentionDays }: Settings, audits: Storage['audits']) =>

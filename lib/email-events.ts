@@ -42,13 +42,15 @@ export class EmailEvents extends Construct {
   ) {
     super(scope, id);
     const topic = new Topic(this, 'Topic', { ...(topicKey && { masterKey: topicKey }), enforceSSL: true });
-    const stack = Stack.of(this);
-    const resourceName = configurationSet.configurationSetName;
-    const arn = stack.formatArn({ service: 'ses', resource: 'configuration-set', resourceName });
+    // AWS documents no other condition: https://docs.aws.amazon.com/ses/latest/dg/configure-sns-notifications.html
     const ses = new ServicePrincipal('ses.amazonaws.com', {
-      conditions: { StringEquals: { 'aws:SourceAccount': stack.account, 'aws:SourceArn': arn } },
+      conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
     });
     topicKey?.grant(ses, 'kms:Decrypt', 'kms:GenerateDataKey*');
+    this.queue = new WorkQueue(this, 'Queue', crashedQueue, BATCHING_WINDOW_SECONDS);
+    const subscription = topic.addSubscription(
+      new SqsSubscription(this.queue.queue, { rawMessageDelivery: true, deadLetterQueue: crashedQueue }),
+    );
     const destination = new ConfigurationSetEventDestination(this, 'Destination', {
       configurationSet,
       destination: EventDestination.snsTopic(topic),
@@ -61,11 +63,8 @@ export class EmailEvents extends Construct {
       ],
     });
     // The CDK permits SES to publish. Without the permission, SES refuses the destination, to which it publishes a test.
-    destination.node.addDependency(topic);
-    this.queue = new WorkQueue(this, 'Queue', crashedQueue, BATCHING_WINDOW_SECONDS);
-    topic.addSubscription(
-      new SqsSubscription(this.queue.queue, { rawMessageDelivery: true, deadLetterQueue: crashedQueue }),
-    );
+    // Without the subscription, SNS would discard events.
+    destination.node.addDependency(topic, subscription);
     const access = delivery.reportAccess
       .and(this.queue.visibilityAccess())
       .and(new ResourceAccess({ EMAIL_EVENTS_QUEUE: this.queue.queue.queueUrl }));

@@ -14,7 +14,11 @@ export class Email extends Construct {
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
     this.#settings = settings;
-    this.configurationSet = new ConfigurationSet(this, 'ConfigurationSet', { reputationMetrics: true });
+    this.configurationSet = new ConfigurationSet(this, 'ConfigurationSet', {
+      reputationMetrics: true,
+      // The list of the account would silence an address for all tenants after a bounce or complaint of one.
+      disableSuppressionList: true,
+    });
   }
 
   /**

@@ -8,6 +8,17 @@ import { HEARTBEAT_TENANT } from '../shared/contracts/alarm-event.ts';
 import { heartbeatEvent } from '../shared/domain/heartbeat.ts';
 import { allow } from './resource-access.ts';
 
+/** Creates the role of a schedule, which must depend on it: its policy is a resource of its own. */
+export const createScheduleRole = (scope: Construct): Role => {
+  const stack = Stack.of(scope);
+  const group = stack.formatArn({ service: 'scheduler', resource: 'schedule-group', resourceName: 'default' });
+  return new Role(scope, 'Role', {
+    assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
+      conditions: { StringEquals: { 'aws:SourceAccount': stack.account, 'aws:SourceArn': group } },
+    }),
+  });
+};
+
 /**
  * Puts an alarm event on the queue of alarm events every five minutes (setting `heartbeatUrl`,
  * docs/decisions/monitoring.md#heartbeat). It calls `SendMessage`, because the queue targets of EventBridge Scheduler
@@ -19,13 +30,7 @@ import { allow } from './resource-access.ts';
 export const createHeartbeat = (parent: Construct, queue: Queue): { schedule: Schedule; roleId: string } => {
   const event = heartbeatEvent(ContextAttribute.executionId, ContextAttribute.scheduledTime);
   const scope = new Construct(parent, 'Heartbeat');
-  const stack = Stack.of(parent);
-  const group = stack.formatArn({ service: 'scheduler', resource: 'schedule-group', resourceName: 'default' });
-  const role = new Role(scope, 'Role', {
-    assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
-      conditions: { StringEquals: { 'aws:SourceAccount': stack.account, 'aws:SourceArn': group } },
-    }),
-  });
+  const role = createScheduleRole(scope);
   const schedule = new Schedule(scope, 'Schedule', {
     description: 'Sends a heartbeat through the service',
     schedule: ScheduleExpression.rate(Duration.minutes(5)),
@@ -44,5 +49,6 @@ export const createHeartbeat = (parent: Construct, queue: Queue): { schedule: Sc
       maxEventAge: Duration.minutes(1),
     }),
   });
+  schedule.node.addDependency(role);
   return { schedule, roleId: role.roleId };
 };

@@ -45,7 +45,7 @@ export class NotificationsStack extends Stack {
     const apiUrl = Lazy.string({ produce: () => api.baseUrl });
     const sendingResources = { email, managedTopic, network, apiUrl };
     const delivery = new Delivery(this, 'Delivery', defaults, storage, sendingResources, crashedQueue);
-    const api: Api = new Api(this, 'Api', defaults, storage, delivery, email, apiUrl);
+    const api: Api = new Api(this, 'Api', defaults, storage, delivery);
     // A key costs $1 a month: more than the rest of a development stage without queues.
     const topicKey = settings.developmentStage ? undefined : createTopicKey(this, 'TopicKey');
     const eventResources = { email, storage, delivery, crashedQueue, topicKey };

@@ -99,7 +99,7 @@ export const environments = {
   'revoke-token': { ...tokens, ...audits },
   'list-audits': { ...tokens, ...links, AUDITS_TABLE: nonEmptyString },
   'handle-unknown-route': {},
-  'opt-out': { ...accounts, ...audits, ...ses, API_URL: url },
+  'opt-out': { ...accounts, ...audits },
   'dispatch-alarm-events': {
     ...notifications,
     ...deliveries,

@@ -9,11 +9,20 @@ const LOOPBACK_HOST = /^(localhost|[\w.-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])
  * to 127.0.0.1, and can also read the responses if its own name resolves to 127.0.0.1 (DNS rebinding). The Host header
  * then has that name. Browsers always send a Host header, so a request without one is accepted.
  */
-export const loopbackRefusal = ({ host, origin }: Pick<IncomingHttpHeaders, 'host' | 'origin'>): string | undefined => {
+export const loopbackRefusal = (
+  { host, origin }: Pick<IncomingHttpHeaders, 'host' | 'origin'>,
+  isOpaqueAllowed = false,
+): string | undefined => {
   if (host !== undefined && !LOOPBACK_HOST.test(host)) {
     return 'The Host header must be a loopback name, such as 127.0.0.1 or localhost.';
   }
-  if (origin !== undefined && !LOOPBACK_HOST.test(origin.replace(/^https?:\/\//, ''))) {
+  // A form of a page with the policy `no-referrer` has the origin `null`, like one of a sandboxed page of anybody: the Host
+  // header protects against DNS rebinding, and requests with effects need a token or the link in an email.
+  if (
+    origin !== undefined &&
+    !(isOpaqueAllowed && origin === 'null') &&
+    !LOOPBACK_HOST.test(origin.replace(/^https?:\/\//, ''))
+  ) {
     return 'The Origin header must be a loopback address.';
   }
   return undefined;

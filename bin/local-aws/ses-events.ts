@@ -43,15 +43,15 @@ export const emailEvents = {
     mail,
     deliveryDelay: { timestamp, delayType: 'TransientCommunicationFailure', delayedRecipients: recipientsOf(mail) },
   }),
-  bounce: (mail: Mail, timestamp: string, bounceType = 'Permanent') => ({
+  bounce: (mail: Mail, timestamp: string, bounceType = 'Permanent', bounceSubType = 'General') => ({
     eventType: 'Bounce',
     mail,
-    bounce: { timestamp, bounceType, bounceSubType: 'General', bouncedRecipients: recipientsOf(mail) },
+    bounce: { timestamp, bounceType, bounceSubType, bouncedRecipients: recipientsOf(mail) },
   }),
-  complaint: (mail: Mail, timestamp: string) => ({
+  complaint: (mail: Mail, timestamp: string, complaintSubType: string | null = null) => ({
     eventType: 'Complaint',
     mail,
-    complaint: { timestamp, complainedRecipients: recipientsOf(mail) },
+    complaint: { timestamp, complaintSubType, complainedRecipients: recipientsOf(mail) },
   }),
   reject: (mail: Mail) => ({ eventType: 'Reject', mail, reject: { reason: 'Bad content' } }),
 };
@@ -66,7 +66,9 @@ export const eventsOf = (mail: Mail): EmailEvent[] => {
   const [address = ''] = mail.destination;
   const { timestamp } = mail;
   const [, kind] = /^(bounce|suppressionlist|complaint)(?:\+[^@]*)?@simulator\.amazonses\.com$/.exec(address) ?? [];
-  if (kind === 'bounce' || kind === 'suppressionlist') return [emailEvents.bounce(mail, timestamp)];
+  if (kind === 'bounce') return [emailEvents.bounce(mail, timestamp)];
+  // An address on the global suppression list of SES.
+  if (kind === 'suppressionlist') return [emailEvents.bounce(mail, timestamp, 'Permanent', 'Suppressed')];
   const delivery = emailEvents.delivery(mail, timestamp);
   return kind === 'complaint' ? [delivery, emailEvents.complaint(mail, timestamp)] : [delivery];
 };

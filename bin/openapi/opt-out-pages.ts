@@ -1,19 +1,18 @@
-import { optOutPaths } from '../../shared/contracts/endpoints.ts';
-import type { OptOutPurpose } from '../../shared/domain/opt-out.ts';
+import { OPT_OUT_PATH } from '../../shared/contracts/endpoints.ts';
+import { buttonFields } from '../../shared/pipeline/opt-out/body.ts';
 import {
-  askPage,
-  confirmations,
-  donePage,
   invalidPage,
+  limitPage,
   type PageResponse,
+  statePage,
   unavailablePage,
-  unconfirmedPage,
 } from '../../shared/pipeline/opt-out/page.ts';
 
-/** The pages for recipients, which need no token and return HTML. */
+/** The page for recipients, which needs no token and returns HTML. */
 export const optOutTag = {
   name: 'opt-out',
-  description: 'Pages on which recipients stop the emails of an account, and undo that. Links in emails lead to them.',
+  description:
+    'The page on which recipients stop the emails of an account, and resume them. Links in emails lead to it.',
 };
 
 const html = (description: string, { body }: PageResponse) => ({
@@ -21,61 +20,63 @@ const html = (description: string, { body }: PageResponse) => ({
   content: { 'text/html': { schema: { type: 'string' }, example: body } },
 });
 
-const linkParameters = [
-  { name: 'tenant', description: 'The account, encoded', example: 'YWNtZQ' },
-  { name: 'link', description: 'The recipient, encrypted and authenticated', example: 'q1x0…' },
-].map((parameter) => ({ ...parameter, in: 'query', required: true, schema: { type: 'string' } }));
+const shared = {
+  tags: [optOutTag.name],
+  security: [],
+  parameters: [
+    { name: 'tenant', description: 'The account, encoded', example: 'YWNtZQ' },
+    { name: 'link', description: 'The recipient, encrypted and authenticated', example: 'q1x0…' },
+  ].map((parameter) => ({ ...parameter, in: 'query', required: true, schema: { type: 'string' } })),
+};
 
 const failures = {
   404: html('The link is not valid.', invalidPage),
-  429: { $ref: '#/components/responses/TooManyRequests' },
-  503: html('Nothing may have changed, or the last email could not be sent.', unavailablePage),
+  503: html('Nothing may have changed.', unavailablePage),
 };
 
-const words = {
-  'opt-out': {
-    action: 'Stop the emails of an account to a recipient',
-    effect: 'The first request sends a last email with a link to undo this; further ones change nothing.',
+const show = (method: 'GET' | 'HEAD') => ({
+  ...shared,
+  operationId: method === 'GET' ? 'show-opt-out' : 'head-opt-out',
+  summary: method === 'GET' ? 'The page with the state of the emails and a button' : 'The headers of that page',
+  description: 'Has no effect.',
+  responses: {
+    200: method === 'GET' ? html('The page.', statePage(200, 'acme', false)) : { description: 'The link is valid.' },
+    ...(method === 'GET' ? failures : { 404: { description: 'The link is not valid.' } }),
+    429: { $ref: '#/components/responses/TooManyRequests' },
   },
-  undo: { action: 'Undo an opt-out', effect: 'Further requests change nothing.' },
-} as const satisfies Record<OptOutPurpose, unknown>;
+});
 
-const pageOf = (purpose: OptOutPurpose) => {
-  const { action, effect } = words[purpose];
-  const { name, value } = confirmations[purpose];
-  const shared = { tags: [optOutTag.name], security: [], parameters: linkParameters };
-  const form = {
-    schema: { type: 'object', required: [name], properties: { [name]: { type: 'string', const: value } } },
-    example: { [name]: value },
-  };
-  return {
-    get: {
-      ...shared,
-      operationId: `show-${purpose}`,
-      summary: `${action}: the page with the button`,
-      description: 'Has no effect.',
-      responses: { 200: html('The page.', askPage(purpose, 'acme')), ...failures },
-    },
+const fieldSchema = ({ name, value }: (typeof buttonFields)[keyof typeof buttonFields]) => ({
+  type: 'object',
+  required: [name],
+  properties: { [name]: { type: 'string', const: value } },
+});
+
+const form = {
+  schema: { oneOf: [fieldSchema(buttonFields.stop), fieldSchema(buttonFields.resume)] },
+  example: { [buttonFields.stop.name]: buttonFields.stop.value },
+};
+
+/** The path of the page (docs/decisions/opt-out.md). */
+export const optOutPages = {
+  [OPT_OUT_PATH]: {
+    get: show('GET'),
+    head: show('HEAD'),
     post: {
       ...shared,
-      operationId: purpose,
-      summary: action,
-      description: effect,
+      operationId: 'opt-out',
+      summary: 'Stop the emails of an account to a recipient, or resume them',
+      description: 'The body says which. Further requests change nothing. Stopping is never refused.',
       requestBody: {
         required: true,
         content: { 'application/x-www-form-urlencoded': form, 'multipart/form-data': form },
       },
       responses: {
-        200: html('Done, now or before.', donePage(purpose, 'acme')),
-        400: html('The body is not that of the button.', unconfirmedPage),
+        200: html('Done, now or before.', statePage(200, 'acme', true)),
+        400: html('The body is that of neither button.', statePage(400, 'acme', false)),
         ...failures,
+        429: html('The emails were resumed ten times on this UTC day, or too many requests.', limitPage('acme', 3_600)),
       },
     },
-  };
-};
-
-/** The paths of the pages (docs/decisions/opt-out.md). */
-export const optOutPages = {
-  [optOutPaths['opt-out']]: pageOf('opt-out'),
-  [optOutPaths.undo]: pageOf('undo'),
+  },
 };

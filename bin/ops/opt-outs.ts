@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { createEmailStops, storedStop } from '../../shared/adapters/accounts/email-stops.ts';
 import { createOptOutKeys } from '../../shared/adapters/accounts/opt-out-keys.ts';
-import { createOptOuts } from '../../shared/adapters/accounts/opt-outs.ts';
-import { SHORT_HASH_LENGTH, shortOptOutHash } from '../../shared/domain/opt-out.ts';
+import { SHORT_HASH_LENGTH, shortMailboxHash } from '../../shared/domain/email-stop.ts';
 import { addWhy, examples, parseTenant } from './arguments.ts';
 import { OperationError } from './errors.ts';
 import { toSecond } from './print.ts';
@@ -10,21 +10,21 @@ import { formatTable } from './table.ts';
 import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './tenant/pace.ts';
 import { itemsOf } from './tenant/stored-items.ts';
 
-/** Adds `opt-outs`: the recipients who stopped the emails of a tenant, and the key of their links. */
+/** Adds `opt-outs`: the mailboxes that get no emails of a tenant, and the key of the links in emails. */
 export const addOptOutsCommands = (program: Command): void => {
   const optOuts = program
     .command('opt-outs')
-    .description('list or undo opt-outs of the emails of a tenant, or rotate the key of their links');
+    .description('list stops of the emails of a tenant, undo those by recipients, or rotate the key of their links');
   optOuts
     .command('list')
-    .description('list the recipients who opted out, by hash; it scans the table of accounts')
+    .description('list the mailboxes that get no emails, by hash; it scans the table of accounts')
     .argument('<tenant>', 'the tenant', parseTenant)
     .addHelpText('after', examples('opt-outs list acme --stack MonitoringNotifications'))
     .action(list);
   addWhy(
     optOuts
       .command('undo')
-      .description('let a tenant send emails to an address again, if its recipient asks for that')
+      .description('resume emails that a recipient stopped or reported as spam, if it asks for that')
       .argument('<tenant>', 'the tenant', parseTenant)
       .argument('<address>', 'the email address')
       .addHelpText('after', examples('opt-outs undo acme oncall@example.com --why "Asked by phone, ticket 71"')),
@@ -37,7 +37,7 @@ export const addOptOutsCommands = (program: Command): void => {
   ).action(rotateKey);
 };
 
-type Listed = { recipient: string; opted_out_at: number };
+type Listed = { recipient: string; reason: string; since: number };
 
 const list = async (tenant: string, _: object, command: Command): Promise<void> => {
   const session = await connect(command);
@@ -45,31 +45,32 @@ const list = async (tenant: string, _: object, command: Command): Promise<void> 
   const found: Listed[] = [];
   for await (const items of itemsOf(session, tenant, { tables: ['accounts'], pace }))
     for (const { kind, item } of items) {
+      const stop = kind === 'email_stops' ? storedStop(item, Date.now()) : undefined;
       const [, hash = ''] = String(item.pk).split('#');
-      if (kind === 'opt_outs')
-        found.push({ recipient: hash.slice(0, SHORT_HASH_LENGTH), opted_out_at: Number(item.opted_out_at_ms) });
+      if (stop) found.push({ recipient: hash.slice(0, SHORT_HASH_LENGTH), reason: stop.reason, since: stop.sinceMs });
     }
-  const rows = found.toSorted((one, other) => one.opted_out_at - other.opted_out_at);
+  const rows = found.toSorted((one, other) => one.since - other.since);
   const table = formatTable(rows, [
     ['recipient', ({ recipient }) => recipient],
-    ['opted out', ({ opted_out_at }) => toSecond(opted_out_at)],
+    ['reason', ({ reason }) => reason],
+    ['since', ({ since }) => toSecond(since)],
   ]);
-  session.print(rows, rows.length > 0 ? table : 'There are no opt-outs.');
+  session.print(rows, rows.length > 0 ? table : 'No emails are stopped.');
 };
 
 const undo = async (tenant: string, address: string, _: object, command: Command): Promise<void> => {
   const { documents, deployment, audit, print } = await connectForChange(command);
   const recipient = { tenant, address };
-  const hash = shortOptOutHash(recipient);
-  const isRemoved = await createOptOuts(documents, deployment.outputs.AccountsTable).undo(
+  const hash = shortMailboxHash(recipient);
+  const isRemoved = await createEmailStops(documents, deployment.outputs.AccountsTable).resumeByOperator(
     recipient,
     await audit(tenant),
   );
   if (!isRemoved)
     throw new OperationError(
-      'The address has not opted out of the emails of the tenant: check both, and `opt-outs list`.',
+      'The recipient has not stopped the emails of the tenant: check both, and `opt-outs list`.',
     );
-  print({ tenant_id: tenant, recipient: hash }, `The opt-out of ${hash} is removed.`);
+  print({ tenant_id: tenant, recipient: hash }, `The emails to ${hash} are resumed.`);
 };
 
 const rotateKey = async (_: object, command: Command): Promise<void> => {

@@ -81,8 +81,8 @@ export const endpointNames = Object.keys(endpoints).filter((name): name is Endpo
 /** Returns whether an operation is none of the nine that existing clients use. */
 export const isExtension = (name: EndpointName): boolean => name in extensionEndpoints;
 
-/** The paths of the pages on which recipients stop the emails of a tenant, and undo that (docs/decisions/opt-out.md). */
-export const optOutPaths = { 'opt-out': '/opt-out', undo: '/opt-out/undo' } as const;
+/** The path of the page on which recipients stop the emails of a tenant, and resume them (docs/decisions/opt-out.md). */
+export const OPT_OUT_PATH = '/opt-out';
 
 /** The query parameters of every operation that changes something. Others ignore them. */
 export const auditParameters = ['_who', '_why'] as const;

@@ -13,6 +13,7 @@ export const failureReasons = [
   'no_feed_configured',
   'no_contacts',
   'opted_out',
+  'complained',
   'sender_misconfigured',
   'attempts_exhausted',
   'expired',

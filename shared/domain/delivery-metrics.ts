@@ -107,6 +107,8 @@ const notSentReasons: readonly FailureReason[] = [
   'country_not_allowed',
   'no_contacts',
   'opted_out',
+  'complained',
+  'bounced',
   'type_without_summaries',
   'no_feed_configured',
   'circuit_open',

@@ -16,13 +16,14 @@ const reasonTexts: Record<FailureReason, string> = {
   no_feed_configured: 'the service has no Atom feed',
   no_contacts: 'the account has no technical contacts',
   opted_out: 'the recipient has opted out of the emails of the account',
+  complained: 'the recipient has reported an email of the account as spam',
   sender_misconfigured: 'the service is not set up to send messages of this type',
   attempts_exhausted: 'all attempts failed',
   expired: 'the alert expired, 24 hours after its first attempt or after four days without one that counts',
   malformed: 'the message is malformed',
   too_large: 'the message is too large',
   too_many_notifications: 'the notification plan lists too many notifications',
-  bounced: 'the email bounced',
+  bounced: 'an email to the recipient bounced',
 };
 
 /** Returns the text of a failure, such as `the destination returned an unexpected status (HTTP 503)`. */

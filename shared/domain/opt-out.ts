@@ -1,23 +1,6 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import { optOutPaths } from '../contracts/endpoints.ts';
-
-/** What the link of an email offers: to stop the emails of a tenant to its recipient, or to resume them. */
-export type OptOutPurpose = keyof typeof optOutPaths;
-
-/** The recipient of a tenant's emails. */
-export type Recipient = { tenant: string; address: string };
-
-/** Returns the hash that identifies a recipient. Addresses that differ in case are one. */
-export const optOutHash = ({ tenant, address }: Recipient): string =>
-  createHash('sha256')
-    .update(JSON.stringify([tenant, address.toLowerCase()]))
-    .digest('hex');
-
-/** The length of the hash that audit entries and operators see. */
-export const SHORT_HASH_LENGTH = 16;
-
-/** Returns the hash of a recipient as audit entries show it. */
-export const shortOptOutHash = (recipient: Recipient): string => optOutHash(recipient).slice(0, SHORT_HASH_LENGTH);
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { OPT_OUT_PATH } from '../contracts/endpoints.ts';
+import { mailboxHash, type Recipient } from './email-stop.ts';
 
 const MAC_BYTES = 32;
 const IV_BYTES = 16;
@@ -30,35 +13,31 @@ const MAX_QUERY_LENGTH = 1_024;
 
 const subkey = (key: Buffer, use: string): Buffer => Buffer.from(hkdfSync('sha256', key, '', use, 32));
 
-const macOf = (key: Buffer, purpose: OptOutPurpose, recipient: Recipient): Buffer =>
+const macOf = (key: Buffer, recipient: Recipient): Buffer =>
   createHmac('sha256', subkey(key, 'mac'))
-    .update(JSON.stringify([purpose, recipient.tenant, optOutHash(recipient), recipient.address]))
+    .update(JSON.stringify([recipient.tenant, mailboxHash(recipient), recipient.address]))
     .digest();
 
 const CIPHER = 'aes-256-ctr';
 
 /**
- * Returns the URL of the page for a recipient. Its query has the tenant, the HMAC of tenant and hash of the address, and the
+ * Returns the URL of the page for a recipient. Its query has the tenant, the HMAC of tenant and mailbox, and the
  * address, encrypted with the HMAC as its IV (a synthetic IV, as in RFC 5297), so that only the service can read it.
  *
  * @param apiUrl without a trailing slash
  */
-export const optOutUrl = (apiUrl: string, key: Buffer, purpose: OptOutPurpose, recipient: Recipient): string => {
-  const mac = macOf(key, purpose, recipient);
+export const optOutUrl = (apiUrl: string, key: Buffer, recipient: Recipient): string => {
+  const mac = macOf(key, recipient);
   const cipher = createCipheriv(CIPHER, subkey(key, 'address'), mac.subarray(0, IV_BYTES));
   const link = Buffer.concat([mac, cipher.update(recipient.address), cipher.final()]).toString('base64url');
-  return `${apiUrl}${optOutPaths[purpose]}?tenant=${Buffer.from(recipient.tenant).toString('base64url')}&link=${link}`;
+  return `${apiUrl}${OPT_OUT_PATH}?tenant=${Buffer.from(recipient.tenant).toString('base64url')}&link=${link}`;
 };
 
 /** Returns whether `parseOptOutQuery` may find a recipient, without any key. */
 export const isOptOutQuery = (query: string): boolean => query.length <= MAX_QUERY_LENGTH && PARTS.test(query);
 
 /** Returns the recipient of a query string that `optOutUrl` created with one of the keys, or else undefined. */
-export const parseOptOutQuery = (
-  keys: readonly Buffer[],
-  purpose: OptOutPurpose,
-  query: string,
-): Recipient | undefined => {
+export const parseOptOutQuery = (keys: readonly Buffer[], query: string): Recipient | undefined => {
   if (!isOptOutQuery(query)) return undefined;
   const [, tenantPart, link] = PARTS.exec(query) ?? [];
   if (tenantPart === undefined || link === undefined) return undefined;
@@ -69,7 +48,7 @@ export const parseOptOutQuery = (
     const decipher = createDecipheriv(CIPHER, subkey(key, 'address'), mac.subarray(0, IV_BYTES));
     const address = Buffer.concat([decipher.update(bytes.subarray(MAC_BYTES)), decipher.final()]).toString();
     const recipient = { tenant, address };
-    return timingSafeEqual(mac, macOf(key, purpose, recipient)) ? recipient : undefined;
+    return timingSafeEqual(mac, macOf(key, recipient)) ? recipient : undefined;
   });
   return recipients.find((recipient) => recipient !== undefined);
 };

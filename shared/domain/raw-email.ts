@@ -21,9 +21,12 @@ const BOUNDARY = '=_alternative';
 const encoded = (value: string): string =>
   value.includes('=?') ? encodeWord(value, 'B', 52) : encodeWords(value, 'B', 52, true);
 
+/** Some servers change a folded `List-Unsubscribe`, so that its DKIM signature fails. */
+const fold = (name: string, line: string): string => (name === 'List-Unsubscribe' ? line : foldLines(line));
+
 /** A line end in a value would start another header. */
 const header = (name: string, value: string): string =>
-  foldLines(`${name}: ${encoded(value.replace(/[\p{Cc}\s]+/gu, ' '))}`);
+  fold(name, `${name}: ${encoded(value.replace(/[\p{Cc}\s]+/gu, ' '))}`);
 
 const part = (type: string, text: string): string[] => [
   `--${BOUNDARY}`,

@@ -2,6 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { createAccountRepository } from '../adapters/accounts/account-repository.ts';
+import { createEmailStops } from '../adapters/accounts/email-stops.ts';
 import { type BounceResult, createBounceRecorder } from '../adapters/deliveries/bounce-recorder.ts';
 import { createDeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import { createDestinationListReader } from '../adapters/deliveries/destination-list.ts';
@@ -16,6 +17,7 @@ import type { Clock } from '../domain/clock.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../domain/delivery-record.ts';
 import { deliveryKeyFromTags, emailEventKinds, tenantOfTag } from '../domain/email-event.ts';
+import type { Recipient } from '../domain/email-stop.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 import { createFailureRecorder } from './failure-recorder.ts';
 import { createDeliveryReports } from './notices/delivery-reports.ts';
@@ -39,14 +41,19 @@ const emailEvent = z.object({
   eventType: z.enum(emailEventKinds),
   delivery: z.optional(z.object({ timestamp: time })),
   deliveryDelay: z.optional(z.object({ timestamp: time })),
-  bounce: z.optional(z.object({ bounceType: z.optional(z.string()), timestamp: z.optional(time) })),
-  complaint: z.optional(z.object({ complaintFeedbackType: z.optional(z.string()), timestamp: z.optional(time) })),
+  bounce: z.optional(z.object({ bounceType: z.optional(z.string()) })),
+  complaint: z.optional(
+    z.object({
+      complaintFeedbackType: z.optional(z.nullable(z.string())),
+      complaintSubType: z.optional(z.nullable(z.string())),
+    }),
+  ),
   mail: z.object({
     timestamp: z.optional(time),
     messageId: boundedText({ max: 128 }, z.regex(/^[\w.-]+$/)),
     /** Each email has one recipient. */
     destination: z.optional(z.array(z.string())),
-    tags: z.object({ notification: tag, tenant: tag, event: tag }),
+    tags: z.object({ notification: tag, tenant: tag, event: tag, stop: tag }),
   }),
 });
 
@@ -59,9 +66,18 @@ const problemMetrics = {
 
 type Problem = keyof typeof problemMetrics;
 
-const parseEmailEvent = (body: string) => {
+type EmailEvent = z.infer<typeof emailEvent>;
+
+/** SES reports an email that it did not send, because an account-level list has its recipient, as a complaint. */
+const asBounce = (event: EmailEvent): EmailEvent =>
+  event.complaint?.complaintSubType === 'OnAccountSuppressionList'
+    ? { ...event, eventType: 'Bounce', bounce: { bounceType: 'Permanent' }, complaint: undefined }
+    : event;
+
+const parseEmailEvent = (body: string): EmailEvent | undefined => {
   try {
-    return emailEvent.safeParse(JSON.parse(body)).data;
+    const { data } = emailEvent.safeParse(JSON.parse(body));
+    return data && asBounce(data);
   } catch {
     return undefined;
   }
@@ -72,8 +88,6 @@ type MessageResult = 'handled' | 'email_confirmations' | 'email_delays' | 'throt
 
 /** What an event changed, and the record of its delivery. */
 type AppliedEvent = BounceResult | { kind: 'complaint'; record: DeliveryRecord; wasReached: false };
-
-type EmailEvent = z.infer<typeof emailEvent>;
 
 /** An event about an email that did not arrive or was not wanted. */
 type ProblemEvent = EmailEvent & { eventType: Problem };
@@ -89,17 +103,24 @@ const isReceivedAgain = ({ ApproximateReceiveCount }: SQSRecord['attributes']): 
 
 const isProblem = (event: EmailEvent): event is ProblemEvent => event.eventType in problemMetrics;
 
-/** Returns what to report to the technical contacts. A bounce that is not permanent is not reported. */
-const reportOf = ({ eventType, bounce }: ProblemEvent): EmailReport | undefined => {
+/** Returns what to report to the technical contacts: no temporary bounce, and no complaint that it is not spam. */
+const reportOf = ({ eventType, bounce, complaint }: ProblemEvent): EmailReport | undefined => {
   if (eventType === 'Bounce') return bounce?.bounceType === 'Permanent' ? 'bounce' : undefined;
-  return eventType === 'Complaint' ? 'complaint' : 'reject';
+  if (eventType === 'Reject') return 'reject';
+  return complaint?.complaintFeedbackType === 'not-spam' ? undefined : 'complaint';
+};
+
+/** Returns the recipient of an email, or undefined if SES names neither it nor the tenant. */
+const recipientOf = ({ tags, destination: [address] = [] }: EmailEvent['mail']): Recipient | undefined => {
+  const tenant = tenantOfTag(tags.tenant?.[0] ?? '');
+  return tenant === undefined || address === undefined ? undefined : { tenant, address };
 };
 
 /**
  * Creates the Lambda handler that records what SES reports about accepted emails (docs/decisions/formats.md#email-events):
  * when an email was delivered or delayed, and in the record a bounce or a reject. A complaint leaves it unchanged, because
  * the email was delivered. These three are reported to the technical contacts, and a delivery that has reached nobody else
- * escalates. Any other message is counted and acknowledged, because retrying would not help.
+ * escalates. Permanent bounces and complaints stop the mailbox (docs/decisions/opt-out.md). Any other message is counted and acknowledged, because retrying would not help.
  */
 export const createEmailEventRecorder = (
   client: DynamoDBDocumentClient,
@@ -117,6 +138,7 @@ export const createEmailEventRecorder = (
   };
   const readDestinationList = createDestinationListReader(client, environment.DELIVERIES_TABLE);
   const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE, clock);
+  const stops = createEmailStops(client, environment.ACCOUNTS_TABLE, clock);
   const reports = createDeliveryReports(
     { client, queues, notifications, deliveries, readDestinationList, accounts, clock },
     environment,
@@ -175,12 +197,24 @@ export const createEmailEventRecorder = (
     const key = keyFromTags(mail.tags);
     const timeMs = (eventType === 'Delivery' ? delivery : deliveryDelay)?.timestamp;
     if (timeMs === undefined) return ignore();
+    const [recipient, stopSinceMs] = [recipientOf(mail), Number(mail.tags.stop?.[0])];
+    if (eventType === 'Delivery' && recipient && stopSinceMs > 0) await stops.endBounce(recipient, stopSinceMs);
     if (!key) return 'handled';
     const [name, metric] =
       eventType === 'Delivery'
         ? (['confirmed_at_ms', 'email_confirmations'] as const)
         : (['delayed_at_ms', 'email_delays'] as const);
     return (await deliveries.recordEmailTime(key, name, timeMs)) ? metric : 'handled';
+  };
+
+  /** Stops the mailbox of an email that bounced or caused a complaint. @param reportedAtMs when SQS accepted the event */
+  const stopMailbox = async (event: ProblemEvent, reportedAtMs: number): Promise<void> => {
+    const recipient = recipientOf(event.mail);
+    const sentAtMs = event.mail.timestamp ?? reportedAtMs;
+    if (!recipient) return;
+    const report = reportOf(event);
+    if (report === 'bounce') await stops.bounce(recipient, sentAtMs);
+    if (report === 'complaint') await stops.complain(recipient, sentAtMs);
   };
 
   const handleEvent = async (message: SQSRecord, timeLeft: () => number): Promise<MessageResult> => {
@@ -200,6 +234,8 @@ export const createEmailEventRecorder = (
     const key = keyFromTags(tags);
     const notification = key && parseDeliveryPartition(key.pk);
     const tenant = tenantOfTag(tags.tenant?.[0] ?? '');
+    const sentAtMs = Number(attributes.SentTimestamp);
+    await stopMailbox(event, sentAtMs);
     const result = key && (await applyEvent(key, event));
     logger.warn('email event', {
       kind,
@@ -215,7 +251,7 @@ export const createEmailEventRecorder = (
       await recordFailures([{ record: result.record, isCounted: result.record.last_cause !== undefined }]);
     }
     if (result && 'record' in result) {
-      await reportEvent(event, result, Number(attributes.SentTimestamp), timeLeft);
+      await reportEvent(event, result, sentAtMs, timeLeft);
     }
     return 'handled';
   };

@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { findExpressions, isLinear } from './regular-expressions.ts';
+import { findSecondCallers } from './single-callers.ts';
 import { findUnboundedTexts } from './unbounded-texts.ts';
 
 /**
@@ -61,5 +62,14 @@ if (unbounded.length > 0) {
     `These schemas read texts of any length. Create them with boundedText of shared/contracts/text.ts:\n${unbounded.join('\n')}\n`,
   );
 }
+
+const secondCallers = files
+  .filter((file) => /^(functions|shared)\//.test(file))
+  .flatMap((file) => findSecondCallers(readFileSync(file, 'utf8'), file).map((name) => `${file}: ${name}`));
+if (secondCallers.length > 0) {
+  process.stderr.write(
+    `Emails and SMS go through one function each, which these files bypass (test/checks/single-callers.ts):\n${secondCallers.join('\n')}\n`,
+  );
+}
 // The worker of recheck would keep the process.
-process.exit(problems.length + unbounded.length > 0 ? 1 : 0);
+process.exit(problems.length + unbounded.length + secondCallers.length > 0 ? 1 : 0);

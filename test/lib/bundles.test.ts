@@ -228,7 +228,7 @@ const eventsFor = (name: FunctionName, url: string): unknown[] => {
     return [{ Records: [sqsMessage({ body: bounceBody(alarmEvent(), DEFAULT_NOTIFICATION_ID) })] }];
   }
   if (name === 'opt-out') {
-    const { search } = new URL(optOutUrl(url, OPT_OUT_KEY, 'opt-out', { tenant: 'acme', address: 'a@example.com' }));
+    const { search } = new URL(optOutUrl(url, OPT_OUT_KEY, { tenant: 'acme', address: 'a@example.com' }));
     const body = 'List-Unsubscribe=One-Click';
     return [apiRequest({ routeKey: 'POST /opt-out', rawQueryString: search.slice(1), body })];
   }

@@ -32,6 +32,7 @@ const aws = useStarted(
       PurgeQueue: record('PurgeQueue'),
       UpdateItem: record('UpdateItem'),
       BatchGetItem: () => ({ Responses: {} }),
+      GetItem: (body) => (body.includes('email_stop#') ? { Item: marshall({ opted_out_at_ms: 1 }) } : {}),
       // A filter selects deliveries.
       Query: (body) => (body.includes('FilterExpression') ? { Items: [marshall(waiting)] } : {}),
     }),

@@ -203,7 +203,7 @@ describe('exporting a tenant', () => {
         'idempotency_key',
         'account',
         'daily_usage',
-        'opt_out',
+        'email_stop',
         'token',
         'delivery',
         'event_id_conflict',

@@ -1,18 +1,19 @@
 import { createOptOutKeys } from '../../shared/adapters/accounts/opt-out-keys.ts';
-import { type OptOutPurpose, optOutUrl, type Recipient } from '../../shared/domain/opt-out.ts';
-import { confirmations } from '../../shared/pipeline/opt-out/page.ts';
+import type { Recipient } from '../../shared/domain/email-stop.ts';
+import { optOutUrl } from '../../shared/domain/opt-out.ts';
+import { buttonFields } from '../../shared/pipeline/opt-out/body.ts';
 import type { FaultyStack } from '../faults/support.ts';
 
-/** Sends what the button of the page sends. */
-const confirm = async (world: FaultyStack, purpose: OptOutPurpose, recipient: Recipient): Promise<void> => {
+/** Sends what a button of the page sends. */
+const press = async (world: FaultyStack, button: keyof typeof buttonFields, recipient: Recipient): Promise<void> => {
   const key = await createOptOutKeys(world.documents, world.table('Accounts')).current();
-  const { name, value } = confirmations[purpose];
-  await world.call('POST', optOutUrl('', key, purpose, recipient), { body: `${name}=${value}` });
+  const { name, value } = buttonFields[button];
+  await world.call('POST', optOutUrl('', key, recipient), { body: `${name}=${value}` });
 };
 
 /** Stops the emails of a tenant to an address. */
-export const optOut = (world: FaultyStack, recipient: Recipient): Promise<void> => confirm(world, 'opt-out', recipient);
+export const optOut = (world: FaultyStack, recipient: Recipient): Promise<void> => press(world, 'stop', recipient);
 
-/** Undoes an opt-out. */
+/** Resumes them. */
 export const undoOptOut = (world: FaultyStack, recipient: Recipient): Promise<void> =>
-  confirm(world, 'undo', recipient);
+  press(world, 'resume', recipient);

@@ -58,7 +58,7 @@ export const createGateway = (basePath: string): Gateway => {
     requestTimeout: IDLE_TIMEOUT_MS,
   };
   const server = createServer(limits, async (request, response) => {
-    const refusal = loopbackRefusal(request.headers);
+    const refusal = loopbackRefusal(request.headers, true);
     if (refusal !== undefined) return write(request, response, gatewayMessage(403, refusal));
     const startedAtMs = performance.now();
     let routeKey: string | undefined;

@@ -52,7 +52,7 @@ describe.each(servers.map(([name]) => name))('%s of the local stack', (name) => 
     },
   );
 
-  it.each(['https://attacker.example', 'http://127.0.0.1.attacker.example:3000', 'null'])(
+  it.each(['https://attacker.example', 'http://127.0.0.1.attacker.example:3000'])(
     'refuses pages of other machines: Origin %s',
     async (page) => {
       const { status, body, servedCount } = await send(name, { host: '127.0.0.1:3000', origin: page });
@@ -75,6 +75,12 @@ const host = 'localhost:3000';
 it('the API accepts pages of other local servers, such as a frontend under development', async () => {
   const page = { host, origin: 'https://localhost:8443', 'sec-fetch-site': 'cross-site' };
   expect(await send('the API', page)).toMatchObject({ status: 200, servedCount: 1 });
+});
+
+it('the API accepts forms of pages without a referrer, such as its own, and the AWS endpoint does not', async () => {
+  const page = { host, origin: 'null' };
+  expect(await send('the API', page)).toMatchObject({ status: 200, servedCount: 1 });
+  expect(await send('the AWS endpoint', page)).toMatchObject({ status: 403, servedCount: 0 });
 });
 
 it.each([{ origin: 'http://localhost:8443' }, { 'sec-fetch-site': 'same-site' }, { 'sec-fetch-site': 'cross-site' }])(

@@ -1,4 +1,5 @@
 import type { Message } from '@aws-sdk/client-sqs';
+import { storedStop } from '../../../shared/adapters/accounts/email-stops.ts';
 import { createFailedMessages } from '../../../shared/adapters/deliveries/failed-messages.ts';
 import { parseFailures } from '../../../shared/adapters/deliveries/notification-failures.ts';
 import { parseRecord } from '../../../shared/adapters/deliveries/stored-record.ts';
@@ -95,9 +96,10 @@ const converters = (
       const { used, keys } = item;
       yield { kind: 'daily_usage', record: { counter, day, used: keys instanceof Set ? keys.size : used } };
     },
-    *opt_outs({ item }) {
+    *email_stops({ item }) {
       const [, recipient] = String(item.pk).split('#');
-      yield { kind: 'opt_out', record: { recipient, opted_out_at: item.opted_out_at_ms } };
+      const stop = storedStop(item, Date.now());
+      if (stop) yield { kind: 'email_stop', record: { recipient, reason: stop.reason, since: stop.sinceMs } };
     },
     // The list has all tokens.
     *tokens() {},

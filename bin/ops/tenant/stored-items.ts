@@ -1,4 +1,5 @@
 import { paginateQuery } from '@aws-sdk/lib-dynamodb';
+import { EMAIL_STOP_PREFIX } from '../../../shared/adapters/accounts/email-stops.ts';
 import type { Item } from '../../../shared/adapters/dynamodb/items.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import { OperationError } from '../errors.ts';
@@ -20,7 +21,7 @@ export const itemKinds = [
   'idempotency_keys',
   'accounts',
   'daily_usage',
-  'opt_outs',
+  'email_stops',
   'tokens',
   'token_lists',
   'deliveries',
@@ -83,7 +84,8 @@ const ownerOf = (table: ScannedTable, item: Item): { tenant: unknown; kind: Item
   }
   if (table === 'accounts') {
     if (prefix === 'account') return { tenant: afterPrefix, kind: 'accounts' };
-    if (prefix === 'opt_out') return { tenant: afterPrefix.slice(afterPrefix.indexOf('#') + 1), kind: 'opt_outs' };
+    if (prefix === EMAIL_STOP_PREFIX)
+      return { tenant: afterPrefix.slice(afterPrefix.indexOf('#') + 1), kind: 'email_stops' };
     const [, tenant] = DAILY_COUNTER.exec(pk) ?? [];
     return tenant === undefined ? undefined : { tenant, kind: 'daily_usage' };
   }

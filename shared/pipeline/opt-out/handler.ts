@@ -1,72 +1,59 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { EmailStops } from '../../adapters/accounts/email-stops.ts';
 import type { OptOutKeys } from '../../adapters/accounts/opt-out-keys.ts';
-import type { OptOuts } from '../../adapters/accounts/opt-outs.ts';
 import type { AuditLog } from '../../adapters/audits/audit-log.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import { optOutPaths } from '../../contracts/endpoints.ts';
-import { isOptOutQuery, type OptOutPurpose, parseOptOutQuery, type Recipient } from '../../domain/opt-out.ts';
-import type { SendLastEmail } from './last-email.ts';
-import {
-  askPage,
-  donePage,
-  invalidPage,
-  isConfirmed,
-  notSentPage,
-  type PageResponse,
-  unavailablePage,
-  unconfirmedPage,
-} from './page.ts';
+import type { Clock } from '../../domain/clock.ts';
+import { secondsToNextDay } from '../../domain/day.ts';
+import type { Recipient } from '../../domain/email-stop.ts';
+import { isOptOutQuery, parseOptOutQuery } from '../../domain/opt-out.ts';
+import { requestedChange } from './body.ts';
+import { invalidPage, limitPage, type PageResponse, statePage, unavailablePage } from './page.ts';
 
 /** What the page uses. */
 export type OptOutDependencies = {
   optOutKeys: Pick<OptOutKeys, 'all'>;
-  optOuts: Pick<OptOuts, 'optOut' | 'undo' | 'claimLastEmail' | 'releaseLastEmail'>;
+  stops: Pick<EmailStops, 'isStoppedByRecipient' | 'optOut' | 'resume'>;
   audits: Pick<AuditLog, 'by'>;
-  sendLastEmail: SendLastEmail;
+  clock?: Clock;
 };
 
 /**
- * Creates the handler of the page on which recipients stop the emails of a tenant, and undo that
- * (docs/decisions/opt-out.md). GET has no effect, because mail services open links before their recipients do. The first
- * POST stops the emails, before the last email is sent; further ones change nothing.
+ * Creates the handler of the page on which recipients stop the emails of a tenant, and resume them
+ * (docs/decisions/opt-out.md). GET and HEAD have no effect, because mail services open links before their recipients do.
  */
-export const createOptOutHandler = ({ optOutKeys, optOuts, audits, sendLastEmail }: OptOutDependencies) => {
+export const createOptOutHandler = ({ optOutKeys, stops, audits, clock = Date.now }: OptOutDependencies) => {
   /** Neither the address of the client nor that of the recipient becomes known to the tenant. */
   const auditOf = ({ tenant }: Recipient, requestId: string) =>
     audits.by({ tenant, context: { actor: { type: 'recipient' }, request_id: requestId } });
 
-  const stop = async (recipient: Recipient, requestId: string): Promise<PageResponse> => {
-    await optOuts.optOut(recipient, auditOf(recipient, requestId));
-    if (!(await optOuts.claimLastEmail(recipient))) return donePage('opt-out', recipient.tenant);
-    const lastEmail = await sendLastEmail(recipient);
-    if (lastEmail !== 'sent') logger.warn('last email not sent', { request_id: requestId, result: lastEmail });
-    if (lastEmail !== 'not_sent') return donePage('opt-out', recipient.tenant);
-    await optOuts.releaseLastEmail(recipient);
-    return notSentPage(recipient.tenant);
-  };
+  const show = async (recipient: Recipient, statusCode: 200 | 400): Promise<PageResponse> =>
+    statePage(statusCode, recipient.tenant, await stops.isStoppedByRecipient(recipient));
 
-  const answer = async ({
-    rawQueryString,
-    routeKey,
-    requestContext: { requestId },
-    body = '',
-    isBase64Encoded,
-  }: APIGatewayProxyEventV2): Promise<PageResponse> => {
-    const [method, path] = routeKey.split(' ');
-    const purpose: OptOutPurpose = path === optOutPaths.undo ? 'undo' : 'opt-out';
+  const answer = async (request: APIGatewayProxyEventV2): Promise<PageResponse> => {
+    const { rawQueryString, routeKey, requestContext, body = '', isBase64Encoded } = request;
     if (!isOptOutQuery(rawQueryString)) return invalidPage;
-    const recipient = parseOptOutQuery(await optOutKeys.all(), purpose, rawQueryString);
+    const recipient = parseOptOutQuery(await optOutKeys.all(), rawQueryString);
     if (!recipient) return invalidPage;
-    if (method !== 'POST') return askPage(purpose, recipient.tenant);
-    if (!isConfirmed(purpose, body, isBase64Encoded)) return unconfirmedPage;
-    if (purpose === 'opt-out') return stop(recipient, requestId);
-    await optOuts.undo(recipient, auditOf(recipient, requestId));
-    return donePage('undo', recipient.tenant);
+    if (!routeKey.startsWith('POST ')) return show(recipient, 200);
+    const change = requestedChange(body, isBase64Encoded);
+    if (!change) return show(recipient, 400);
+    const audit = auditOf(recipient, requestContext.requestId);
+    if (change === 'stop') {
+      await stops.optOut(recipient, audit);
+      return statePage(200, recipient.tenant, true);
+    }
+    const result = await stops.resume(recipient, audit);
+    return result === 'limited'
+      ? limitPage(recipient.tenant, secondsToNextDay(clock()))
+      : statePage(200, recipient.tenant, false);
   };
 
-  return (request: APIGatewayProxyEventV2): Promise<PageResponse> =>
-    answer(request).catch((error: unknown) => {
+  return async (request: APIGatewayProxyEventV2): Promise<PageResponse> => {
+    const page = await answer(request).catch((error: unknown) => {
       logger.error('request failed', { request_id: request.requestContext.requestId, ...errorTrace(error) });
       return unavailablePage;
     });
+    return request.routeKey.startsWith('HEAD ') ? { ...page, body: '' } : page;
+  };
 };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { escape as escapeHtml } from 'html-escaper';
-import type { OptOutPurpose } from '../../domain/opt-out.ts';
+import { buttonFields } from './body.ts';
 
 /** A response of the page. */
 export type PageResponse = APIGatewayProxyStructuredResultV2;
@@ -50,75 +50,34 @@ const page = (statusCode: number, heading: string, text: string, button?: Button
   ].join('\n'),
 });
 
-/** What the button sends. That of the opt-out is what mail services send (RFC 8058, section 3.1). */
-export const confirmations = {
-  'opt-out': { name: 'List-Unsubscribe', value: 'One-Click' },
-  undo: { name: 'Undo', value: 'Confirm' },
-} as const satisfies Record<OptOutPurpose, Pick<Button, 'name' | 'value'>>;
+/**
+ * Returns the page with the state of a recipient's emails, and the button that changes it.
+ *
+ * @param statusCode 400 if a request had the body of neither button
+ */
+export const statePage = (statusCode: 200 | 400, tenant: string, isStopped: boolean): PageResponse =>
+  isStopped
+    ? page(statusCode, 'Emails are stopped', `The account ${tenant} sends no emails to this address.`, {
+        ...buttonFields.resume,
+        text: 'Resume these emails',
+      })
+    : page(statusCode, 'Emails are not stopped', `The account ${tenant} can send emails to this address.`, {
+        ...buttonFields.stop,
+        text: 'Stop these emails',
+      });
 
-/** A body with one field, as a form or multipart, is shorter. */
-const MAX_BODY_LENGTH = 4_096;
-
-/** Returns whether the body of a request is what the button sends, as a form or multipart. */
-export const isConfirmed = (purpose: OptOutPurpose, body: string, isBase64Encoded: boolean): boolean => {
-  if (body.length > MAX_BODY_LENGTH) return false;
-  const text = isBase64Encoded ? Buffer.from(body, 'base64').toString() : body;
-  const { name, value } = confirmations[purpose];
-  return text.includes(name) && text.includes(value);
+/** The recipient has resumed the emails too often today. @param retryAfterSeconds until the next UTC day */
+export const limitPage = (tenant: string, retryAfterSeconds: number): PageResponse => {
+  const text = `The emails of the account ${tenant} were resumed too often today. Open the link again tomorrow.`;
+  const limited = page(429, 'Emails are stopped', text);
+  return { ...limited, headers: { ...limited.headers, 'retry-after': String(retryAfterSeconds) } };
 };
-
-const stopButton: Button = { ...confirmations['opt-out'], text: 'Stop these emails' };
-
-/** Returns the page with the button. It has no effect. */
-export const askPage = (purpose: OptOutPurpose, tenant: string): PageResponse =>
-  purpose === 'opt-out'
-    ? page(
-        200,
-        'Stop emails',
-        `The account ${tenant} sends you alerts by email. Do you want to stop all of them?`,
-        stopButton,
-      )
-    : page(
-        200,
-        'Resume emails',
-        `You stopped the emails of the account ${tenant}. Do you want to get its alerts again?`,
-        {
-          ...confirmations.undo,
-          text: 'Resume these emails',
-        },
-      );
-
-/** Returns the page after the button. */
-export const donePage = (purpose: OptOutPurpose, tenant: string): PageResponse =>
-  purpose === 'opt-out'
-    ? page(
-        200,
-        'Emails stopped',
-        `The account ${tenant} sends you no more emails, except a last one with a link to undo this.`,
-      )
-    : page(200, 'Emails resumed', `The account ${tenant} can send you emails again.`);
-
-/** Returns the page after an opt-out whose last email SES did not accept. The button sends it. */
-export const notSentPage = (tenant: string): PageResponse =>
-  page(
-    503,
-    'Emails stopped',
-    `The account ${tenant} sends you no more emails. The email with the link to undo this could not be sent: press the button again later to get it.`,
-    stopButton,
-  );
 
 /** The same for every link that is not valid, whatever exists. */
 export const invalidPage: PageResponse = page(
   404,
   'This link is not valid',
   'Open the complete link of a newer email.',
-);
-
-/** A confirmation that was not sent by the button. */
-export const unconfirmedPage: PageResponse = page(
-  400,
-  'Nothing was changed',
-  'Open the link again, and press the button.',
 );
 
 /** A dependency failed, so that nothing may have changed. */

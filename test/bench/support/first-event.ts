@@ -40,7 +40,7 @@ const deliveredRecord = () => {
 };
 
 const optOutPage = () => {
-  const url = optOutUrl('https://api.example.com', OPT_OUT_KEY, 'opt-out', {
+  const url = optOutUrl('https://api.example.com', OPT_OUT_KEY, {
     tenant: 'acme',
     address: 'a@example.com',
   });

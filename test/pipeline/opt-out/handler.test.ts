@@ -1,23 +1,23 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { createEmailStops } from '../../../shared/adapters/accounts/email-stops.ts';
 import { createOptOutKeys } from '../../../shared/adapters/accounts/opt-out-keys.ts';
-import { createOptOuts } from '../../../shared/adapters/accounts/opt-outs.ts';
 import { createAuditLog } from '../../../shared/adapters/audits/audit-log.ts';
 import { createAuditReader } from '../../../shared/adapters/audits/audit-reader.ts';
 import { logger } from '../../../shared/adapters/logger.ts';
-import { optOutUrl, type Recipient, shortOptOutHash } from '../../../shared/domain/opt-out.ts';
+import { type Recipient, shortMailboxHash } from '../../../shared/domain/email-stop.ts';
+import { optOutUrl } from '../../../shared/domain/opt-out.ts';
 import { createOptOutHandler } from '../../../shared/pipeline/opt-out/handler.ts';
-import type { SendLastEmail } from '../../../shared/pipeline/opt-out/last-email.ts';
 import { apiRequest } from '../../support/api-request.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 
 const { client } = useDatabase();
 const optOutKeys = createOptOutKeys(client, 'accounts');
-const optOuts = createOptOuts(client, 'accounts');
 const audits = createAuditLog(client, { AUDITS_TABLE: 'audits', AUDIT_RETENTION_DAYS: 90 });
 
 const ONE_CLICK = 'List-Unsubscribe=One-Click';
-const UNDO = 'Undo=Confirm';
+const RESUME = 'Resume=Confirm';
+const NOON_MS = Date.parse('2026-01-01T12:00:00Z');
 
 let logged: unknown[] = [];
 beforeEach(() => {
@@ -29,23 +29,27 @@ beforeEach(() => {
 
 let tenants = 0;
 
-const setUp = (results: Awaited<ReturnType<SendLastEmail>>[] = []) => {
+const setUp = () => {
   const recipient: Recipient = { tenant: `tenant-${++tenants}`, address: 'oncall@example.com' };
-  const sendLastEmail = vi.fn<SendLastEmail>(async () => results.shift() ?? 'sent');
-  const handler = createOptOutHandler({ optOutKeys, optOuts, audits, sendLastEmail });
-  const queryOf = async (purpose: 'opt-out' | 'undo', of = recipient) =>
-    new URL(optOutUrl('https://api.example.org', await optOutKeys.current(), purpose, of)).search.slice(1);
+  let nowMs = NOON_MS;
+  const clock = () => nowMs++;
+  const stops = createEmailStops(client, 'accounts', clock);
+  const handler = createOptOutHandler({ optOutKeys, stops, audits, clock });
+  const queryOf = async (of = recipient) =>
+    new URL(optOutUrl('https://api.example.org', await optOutKeys.current(), of)).search.slice(1);
   const request = (routeKey: string, rawQueryString: string, body?: string, isBase64Encoded = false) =>
     handler(apiRequest({ routeKey, rawQueryString, isBase64Encoded, ...(body !== undefined && { body }) }));
   return {
     recipient,
-    sendLastEmail,
+    stops,
     request,
     queryOf,
-    stop: async () => request('POST /opt-out', await queryOf('opt-out'), ONE_CLICK),
-    undo: async () => request('POST /opt-out/undo', await queryOf('undo'), UNDO),
-    hasOptedOut: async (tenant = recipient.tenant) =>
-      (await optOuts.remaining(tenant, [recipient.address])).length === 0,
+    wait: (ms: number) => {
+      nowMs += ms;
+    },
+    stop: async () => request('POST /opt-out', await queryOf(), ONE_CLICK),
+    resume: async () => request('POST /opt-out', await queryOf(), RESUME),
+    reasonFor: async (tenant = recipient.tenant) => (await stops.find({ ...recipient, tenant }))?.reason,
     audited: async () => {
       const range = { fromMs: 0, toMs: 9_999_999_999_999, isReverse: false };
       return Array.fromAsync(createAuditReader(client, 'audits').list(recipient.tenant, range, null, 10));
@@ -54,21 +58,30 @@ const setUp = (results: Awaited<ReturnType<SendLastEmail>>[] = []) => {
 };
 
 describe('a link in an email', () => {
-  it('opens a page that names the tenant and has one button, whatever is stored, and changes nothing', async () => {
-    const { recipient, request, queryOf, stop, hasOptedOut, sendLastEmail } = setUp();
-    const query = await queryOf('opt-out');
+  it('opens a page that names the tenant and has the button that changes the state, and changes nothing', async () => {
+    const { recipient, request, queryOf, stop, reasonFor } = setUp();
+    const query = await queryOf();
     const page = await request('GET /opt-out', query);
     expect(page).toMatchObject({ statusCode: 200, body: expect.stringContaining(recipient.tenant) });
     expect(page.body?.match(/<button/g)).toHaveLength(1);
+    expect(page.body).toContain('name="List-Unsubscribe" value="One-Click"');
     expect(page.body).not.toContain(recipient.address);
-    expect([await hasOptedOut(), sendLastEmail.mock.calls.length]).toEqual([false, 0]);
+    expect(await reasonFor()).toBeUndefined();
     await stop();
-    expect(await request('GET /opt-out', query)).toEqual(page);
+    const stopped = await request('GET /opt-out', query);
+    expect(stopped.body).toContain('name="Resume" value="Confirm"');
+    expect(await reasonFor()).toBe('opted_out');
+  });
+
+  it('is answered to HEAD like to GET, without a body', async () => {
+    const { request, queryOf } = setUp();
+    const { body: _, ...head } = await request('GET /opt-out', await queryOf());
+    expect(await request('HEAD /opt-out', await queryOf())).toEqual({ ...head, body: '' });
   });
 
   it('is answered without script, frames, caches, referrers and search engines', async () => {
     const { request, queryOf } = setUp();
-    const { headers, body } = await request('GET /opt-out', await queryOf('opt-out'));
+    const { headers, body } = await request('GET /opt-out', await queryOf());
     expect(headers).toMatchObject({
       'cache-control': 'no-store',
       'referrer-policy': 'no-referrer',
@@ -82,16 +95,14 @@ describe('a link in an email', () => {
   });
 
   it.each([
-    ['of another purpose', 'undo'],
     ['that was changed', 'changed'],
     ['without its parts', 'empty'],
     ['that is too long', 'long'],
   ])('%s gets the same page as any other invalid one, whatever is stored', async (_, kind) => {
     const { request, queryOf, stop } = setUp();
     await stop();
-    const query = await queryOf('opt-out');
+    const query = await queryOf();
     const queries: Record<string, string> = {
-      undo: await queryOf('undo'),
       changed: `${query.slice(0, -2)}AA`,
       empty: '',
       long: `${query}${'A'.repeat(2_000)}`,
@@ -105,7 +116,7 @@ describe('a link in an email', () => {
 
   it('shows a tenant ID with markup as text', async () => {
     const { request, queryOf } = setUp();
-    const query = await queryOf('opt-out', { tenant: '<script>alert(1)</script>', address: 'a@example.com' });
+    const query = await queryOf({ tenant: '<script>alert(1)</script>', address: 'a@example.com' });
     expect((await request('GET /opt-out', query)).body).toContain('&lt;script&gt;');
   });
 });
@@ -120,42 +131,29 @@ describe('stopping emails', () => {
       false,
     ],
   ])('holds for one tenant, with a body as %s', async (_, body, isBase64Encoded) => {
-    const { request, queryOf, hasOptedOut, sendLastEmail, recipient } = setUp();
-    expect(await request('POST /opt-out', await queryOf('opt-out'), body, isBase64Encoded)).toMatchObject({
-      statusCode: 200,
-    });
-    expect([await hasOptedOut(), await hasOptedOut('another')]).toEqual([true, false]);
-    expect(sendLastEmail.mock.calls).toEqual([[recipient]]);
+    const { request, queryOf, reasonFor } = setUp();
+    expect(await request('POST /opt-out', await queryOf(), body, isBase64Encoded)).toMatchObject({ statusCode: 200 });
+    expect([await reasonFor(), await reasonFor('another')]).toEqual(['opted_out', undefined]);
   });
 
-  it('needs the field of the button', async () => {
-    const { request, queryOf, hasOptedOut } = setUp();
-    const query = await queryOf('opt-out');
-    for (const body of [undefined, 'a=b', `${ONE_CLICK}${'x'.repeat(4_096)}`])
-      expect(await request('POST /opt-out', query, body)).toMatchObject({ statusCode: 400 });
-    expect(await hasOptedOut()).toBe(false);
+  it.each([
+    undefined,
+    'a=b',
+    'List-Unsubscribe=No&note=One-Click',
+    '--b\r\nContent-Disposition: form-data; name="note"\r\n\r\nList-Unsubscribe=One-Click\r\n--b--\r\n',
+    `${ONE_CLICK}${'x'.repeat(4_096)}`,
+  ])('needs the field of the button: without it, the page is shown again', async (body) => {
+    const { request, queryOf, reasonFor } = setUp();
+    const query = await queryOf();
+    const { body: page } = await request('GET /opt-out', query);
+    expect(await request('POST /opt-out', query, body)).toMatchObject({ statusCode: 400, body: page });
+    expect(await reasonFor()).toBeUndefined();
   });
 
-  it('holds if SES accepts no email, which is sent by the next attempt', async () => {
-    const { stop, hasOptedOut, sendLastEmail } = setUp(['not_sent']);
-    expect(await stop()).toMatchObject({ statusCode: 503, body: expect.stringContaining('Emails stopped') });
-    expect(await hasOptedOut()).toBe(true);
-    expect(await stop()).toMatchObject({ statusCode: 200 });
-    expect(sendLastEmail).toHaveBeenCalledTimes(2);
-  });
-
-  it('sends no second email if it is unknown whether SES accepted the first', async () => {
-    const { stop, sendLastEmail } = setUp(['unknown']);
-    expect(await stop()).toMatchObject({ statusCode: 200 });
-    await stop();
-    expect(sendLastEmail).toHaveBeenCalledOnce();
-  });
-
-  it('and undoing it are audited as changes of the recipient, without address, link and IP address', async () => {
-    const { stop, undo, audited, recipient } = setUp();
-    await stop();
-    await undo();
-    const recorded = { target_id: shortOptOutHash(recipient), actor: { type: 'recipient' }, request_id: 'request-1' };
+  it('and resuming them are audited once as changes of the recipient, without address, link and IP address', async () => {
+    const { stop, resume, audited, recipient } = setUp();
+    for (const change of [stop, stop, resume, resume]) expect(await change()).toMatchObject({ statusCode: 200 });
+    const recorded = { target_id: shortMailboxHash(recipient), actor: { type: 'recipient' }, request_id: 'request-1' };
     const entries = await audited();
     expect(entries).toMatchObject([
       { action: 'opt-out', ...recorded },
@@ -165,28 +163,41 @@ describe('stopping emails', () => {
   });
 
   it('leaves neither address nor link in the log if a dependency fails', async () => {
-    const { recipient, queryOf } = setUp();
+    const { recipient, stops, queryOf } = setUp();
     const failing = { all: () => Promise.reject(new Error(`No ${recipient.address}`)) };
-    const sendLastEmail: SendLastEmail = async () => 'sent';
-    const handler = createOptOutHandler({ optOutKeys: failing, optOuts, audits, sendLastEmail });
-    const rawQueryString = await queryOf('opt-out');
+    const handler = createOptOutHandler({ optOutKeys: failing, stops, audits });
+    const rawQueryString = await queryOf();
     expect(await handler(apiRequest({ routeKey: 'GET /opt-out', rawQueryString }))).toMatchObject({ statusCode: 503 });
     expect(logged).toHaveLength(1);
     expect(JSON.stringify(logged)).not.toMatch(new RegExp(`oncall|${rawQueryString.slice(-20)}`));
   });
 });
 
-describe('undoing an opt-out', () => {
-  it('needs the link of the last email and its button', async () => {
-    const { request, queryOf, stop, undo, hasOptedOut } = setUp();
+describe('resuming emails', () => {
+  it('ends an opt-out and a complaint, and no bounce', async () => {
+    const { recipient, stops, resume, reasonFor, stop } = setUp();
+    await stops.bounce(recipient, NOON_MS);
+    await stops.complain(recipient, NOON_MS);
     await stop();
-    const query = await queryOf('undo');
-    expect(await request('POST /opt-out/undo', await queryOf('opt-out'), UNDO)).toMatchObject({ statusCode: 404 });
-    expect(await request('POST /opt-out/undo', query, ONE_CLICK)).toMatchObject({ statusCode: 400 });
-    expect(await request('GET /opt-out/undo', query)).toMatchObject({ statusCode: 200 });
-    expect(await hasOptedOut()).toBe(true);
-    expect(await undo()).toMatchObject({ statusCode: 200 });
-    expect(await hasOptedOut()).toBe(false);
+    expect(await reasonFor()).toBe('opted_out');
+    expect(await resume()).toMatchObject({ statusCode: 200 });
+    expect(await reasonFor()).toBe('bounced');
+  });
+
+  it('is refused after ten times on a UTC day, and stopping is not', async () => {
+    const { stop, resume, reasonFor, wait } = setUp();
+    for (let time = 0; time < 10; time++) {
+      await stop();
+      expect(await resume()).toMatchObject({ statusCode: 200 });
+    }
+    expect(await stop()).toMatchObject({ statusCode: 200 });
+    const refused = await resume();
+    expect(refused.statusCode).toBe(429);
+    expect(Number(refused.headers?.['retry-after'])).toBeGreaterThan(43_000);
+    expect(await reasonFor()).toBe('opted_out');
+    wait(12 * 3_600_000);
+    expect(await resume()).toMatchObject({ statusCode: 200 });
+    expect(await reasonFor()).toBeUndefined();
   });
 });
 

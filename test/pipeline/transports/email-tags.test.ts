@@ -7,10 +7,11 @@ import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { parseOptOutQuery } from '../../../shared/domain/opt-out.ts';
 import type { Alert } from '../../../shared/domain/transport.ts';
 import type { DailyLimit } from '../../../shared/pipeline/daily-limit.ts';
+import { createEmailSender, type EmailSenderDependencies } from '../../../shared/pipeline/email-sender.ts';
 import { createEmailTransport } from '../../../shared/pipeline/transports/email.ts';
 import { alert } from '../../support/alert.ts';
 import { alarmEvent } from '../../support/events.ts';
-import { optOutKeys } from '../../support/opt-outs.ts';
+import { noStops, optOutKeys } from '../../support/opt-outs.ts';
 import { startHttp } from '../../support/servers.ts';
 
 const environment = {
@@ -21,7 +22,7 @@ const environment = {
 };
 
 /** Sends an email to a local SES endpoint. @returns the request, and its message */
-const requestOf = async (changes: Partial<Alert> = {}) => {
+const requestOf = async (changes: Partial<Alert> = {}, stops: EmailSenderDependencies['stops'] = noStops) => {
   let form = new URLSearchParams();
   const { url } = await startHttp(async (request, response) => {
     form = new URLSearchParams((await request.toArray()).join(''));
@@ -35,7 +36,8 @@ const requestOf = async (changes: Partial<Alert> = {}) => {
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
   const unlimited: DailyLimit = (_, send) => send();
   const limits = { alerts: unlimited, notices: unlimited, summaries: unlimited };
-  const transport = createEmailTransport(environment, limits, { timeZone: async () => 'UTC' }, optOutKeys);
+  const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops });
+  const transport = createEmailTransport(sendEmail, { timeZone: async () => 'UTC' });
   const outcome = await transport({ ...alert, ...changes }, { address: 'a@example.com' });
   vi.unstubAllEnvs();
   expect(outcome).toMatchObject({
@@ -44,6 +46,18 @@ const requestOf = async (changes: Partial<Alert> = {}) => {
   });
   return { form, message: await PostalMime.parse(Buffer.from(form.get('RawMessage.Data') ?? '', 'base64')) };
 };
+
+it('an email says that it is automatic, and mail servers do not answer it', async () => {
+  const { message } = await requestOf();
+  const header = (name: string) => message.headers.find(({ key }) => key === name)?.value;
+  expect([header('auto-submitted'), header('x-auto-response-suppress')]).toEqual(['auto-generated', 'All']);
+});
+
+it('the link to stop emails is in one line, because some servers change a folded one', async () => {
+  const { form } = await requestOf();
+  const raw = Buffer.from(form.get('RawMessage.Data') ?? '', 'base64').toString();
+  expect(raw).toMatch(/^List-Unsubscribe: <https:\S+>\r$/m);
+});
 
 it('an email has a way to stop the emails of its tenant: in two headers, in its text and in its HTML', async () => {
   const { message } = await requestOf();
@@ -55,12 +69,12 @@ it('an email has a way to stop the emails of its tenant: in two headers, in its 
   expect(message.text).toContain(`This email is from the account acme. Stop emails from this account to you: ${url}`);
   expect(message.html).toContain(`<a href="${escapeHtml(url)}">Stop emails from this account to you</a>`);
   const recipient = { tenant: 'acme', address: 'a@example.com' };
-  expect(parseOptOutQuery([await optOutKeys.current()], 'opt-out', new URL(url).search.slice(1))).toEqual(recipient);
+  expect(parseOptOutQuery([await optOutKeys.current()], new URL(url).search.slice(1))).toEqual(recipient);
 });
 
 describe('the tags of an email', () => {
-  const tagsSent = async (notificationId?: string) => {
-    const { form } = await requestOf(notificationId === undefined ? {} : { notificationId });
+  const tagsSent = async (notificationId?: string, stops?: EmailSenderDependencies['stops']) => {
+    const { form } = await requestOf(notificationId === undefined ? {} : { notificationId }, stops);
     const tag = (part: 'Name' | 'Value') =>
       [...form].filter(([name]) => name.startsWith('Tags.') && name.endsWith(part)).map(([, value]) => value);
     const values = tag('Value');
@@ -69,10 +83,16 @@ describe('the tags of an email', () => {
 
   it('identify its delivery, which stores a hash of the recipient', async () => {
     const id = newNotificationId();
-    expect(await tagsSent(id)).toEqual(emailTags(alarmEvent(), id));
+    expect(await tagsSent(id)).toEqual({ kind: 'alert', ...emailTags(alarmEvent(), id) });
   });
 
-  it('name only the tenant for a test', async () => {
-    expect(await tagsSent()).toEqual({ tenant: tenantTag(alarmEvent().tenant_id) });
+  it('have only tenant and kind for a test', async () => {
+    expect(await tagsSent()).toEqual({ kind: 'test', tenant: tenantTag(alarmEvent().tenant_id) });
+  });
+
+  it('name the stop in spite of which a test is sent', async () => {
+    const stop = { reason: 'bounced' as const, sinceMs: 1_000 };
+    const stops = { ...noStops, find: async () => stop, claimTest: async () => true };
+    expect(await tagsSent(undefined, stops)).toMatchObject({ kind: 'test', stop: '1000' });
   });
 });

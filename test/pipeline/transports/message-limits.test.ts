@@ -2,12 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { noticeContent } from '../../../shared/contracts/notice.ts';
 import { type AttemptOutcome, failed } from '../../../shared/domain/attempt-outcome.ts';
 import { recipientHash } from '../../../shared/domain/delivery-key.ts';
+import type { StopReason } from '../../../shared/domain/email-stop.ts';
 import type { DailyLimit } from '../../../shared/pipeline/daily-limit.ts';
+import { createEmailSender, type EmailSenderDependencies } from '../../../shared/pipeline/email-sender.ts';
 import { createEmailTransport, createTechnicalContactsTransport } from '../../../shared/pipeline/transports/email.ts';
 import { createManagedTransport } from '../../../shared/pipeline/transports/managed.ts';
 import { createSmsTransport } from '../../../shared/pipeline/transports/sms.ts';
 import { alert } from '../../support/alert.ts';
-import { optOutKeys } from '../../support/opt-outs.ts';
+import { noStops, optOutKeys } from '../../support/opt-outs.ts';
 
 const reached = (explanation: string) => async () => failed('permanent', 'tenant_limit_exceeded', explanation);
 const limits = {
@@ -29,18 +31,25 @@ const sms = {
   SMS_MAX_PRICE_USD: undefined,
 };
 const phone = { phone_number: '+12025550123' };
-const [ONE, OTHER] = ['one@example.com', 'other@example.com'];
+const [ONE, OTHER] = ['one@example.com', 'other@example.com'] as const;
 const accounts = { timeZone: async () => 'UTC', technicalContacts: async () => [ONE, OTHER] };
 
-const contactsTransport = (alerts: DailyLimit, optedOut: readonly string[] = []) =>
-  createTechnicalContactsTransport(email, { ...limits, alerts }, accounts, optOutKeys, {
-    remaining: async (_, addresses) => addresses.filter((address) => !optedOut.includes(address)),
-  });
+const contactsTransport = (alerts: DailyLimit, stopped: Readonly<Record<string, StopReason>> = {}) => {
+  const stops: EmailSenderDependencies['stops'] = {
+    ...noStops,
+    find: async ({ address }) => {
+      const reason = stopped[address];
+      return reason && { reason, sinceMs: 1 };
+    },
+  };
+  const sendEmail = createEmailSender(email, { limits: { ...limits, alerts }, optOutKeys, stops });
+  return createTechnicalContactsTransport(sendEmail, accounts);
+};
 
 const notice = noticeContent.parse({ kind: 'unreached', subject: 's', paragraphs: [], facts: [] });
 
 it.each([
-  ['an email', createEmailTransport(email, limits, accounts, optOutKeys), true],
+  ['an email', createEmailTransport(createEmailSender(email, { limits, optOutKeys, stops: noStops }), accounts), true],
   ['an email to the contacts', contactsTransport(limits.alerts), true],
   ['an SMS', createSmsTransport(sms, limits), true],
   ['a message to the operators', createManagedTransport('arn', limits.alerts, limits.notices), false],
@@ -61,18 +70,26 @@ it('an SMS to a country that operators do not allow is rejected', async () => {
 describe('an alert to contacts', () => {
   const hashOf = (contact: string): string => recipientHash(alert.deliveryId, contact);
   const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
-  const optedOut = failed(
-    'permanent',
-    'opted_out',
-    'Not sent: the recipient has opted out of the emails of the account',
-  );
+  const both = { [ONE]: 'bounced', [OTHER]: 'opted_out' } as const;
 
   it.each([
-    ['skips those who have opted out', [ONE], [], 1, { result: 'delivered', reachedRecipientHashes: [hashOf(OTHER)] }],
-    ['fails with the reason if all of them have opted out', [ONE, OTHER], [], 0, optedOut],
     [
-      'that has reached one of them is delivered, although all have opted out since',
-      [ONE, OTHER],
+      'skips those whose mailboxes are stopped',
+      { [ONE]: 'complained' } as const,
+      [],
+      1,
+      { result: 'delivered', reachedRecipientHashes: [hashOf(OTHER)] },
+    ],
+    [
+      'fails with the first reason if all are stopped',
+      both,
+      [],
+      0,
+      { result: 'permanent', reason: 'opted_out', cause: 'destination' },
+    ],
+    [
+      'that has reached one of them is delivered, although all have been stopped since',
+      both,
       [hashOf(ONE)],
       0,
       { result: 'delivered', reachedRecipientHashes: [hashOf(ONE)] },

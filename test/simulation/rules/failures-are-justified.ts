@@ -2,10 +2,10 @@ import type { HistoryEntry, Observations } from '../world/observations.ts';
 import { recipientsOf } from '../world/receivers.ts';
 import type { PlannedTenant } from '../world/scenario.ts';
 import { isAboveDailyLimit } from './alert-outcomes.ts';
-import { isOptedOut } from './opt-outs-hold.ts';
 import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import { requestsOf } from './requests.ts';
 import type { Rule } from './rule.ts';
+import { isStopped } from './stops-hold.ts';
 
 /** The number of attempts after which a delivery fails. */
 const MAX_ATTEMPTS = 9;
@@ -51,7 +51,7 @@ export const failuresAreJustified: Rule = {
         entry.status === 'failed' &&
         entry.reason !== 'no_contacts' &&
         // They have rules of their own.
-        !isOptedOut(entry) &&
+        !isStopped(entry) &&
         !isAboveDailyLimit(entry),
     );
     const alerts = plannedAlerts(scenario)

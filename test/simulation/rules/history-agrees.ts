@@ -3,7 +3,6 @@ import { recipientsOf } from '../world/receivers.ts';
 import { isInOrder, isSentByAws } from '../world/scenario.ts';
 import { createOutcomes, isAboveDailyLimit, isOnlyOfType } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
-import { isOptedOut } from './opt-outs-hold.ts';
 import {
   deletedAtMs,
   eventsOf,
@@ -16,6 +15,7 @@ import {
 } from './planned-alerts.ts';
 import { mayBeUnrecorded } from './requests.ts';
 import type { Rule } from './rule.ts';
+import { isStopped } from './stops-hold.ts';
 
 /** The maximum number of attempts in the history, and in a round. */
 const MAX_ATTEMPTS = 9;
@@ -79,7 +79,7 @@ export const historyAgrees: Rule = {
         case 'summarized':
           return hasSummary(delivery, entry) ? undefined : 'there is no summary';
         case 'failed':
-          return isDeleted || entry.reason === 'no_contacts' || isOptedOut(entry) || isAboveDailyLimit(entry)
+          return isDeleted || entry.reason === 'no_contacts' || isStopped(entry) || isAboveDailyLimit(entry)
             ? undefined
             : 'it was not redelivered';
         default:

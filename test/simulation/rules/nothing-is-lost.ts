@@ -1,7 +1,6 @@
 import type { HistoryEntry } from '../world/observations.ts';
 import { isInOrder } from '../world/scenario.ts';
 import { isAboveDailyLimit } from './alert-outcomes.ts';
-import { isOptedOut } from './opt-outs-hold.ts';
 import {
   deletedAtMs,
   eventsOf,
@@ -13,10 +12,11 @@ import {
   plannedAlerts,
 } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
+import { isStopped, mayHaveBeenStopped } from './stops-hold.ts';
 
 /**
  * Every planned alert arrived, is named in a summary that arrived, was superseded by a newer one that arrived, or was
- * cancelled with its notification, or failed above a daily limit, or because its recipient opted out. What failed was
+ * cancelled with its notification, or failed above a daily limit, or because its recipient was stopped. What failed was
  * redelivered at the end, when all destinations accept.
  */
 export const nothingIsLost: Rule = {
@@ -64,16 +64,31 @@ export const nothingIsLost: Rule = {
         (entry) => entry.notification === notification.index && entry.event_id.includes(`:ch${event.number}:`),
       );
 
+    const wasStopped = (entry: HistoryEntry): boolean =>
+      isStopped(entry) ||
+      (entry.status === 'summarized' &&
+        history.some(
+          (other) =>
+            other.event_id === entry.summary_id && other.notification === entry.notification && isStopped(other),
+        ));
+
     const statusOf = (alert: PlannedAlert): string =>
       entriesOf(alert)
         .map(({ status, reason }) => `${status} ${reason ?? ''}`)
         .join(', ');
 
-    return plannedAlerts(scenario)
-      .filter(({ event }) => !isInShadow(event, observations))
-      .filter((alert) => deletedAtMs(observations, alert.notification.index) === undefined)
-      .filter((alert) => !hasArrived(alert) && !isInSummary(alert) && !isSuperseded(alert))
-      .filter((alert) => !entriesOf(alert).some((entry) => isAboveDailyLimit(entry) || isOptedOut(entry)))
-      .map((alert) => `${nameOf(alert)} is lost: its record is ${statusOf(alert) || 'missing'}.`);
+    return (
+      plannedAlerts(scenario)
+        .filter(({ event }) => !isInShadow(event, observations))
+        .filter((alert) => deletedAtMs(observations, alert.notification.index) === undefined)
+        .filter((alert) => !hasArrived(alert) && !isInSummary(alert) && !isSuperseded(alert))
+        // A stopped contact is skipped.
+        .filter(
+          ({ notification, to }) =>
+            notification.type !== 'technicalContactsEmail' || !mayHaveBeenStopped(observations, to),
+        )
+        .filter((alert) => !entriesOf(alert).some((entry) => isAboveDailyLimit(entry) || wasStopped(entry)))
+        .map((alert) => `${nameOf(alert)} is lost: its record is ${statusOf(alert) || 'missing'}.`)
+    );
   },
 };

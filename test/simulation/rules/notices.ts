@@ -1,6 +1,7 @@
 import type { Observations } from '../world/observations.ts';
 import type { Arrival } from '../world/receivers.ts';
 import { notificationsOf, type PlannedTenant, type State } from '../world/scenario.ts';
+import { mayHaveBeenStopped } from './stops-hold.ts';
 
 /** What a notice of the service is about. */
 export type NoticeKind = 'failing' | 'undelivered' | 'unreached' | 'unreached-summary' | 'limit';
@@ -72,10 +73,11 @@ export const noticesOf = ({ scenario, arrivals, ids }: Observations): Notice[] =
 
 /**
  * Returns the addresses at which each notice for the technical contacts must arrive: none if one of them rejects it, if
- * or after a shadow mode of the account.
+ * or may have been stopped, or after a shadow mode of the account.
  */
-export const contactsOf = ({ name, contacts }: PlannedTenant, { shadows }: Observations): string[] =>
-  shadows.some(({ tenant }) => tenant === name) ||
+export const contactsOf = ({ name, contacts }: PlannedTenant, observations: Observations): string[] =>
+  observations.shadows.some(({ tenant }) => tenant === name) ||
+  contacts.some(({ address }) => mayHaveBeenStopped(observations, address)) ||
   contacts.some(({ phases }) => phases.some(({ behavior }) => behavior === 'reject'))
     ? []
     : contacts.map(({ address }) => address);

@@ -19,7 +19,6 @@ import { limitsHold } from './limits-hold.ts';
 import { logsNameNoSecrets } from './logs-name-no-secrets.ts';
 import { metricsCountDeliveries } from './metrics-count-deliveries.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
-import { optOutsHold } from './opt-outs-hold.ts';
 import { outcomesArePublished } from './outcomes-are-published.ts';
 import { privateAddressesAreRefused } from './private-addresses-are-refused.ts';
 import { MAX_RUN_MS } from './requests.ts';
@@ -28,6 +27,7 @@ import { retriesFollowTheSchedule } from './retries-follow-the-schedule.ts';
 import type { Rule } from './rule.ts';
 import { searchesAgree } from './searches-agree.ts';
 import { shadowWithholdsAlerts } from './shadow-withholds-alerts.ts';
+import { stopsHold } from './stops-hold.ts';
 import { summariesHold } from './summaries-hold.ts';
 import { tenantsAreSeparate } from './tenants-are-separate.ts';
 import {
@@ -101,7 +101,7 @@ const rules: readonly Rule[] = [
   searchesAgree,
   outcomesArePublished,
   shadowWithholdsAlerts,
-  optOutsHold,
+  stopsHold,
   privateAddressesAreRefused,
   metricsCountDeliveries,
   failuresAreListed,

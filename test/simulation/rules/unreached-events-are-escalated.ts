@@ -14,6 +14,7 @@ import {
   plannedDeliveries,
 } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
+import { mayHaveBeenStopped } from './stops-hold.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -95,7 +96,13 @@ const recipientsOf = (tenant: PlannedTenant, { state }: PlannedEvent, observatio
     ...contactsOf(tenant, observations),
     `tenant ${name}`,
     // A pager that got an escalation of a newer event of the alarm gets no older one.
-    ...(fallback && !isShadowed && state !== 'OK' && fallback.type !== 'incidentpager' ? [fallback.key] : []),
+    ...(fallback &&
+    !isShadowed &&
+    !mayHaveBeenStopped(observations, fallback.key) &&
+    state !== 'OK' &&
+    fallback.type !== 'incidentpager'
+      ? [fallback.key]
+      : []),
   ];
 };
 

@@ -1,5 +1,5 @@
 import type { AwsCall } from 'local-aws/aws-service.ts';
-import { type EmailEvent, emailEvents, mailOf } from 'local-aws/ses-events.ts';
+import { type EmailEvent, emailEvents, type Mail, mailOf } from 'local-aws/ses-events.ts';
 import { integer, type Random } from '../engine/random.ts';
 import type { Arrival, ArrivalKind } from './receivers.ts';
 
@@ -33,6 +33,8 @@ export type EmailReportOptions = {
   /** Returns the probability that an accepted email of a tenant is reported, from 0 to 1. */
   rateOf: (tenant: string) => number;
   random: Random;
+  /** Random numbers of the subtypes of reports. */
+  subtypeRandom: Random;
   /** Random numbers of deliveries. */
   progressRandom: Random;
   isActive: () => boolean;
@@ -51,7 +53,7 @@ const MAX_DELAY_MS = 300_000;
  * delayed before. Events come late, in any order, and some twice.
  */
 export const createEmailReports = (options: EmailReportOptions) => {
-  const { rateOf, random, progressRandom, isActive, nowMs, startMs, publish } = options;
+  const { rateOf, random, subtypeRandom, progressRandom, isActive, nowMs, startMs, publish } = options;
   const reports: EmailReport[] = [];
   const progress: EmailProgress[] = [];
   const accepted: AcceptedEmail[] = [];
@@ -74,6 +76,13 @@ export const createEmailReports = (options: EmailReportOptions) => {
     const lateMs = (): number => (progressRandom() < 0.5 ? 0 : integer(0, MAX_DELAY_MS, progressRandom));
     send(event, afterMs + lateMs());
     if (progressRandom() < 0.2) send(event, afterMs + lateMs());
+  };
+
+  /** SES also reports addresses on its suppression lists, that of an account as a complaint. */
+  const permanentBounce = (mail: Mail, timestamp: string): EmailEvent => {
+    if (subtypeRandom() < 0.2) return emailEvents.complaint(mail, timestamp, 'OnAccountSuppressionList');
+    const subtypes = ['General', 'Suppressed', 'OnAccountSuppressionList'];
+    return emailEvents.bounce(mail, timestamp, 'Permanent', subtypes[integer(0, 2, subtypeRandom)]);
   };
 
   return {
@@ -106,7 +115,8 @@ export const createEmailReports = (options: EmailReportOptions) => {
       reports.push({ ...email, atMs: nowMs() + delayMs, kind, isPermanent });
       const timestamp = new Date(startMs() + nowMs() + delayMs).toISOString();
       const event = {
-        Bounce: () => emailEvents.bounce(mail, timestamp, isPermanent ? 'Permanent' : 'Transient'),
+        Bounce: () =>
+          isPermanent ? permanentBounce(mail, timestamp) : emailEvents.bounce(mail, timestamp, 'Transient'),
         Complaint: () => emailEvents.complaint(mail, timestamp),
         Reject: () => emailEvents.reject(mail),
       }[kind]();

@@ -21,7 +21,7 @@ type SimpleAction = Exclude<PersonAction, { kind: 'revoke' | 'create' | 'opt-out
 /** The links in emails, and what the buttons of their pages send. */
 const pages = {
   'opt-out': { link: /\/opt-out\?\S+/, body: 'List-Unsubscribe=One-Click' },
-  'undo-opt-out': { link: /\/opt-out\/undo\?\S+/, body: 'Undo=Confirm' },
+  'undo-opt-out': { link: /\/opt-out\?\S+/, body: 'Resume=Confirm' },
 } as const;
 
 /** Returns the request of an action, with the token of its tenant. */

@@ -14,7 +14,7 @@ import {
 } from './scenario.ts';
 
 /** What a message is for its recipient. */
-export type ArrivalKind = 'alert' | 'summary' | 'notice' | 'escalation' | 'test' | 'last-email';
+export type ArrivalKind = 'alert' | 'summary' | 'notice' | 'escalation' | 'test';
 
 /** A message that a destination has: accepted, whether or not it said so. */
 export type Arrival = {
@@ -96,7 +96,6 @@ export const detailsOf = (notification: PlannedNotification, isPrivate: boolean)
 
 const kindOfEmail = (subject: string): ArrivalKind => {
   if (HEADLINE.test(subject)) return 'alert';
-  if (subject.startsWith('You stopped the emails')) return 'last-email';
   return SUMMARY.test(subject) ? 'summary' : 'notice';
 };
 

@@ -95,6 +95,7 @@ export const runScenario = async ({
       return own ?? (kind === 'quiet' ? 0 : scenario.emailReports);
     },
     random: randomOf(seed, 'email reports'),
+    subtypeRandom: randomOf(seed, 'subtypes of email reports'),
     progressRandom: randomOf(seed, 'email deliveries'),
     isActive: () => isFaulty && nowMs() < recoveryMs,
     nowMs,

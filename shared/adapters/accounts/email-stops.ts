@@ -1,0 +1,221 @@
+import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod/mini';
+import type { Clock } from '../../domain/clock.ts';
+import { utcDay } from '../../domain/day.ts';
+import {
+  afterBounce,
+  afterComplaint,
+  afterDelivery,
+  type EmailStop,
+  isStoppedByRecipient,
+  KEPT_MS,
+  MAX_RESUMES_PER_DAY,
+  type MailboxState,
+  mailboxHash,
+  type Recipient,
+  shortMailboxHash,
+  stopAt,
+} from '../../domain/email-stop.ts';
+import type { Audit } from '../audits/audit-log.ts';
+import { attributesUpdate, createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
+import type { Item } from '../dynamodb/items.ts';
+import { FailedConditionsError, retryConflicts, type TransactItem, transact } from '../dynamodb/transactions.ts';
+import { logger } from '../logger.ts';
+import { count } from '../metrics.ts';
+
+const time = z.optional(z.number());
+
+/** The item of a mailbox. */
+const storedMailbox = z.object({
+  opted_out_at_ms: time,
+  complained_at_ms: time,
+  bounced_at_ms: time,
+  bounced_until_ms: time,
+  resumed_at_ms: time,
+  resume_count: time,
+});
+
+/** Returns the stop in an item of the table that applies at a time, or undefined. */
+export const storedStop = (item: Item, nowMs: number): EmailStop | undefined =>
+  stopAt(storedMailbox.parse(item), nowMs);
+
+/** The attributes of which every change of a stop changes one, to a value that it never had. */
+const VERSION = ['opted_out_at_ms', 'complained_at_ms', 'bounced_until_ms', 'resumed_at_ms'] as const;
+
+/** The prefix of the keys of mailboxes. */
+export const EMAIL_STOP_PREFIX = 'email_stop';
+
+const keyOf = (recipient: Recipient) => ({ pk: `${EMAIL_STOP_PREFIX}#${mailboxHash(recipient)}#${recipient.tenant}` });
+
+/** How often a change is decided again after another one. */
+const MAX_ATTEMPTS = 5;
+
+/** Tests are sent in spite of a bounce at most this often. */
+const TEST_INTERVAL_MS = 3_600_000;
+
+/** Returns when the item of a mailbox expires, in seconds since the epoch: 30 days after its last stop, if that has ended. */
+const ttlOf = (state: MailboxState, nowMs: number): number | undefined =>
+  isStoppedByRecipient(state) ? undefined : Math.ceil((Math.max(nowMs, state.bounced_until_ms ?? 0) + KEPT_MS) / 1000);
+
+/**
+ * Creates the access to stops of emails (table Accounts, docs/decisions/opt-out.md): one item per tenant and mailbox.
+ * Every change depends on the item that it was decided by, so that it may be applied twice or late.
+ */
+export const createEmailStops = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
+  const update = createConditionalUpdate(client, table);
+
+  const read = async (recipient: Recipient): Promise<MailboxState> => {
+    const { Item = {} } = await client.send(
+      new GetCommand({ TableName: table, Key: keyOf(recipient), ConsistentRead: true }),
+    );
+    return storedMailbox.parse(Item);
+  };
+
+  /** Writes changes unless the item has changed since it was read. @returns whether they were written */
+  const write = async (
+    recipient: Recipient,
+    state: MailboxState,
+    changes: MailboxState,
+    entry: TransactItem | undefined,
+  ): Promise<boolean> => {
+    const ttl = ttlOf({ ...state, ...changes }, clock());
+    const { ExpressionAttributeNames, ExpressionAttributeValues, ...expression } = attributesUpdate({
+      ...changes,
+      ttl,
+    });
+    const known = VERSION.filter((name) => state[name] !== undefined);
+    const request = {
+      ...expression,
+      ConditionExpression: VERSION.map((name) =>
+        known.includes(name) ? `#read_${name} = :read_${name}` : `attribute_not_exists(#read_${name})`,
+      ).join(' AND '),
+      ExpressionAttributeNames: {
+        ...ExpressionAttributeNames,
+        ...Object.fromEntries(VERSION.map((name) => [`#read_${name}`, name])),
+      },
+      ExpressionAttributeValues: {
+        ...ExpressionAttributeValues,
+        ...Object.fromEntries(known.map((name) => [`:read_${name}`, state[name]])),
+      },
+    };
+    if (!entry) return (await retryConflicts(() => update(keyOf(recipient), request))).isWritten;
+    try {
+      await transact(client, [{ Update: { TableName: table, Key: keyOf(recipient), ...request } }, entry]);
+      return true;
+    } catch (error) {
+      if (error instanceof FailedConditionsError) return false;
+      throw error;
+    }
+  };
+
+  /** Decides a change by the current item and writes it. @returns whether it was written: false if there is none */
+  const change = async (
+    recipient: Recipient,
+    decide: (state: MailboxState, nowMs: number) => MailboxState | undefined,
+    entry?: TransactItem,
+  ): Promise<boolean> => {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const state = await read(recipient);
+      const changes = decide(state, clock());
+      if (!changes) return false;
+      if (await write(recipient, state, changes, entry)) return true;
+    }
+    throw new Error('The stop of a mailbox was changed at the same time.');
+  };
+
+  /** Logs and counts a stop, once. */
+  const reportNew = (recipient: Recipient, reason: EmailStop['reason']): void => {
+    logger.warn('email stopped', { tenant_id: recipient.tenant, recipient: shortMailboxHash(recipient), reason });
+    count({ email_stops: 1 });
+  };
+
+  /** Resumes the emails unless a limit is reached. */
+  const resume = async (
+    recipient: Recipient,
+    audit: Audit,
+    maxPerDay: number,
+  ): Promise<'resumed' | 'unchanged' | 'limited'> => {
+    let isLimited = false;
+    const decide = (state: MailboxState, nowMs: number): MailboxState | undefined => {
+      if (!isStoppedByRecipient(state)) return undefined;
+      const { resumed_at_ms: resumedAtMs = 0, resume_count = 0 } = state;
+      const used = utcDay(resumedAtMs) === utcDay(nowMs) ? resume_count : 0;
+      isLimited = used >= maxPerDay;
+      if (isLimited) return undefined;
+      return {
+        opted_out_at_ms: undefined,
+        complained_at_ms: undefined,
+        resumed_at_ms: Math.max(nowMs, resumedAtMs + 1),
+        resume_count: used + 1,
+      };
+    };
+    const entry = audit({ action: 'undo-opt-out', target_id: shortMailboxHash(recipient) });
+    if (await change(recipient, decide, entry)) return 'resumed';
+    return isLimited ? 'limited' : 'unchanged';
+  };
+
+  return {
+    /** Returns the stop of the emails of a tenant to a mailbox, or undefined. Strongly consistent. */
+    find: async (recipient: Recipient): Promise<EmailStop | undefined> => stopAt(await read(recipient), clock()),
+
+    /** Returns whether the recipient has stopped the emails or complained about one. Strongly consistent. */
+    isStoppedByRecipient: async (recipient: Recipient): Promise<boolean> => isStoppedByRecipient(await read(recipient)),
+
+    /**
+     * Stops the emails as their recipient wants, with an audit entry, unless that is stored.
+     *
+     * @throws UnconfirmedChangeError
+     */
+    async optOut(recipient: Recipient, audit: Audit): Promise<void> {
+      const entry = audit({ action: 'opt-out', target_id: shortMailboxHash(recipient) });
+      const decide = ({ opted_out_at_ms }: MailboxState, nowMs: number) =>
+        opted_out_at_ms === undefined ? { opted_out_at_ms: nowMs } : undefined;
+      if (await change(recipient, decide, entry)) reportNew(recipient, 'opted_out');
+    },
+
+    /**
+     * Resumes emails that their recipient has stopped or complained about, with an audit entry: at most ten times a UTC day.
+     *
+     * @throws UnconfirmedChangeError
+     */
+    resume: (recipient: Recipient, audit: Audit) => resume(recipient, audit, MAX_RESUMES_PER_DAY),
+
+    /** The same by an operator, without a limit. @returns false if there was no such stop */
+    resumeByOperator: async (recipient: Recipient, audit: Audit): Promise<boolean> =>
+      (await resume(recipient, audit, Number.POSITIVE_INFINITY)) === 'resumed',
+
+    /** Stops the emails after a complaint about one. Repeating it changes nothing. */
+    async complain(recipient: Recipient, sentAtMs: number): Promise<void> {
+      if (await change(recipient, (state, nowMs) => afterComplaint(state, sentAtMs, nowMs)))
+        reportNew(recipient, 'complained');
+    },
+
+    /** Stops the emails for a time after one bounced. Repeating it changes nothing. */
+    async bounce(recipient: Recipient, sentAtMs: number): Promise<void> {
+      if (await change(recipient, (state, nowMs) => afterBounce(state, sentAtMs, nowMs)))
+        reportNew(recipient, 'bounced');
+    },
+
+    /** Ends a stop because of a bounce after an email that was sent in spite of it was delivered. */
+    async endBounce(recipient: Recipient, sinceMs: number): Promise<void> {
+      await change(recipient, (state, nowMs) => afterDelivery(state, sinceMs, nowMs));
+    },
+
+    /** Returns whether a test may be sent in spite of a bounce: the first one, then one per hour and mailbox. */
+    async claimTest(recipient: Recipient, sinceMs: number): Promise<boolean> {
+      const nowMs = clock();
+      const { isWritten } = await retryConflicts(() =>
+        update(keyOf(recipient), {
+          UpdateExpression: 'SET tested_at_ms = :now',
+          ConditionExpression:
+            'bounced_at_ms = :since AND (attribute_not_exists(tested_at_ms) OR tested_at_ms < :since OR tested_at_ms <= :hour_ago)',
+          ExpressionAttributeValues: { ':now': nowMs, ':since': sinceMs, ':hour_ago': nowMs - TEST_INTERVAL_MS },
+        }),
+      );
+      return isWritten;
+    },
+  };
+};
+
+/** Reads and changes the stops of emails. */
+export type EmailStops = ReturnType<typeof createEmailStops>;

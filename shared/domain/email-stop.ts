@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import { DAY_MS } from './day.ts';
+
+/** Why nothing is sent to a mailbox by a tenant. If there are several reasons, the first applies. */
+export const stopReasons = ['opted_out', 'complained', 'bounced'] as const;
+
+/** Why nothing is sent to a mailbox by a tenant. */
+export type StopReason = (typeof stopReasons)[number];
+
+/** A stop of the emails of a tenant to a mailbox. */
+export type EmailStop = {
+  reason: StopReason;
+  /** Ms since the epoch. */
+  sinceMs: number;
+};
+
+/** The recipient of a tenant's emails. */
+export type Recipient = { tenant: string; address: string };
+
+/** Domains of one service, which ignores dots in addresses. */
+const GMAIL = ['gmail.com', 'googlemail.com'];
+
+/**
+ * Returns the mailbox of an address, which different spellings share: in lower case, without what follows a `+`, and for
+ * Gmail without dots.
+ */
+export const mailboxOf = (address: string): string => {
+  const lower = address.toLowerCase();
+  const at = lower.lastIndexOf('@');
+  const [local, domain] = [lower.slice(0, at), lower.slice(at + 1)];
+  const plus = local.indexOf('+');
+  // An address that begins with `+` has nothing else.
+  const name = plus > 0 ? local.slice(0, plus) : local;
+  return GMAIL.includes(domain) ? `${name.replaceAll('.', '')}@gmail.com` : `${name}@${domain}`;
+};
+
+/** Returns the hash that identifies the mailbox of a recipient. */
+export const mailboxHash = ({ tenant, address }: Recipient): string =>
+  createHash('sha256')
+    .update(JSON.stringify([tenant, mailboxOf(address)]))
+    .digest('hex');
+
+/** The length of the hash that logs, audit entries and operators see. */
+export const SHORT_HASH_LENGTH = 16;
+
+/** Returns the hash of a mailbox as logs and audit entries show it. */
+export const shortMailboxHash = (recipient: Recipient): string => mailboxHash(recipient).slice(0, SHORT_HASH_LENGTH);
+
+/** What is stored about a mailbox. Times are ms since the epoch. */
+export type MailboxState = {
+  opted_out_at_ms?: number | undefined;
+  complained_at_ms?: number | undefined;
+  bounced_at_ms?: number | undefined;
+  /** When the stop because of a bounce ends or has ended. */
+  bounced_until_ms?: number | undefined;
+  /** When the recipient or an operator last resumed the emails, and how often on that UTC day. */
+  resumed_at_ms?: number | undefined;
+  resume_count?: number | undefined;
+};
+
+/** Returns the stop that applies at a time, or undefined. */
+export const stopAt = (state: MailboxState, nowMs: number): EmailStop | undefined => {
+  const { opted_out_at_ms, complained_at_ms, bounced_at_ms, bounced_until_ms = 0 } = state;
+  const sinceMs = {
+    opted_out: opted_out_at_ms,
+    complained: complained_at_ms,
+    bounced: bounced_until_ms > nowMs ? bounced_at_ms : undefined,
+  };
+  const [first] = stopReasons.flatMap((reason) => {
+    const since = sinceMs[reason];
+    return since === undefined ? [] : [{ reason, sinceMs: since }];
+  });
+  return first;
+};
+
+/** How long an ended stop is kept: SES reports bounces and complaints days late. */
+export const KEPT_MS = 30 * DAY_MS;
+
+const FIRST_BOUNCE_MS = DAY_MS;
+const REPEATED_BOUNCE_MS = 7 * DAY_MS;
+
+/** Returns whether an email was sent before a stop ended, so that what SES reports about it has no effect. */
+const isBeforeEnd = ({ resumed_at_ms = 0, bounced_until_ms = 0 }: MailboxState, sentAtMs: number, nowMs: number) =>
+  sentAtMs < resumed_at_ms || (bounced_until_ms <= nowMs && sentAtMs < bounced_until_ms);
+
+/** Returns the changes after a complaint about an email, or undefined if it has no effect. */
+export const afterComplaint = (state: MailboxState, sentAtMs: number, nowMs: number): MailboxState | undefined =>
+  state.complained_at_ms !== undefined || isBeforeEnd(state, sentAtMs, nowMs) ? undefined : { complained_at_ms: nowMs };
+
+/**
+ * Returns the changes after an email bounced: a stop for a day, or for a week if an earlier one ended within 30 days.
+ * Undefined if the bounce has no effect.
+ */
+export const afterBounce = (state: MailboxState, sentAtMs: number, nowMs: number): MailboxState | undefined => {
+  const { bounced_until_ms: untilMs } = state;
+  if ((untilMs !== undefined && untilMs > nowMs) || isBeforeEnd(state, sentAtMs, nowMs)) return undefined;
+  const isRepeated = untilMs !== undefined && nowMs - untilMs <= KEPT_MS;
+  return {
+    bounced_at_ms: nowMs,
+    bounced_until_ms: nowMs + (isRepeated ? REPEATED_BOUNCE_MS : FIRST_BOUNCE_MS),
+  };
+};
+
+/** Returns the changes after an email that was sent in spite of a bounce was delivered: they end exactly that stop. */
+export const afterDelivery = (state: MailboxState, sinceMs: number, nowMs: number): MailboxState | undefined =>
+  state.bounced_at_ms === sinceMs && (state.bounced_until_ms ?? 0) > nowMs ? { bounced_until_ms: nowMs } : undefined;
+
+/** The most resumes by the recipient of a mailbox on a UTC day. */
+export const MAX_RESUMES_PER_DAY = 10;
+
+/** Returns whether the recipient, or an operator, has stopped the emails, or the recipient has complained. */
+export const isStoppedByRecipient = ({ opted_out_at_ms, complained_at_ms }: MailboxState): boolean =>
+  opted_out_at_ms !== undefined || complained_at_ms !== undefined;

@@ -1,0 +1,123 @@
+import type { EmailStops } from '../adapters/accounts/email-stops.ts';
+import type { OptOutKeys } from '../adapters/accounts/opt-out-keys.ts';
+import { errorTrace, logger } from '../adapters/logger.ts';
+import { createSesClient } from '../adapters/ses.ts';
+import { type AttemptOutcome, failed } from '../domain/attempt-outcome.ts';
+import { awsFailure } from '../domain/aws-outcome.ts';
+import type { Clock } from '../domain/clock.ts';
+import { emailTags, tenantTag } from '../domain/email-event.ts';
+import type { EmailStop, Recipient } from '../domain/email-stop.ts';
+import { failureText } from '../domain/failure-text.ts';
+import { optOutUrl } from '../domain/opt-out.ts';
+import { type Alert, sendTimeoutMs } from '../domain/transport.ts';
+import type { ParsedEnvironment } from '../environment.ts';
+import { limitOfAlert, type MessageLimits } from './daily-limit.ts';
+import { logAccepted } from './transports/accepted-log.ts';
+import type { EmailMessage } from './transports/email-message.ts';
+import { withFooter } from './transports/email-page.ts';
+
+/** The environment variables of the senders that use SES, parsed. */
+export type EmailEnvironment = Pick<
+  ParsedEnvironment<'send-email'>,
+  'EMAIL_FROM' | 'EMAIL_REPLY_TO' | 'CONFIGURATION_SET' | 'API_URL'
+>;
+
+/** What sending emails uses. */
+export type EmailSenderDependencies = {
+  limits: MessageLimits;
+  optOutKeys: Pick<OptOutKeys, 'current'>;
+  stops: Pick<EmailStops, 'find' | 'claimTest' | 'bounce'>;
+};
+
+/** Sends an email to one recipient, because SES rejects a whole call if it rejects one of its addresses. */
+export type SendEmail = (alert: Alert, address: string, message: EmailMessage) => Promise<AttemptOutcome>;
+
+const kindOf = ({ notice, notificationId }: Alert): 'alert' | 'summary' | 'notice' | 'test' => {
+  if (notificationId === undefined) return 'test';
+  if (!notice) return 'alert';
+  return notice.kind === 'summary' ? 'summary' : 'notice';
+};
+
+/**
+ * Returns the tags that SES repeats in its events: tenant, kind and delivery. A test has no delivery, but the start of the
+ * stop in spite of which it is sent.
+ */
+const tagsOf = (alert: Alert, stop: EmailStop | undefined): Record<string, string> => ({
+  kind: kindOf(alert),
+  ...(alert.notificationId === undefined
+    ? { tenant: tenantTag(alert.event.tenant_id) }
+    : emailTags(alert.event, alert.notificationId)),
+  ...(stop && { stop: String(stop.sinceMs) }),
+});
+
+/** Returns the outcome of an email that is not sent because of a stop. */
+const stopped = ({ reason }: EmailStop): AttemptOutcome =>
+  failed('permanent', reason, `Not sent: ${failureText(reason, undefined)}`, { nothingSent: true });
+
+/** Returns an email with the ways to stop the emails of its tenant: a footer, and headers (RFC 8058). */
+const withOptOut = ({ subject, text, html }: EmailMessage, tenant: string, url: string) => {
+  const explanation = `This email is from the account ${tenant}.`;
+  const link = 'Stop emails from this account to you';
+  return {
+    subject,
+    text: `${text}\n-- \n${explanation} ${link}: ${url}\n`,
+    html: withFooter(html, explanation, { text: link, url }),
+    headers: {
+      'List-Unsubscribe': `<${url}>`,
+      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      'Auto-Submitted': 'auto-generated',
+      'X-Auto-Response-Suppress': 'All',
+    },
+  };
+};
+
+/**
+ * Creates the only function that sends emails: alerts, summaries, notices and tests. It sends none to a stopped mailbox
+ * (docs/decisions/opt-out.md), counts each toward the limit of its kind, and stops a mailbox that SES rejects.
+ */
+export const createEmailSender = (
+  { EMAIL_FROM: from, EMAIL_REPLY_TO: replyTo, CONFIGURATION_SET: configurationSet, API_URL }: EmailEnvironment,
+  { limits, optOutKeys, stops }: EmailSenderDependencies,
+  clock: Clock = Date.now,
+): SendEmail => {
+  const { sendEmail } = createSesClient();
+
+  /** Stops a mailbox that SES rejects. If that fails, the next email to it is rejected, too. */
+  const stopRejected = async (recipient: Recipient, sentAtMs: number): Promise<void> => {
+    try {
+      await stops.bounce(recipient, sentAtMs);
+    } catch (error) {
+      logger.warn('mailbox not stopped', { tenant_id: recipient.tenant, ...errorTrace(error) });
+    }
+  };
+
+  return async (alert, address, message) => {
+    const { tenant_id: tenant } = alert.event;
+    const recipient = { tenant, address };
+    const stop = await stops.find(recipient);
+    const isProbe =
+      kindOf(alert) === 'test' && stop?.reason === 'bounced' && (await stops.claimTest(recipient, stop.sinceMs));
+    if (stop && !isProbe) return stopped(stop);
+    const email = {
+      ...withOptOut(message, tenant, optOutUrl(API_URL, await optOutKeys.current(), recipient)),
+      from,
+      replyTo,
+      to: address,
+      configurationSet,
+      tags: tagsOf(alert, stop),
+    };
+    const send = async (): Promise<AttemptOutcome> => {
+      const startedAtMs = clock();
+      try {
+        await sendEmail(email, sendTimeoutMs(alert.timeLeft));
+        logAccepted('email accepted', alert);
+        return { result: 'delivered', explanation: 'Success: Email accepted for delivery' };
+      } catch (error) {
+        const failure = awsFailure('ses', error);
+        if (failure.cause === 'destination') await stopRejected(recipient, startedAtMs);
+        return failure;
+      }
+    };
+    return limitOfAlert(limits, alert)(tenant, send);
+  };
+};

@@ -1,0 +1,130 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createEmailStops } from '../../../shared/adapters/accounts/email-stops.ts';
+import { logger } from '../../../shared/adapters/logger.ts';
+import { DAY_MS } from '../../../shared/domain/day.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
+
+const HOUR_MS = 3_600_000;
+const START_MS = Date.parse('2026-01-01T12:00:00Z');
+
+const { client } = useDatabase();
+afterEach(() => void vi.restoreAllMocks());
+
+let count = 0;
+
+const setUp = () => {
+  vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
+  let nowMs = START_MS;
+  const recipient = { tenant: `stops-${++count}`, address: 'oncall@example.com' };
+  const stops = createEmailStops(client, 'accounts', () => nowMs);
+  const audit = () => ({ Put: { TableName: 'audits', Item: { pk: 'audit', sk: `entry-${nowMs}` } } });
+  return {
+    recipient,
+    stops,
+    audit,
+    now: () => nowMs,
+    wait: (ms: number) => {
+      nowMs += ms;
+    },
+    find: () => stops.find(recipient),
+  };
+};
+
+describe('a bounce', () => {
+  it('stops a mailbox for a day, and a bounce meanwhile changes nothing', async () => {
+    const { recipient, stops, wait, find } = setUp();
+    await stops.bounce(recipient, START_MS - 1);
+    wait(HOUR_MS);
+    await stops.bounce(recipient, START_MS + HOUR_MS);
+    expect(await find()).toEqual({ reason: 'bounced', sinceMs: START_MS });
+    wait(23 * HOUR_MS - 1);
+    expect(await find()).toBeDefined();
+    wait(1);
+    expect(await find()).toBeUndefined();
+    expect(logger.warn).toHaveBeenCalledOnce();
+  });
+
+  it.each([
+    ['a day if the email was sent before an earlier stop ended: not at all', -1, 1, undefined],
+    ['seven days if it was sent after that', 0, 1, 7 * DAY_MS],
+    ['seven days within 30 days of that end', 29 * DAY_MS, 29 * DAY_MS, 7 * DAY_MS],
+    ['a day after that', 31 * DAY_MS, 31 * DAY_MS, DAY_MS],
+  ])('stops it for %s', async (_, sentMs, reportedMs, lengthMs) => {
+    const { recipient, stops, now, wait, find } = setUp();
+    await stops.bounce(recipient, START_MS);
+    wait(DAY_MS + reportedMs);
+    await stops.bounce(recipient, START_MS + DAY_MS + sentMs);
+    if (lengthMs === undefined) expect(await find()).toBeUndefined();
+    else {
+      expect(await find()).toEqual({ reason: 'bounced', sinceMs: now() });
+      wait(lengthMs - 1);
+      expect(await find()).toBeDefined();
+      wait(1);
+      expect(await find()).toBeUndefined();
+    }
+  });
+
+  it('permits a test at once, then one per hour', async () => {
+    const { recipient, stops, wait } = setUp();
+    await stops.bounce(recipient, START_MS);
+    const claim = () => stops.claimTest(recipient, START_MS);
+    expect([await claim(), await claim()]).toEqual([true, false]);
+    wait(HOUR_MS - 1);
+    expect(await claim()).toBe(false);
+    wait(1);
+    expect([await claim(), await claim()]).toEqual([true, false]);
+  });
+
+  it('ends when an email that was sent in spite of it is delivered, and no later one does', async () => {
+    const { recipient, stops, wait, find, now } = setUp();
+    await stops.bounce(recipient, START_MS);
+    wait(HOUR_MS);
+    await stops.endBounce(recipient, START_MS - 1);
+    expect(await find()).toBeDefined();
+    await stops.endBounce(recipient, START_MS);
+    expect(await find()).toBeUndefined();
+    // The bounce of an email that was sent before.
+    await stops.bounce(recipient, START_MS + 1);
+    expect(await find()).toBeUndefined();
+    wait(1);
+    await stops.bounce(recipient, now());
+    const sinceMs = now();
+    await stops.endBounce(recipient, START_MS);
+    expect(await find()).toEqual({ reason: 'bounced', sinceMs });
+  });
+});
+
+describe('a complaint', () => {
+  it('stops a mailbox until its recipient resumes the emails, and none about earlier emails does then', async () => {
+    const { recipient, stops, audit, wait, find } = setUp();
+    await stops.complain(recipient, START_MS);
+    wait(100 * DAY_MS);
+    expect(await find()).toEqual({ reason: 'complained', sinceMs: START_MS });
+    expect(await stops.resume(recipient, audit)).toBe('resumed');
+    await stops.complain(recipient, START_MS + 100 * DAY_MS - 1);
+    expect(await find()).toBeUndefined();
+    await stops.complain(recipient, START_MS + 100 * DAY_MS);
+    expect(await find()).toMatchObject({ reason: 'complained' });
+  });
+});
+
+it('two stops at the same time are both stored', async () => {
+  const { recipient, stops, audit, find } = setUp();
+  await Promise.all([
+    stops.optOut(recipient, audit),
+    stops.bounce(recipient, START_MS),
+    stops.complain(recipient, START_MS),
+  ]);
+  expect(await find()).toEqual({ reason: 'opted_out', sinceMs: START_MS });
+  await stops.resume(recipient, audit);
+  expect(await find()).toMatchObject({ reason: 'bounced' });
+});
+
+it('a stop is of a mailbox, however its address is written', async () => {
+  const { recipient, stops, audit } = setUp();
+  await stops.optOut({ ...recipient, address: 'v@gmail.com' }, audit);
+  for (const address of ['V+1@gmail.com', 'v.@googlemail.com', '.v@GMAIL.com'])
+    expect(await stops.find({ ...recipient, address })).toMatchObject({ reason: 'opted_out' });
+  for (const address of ['w@gmail.com', 'v@example.com'])
+    expect(await stops.find({ ...recipient, address })).toBeUndefined();
+});

@@ -1,0 +1,11 @@
+/** Names that only these files contain: every email and every SMS goes through one function. */
+const singleCallers: readonly (readonly [name: RegExp, files: readonly string[]])[] = [
+  [/\bcreateSesClient\b/, ['shared/adapters/ses.ts', 'shared/pipeline/email-sender.ts']],
+  [/@aws-sdk\/client-ses/, ['shared/adapters/ses.ts']],
+  [/\bpublishSms\b/, ['shared/adapters/sns.ts', 'shared/pipeline/transports/sms.ts']],
+  [/\bPhoneNumber:/, ['shared/adapters/sns.ts']],
+];
+
+/** Returns the names in a file of the service that others own. @param file its path in the repository */
+export const findSecondCallers = (source: string, file: string): string[] =>
+  singleCallers.filter(([name, files]) => !files.includes(file) && name.test(source)).map(([name]) => name.source);

@@ -1,0 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { findSecondCallers } from '../checks/single-callers.ts';
+
+it.each(['shared/pipeline/email-sender.ts', 'shared/pipeline/transports/sms.ts', 'shared/adapters/ses.ts'])(
+  '%s may send, and a copy of it may not',
+  (file) => {
+    const source = readFileSync(file, 'utf8');
+    expect(findSecondCallers(source, file)).toEqual([]);
+    expect(findSecondCallers(source, file.replace('.ts', '-copy.ts'))).not.toEqual([]);
+  },
+);
