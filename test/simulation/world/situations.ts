@@ -133,7 +133,7 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       steps: [alert(0, SECOND_MS, { notifications: [0, 1, 2] })],
     }),
     'messages that SES throttled are given back, and the responses are lost': situation({
-      seed: 10,
+      seed: 2,
       types: ['email'],
       phases: [
         { fromMs: 0, behavior: 'accept' },
