@@ -15,10 +15,18 @@ import type { Settings } from './settings.ts';
 import type { Storage } from './storage.ts';
 import { tenantLimitsOf } from './tenant-limits.ts';
 
-/** How often clients can request a route of the public page, which needs no token, per second. */
+/**
+ * How often clients can request a route of the public page, which needs no token, per second. API Gateway aims at its
+ * throttles, and may let more requests pass.
+ */
 const PAGE_REQUESTS_PER_SECOND = 20;
 
 const pageMethods = [HttpMethod.GET, HttpMethod.HEAD, HttpMethod.POST];
+
+/** How often all tenants together can search deliveries, per second: a request may cost 256 read units. */
+const SEARCHES_PER_SECOND = 10;
+
+const routeOf = (name: EndpointName): string => `${endpoints[name].method} ${endpoints[name].path}`;
 
 /**
  * The HTTP API: a route and a function for each operation in `endpoints`, the public page of opt-outs, and a default
@@ -68,12 +76,10 @@ export class Api extends Construct {
       },
     });
     if (stage.node.defaultChild instanceof CfnStage) {
-      const testRoutes = endpointNames
-        .map((name) => endpoints[name])
-        .filter(({ permission }) => permission === 'test')
-        .map(({ method, path }) => `${method} ${path}`);
+      const testRoutes = endpointNames.filter((name) => endpoints[name].permission === 'test').map(routeOf);
       const limits = [
         ...testRoutes.map((route) => [route, settings.testRequestsPerSecond] as const),
+        [routeOf('search-deliveries'), SEARCHES_PER_SECOND] as const,
         ...pageMethods.map((method) => [`${method} ${OPT_OUT_PATH}`, PAGE_REQUESTS_PER_SECOND] as const),
       ];
       stage.node.defaultChild.routeSettings = Object.fromEntries(

@@ -14,15 +14,15 @@ import type { DeliverySelection } from './delivery-filter.ts';
 import { takeFitting } from './paging.ts';
 
 /** The maximum number of notifications that a request reads. */
-const MAX_NOTIFICATIONS = 100;
+const MAX_NOTIFICATIONS = 25;
 
-/** A request starts no further query after it has read this number of records, of about 1 KB each. */
-const MAX_READ_RECORDS = 10_000;
+/** The maximum number of read units of a request: 1 MB of records, as much as one query reads (AWS limit). */
+const MAX_READ_UNITS = 256;
 
-/**
- * The minimum time left, of 30 s, to start a further query: each may read 1 MB, and requests share the concurrency of the
- * account.
- */
+/** The read units of the largest record: nine attempts with response texts of 1 KB. */
+const MAX_RECORD_UNITS = 3;
+
+/** The minimum time left, of 30 s, to start a further query: requests share the concurrency of the account. */
 const MIN_TIME_LEFT_MS = 25_000;
 
 /** Sorts before all IDs. */
@@ -92,7 +92,7 @@ export const createDeliverySearch = (
     const { targets, next } = await notifications.listTargets(tenant, from, MAX_NOTIFICATIONS);
     const list = createListing(search, targets);
     const markers: string[] = [];
-    let readCount = 0;
+    let unitsLeft = MAX_READ_UNITS;
     /** Where the next page continues if this one is not full. */
     let reached: string | null = marker;
 
@@ -100,10 +100,12 @@ export const createDeliverySearch = (
       for (const { id } of targets) {
         let before = id === start?.id ? startBefore : undefined;
         do {
-          // Each request makes progress.
-          if (reached !== marker && (readCount >= MAX_READ_RECORDS || timeLeft() < MIN_TIME_LEFT_MS)) return;
-          const page = await deliveries.listPage({ tenant, notificationId: id }, { limit: limit + 1, before, filter });
-          readCount += page.readCount;
+          // A query reads at most 1 MB, so the first one needs no limit: each request makes progress.
+          const maxRead = unitsLeft === MAX_READ_UNITS ? undefined : Math.floor(unitsLeft / MAX_RECORD_UNITS);
+          if (maxRead === 0 || (reached !== marker && timeLeft() < MIN_TIME_LEFT_MS)) return;
+          const options = { limit: limit + 1, before, filter, maxRead };
+          const page = await deliveries.listPage({ tenant, notificationId: id }, options);
+          unitsLeft = Math.max(0, unitsLeft - page.readUnits);
           for (const record of page.records.filter(isCurrent)) {
             markers.push(`${id}-${historyMarker(record.sk)}`);
             yield list(record);

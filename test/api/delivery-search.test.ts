@@ -28,6 +28,22 @@ const ALL: DeliverySelection = { filter: {} };
 const eventId = (time: number): string => `acme:en:al:ch:${RECORD_TIME_MS + time}:CRITICAL`;
 let tenants = 0;
 
+/** Counts the delivery records that queries evaluate. */
+const countScannedRecords = (database: DynamoDBDocumentClient) => {
+  const read = { count: 0 };
+  database.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      if ('ScannedCount' in result.output && 'TableName' in args.input && args.input.TableName === 'deliveries') {
+        read.count += result.output.ScannedCount ?? 0;
+      }
+      return result;
+    },
+    { step: 'initialize' },
+  );
+  return read;
+};
+
 const setUp = (database: DynamoDBDocumentClient = client, changed: Partial<DeliveryRepository> = {}) => {
   const tenant = `searched${tenants++}`;
   const notifications = createNotificationRepository(database, 'notifications');
@@ -138,17 +154,17 @@ describe('a search for deliveries', () => {
     expect((await follow(ALL)).values).toEqual([]);
   });
 
-  it('reads at most 100 notifications per request, so that a page can be empty', async () => {
+  it('reads at most 25 notifications per request, so that a page can be empty', async () => {
     const database = connect();
     const { create, write, page, follow } = setUp(database);
     const ids: string[] = [];
-    for (let index = 0; index < 101; index++) ids.push(await create());
+    for (let index = 0; index < 26; index++) ids.push(await create());
     const last = ids.at(-1) ?? '';
     await write(last, [1]);
     const counts = countRequests(database);
     const first = await page(ALL);
-    expect(first).toEqual({ values: [], next: ids[99] });
-    expect(counts).toEqual({ QueryCommand: 101 });
+    expect(first).toEqual({ values: [], next: ids[24] });
+    expect(counts).toEqual({ QueryCommand: 26 });
     expect(places((await page(ALL, { marker: first.next })).values)).toEqual([[last, 1]]);
     expect(places((await follow({ eventId: eventId(1) }, 1)).values)).toEqual([[last, 1]]);
   });
@@ -163,13 +179,22 @@ describe('a search for deliveries', () => {
     expect(pages).toBe(4);
   });
 
-  it('starts no further query after 10,000 records', async () => {
-    const { create, page } = setUp(client, {
-      listPage: async () => ({ records: [], before: undefined, readCount: 5_000 }),
-    });
+  it('reads at most 1 MB per request, and each request makes progress', async () => {
+    const database = connect();
+    const { create, write, page, follow } = setUp(database);
     const ids = [await create(), await create(), await create()];
-    expect(await page(ALL)).toEqual({ values: [], next: ids[1] });
-    expect(await page(ALL, { marker: ids[1] ?? '' })).toEqual({ values: [], next: null });
+    const attempt = { timestamp_ms: RECORD_TIME_MS, result: 'transient', duration_ms: 1 } as const;
+    const attempts = Array(9).fill({ ...attempt, response_text: 'x'.repeat(1_000) });
+    const times = Array.from({ length: 60 }, (_, index) => 60 - index);
+    for (const id of ids) await write(id, times, { attempts, status: 'failed' });
+    const read = countScannedRecords(database);
+    const failed: DeliverySelection = { filter: { statuses: ['failed'] } };
+    const first = await page(failed, { limit: 1_000 });
+    expect(first.values.length).toBeGreaterThan(60);
+    expect(read.count * 9_500).toBeLessThanOrEqual(1_048_576);
+    const { values, pages } = await follow(failed, 1_000);
+    expect(places(values)).toEqual(ids.flatMap((id) => times.map((time) => [id, time])));
+    expect(pages).toBe(2);
   });
 
   it.each([
@@ -193,7 +218,7 @@ describe('a search for deliveries', () => {
 describe('the deliveries of an event', () => {
   const EVENT: DeliverySelection = { eventId: eventId(1) };
 
-  it('are found by their keys, with one read per 100 notifications, by notification', async () => {
+  it('are found by their keys, with one read per 25 notifications, by notification', async () => {
     const database = connect();
     const { create, write, page, follow, advance } = setUp(database);
     const ids = [await create(), await create(), await create()];
@@ -223,14 +248,14 @@ describe('the deliveries of an event', () => {
     }
   });
 
-  it('include those of deleted notifications in the stored list of its destinations, at most 100 per page', async () => {
+  it('include those of deleted notifications in the stored list of its destinations, at most 25 per page', async () => {
     const { tenant, write, follow, page } = setUp();
-    const ids = Array.from({ length: 150 }, () => newNotificationId());
+    const ids = Array.from({ length: 40 }, () => newNotificationId());
     const event = { tenant_id: tenant, event_id: eventId(1) };
     await createDestinationListWriter(client, 'deliveries')(event, ids, RECORD_TIME_MS);
-    for (const id of ids.slice(50)) await write(id, [1]);
-    const expected = ids.slice(50).map((id) => [id, 1]);
-    expect((await page(EVENT, { limit: 1_000 })).values).toHaveLength(50);
+    for (const id of ids.slice(10)) await write(id, [1]);
+    const expected = ids.slice(10).map((id) => [id, 1]);
+    expect((await page(EVENT, { limit: 1_000 })).values).toHaveLength(15);
     for (const limit of [7, 1_000]) expect(places((await follow(EVENT, limit)).values)).toEqual(expected);
   });
 

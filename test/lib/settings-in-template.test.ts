@@ -66,13 +66,14 @@ describe('the environment of a function', () => {
 });
 
 describe('settings of the API', () => {
-  it('throttle requests, and test operations and the public page further, to leave concurrency for the senders', () => {
+  it('throttle requests, and test operations, searches and the public page further, to leave concurrency for the senders', () => {
     const limit = (rate: number) => ({ ThrottlingRateLimit: rate, ThrottlingBurstLimit: rate });
     other.template.hasResourceProperties('AWS::ApiGatewayV2::Stage', {
       DefaultRouteSettings: limit(300),
       RouteSettings: {
         'POST /test-notification': limit(7),
         'POST /notifications/{notificationId}/test': limit(7),
+        'GET /deliveries': limit(10),
         'GET /opt-out': limit(20),
         'POST /opt-out': limit(20),
         'HEAD /opt-out': limit(20),
@@ -82,8 +83,10 @@ describe('settings of the API', () => {
 
   it('create the stage after the routes that it throttles', () => {
     const routes = propertiesOf(other.template, 'AWS::ApiGatewayV2::Route', z.object({ RouteKey: z.string() }));
-    const throttled = [...routes].filter(([, { RouteKey }]) => /test|opt-out/.test(RouteKey)).map(([id]) => id);
-    expect(throttled).toHaveLength(5);
+    const throttled = [...routes]
+      .filter(([, { RouteKey }]) => /test|opt-out|GET .deliveries/.test(RouteKey))
+      .map(([id]) => id);
+    expect(throttled).toHaveLength(6);
     for (const id of throttled)
       other.template.hasResource('AWS::ApiGatewayV2::Stage', { DependsOn: Match.arrayWith([id]) });
   });

@@ -142,7 +142,7 @@ export const deliveryResource = {
     'search-deliveries': {
       summary: 'Find deliveries across the notifications of the account',
       details:
-        'By ID of the notification, then newest first by the time in the event ID, of the last 30 days. A request reads at most 100 notifications, and about 10,000 deliveries: a page can have fewer values than `limit`, or none, although `next_marker` is not null. Deleted notifications are found only with `event_id`, if another record of the event names them.',
+        'By ID of the notification, then newest first by the time in the event ID, of the last 30 days. A request reads at most 25 notifications, and 1 MB of deliveries: a page can have fewer values than `limit`, or none, although `next_marker` is not null. Deleted notifications are found only with `event_id`, if another record of the event names them.',
       query: {
         limit,
         marker: parameter(

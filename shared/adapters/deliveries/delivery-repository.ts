@@ -47,8 +47,8 @@ export type DeliveryFilter = {
 export type DeliveryPage = {
   records: DeliveryRecord[];
   before: string | undefined;
-  /** The number of records that were read for it, with those that the filter excludes. */
-  readCount: number;
+  /** The read units that it cost, each 4 KB of records, with those that the filter excludes. */
+  readUnits: number;
 };
 
 /** Returns the filter of a query or a scan, or undefined without a condition. */
@@ -101,6 +101,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
    * records than `limit`, or none although there are more pages (docs/decisions/api.md#delivery-history).
    *
    * @param before a sort key that the records must be below
+   * @param maxRead evaluates at most this number of records
    */
   const listPage = async (
     notification: NotificationOfTenant,
@@ -108,13 +109,14 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       limit,
       before = CONFLICT_PREFIX,
       filter = {},
-    }: { limit: number; before?: string | undefined; filter?: DeliveryFilter },
+      maxRead,
+    }: { limit: number; before?: string | undefined; filter?: DeliveryFilter; maxRead?: number | undefined },
   ): Promise<DeliveryPage> => {
     const condition = filterExpression(filter);
     const {
       Items = [],
       LastEvaluatedKey,
-      ScannedCount = 0,
+      ConsumedCapacity,
     } = await client.send(
       new QueryCommand({
         TableName: table,
@@ -125,9 +127,9 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
           ':before': before < CONFLICT_PREFIX ? before : CONFLICT_PREFIX,
           ...condition?.values,
         },
-        ...(condition
-          ? { FilterExpression: condition.expression, ExpressionAttributeNames: condition.names }
-          : { Limit: limit }),
+        Limit: condition ? maxRead : Math.min(limit, maxRead ?? limit),
+        ...(condition && { FilterExpression: condition.expression, ExpressionAttributeNames: condition.names }),
+        ReturnConsumedCapacity: 'TOTAL',
         ScanIndexForward: false,
         ConsistentRead: true,
       }),
@@ -135,7 +137,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     return {
       records: Items.map(parseRecord),
       before: LastEvaluatedKey && String(LastEvaluatedKey.sk),
-      readCount: ScannedCount,
+      readUnits: ConsumedCapacity?.CapacityUnits ?? 0,
     };
   };
 
