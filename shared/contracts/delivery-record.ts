@@ -116,6 +116,8 @@ export const deliveryRecord = z.object({
   siblings: z.optional(z.array(z.string())),
   /** The status with which the failure of this round was last reported (`mustBeReported`). */
   reported_status: z.optional(z.enum(deliveryStatuses)),
+  /** The cause of the failure that was last reported. */
+  reported_cause: z.optional(z.enum(failureCauses)),
   /** Present if the delivery is a notice of the service. */
   notice: z.optional(z.enum(noticeKinds)),
   /** The event ID of the summary that lists the alert; present if it is summarized. */

@@ -37,7 +37,8 @@ const newStatus = (
 ): DeliveryOutcome['status'] | undefined => {
   if (after.status !== 'pending') return after.status === before.status ? undefined : after.status;
   // A failure that was reported in this round was published, also if a failure of the service came between.
-  const beginsToFail = isFailing(after, scale) && after.reported_status === undefined && !isFailing(before, scale);
+  const wasPublished = after.reported_status !== undefined && after.reported_cause !== 'service';
+  const beginsToFail = isFailing(after, scale) && !wasPublished && !isFailing(before, scale);
   return beginsToFail ? 'failing' : undefined;
 };
 

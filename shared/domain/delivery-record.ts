@@ -109,6 +109,7 @@ const withNewRound = (record: DeliveryRecord, round: number, nowMs: number): Del
   last_cause: undefined,
   last_reason: undefined,
   reported_status: undefined,
+  reported_cause: undefined,
 });
 
 /** Returns whether the round has expired: 24 h after its first attempt, or after four days without an attempt. */
@@ -312,31 +313,43 @@ export const withNextAttempt = (record: DeliveryRecord, nextAttemptAtMs: number)
 const REPORT_AFTER_MS = 5 * 60_000 - 40_000;
 
 /**
- * Returns whether the destination fails and no attempt ends within five minutes of the round's start. With the normal
- * schedule, this is after the fourth attempt, or after the third one if all of them time out.
- *
- * @param scale factor for all delays; tests use a small one
+ * Returns whether attempts fail, whoever is at fault, and none ends within five minutes of the round's start. With the
+ * normal schedule, this is after the fourth attempt, or after the third one if all of them time out.
  */
-export const isFailing = (
+const isLate = (
   { status, last_cause, next_attempt_at_ms, scheduled_attempt_at_ms = 0, round_started_at_ms }: DeliveryRecord,
   scale: number,
 ): boolean =>
   status === 'pending' &&
-  last_cause === 'destination' &&
+  last_cause !== undefined &&
   // A tenant who requests the next attempt earlier does not end the failure.
   Math.max(next_attempt_at_ms, scheduled_attempt_at_ms) - round_started_at_ms > REPORT_AFTER_MS * scale;
 
 /**
+ * Returns whether the destination fails and no attempt ends within five minutes of the round's start.
+ *
+ * @param scale factor for all delays; tests use a small one
+ */
+export const isFailing = (record: DeliveryRecord, scale: number): boolean =>
+  record.last_cause === 'destination' && isLate(record, scale);
+
+/**
  * Returns whether the failure of the delivery must be reported, and was not: the record tells, because messages are
- * repeated, returned and replaced by copies. An alert that is deleted while it fails was reported before.
+ * repeated, returned and replaced by copies. An alert that is deleted while it fails was reported before. A failure of
+ * the service is escalated only, so one of the destination that follows is reported, too.
  *
  * @param scale factor for the delays between attempts
  */
 export const mustBeReported = (record: DeliveryRecord, scale: number): boolean => {
-  const { status, reported_status } = record;
+  const { status, reported_status, reported_cause } = record;
   if (status === 'failed' || status === 'bounced') return reported_status !== status;
-  return (status === 'cancelled' || isFailing(record, scale)) && reported_status === undefined;
+  if (reported_status === undefined) return status === 'cancelled' || isLate(record, scale);
+  return reported_cause === 'service' && isFailing(record, scale);
 };
+
+/** Returns whether the service is at fault for all failures, and no destination. */
+export const isCausedByService = (failures: readonly DeliveryRecord[]): boolean =>
+  failures.length > 0 && failures.every(({ status, last_cause }) => status !== 'bounced' && last_cause === 'service');
 
 /** Returns whether the delivery has reached a recipient, and not all emails to those that it has reached have bounced. */
 export const hasReachedRecipient = (record: DeliveryRecord): boolean =>
@@ -351,5 +364,5 @@ export const isUnreached = (record: DeliveryRecord, scale: number): boolean => {
   if (record.status === 'bounced' || mustBecomeBounced(record)) return true;
   if (hasReachedRecipient(record) || record.status === 'summarized') return false;
   const isCancelled = record.status === 'cancelled' && !isShadow(record);
-  return record.status === 'failed' || isCancelled || isFailing(record, scale);
+  return record.status === 'failed' || isCancelled || isLate(record, scale);
 };

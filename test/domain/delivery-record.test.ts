@@ -375,7 +375,10 @@ describe('a failing destination', () => {
   type Step = { failure: Failure; durationMs: number; jitter: number; batchingMs: number };
 
   /** Returns the ms from the start of the round to the end of the reported attempt, and the number of attempts. */
-  const reportedAfter = (steps: readonly Step[]): { ms: number; attempts: number } | undefined => {
+  const reportedAfter = (
+    steps: readonly Step[],
+    isReported = (record: DeliveryRecord) => isFailing(record, 1),
+  ): { ms: number; attempts: number } | undefined => {
     let [record, nowMs] = [initial(), NOW];
     for (const { failure, durationMs, jitter, batchingMs } of steps) {
       const attempted = withAttempt(record, failure, nowMs, durationMs);
@@ -383,7 +386,7 @@ describe('a failing destination', () => {
       const delayMs = retryDelayMs(attempted.attempt_count, failure, 1, () => jitter);
       if (delayMs === undefined) return undefined;
       record = withNextAttempt(attempted, nowMs + delayMs);
-      if (isFailing(record, 1)) return { ms: nowMs - NOW, attempts: record.attempt_count };
+      if (isReported(record)) return { ms: nowMs - NOW, attempts: record.attempt_count };
       nowMs += delayMs + batchingMs;
     }
     return undefined;
@@ -433,7 +436,7 @@ describe('a failing destination', () => {
   it('is reported once in a round while it fails, and once more when it fails for good', () => {
     const soon = withNextAttempt(withAttempt(initial(), transient, NOW, 100), NOW + MINUTE);
     const failing = withNextAttempt(withAttempt(initial(), transient, NOW, 100), NOW + HOUR);
-    const reported = { ...failing, reported_status: 'pending' } as const;
+    const reported = { ...failing, reported_status: 'pending', reported_cause: 'destination' } as const;
     const [ended, deleted] = [withFailure(reported, 'http_status', NOW), withStatus(reported, 'cancelled', NOW)];
     expect([soon, failing, reported, ended, deleted].map((record) => mustBeReported(record, 1))).toEqual([
       false,
@@ -453,9 +456,28 @@ describe('a failing destination', () => {
     expect(evaluateClaim(ended, redelivered, NOW + LEASE_MS)).toMatchObject({ record: { reported_status: undefined } });
   });
 
-  it('is not reported for a fault of the service', () => {
-    const fault = { ...slow, failure: failed('transient', 'network_error', '', { cause: 'service' }) };
-    expect(reportedAfter([fault, fault, fault, fault, fault])).toBeUndefined();
+  it.each([
+    ['fails', failed('transient', 'network_error', '', { cause: 'service' })],
+    [
+      'is throttled',
+      failed('throttled', 'throttled', '', { cause: 'service', countsAsAttempt: false, retryAfterMs: 5_000 }),
+    ],
+  ])('is not to blame if the service %s, but the alert has reached nobody within five minutes', (_, failure) => {
+    const fault = { ...slow, failure };
+    expect(reportedAfter(Array(50).fill(fault))).toBeUndefined();
+    expect(reportedAfter(Array(50).fill(fault), (record) => isUnreached(record, 1))?.ms).toBeLessThanOrEqual(
+      5 * MINUTE,
+    );
+  });
+
+  it('is reported if it fails itself after a failure of the service was', () => {
+    const late = (cause: 'service' | 'destination') =>
+      withNextAttempt(withAttempt(initial(), failed('transient', 'timeout', '', { cause }), NOW, 100), NOW + HOUR);
+    const reported = { reported_status: 'pending', reported_cause: 'service' } as const;
+    expect(mustBeReported(late('service'), 1)).toBe(true);
+    expect(mustBeReported({ ...late('service'), ...reported }, 1)).toBe(false);
+    expect(mustBeReported({ ...late('destination'), ...reported }, 1)).toBe(true);
+    expect(mustBeReported({ ...late('service'), ...reported, reported_cause: 'destination' }, 1)).toBe(false);
   });
 });
 

@@ -36,6 +36,10 @@ const records = {
   cancelled: withStatus(initial, 'cancelled', NOW_MS),
   withheld: withShadow(initial, NOW_MS),
   failing: withNextAttempt(attempted, NOW_MS + 600_000),
+  'failing through the service': withNextAttempt(
+    withAttempt(initial, failed('throttled', 'throttled', '', { cause: 'service' }), NOW_MS, 10),
+    NOW_MS + 600_000,
+  ),
   'due soon': withNextAttempt(attempted, NOW_MS + 5_000),
   bounced: withStatus(initial, 'bounced', NOW_MS),
   summarized: withStatus(initial, 'summarized', NOW_MS),
@@ -79,6 +83,7 @@ describe('a delivery that fails', () => {
 
   it.each<[string, Partial<Delivery>, NotificationTypeId, keyof typeof records, string[]]>([
     ['to the contacts of its notification, and as unreached', {}, 'webhook', 'failing', toBoth],
+    ['only as unreached if the service fails', {}, 'email', 'failing through the service', asUnreached],
     ['only as unreached if its notification was deleted', {}, 'webhook', 'cancelled', asUnreached],
     ['only as unreached if it is an email to the contacts', {}, 'technicalContactsEmail', 'failed', asUnreached],
     ['only as unreached if it bounced, which was reported before', {}, 'email', 'bounced', asUnreached],
@@ -90,6 +95,13 @@ describe('a delivery that fails', () => {
     const { report, reported } = setUp(changes, type);
     await report({ kind: 'retried', claimed: initial, record: records[record] });
     expect(reported).toEqual(expected);
+  });
+
+  it('is not escalated again if its destination fails after the service did', async () => {
+    const { report, reported } = setUp();
+    const record = { ...records.failing, reported_status: 'pending', reported_cause: 'service' } as const;
+    await report({ kind: 'retried', claimed: initial, record });
+    expect(reported).toEqual(['failure']);
   });
 
   it('is reported although its message is returned to the queue after the record was written', async () => {

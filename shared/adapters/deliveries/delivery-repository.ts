@@ -297,7 +297,12 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
 
     /** Records that the failure of a delivery was reported, unless another worker has claimed it since. */
     async markReported(record: DeliveryRecord): Promise<void> {
-      await update(record, { ...unchanged(record), UpdateExpression: 'SET reported_status = :status' });
+      const found = unchanged(record);
+      await update(record, {
+        ...found,
+        UpdateExpression: `SET reported_status = :status${record.last_cause ? ', reported_cause = :cause' : ''}`,
+        ExpressionAttributeValues: { ...found.ExpressionAttributeValues, ':cause': record.last_cause },
+      });
     },
 
     /**

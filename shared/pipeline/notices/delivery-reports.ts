@@ -11,7 +11,7 @@ import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { NotificationRecord } from '../../contracts/responses/notifications.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
-import { correlationOf, type DeliveryRecord, isUnreached } from '../../domain/delivery-record.ts';
+import { correlationOf, type DeliveryRecord, isCausedByService, isUnreached } from '../../domain/delivery-record.ts';
 import { createGatherer } from '../../domain/gather.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { createEscalation, type EscalationEnvironment } from './escalation.ts';
@@ -148,9 +148,11 @@ export const createDeliveryReports = (
     );
     if (record.summary_id !== undefined && !hasFailed) return true;
     const listed = [{ notificationId, record }, ...others.listed];
+    // Where a notification was deleted, nothing failed.
+    const failures = listed.flatMap((each) => (each.record && each.record.status !== 'cancelled' ? [each.record] : []));
     const atMs = record.updated_at_ms;
     const alert = { event, acceptedAtMs: record.accepted_at_ms ?? atMs, atMs };
-    await escalation.escalate(alert, correlationOf(record), [notificationId, ...ids], async () => {
+    const createNotice = async () => {
       const labels = await readNotifications(
         tenant,
         listed.map((destination) => destination.notificationId),
@@ -160,7 +162,9 @@ export const createDeliveryReports = (
         notification: labels.get(destination.notificationId),
       }));
       return unreachedNotice(alert, destinations, 1 + others.count, isSummary ? summaryProblem(record) : undefined);
-    });
+    };
+    const destinationIds = [notificationId, ...ids];
+    await escalation.escalate(alert, correlationOf(record), destinationIds, createNotice, isCausedByService(failures));
     return true;
   };
 

@@ -76,10 +76,11 @@ export const createEscalation = (
      * hour.
      */
     isDue: (event: EventHeader, atMs: number): boolean =>
-      mode !== 'off' && !notices.isQueued(unreachedNoticeId(event, atMs)),
+      mode !== 'off' && !notices.isQueued(unreachedNoticeId(event, atMs), toOperators),
 
     /**
-     * Queues the escalation of an event, or the notice of the limit if the tenant has reached it.
+     * Queues the escalation of an event, or the notice of the limit if the tenant has reached it. The operators have an
+     * alarm if the service is at fault.
      *
      * @param correlation that of the event
      * @param destinationIds the IDs of the event's notifications
@@ -90,16 +91,17 @@ export const createEscalation = (
       correlation: Correlation,
       destinationIds: readonly string[],
       createNotice: () => Notice | Promise<Notice>,
+      isOfService = false,
     ): Promise<void> {
       const { tenant_id: tenant, state } = event;
       const counter = escalationCounter(state);
       const recipients = {
-        toOperators,
+        toOperators: toOperators && !isOfService,
         toOthers: () => readFallback(event, destinationIds),
       };
       if (await isWithinLimit(counter, tenant, unreachedNoticeId(event, atMs), atMs)) {
         await notices.queue(await createNotice(), correlation, recipients);
-      } else if (!notices.isQueued(escalationLimitNoticeId(event, atMs))) {
+      } else if (!notices.isQueued(escalationLimitNoticeId(event, atMs), recipients.toOperators)) {
         await notices.queue(escalationLimitNotice(event, atMs), correlation, recipients);
       }
     },

@@ -33,7 +33,8 @@ export const createNoticeQueue = (
   urls: Readonly<Record<NotificationTypeId, string>>,
   clock: Clock,
 ) => {
-  const queuedIds = lru<true>(CACHE_SIZE);
+  /** Whether the notice was queued for the operators, too, by its event ID. */
+  const queuedIds = lru<boolean>(CACHE_SIZE);
   const pending = new Map<string, Promise<void>>();
 
   const sendAll = async (
@@ -56,12 +57,17 @@ export const createNoticeQueue = (
       ...(toOperators ? [send(operatorsNotification)] : []),
       sendToOthers(),
     ]);
-    queuedIds.set(notice.event.event_id, true);
+    queuedIds.set(notice.event.event_id, toOperators || queuedIds.get(notice.event.event_id) === true);
+  };
+
+  const isQueued = (eventId: string, toOperators = false): boolean => {
+    const wasToOperators = queuedIds.get(eventId);
+    return toOperators ? wasToOperators === true : wasToOperators !== undefined;
   };
 
   return {
-    /** Returns whether this execution environment has queued the notice with this event ID. */
-    isQueued: (eventId: string): boolean => queuedIds.get(eventId) === true,
+    /** Returns whether this execution environment has queued the notice with this event ID, for the operators, too. */
+    isQueued,
 
     /**
      * Queues a notice, unless this execution environment has queued it.
@@ -71,9 +77,10 @@ export const createNoticeQueue = (
      */
     async queue(notice: Notice, correlation: Correlation, recipients: Recipients): Promise<void> {
       const id = notice.event.event_id;
-      if (queuedIds.get(id)) return;
-      const sent = pending.get(id) ?? sendAll(notice, correlation, recipients).finally(() => pending.delete(id));
-      pending.set(id, sent);
+      if (isQueued(id, recipients.toOperators)) return;
+      const key = `${recipients.toOperators} ${id}`;
+      const sent = pending.get(key) ?? sendAll(notice, correlation, recipients).finally(() => pending.delete(key));
+      pending.set(key, sent);
       await sent;
     },
   };

@@ -63,7 +63,7 @@ export const createAttemptEnd = (dependencies: SenderDependencies) => {
       await persist(delivery.job, () => failedMessages.put(message));
     }
     await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
-    await delivery.persist(withFailure(record, failure.reason, failedAtMs));
+    await delivery.persist(withFailure({ ...record, last_cause: failure.cause }, failure.reason, failedAtMs));
     logFailure(delivery, 'dead_lettered', failure);
     return { kind: 'dead_lettered', cause: failure.cause };
   };

@@ -1,5 +1,5 @@
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import { type DeliveryRecord, isShadow, mustBeReported } from '../../domain/delivery-record.ts';
+import { type DeliveryRecord, isFailing, isShadow, mustBeReported } from '../../domain/delivery-record.ts';
 import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import type { FailingDelivery } from '../failure-recorder.ts';
 import { waitForNotices } from '../notices/wait-for-notices.ts';
@@ -49,14 +49,18 @@ export const createFailureReport = ({
     // A summary has got the state of its alarms when they were read.
     const event = { ...sent, state: record.state };
     // Technical contacts cannot be notified by email that their email fails, a deleted notification needs no notice, and
-    // the recorder of bounces has reported each of them.
+    // the recorder of bounces has reported each of them. While the service fails, the operators have an alarm.
     const isReported =
-      type !== 'technicalContactsEmail' && record.status !== 'cancelled' && record.status !== 'bounced';
-    let isDecided = false;
+      type !== 'technicalContactsEmail' && (record.status === 'failed' || isFailing(record, retryDelayScale));
+    // A failure of the service was escalated before.
+    let isDecided = record.status === 'pending' && record.reported_status !== undefined;
     const escalate = async (): Promise<void> => {
       isDecided = await reports.escalateUnreached(event, record, siblings);
     };
-    await waitForNotices([...(isReported ? [reports.reportFailure(event, record)] : []), escalate()], timeLeft);
+    await waitForNotices(
+      [...(isReported ? [reports.reportFailure(event, record)] : []), ...(isDecided ? [] : [escalate()])],
+      timeLeft,
+    );
     if (isDecided) await markReported(job, record);
   };
 

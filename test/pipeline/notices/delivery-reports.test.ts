@@ -12,7 +12,7 @@ import { createNotificationRepository } from '../../../shared/adapters/notificat
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
 import type { AlarmState } from '../../../shared/contracts/alarm-event.ts';
 import type { NotificationRecord } from '../../../shared/contracts/responses/notifications.ts';
-import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
+import { deliveryKey, parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import {
   claimedRecord,
   type DeliveryRecord,
@@ -180,6 +180,19 @@ describe('an escalation', () => {
     const { reports, queued } = setUp({}, { ESCALATE_UNREACHED: mode });
     await reports.escalateUnreached(alarmHeader({ alarm: { id: newNotificationId() } }), failedRecord(), []);
     expect(queued.map(({ url }) => url)).toEqual(recipients);
+  });
+
+  it('goes to the operators only if a destination is to blame: for causes of the service, they have an alarm', async () => {
+    const { reports, queued } = setUp();
+    const alarm = alarmHeader({ alarm: { id: newNotificationId() }, incident_key: newNotificationId() });
+    const [throttled, rejecting] = [failedRecord(undefined, { last_cause: 'service' }), failedRecord()];
+    await writeRecords(client, 'deliveries', [throttled, rejecting]);
+    await reports.escalateUnreached(alarm, throttled, []);
+    expect(queued.map(({ url }) => url)).toEqual(['contacts']);
+    await reports.escalateUnreached(alarm, throttled, []);
+    expect(queued).toHaveLength(1);
+    await reports.escalateUnreached(alarm, throttled, [parseDeliveryPartition(rejecting.pk).notificationId]);
+    expect(queued.map(({ url }) => url)).toEqual(['contacts', 'contacts', 'managed']);
   });
 
   it('is queued if another notification cannot be read, and so has not received the alert, unless its read is throttled', async () => {

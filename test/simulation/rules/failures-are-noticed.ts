@@ -24,19 +24,19 @@ export const hasOneRound = ({ people, redrives, redeliveredMs }: Observations, n
       action.kind === 'redeliver' && action.notification === notification && startedMs < redeliveredMs,
   );
 
-/** Returns when an alert counted as failing for sure, ms since the epoch, or undefined. */
-export const failingFromMs = (
-  { attempts }: HistoryEntry,
-  { type }: Pick<PlannedNotification, 'type'>,
-): number | undefined => {
-  // Failures of SES and SNS are not caused by the destination.
-  if (isSentByAws(type)) return undefined;
+/** Returns from when on no attempt of an alert ends within five minutes for sure, ms since the epoch, or undefined. */
+export const lateFromMs = ({ attempts }: HistoryEntry): number | undefined => {
   const last = attempts.slice(0, FAILING_ATTEMPTS);
   if (last.length < FAILING_ATTEMPTS || last.some(({ result }) => result === 'delivered' || result === 'permanent'))
     return undefined;
   const { timestamp = 0, duration_ms = 0 } = last.at(-1) ?? {};
   return timestamp + duration_ms;
 };
+
+/** Returns when an alert counted as failing for sure, ms since the epoch, or undefined. */
+const failingFromMs = (entry: HistoryEntry, { type }: Pick<PlannedNotification, 'type'>): number | undefined =>
+  // Failures of SES and SNS are not caused by the destination.
+  isSentByAws(type) ? undefined : lateFromMs(entry);
 
 /** Returns whether a failed attempt could not be reported for a fault or a slow call, so that the next one reports it. */
 export const isReportedLater = ({ logs, faults, scenario }: Observations, eventId: string): boolean =>

@@ -1,9 +1,9 @@
 import type { HistoryEntry, Observations } from '../world/observations.ts';
 import { recipientsOf as addressesOf } from '../world/receivers.ts';
-import type { PlannedEvent, PlannedTenant } from '../world/scenario.ts';
+import { isSentByAws, type PlannedEvent, type PlannedTenant } from '../world/scenario.ts';
 import { createOutcomes, isOnlyOfType, type Outcomes } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
-import { failingFromMs, hasOneRound, isReportedLater } from './failures-are-noticed.ts';
+import { hasOneRound, isReportedLater, lateFromMs } from './failures-are-noticed.ts';
 import { contactsOf, type Notice, noticesOf } from './notices.ts';
 import {
   deletedAtMs,
@@ -21,6 +21,9 @@ const DAY_MS = 24 * HOUR_MS;
 
 /** Differences between the clocks, and the time in which an attempt may still end before the others are read. */
 const TOLERANCE_MS = 60_000;
+
+/** An alert that has reached nobody for this time, in ms, is escalated, whoever is at fault. */
+const MAX_UNREACHED_MS = 300_000;
 
 /** Before this time after its event, ms, no alert counts as failing. */
 const MIN_FAILING_MS = 240_000;
@@ -54,6 +57,25 @@ const summaryEndedMs = (
 const hasFailed = (summaryId: string | null | undefined, { earlierHistory }: Observations): boolean =>
   earlierHistory.some(({ event_id, status }) => event_id === summaryId && status === 'failed');
 
+/** A round that the service did not process for this time starts again. */
+const MAX_PAUSE_MS = HOUR_MS;
+
+/**
+ * Returns when AWS refused an alert more than five minutes after it had first refused it, ms since the start, or
+ * undefined. The history does not show attempts that were throttled.
+ */
+const refusedLateMs = ({ notification, tenant, event }: PlannedDelivery, { refusals }: Observations) => {
+  const recipients = addressesOf(notification, tenant);
+  const times = refusals
+    .filter(({ to, kind, numbers }) => kind === 'alert' && recipients.includes(to) && numbers.includes(event.number))
+    .map(({ atMs }) => atMs);
+  const isPaused = times.some((atMs, index) => atMs - (times[index - 1] ?? atMs) > MAX_PAUSE_MS);
+  const [firstMs = 0] = times;
+  return isSentByAws(notification.type) && !isPaused
+    ? times.find((atMs) => atMs - firstMs > MAX_UNREACHED_MS)
+    : undefined;
+};
+
 /** Returns from when on an alert counts as not reached, ms since the start, or undefined if that is not certain. */
 const unreachedFromMs = (
   delivery: PlannedDelivery,
@@ -67,8 +89,10 @@ const unreachedFromMs = (
   if (entry.status === 'summarized') return summaryEndedMs(delivery, entry, observations);
   const isOver = ['failed', 'bounced', 'cancelled'].includes(entry.status) && entry.reason !== 'shadow';
   const endedAtMs = isOver ? entry.updated_at - startMs : undefined;
-  const failedAtMs = hasOneRound(observations, notification.index) ? failingFromMs(entry, notification) : undefined;
-  const times = [endedAtMs, failedAtMs === undefined ? undefined : failedAtMs - startMs];
+  const isFirstRound = hasOneRound(observations, notification.index);
+  const lateAtMs = isFirstRound ? lateFromMs(entry) : undefined;
+  const refusedAtMs = isFirstRound ? refusedLateMs(delivery, observations) : undefined;
+  const times = [endedAtMs, lateAtMs === undefined ? undefined : lateAtMs - startMs, refusedAtMs];
   return times.filter((time) => time !== undefined).toSorted((left, right) => left - right)[0];
 };
 
@@ -88,13 +112,29 @@ const mayFailFromMs = (
   return (attempts[index]?.timestamp ?? updated_at) - startMs;
 };
 
-/** Returns the recipients of the escalation of an event. */
-const recipientsOf = (tenant: PlannedTenant, { state }: PlannedEvent, observations: Observations): string[] => {
+/** Returns whether SES or SNS may have been at fault: a recipient that they reject ends a delivery at once. */
+const mayBeOfService = (
+  { notification, event }: PlannedDelivery,
+  entry: HistoryEntry | undefined,
+  { startMs }: Observations,
+): boolean =>
+  isSentByAws(notification.type) &&
+  entry !== undefined &&
+  (entry.attempts.some(({ result }) => result === 'transient') ||
+    entry.updated_at - startMs - event.atMs > MIN_FAILING_MS - TOLERANCE_MS);
+
+/** Returns the recipients of the escalation of an event. The operators have an alarm if the service is at fault. */
+const recipientsOf = (
+  tenant: PlannedTenant,
+  { state }: PlannedEvent,
+  isOfService: boolean,
+  observations: Observations,
+): string[] => {
   const { fallback, name } = tenant;
   const isShadowed = observations.shadows.some((period) => period.tenant === name);
   return [
     ...contactsOf(tenant, observations),
-    `tenant ${name}`,
+    ...(isOfService ? [] : [`tenant ${name}`]),
     // A pager that got an escalation of a newer event of the alarm gets no older one.
     ...(fallback &&
     !isShadowed &&
@@ -159,7 +199,10 @@ export const unreachedEventsAreEscalated: Rule = {
             state === event.state &&
             ((kind === 'unreached' && alarm === event.alarm) || kind === 'unreached-summary'),
         );
-      return recipientsOf(tenant, event, observations)
+      const isOfService = ofEvent.some((delivery) =>
+        mayBeOfService(delivery, outcomes.entryOf(delivery), observations),
+      );
+      return recipientsOf(tenant, event, isOfService, observations)
         .filter((to) => !isEscalated(to))
         .map(
           (to) =>

@@ -306,6 +306,20 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       steps: [alert(0, SECOND_MS)],
       recoveryMs: 10 * HOUR_MS,
     }),
+    'SES throttles an alert for minutes, whose account has a fallback by SMS': situation({
+      types: ['email'],
+      phases: until(15 * MINUTE_MS, 'throttle'),
+      tenant: { fallback: { index: 1, key: 'd1', type: 'sms', phases: accepting } },
+      steps: [alert(0, SECOND_MS)],
+      recoveryMs: 15 * MINUTE_MS,
+    }),
+    'SES fails for minutes, and an alert goes to two addresses': situation({
+      types: ['email', 'email'],
+      phases: until(15 * MINUTE_MS, 'fail'),
+      tenant: { fallback: { index: 2, key: 'd2', type: 'sms', phases: accepting } },
+      steps: [alert(0, SECOND_MS, { notifications: [0, 1] })],
+      recoveryMs: 15 * MINUTE_MS,
+    }),
     'a webhook hangs': situation({
       types: ['webhook'],
       phases: until(40 * SECOND_MS, 'hang'),
