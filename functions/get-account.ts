@@ -1,6 +1,8 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
+import { createEmailStops } from '../shared/adapters/accounts/email-stops.ts';
 import { readNotificationCount } from '../shared/adapters/notifications/notification-counter.ts';
+import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
 import { createAccountReader } from '../shared/api/account-reader.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
@@ -11,6 +13,8 @@ const readAccount = createAccountReader(
   {
     accounts: createAccountRepository(client, environment.ACCOUNTS_TABLE),
     counters: createDailyCounters(client, environment.ACCOUNTS_TABLE),
+    stops: createEmailStops(client, environment.ACCOUNTS_TABLE),
+    notifications: createTargetReader(client, environment.NOTIFICATIONS_TABLE),
     tokens: createTokenRepository(client, environment.TOKENS_TABLE),
     countNotifications: (tenant) => readNotificationCount(client, environment.NOTIFICATIONS_TABLE, tenant),
   },

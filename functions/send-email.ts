@@ -13,10 +13,10 @@ const optOutKeys = createOptOutKeys(client, environment.ACCOUNTS_TABLE);
 const { limits, isNearLimit } = createMessageLimits(counters, 'email', limitOf);
 const stops = createEmailStops(client, environment.ACCOUNTS_TABLE);
 
-const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops });
+const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops, accounts });
 
 /** Sends alerts to `email` notifications. */
 export const handler = sender(createEmailTransport(sendEmail, accounts), {
   isNearLimit,
-  refusalOf: createRecipientRefusal(stops),
+  refusalOf: createRecipientRefusal(accounts, stops),
 });

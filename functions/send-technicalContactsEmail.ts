@@ -4,7 +4,7 @@ import { createOptOutKeys } from '../shared/adapters/accounts/opt-out-keys.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { createEmailSender } from '../shared/pipeline/email-sender.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
-import { createTechnicalContactsTransport } from '../shared/pipeline/transports/email.ts';
+import { createEmailRefusal, createTechnicalContactsTransport } from '../shared/pipeline/transports/email.ts';
 
 const { environment, client, accounts, sender } = senderFunction('technicalContactsEmail');
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
@@ -13,7 +13,10 @@ const optOutKeys = createOptOutKeys(client, environment.ACCOUNTS_TABLE);
 const stops = createEmailStops(client, environment.ACCOUNTS_TABLE);
 const { limits, isNearLimit } = createMessageLimits(counters, 'email', limitOf);
 
-const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops });
+const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops, accounts });
 
 /** Sends alerts to the technical contacts of accounts. */
-export const handler = sender(createTechnicalContactsTransport(sendEmail, accounts), { isNearLimit });
+export const handler = sender(createTechnicalContactsTransport(sendEmail, accounts), {
+  isNearLimit,
+  refusalOf: createEmailRefusal(accounts),
+});

@@ -144,7 +144,7 @@ export class Api extends Construct {
         .and(delivery.sendAccess()),
       'get-account': caller
         .and(accounts.access('UpdateItem', 'BatchGetItem'))
-        .and(notifications.access('GetItem'))
+        .and(notifications.access('GetItem', 'BatchGetItem'))
         .and(limits),
       'update-account': caller
         .and(accounts.access('GetItem', 'UpdateItem'))

@@ -3,6 +3,7 @@ import { Argument, type Command, InvalidArgumentError } from 'commander';
 import type { AccountDescription } from '../../shared/adapters/accounts/account-repository.ts';
 import { UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
 import { recountNotifications } from '../../shared/adapters/notifications/notification-counter.ts';
+import { MAX_AUDIT_TEXT_LENGTH } from '../../shared/contracts/audit.ts';
 import {
   effectiveLimits,
   isLimitName,
@@ -11,7 +12,7 @@ import {
   minimumLimit,
 } from '../../shared/contracts/tenant-limits.ts';
 import { addRotateCommand } from './account-rotation.ts';
-import { addWhy, examples, parseDuration, parseTenant, parseTime } from './arguments.ts';
+import { addWhy, examples, parseDuration, parseTenant, parseText, parseTime } from './arguments.ts';
 import { OperationError, UsageError } from './errors.ts';
 import { assertKnown } from './known-tenant.ts';
 import { colorize, sanitize, toSecond } from './print.ts';
@@ -29,7 +30,7 @@ export const addAccountCommands = (program: Command): void => {
   account
     .command('show')
     .description(
-      'show the technical contacts, fallback notifications, shadow mode, and whether webhook credentials exist',
+      'show the technical contacts, fallback notifications, shadow mode, whether email is off, and whether webhook credentials exist',
     )
     .argument('<tenant>', 'the tenant', parseTenant)
     .option('--secrets', 'also show the webhook token and the signing secrets', false)
@@ -70,12 +71,40 @@ ${examples(
 )}`,
     )
     .action(changeShadow);
+  account
+    .command('email')
+    .description('turn everything by email of a tenant off or on: alerts, notices and tests')
+    .addArgument(new Argument('<state>', 'whether emails are sent').choices(['on', 'off']))
+    .argument('<tenant>', 'the tenant', parseTenant)
+    .requiredOption('--why <text>', 'the reason, which the audit keeps', parseText(1, MAX_AUDIT_TEXT_LENGTH))
+    .addHelpText(
+      'after',
+      `
+Senders follow within a minute. While it is off, alerts by email fail with the reason email_off and are escalated.
+They are not sent again: the tenant redelivers them.
+${examples('account email off acme --why "sends spam, ticket 71" --stack MonitoringNotifications')}`,
+    )
+    .action(changeEmail);
   addRotateCommand(account);
   addWhy(account.command('recount'))
     .description('count the notifications again, after the table was restored')
     .argument('<tenant>', 'the tenant', parseTenant)
     .addHelpText('after', examples('account recount acme --stack MonitoringNotifications'))
     .action(recount);
+};
+
+const changeEmail = async (state: 'on' | 'off', tenant: string, _: object, command: Command): Promise<void> => {
+  const session = await connectForChange(command);
+  await assertKnown(session, tenant);
+  const { accounts, audit, print } = session;
+  const entry = await audit(tenant);
+  const isChanged = await accounts
+    .setEmailOff(tenant, state === 'off', entry)
+    .catch(explainUnconfirmed('show', tenant));
+  print(
+    { tenant_id: tenant, email: state, changed: isChanged },
+    isChanged ? `Its emails are ${state} within a minute.` : `Its emails are ${state}: nothing was changed.`,
+  );
 };
 
 const recount = async (tenant: string, _: object, command: Command): Promise<void> => {
@@ -180,7 +209,18 @@ const explainUnconfirmed =
 
 /** Returns a stored account with the field names of the API, and the limits that operators have overridden. */
 export const accountRecord = (tenant: string, account: AccountDescription, withSecrets: boolean) => {
-  const { contacts, fallbackNotifications, summaries, timeZone, token, secrets, retired, limits, shadow } = account;
+  const {
+    contacts,
+    fallbackNotifications,
+    summaries,
+    timeZone,
+    token,
+    secrets,
+    retired,
+    limits,
+    shadow,
+    emailOffSinceMs,
+  } = account;
   return {
     id: tenant,
     technical_contacts: contacts,
@@ -189,6 +229,7 @@ export const accountRecord = (tenant: string, account: AccountDescription, withS
     time_zone: timeZone,
     ...(Object.keys(limits).length > 0 && { limit_overrides: limits }),
     ...(shadow && { shadow: shadowRecord(shadow) }),
+    ...(emailOffSinceMs !== undefined && { email_off: { since: emailOffSinceMs } }),
     ...(withSecrets && {
       webhook_token: token,
       webhook_signing_secrets: [...secrets, ...retired.map(({ secret }) => secret)],
@@ -197,7 +238,8 @@ export const accountRecord = (tenant: string, account: AccountDescription, withS
 };
 
 const accountText = (account: AccountDescription, withSecrets: boolean): string => {
-  const { contacts, fallbackNotifications, summaries, timeZone, token, secrets, retired, shadow } = account;
+  const { contacts, fallbackNotifications, summaries, timeZone, token, secrets, retired, shadow, emailOffSinceMs } =
+    account;
   const unset = colorize('dim', 'none yet, created on first use');
   const hidden = (value: string) => (withSecrets ? value : 'set');
   return [
@@ -213,5 +255,8 @@ const accountText = (account: AccountDescription, withSecrets: boolean): string 
     `signing secret   ${secrets.map(hidden).join(', ') || unset}`,
     ...retired.map(({ secret, untilMs }) => `previous secret  ${hidden(secret)}, signs until ${toSecond(untilMs)}`),
     ...(shadow ? [`shadow mode      ${colorize('yellow', shadowText(shadow, Date.now()))}`] : []),
+    ...(emailOffSinceMs === undefined
+      ? []
+      : [`email            ${colorize('red', `off since ${toSecond(emailOffSinceMs)}`)}`]),
   ].join('\n');
 };

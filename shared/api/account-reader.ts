@@ -1,5 +1,8 @@
 import type { AccountRepository } from '../adapters/accounts/account-repository.ts';
 import type { DailyCounters } from '../adapters/accounts/daily-counter.ts';
+import type { EmailStops } from '../adapters/accounts/email-stops.ts';
+import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
+import { omitUnreadable } from '../adapters/notifications/unreadable-notification.ts';
 import type { TokenRepository } from '../adapters/tokens/token-repository.ts';
 import type { AccountRecord } from '../contracts/responses/account.ts';
 import { effectiveLimits, type TenantLimits } from '../contracts/tenant-limits.ts';
@@ -12,11 +15,16 @@ type Dependencies = {
   accounts: Pick<AccountRepository, 'describe' | 'describeWithCredentials'>;
   counters: Pick<DailyCounters, 'used'>;
   tokens: Pick<TokenRepository, 'list'>;
+  stops: Pick<EmailStops, 'find'>;
+  notifications: Pick<NotificationRepository, 'targets'>;
   /** Returns the number of stored notifications of a tenant. */
   countNotifications: (tenant: string) => Promise<number>;
 };
 
 const dailyCounters = ['tests', 'redeliveries', 'email', 'sms', 'managed', 'email_summaries', 'sms_summaries'] as const;
+
+type StoppedContact = NonNullable<AccountRecord['stopped_contacts']>[number];
+type UnusableEscalation = NonNullable<AccountRecord['unusable_escalations']>[number];
 
 const limitsOf = (limits: TenantLimits): AccountRecord['limits'] => ({
   notifications: limits.notificationsPerTenant,
@@ -35,7 +43,7 @@ const limitsOf = (limits: TenantLimits): AccountRecord['limits'] => ({
  * contains the webhook credentials, which are created if they are missing (docs/decisions/storage.md#account-endpoint).
  */
 export const createAccountReader = (
-  { accounts, counters, tokens, countNotifications }: Dependencies,
+  { accounts, counters, tokens, stops, notifications, countNotifications }: Dependencies,
   settings: TenantLimits,
   clock: Clock = Date.now,
 ) => {
@@ -59,21 +67,51 @@ export const createAccountReader = (
     };
   };
 
+  /** Returns the contacts whose mailboxes are stopped. */
+  const findStopped = async (tenant: string, contacts: readonly string[]): Promise<StoppedContact[]> => {
+    const found = await Promise.all(
+      contacts.map(async (address) => ({ address, stop: await stops.find({ tenant, address }) })),
+    );
+    return found.flatMap(({ address, stop }) => (stop ? [{ address, reason: stop.reason, since: stop.sinceMs }] : []));
+  };
+
+  /** Returns the fallback notifications that are deleted, or whose mailboxes are stopped. */
+  const findUnusable = async (tenant: string, ids: readonly string[]): Promise<UnusableEscalation[]> => {
+    const keys = ids.map((id) => ({ tenant, id }));
+    const targets = notifications.targets(keys);
+    const reasonOf = async (key: (typeof keys)[number]): Promise<UnusableEscalation['reason'] | undefined> => {
+      const target = await targets.find(key).catch(omitUnreadable);
+      if (!target) return 'deleted';
+      const { address } = target.details;
+      if (target.type !== 'email' || address === undefined) return undefined;
+      return (await stops.find({ tenant, address }))?.reason;
+    };
+    const found = await Promise.all(keys.map(async (key) => ({ id: key.id, reason: await reasonOf(key) })));
+    return found.flatMap(({ id, reason }) => (reason === undefined ? [] : [{ id, reason }]));
+  };
+
   return async ({ tenant, role }: Pick<Caller, 'tenant' | 'role'>): Promise<AccountRecord> => {
     const isAdmin = isPermitted(role, 'administer');
     const [account, usage] = await Promise.all([
       isAdmin ? accounts.describeWithCredentials(tenant) : accounts.describe(tenant),
       readUsage(tenant),
     ]);
-    const { token, secrets, retired, fallbackNotifications, shadow } = account;
+    const { token, secrets, retired, contacts, fallbackNotifications, shadow, emailOffSinceMs } = account;
+    const [stopped, unusable] = await Promise.all([
+      findStopped(tenant, contacts),
+      findUnusable(tenant, fallbackNotifications),
+    ]);
     return {
       id: tenant,
-      technical_contacts: account.contacts,
+      technical_contacts: contacts,
       escalation_notifications: fallbackNotifications.length > 0 ? fallbackNotifications : undefined,
       summaries: account.summaries,
       time_zone: account.timeZone,
       webhook_token: isAdmin ? token : undefined,
       webhook_signing_secrets: isAdmin ? [...secrets, ...retired.map(({ secret }) => secret)] : undefined,
+      email_off: emailOffSinceMs === undefined ? undefined : { since: emailOffSinceMs },
+      stopped_contacts: stopped.length > 0 ? stopped : undefined,
+      unusable_escalations: unusable.length > 0 ? unusable : undefined,
       shadow: shadow && { from: shadow.from_ms, until: shadow.until_ms },
       limits: limitsOf(effectiveLimits(settings, account.limits)),
       usage,

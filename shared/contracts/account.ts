@@ -116,7 +116,16 @@ export type AccountChanges = z.infer<typeof changes>;
 export const parseAccountChanges = (body: unknown) => changes.safeParse(withoutNulls(body));
 
 /** What a response has and no request changes. */
-const readOnly = ['id', 'webhook_signing_secrets', 'limits', 'shadow', 'usage'];
+const readOnly = [
+  'id',
+  'webhook_signing_secrets',
+  'limits',
+  'shadow',
+  'email_off',
+  'stopped_contacts',
+  'unusable_escalations',
+  'usage',
+];
 
 /** The body of an update of the account. It may have all that a response has, because clients send responses back. */
 export const accountChangesBody = {

@@ -14,6 +14,7 @@ export const failureReasons = [
   'no_contacts',
   'opted_out',
   'complained',
+  'email_off',
   'sender_misconfigured',
   'attempts_exhausted',
   'expired',
@@ -23,6 +24,12 @@ export const failureReasons = [
   'bounced',
   'type_without_summaries',
 ] as const;
+
+/** Why nothing is sent to a mailbox by a tenant. If there are several reasons, the first applies. */
+export const stopReasons = ['opted_out', 'complained', 'bounced'] as const satisfies readonly FailureReason[];
+
+/** Why nothing is sent to a mailbox by a tenant. */
+export type StopReason = (typeof stopReasons)[number];
 
 /** The reason of a failure. */
 export type FailureReason = (typeof failureReasons)[number];

@@ -108,6 +108,7 @@ const notSentReasons: readonly FailureReason[] = [
   'no_contacts',
   'opted_out',
   'complained',
+  'email_off',
   'bounced',
   'type_without_summaries',
   'no_feed_configured',

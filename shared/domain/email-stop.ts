@@ -1,11 +1,6 @@
 import { createHash } from 'node:crypto';
+import { type StopReason, stopReasons } from '../contracts/outcomes.ts';
 import { DAY_MS } from './day.ts';
-
-/** Why nothing is sent to a mailbox by a tenant. If there are several reasons, the first applies. */
-export const stopReasons = ['opted_out', 'complained', 'bounced'] as const;
-
-/** Why nothing is sent to a mailbox by a tenant. */
-export type StopReason = (typeof stopReasons)[number];
 
 /** A stop of the emails of a tenant to a mailbox. */
 export type EmailStop = {

@@ -17,6 +17,7 @@ const reasonTexts: Record<FailureReason, string> = {
   no_contacts: 'the account has no technical contacts',
   opted_out: 'the recipient has opted out of the emails of the account',
   complained: 'the recipient has reported an email of the account as spam',
+  email_off: 'the operators have turned off the emails of the account',
   sender_misconfigured: 'the service is not set up to send messages of this type',
   attempts_exhausted: 'all attempts failed',
   expired: 'the alert expired, 24 hours after its first attempt or after four days without one that counts',

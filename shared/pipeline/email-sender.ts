@@ -1,7 +1,9 @@
+import type { AccountRepository } from '../adapters/accounts/account-repository.ts';
 import type { EmailStops } from '../adapters/accounts/email-stops.ts';
 import type { OptOutKeys } from '../adapters/accounts/opt-out-keys.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { createSesClient } from '../adapters/ses.ts';
+import type { StopReason } from '../contracts/outcomes.ts';
 import { type AttemptOutcome, failed } from '../domain/attempt-outcome.ts';
 import { awsFailure } from '../domain/aws-outcome.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -27,6 +29,7 @@ export type EmailSenderDependencies = {
   limits: MessageLimits;
   optOutKeys: Pick<OptOutKeys, 'current'>;
   stops: Pick<EmailStops, 'find' | 'claimTest' | 'bounce'>;
+  accounts: Pick<AccountRepository, 'isEmailOff'>;
 };
 
 /** Sends an email to one recipient, because SES rejects a whole call if it rejects one of its addresses. */
@@ -50,8 +53,8 @@ const tagsOf = (alert: Alert, stop: EmailStop | undefined): Record<string, strin
   ...(stop && { stop: String(stop.sinceMs) }),
 });
 
-/** Returns the outcome of an email that is not sent because of a stop. */
-const stopped = ({ reason }: EmailStop): AttemptOutcome =>
+/** Returns the outcome of an email that is not sent. */
+const notSent = (reason: StopReason | 'email_off'): AttemptOutcome =>
   failed('permanent', reason, `Not sent: ${failureText(reason, undefined)}`, { nothingSent: true });
 
 /** Returns an email with the ways to stop the emails of its tenant: a footer, and headers (RFC 8058). */
@@ -73,11 +76,11 @@ const withOptOut = ({ subject, text, html }: EmailMessage, tenant: string, url: 
 
 /**
  * Creates the only function that sends emails: alerts, summaries, notices and tests. It sends none to a stopped mailbox
- * (docs/decisions/opt-out.md), counts each toward the limit of its kind, and stops a mailbox that SES rejects.
+ * (docs/decisions/opt-out.md) or for a tenant whose emails are off, counts each toward the limit of its kind, and stops a mailbox that SES rejects.
  */
 export const createEmailSender = (
   { EMAIL_FROM: from, EMAIL_REPLY_TO: replyTo, CONFIGURATION_SET: configurationSet, API_URL }: EmailEnvironment,
-  { limits, optOutKeys, stops }: EmailSenderDependencies,
+  { limits, optOutKeys, stops, accounts }: EmailSenderDependencies,
   clock: Clock = Date.now,
 ): SendEmail => {
   const { sendEmail } = createSesClient();
@@ -94,10 +97,11 @@ export const createEmailSender = (
   return async (alert, address, message) => {
     const { tenant_id: tenant } = alert.event;
     const recipient = { tenant, address };
+    if (await accounts.isEmailOff(tenant)) return notSent('email_off');
     const stop = await stops.find(recipient);
     const isProbe =
       kindOf(alert) === 'test' && stop?.reason === 'bounced' && (await stops.claimTest(recipient, stop.sinceMs));
-    if (stop && !isProbe) return stopped(stop);
+    if (stop && !isProbe) return notSent(stop.reason);
     const email = {
       ...withOptOut(message, tenant, optOutUrl(API_URL, await optOutKeys.current(), recipient)),
       from,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
+import { createEmailStops } from '../../shared/adapters/accounts/email-stops.ts';
 import { readNotificationCount } from '../../shared/adapters/notifications/notification-counter.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
@@ -23,14 +24,46 @@ const setUp = (database = client) => {
   const counters = createDailyCounters(database, 'accounts', clock);
   const tokens = createTokenRepository(database, 'tokens', clock);
   const count = (tenant: string) => readNotificationCount(database, 'notifications', tenant);
-  const read = createAccountReader({ accounts, counters, tokens, countNotifications: count }, tenantLimits, clock);
+  const stops = createEmailStops(database, 'accounts', clock);
+  const notifications = createNotificationRepository(database, 'notifications');
+  const read = createAccountReader(
+    { accounts, counters, tokens, stops, notifications, countNotifications: count },
+    tenantLimits,
+    clock,
+  );
   const advance = (hours: number) => {
     now += hours * 3_600_000;
   };
-  return { tenant: `tenant${tenants++}`, accounts, counters, tokens, read, advance };
+  return { tenant: `tenant${tenants++}`, accounts, counters, tokens, stops, notifications, read, advance };
 };
 
 describe('reading an account', () => {
+  it('shows contacts and fallback notifications that emails cannot reach, and emails that are off', async () => {
+    const { tenant, accounts, stops, notifications, read } = setUp();
+    const details = { address: 'fallback@example.com' };
+    const id = await notifications.create(tenant, { label: 'l', type: 'email', details, metadata: {} }, audit);
+    const contacts = ['one@example.com', 'two+x@example.com'];
+    const ids = [id, 'ntDeleted'];
+    await accounts.update(tenant, { technical_contacts: contacts, escalation_notifications: ids }, audit);
+    const unstopped = await read({ tenant, role: 'observer' });
+    expect(unstopped).toMatchObject({ unusable_escalations: [{ id: 'ntDeleted', reason: 'deleted' }] });
+    expect([unstopped.stopped_contacts, unstopped.email_off]).toEqual([undefined, undefined]);
+
+    await stops.complain({ tenant, address: 'two@example.com' }, START);
+    await stops.bounce({ tenant, ...details }, START);
+    await accounts.setEmailOff(tenant, true, audit);
+    expect(await read({ tenant, role: 'observer' })).toMatchObject({
+      stopped_contacts: [{ address: 'two+x@example.com', reason: 'complained', since: START }],
+      unusable_escalations: [
+        { id, reason: 'bounced' },
+        { id: 'ntDeleted', reason: 'deleted' },
+      ],
+      email_off: { since: START },
+    });
+    await accounts.setEmailOff(tenant, false, audit);
+    expect((await read({ tenant, role: 'observer' })).email_off).toBeUndefined();
+  });
+
   it('returns each limit, and how much of it is used on the UTC day', async () => {
     const { tenant, counters, tokens, read, advance } = setUp();
     await counters.count('tests', tenant, 1, 100);

@@ -50,6 +50,7 @@ const reading: Record<string, string> = {
 const changing: Record<string, string> = {
   'token create': '--tenant acme --role admin --label x',
   'token revoke': 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme',
+  'account email': 'off acme --why x',
   'account shadow': 'acme on --for 1h --yes',
   'account rotate': 'acme --all --yes',
   'account recount': 'acme',

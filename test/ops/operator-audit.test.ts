@@ -51,6 +51,7 @@ afterEach(() => {
 const commands = [
   ['token create --tenant acme --role admin --label marker', 'create-token', 'audit#acme'],
   ['account limits acme smsPerTenantPerDay=7', 'update-account', 'audit#acme'],
+  ['account email off acme', 'update-account', 'audit#acme'],
   ['account shadow acme on --for 1h --yes', 'update-account', 'audit#acme'],
   ['account recount acme', 'recount-notifications', 'audit#acme'],
   ['deliveries --tenant acme --notification ntA --status pending --retry-now', 'redeliver', 'audit#acme'],

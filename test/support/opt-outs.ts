@@ -10,3 +10,6 @@ export const noStops = {
   claimTest: async () => false,
   bounce: async () => undefined,
 };
+
+/** The accounts of a stack whose emails are on. */
+export const emailOn = { isEmailOff: async () => false };

@@ -55,6 +55,8 @@ const storedAccount = z.object({
   time_zone: z.optional(z.string()),
   /** The period of shadow mode, if there is or was one. */
   shadow: z.optional(storedShadow),
+  /** When operators turned off its emails, if they are off. */
+  email_off_since_ms: z.optional(z.number()),
   /** Earlier periods of shadow mode, whose events may still be queued. */
   ended_shadows: z.optional(z.array(storedShadow)),
 });
@@ -91,6 +93,8 @@ export type AccountDescription = {
   limits: Partial<TenantLimits>;
   /** The period of shadow mode, unless it is over. */
   shadow: Shadow | undefined;
+  /** When operators turned off its emails, ms since the epoch, if they are off. */
+  emailOffSinceMs: number | undefined;
 };
 
 /** Returns a limit of a tenant. */
@@ -211,6 +215,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     retired: stillSigning(stored).map(({ secret, until_ms: untilMs }) => ({ secret, untilMs })),
     limits: stored.limits,
     shadow: shadowOf(stored),
+    emailOffSinceMs: stored.email_off_since_ms,
   });
 
   return {
@@ -252,6 +257,10 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
 
     /** Returns the time zone of emails. It caches the account for a minute. */
     timeZone: async (tenant: string): Promise<string> => describe(await cached(tenant).account).timeZone,
+
+    /** Returns whether operators have turned off its emails. It caches the account for a minute. */
+    isEmailOff: async (tenant: string): Promise<boolean> =>
+      (await cached(tenant).account).email_off_since_ms !== undefined,
 
     /** Returns the stored account. Does not create missing credentials. */
     describe: async (tenant: string): Promise<AccountDescription> => describe(await read(tenant)),
@@ -323,6 +332,19 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       const entry = audit({ action: 'update-account', target_id: tenant, changed: ['shadow'] });
       const changes = { shadow, ended_shadows: ended.length > 0 ? ended : undefined };
       await transact(client, [setAttributes(tenant, changes), entry]);
+    },
+
+    /**
+     * Turns the emails of an account off or on, unless they are. Senders follow within a minute, when their cache expires.
+     *
+     * @returns whether that changed something
+     * @throws UnconfirmedChangeError
+     */
+    async setEmailOff(tenant: string, isOff: boolean, audit: Audit): Promise<boolean> {
+      if (((await read(tenant)).email_off_since_ms !== undefined) === isOff) return false;
+      const entry = audit({ action: 'update-account', target_id: tenant, changed: ['email_off'] });
+      await transact(client, [setAttributes(tenant, { email_off_since_ms: isOff ? clock() : undefined }), entry]);
+      return true;
     },
 
     /**

@@ -8,6 +8,7 @@ import {
   WEBHOOK_TOKEN,
 } from '../account.ts';
 import { emailAddress } from '../notification-types.ts';
+import { stopReasons } from '../outcomes.ts';
 import { MAX_TIME_ZONE_LENGTH } from '../time-zone.ts';
 import { component, integer, string, text, timestamp } from './schemas.ts';
 
@@ -72,6 +73,29 @@ export const account = component('Account', 'The account of a tenant', {
     .describe(
       'Present only in shadow mode: alerts of events from `from` on are recorded as `cancelled`, and not sent. Operators set it',
     ),
+  email_off: z
+    .object({ since: timestamp('Since when') })
+    .optional()
+    .describe('Present only while the operators have turned off everything by email. Alerts by email fail'),
+  stopped_contacts: z
+    .array(
+      z.object({
+        address: emailAddress().check(z.describe('The contact')),
+        reason: z.enum(stopReasons).describe('Why'),
+        since: timestamp('Since when'),
+      }),
+    )
+    .optional()
+    .describe('Technical contacts to which nothing is sent by email. Present only if there are some'),
+  unusable_escalations: z
+    .array(
+      z.object({
+        id: text(MAX_NOTIFICATION_ID_LENGTH).describe('ID of the notification'),
+        reason: z.enum([...stopReasons, 'deleted']).describe('Why'),
+      }),
+    )
+    .optional()
+    .describe('The `escalation_notifications` that cannot be reached. Present only if there are some'),
   limits: z.object(limitsOf('the limit')).describe('The limits of the account'),
   usage: z
     .object({

@@ -1,12 +1,11 @@
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { roundOf } from '../../contracts/messages.ts';
-import type { FailureReason, MessageOutcome } from '../../contracts/outcomes.ts';
+import { type FailureReason, type MessageOutcome, stopReasons } from '../../contracts/outcomes.ts';
 import type { Failure } from '../../domain/attempt-outcome.ts';
 import { bodyForRound } from '../../domain/delivery-message.ts';
 import { destinationField } from '../../domain/delivery-metrics.ts';
 import { withFailure, withNextAttempt, withStatus } from '../../domain/delivery-record.ts';
 import type { DeliveryResult } from '../../domain/delivery-result.ts';
-import { stopReasons } from '../../domain/email-stop.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
 import { retryDelayMs } from '../../domain/retry-schedule.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
@@ -30,7 +29,7 @@ const logFailure = ({ job, record }: ClaimedDelivery, outcome: MessageOutcome, f
 };
 
 /** The reasons for which a notice has no recipient. It is cancelled, and its copies to others are sent. */
-const noRecipientReasons: readonly FailureReason[] = ['no_contacts', ...stopReasons];
+const noRecipientReasons: readonly FailureReason[] = ['no_contacts', 'email_off', ...stopReasons];
 
 /** Creates what follows an attempt: it is recorded, and its failure is retried or dead-lettered. */
 export const createAttemptEnd = (dependencies: SenderDependencies) => {

@@ -1,9 +1,9 @@
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { EmailStops } from '../../adapters/accounts/email-stops.ts';
+import { stopReasons } from '../../contracts/outcomes.ts';
 import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-outcome.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { recipientHash } from '../../domain/delivery-key.ts';
-import { stopReasons } from '../../domain/email-stop.ts';
 import type { Alert, Transport } from '../../domain/transport.ts';
 import type { SendEmail } from '../email-sender.ts';
 import type { RefusalOf } from '../sender/sender-dependencies.ts';
@@ -26,11 +26,17 @@ const messageOf = async (
 
 const isFailure = (outcome: AttemptOutcome): outcome is Failure => outcome.result !== 'delivered';
 
-/** Creates the function that returns why an alert is not sent to an `email` notification, before it may be summarized. */
+/** Creates the function that returns why an alert is not sent by email, before it may be summarized. */
+export const createEmailRefusal =
+  (accounts: Pick<AccountRepository, 'isEmailOff'>): RefusalOf =>
+  async (tenant) =>
+    (await accounts.isEmailOff(tenant)) ? 'email_off' : undefined;
+
+/** Creates the same for `email` notifications, whose recipient may be stopped. */
 export const createRecipientRefusal =
-  (stops: Pick<EmailStops, 'find'>): RefusalOf =>
+  (accounts: Pick<AccountRepository, 'isEmailOff'>, stops: Pick<EmailStops, 'find'>): RefusalOf =>
   async (tenant, { address = '' }) =>
-    (await stops.find({ tenant, address }))?.reason;
+    (await accounts.isEmailOff(tenant)) ? 'email_off' : (await stops.find({ tenant, address }))?.reason;
 
 /** Creates the transport of `email` notifications. Delivered means accepted by SES. */
 export const createEmailTransport =

@@ -11,7 +11,7 @@ import { createEmailSender, type EmailSenderDependencies } from '../../../shared
 import { createEmailTransport } from '../../../shared/pipeline/transports/email.ts';
 import { alert } from '../../support/alert.ts';
 import { alarmEvent } from '../../support/events.ts';
-import { noStops, optOutKeys } from '../../support/opt-outs.ts';
+import { emailOn, noStops, optOutKeys } from '../../support/opt-outs.ts';
 import { startHttp } from '../../support/servers.ts';
 
 const environment = {
@@ -36,7 +36,7 @@ const requestOf = async (changes: Partial<Alert> = {}, stops: EmailSenderDepende
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
   const unlimited: DailyLimit = (_, send) => send();
   const limits = { alerts: unlimited, notices: unlimited, summaries: unlimited };
-  const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops });
+  const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops, accounts: emailOn });
   const transport = createEmailTransport(sendEmail, { timeZone: async () => 'UTC' });
   const outcome = await transport({ ...alert, ...changes }, { address: 'a@example.com' });
   vi.unstubAllEnvs();

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { noticeContent } from '../../../shared/contracts/notice.ts';
+import type { StopReason } from '../../../shared/contracts/outcomes.ts';
 import { type AttemptOutcome, failed } from '../../../shared/domain/attempt-outcome.ts';
 import { recipientHash } from '../../../shared/domain/delivery-key.ts';
-import type { StopReason } from '../../../shared/domain/email-stop.ts';
 import type { DailyLimit } from '../../../shared/pipeline/daily-limit.ts';
 import { createEmailSender, type EmailSenderDependencies } from '../../../shared/pipeline/email-sender.ts';
 import { createEmailTransport, createTechnicalContactsTransport } from '../../../shared/pipeline/transports/email.ts';
 import { createManagedTransport } from '../../../shared/pipeline/transports/managed.ts';
 import { createSmsTransport } from '../../../shared/pipeline/transports/sms.ts';
 import { alert } from '../../support/alert.ts';
-import { noStops, optOutKeys } from '../../support/opt-outs.ts';
+import { emailOn, noStops, optOutKeys } from '../../support/opt-outs.ts';
 
 const reached = (explanation: string) => async () => failed('permanent', 'tenant_limit_exceeded', explanation);
 const limits = {
@@ -42,14 +42,18 @@ const contactsTransport = (alerts: DailyLimit, stopped: Readonly<Record<string, 
       return reason && { reason, sinceMs: 1 };
     },
   };
-  const sendEmail = createEmailSender(email, { limits: { ...limits, alerts }, optOutKeys, stops });
+  const sendEmail = createEmailSender(email, { limits: { ...limits, alerts }, optOutKeys, stops, accounts: emailOn });
   return createTechnicalContactsTransport(sendEmail, accounts);
 };
 
 const notice = noticeContent.parse({ kind: 'unreached', subject: 's', paragraphs: [], facts: [] });
 
 it.each([
-  ['an email', createEmailTransport(createEmailSender(email, { limits, optOutKeys, stops: noStops }), accounts), true],
+  [
+    'an email',
+    createEmailTransport(createEmailSender(email, { limits, optOutKeys, stops: noStops, accounts: emailOn }), accounts),
+    true,
+  ],
   ['an email to the contacts', contactsTransport(limits.alerts), true],
   ['an SMS', createSmsTransport(sms, limits), true],
   ['a message to the operators', createManagedTransport('arn', limits.alerts, limits.notices), false],
@@ -112,4 +116,16 @@ describe('an alert to contacts', () => {
     const transport = contactsTransport(async () => failures.shift() ?? expect.fail());
     expect(await transport(alert, {})).toMatchObject({ canBeSummarized: true });
   });
+});
+
+it('nothing is sent by email for an account whose emails operators have turned off, tests and notices included', async () => {
+  const sendEmail = createEmailSender(email, {
+    limits,
+    optOutKeys,
+    stops: noStops,
+    accounts: { isEmailOff: async () => true },
+  });
+  const transport = createEmailTransport(sendEmail, accounts);
+  for (const sent of [alert, { ...alert, notice }])
+    expect(await transport(sent, { address: ONE })).toMatchObject({ result: 'permanent', reason: 'email_off' });
 });

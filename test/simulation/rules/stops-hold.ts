@@ -1,4 +1,4 @@
-import { stopReasons } from '../../../shared/domain/email-stop.ts';
+import { stopReasons } from '../../../shared/contracts/outcomes.ts';
 import type { HistoryEntry, Observations, PersonRequest } from '../world/observations.ts';
 import { areFunctionsCalm, MAX_RUN_MS } from './requests.ts';
 import type { Rule } from './rule.ts';
