@@ -154,6 +154,7 @@ export const exercisePipeline = async (
   // Escalations go to fallback notifications of every type. Functions cache the account for a minute.
   const setFallback = async (escalation_notifications: readonly string[]): Promise<void> => {
     await client.put('/account', { escalation_notifications });
+    await client.get('/account');
     const endsAtMs = world.stack.clock.now() + 61_000;
     await world.advanceUntil(until(async () => (world.stack.clock.now() > endsAtMs ? true : undefined)));
   };
