@@ -117,7 +117,7 @@ export class Api extends Construct {
         .and(links)
         .and(audited),
       'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
-      'get-notification': caller.and(notifications.access('GetItem', 'BatchGetItem')),
+      'get-notification': caller.and(notifications.access('GetItem', 'BatchGetItem')).and(accounts.access('GetItem')),
       'update-notification': changeNotification.and(links),
       'delete-notification': caller.and(notifications.access('DeleteItem', 'UpdateItem', ...writeActions)).and(audited),
       'test-notification': testAccess.and(notifications.access('BatchGetItem')),

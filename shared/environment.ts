@@ -71,7 +71,7 @@ export const environments = {
     ...audits,
   },
   'list-notifications': { ...tokens, ...notifications, ...links },
-  'get-notification': { ...tokens, ...notifications },
+  'get-notification': { ...tokens, ...notifications, ...accounts },
   'update-notification': { ...tokens, ...notifications, ...links, ...audits },
   'delete-notification': { ...tokens, ...notifications, ...audits },
   'test-notification': { ...tests, ...notifications },

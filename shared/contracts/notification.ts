@@ -121,4 +121,4 @@ export const newNotificationBody = { parse: (body: unknown) => parseNotification
 export const destinationBody = { parse: parseDestination, attributes: attributeNames };
 
 /** The body of an update request. It may have all that a response has. */
-export const changesBody = { parse: parseChanges, attributes: [...attributeNames, 'id'] };
+export const changesBody = { parse: parseChanges, attributes: [...attributeNames, 'id', 'stopped'] };

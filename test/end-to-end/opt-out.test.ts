@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import type { InboxMessage } from '../support/pipeline.ts';
-import { type Client, isLocal, newClient, newTenant } from './support/api.ts';
+import { type Client, call, isLocal, newClient, newTenant } from './support/api.ts';
 import { sendEvents, sent } from './support/pipeline.ts';
 
 type Email = Extract<InboxMessage, { kind: 'email' }>;
@@ -66,6 +66,13 @@ describe.runIf(isLocal)('the recipient of emails', () => {
       .poll(() => historyOf(client, id), { timeout: 60_000 })
       .toMatchObject({ values: [{ status: 'failed', reason: 'opted_out', attempts: [] }] });
     expect(await emailsTo(address, 2)).toHaveLength(2);
+    const stopped = { reason: 'opted_out', since: expect.any(Number) };
+    const { body: notification } = await client.get(`/notifications/${id}`);
+    expect(notification).toMatchObject({ details, stopped });
+    expect(JSON.stringify((await client.get('/notifications')).body)).not.toContain('stopped');
+    const strict = { prefer: 'handling=strict' };
+    const request = { token: client.token, body: notification, headers: strict };
+    expect((await call('PUT', `/notifications/${id}`, request)).status).toBe(204);
     expect((await client.get('/audits?reverse=true')).body).toMatchObject({
       values: expect.arrayContaining([
         expect.objectContaining({

@@ -42,7 +42,7 @@ const tooLarge = notificationTooLarge(MAX_BODY_BYTES);
 const invalidNotification = rejectedBody(parseNotification({ type: 'webhook', details: { url: 'ftp://a.example' } }));
 
 /** The attributes that requests can have. */
-export const requestAttributes = attributes.omit({ id: true }).extend({
+export const requestAttributes = attributes.omit({ id: true, stopped: true }).extend({
   ordered: z
     .boolean()
     .optional()

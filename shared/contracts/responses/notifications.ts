@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { MAX_DETAILS_VALUE_LENGTH, MAX_LABEL_LENGTH, MAX_METADATA_VALUE_LENGTH } from '../notification.ts';
 import { byType, fieldsOf, type NotificationTypeId, notificationTypeIds } from '../notification-types.ts';
+import { stopReasons } from '../outcomes.ts';
 import { MAX_ENTRIES, MAX_KEY_LENGTH } from '../text.ts';
 import {
   HEADER_NAME,
@@ -11,7 +12,7 @@ import {
   MAX_REQUEST_BYTES,
   reservedHeaders,
 } from '../webhook-request.ts';
-import { component, nullable, string, text } from './schemas.ts';
+import { component, nullable, string, text, timestamp } from './schemas.ts';
 
 /** A map of texts, with values of at most `maxLength` code points. */
 export const stringMap = (maxLength: number) =>
@@ -78,13 +79,21 @@ export const attributes = z.object({
     .describe(
       'True: no older state of an alarm is sent after a newer one, and an alert waits while another one of its alarm is sent. Returned only if true',
     ),
+  stopped: z
+    .object({ reason: z.enum(stopReasons).describe('Why'), since: timestamp('Since when') })
+    .optional()
+    .describe('Present only in the response with one notification, and only while nothing is sent to its address'),
 });
 
 /** A notification in responses (docs/api.md#notifications). The values of the headers in `webhook_request` are masked. */
 export type NotificationRecord = z.infer<typeof attributes>;
 
-/** The attributes that only webhooks have. */
-const ofWebhooks: readonly string[] = ['webhook_request', 'ordered'] satisfies (keyof NotificationRecord)[];
+/** The attributes that only notifications of one type have. */
+const ofType: Readonly<Record<string, NotificationTypeId>> = {
+  webhook_request: 'webhook',
+  ordered: 'webhook',
+  stopped: 'email',
+} satisfies { [Name in keyof NotificationRecord]?: NotificationTypeId };
 
 /**
  * Returns the schema of a notification with these attributes: `type` selects the schema of the type. Without an ID it is
@@ -95,12 +104,12 @@ const ofWebhooks: readonly string[] = ['webhook_request', 'ordered'] satisfies (
 export const notificationOf = (group: string, description: string, { shape }: z.ZodObject) => {
   const schemas = notificationTypeIds.map((type) => {
     const isOptional = !('id' in shape) && Object.keys(fieldsOf(type)).length === 0;
-    const ofType = {
+    const properties = {
       ...shape,
       type: z.literal(type).describe('The notification type'),
       details: isOptional ? details[type].optional() : details[type],
     };
-    const present = Object.entries(ofType).filter(([name]) => type === 'webhook' || !ofWebhooks.includes(name));
+    const present = Object.entries(properties).filter(([name]) => (ofType[name] ?? type) === type);
     return z
       .object(Object.fromEntries(present))
       .meta({ id: nameOf(type, group), description: `${description}, of type \`${type}\`` });
