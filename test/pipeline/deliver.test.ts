@@ -25,7 +25,6 @@ import type { Summary } from '../../shared/domain/summary.ts';
 import { summaryProblem } from '../../shared/pipeline/notices/unreached-notice.ts';
 import { createDeliver } from '../../shared/pipeline/sender/deliver.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
-import { createTestRun } from '../../shared/pipeline/sender/run-test.ts';
 import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent, alarmHeader, alertContent } from '../support/events.ts';
@@ -170,17 +169,6 @@ describe('an email that is refused', () => {
     });
     expect(await deliver()).toMatchObject({ kind: 'internal_error' });
     expect(await record()).toMatchObject(unclaimed);
-    expect(transport).not.toHaveBeenCalled();
-  });
-
-  it('is not sent as a test, which says why', async () => {
-    const transport = vi.fn<SenderDependencies['transport']>();
-    const runTest = createTestRun('email', transport, async () => reason);
-    const tested = { tenant: 'acme', type: 'email', details: { address: 'a@example.com' } };
-    expect(await runTest(tested, () => 20_000)).toMatchObject({
-      status: 'failure',
-      message: 'Not sent: the recipient has opted out of the emails of the account',
-    });
     expect(transport).not.toHaveBeenCalled();
   });
 });

@@ -4,17 +4,14 @@ import { webhookPayload } from '../../contracts/alarm-event.ts';
 import { testRequest } from '../../contracts/messages.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { TestResult } from '../../contracts/responses/notifications.ts';
-import { type AttemptOutcome, failed } from '../../domain/attempt-outcome.ts';
 import { eventHeader } from '../../domain/event-header.ts';
-import { failureText } from '../../domain/failure-text.ts';
 import { testEvent } from '../../domain/test-event.ts';
 import type { Transport } from '../../domain/transport.ts';
 import { ulid } from '../../domain/ulid.ts';
-import type { RefusalOf } from './sender-dependencies.ts';
 
 /** Creates the function that sends a test message, as the API requests it, and returns its result. */
 export const createTestRun =
-  (type: NotificationTypeId, transport: Transport, refusalOf?: RefusalOf) =>
+  (type: NotificationTypeId, transport: Transport) =>
   async (input: unknown, timeLeft: () => number): Promise<TestResult> => {
     const { tenant, type: testedType, state, ...tested } = testRequest.parse(input);
     if (testedType !== type) throw new Error(`The sender of ${type} received a test of ${testedType}.`);
@@ -29,12 +26,7 @@ export const createTestRun =
       timeLeft,
     };
     const { details, webhook_request: webhookRequest, signing_secrets: signingSecrets } = tested;
-    const send = async (): Promise<AttemptOutcome> => {
-      const refused = await refusalOf?.(tenant, details);
-      if (refused) return failed('permanent', refused, `Not sent: ${failureText(refused, undefined)}`);
-      return transport(alert, details, { webhookRequest, signingSecrets });
-    };
-    const outcome = await send().catch((error: unknown) => {
+    const outcome = await transport(alert, details, { webhookRequest, signingSecrets }).catch((error: unknown) => {
       logger.error('internal error', { type, ...errorTrace(error) });
       // Lambda logs the thrown error, so it must not contain the original message.
       throw new Error('The test did not run.');

@@ -79,7 +79,7 @@ export const createSender = (
     refusalOf,
   };
   const processBatch = createBatchProcessing(dependencies, notifications);
-  const runTest = createTestRun(type, transport, refusalOf);
+  const runTest = createTestRun(type, transport);
 
   return async (input: SQSEvent | TestRequest, context: Context): Promise<SQSBatchResponse | TestResult> => {
     logger.appendKeys({ request_id: context.awsRequestId });
