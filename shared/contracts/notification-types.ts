@@ -217,7 +217,7 @@ export const fieldsOf = (type: NotificationTypeId): Readonly<Record<string, Deta
 const withAsciiDomain = (value: string): string => {
   const [, name, domain] = /^([^@]+@)([^@/?#:\\]+)$/.exec(value) ?? [];
   const url = `http://${domain}`;
-  return domain !== undefined && URL.canParse(url) ? name + new URL(url).hostname : value;
+  return domain !== undefined && /[^\0-\x7f]/.test(domain) && URL.canParse(url) ? name + new URL(url).hostname : value;
 };
 
 /** Returns the rule that a value of valid length breaks, with the cause where it is hard to see, or undefined. */

@@ -6,7 +6,7 @@ import type { EgressRule } from '../../domain/egress.ts';
 import { errorCode } from '../../domain/error-code.ts';
 import type { HttpResponse } from '../../domain/http-outcome.ts';
 import { SEND_TIMEOUT_MS } from '../../domain/transport.ts';
-import { MAX_HEAD_BYTES, ReceivedBytes, readHead } from './response-head.ts';
+import { FirstBytes, MAX_HEAD_BYTES, readHead } from './response-head.ts';
 import { BlockedAddressError, type Resolve, ssrfSafeLookup, systemResolve } from './ssrf-safe-lookup.ts';
 
 /** A POST request to a URL of a tenant or an operator. */
@@ -41,8 +41,12 @@ class StaleConnectionError extends Error {
   override readonly name = 'StaleConnectionError';
 }
 
-/** The maximum number of bytes that are read of a response body. */
-const MAX_BODY_BYTES = 64 * 1024;
+/** More than 64 KB arrived before the end of the headers. */
+class HeadTooLongError extends Error {
+  override readonly name = 'HeadTooLongError';
+  readonly code = 'HPE_HEADER_OVERFLOW';
+}
+
 /** How long the body of a response that is not 2xx may take. */
 const FAILED_BODY_TIMEOUT_MS = 2_000;
 /**
@@ -76,15 +80,13 @@ const textOf = (body: Buffer, { headers }: http.IncomingMessage): string => {
 /** Reads the text of the first 64 KB of a response body. */
 const readBodyStart = (response: http.IncomingMessage): Promise<string> =>
   new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    const received = (): string => textOf(Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES), response);
+    const received = new FirstBytes();
+    const end = (): void => resolve(textOf(received.bytes, response));
     response.on('data', (chunk: Buffer) => {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes >= MAX_BODY_BYTES) resolve(received());
+      received.add(chunk);
+      if (received.isFull) end();
     });
-    response.on('end', () => resolve(received()));
+    response.on('end', end);
     response.on('error', reject);
     response.on('close', () => reject(new ConnectionClosedError()));
   });
@@ -116,7 +118,7 @@ const discardBody = (response: http.IncomingMessage): void => {
   response.on('error', () => undefined);
   response.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) response.destroy();
+    if (bytes > MAX_HEAD_BYTES) response.destroy();
   });
 };
 
@@ -142,16 +144,27 @@ const exchange = (
     });
     const startedAtMs = performance.now();
     const timer = setTimeout(() => request.destroy(new RequestTimeoutError()), timeoutMs);
-    let received: ReceivedBytes | undefined;
+    // 64 KB of headers may be more than 2,000 lines.
+    request.maxHeadersCount = 0;
+    const received = new FirstBytes();
+    let stopReceiving = (): void => undefined;
     request.on('socket', (socket) => {
-      received = new ReceivedBytes(socket);
+      const receive = (chunk: Buffer): void => received.add(chunk);
+      // Interim responses may never end.
+      const endIfFull = (): void => {
+        if (received.isFull && !hasResponse) request.destroy(new HeadTooLongError());
+      };
+      // Before the parser, which ends the request while it reads the chunk that it cannot parse.
+      socket.prependListener('data', receive);
+      socket.on('data', endIfFull);
+      stopReceiving = () => void socket.removeListener('data', receive).removeListener('data', endIfFull);
     });
     let hasResponse = false;
     /** The status line that arrived decides, if there is one. */
     const endWithoutResponse = (error: Error): void => {
-      const head = received && readHead(received.bytes);
+      const head = readHead(received.bytes);
       if (head) resolve({ ...head, body: '' });
-      else if (request.reusedSocket && received?.isEmpty && isClosed(error)) reject(new StaleConnectionError());
+      else if (request.reusedSocket && received.isEmpty && isClosed(error)) reject(new StaleConnectionError());
       else reject(error);
     };
     request.on('error', endWithoutResponse);
@@ -159,14 +172,14 @@ const exchange = (
       clearTimeout(timer);
       // A 101 response (protocol switch) closes the connection without an `error` or `response` event.
       if (!hasResponse) endWithoutResponse(new ConnectionClosedError());
-      received?.stop();
+      stopReceiving();
     });
     request.on('response', (response) => {
       hasResponse = true;
       const { statusCode: status = 0, headers: responseHeaders } = response;
-      const head = { status, retryAfter: responseHeaders['retry-after'] };
+      const head = { status, retryAfter: responseHeaders['retry-after'] || undefined };
       const isSuccess = status >= 200 && status <= 299;
-      received?.stop();
+      stopReceiving();
       if (isSuccess && !readBody) {
         discardBody(response);
         resolve({ ...head, body: '' });
@@ -243,7 +256,11 @@ export const createHttpClient = ({
     } catch (error) {
       if (!(error instanceof StaleConnectionError)) throw error;
       const remainingMs = Math.max(0, timeoutMs - (performance.now() - startedAtMs));
-      return { ...(await exchange(request, agentsOfNewConnections, remainingMs)), wasResent: true };
+      const response = await exchange(request, agentsOfNewConnections, remainingMs).catch((failure: unknown) => {
+        // The first request may have arrived, unlike one to an address that is refused.
+        throw failure instanceof BlockedAddressError ? new ConnectionClosedError() : failure;
+      });
+      return { ...response, wasResent: true };
     }
   };
 

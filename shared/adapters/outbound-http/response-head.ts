@@ -1,11 +1,11 @@
-import type { Socket } from 'node:net';
 import type { HttpResponse } from '../../domain/http-outcome.ts';
 
-/** The maximum size of a status line with its headers, in bytes. */
+/** How much of a response is read, in bytes: of its status line with headers, and of its body. */
 export const MAX_HEAD_BYTES = 64 * 1024;
+const MAX_CHUNKS = 64;
 
 /** A status line (RFC 9112, section 4). Some servers send no reason phrase and no space before it. */
-const STATUS_LINE = /^HTTP\/1\.\d (\d{3})(?: |$)/;
+const STATUS_LINE = /^HTTP\/\d\.\d (\d{3})(?: |$)/;
 /** A field line (RFC 9112, section 5) without control characters. */
 const FIELD_LINE = /^([!#$%&'*+.^_`|~\w-]+):([\t\x20-\x7e\x80-\xff]*)$/;
 
@@ -14,7 +14,7 @@ const retryAfterIn = (lines: readonly string[]): string | undefined => {
   for (const line of lines) {
     const [, name, value = ''] = FIELD_LINE.exec(line) ?? [];
     if (name === undefined) return undefined;
-    if (name.toLowerCase() === 'retry-after') return value.trim();
+    if (name.toLowerCase() === 'retry-after') return value.trim() || undefined;
   }
   return undefined;
 };
@@ -31,6 +31,8 @@ export const readHead = (received: Buffer): Pick<HttpResponse, 'status' | 'retry
   const unfinished = lines.length - 1;
   const texts = lines.map((line) => line.replace(/\r$/, ''));
   for (let index = 0; index < texts.length; index++) {
+    // Empty lines may precede a status line, as Node.js permits.
+    if (texts[index] === '') continue;
     const status = Number(STATUS_LINE.exec(texts[index] ?? '')?.[1]);
     if (Number.isNaN(status)) return undefined;
     if (status > 199) return { status, retryAfter: retryAfterIn(texts.slice(index + 1, unfinished)) };
@@ -40,33 +42,28 @@ export const readHead = (received: Buffer): Pick<HttpResponse, 'status' | 'retry
   return undefined;
 };
 
-/** What a socket receives from now on, up to 64 KB. */
-export class ReceivedBytes {
-  readonly #socket: Socket;
+/** The first bytes of a stream, at most 64 KB. */
+export class FirstBytes {
   #chunks: Buffer[] = [];
   #length = 0;
 
-  constructor(socket: Socket) {
-    this.#socket = socket;
-    // Before the parser: it ends the request while it reads the chunk that it cannot parse.
-    socket.prependListener('data', this.#add);
-  }
-
   get isEmpty(): boolean {
     return this.#length === 0;
+  }
+
+  get isFull(): boolean {
+    return this.#length === MAX_HEAD_BYTES;
   }
 
   get bytes(): Buffer {
     return Buffer.concat(this.#chunks);
   }
 
-  readonly #add = (chunk: Buffer): void => {
-    if (this.#length < MAX_HEAD_BYTES) this.#chunks.push(chunk);
-    this.#length += chunk.length;
-  };
-
-  stop(): void {
-    this.#socket.removeListener('data', this.#add);
-    this.#chunks = [];
+  add(chunk: Buffer): void {
+    const added = chunk.subarray(0, MAX_HEAD_BYTES - this.#length);
+    this.#chunks.push(added);
+    this.#length += added.length;
+    // Chunks of one byte would keep a buffer of Node.js each.
+    if (this.#chunks.length > MAX_CHUNKS) this.#chunks = [this.bytes];
   }
 }

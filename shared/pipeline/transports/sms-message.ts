@@ -22,6 +22,8 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
   '⇒': '=>',
   '°': 'deg',
   '−': '-',
+  '\u2010': '-',
+  '\u2011': '-',
   '±': '+/-',
   œ: 'oe',
   Œ: 'OE',
@@ -29,6 +31,8 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
   Ł: 'L',
   đ: 'd',
   ı: 'i',
+  ð: 'd',
+  þ: 'th',
 };
 
 const isGsm = (text: string): boolean => new SegmentedMessage(text).encodingName === 'GSM-7';
@@ -59,7 +63,7 @@ const fill = (
     remainingBits -= sizeInBits(sent, encoding);
     if (remainingBits < 0) return { text, kept, isWhole: false };
     text += sent;
-    if (sent !== '?') kept += [...character].length;
+    if (sent !== '?' || character === '?') kept += [...character].length;
   }
   return { text, kept, isWhole: true };
 };

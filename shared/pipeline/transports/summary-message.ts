@@ -98,6 +98,9 @@ export const summaryEmail = (
   };
 };
 
+/** After this many names that do not fit, an SMS is as good as full: measuring thousands would take seconds. */
+const MAX_MISSES = 10;
+
 /**
  * Returns the SMS of a summary: alarms per state, then the names that fit into one part, or else the beginning of the
  * first.
@@ -105,9 +108,11 @@ export const summaryEmail = (
 export const summarySms = (summary: Summary): string => {
   const heading = headingOf(summary);
   let text = heading;
+  let misses = 0;
   for (const { name } of summary.alarms) {
     const longer = `${text}${text === heading ? '. ' : ', '}${plainLine(name)}`;
     if (fitsSms(longer)) text = longer;
+    else if (++misses === MAX_MISSES) break;
   }
   const withFirst = smsPart(`${heading}. ${summary.alarms[0]?.name}`);
   return text === heading && withFirst.startsWith(heading) ? withFirst : smsPart(text);

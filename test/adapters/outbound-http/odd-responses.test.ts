@@ -54,6 +54,9 @@ describe('the status line decides, whatever follows it:', () => {
     [200, 'bare line feeds', 'HTTP/1.1 200 OK\nretry-after: 7\n\n'],
     [429, 'bare line feeds', 'HTTP/1.1 429 Slow down\nretry-after: 7\n\n'],
     [204, 'no reason phrase', 'HTTP/1.1 204\nx-a: b\n\n'],
+    [200, 'an empty line before it', '\r\nHTTP/1.1 200 OK\r\nx : b\r\n\r\n'],
+    [200, 'an empty line after an interim response', 'HTTP/1.1 100 C\r\n\r\n\r\nHTTP/1.1 200 OK\r\nx : b\r\n\r\n'],
+    [200, 'another version', 'HTTP/2.0 200 OK\r\nx : b\r\n\r\n'],
     [
       200,
       'interim responses and a folded header',
@@ -61,6 +64,28 @@ describe('the status line decides, whatever follows it:', () => {
     ],
   ])('a %i with %s', async (status, _, text) => {
     expect(await responseTo(text)).toMatchObject({ status });
+  });
+
+  it('Retry-After after 2,100 other headers is read, and one without a value is none', async () => {
+    const many = await responseTo(
+      `HTTP/1.1 429 Slow down\r\n${'a: b\r\n'.repeat(2_100)}retry-after: 7\r\ncontent-length: 0\r\n\r\n`,
+    );
+    expect(many).toMatchObject({ status: 429, retryAfter: '7' });
+    const empty = await responseTo('HTTP/1.1 503 No\r\nretry-after:\r\ncontent-length: 0\r\n\r\n');
+    expect(empty).toMatchObject({ status: 503, retryAfter: undefined });
+  });
+
+  it('more than 64 KB of interim responses are cut off', async () => {
+    await expect(responseTo('HTTP/1.1 103 Hints\r\n\r\n'.repeat(10_000))).rejects.toMatchObject({
+      code: 'HPE_HEADER_OVERFLOW',
+    });
+  });
+
+  it('a body of 100,000 chunks of one byte is read up to 64 KB', async () => {
+    const response = await responseTo(
+      `HTTP/1.1 500 No\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(100_000)}`,
+    );
+    expect(response).toMatchObject({ status: 500, body: 'a'.repeat(64 * 1024) });
   });
 
   it('Retry-After after an odd line is not read', async () => {

@@ -44,12 +44,17 @@ describe('an SMS about an alert', () => {
     ['“web”‘1’–2—3…', `"web"'1'-2-3...`],
     ['≥ ≤ ± → − ×', '>= <= +/- -> - x'],
     ['21 °C, 5 µs, m²', '21 degC, 5 us, m2'],
+    ['up\u2011time ð', 'up-time d'],
     ['ç á ê u\u0308 Łódź œ', 'c a e ü Lodz oe'],
   ])('replaces characters of a long text as readers expect: %s', (label, replaced) => {
     const text = smsOf(label, 'y'.repeat(300));
     expect(text).toContain(`${replaced}: b: yyy`);
     expect(encode(text)).toMatchObject({ encodingName: 'GSM-7', parts: 1 });
     expect(text.length).toBeGreaterThan(130);
+  });
+
+  it('counts a ? of the original as itself', () => {
+    expect(encode(smsOf(`${'?'.repeat(100)}ж`, 'y'.repeat(300))).encodingName).toBe('GSM-7');
   });
 
   it('keeps the characters of a text that fits as it is', () => {
