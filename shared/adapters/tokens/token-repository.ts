@@ -66,8 +66,8 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
 
   /**
    * Revokes the tokens that `select` returns. The first transaction revokes all of them in the list, so that none of them
-   * can issue a token any more, even if more are selected than one transaction can delete. The next ones delete what is
-   * left of these and of revocations that crashed, not what is issued meanwhile: so they end.
+   * can issue a token any more, even if more are selected than one transaction can delete. It and the next ones delete what
+   * revocations that crashed have left and then these, in their order, not what is issued meanwhile: so they end.
    *
    * @param select throws if the tokens may not be revoked. Once they are, it is not called again
    * @returns the revoked tokens
@@ -79,12 +79,16 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
   ): Promise<TokenEntry[]> => {
     const revoked: TokenEntry[] = [];
     const revokeSome = (list: TokenList) => {
-      const selected = revoked.length === 0 ? select(list) : list.tokens.filter(isRevoked);
-      if (selected.length === 0) return { result: [] };
-      const deleted = selected.slice(0, MAX_DELETES);
-      const tokens = list.tokens
-        .filter((entry) => !deleted.includes(entry))
-        .map((entry) => (selected.includes(entry) ? { revoked_at_ms: clock(), ...entry } : entry));
+      const selected = revoked.length === 0 ? select(list) : [];
+      const left = list.tokens.filter((entry) => isRevoked(entry) && !selected.includes(entry));
+      const all = [...left, ...selected];
+      if (all.length === 0) return { result: [] };
+      const deleted = all.slice(0, MAX_DELETES);
+      // The list keeps the order in which the next transactions delete them.
+      const tokens = [
+        ...list.tokens.filter((entry) => !all.includes(entry)),
+        ...all.slice(MAX_DELETES).map((entry) => ({ revoked_at_ms: clock(), ...entry })),
+      ];
       const others = deleted.flatMap(({ id, hash }): TransactItem[] => [
         { Delete: { TableName: table, Key: { pk: hash } } },
         audit({ action: 'revoke-token', target_id: id }),
@@ -145,7 +149,8 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
      * Revokes a token, and on request those that tokens issued since a time, even if the token is not listed. Functions may
      * accept the tokens until their cache expires, but issue none with them (docs/decisions/api.md#tokens-and-roles). The
      * rule of the last admin is checked with the list that the revocation changes, so of two admins who revoke each other at
-     * once only one succeeds. If the call fails, a repetition continues.
+     * once only one succeeds. If the call fails, a repetition continues, and so does any later revocation: the token with
+     * `id` is deleted last, so the repetition finds it, and is authenticated if it is the revoker's own.
      *
      * @param audit records the change of each token
      * @returns the revoked tokens
@@ -161,7 +166,14 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
         issuedSinceMs !== undefined && issuer !== OPERATOR && each !== revoker && created_at_ms >= issuedSinceMs;
       let isFound = false;
       return revokeSelected(tenant, audit, (list) => {
-        const selected = list.tokens.filter((entry) => isUnexpired(entry) && (entry.id === id || isIssuedSince(entry)));
+        // A token that is revoked may repeat its own revocation, which completes it and selects nothing else.
+        if (id === revoker && list.tokens.some((entry) => entry.id === id && isRevoked(entry))) {
+          isFound = true;
+          return [];
+        }
+        const selected = list.tokens
+          .filter((entry) => isUnexpired(entry) && (entry.id === id || isIssuedSince(entry)))
+          .sort((a, b) => Number(a.id === id) - Number(b.id === id));
         // Several requests for the same token succeed, whichever is first.
         if (selected.length === 0 && isFound) return [];
         assertValid(list, revoker);

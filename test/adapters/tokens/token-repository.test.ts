@@ -207,7 +207,7 @@ describe('revoking a token with those that tokens issued since a time', () => {
     const byOperator = await issue();
     await revoke(byThief.id);
     const revoked = await revoke(stolen.id, own.id, tokens, START + 1_000);
-    expect(revoked).toEqual([stolen.id, hidden.id, byOwner.id]);
+    expect(revoked).toEqual([hidden.id, byOwner.id, stolen.id]);
     expect(new Set(await idsOf())).toEqual(new Set([owner, earlier, own, byOperator].map(({ id }) => id)));
     for (const { token } of [stolen, hidden, byOwner]) expect(await tokens.find(token)).toBeUndefined();
   });
@@ -236,8 +236,57 @@ describe('revoking a token with those that tokens issued since a time', () => {
     await expect(killed.revoke(request, audit)).rejects.toThrow('killed');
     expect(await tokens.find(last.token)).toBeDefined();
     await expect(issue({ issuer: last.id })).rejects.toMatchObject({ type: 'unauthorizedError' });
-    expect(await revoke(stolen.id, owner.id, tokens, 0)).toEqual(issued.slice(49).map(({ id }) => id));
+    expect(await revoke(stolen.id, owner.id, tokens, 0)).toEqual([...issued.slice(50), stolen].map(({ id }) => id));
     expect(await idsOf()).toEqual([owner.id]);
+  });
+
+  describe('if it also revokes the revoker’s own token and crashes after the first transaction', () => {
+    const crash = async () => {
+      const given = setUp();
+      const { issue, tenant, repositoryOn } = given;
+      const [owner, other] = [await issue(admin), await issue(admin)];
+      const issued = [];
+      while (issued.length < 98) issued.push(await issue({ ...admin, issuer: owner.id }));
+      const killed = repositoryOn(withKilledWorker(connect({ maxAttempts: 1 }), 3, 'lost', []));
+      const request = { tenant, id: owner.id, revoker: owner.id, issuedSinceMs: 0 };
+      await expect(killed.revoke(request, audit)).rejects.toThrow('killed');
+      const left = issued.slice(49);
+      const callersOf = async (some: readonly { token: string }[]) =>
+        (await Promise.all(some.map(({ token }) => given.tokens.find(token)))).filter(Boolean).length;
+      expect(await callersOf(left)).toBe(49);
+      return { ...given, owner, other, left, callersOf };
+    };
+
+    it('is completed by a repetition, for which the own token is still valid', async () => {
+      const { tokens, revoke, owner, other, left, callersOf, idsOf } = await crash();
+      expect(await callersOf([owner])).toBe(1);
+      expect(await revoke(owner.id, owner.id, tokens, 0)).toEqual([...left, owner].map(({ id }) => id));
+      expect(await callersOf([...left, owner])).toBe(0);
+      expect(await idsOf()).toEqual([other.id]);
+      expect(await revoke(owner.id, owner.id, tokens, 0)).toBe('unauthorizedError');
+    });
+
+    it('is completed by the next revocation of any token, and by the repetition of that if it crashes too', async () => {
+      const { tenant, issue, revoke, repositoryOn, owner, other, left, callersOf, idsOf } = await crash();
+      const unrelated = await issue();
+      const killed = repositoryOn(withKilledWorker(connect({ maxAttempts: 1 }), 3, 'lost', []));
+      await expect(killed.revoke({ tenant, id: unrelated.id, revoker: other.id }, audit)).rejects.toThrow('killed');
+      expect(await callersOf([...left, owner, unrelated])).toBe(2);
+      expect(await revoke(unrelated.id, other.id)).toEqual([owner.id, unrelated.id]);
+      expect(await callersOf([owner, unrelated])).toBe(0);
+      expect(await idsOf()).toEqual([other.id]);
+    });
+
+    it('lets revoked tokens neither issue nor revoke others, nor the repetition revoke what is newer', async () => {
+      const { tokens, issue, revoke, owner, other, left, idsOf } = await crash();
+      const newer = await issue({ ...admin, issuer: other.id });
+      for (const { id } of [owner, ...left.slice(0, 1)]) {
+        await expect(issue({ issuer: id })).rejects.toMatchObject({ type: 'unauthorizedError' });
+        expect(await revoke(other.id, id, tokens, 0)).toBe('unauthorizedError');
+      }
+      expect(await revoke(owner.id, owner.id, tokens, 0)).toHaveLength(50);
+      expect(new Set(await idsOf())).toEqual(new Set([other.id, newer.id]));
+    });
   });
 
   it('ends although tokens are issued in a loop, and leaves only what a token issued that was not revoked', async () => {
