@@ -3,7 +3,7 @@ import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import type { EventHeader } from '../contracts/event-header.ts';
 import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
 import { LEASE_MS, RETENTION_SECONDS } from './delivery-record.ts';
-import type { EventTime } from './event-time.ts';
+import { type EventTime, isOlder } from './event-time.ts';
 
 /**
  * Returns the key of an alarm's incident, the same from trigger to resolve. It is a hash, because IDs can have any
@@ -34,22 +34,29 @@ export type IncidentLock = DeliveryKey & {
   lease_until_ms: number;
   /** Identifies the current or last claim. */
   claim_id: string;
+  /** The producer's time of the event that holds the lock, ms since the epoch; absent if it has none, and after a release. */
+  claimed_event_at_ms?: number | undefined;
+  /** When SQS accepted the event that holds the lock, ms since the epoch; absent after a release. */
+  claimed_accepted_at_ms?: number | undefined;
   /** When DynamoDB deletes the lock, epoch seconds. */
   ttl: number;
 };
 
-/** Returns the initial lock, claimed by `claimId`. */
+/** Returns the initial lock, claimed by `claimId` for an event with these times. */
 export const claimedLock = (
   event: EventHeader,
   notificationId: string,
   claimId: string,
   nowMs: number,
+  time: EventTime,
 ): IncidentLock => ({
   pk: deliveryKey(event, notificationId).pk,
   sk: `incident#${event.incident_key}`,
   advance_count: 0,
   lease_until_ms: nowMs + LEASE_MS,
   claim_id: claimId,
+  claimed_event_at_ms: time.producedAtMs,
+  claimed_accepted_at_ms: time.acceptedAtMs,
   ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
 });
 
@@ -59,6 +66,28 @@ export const newestEventTime = ({
   newest_accepted_at_ms: acceptedAtMs,
 }: Pick<IncidentLock, 'newest_event_at_ms' | 'newest_accepted_at_ms'>): EventTime | undefined =>
   acceptedAtMs === undefined ? undefined : { producedAtMs, acceptedAtMs };
+
+/** The times of the event that holds a lock, or whose worker crashed while it did. */
+type LockClaim = Pick<IncidentLock, 'lease_until_ms' | 'claimed_event_at_ms' | 'claimed_accepted_at_ms'>;
+
+/**
+ * How long an older event waits, from the claim of a newer one whose worker did not release the lock: longer than the
+ * visibility timeout, after which the newer event's message is received again.
+ */
+const MAX_WAIT_FOR_NEWER_MS = 5 * 60_000;
+
+/**
+ * Returns whether an event must wait although the lease of the lock has ended: the worker of a newer event, which may
+ * have been delivered, did not release the lock.
+ */
+export const mustWaitForNewer = (time: EventTime, claim: LockClaim, nowMs: number): boolean => {
+  const { claimed_event_at_ms: producedAtMs, claimed_accepted_at_ms: acceptedAtMs, lease_until_ms } = claim;
+  return (
+    acceptedAtMs !== undefined &&
+    isOlder(time, { producedAtMs, acceptedAtMs }) &&
+    nowMs < lease_until_ms - LEASE_MS + MAX_WAIT_FOR_NEWER_MS
+  );
+};
 
 /** Short, because most sends end long before the lease. */
 const FIRST_RETRY_DELAY_MS = 2_000;

@@ -147,7 +147,10 @@ describe('the history of a notification', () => {
     await repository.recordConflict(current, RECORD_TIME_MS);
     const event = alarmHeader({ tenant_id: notification.tenant });
     await createIncidentLocks(client, 'deliveries').claim(
-      claimedLock(event, notification.notificationId, 'claim', RECORD_TIME_MS),
+      claimedLock(event, notification.notificationId, 'claim', RECORD_TIME_MS, {
+        producedAtMs: undefined,
+        acceptedAtMs: RECORD_TIME_MS,
+      }),
       RECORD_TIME_MS,
     );
     for (const marker of [null, `9999999999999-${'f'.repeat(64)}`]) {

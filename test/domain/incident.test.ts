@@ -39,12 +39,14 @@ describe('the key of an incident', () => {
 
 describe('the lock of an incident', () => {
   it('is leased for 35 s, in the partition of its notification', () => {
-    expect(claimedLock(alarmHeader(), id, 'claim1', NOW)).toEqual({
+    expect(claimedLock(alarmHeader(), id, 'claim1', NOW, { producedAtMs: NOW - 1, acceptedAtMs: NOW })).toEqual({
       pk: `delivery#${id}#acme`,
       sk: `incident#${incidentKey(alarmEvent())}`,
       advance_count: 0,
       lease_until_ms: NOW + 35_000,
       claim_id: 'claim1',
+      claimed_event_at_ms: NOW - 1,
+      claimed_accepted_at_ms: NOW,
       ttl: Math.floor(NOW / 1000) + 30 * 86_400,
     });
   });

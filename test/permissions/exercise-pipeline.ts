@@ -185,9 +185,12 @@ export const exercisePipeline = async (
 
   // Another worker holds the incident locks, then releases them.
   const contended = newAlarmEvent(client.tenant, ids);
+  const time = { producedAtMs: undefined, acceptedAtMs: 0 };
   const incidentLocks = createIncidentLocks(world.documents, world.table('Deliveries'));
   const locks = await Promise.all(
-    ids.map((id) => incidentLocks.claim(claimedLock(headerOf(contended), id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS)),
+    ids.map((id) =>
+      incidentLocks.claim(claimedLock(headerOf(contended), id, 'another', FAR_FUTURE_MS, time), FAR_FUTURE_MS),
+    ),
   );
   await world.sendEvents([contended]);
   await untilEverySender(

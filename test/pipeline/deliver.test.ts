@@ -340,6 +340,33 @@ describe('an event of an incident', () => {
   });
 });
 
+describe('an event of an incident whose newer event was sent by a worker that crashed', () => {
+  /** Sends the newer event; the worker crashes before it advances the lock, so no write follows. */
+  const setUpCrash = async () => {
+    const crash = () => new Promise<never>(() => undefined);
+    const id = newNotificationId();
+    const options = { incidentLocks: { ...createIncidentLocks(client, 'deliveries'), advanceAndRelease: crash } };
+    const newer = setUpAt(NOW_MS, id, 'newer', NOW_MS, options);
+    void newer.deliver();
+    await vi.waitFor(() => expect(newer.transport).toHaveBeenCalledOnce());
+    return id;
+  };
+  const setUpAt = (nowMs: number, notification_id: string, event_id: string, producedMs: number, options = {}) => {
+    const event = eventHeader(alarmEvent({ event_id, details: { state: 'OK', timestamp: producedMs } }), NOW_MS);
+    const changes = { notification_id, event, accepted_at_ms: NOW_MS };
+    return setUp('incidentpager', delivered, { changes, timeLeft: () => 30_000, clock: () => nowMs, ...options });
+  };
+
+  it('is sent after five minutes, or superseded once that one has come back', async () => {
+    const [lost, back] = [await setUpCrash(), await setUpCrash()];
+    const older = (atMs: number, id: string) => setUpAt(NOW_MS + atMs, id, 'older', NOW_MS - 1).deliver();
+    expect(await older(65_000, lost)).toMatchObject({ kind: 'busy' });
+    expect(await older(300_000, lost)).toMatchObject({ kind: 'delivered' });
+    expect(await setUpAt(NOW_MS + 180_000, back, 'newer', NOW_MS).deliver()).toMatchObject({ kind: 'delivered' });
+    expect(await older(181_000, back)).toMatchObject({ kind: 'superseded' });
+  });
+});
+
 describe('a round that has expired', () => {
   const HOUR_MS = 3_600_000;
 

@@ -1,7 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { type EventTime, isOlder } from '../../domain/event-time.ts';
-import { type IncidentLock, newestEventTime } from '../../domain/incident.ts';
+import { type IncidentLock, mustWaitForNewer, newestEventTime } from '../../domain/incident.ts';
 import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import type { Item } from '../dynamodb/items.ts';
 import { heldBy } from './claim-condition.ts';
@@ -18,8 +18,16 @@ const storedLock = z.object({
   sk: z.string(),
   lease_until_ms: z.number(),
   claim_id: z.string(),
+  claimed_event_at_ms: z.optional(z.number()),
+  claimed_accepted_at_ms: z.optional(z.number()),
   ttl: z.number(),
 });
+
+/** A claimed lock. */
+export type ClaimedLock = IncidentLock & {
+  /** True if the worker that held it before did not release it, and may have delivered its event. */
+  wasInterrupted: boolean;
+};
 
 /** Returns the newest event of a stored lock, without one if there is no item. */
 const newestOf = (item: Item | undefined) => {
@@ -30,9 +38,15 @@ const newestOf = (item: Item | undefined) => {
 /** Returns the clauses of an update expression that store the times of an event as the newest. */
 const timesUpdate = ({ producedAtMs, acceptedAtMs }: EventTime) => ({
   set: `newest_accepted_at_ms = :accepted${producedAtMs === undefined ? '' : ', newest_event_at_ms = :produced'}`,
-  remove: producedAtMs === undefined ? ' REMOVE newest_event_at_ms' : '',
+  removed: producedAtMs === undefined ? ['newest_event_at_ms'] : [],
   values: { ':produced': producedAtMs, ':accepted': acceptedAtMs },
 });
+
+/** The attributes of a claim that its release removes. */
+const CLAIMED = ['claimed_event_at_ms', 'claimed_accepted_at_ms'];
+
+const CLAIM =
+  'SET claim_id = :claim_id, lease_until_ms = :lease_until_ms, claimed_accepted_at_ms = :accepted, #ttl = :ttl, advance_count = if_not_exists(advance_count, :count)';
 
 /** Each advance is conditional on the number of advances before it, so that no copy of it applies again. */
 const ADVANCE = {
@@ -64,7 +78,8 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
   const advance = async (lock: IncidentLock, time: EventTime): Promise<void> => {
     let current = lock;
     while (isNewer(time, current)) {
-      const { set, remove, values } = timesUpdate(time);
+      const { set, removed, values } = timesUpdate(time);
+      const remove = removed.length > 0 ? ` REMOVE ${removed.join(', ')}` : '';
       const { isWritten, existing } = await update(current, {
         UpdateExpression: `SET ${ADVANCE.set}, ${set}, #ttl = :ttl${remove}`,
         ConditionExpression: ADVANCE.condition,
@@ -77,44 +92,65 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
     }
   };
 
+  const writeClaim = (first: IncidentLock, condition: string, values: Readonly<Record<string, unknown>>) =>
+    update(first, {
+      UpdateExpression:
+        first.claimed_event_at_ms === undefined
+          ? `${CLAIM} REMOVE claimed_event_at_ms`
+          : `${CLAIM}, claimed_event_at_ms = :produced`,
+      // The last clause accepts an SDK retry whose first response was lost, since `claim_id` is unique. It rejects a
+      // copy that arrives after the release, since the release changed `lease_until_ms`.
+      ConditionExpression: `${condition} OR (claim_id = :claim_id AND lease_until_ms = :lease_until_ms)`,
+      ExpressionAttributeNames: { '#ttl': 'ttl' },
+      ExpressionAttributeValues: {
+        ':claim_id': first.claim_id,
+        ':lease_until_ms': first.lease_until_ms,
+        ':accepted': first.claimed_accepted_at_ms,
+        ':produced': first.claimed_event_at_ms,
+        ':ttl': first.ttl,
+        ':count': first.advance_count,
+        ...values,
+      },
+    });
+
   const release = async (lock: IncidentLock, nowMs: number): Promise<void> => {
     const held = heldBy(lock);
     await update(lock, {
       ...held,
-      UpdateExpression: 'SET lease_until_ms = :now',
+      UpdateExpression: `SET lease_until_ms = :now REMOVE ${CLAIMED.join(', ')}`,
       ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':now': nowMs },
     });
   };
 
   return {
-    /** Claims the lock of an incident. @returns undefined if another worker holds it */
-    async claim(first: IncidentLock, nowMs: number): Promise<IncidentLock | undefined> {
-      const { item } = await update(first, {
-        UpdateExpression:
-          'SET claim_id = :claim_id, lease_until_ms = :lease_until_ms, #ttl = :ttl, advance_count = if_not_exists(advance_count, :count)',
-        // The last clause accepts an SDK retry whose first response was lost, since `claim_id` is unique. It rejects a
-        // copy that arrives after the release, since the release changed `lease_until_ms`.
-        ConditionExpression:
-          'attribute_not_exists(lease_until_ms) OR lease_until_ms <= :now OR (claim_id = :claim_id AND lease_until_ms = :lease_until_ms)',
-        ExpressionAttributeNames: { '#ttl': 'ttl' },
-        ExpressionAttributeValues: {
-          ':claim_id': first.claim_id,
-          ':lease_until_ms': first.lease_until_ms,
-          ':ttl': first.ttl,
-          ':count': first.advance_count,
-          ':now': nowMs,
-        },
+    /**
+     * Claims the lock of an incident. If the worker that held it before did not release it, a second write claims it.
+     *
+     * @returns undefined if another worker holds it, or the event must wait for a newer one
+     */
+    async claim(first: IncidentLock, nowMs: number): Promise<ClaimedLock | undefined> {
+      const isFree =
+        'attribute_not_exists(lease_until_ms) OR (lease_until_ms <= :now AND attribute_not_exists(claimed_accepted_at_ms))';
+      const free = await writeClaim(first, isFree, { ':now': nowMs });
+      if (free.item) return { ...storedLock.parse(free.item), wasInterrupted: false };
+      if (!free.existing) return undefined;
+      const held = storedLock.parse(free.existing);
+      const time = { producedAtMs: first.claimed_event_at_ms, acceptedAtMs: first.claimed_accepted_at_ms ?? nowMs };
+      if (held.lease_until_ms > nowMs || mustWaitForNewer(time, held, nowMs)) return undefined;
+      const { item } = await writeClaim(first, 'claim_id = :other AND lease_until_ms = :ended', {
+        ':other': held.claim_id,
+        ':ended': held.lease_until_ms,
       });
-      return item && storedLock.parse(item);
+      return item && { ...storedLock.parse(item), wasInterrupted: true };
     },
 
     /** Stores the times of a delivered event unless a newer one is stored, and releases the lock, usually in one write. */
     async advanceAndRelease(lock: IncidentLock, time: EventTime, nowMs: number): Promise<void> {
       if (!isNewer(time, lock)) return release(lock, nowMs);
       const held = heldBy(lock);
-      const { set, remove, values } = timesUpdate(time);
+      const { set, removed, values } = timesUpdate(time);
       const { isWritten } = await update(lock, {
-        UpdateExpression: `SET lease_until_ms = :now, ${ADVANCE.set}, ${set}${remove}`,
+        UpdateExpression: `SET lease_until_ms = :now, ${ADVANCE.set}, ${set} REMOVE ${[...CLAIMED, ...removed].join(', ')}`,
         ConditionExpression: `${held.ConditionExpression} AND ${ADVANCE.condition}`,
         ExpressionAttributeValues: {
           ...held.ExpressionAttributeValues,

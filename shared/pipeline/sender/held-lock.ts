@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
+import type { ClaimedLock, IncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { type EventTime, isOlder } from '../../domain/event-time.ts';
@@ -21,12 +21,14 @@ export class LockNotAdvancedError extends Error {
 
 /**
  * The incident lock that this worker has claimed: one worker at a time delivers events of an incident to a notification,
- * and none that is older than one that was delivered. A late CRITICAL therefore cannot reopen an incident that its OK has
+ * and none that is older than one that was delivered, or may have been by a worker that crashed within five minutes. A late CRITICAL therefore cannot reopen an incident that its OK has
  * resolved (docs/decisions/deliveries.md#incident-order).
  */
 export class HeldLock {
   /** The times of the newest delivered event, if it is newer than the one of the job. */
   readonly newer: EventTime | undefined;
+  /** True if the worker that held the lock before did not release it, and may have delivered its event. */
+  readonly wasInterrupted: boolean;
   /** Why the lock could not be advanced. It then stays locked until its lease expires. */
   error: LockNotAdvancedError | undefined;
   readonly #locks: IncidentLocks;
@@ -35,11 +37,12 @@ export class HeldLock {
   readonly #clock: Clock;
   #isReleased = false;
 
-  private constructor(locks: IncidentLocks, lock: IncidentLock, job: DeliveryJob, clock: Clock) {
+  private constructor(locks: IncidentLocks, lock: ClaimedLock, job: DeliveryJob, clock: Clock) {
     this.#locks = locks;
     this.#lock = lock;
     this.#job = job;
     this.#clock = clock;
+    this.wasInterrupted = lock.wasInterrupted;
     const newest = newestEventTime(lock);
     this.newer = newest && isOlder(job.time, newest) ? newest : undefined;
   }
@@ -47,7 +50,7 @@ export class HeldLock {
   /** Claims the lock of a job's incident. @returns undefined if another worker holds it */
   static async claim(locks: IncidentLocks, job: DeliveryJob, clock: Clock): Promise<HeldLock | undefined> {
     const { event, notification_id: id } = job.body;
-    const claimed = await locks.claim(claimedLock(event, id, randomUUID(), clock()), clock());
+    const claimed = await locks.claim(claimedLock(event, id, randomUUID(), clock(), job.time), clock());
     return claimed && new HeldLock(locks, claimed, job, clock);
   }
 
