@@ -11,6 +11,22 @@ const MAX_UNKNOWN_MS = 600_000;
 /** A result is written for at most this time after the clock of its sender, which may be 2 s off, was read. */
 const MAX_WRITE_MS = 32_000;
 
+/**
+ * For this time after a newer event was accepted, older ones wait for its message, even if its worker crashed: five
+ * minutes from its claim.
+ */
+const MAX_WAIT_MS = 240_000;
+
+/** Returns whether an older event had to wait for the message of an accepted event, which had not come back. */
+const mustHaveWaited = (accepted: readonly Arrival[], later: Arrival, { refusals }: Observations): boolean => {
+  const last = accepted.at(-1);
+  const hasComeBack = refusals.some(
+    ({ to, numbers, atMs }) =>
+      last !== undefined && to === last.to && numbers[0] === last.numbers[0] && last.atMs < atMs && atMs < later.atMs,
+  );
+  return last?.isAnswered === true && later.atMs - last.atMs < MAX_WAIT_MS && !hasComeBack;
+};
+
 /** Returns whether the record of an accepted event says so long before a time: its lock was advanced before. */
 const isRecordedBefore = (
   atMs: number,
@@ -51,6 +67,7 @@ export const incidentsAreOrdered: Rule = {
       const isLastLongAgo = answered.length > 0 && later.atMs - lastMs > MAX_UNKNOWN_MS;
       return (
         isLastLongAgo ||
+        mustHaveWaited(earlier, later, observations) ||
         answered.some((arrival) => !mayBeUnrecorded(arrival, observations)) ||
         isRecordedBefore(later.atMs, answered, observations)
       );

@@ -292,6 +292,17 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'kill', rate: 0.2, functionName: 'send-incidentpager' },
       recoveryMs: 30 * MINUTE_MS,
     }),
+    'DynamoDB fails after newer events of incidents were accepted': situation({
+      types: ['incidentpager'],
+      steps: [0, 1, 2, 3].flatMap((round) => {
+        const atMs = SECOND_MS + 600 * SECOND_MS * round;
+        const event = (number: number, offsetMs: number, timeMs: number): PlannedEvent =>
+          alert(10 * round + number, atMs + offsetMs, { alarm: `al${round}`, timeMs: atMs + timeMs });
+        return [event(0, 0, 0), event(1, 20 * SECOND_MS, -1)];
+      }),
+      rates: { recordOutage: 0.7 },
+      recoveryMs: 40 * MINUTE_MS,
+    }),
     'one of three destinations is reached': situation({
       types: ['webhook', 'webhook', 'webhook'],
       phases: until(5 * MINUTE_MS, 'reject'),
