@@ -139,6 +139,17 @@ export const exercisePipeline = async (
   await sendBounces(emailEvent, emailId);
   // This event has other destinations.
   await sendBounces(event, emailId);
+  // A test is sent in spite of the bounce, and ends the stop of the mailbox when it is delivered.
+  const untilStopped = (isStopped: boolean) =>
+    world.advanceUntil(
+      until(async () => {
+        const { text } = await client.get(`/notifications/${emailId}`);
+        return text.includes('"stopped"') === isStopped ? true : undefined;
+      }),
+    );
+  await untilStopped(true);
+  await client.post(`/notifications/${emailId}/test`);
+  await untilStopped(false);
   const hasRecorderCalled = (action: string, resource: string) =>
     calls.some((call) => call.caller === RECORDER && call.action === action && call.resource.endsWith(resource));
   await world.advanceUntil(
