@@ -350,6 +350,22 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       steps: seconds(1, 30, 60, 90).map((atMs, notification) => ({ kind: 'test', atMs, tenant: TENANT, notification })),
       frequentFault: { operation: 'lambda.Invoke', kind: 'kill', rate: 0.5 },
     }),
+    'a notification is deleted before SQS accepts its alert, which another one has rejected': situation({
+      seed: 7,
+      types: ['webhook', 'email'],
+      phases: until(60 * MINUTE_MS, 'reject'),
+      tenant: { fallback: { index: 2, key: 'd2', type: 'sms', phases: accepting } },
+      steps: [
+        alert(0, SECOND_MS, { notifications: [0, 1] }),
+        { kind: 'delete', atMs: 4 * SECOND_MS, tenant: TENANT, notification: 1 },
+      ],
+      frequentFault: {
+        operation: 'sqs.SendMessageBatch',
+        kind: 'error',
+        rate: 0.7,
+        functionName: 'dispatch-alarm-events',
+      },
+    }),
     'an email notification is deleted while a summary of several states of an alarm waits': situation({
       types: ['email', 'webhook'],
       phases: [
