@@ -32,7 +32,10 @@ const aws = useStarted(
       PurgeQueue: record('PurgeQueue'),
       UpdateItem: record('UpdateItem'),
       BatchGetItem: () => ({ Responses: {} }),
-      GetItem: (body) => (body.includes('email_stop#') ? { Item: marshall({ opted_out_at_ms: 1 }) } : {}),
+      GetItem: (body) => {
+        if (body.includes('email_stop#')) return { Item: marshall({ opted_out_at_ms: 1 }) };
+        return body.includes('account#') ? { Item: marshall({ pk: 'account#acme' }) } : {};
+      },
       // A filter selects deliveries.
       Query: (body) => (body.includes('FilterExpression') ? { Items: [marshall(waiting)] } : {}),
     }),
@@ -51,7 +54,7 @@ afterEach(() => {
 const commands = [
   ['token create --tenant acme --role admin --label marker', 'create-token', 'audit#acme'],
   ['account limits acme smsPerTenantPerDay=7', 'update-account', 'audit#acme'],
-  ['account email off acme', 'update-account', 'audit#acme'],
+  ['account email off acme --why x', 'update-account', 'audit#acme'],
   ['account shadow acme on --for 1h --yes', 'update-account', 'audit#acme'],
   ['account recount acme', 'recount-notifications', 'audit#acme'],
   ['deliveries --tenant acme --notification ntA --status pending --retry-now', 'redeliver', 'audit#acme'],
