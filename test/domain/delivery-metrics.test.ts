@@ -46,11 +46,11 @@ describe('the metrics of a message', () => {
 });
 
 describe('a failed delivery in logs', () => {
-  it.each(['http_status', 'timeout', 'bounced'] as const)('called its destination: %s', (reason) => {
+  it.each(['http_status', 'timeout'] as const)('called its destination: %s', (reason) => {
     expect(destinationField(reason)).toBe('called');
   });
 
-  it.each(['opted_out', 'tenant_limit_exceeded', 'circuit_open', 'attempts_exhausted', 'expired'] as const)(
+  it.each(['opted_out', 'bounced', 'tenant_limit_exceeded', 'circuit_open', 'attempts_exhausted', 'expired'] as const)(
     'did not call its destination: %s',
     (reason) => {
       expect(destinationField(reason)).toBe('not_called');
