@@ -133,7 +133,7 @@ export const exercisePipeline = async (
 
   // The email bounced: one is the only destination of its event.
   const emailId = ids[notificationTypeIds.indexOf('email')] ?? '';
-  const emailEvent = newAlarmEvent(client.tenant, [emailId]);
+  const emailEvent = newAlarmEvent(client.tenant, [emailId], { alarm: 'alBounced' });
   await world.sendEvents([emailEvent]);
   await untilDelivered(emailEvent, emailId);
   await sendBounces(emailEvent, emailId);
