@@ -285,6 +285,11 @@ export const exercisePipeline = async (
   await optOut(world, { tenant: client.tenant, address: 'former@example.com' });
   await undoOptOut(world, { tenant: client.tenant, address: 'former@example.com' });
 
+  // SES has rejected the address, whose stop a test ends, too.
+  setBehavior('accept');
+  await client.post(`/notifications/${emailId}/test`);
+  await untilStopped(false);
+
   // Senders use new settings within a minute, and read the alerts of a summary a minute after its window.
   await client.put('/account', { summaries: { email_after: 1, sms_after: 1, window_minutes: 1 } });
   const summarizing = notificationTypeIds.filter((type) => notificationTypes[type].summarizedAfter !== null);
