@@ -135,11 +135,10 @@ export const notificationItems = (
     ordered,
     signing_secrets: type === 'webhook' ? ownSecrets : undefined,
   };
-  // Only earlier releases read `stored_bytes`.
-  const plain = { ...target, stored_bytes: content.length, chunks: 0 };
+  const plain = { ...target, chunks: 0 };
   if (maxTargetBytes(plain, content) < SMALL_TARGET_BYTES) return { target: { ...plain, content }, chunks: [] };
   const compressed = zlib().deflateRawSync(content);
-  const large = { ...target, compression: 'deflate', stored_bytes: compressed.length };
+  const large = { ...target, compression: 'deflate' };
   if (maxTargetBytes(large, compressed) <= MAX_TARGET_BYTES) {
     return { target: { ...large, content: compressed, chunks: 0 }, chunks: [] };
   }

@@ -137,6 +137,21 @@ describe('the status line decides, whatever follows it:', () => {
   });
 });
 
+it('an idle connection that receives another response is closed', async () => {
+  let isClosed = false;
+  const { url } = await startReceiver((socket, count) => {
+    socket.write(`HTTP/1.1 20${count} OK\r\ncontent-length: 0\r\n\r\n`);
+    setTimeout(() => socket.write('HTTP/1.1 500 Not asked for\r\n\r\n'), 50);
+    socket.on('close', () => {
+      isClosed = true;
+    });
+  });
+  const { post } = client();
+  expect(await post({ url: url(), ...message })).toMatchObject({ status: 201 });
+  await until(() => isClosed);
+  expect(await post({ url: url(), ...message })).toMatchObject({ status: 202 });
+});
+
 describe('a reused connection that is closed before a response', () => {
   const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
 

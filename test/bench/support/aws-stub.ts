@@ -67,7 +67,6 @@ const target = (key: Key): Item => {
     version: text('v'),
     content: { B: content.toString('base64') },
     content_bytes: { N: String(content.length) },
-    stored_bytes: { N: String(content.length) },
     chunks: { N: '0' },
   };
 };
