@@ -1,6 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
-import { isIP, type Socket } from 'node:net';
+import { isIP } from 'node:net';
 import type { Clock } from '../../domain/clock.ts';
 import type { EgressRule } from '../../domain/egress.ts';
 import { errorCode } from '../../domain/error-code.ts';
@@ -126,11 +126,6 @@ const discardBody = (response: http.IncomingMessage): void => {
 const isClosed = (error: unknown): boolean =>
   error instanceof ConnectionClosedError || ['ECONNRESET', 'EPIPE'].includes(errorCode(error) ?? '');
 
-/** Closes an idle connection that receives data: no request asked for it, and the next one would take it for its response. */
-function closeIfIdle(this: Socket): void {
-  this.destroy();
-}
-
 type Agents = Readonly<Record<'http:' | 'https:', http.Agent>>;
 
 /** Sends a request on one connection. @throws StaleConnectionError, and the errors of `post` */
@@ -154,7 +149,6 @@ const exchange = (
     const received = new FirstBytes();
     let stopReceiving = (): void => undefined;
     request.on('socket', (socket) => {
-      socket.removeListener('data', closeIfIdle);
       const receive = (chunk: Buffer): void => received.add(chunk);
       // Interim responses may never end.
       const endIfFull = (): void => {
@@ -225,9 +219,7 @@ export const createHttpClient = ({
       autoSelectFamilyAttemptTimeout: CONNECT_ATTEMPT_TIMEOUT_MS,
       timeout: MAX_IDLE_MS,
     };
-    const created = { 'http:': new http.Agent(options), 'https:': new https.Agent(options) };
-    for (const agent of Object.values(created)) agent.on('free', (socket: Socket) => socket.on('data', closeIfIdle));
-    return created;
+    return { 'http:': new http.Agent(options), 'https:': new https.Agent(options) };
   };
   const agentsOfNewConnections = createAgents(false);
   let agents = createAgents(true);
