@@ -3,11 +3,9 @@ import { Command, InvalidArgumentError } from 'commander';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { addSetting } from '../local/settings.ts';
 import { errorSummary } from '../ops/errors.ts';
-import { printResult } from '../ops/print.ts';
-import { formatTable } from '../ops/table.ts';
-import { readMeasuredUnits } from './measured-units.ts';
+import { formatTable, printResult } from '../ops/print.ts';
 import { type Load, monthlyUsage, RECORD_BYTES, REQUEST_BYTES } from './monthly-usage.ts';
-import { billOf } from './units.ts';
+import { billOf, readMeasuredUnits } from './units.ts';
 
 type Options = Omit<Load, 'shares'> & {
   events: number;

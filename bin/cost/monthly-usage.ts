@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { type NotificationTypeId, notificationTypes } from '../../shared/contracts/notification-types.ts';
 import { deliveryTotals, EVENTS_RECEIVED } from '../../shared/domain/delivery-metrics.ts';
-import type { MeasuredUnits, UsageByBatch } from './measured-units.ts';
-import { sum, type Usage } from './units.ts';
+import { type MeasuredUnits, sum, type Usage, type UsageByBatch } from './units.ts';
 
 /** What alarm events cause. */
 export type Load = {

@@ -9,8 +9,7 @@ import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { DEFAULT_TOKEN_DAYS, OPERATOR } from '../../shared/contracts/token.ts';
 import { DAY_SECONDS } from '../../shared/domain/day.ts';
-import type { DataDirectory } from './data-directory.ts';
-import { GRANTS, type Tokens } from './tokens.ts';
+import { type DataDirectory, GRANTS, type Tokens } from './data-directory.ts';
 
 const TOKEN_LIFETIME_SECONDS = DEFAULT_TOKEN_DAYS * DAY_SECONDS;
 

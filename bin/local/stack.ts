@@ -35,12 +35,11 @@ import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { TRACED_ERRORS } from '../../shared/adapters/traced-errors.ts';
 import { createApiDocs } from './api-docs.ts';
 import type { Assembly } from './assembly-files.ts';
-import { openDataDirectory } from './data-directory.ts';
+import { openDataDirectory, TENANTS, type Tokens, tokenTenants } from './data-directory.ts';
 import { createInbox, type Inbox, type SentMessage } from './inbox/inbox.ts';
 import { seed } from './seed.ts';
 import { localSettings } from './settings.ts';
 import { withSourceFrames } from './source-frames.ts';
-import { TENANTS, type Tokens, tokenTenants } from './tokens.ts';
 
 /** Options of the local stack. */
 export type LocalStackOptions = {

@@ -18,7 +18,7 @@ import {
   unconfirmedChange,
 } from '../../shared/domain/errors.ts';
 import { EXAMPLE_REQUEST_ID } from './examples.ts';
-import { referenceOr, referenceTo } from './schemas.ts';
+import { referenceOr, referenceTo } from './operation.ts';
 
 z.strictObject({ message: string('The name of the HTTP status') }).meta({
   id: 'GatewayError',

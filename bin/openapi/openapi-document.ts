@@ -16,11 +16,20 @@ import {
   sharedResponses,
 } from './error-responses.ts';
 import { BASE_URL, EXAMPLE_ID } from './examples.ts';
-import { type Body, contentOf, type Operation } from './operation.ts';
+import {
+  auditTexts,
+  type Body,
+  componentSchemas,
+  contentOf,
+  type Operation,
+  parametersIn,
+  pathParameters,
+  preferences,
+  referenceOr,
+  sharedParameters,
+} from './operation.ts';
 import { optOutPages, optOutTag } from './opt-out-pages.ts';
-import { auditTexts, parametersIn, pathParameters, preferences, sharedParameters } from './parameters.ts';
 import { operations, resources } from './resources.ts';
-import { componentSchemas, referenceOr } from './schemas.ts';
 import { webhooks } from './webhook.ts';
 
 const description = [

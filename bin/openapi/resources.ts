@@ -1,12 +1,9 @@
 import type { EndpointName } from '../../shared/contracts/endpoints.ts';
 import type { Operation, Resource } from './operation.ts';
 import { accountResource } from './resources/account.ts';
-import { auditResource } from './resources/audits.ts';
 import { deliveryResource } from './resources/deliveries.ts';
-import { notificationTypeResource } from './resources/notification-types.ts';
-import { notificationResource } from './resources/notifications.ts';
-import { testResource } from './resources/tests.ts';
-import { tokenResource } from './resources/tokens.ts';
+import { notificationResource, notificationTypeResource, testResource } from './resources/notifications.ts';
+import { auditResource, tokenResource } from './resources/tokens-and-audits.ts';
 
 /** The resources of the API, in the order of the document. */
 export const resources: readonly Resource[] = [

@@ -5,9 +5,7 @@ import { component } from '../../shared/contracts/responses/schemas.ts';
 import { testEvent } from '../../shared/domain/test-event.ts';
 import { webhookHeaders } from '../../shared/pipeline/transports/webhook.ts';
 import { EXAMPLE_TIME_MS, exampleCredentials } from './examples.ts';
-import { contentOf } from './operation.ts';
-import { parametersIn } from './parameters.ts';
-import { parameter } from './schemas.ts';
+import { contentOf, parameter, parametersIn } from './operation.ts';
 
 const description = [
   'The service POSTs each alert of a `webhook` notification to the URL of the notification. Its `webhook_request` can add headers and replace the body.',

@@ -11,14 +11,13 @@ import {
   limitNames,
   minimumLimit,
 } from '../../shared/contracts/tenant-limits.ts';
-import { addRotateCommand } from './account-rotation.ts';
 import { addWhy, examples, parseDuration, parseTenant, parseText, parseTime } from './arguments.ts';
 import { OperationError, UsageError } from './errors.ts';
-import { assertKnown } from './known-tenant.ts';
-import { colorize, sanitize, toSecond } from './print.ts';
+import { colorize, formatTable, sanitize, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
 import { changedShadow, type ShadowState, shadowRecord, shadowStates, shadowText } from './shadow.ts';
-import { formatTable } from './table.ts';
+import { assertKnown } from './targets.ts';
+import { addRotateCommand } from './tenant/rotation.ts';
 
 const NEW = ['--new', 'accept a tenant of which nothing is stored', false] as const;
 

@@ -4,9 +4,8 @@ import type { StoredAudit } from '../../shared/contracts/audit.ts';
 import { MAX_TIME_MS } from '../../shared/contracts/redelivery.ts';
 import { auditRecord } from '../../shared/domain/audit.ts';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
-import { sanitize, toSecond } from './print.ts';
+import { type Column, formatTable, sanitize, toSecond } from './print.ts';
 import { connect } from './session.ts';
-import { type Column, formatTable } from './table.ts';
 
 /** Adds `audits`: who changed what. */
 export const addAuditsCommand = (program: Command): void => {

@@ -10,9 +10,15 @@ import {
   METRICS_NAMESPACE,
 } from '../../shared/domain/delivery-metrics.ts';
 import { inBatches } from '../../shared/domain/in-batches.ts';
-import { DEFAULT_STACK, type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';
+import {
+  DEFAULT_STACK,
+  type OtherQueueName,
+  otherQueueNames,
+  type QueueName,
+  queueNames,
+  stackResources,
+} from './deployment.ts';
 import type { Session } from './session.ts';
-import { stackResources } from './stack-resources.ts';
 
 /** The number of messages of a type with an outcome. */
 export type OutcomeCount = { type: string; outcome: string; deliveries: number };

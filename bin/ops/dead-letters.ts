@@ -6,13 +6,11 @@ import { type DeadLetter, type DescribedLetter, deadLetter, withNotifications } 
 import { STATUS_COLORS } from './deliveries.ts';
 import { CRASHED, type DeadLetterQueueName, deadLetterQueueNames, deadLetterUrl, type Outputs } from './deployment.ts';
 import { OperationError, UsageError } from './errors.ts';
-import { recordsOfEvents } from './event-deliveries.ts';
-import { colorize, pluralize, sanitize, toSecond } from './print.ts';
+import { type Column, colorize, formatTable, pluralize, sanitize, toSecond } from './print.ts';
 import { inspect, visitMessages } from './queues.ts';
 import { crashedEventAttributes, moveMessages, type Progress } from './redrive.ts';
 import { connect, connectForChange, type Session } from './session.ts';
-import { type Column, formatTable } from './table.ts';
-import { labelCell } from './targets.ts';
+import { labelCell, recordsOfEvents } from './targets.ts';
 
 /** Adds `dead-letters`: list, redrive and purge. */
 export const addDeadLettersCommands = (program: Command): void => {

@@ -9,13 +9,11 @@ import { type DeliveryRecord, isWaiting, wasRetryRequested } from '../../shared/
 import { inBatches } from '../../shared/domain/in-batches.ts';
 import type { NotificationKey } from '../../shared/domain/notification.ts';
 import { addWhy, examples, parseNumber, parseSince, parseTenant } from './arguments.ts';
-import { scanDeliveries } from './delivery-scan.ts';
 import { UsageError } from './errors.ts';
-import { notificationIds } from './event-deliveries.ts';
-import { type Color, colorize, sanitize, toSecond } from './print.ts';
+import { type Color, type Column, colorize, formatTable, sanitize, toSecond } from './print.ts';
 import { connect, connectForChange, type Session } from './session.ts';
-import { type Column, formatTable } from './table.ts';
-import { describeNotifications, labelCell } from './targets.ts';
+import { scanDeliveries } from './table-scan.ts';
+import { describeNotifications, labelCell, notificationIds } from './targets.ts';
 
 /** The number of notifications whose deliveries are queried concurrently. */
 const CONCURRENT_QUERIES = 25;

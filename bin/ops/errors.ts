@@ -1,5 +1,3 @@
-import { explainAwsError } from './aws-errors.ts';
-
 /** An expected error whose message is a complete explanation. The command exits with 1. */
 export class OperationError extends Error {
   override name = 'OperationError';
@@ -29,4 +27,69 @@ const messageOf = (error: Error): string => {
     return error.errors.map((each) => (each instanceof Error ? each.message : String(each))).join(', ');
   }
   return error.message;
+};
+
+const EXPIRED = ['ExpiredToken', 'ExpiredTokenException', 'RequestExpired', 'TokenRefreshRequired'];
+const REJECTED = [
+  'AuthFailure',
+  'IncompleteSignature',
+  'InvalidAccessKeyId',
+  'InvalidClientTokenId',
+  'InvalidSignatureException',
+  'MissingAuthenticationToken',
+  'SignatureDoesNotMatch',
+  'UnrecognizedClientException',
+];
+const DENIED = ['AccessDenied', 'AccessDeniedException', 'AuthorizationError'];
+const NOT_FOUND = ['QueueDoesNotExist', 'ResourceNotFoundException', 'TableNotFoundException'];
+
+const SET_CREDENTIALS = 'set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY';
+
+/**
+ * Returns one sentence that says what to do about an error of the AWS SDK: a missing region, or credentials that are
+ * missing, expired, rejected or insufficient. Returns undefined for other errors.
+ */
+export const explainAwsError = (error: Error): string | undefined => {
+  const { name, message } = error;
+  const [firstLine = ''] = message.split('\n', 1);
+  if (message === 'Region is missing') {
+    return 'No AWS region is set: set AWS_REGION, or select a profile that has a region with AWS_PROFILE.';
+  }
+  if (name === 'CredentialsProviderError') return explainMissingCredentials(firstLine);
+  if (EXPIRED.includes(name)) {
+    return 'The AWS credentials have expired: sign in again, for example with `aws sso login`, or set new ones.';
+  }
+  if (REJECTED.includes(name)) {
+    return `AWS rejects the credentials (${name}): ${SET_CREDENTIALS}, and AWS_SESSION_TOKEN only if they are temporary.`;
+  }
+  if (DENIED.includes(name)) return explainDenial(firstLine);
+  if (NOT_FOUND.includes(name)) {
+    return `AWS has no such resource (${name}): the credentials may be of another account (check AWS_PROFILE), or the outputs file is out of date.`;
+  }
+  return explainConnectionError(firstLine);
+};
+
+const explainMissingCredentials = (message: string): string => {
+  const profile = process.env.AWS_PROFILE;
+  // The message of the last provider; a more specific one, such as an expired SSO session, is complete.
+  if (!message.includes('any providers')) return `The AWS credentials cannot be loaded: ${message}`;
+  return profile === undefined
+    ? `There are no AWS credentials: ${SET_CREDENTIALS}.`
+    : `There are no AWS credentials for the profile ${profile}: ${SET_CREDENTIALS}.`;
+};
+
+const explainDenial = (message: string): string => {
+  const [, action, resource] = /not authorized to perform: (\S+)(?: on resource: (\S+))?/.exec(message) ?? [];
+  if (action === undefined) return `AWS denies the request: ${message}`;
+  const where = resource === undefined ? '' : ` on ${resource}`;
+  return `AWS denies ${action}${where}: use credentials with this permission.`;
+};
+
+const explainConnectionError = (message: string): string | undefined => {
+  const endpoint = process.env.AWS_ENDPOINT_URL;
+  if (endpoint && URL.canParse(endpoint) && message.includes(new URL(endpoint).host)) {
+    return `No connection to ${endpoint}, the value of AWS_ENDPOINT_URL (${message}): unset it to use AWS.`;
+  }
+  const [, host] = /getaddrinfo \w+ (\S+\.amazonaws\.com\S*)/.exec(message) ?? [];
+  return host && `${host} cannot be resolved: check the region (AWS_REGION) and the network.`;
 };

@@ -1,4 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { text as readAll } from 'node:stream/consumers';
+import { alarmEvent } from '../../shared/contracts/alarm-event.ts';
+import { isJsonObject, jsonOrUndefined } from '../../shared/contracts/json.ts';
+import { planLists } from '../../shared/contracts/notification-plan.ts';
 import { truncateKey } from '../../shared/contracts/text.ts';
+import { readTrace } from '../../shared/contracts/trace.ts';
+import { nearestName } from '../../shared/contracts/unknown-names.ts';
 import type { EventIds } from '../../shared/domain/event-findings.ts';
 import { OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import {
@@ -8,10 +15,65 @@ import {
   type PlannedEvent,
   planEvent,
 } from '../../shared/domain/planned-event.ts';
-import { notificationIds, recordsOfEvents } from './event-deliveries.ts';
-import type { EventInput } from './event-input.ts';
+import { errorSummary, OperationError } from './errors.ts';
 import { sanitize, toSecond } from './print.ts';
 import type { Session } from './session.ts';
+import { notificationIds, recordsOfEvents } from './targets.ts';
+
+/** An event as JSON, and where it comes from. */
+export type EventInput = {
+  /** The file, or `-` for standard input. */
+  file: string;
+  /** The line of an event in newline-delimited JSON, from 1. */
+  line?: number;
+  /** The index of an event in an array, from 0. */
+  index?: number;
+  text: string;
+};
+
+/** Returns the place of an event in words. */
+export const describeSource = ({ file, line, index }: EventInput): string => {
+  const source = file === '-' ? 'Standard input' : file;
+  if (line !== undefined) return `${source}, line ${line}`;
+  return index === undefined ? source : `${source}, index ${index}`;
+};
+
+/**
+ * Reads one event, an array of events, or one event per line (NDJSON) from each file; `-` is standard input.
+ *
+ * @throws OperationError if a file cannot be read or contains no event
+ */
+export const readEvents = async (files: readonly string[]): Promise<EventInput[]> => {
+  const inputs: EventInput[] = [];
+  for (const file of files) {
+    const found = splitEvents(file, await readText(file));
+    if (found.length === 0) throw new OperationError(`${describeSource({ file, text: '' })} contains no event.`);
+    inputs.push(...found);
+  }
+  return inputs;
+};
+
+/** Reads a file, or standard input for `-`. @throws OperationError if the file cannot be read */
+const readText = async (file: string): Promise<string> => {
+  try {
+    return file === '-' ? await readAll(process.stdin) : readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new OperationError(`${file} cannot be read: ${errorSummary(error)}`);
+  }
+};
+
+/** Returns the events of a text. A text that is neither JSON nor NDJSON is one event, which is not valid. */
+export const splitEvents = (file: string, text: string): EventInput[] => {
+  const parsed = jsonOrUndefined(text);
+  if (Array.isArray(parsed)) return parsed.map((event, index) => ({ file, index, text: JSON.stringify(event) }));
+  if (parsed !== undefined) return [{ file, text }];
+  const lines = text
+    .split('\n')
+    .map((line, index) => ({ file, line: index + 1, text: line }))
+    .filter((line) => line.text.trim() !== '');
+  const isLineDelimited = lines.length > 1 && lines.some((line) => isJsonObject(jsonOrUndefined(line.text)));
+  return isLineDelimited || lines.length === 0 ? lines : [{ file, text }];
+};
 
 /** An earlier delivery with the same `event_id`. */
 type EarlierUse = {
@@ -129,4 +191,72 @@ const sentence = (what: string, items: readonly string[]): string[] => {
   const rest = items.length - MAX_LISTED;
   const listed = items.slice(0, MAX_LISTED).map(sanitize).join(', ');
   return [`${what}: ${listed}${rest > 0 ? ` and ${rest} more` : ''}.`];
+};
+
+const knownLists: readonly string[] = Object.values(planLists);
+
+const knownKeys = [...Object.keys(alarmEvent.shape), 'check', 'log_entry_id', 'traceparent', 'tracestate'];
+const knownDetails = ['state', 'status', 'timestamp'];
+
+/** The most misspelled keys that are named. */
+const MAX_KEYS = 10;
+
+/** Names keys that are most like a known one that is missing. Producers may send any others. */
+const misspelledKeys = (path: string, value: unknown, known: readonly string[]): string[] => {
+  if (!isJsonObject(value)) return [];
+  const missing = known.filter((name) => value[name] === undefined);
+  const misspelled = Object.keys(value).flatMap((key) => {
+    const nearest = known.includes(key) ? undefined : nearestName(key, missing);
+    return nearest === undefined ? [] : [`${keyName(path, key)} is unknown: the nearest known key is ${nearest}`];
+  });
+  return misspelled.slice(0, MAX_KEYS);
+};
+
+const keyName = (path: string, key: string): string => path + truncateKey(sanitize(key));
+
+/** Names unknown lists of a plan. Dispatch reports only that there are some, because it logs no content of an event. */
+const unknownLists = (plan: unknown): string[] =>
+  Object.entries(isJsonObject(plan) ? plan : {})
+    .filter(([key, value]) => Array.isArray(value) && !knownLists.includes(key))
+    .map(([key]) => {
+      const nearest = nearestName(key, knownLists);
+      const hint = nearest ? `the nearest known list is ${nearest}` : `the lists are ${knownLists.join(', ')}`;
+      return `${keyName('notification_plan.', key)} is unknown: ${hint}`;
+    });
+
+/** Dispatch drops an invalid trace without a warning, because the alert is complete without it. */
+const traceWarnings = (event: Readonly<Record<string, unknown>>): string[] => {
+  const { headers } = readTrace(event) ?? {};
+  return (['traceparent', 'tracestate'] as const)
+    .filter((name) => event[name] !== undefined && headers?.[name] === undefined)
+    .map((name) => `${name} is not valid and is dropped`);
+};
+
+const adviceOn = (event: Record<string, unknown>): string[] => [
+  ...misspelledKeys('', event, knownKeys),
+  ...misspelledKeys('details.', event.details, knownDetails),
+  ...traceWarnings(event),
+  ...unknownLists(event.notification_plan),
+];
+
+/**
+ * Adds what dispatch does not report about an event: misspelled keys, an invalid trace, the names of unknown lists, and the
+ * event before it that has the same ID and other content.
+ */
+export const withAdvice = (events: readonly CheckedEvent[]): CheckedEvent[] => {
+  const firstOfId = new Map<string, { input: CheckedEvent['input']; contentHash: string }>();
+  return events.map((checked) => {
+    const { input, ids, planned } = checked;
+    const event = jsonOrUndefined(input.text);
+    const advice = isJsonObject(event) ? adviceOn(event) : [];
+    const warnings = [...checked.warnings, ...advice];
+    if (!planned) return { ...checked, warnings };
+    const { contentHash } = planned.shared;
+    const id = JSON.stringify([ids.tenant_id, ids.event_id]);
+    const first = firstOfId.get(id);
+    if (!first) firstOfId.set(id, { input, contentHash });
+    if (!first || first.contentHash === contentHash) return { ...checked, warnings };
+    const error = `event_id is also that of ${describeSource(first.input)}, whose content differs: only the one that arrives first is sent`;
+    return { ...checked, errors: [error], warnings, planned: undefined };
+  });
 };

@@ -4,9 +4,8 @@ import { examples, parseTenant, parseText } from './arguments.ts';
 import { type DescribedLetter, withNotifications } from './dead-letter.ts';
 import { type DeliveryJson, deliveriesJson } from './deliveries.ts';
 import { OperationError } from './errors.ts';
-import { isoTime, sanitize } from './print.ts';
+import { type Column, formatTable, isoTime, sanitize } from './print.ts';
 import { connect, type Session } from './session.ts';
-import { type Column, formatTable } from './table.ts';
 import { type Described, labelCell } from './targets.ts';
 import { findEvents, isCausedBy, type LetterOfQueue, type TracedEvent } from './traced-event.ts';
 

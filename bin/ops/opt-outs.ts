@@ -4,9 +4,8 @@ import { createOptOutKeys } from '../../shared/adapters/accounts/opt-out-keys.ts
 import { SHORT_HASH_LENGTH, shortMailboxHash } from '../../shared/domain/email-stop.ts';
 import { addWhy, examples, parseTenant } from './arguments.ts';
 import { OperationError } from './errors.ts';
-import { toSecond } from './print.ts';
+import { formatTable, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
-import { formatTable } from './table.ts';
 import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './tenant/pace.ts';
 import { itemsOf } from './tenant/stored-items.ts';
 

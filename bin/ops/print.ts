@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import stringWidth from 'string-width';
 import { replaceControls } from '../../shared/contracts/text.ts';
 
 /** A color or text style. */
@@ -39,3 +40,23 @@ const escapeCharacter = (character: string): string =>
 /** Serializes a value as JSON that a terminal shows as it is: control and format characters are escaped. */
 export const toJson = (value: unknown, replacer?: (key: string, value: unknown) => unknown, indent?: number): string =>
   JSON.stringify(value, replacer, indent).replace(UNESCAPED, escapeCharacter);
+
+/** A column of a table. Numbers are right-aligned. */
+export type Column<Row> = readonly [heading: string, cell: (row: Row) => string | number, align?: 'right'];
+
+const pad = (text: string, width: number, isRight: boolean): string => {
+  const padding = ' '.repeat(width - stringWidth(text));
+  return isRight ? padding + text : text + padding;
+};
+
+/** Formats a table without borders, suitable for grep. It ends with a line break. */
+export const formatTable = <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string => {
+  const formatted = columns.map(([heading, cell, align]) => {
+    const values = rows.map(cell);
+    const texts = [colorize('bold', heading), ...values.map(String)];
+    const width = Math.max(...texts.map((text) => stringWidth(text)));
+    return texts.map((text) => pad(text, width, align === 'right' || typeof values[0] === 'number'));
+  });
+  const lines = [undefined, ...rows].map((_, line) => formatted.map((texts) => texts[line]).join('  '));
+  return lines.map((line) => `${line.trimEnd()}\n`).join('');
+};

@@ -2,8 +2,8 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { DeliveryTotal } from '../../shared/domain/delivery-metrics.ts';
 import { examples } from './arguments.ts';
 import { type DailyStatistics, dailyStatistics, reportedSeconds } from './cloudwatch.ts';
+import { type Column, formatTable } from './print.ts';
 import { connect, type Session } from './session.ts';
-import { type Column, formatTable } from './table.ts';
 
 /** CloudWatch keeps metrics for 455 days. */
 const MONTHS = 15;

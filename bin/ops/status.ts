@@ -2,10 +2,9 @@ import type { Command } from 'commander';
 import { examples } from './arguments.ts';
 import { type Alarm, alarmsOf, type OutcomeCount, oldestMessageAges, outcomesSince } from './cloudwatch.ts';
 import { CRASHED, type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';
-import { colorize, pluralize, sanitize, toSecond } from './print.ts';
+import { type Column, colorize, formatTable, pluralize, sanitize, toSecond } from './print.ts';
 import { type Depth, inspect } from './queues.ts';
 import { connect, type Session } from './session.ts';
-import { type Column, formatTable } from './table.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,7 +1,13 @@
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { accountKey } from '../../shared/adapters/accounts/account-repository.ts';
 import { omitUnreadable } from '../../shared/adapters/notifications/unreadable-notification.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { truncate } from '../../shared/domain/alert-text.ts';
+import { deliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
+import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { type DeliveryTarget, type NotificationKey, operatorsNotification } from '../../shared/domain/notification.ts';
+import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
+import { OperationError } from './errors.ts';
 import { sanitize } from './print.ts';
 import type { Session } from './session.ts';
 
@@ -44,4 +50,61 @@ export const describeNotifications = async (
   };
   const described = new Map(await Promise.all(distinct.map(read)));
   return (key) => described.get(textOf(key)) ?? { notification_label: null, type: null };
+};
+
+/** Returns the IDs of the notifications of a tenant that can have deliveries, without deleted notifications. */
+export const notificationIds = async (session: Session, tenant: string): Promise<string[]> => {
+  const listed = await Array.fromAsync(targetsOf(session, tenant), ({ id }) => id);
+  // Its deliveries are the escalations of the tenant's alerts. It is not stored, so the list does not contain it.
+  return [...listed, OPERATORS_NOTIFICATION_ID];
+};
+
+/** An event, and the notifications whose delivery records are read. */
+export type RecordedEvent = { tenant: string; eventId: string; ids: Iterable<string> };
+
+type EventRecord = DeliveryRecord & { notification: string };
+
+/**
+ * Returns the delivery records of events, in the order of the events, strongly consistent and each in any order. The
+ * key of a record is known, so one read per 100 notifications finds them, however many deliveries the notifications
+ * have.
+ */
+export const recordsOfEvents = async (
+  { deliveries }: Pick<Session, 'deliveries'>,
+  events: readonly RecordedEvent[],
+): Promise<EventRecord[][]> => {
+  const keysOf = ({ tenant, eventId, ids }: RecordedEvent) =>
+    [...new Set(ids)].map((id) => deliveryKey({ tenant_id: tenant, event_id: eventId }, id));
+  const textOf = ({ pk, sk }: Pick<DeliveryRecord, 'pk' | 'sk'>) => `${sk} ${pk}`;
+  const keys = events.map(keysOf);
+  const all = new Map(keys.flat().map((key) => [textOf(key), key]));
+  const records = new Map((await deliveries.readAll([...all.values()])).map((record) => [textOf(record), record]));
+  return keys.map((ofEvent) =>
+    ofEvent.flatMap((key): EventRecord[] => {
+      const record = records.get(textOf(key));
+      return record ? [{ ...record, notification: parseDeliveryPartition(record.pk).notificationId }] : [];
+    }),
+  );
+};
+
+const isKnown = async (session: Session, tenant: string): Promise<boolean> => {
+  const { documents, deployment, tokens } = session;
+  if ((await tokens.list(tenant)).length > 0 || (await tokens.lastRevokedAtMs(tenant)) > 0) return true;
+  const TableName = deployment.outputs.AccountsTable;
+  const { Item } = await documents.send(new GetCommand({ TableName, Key: accountKey(tenant), ConsistentRead: true }));
+  if (Item) return true;
+  for await (const { id } of targetsOf(session, tenant)) return id !== DEFAULT_NOTIFICATION_ID;
+  return false;
+};
+
+/**
+ * Rejects a tenant that has or had neither tokens, an account nor notifications: its name may be misspelled.
+ *
+ * @param isNew whether the operator says that it is new (`--new`); undefined if the command has no such option
+ * @throws OperationError
+ */
+export const assertKnown = async (session: Session, tenant: string, isNew?: boolean): Promise<void> => {
+  if (isNew || (await isKnown(session, tenant))) return;
+  const next = isNew === undefined ? '' : ', or pass --new';
+  throw new OperationError(`Tenant ${tenant} does not exist: check its name, as "tenants" lists it${next}.`);
 };

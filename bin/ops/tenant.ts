@@ -1,13 +1,11 @@
 import { type Command, Option } from 'commander';
 import { addWhy, examples, parseNumber, parseTenant } from './arguments.ts';
 import { errorSummary, OperationError, UsageError } from './errors.ts';
-import { isoTime, pluralize, toJson, toSecond } from './print.ts';
+import { formatTable, isoTime, pluralize, toJson, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
-import { formatTable } from './table.ts';
 import { countTenant, type Deletion, deleteTenant } from './tenant/deletion.ts';
 import { exportTenant } from './tenant/export.ts';
-import { importTenant } from './tenant/import.ts';
-import { describeImport, describeMap } from './tenant/import-report.ts';
+import { describeImport, describeMap, importTenant } from './tenant/import.ts';
 import { readSources } from './tenant/import-source.ts';
 import { createFile, standardOutput } from './tenant/output.ts';
 import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './tenant/pace.ts';

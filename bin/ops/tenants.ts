@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { examples, parseNumber } from './arguments.ts';
-import { sanitize } from './print.ts';
+import { type Column, formatTable, sanitize } from './print.ts';
 import { connect } from './session.ts';
 import { shadowRecord } from './shadow.ts';
-import { type Column, formatTable } from './table.ts';
 import { readOverviews, type TenantOverview, usageCounters } from './tenant/overview.ts';
 import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './tenant/pace.ts';
 

@@ -8,10 +8,9 @@ import { DAY_SECONDS } from '../../shared/domain/day.ts';
 import { ServiceError } from '../../shared/domain/errors.ts';
 import { addWhy, examples, parseNumber, parseSince, parseTenant, parseText } from './arguments.ts';
 import { OperationError, UsageError } from './errors.ts';
-import { assertKnown } from './known-tenant.ts';
-import { colorize, sanitize, toSecond } from './print.ts';
+import { type Column, colorize, formatTable, sanitize, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
-import { type Column, formatTable } from './table.ts';
+import { assertKnown } from './targets.ts';
 
 /** Adds `token`: the API tokens of a tenant. */
 export const addTokenCommands = (program: Command): void => {

@@ -11,11 +11,11 @@ import { eventOfRecord, notificationNoticeId } from '../../shared/pipeline/notic
 import { escalationLimitNoticeId, unreachedNoticeId } from '../../shared/pipeline/notices/unreached-notice.ts';
 import { type DeadLetter, deadLetter } from './dead-letter.ts';
 import { newestRecords, recordKey } from './deliveries.ts';
-import { scanDeliveries } from './delivery-scan.ts';
 import { type DeadLetterQueueName, deadLetterQueueNames, deadLetterUrl } from './deployment.ts';
-import { notificationIds, recordsOfEvents } from './event-deliveries.ts';
 import { inspect, visitMessages } from './queues.ts';
 import type { Session } from './session.ts';
+import { scanDeliveries } from './table-scan.ts';
+import { notificationIds, recordsOfEvents } from './targets.ts';
 
 /** A dead letter, and the type of its queue. */
 export type LetterOfQueue = DeadLetter & { type: DeadLetterQueueName };

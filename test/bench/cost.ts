@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { type MeasuredUnits, type UsageByBatch, writeMeasuredUnits } from '../../bin/cost/measured-units.ts';
 import { usagePerEvent } from '../../bin/cost/monthly-usage.ts';
-import { billOf, sum, type Usage } from '../../bin/cost/units.ts';
+import {
+  billOf,
+  type MeasuredUnits,
+  sum,
+  type Usage,
+  type UsageByBatch,
+  writeMeasuredUnits,
+} from '../../bin/cost/units.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { senderName } from '../../shared/environment.ts';
 import { startFunctions } from './support/functions.ts';

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-cloudwatch';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { afterAll, describe, expect, inject, it } from 'vitest';
-import { stackResources } from '../../bin/ops/stack-resources.ts';
+import { stackResources } from '../../bin/ops/deployment.ts';
 import { METRICS_NAMESPACE } from '../../shared/domain/delivery-metrics.ts';
 import { until } from '../support/until.ts';
 

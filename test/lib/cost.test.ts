@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type MeasuredUnits, readMeasuredUnits } from '../../bin/cost/measured-units.ts';
 import { idleUsage, type Load, monthlyUsage, usagePerEvent } from '../../bin/cost/monthly-usage.ts';
-import { billOf } from '../../bin/cost/units.ts';
+import { billOf, type MeasuredUnits, readMeasuredUnits } from '../../bin/cost/units.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { costSection } from '../bench/cost.ts';
 import { toMarkdown } from '../bench/support/report.ts';

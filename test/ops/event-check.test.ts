@@ -1,9 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { withAdvice } from '../../bin/ops/event-advice.ts';
-import { checkEvents } from '../../bin/ops/event-check.ts';
-import { splitEvents } from '../../bin/ops/event-input.ts';
+import { checkEvents, splitEvents, withAdvice } from '../../bin/ops/event-check.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import { HEARTBEAT_TENANT } from '../../shared/contracts/alarm-event.ts';
 import { alarmEventJsonSchema } from '../../shared/contracts/alarm-event-schema.ts';

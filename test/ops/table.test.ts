@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { deliveriesJson, deliveryColumns } from '../../bin/ops/deliveries.ts';
+import { formatTable } from '../../bin/ops/print.ts';
 import { reportColumns } from '../../bin/ops/report.ts';
-import { formatTable } from '../../bin/ops/table.ts';
 import { deliveryRecord } from '../support/delivery-records.ts';
 
 it('a table aligns what a terminal shows, numbers to the right', () => {

@@ -12,6 +12,7 @@ import { tenantId } from '../../../shared/contracts/alarm-event.ts';
 import { isReservedHeader, MASKED_VALUE } from '../../../shared/contracts/webhook-request.ts';
 import {
   type InboxMessage,
+  kindNames,
   type SentMessage,
   type StackAddresses,
   type WebhookMessage,
@@ -19,12 +20,9 @@ import {
   type WebhookVerification,
   webhookResponses,
 } from './message.ts';
-import { messageFilter } from './message-filter.ts';
-import { MessageStore } from './message-store.ts';
-import { kindNames } from './page/kinds.ts';
+import { MessageStore, messageFilter } from './message-store.ts';
 import { EMAIL_POLICY, PAGE_POLICY, type PageFile, pageFiles, readPage } from './page-files.ts';
-import { sendJson } from './respond.ts';
-import { simulatedEndpoints } from './simulated-endpoints.ts';
+import { sendJson, simulatedEndpoints } from './simulated-endpoints.ts';
 import { streamUpdates } from './updates.ts';
 import { type TenantCredentials, verifyWebhook } from './verify-webhook.ts';
 import { WebhookResponder } from './webhook-responder.ts';

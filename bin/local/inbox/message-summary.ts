@@ -6,7 +6,7 @@ import { jsonOrUndefined } from '../../../shared/contracts/json.ts';
 import { headline, oneLine, truncate } from '../../../shared/domain/alert-text.ts';
 import { eventHeader } from '../../../shared/domain/event-header.ts';
 import type { InboxMessage, MessageSummary, SentMessage } from './message.ts';
-import { recipients } from './message-filter.ts';
+import { recipients } from './message-store.ts';
 
 const MAX_TITLE_LENGTH = 200;
 const MAX_PREVIEW_LENGTH = 160;

@@ -90,3 +90,14 @@ export type InboxUpdates = {
 
 /** The maximum number of messages in the inbox; older ones are removed. */
 export const MAX_MESSAGES = 10_000;
+
+/** The names of the kinds, in the order of the filters. */
+export const kindNames: Record<MessageKind, string> = {
+  email: 'Email',
+  sms: 'SMS',
+  webhook: 'Webhook',
+  incidentpager: 'Pager',
+  incidentrouter: 'Router',
+  atomfeed: 'Feed',
+  managed: 'Operators',
+};

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { jsonOrUndefined } from '../../../shared/contracts/json.ts';
 import type { SimulatedKind } from './message.ts';
-import { sendJson } from './respond.ts';
 
 /**
  * A receiver that the inbox simulates. The pagers reject what PagerDuty rejects (`/pager` only keys, which are all of
@@ -125,4 +124,9 @@ const jsonObject = z.record(z.string(), z.unknown());
 const textField = (body: string, name: string): string | undefined => {
   const value = jsonObject.safeParse(jsonOrUndefined(body)).data?.[name];
   return typeof value === 'string' ? value : undefined;
+};
+
+/** Ends a response with JSON. */
+export const sendJson = (response: ServerResponse, status: number, body: object): void => {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 };

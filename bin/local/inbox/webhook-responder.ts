@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { WebhookAddress, WebhookResponse } from './message.ts';
-import { sendJson } from './respond.ts';
+import { sendJson } from './simulated-endpoints.ts';
 
 /** How the webhook addresses of the inbox respond, one address per tenant. */
 export class WebhookResponder {

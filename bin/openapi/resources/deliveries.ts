@@ -20,9 +20,7 @@ import { collectionOf, component, text } from '../../../shared/contracts/respons
 import { badRequest, notFound, redeliveryLimitReached } from '../../../shared/domain/errors.ts';
 import { NOTHING_FAILED } from '../../../shared/domain/redelivery.ts';
 import { EXAMPLE_ID, EXAMPLE_TIME_MS } from '../examples.ts';
-import { pageOf, type Resource, rejectedBody } from '../operation.ts';
-import { limit, markerLike, time } from '../parameters.ts';
-import { parameter } from '../schemas.ts';
+import { limit, markerLike, pageOf, parameter, type Resource, rejectedBody, time } from '../operation.ts';
 
 const EXAMPLE_EVENT_ID = `acme:enWeb1:alDisk:chDisk:${EXAMPLE_TIME_MS}:CRITICAL`;
 

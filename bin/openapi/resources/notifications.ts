@@ -1,30 +1,39 @@
 import * as z from 'zod';
+import { MAX_CONCURRENT_TESTS } from '../../../shared/adapters/accounts/test-counter.ts';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../../shared/api/request.ts';
 import { MAX_BODY_BYTES } from '../../../shared/api/response.ts';
-import { parseNotification } from '../../../shared/contracts/notification.ts';
-import { byType, type NotificationTypeId } from '../../../shared/contracts/notification-types.ts';
+import { alarmStates } from '../../../shared/contracts/alarm-event.ts';
+import { parseDestination, parseNotification } from '../../../shared/contracts/notification.ts';
+import {
+  byType,
+  type NotificationTypeId,
+  notificationTypeRecord,
+} from '../../../shared/contracts/notification-types.ts';
 import {
   attributes,
   type NotificationRecord,
   notification,
   notificationOf,
+  notificationType,
   ownSecret,
+  testResult,
 } from '../../../shared/contracts/responses/notifications.ts';
 import { collectionOf, text } from '../../../shared/contracts/responses/schemas.ts';
 import { MASKED_VALUE, maskedRequest } from '../../../shared/contracts/webhook-request.ts';
 import {
+  badRequest,
   defaultNotificationFixed,
   idempotencyKeyReused,
   noSigningSecret,
   notificationLimitReached,
   notificationTooLarge,
+  testLimitReached,
+  tooManyTests,
   unconfirmedChange,
 } from '../../../shared/domain/errors.ts';
 import { defaultNotification } from '../../../shared/domain/notification.ts';
-import { EXAMPLE_ID, exampleDetails, exampleRequest, exampleSecret } from '../examples.ts';
-import { type Body, pageOf, type Resource, rejectedBody } from '../operation.ts';
-import { limit, markerLike } from '../parameters.ts';
-import { parameter } from '../schemas.ts';
+import { EXAMPLE_ID, EXAMPLE_TIME_MS, exampleDetails, exampleRequest, exampleSecret } from '../examples.ts';
+import { type Body, limit, markerLike, pageOf, parameter, type Resource, rejectedBody } from '../operation.ts';
 
 const exampleAttributes = (type: NotificationTypeId) => ({
   type,
@@ -156,6 +165,107 @@ export const notificationResource = {
       summary: 'Delete the signing secret of a webhook',
       details: 'The account signs at once. For 24 hours the deleted secret signs, too.',
       errors: [noSigningSecret(), fixedNotification, unconfirmedChange()],
+    },
+  },
+} as const satisfies Resource;
+
+const destination = notificationOf(
+  'Destination',
+  'A destination to test',
+  requestAttributes.pick({ type: true, details: true, webhook_request: true }),
+);
+
+/** What both operations have. */
+const testOperation = {
+  details:
+    'Sends one message like a real alert, without retries. If the destination fails, the status is 200 and the body says why.',
+  query: {
+    state: parameter(
+      z.enum(alarmStates).default('OK'),
+      'The state of the test message: `CRITICAL` and `WARNING` open an incident, `OK` resolves it',
+      'CRITICAL',
+    ),
+  },
+  response: {
+    schema: testResult,
+    examples: {
+      'The destination accepted the message': {
+        status: 'success',
+        message: 'Success: Webhook successfully executed',
+      },
+      'A webhook with its own request accepted the message': {
+        status: 'success',
+        message: 'Success: Webhook successfully executed',
+        request: {
+          method: 'POST',
+          url: 'https://chat.example.com/hooks/7',
+          headers: [
+            'authorization',
+            'content-type',
+            'user-agent',
+            'x-monitoring-webhook-token',
+            'webhook-id',
+            'webhook-timestamp',
+          ],
+          body: '{"text":"✅ [OK] Test entity: Test alarm","owner":null}',
+        },
+        warnings: ['{{entity.metadata.owner}} has no value in the test message'],
+      },
+      'The destination failed': {
+        status: 'failure',
+        message: 'Unexpected status code "404". Expected one of: /2[0-9]{2}/',
+        response_text: '{"error":"channel_not_found"}',
+      },
+    },
+  },
+  errors: [
+    badRequest(`state: must be one of ${alarmStates.join(', ')}`),
+    testLimitReached(200, EXAMPLE_TIME_MS),
+    tooManyTests(MAX_CONCURRENT_TESTS),
+  ],
+};
+
+/** The operations that send test messages. */
+export const testResource = {
+  tag: { name: 'tests', description: 'Test messages, sent by the same servers as real alerts.' },
+  operations: {
+    'test-notification': { ...testOperation, summary: 'Send a test message to a notification' },
+    'test-new-notification': {
+      ...testOperation,
+      summary: 'Send a test message to a destination before creating it',
+      request: { schema: destination, examples: byType((type) => ({ type, details: exampleDetails[type] })) },
+      errors: [
+        ...testOperation.errors,
+        rejectedBody(parseDestination({ type: 'email', details: { address: 'oncall' } })),
+      ],
+    },
+  },
+} as const satisfies Resource;
+
+/** The operations on notification types. */
+export const notificationTypeResource = {
+  tag: { name: 'notification types', description: 'The types of notifications and the fields that each type needs.' },
+  operations: {
+    'list-notification-types': {
+      summary: 'List the notification types',
+      details: 'Sorted by ID.',
+      query: { limit, marker: markerLike('email') },
+      response: pageOf(
+        collectionOf('NotificationTypes', 'notification types', notificationType),
+        notificationTypeRecord('atomfeed'),
+        '/notification_types',
+        'email',
+      ),
+    },
+    'get-notification-type': {
+      summary: 'Read a notification type',
+      response: {
+        schema: notificationType,
+        examples: {
+          'A type with two fields': notificationTypeRecord('incidentrouter'),
+          'A type without fields': notificationTypeRecord('managed'),
+        },
+      },
     },
   },
 } as const satisfies Resource;

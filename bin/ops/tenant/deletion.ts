@@ -1,9 +1,9 @@
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { inBatches } from '../../../shared/domain/in-batches.ts';
+import { type DeadLetterCounts, visitDeadLettersOf } from '../dead-letter.ts';
 import type { Session } from '../session.ts';
-import { type DeadLetterCounts, visitDeadLettersOf } from './dead-letters-of.ts';
 import type { Pace } from './pace.ts';
-import { type AccessOptions, stopAccess } from './stop-access.ts';
+import { type AccessOptions, stopAccess } from './rotation.ts';
 import { type ItemKind, itemsOf, type OwnedItem, type TableName, tableNames, tableOf } from './stored-items.ts';
 
 /** The number of concurrent deletes. */

@@ -14,9 +14,8 @@ import { auditRecord } from '../../../shared/domain/audit.ts';
 import { listedDelivery } from '../../../shared/domain/delivery-history.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import { accountRecord } from '../account.ts';
-import { deadLetter } from '../dead-letter.ts';
+import { deadLetter, visitDeadLettersOf } from '../dead-letter.ts';
 import type { Session } from '../session.ts';
-import { visitDeadLettersOf } from './dead-letters-of.ts';
 import type { Pace } from './pace.ts';
 import { type ItemKind, itemsOf, type OwnedItem, type TableName } from './stored-items.ts';
 

@@ -14,11 +14,10 @@ import { DEFAULT_TIME_ZONE } from '../../../shared/contracts/time-zone.ts';
 import { changedAttributes } from '../../../shared/domain/changed-attributes.ts';
 import { badRequest, notificationLimitReached, ServiceError } from '../../../shared/domain/errors.ts';
 import type { NotificationKey } from '../../../shared/domain/notification.ts';
-import { DEFAULT_NOTIFICATION_ID } from '../../../shared/domain/notification-id.ts';
-import { sanitize } from '../print.ts';
+import { DEFAULT_NOTIFICATION_ID, isNotificationId } from '../../../shared/domain/notification-id.ts';
+import { pluralize, sanitize } from '../print.ts';
 import type { Session } from '../session.ts';
 import type { SourceRecord } from './import-source.ts';
-import { importedId } from './imported-id.ts';
 
 /** What an import does with a record. `differs` means that other values are stored, and stay. */
 export type ImportResult = 'created' | 'updated' | 'unchanged' | 'differs';
@@ -257,4 +256,49 @@ export const importTenant = async (
   }
   if (openExport) result.refused.push({ source: openExport, error: 'the export is incomplete: it has no line `end`' });
   return result;
+};
+
+/** The alphabet of ULIDs. */
+const CROCKFORD_BASE32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/**
+ * Returns the ID of a notification that another system knows by `oldId`, always the same for a tenant, so that an import
+ * can be repeated (docs/decisions/storage.md#imported-notifications). An ID of this service is kept. The ULID of another
+ * one has the time 0, so imported notifications are listed before those that the service created.
+ */
+export const importedId = (tenant: string, oldId: string): string => {
+  if (isNotificationId(oldId)) return oldId;
+  const hash = createHash('sha256')
+    .update(JSON.stringify([tenant, oldId]))
+    .digest();
+  return `nt${'0'.repeat(10)}${Array.from(hash.subarray(0, 16), (byte) => CROCKFORD_BASE32[byte % 32]).join('')}`;
+};
+
+/** The results in the order of a summary. */
+const results = ['created', 'updated', 'unchanged', 'differs'] as const satisfies ImportResult[];
+
+/** Returns the map of IDs as tab-separated values, which are never shortened. */
+export const describeMap = (notifications: readonly ImportedNotification[]): string =>
+  [
+    'old_id\tnew_id\tresult',
+    ...notifications.map(({ old_id, new_id, result }) => `${old_id}\t${new_id}\t${result}`),
+  ].join('\n');
+
+/** Returns the refused records, what differs, and a summary, one per line. */
+export const describeImport = ({ notifications, account, refused }: TenantImport, isDryRun: boolean): string => {
+  const counts = results.flatMap((result) => {
+    const count = notifications.filter((each) => each.result === result).length;
+    return count > 0 ? [`${count} ${result}`] : [];
+  });
+  const hasDifferences = [...notifications, ...account].some(({ result }) => result === 'differs');
+  return [
+    ...refused.map(({ source, old_id, error }) =>
+      [source, ...(old_id === undefined ? [] : [old_id]), error].map(sanitize).join(': '),
+    ),
+    ...account.map(({ attribute, result }) => `account ${attribute}: ${result}`),
+    ...(hasDifferences ? ['What differs was not changed: --update replaces it.'] : []),
+    `${isDryRun ? 'Dry run, nothing was changed. ' : ''}${pluralize(notifications.length, 'notification')}: ${
+      counts.join(', ') || 'none'
+    }; ${pluralize(refused.length, 'record')} refused.`,
+  ].join('\n');
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { importedId } from '../../../bin/ops/tenant/imported-id.ts';
+import { importedId } from '../../../bin/ops/tenant/import.ts';
 import { isStoredNotificationId, newNotificationId } from '../../../shared/domain/notification-id.ts';
 
 describe('the ID of an imported notification', () => {

@@ -1,16 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { MessageSummary, WebhookAddress } from '../message.ts';
-import { Commands, firstCommands } from './commands.tsx';
-import { CopyButton } from './copy-button.tsx';
-import { Dialog } from './dialog.tsx';
-import { Filters } from './filters.tsx';
-import { MessageList } from './message-list.tsx';
+import type { MessageSummary, StackAddresses, WebhookAddress } from '../message.ts';
+import { CopyButton, Dialog, ResponseSelect } from './controls.tsx';
+import { Filters, MessageList, NewMessages } from './message-list.tsx';
 import { MessageView } from './message-view.tsx';
-import { NewMessages } from './new-messages.tsx';
-import { ResponseSelect } from './response-select.tsx';
-import { type LoadedMessage, useMessage } from './use-message.ts';
-import { type InboxState, useUpdates } from './use-updates.ts';
-import { useView, type View } from './use-view.ts';
+import { type InboxState, type LoadedMessage, useMessage, useUpdates, useView, type View } from './state.ts';
 
 /** Searching waits until the user pauses. */
 const SEARCH_DELAY_MS = 150;
@@ -220,3 +213,48 @@ const ClearMessages = ({ view, isFiltered, onClose, onCleared }: ClearMessagesPr
     </>
   );
 };
+
+/** A shell command with what it does. */
+export type ShellCommand = { title: string; command: string };
+
+/** Returns the commands that make a message arrive, exactly as this stack needs them. */
+export const firstCommands = ({
+  base_url,
+  inbox_url,
+  token,
+  tenants: [tenant = ''],
+}: StackAddresses): ShellCommand[] => {
+  const post = (path: string, body: object, options = '') =>
+    [`curl -s${options} ${base_url}${path}`, `-H 'X-Auth-Token: ${token}'`, `-d '${JSON.stringify(body)}'`].join(
+      ' \\\n  ',
+    );
+  const webhook = { type: 'webhook', details: { url: `${inbox_url}/webhooks/${tenant}` } };
+  const create = post('/notifications', { label: 'Inbox', ...webhook }, " -o /dev/null -w '%header{location}'");
+  const ops = `npm run -s ops -- --local ${new URL(base_url).port}`;
+  return [
+    {
+      title: 'Send a test email',
+      command: post('/test-notification', { type: 'email', details: { address: 'oncall@example.com' } }),
+    },
+    { title: 'Send a test webhook to this inbox', command: post('/test-notification', webhook) },
+    {
+      title: 'Create a webhook notification and send an alarm event to it',
+      command: `LOCATION=$(${create})\n${ops} event example --notification "\${LOCATION##*/}" |\n  ${ops} event send -`,
+    },
+  ];
+};
+
+/** Commands to copy. */
+export const Commands = ({ commands }: { commands: readonly ShellCommand[] }) => (
+  <ol class="grid">
+    {commands.map(({ title, command }) => (
+      <li key={title}>
+        <div class="bar">
+          <h3>{title}</h3>
+          <CopyButton text={command} label="Copy" />
+        </div>
+        <pre>{command}</pre>
+      </li>
+    ))}
+  </ol>
+);

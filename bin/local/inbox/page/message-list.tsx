@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { MessageSummary } from '../message.ts';
-import { kindNames } from './kinds.ts';
-import { shortTime } from './time.ts';
+import { kindNames, type MessageSummary } from '../message.ts';
+import type { View } from './state.ts';
 
 /** The height of a row in px, as in style.css. */
 const ROW_PX = 76;
@@ -121,3 +120,87 @@ const Row = ({ message, index, count, isSelected, onSelect }: RowProps) => (
     </span>
   </div>
 );
+
+/** Messages that arrive within this time are announced together. */
+const ANNOUNCE_DELAY_MS = 1000;
+
+/** Tells screen readers how many messages have arrived. */
+export const NewMessages = ({ messages }: { messages: readonly MessageSummary[] }) => {
+  const announcedId = useRef<number | undefined>(undefined);
+  const [text, setText] = useState('');
+  useEffect(() => {
+    const newestId = messages[0]?.id ?? 0;
+    if (announcedId.current === undefined) {
+      announcedId.current = newestId;
+      return undefined;
+    }
+    const timer = setTimeout(() => {
+      const count = messages.filter(({ id }) => id > (announcedId.current ?? 0)).length;
+      announcedId.current = Math.max(newestId, announcedId.current ?? 0);
+      if (count > 0) setText(`${count} new ${count === 1 ? 'message' : 'messages'}: ${messages[0]?.title}`);
+    }, ANNOUNCE_DELAY_MS);
+    return () => clearTimeout(timer);
+  }, [messages]);
+  return (
+    <p class="visually-hidden" role="status">
+      {text}
+    </p>
+  );
+};
+
+/** The recipients that can be selected: those of the most messages. */
+const MAX_RECIPIENTS = 200;
+
+type FilterProps = { messages: readonly MessageSummary[]; view: View; onChange: (changes: Partial<View>) => void };
+
+/** Filters by kind and recipient. Each count is of the messages that the filter would show. */
+export const Filters = ({ messages, view, onChange }: FilterProps) => {
+  const ofRecipient = messages.filter(({ to }) => !view.to || to.includes(view.to));
+  const kinds = counted(ofRecipient.map(({ kind }) => kind));
+  const ofKind = messages.filter(({ kind }) => !view.kind || kind === view.kind);
+  const all = [...counted(ofKind.flatMap(({ to }) => to))].toSorted(([, a], [, b]) => b - a);
+  const top = all.slice(0, MAX_RECIPIENTS);
+  const recipients = top.some(([to]) => to === view.to) || !view.to ? top : [...top, [view.to, 0] as const];
+  return (
+    <div class="filters grid">
+      <fieldset class="bar">
+        <legend class="visually-hidden">Kind</legend>
+        {[['', 'All'] as const, ...Object.entries(kindNames)]
+          .filter(([kind]) => kind === '' || kinds.has(kind) || kind === view.kind)
+          .map(([kind, name]) => (
+            <button type="button" key={kind} aria-pressed={view.kind === kind} onClick={() => onChange({ kind })}>
+              {name} <span class="muted">{kind === '' ? ofRecipient.length : (kinds.get(kind) ?? 0)}</span>
+            </button>
+          ))}
+      </fieldset>
+      <label class="bar">
+        <span>To</span>
+        <select value={view.to} onChange={({ currentTarget }) => onChange({ to: currentTarget.value })}>
+          <option value="">Anyone ({ofKind.length})</option>
+          {recipients.map(([to, count]) => (
+            <option key={to} value={to}>
+              {to} ({count})
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  );
+};
+
+/** Returns how often each value occurs. */
+const counted = (values: readonly string[]): Map<string, number> =>
+  new Map([...Map.groupBy(values, (value) => value)].map(([value, { length }]) => [value, length]));
+
+const clock = new Intl.DateTimeFormat('en', { timeStyle: 'medium', hourCycle: 'h23' });
+const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
+const full = new Intl.DateTimeFormat('en', { dateStyle: 'full', timeStyle: 'long', hourCycle: 'h23' });
+
+/** Returns the local time of a message of today, and the day of an earlier one. */
+export const shortTime = (iso: string): string => {
+  const time = new Date(iso);
+  return time.toDateString() === new Date().toDateString() ? clock.format(time) : day.format(time);
+};
+
+/** Returns the local date and time. */
+export const fullTime = (iso: string): string => full.format(new Date(iso));

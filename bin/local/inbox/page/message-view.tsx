@@ -1,13 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { memo } from 'preact/compat';
-import type { InboxMessage, WebhookAddress, WebhookMessage } from '../message.ts';
-import { CopyButton } from './copy-button.tsx';
-import { formatBody } from './format-body.ts';
-import { kindNames } from './kinds.ts';
-import { ResponseSelect } from './response-select.tsx';
-import { type Tab, Tabs } from './tabs.tsx';
-import { TextBlock } from './text-block.tsx';
-import { fullTime } from './time.ts';
+import formatXml from 'xml-formatter';
+import { parseJson } from '../../../../shared/contracts/json.ts';
+import { type InboxMessage, kindNames, type WebhookAddress, type WebhookMessage } from '../message.ts';
+import { CopyButton, ResponseSelect, type Tab, Tabs, TextBlock } from './controls.tsx';
+import { fullTime } from './message-list.tsx';
 
 type Props = {
   message: InboxMessage;
@@ -160,3 +157,22 @@ const Headers = ({ headers }: { headers: Record<string, string> }) => (
     </tbody>
   </table>
 );
+
+/** A body in a form for people. */
+export type FormattedBody = { format: 'JSON' | 'XML'; text: string };
+
+/** Formats a body as JSON or XML. Returns undefined if it is neither. Numbers keep all their digits. */
+export const formatBody = (body: string): FormattedBody | undefined => {
+  const start = body.trimStart()[0];
+  try {
+    if (start === '{' || start === '[') return { format: 'JSON', text: JSON.stringify(parseJson(body), null, 2) };
+    if (start === '<') {
+      const text = formatXml(body, { indentation: '  ', collapseContent: true, strictMode: true, lineSeparator: '\n' });
+      return { format: 'XML', text };
+    }
+    return undefined;
+  } catch {
+    // The body is cut off, invalid or too deeply nested: the page shows it as it arrived.
+    return undefined;
+  }
+};
