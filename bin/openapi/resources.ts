@@ -3,7 +3,7 @@ import type { Operation, Resource } from './operation.ts';
 import { accountResource } from './resources/account.ts';
 import { deliveryResource } from './resources/deliveries.ts';
 import { notificationResource, notificationTypeResource, testResource } from './resources/notifications.ts';
-import { auditResource, tokenResource } from './resources/tokens-and-audits.ts';
+import { auditResource, tokenResource } from './resources/tokens.ts';
 
 /** The resources of the API, in the order of the document. */
 export const resources: readonly Resource[] = [
