@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { createEmailStops, storedStop } from '../../shared/adapters/accounts/email-stops.ts';
-import { createOptOutKeys } from '../../shared/adapters/accounts/opt-out-keys.ts';
 import { SHORT_HASH_LENGTH, shortMailboxHash } from '../../shared/domain/email-stop.ts';
 import { addWhy, examples, parseTenant } from './arguments.ts';
 import { OperationError } from './errors.ts';
@@ -9,11 +8,11 @@ import { connect, connectForChange } from './session.ts';
 import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './tenant/pace.ts';
 import { itemsOf } from './tenant/stored-items.ts';
 
-/** Adds `opt-outs`: the mailboxes that get no emails of a tenant, and the key of the links in emails. */
+/** Adds `opt-outs`: the mailboxes that get no emails of a tenant. */
 export const addOptOutsCommands = (program: Command): void => {
   const optOuts = program
     .command('opt-outs')
-    .description('list stops of the emails of a tenant, undo those by recipients, or rotate the key of their links');
+    .description('list stops of the emails of a tenant, or undo those by recipients');
   optOuts
     .command('list')
     .description('list the mailboxes that get no emails, by hash; it scans the table of accounts')
@@ -28,12 +27,6 @@ export const addOptOutsCommands = (program: Command): void => {
       .argument('<address>', 'the email address')
       .addHelpText('after', examples('opt-outs undo acme oncall@example.com --why "Asked by phone, ticket 71"')),
   ).action(undo);
-  addWhy(
-    optOuts
-      .command('rotate-key')
-      .description('replace the key of the links; those of the replaced key are valid until the next rotation')
-      .addHelpText('after', examples('opt-outs rotate-key --stack MonitoringNotifications')),
-  ).action(rotateKey);
 };
 
 type Listed = { recipient: string; reason: string; since: number };
@@ -70,10 +63,4 @@ const undo = async (tenant: string, address: string, _: object, command: Command
       'The recipient has not stopped the emails of the tenant: check both, and `opt-outs list`.',
     );
   print({ tenant_id: tenant, recipient: hash }, `The emails to ${hash} are resumed.`);
-};
-
-const rotateKey = async (_: object, command: Command): Promise<void> => {
-  const { documents, deployment, audit, print } = await connectForChange(command);
-  await createOptOutKeys(documents, deployment.outputs.AccountsTable).rotate(await audit());
-  print({ rotated: true }, 'Emails have links with a new key within a minute.');
 };

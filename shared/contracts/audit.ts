@@ -17,8 +17,7 @@ export type AuditAction =
   | 'recount-notifications'
   | 'redrive-dead-letters'
   | 'purge-dead-letters'
-  | 'delete-tenant'
-  | 'rotate-opt-out-key';
+  | 'delete-tenant';
 
 /** A change, as its audit entry describes it. */
 export type AuditedChange = {

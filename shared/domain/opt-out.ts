@@ -36,19 +36,16 @@ export const optOutUrl = (apiUrl: string, key: Buffer, recipient: Recipient): st
 /** Returns whether `parseOptOutQuery` may find a recipient, without any key. */
 export const isOptOutQuery = (query: string): boolean => query.length <= MAX_QUERY_LENGTH && PARTS.test(query);
 
-/** Returns the recipient of a query string that `optOutUrl` created with one of the keys, or else undefined. */
-export const parseOptOutQuery = (keys: readonly Buffer[], query: string): Recipient | undefined => {
+/** Returns the recipient of a query string that `optOutUrl` created with the key, or else undefined. */
+export const parseOptOutQuery = (key: Buffer, query: string): Recipient | undefined => {
   if (!isOptOutQuery(query)) return undefined;
   const [, tenantPart, link] = PARTS.exec(query) ?? [];
   if (tenantPart === undefined || link === undefined) return undefined;
   const tenant = Buffer.from(tenantPart, 'base64url').toString();
   const bytes = Buffer.from(link, 'base64url');
   const mac = bytes.subarray(0, MAC_BYTES);
-  const recipients = keys.map((key) => {
-    const decipher = createDecipheriv(CIPHER, subkey(key, 'address'), mac.subarray(0, IV_BYTES));
-    const address = Buffer.concat([decipher.update(bytes.subarray(MAC_BYTES)), decipher.final()]).toString();
-    const recipient = { tenant, address };
-    return timingSafeEqual(mac, macOf(key, recipient)) ? recipient : undefined;
-  });
-  return recipients.find((recipient) => recipient !== undefined);
+  const decipher = createDecipheriv(CIPHER, subkey(key, 'address'), mac.subarray(0, IV_BYTES));
+  const address = Buffer.concat([decipher.update(bytes.subarray(MAC_BYTES)), decipher.final()]).toString();
+  const recipient = { tenant, address };
+  return timingSafeEqual(mac, macOf(key, recipient)) ? recipient : undefined;
 };

@@ -57,7 +57,6 @@ const changing: Record<string, string> = {
   'event send': '-',
   'dead-letters redrive': 'sms',
   'opt-outs undo': 'acme a@example.com',
-  'opt-outs rotate-key': '--json',
   'dead-letters purge': 'sms --yes',
   verify: '--json',
   'tenant export': 'acme --out -',

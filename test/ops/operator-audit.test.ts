@@ -59,7 +59,6 @@ const commands = [
   ['account recount acme', 'recount-notifications', 'audit#acme'],
   ['deliveries --tenant acme --notification ntA --status pending --retry-now', 'redeliver', 'audit#acme'],
   ['opt-outs undo acme oncall@marker.example', 'undo-opt-out', 'audit#acme'],
-  ['opt-outs rotate-key', 'rotate-opt-out-key', 'operators'],
   ['dead-letters redrive sms', 'redrive-dead-letters', 'operators'],
   ['dead-letters purge sms --yes', 'purge-dead-letters', 'operators'],
   ['tenant delete acme --yes', 'delete-tenant', 'operators'],

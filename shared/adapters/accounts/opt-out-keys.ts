@@ -2,35 +2,37 @@ import { randomBytes } from 'node:crypto';
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
-import type { Audit } from '../audits/audit-log.ts';
 import type { Item } from '../dynamodb/items.ts';
-import { retryConflicts, transact } from '../dynamodb/transactions.ts';
+import { retryConflicts } from '../dynamodb/transactions.ts';
 
-/** The item of the stack with the keys of opt-out links (table Accounts). It belongs to no tenant. */
+/** The item of the stack with the key of opt-out links (table Accounts). It belongs to no tenant. */
 const KEY = { pk: 'opt_out_keys' };
 
-/** Base64 of the current key, and of the one before a rotation. */
-const storedKeys = z.object({ current: z.optional(z.string()), previous: z.optional(z.string()) });
+/** The key in Base64. */
+const storedKey = z.object({ current: z.optional(z.string()) });
 
-/** How long senders cache the current key. */
+/** How long senders cache the key. */
 const CACHE_MS = 60_000;
 
 const newKey = (): string => randomBytes(32).toString('base64');
 
-const keysOf = (item: Item | undefined): Buffer[] => {
-  const { current, previous } = storedKeys.parse(item ?? {});
-  return [current, previous].flatMap((key) => (key === undefined ? [] : [Buffer.from(key, 'base64')]));
+const keyOf = (item: Item | undefined): Buffer | undefined => {
+  const { current } = storedKey.parse(item ?? {});
+  return current === undefined ? undefined : Buffer.from(current, 'base64');
 };
 
-/** Creates the access to the keys of opt-out links (docs/decisions/opt-out.md). */
+/**
+ * Creates the access to the key of opt-out links (docs/decisions/opt-out.md). Deleting its item replaces it: the next
+ * email creates another one.
+ */
 export const createOptOutKeys = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   let cached: { key: Promise<Buffer>; untilMs: number } | undefined;
 
-  /** Returns the current key and the previous one, strongly consistent; none if there is no link yet. */
-  const all = async (): Promise<Buffer[]> =>
-    keysOf((await client.send(new GetCommand({ TableName: table, Key: KEY, ConsistentRead: true }))).Item);
+  /** Returns the stored key, strongly consistent; undefined if there is no link yet. */
+  const find = async (): Promise<Buffer | undefined> =>
+    keyOf((await client.send(new GetCommand({ TableName: table, Key: KEY, ConsistentRead: true }))).Item);
 
-  const create = async (): Promise<Buffer[]> => {
+  const create = async (): Promise<Buffer | undefined> => {
     const { Attributes } = await retryConflicts(() =>
       client.send(
         new UpdateCommand({
@@ -43,29 +45,17 @@ export const createOptOutKeys = (client: DynamoDBDocumentClient, table: string, 
         }),
       ),
     );
-    return keysOf(Attributes);
+    return keyOf(Attributes);
   };
 
   const readCurrent = async (): Promise<Buffer> => {
-    const key = (await all())[0] ?? (await create())[0];
+    const key = (await find()) ?? (await create());
     if (!key) throw new Error('There is no key of opt-out links after its creation.');
     return key;
   };
 
   return {
-    all,
-
-    /**
-     * Replaces the current key. Links of the replaced one are valid until the next rotation, and senders use the new one
-     * within a minute.
-     *
-     * @throws UnconfirmedChangeError
-     */
-    async rotate(audit: Audit): Promise<void> {
-      const [replaced] = (await all()).map((key) => key.toString('base64'));
-      const Item = { ...KEY, current: newKey(), ...(replaced !== undefined && { previous: replaced }) };
-      await transact(client, [{ Put: { TableName: table, Item } }, audit({ action: 'rotate-opt-out-key' })]);
-    },
+    find,
 
     /** Returns the key of new links, created on first use and cached for a minute. */
     current(): Promise<Buffer> {
@@ -80,5 +70,5 @@ export const createOptOutKeys = (client: DynamoDBDocumentClient, table: string, 
   };
 };
 
-/** The keys of opt-out links. */
+/** The key of opt-out links. */
 export type OptOutKeys = ReturnType<typeof createOptOutKeys>;

@@ -12,7 +12,7 @@ import { invalidPage, limitPage, type PageResponse, statePage, unavailablePage }
 
 /** What the page uses. */
 export type OptOutDependencies = {
-  optOutKeys: Pick<OptOutKeys, 'all'>;
+  optOutKeys: Pick<OptOutKeys, 'find'>;
   stops: Pick<EmailStops, 'isStoppedByRecipient' | 'optOut' | 'resume'>;
   audits: Pick<AuditLog, 'by'>;
   clock?: Clock;
@@ -33,7 +33,8 @@ export const createOptOutHandler = ({ optOutKeys, stops, audits, clock = Date.no
   const answer = async (request: APIGatewayProxyEventV2): Promise<PageResponse> => {
     const { rawQueryString, routeKey, requestContext, body = '', isBase64Encoded } = request;
     if (!isOptOutQuery(rawQueryString)) return invalidPage;
-    const recipient = parseOptOutQuery(await optOutKeys.all(), rawQueryString);
+    const key = await optOutKeys.find();
+    const recipient = key && parseOptOutQuery(key, rawQueryString);
     if (!recipient) return invalidPage;
     if (!routeKey.startsWith('POST ')) return show(recipient, 200);
     const change = requestedChange(body, isBase64Encoded);
