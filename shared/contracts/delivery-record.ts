@@ -93,7 +93,8 @@ export const deliveryRecord = z.object({
   /** Cause of the last failure in this round, including attempts that do not count. */
   last_cause: z.optional(z.enum(failureCauses)),
   /**
-   * Reason of the last failure in this round, if it is not that of the last entry of `attempts` (`failureReasonOf`).
+   * Reason of the last failure in this round, if it is not that of the last entry of `attempts` (`failureReasonOf`), or
+   * why a notice was cancelled.
    */
   last_reason: knownReason,
   /** End of the current lease; 0 if the record is not claimed. */

@@ -223,6 +223,13 @@ export const withStatus = (
   lease_until_ms: 0,
 });
 
+/** Returns the record of a notice without a recipient, for a reason, or of a deleted notification, without one. */
+export const withCancellation = (
+  record: DeliveryRecord,
+  reason: FailureReason | undefined,
+  nowMs: number,
+): DeliveryRecord => ({ ...withStatus(record, 'cancelled', nowMs), last_reason: reason });
+
 /** Returns the record of an alert that was not sent, because its tenant was in shadow mode. */
 export const withShadow = (record: DeliveryRecord, nowMs: number): DeliveryRecord => ({
   ...withStatus(record, 'cancelled', nowMs),
@@ -295,6 +302,7 @@ export const failureReasonOf = ({
 /** Returns why the delivery has not arrived. */
 export const reasonOf = (record: DeliveryRecord): DeliveryReason | undefined => {
   if (isShadow(record)) return 'shadow';
+  if (record.status === 'cancelled') return record.last_reason;
   return record.newer_event_at_ms === undefined ? failureReasonOf(record) : 'older_timestamp';
 };
 

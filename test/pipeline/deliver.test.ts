@@ -186,17 +186,26 @@ describe('the log of a failed delivery', () => {
 });
 
 describe('a notice', () => {
-  it.each<[string, AttemptOutcome, Partial<SenderDependencies>]>([
-    ['to an account without contacts', failed('permanent', 'no_contacts', ''), {}],
-    ['to a recipient who has opted out', delivered, { refusalOf: async () => 'opted_out' }],
-  ])('%s is cancelled without a dead letter', async (_, outcome, others) => {
-    const { deliver, record, deadLetters } = setUp('technicalContactsEmail', outcome, {
-      changes: { notice },
-      ...others,
-    });
-    expect(await deliver()).toMatchObject({ kind: 'cancelled' });
-    expect(await record()).toMatchObject({ status: 'cancelled' });
-    expect(deadLetters).toEqual([]);
+  it.each(['no_contacts', 'opted_out', 'complained', 'bounced', 'email_off'] as const)(
+    'without a recipient is cancelled for this reason, without a dead letter: %s',
+    async (reason) => {
+      const { deliver, record, deadLetters } = setUp('email', failed('permanent', reason, ''), { changes: { notice } });
+      expect(await deliver()).toMatchObject({ kind: 'cancelled' });
+      const found = await record();
+      expect(found).toMatchObject({ status: 'cancelled' });
+      expect(found && reasonOf(found)).toBe(reason);
+      expect(deadLetters).toEqual([]);
+    },
+  );
+
+  it('to a notification that was deleted while it failed is cancelled without a reason', async () => {
+    const throttled = failed('throttled', 'throttled', '', { countsAsAttempt: false });
+    const changes = { notice, notification_id: newNotificationId() };
+    await setUp('email', throttled, { changes }).deliver();
+    const { deliver, record } = setUp('email', throttled, { changes, clock: () => NOW_MS + 1_000 });
+    expect(await deliver(Promise.resolve(undefined))).toMatchObject({ kind: 'cancelled' });
+    const found = await record();
+    expect(found && reasonOf(found)).toBeUndefined();
   });
 
   it('that fails is dead-lettered, but tenants cannot redeliver it', async () => {

@@ -12,8 +12,8 @@ import {
   mayHaveArrived,
   roundExpiryCause,
   withAttempt,
+  withCancellation,
   withShadow,
-  withStatus,
   withSuperseded,
 } from '../../domain/delivery-record.ts';
 import type { DeliveryResult } from '../../domain/delivery-result.ts';
@@ -295,7 +295,7 @@ export const createDeliver = (dependencies: SenderDependencies) => {
 
   /** Ends the delivery of a deleted notification, or of an empty summary. */
   const cancel = async (delivery: ClaimedDelivery): Promise<DeliveryResult> => {
-    await delivery.write(withStatus(delivery.record, 'cancelled', clock()));
+    await delivery.write(withCancellation(delivery.record, undefined, clock()));
     await delivery.markBounced();
     return { kind: 'cancelled' };
   };

@@ -4,7 +4,7 @@ import { type FailureReason, type MessageOutcome, stopReasons } from '../../cont
 import type { Failure } from '../../domain/attempt-outcome.ts';
 import { bodyForRound } from '../../domain/delivery-message.ts';
 import { destinationField } from '../../domain/delivery-metrics.ts';
-import { withFailure, withNextAttempt, withStatus } from '../../domain/delivery-record.ts';
+import { withCancellation, withFailure, withNextAttempt, withStatus } from '../../domain/delivery-record.ts';
 import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
 import { retryDelayMs } from '../../domain/retry-schedule.ts';
@@ -52,7 +52,7 @@ export const createAttemptEnd = (dependencies: SenderDependencies) => {
     await delivery.persist({ ...record, next_attempt_at_ms: clock() });
     const isNotice = body.notice !== undefined && body.notice.kind !== 'summary';
     if (isNotice && noRecipientReasons.includes(failure.reason)) {
-      await delivery.write(withStatus(record, 'cancelled', clock()));
+      await delivery.write(withCancellation(record, failure.reason, clock()));
       return { kind: 'cancelled' };
     }
     const [round, failedAtMs] = [record.round + 1, clock()];
