@@ -28,7 +28,7 @@ export type EmailEnvironment = Pick<
 export type EmailSenderDependencies = {
   limits: MessageLimits;
   optOutKeys: Pick<OptOutKeys, 'current'>;
-  stops: Pick<EmailStops, 'find' | 'claimTest' | 'bounce'>;
+  stops: Pick<EmailStops, 'find' | 'claimTest' | 'giveBackTest' | 'bounce'>;
   accounts: Pick<AccountRepository, 'isEmailOff'>;
 };
 
@@ -55,7 +55,10 @@ const tagsOf = (alert: Alert, stop: EmailStop | undefined): Record<string, strin
 
 /** Returns the outcome of an email that is not sent. */
 const notSent = (reason: StopReason | 'email_off'): AttemptOutcome =>
-  failed('permanent', reason, `Not sent: ${failureText(reason, undefined)}`, { nothingSent: true });
+  failed('permanent', reason, `Not sent: ${failureText(reason, undefined)}`, {
+    nothingSent: true,
+    countsAsAttempt: false,
+  });
 
 /** Returns an email with the ways to stop the emails of its tenant: a footer, and headers (RFC 8058). */
 const withOptOut = ({ subject, text, html }: EmailMessage, tenant: string, url: string) => {
@@ -94,14 +97,21 @@ export const createEmailSender = (
     }
   };
 
+  /** A test that cannot be given back counts: the next one is sent an hour later. */
+  const giveBackTest = async (recipient: Recipient, testedAtMs: number): Promise<void> => {
+    try {
+      await stops.giveBackTest(recipient, testedAtMs);
+    } catch (error) {
+      logger.warn('test not given back', { tenant_id: recipient.tenant, ...errorTrace(error) });
+    }
+  };
+
   return async (alert, address, message) => {
     const { tenant_id: tenant } = alert.event;
     const recipient = { tenant, address };
     if (await accounts.isEmailOff(tenant)) return notSent('email_off');
     const stop = await stops.find(recipient);
-    const isProbe =
-      kindOf(alert) === 'test' && stop?.reason === 'bounced' && (await stops.claimTest(recipient, stop.sinceMs));
-    if (stop && !isProbe) return notSent(stop.reason);
+    if (stop && !(kindOf(alert) === 'test' && stop.reason === 'bounced')) return notSent(stop.reason);
     const email = {
       ...withOptOut(message, tenant, optOutUrl(API_URL, await optOutKeys.current(), recipient)),
       from,
@@ -111,6 +121,8 @@ export const createEmailSender = (
       tags: tagsOf(alert, stop),
     };
     const send = async (): Promise<AttemptOutcome> => {
+      const testedAtMs = stop && (await stops.claimTest(recipient, stop.sinceMs));
+      if (stop && testedAtMs === undefined) return notSent(stop.reason);
       const startedAtMs = clock();
       try {
         await sendEmail(email, sendTimeoutMs(alert.timeLeft));
@@ -119,6 +131,7 @@ export const createEmailSender = (
       } catch (error) {
         const failure = awsFailure('ses', error);
         if (failure.cause === 'destination') await stopRejected(recipient, startedAtMs);
+        else if (failure.nothingSent && testedAtMs !== undefined) await giveBackTest(recipient, testedAtMs);
         return failure;
       }
     };

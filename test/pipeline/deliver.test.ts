@@ -148,24 +148,36 @@ describe('an email that bounces before its sender records that SES accepted it',
 describe('an email that is refused', () => {
   const reason = 'opted_out' as const;
 
-  it.each([['an alert', {}] as const, ['a summary', { notice: { ...notice, kind: 'summary' as const } }] as const])(
-    'fails if it is %s: without an attempt, not in a summary, and can be redelivered',
-    async (_, changes) => {
-      const options = { changes, refusalOf: async () => reason, ...summarizing };
-      const { deliver, record, stored, reasons, transport } = setUp('email', rejected, options);
-      expect(await deliver()).toMatchObject({ kind: 'dead_lettered', cause: 'destination' });
-      const found = await record();
-      expect(found).toMatchObject({ status: 'failed', attempt_count: 0, attempts: [] });
-      expect(found && reasonOf(found)).toBe(reason);
-      expect(reasons).toMatchObject([{ reason, cause: 'destination' }]);
-      expect(await stored()).toHaveLength(1);
-      expect(transport).not.toHaveBeenCalled();
-    },
-  );
+  const refused = failed('permanent', reason, '', { countsAsAttempt: false });
+
+  it.each<[string, Options, number]>([
+    ['when it is sent', {}, 1],
+    ['before it is listed in a summary', { refusalOf: async () => reason, ...summarizing }, 0],
+  ])('%s fails without an attempt, and can be redelivered', async (_, options, sendCount) => {
+    const { deliver, record, stored, reasons, transport } = setUp('email', refused, options);
+    expect(await deliver()).toMatchObject({ kind: 'dead_lettered', cause: 'destination' });
+    const found = await record();
+    expect(found).toMatchObject({ status: 'failed', attempt_count: 0, attempts: [] });
+    expect(found && reasonOf(found)).toBe(reason);
+    expect(reasons).toMatchObject([{ reason, cause: 'destination' }]);
+    expect(await stored()).toHaveLength(1);
+    expect(transport).toHaveBeenCalledTimes(sendCount);
+  });
+
+  it('is decided once: when it is sent, or before it is listed in a summary', async () => {
+    const refusalOf = vi.fn(async () => undefined);
+    await setUp('email', delivered, { refusalOf }).deliver();
+    expect(refusalOf).not.toHaveBeenCalled();
+    const { deliver, transport } = setUp('email', delivered, { refusalOf, ...summarizing });
+    expect(await deliver()).toMatchObject({ kind: 'summarized' });
+    expect(refusalOf).toHaveBeenCalledOnce();
+    expect(transport).not.toHaveBeenCalled();
+  });
 
   it('is tried again if it is unknown whether it is refused', async () => {
     const { deliver, record, transport } = setUp('email', delivered, {
       refusalOf: () => Promise.reject(new Error('no response')),
+      ...summarizing,
     });
     expect(await deliver()).toMatchObject({ kind: 'internal_error' });
     expect(await record()).toMatchObject(unclaimed);
@@ -175,11 +187,11 @@ describe('an email that is refused', () => {
 
 describe('the log of a failed delivery', () => {
   // The rule of failing tenants reads these fields.
-  it.each<[string, Options]>([
-    ['called', {}],
-    ['not_called', { refusalOf: async () => 'opted_out' }],
-  ])('says whether the destination was called: %s', async (destination, options) => {
-    await setUp('email', rejected, options).deliver();
+  it.each<[string, AttemptOutcome]>([
+    ['called', rejected],
+    ['not_called', failed('permanent', 'opted_out', '')],
+  ])('says whether the destination was called: %s', async (destination, outcome) => {
+    await setUp('email', outcome).deliver();
     const fields = { cause: 'destination', destination, tenant_id: 'acme' };
     expect(logger.warn).toHaveBeenCalledExactlyOnceWith('delivery failed', expect.objectContaining(fields));
   });

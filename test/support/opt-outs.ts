@@ -7,7 +7,8 @@ export const optOutKeys = { current: async () => OPT_OUT_KEY };
 /** The stops of a stack without stops. */
 export const noStops = {
   find: async () => undefined,
-  claimTest: async () => false,
+  claimTest: async () => undefined,
+  giveBackTest: async () => undefined,
   bounce: async () => undefined,
 };
 

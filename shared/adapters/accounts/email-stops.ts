@@ -201,8 +201,12 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
       await change(recipient, (state, nowMs) => afterDelivery(state, sinceMs, nowMs));
     },
 
-    /** Returns whether a test may be sent in spite of a bounce: the first one, then one per hour and mailbox. */
-    async claimTest(recipient: Recipient, sinceMs: number): Promise<boolean> {
+    /**
+     * Claims a test in spite of a bounce: the first one, then one per hour and mailbox.
+     *
+     * @returns when it was claimed, ms since the epoch, or undefined if none may be sent
+     */
+    async claimTest(recipient: Recipient, sinceMs: number): Promise<number | undefined> {
       const nowMs = clock();
       const { isWritten } = await retryConflicts(() =>
         update(keyOf(recipient), {
@@ -212,7 +216,18 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
           ExpressionAttributeValues: { ':now': nowMs, ':since': sinceMs, ':hour_ago': nowMs - TEST_INTERVAL_MS },
         }),
       );
-      return isWritten;
+      return isWritten ? nowMs : undefined;
+    },
+
+    /** Gives back a claimed test that was not sent. */
+    async giveBackTest(recipient: Recipient, claimedAtMs: number): Promise<void> {
+      await retryConflicts(() =>
+        update(keyOf(recipient), {
+          UpdateExpression: 'REMOVE tested_at_ms',
+          ConditionExpression: 'tested_at_ms = :claimed',
+          ExpressionAttributeValues: { ':claimed': claimedAtMs },
+        }),
+      );
     },
   };
 };

@@ -215,10 +215,8 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     // A worker crashed after it recorded the last attempt and before it dead-lettered the delivery.
     if (record.attempt_count >= MAX_ATTEMPTS)
       return deadLetter(delivery, { reason: 'attempts_exhausted', cause: roundExpiryCause(record) });
-    const refused = await refusalOf?.(job.body.event.tenant_id, target.details);
-    if (refused) return deadLetter(delivery, { reason: refused, cause: 'destination' });
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
-    const summarized = await summarizer.unlessFirst(delivery, target);
+    const summarized = await summarizer.unlessFirst(delivery, target, () => refuse(delivery, target));
     if (summarized) return summarized;
     if (!isSummary) return { kind: 'send', target, summary: undefined };
     if (!hasSummaries(type)) return deadLetter(delivery, { reason: 'type_without_summaries', cause: 'destination' });
@@ -226,6 +224,15 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     if (!summary) return sendAgain(delivery);
     // A worker that queued the summary crashed before it stored an alert, which another summary then lists.
     return alarmCount(summary) === 0 ? cancel(delivery) : { kind: 'send', target, summary };
+  };
+
+  /** Ends the delivery of an alert to a destination to which nothing is sent. @returns undefined for others */
+  const refuse = async (
+    delivery: ClaimedDelivery,
+    { details }: DeliveryTarget,
+  ): Promise<DeliveryResult | undefined> => {
+    const reason = await refusalOf?.(delivery.job.body.event.tenant_id, details);
+    return reason && deadLetter(delivery, { reason, cause: 'destination' });
   };
 
   /** Makes one attempt, and records it. */

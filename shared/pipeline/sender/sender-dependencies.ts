@@ -39,7 +39,7 @@ export type SenderDependencies = {
   isSlowTenant: (tenant: string) => boolean;
   /** Returns whether a tenant has used more than half of a daily limit of the type. */
   isNearLimit: (tenant: string) => Promise<boolean>;
-  /** Returns why nothing is sent, or undefined. */
+  /** Returns why nothing is sent, for an alert that would be listed in a summary, or undefined. */
   refusalOf?: RefusalOf | undefined;
 };
 

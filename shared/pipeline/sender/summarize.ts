@@ -71,9 +71,14 @@ export const createSummarizer = (
      * Lists an alert in the summary of its window if the account summarizes and the window has had its first alerts. An
      * alert is counted once, at its first attempt.
      *
+     * @param refuse ends the delivery of an alert that must not be listed, because nothing is sent to its destination
      * @returns the result of the message, or undefined if the alert must be sent
      */
-    async unlessFirst(delivery: ClaimedDelivery, target: DeliveryTarget): Promise<DeliveryResult | undefined> {
+    async unlessFirst(
+      delivery: ClaimedDelivery,
+      target: DeliveryTarget,
+      refuse: () => Promise<DeliveryResult | undefined>,
+    ): Promise<DeliveryResult | undefined> {
       const { job, record } = delivery;
       const { tenant_id } = job.body.event;
       const isAttempted = record.attempt_count > 0 || record.last_cause !== undefined;
@@ -92,7 +97,7 @@ export const createSummarizer = (
         if (await summarizedAlerts.addFirst(summary, job.deliveryId, after, clock())) return undefined;
         fullWindows.set(full, true);
       }
-      return summarize(delivery, target, window);
+      return (await refuse()) ?? summarize(delivery, target, window);
     },
 
     /** Lists an alert above the daily limit in the summary of the hour. */

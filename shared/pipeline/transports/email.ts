@@ -26,7 +26,7 @@ const messageOf = async (
 
 const isFailure = (outcome: AttemptOutcome): outcome is Failure => outcome.result !== 'delivered';
 
-/** Creates the function that returns why an alert is not sent by email, before it may be summarized. */
+/** Creates the function that returns why an alert is not sent by email, before it is listed in a summary. */
 export const createEmailRefusal =
   (accounts: Pick<AccountRepository, 'isEmailOff'>): RefusalOf =>
   async (tenant) =>

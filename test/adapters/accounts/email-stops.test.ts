@@ -68,11 +68,24 @@ describe('a bounce', () => {
     const { recipient, stops, wait } = setUp();
     await stops.bounce(recipient, START_MS);
     const claim = () => stops.claimTest(recipient, START_MS);
-    expect([await claim(), await claim()]).toEqual([true, false]);
+    expect([await claim(), await claim()]).toEqual([START_MS, undefined]);
     wait(HOUR_MS - 1);
-    expect(await claim()).toBe(false);
+    expect(await claim()).toBeUndefined();
     wait(1);
-    expect([await claim(), await claim()]).toEqual([true, false]);
+    expect([await claim(), await claim()]).toEqual([START_MS + HOUR_MS, undefined]);
+  });
+
+  it('permits a test again that is given back, unless there was another one meanwhile', async () => {
+    const { recipient, stops, wait } = setUp();
+    await stops.bounce(recipient, START_MS);
+    const claim = () => stops.claimTest(recipient, START_MS);
+    await claim();
+    await stops.giveBackTest(recipient, START_MS);
+    expect(await claim()).toBe(START_MS);
+    wait(HOUR_MS);
+    await claim();
+    await stops.giveBackTest(recipient, START_MS);
+    expect(await claim()).toBeUndefined();
   });
 
   it('ends when an email that was sent in spite of it is delivered, and no later one does', async () => {

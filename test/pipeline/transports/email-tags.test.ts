@@ -21,14 +21,17 @@ const environment = {
   API_URL: 'https://api.example.org/v1',
 };
 
-/** Sends an email to a local SES endpoint. @returns the request, and its message */
-const requestOf = async (changes: Partial<Alert> = {}, stops: EmailSenderDependencies['stops'] = noStops) => {
+type Stops = EmailSenderDependencies['stops'];
+
+const accepted =
+  '<SendRawEmailResponse><SendRawEmailResult><MessageId>m</MessageId></SendRawEmailResult></SendRawEmailResponse>';
+
+/** Sends an email to a local SES endpoint. @returns the outcome, and the request */
+const send = async (changes: Partial<Alert> = {}, stops: Stops = noStops, status = 200, body = accepted) => {
   let form = new URLSearchParams();
   const { url } = await startHttp(async (request, response) => {
     form = new URLSearchParams((await request.toArray()).join(''));
-    response.end(
-      '<SendRawEmailResponse><SendRawEmailResult><MessageId>m</MessageId></SendRawEmailResult></SendRawEmailResponse>',
-    );
+    response.writeHead(status).end(body);
   });
   vi.stubEnv('AWS_ENDPOINT_URL', url().href);
   vi.stubEnv('AWS_REGION', 'local-1');
@@ -40,6 +43,12 @@ const requestOf = async (changes: Partial<Alert> = {}, stops: EmailSenderDepende
   const transport = createEmailTransport(sendEmail, { timeZone: async () => 'UTC' });
   const outcome = await transport({ ...alert, ...changes }, { address: 'a@example.com' });
   vi.unstubAllEnvs();
+  return { outcome, form };
+};
+
+/** Sends an email that SES accepts. @returns the request, and its message */
+const requestOf = async (changes?: Partial<Alert>, stops?: Stops) => {
+  const { outcome, form } = await send(changes, stops);
   expect(outcome).toMatchObject({
     result: 'delivered',
     reachedRecipientHashes: [recipientHash(alert.deliveryId, 'a@example.com')],
@@ -73,7 +82,7 @@ it('an email has a way to stop the emails of its tenant: in two headers, in its 
 });
 
 describe('the tags of an email', () => {
-  const tagsSent = async (notificationId?: string, stops?: EmailSenderDependencies['stops']) => {
+  const tagsSent = async (notificationId?: string, stops?: Stops) => {
     const { form } = await requestOf(notificationId === undefined ? {} : { notificationId }, stops);
     const tag = (part: 'Name' | 'Value') =>
       [...form].filter(([name]) => name.startsWith('Tags.') && name.endsWith(part)).map(([, value]) => value);
@@ -92,7 +101,27 @@ describe('the tags of an email', () => {
 
   it('name the stop in spite of which a test is sent', async () => {
     const stop = { reason: 'bounced' as const, sinceMs: 1_000 };
-    const stops = { ...noStops, find: async () => stop, claimTest: async () => true };
+    const stops = { ...noStops, find: async () => stop, claimTest: async () => 2_000 };
     expect(await tagsSent(undefined, stops)).toMatchObject({ kind: 'test', stop: '1000' });
+  });
+});
+
+describe('a test in spite of a bounce', () => {
+  const errorOf = (code: string, text: string) =>
+    `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>${text}</Message></Error></ErrorResponse>`;
+
+  it.each([
+    ['that SES throttles is given back', errorOf('Throttling', 'Maximum sending rate exceeded.'), [2_000]],
+    ['to an address that SES rejects is not', errorOf('MessageRejected', 'Address blacklisted.'), []],
+  ])('%s', async (_, body, expected) => {
+    const givenBack: number[] = [];
+    const stops: Stops = {
+      ...noStops,
+      find: async () => ({ reason: 'bounced', sinceMs: 1_000 }),
+      claimTest: async () => 2_000,
+      giveBackTest: async (_recipient, claimedAtMs) => void givenBack.push(claimedAtMs),
+    };
+    expect(await send({}, stops, 400, body)).toMatchObject({ outcome: { nothingSent: true } });
+    expect(givenBack).toEqual(expected);
   });
 });

@@ -89,7 +89,7 @@ describe('an alert to contacts', () => {
       both,
       [],
       0,
-      { result: 'permanent', reason: 'opted_out', cause: 'destination' },
+      { result: 'permanent', reason: 'opted_out', cause: 'destination', countsAsAttempt: false },
     ],
     [
       'that has reached one of them is delivered, although all have been stopped since',
@@ -104,7 +104,10 @@ describe('an alert to contacts', () => {
       sentCount++;
       return delivered;
     };
-    const outcome = await contactsTransport(send, contacts)({ ...alert, reachedRecipientHashes }, {});
+    const outcome = await contactsTransport(send, contacts)(
+      { ...alert, notificationId: 'ntA', reachedRecipientHashes },
+      {},
+    );
     expect([outcome, sentCount]).toMatchObject([expected, expectedCount]);
   });
 
