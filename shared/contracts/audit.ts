@@ -13,7 +13,7 @@ export type AuditedEndpoint = {
 export type AuditAction =
   | AuditedEndpoint
   | 'opt-out'
-  | 'undo-opt-out'
+  | 'resume-email'
   | 'recount-notifications'
   | 'redrive-dead-letters'
   | 'purge-dead-letters'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type StopReason, stopReasons } from '../contracts/outcomes.ts';
-import { DAY_MS } from './day.ts';
+import { DAY_MS, utcDay } from './day.ts';
 
 /** A stop of the emails of a tenant to a mailbox. */
 export type EmailStop = {
@@ -19,7 +19,7 @@ const GMAIL = ['gmail.com', 'googlemail.com'];
  * Returns the mailbox of an address, which different spellings share: in lower case, without what follows a `+`, and for
  * Gmail without dots.
  */
-export const mailboxOf = (address: string): string => {
+const mailboxOf = (address: string): string => {
   const lower = address.toLowerCase();
   const at = lower.lastIndexOf('@');
   const [local, domain] = [lower.slice(0, at), lower.slice(at + 1)];
@@ -48,7 +48,7 @@ export type MailboxState = {
   bounced_at_ms?: number | undefined;
   /** When the stop because of a bounce ends or has ended. */
   bounced_until_ms?: number | undefined;
-  /** When the recipient or an operator last resumed the emails, and how often on that UTC day. */
+  /** When the recipient or an operator last resumed the emails, and how often the recipient did on that UTC day. */
   resumed_at_ms?: number | undefined;
   resume_count?: number | undefined;
 };
@@ -106,3 +106,23 @@ export const MAX_RESUMES_PER_DAY = 10;
 /** Returns whether the recipient, or an operator, has stopped the emails, or the recipient has complained. */
 export const isStoppedByRecipient = ({ opted_out_at_ms, complained_at_ms }: MailboxState): boolean =>
   opted_out_at_ms !== undefined || complained_at_ms !== undefined;
+
+/** Returns how often the recipient has resumed the emails on the UTC day of a time. */
+export const resumesOfDay = ({ resumed_at_ms = 0, resume_count = 0 }: MailboxState, nowMs: number): number =>
+  utcDay(resumed_at_ms) === utcDay(nowMs) ? resume_count : 0;
+
+/**
+ * Returns the changes that resume emails which the recipient has stopped or complained about, or undefined if that is not
+ * so.
+ *
+ * @param resumeCount how often the recipient has then resumed them on this UTC day
+ */
+export const afterResume = (state: MailboxState, nowMs: number, resumeCount: number): MailboxState | undefined =>
+  isStoppedByRecipient(state)
+    ? {
+        opted_out_at_ms: undefined,
+        complained_at_ms: undefined,
+        resumed_at_ms: Math.max(nowMs, (state.resumed_at_ms ?? 0) + 1),
+        resume_count: resumeCount,
+      }
+    : undefined;

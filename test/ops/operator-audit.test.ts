@@ -58,7 +58,7 @@ const commands = [
   ['account shadow acme on --for 1h --yes', 'update-account', 'audit#acme'],
   ['account recount acme', 'recount-notifications', 'audit#acme'],
   ['deliveries --tenant acme --notification ntA --status pending --retry-now', 'redeliver', 'audit#acme'],
-  ['opt-outs undo acme oncall@marker.example', 'undo-opt-out', 'audit#acme'],
+  ['opt-outs undo acme oncall@marker.example', 'resume-email', 'audit#acme'],
   ['dead-letters redrive sms', 'redrive-dead-letters', 'operators'],
   ['dead-letters purge sms --yes', 'purge-dead-letters', 'operators'],
   ['tenant delete acme --yes', 'delete-tenant', 'operators'],

@@ -1,11 +1,11 @@
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
-import { utcDay } from '../../domain/day.ts';
 import {
   afterBounce,
   afterComplaint,
   afterDelivery,
+  afterResume,
   type EmailStop,
   isStoppedByRecipient,
   KEPT_MS,
@@ -13,13 +13,15 @@ import {
   type MailboxState,
   mailboxHash,
   type Recipient,
+  resumesOfDay,
   shortMailboxHash,
   stopAt,
 } from '../../domain/email-stop.ts';
 import type { Audit } from '../audits/audit-log.ts';
+import { batchGet } from '../dynamodb/batches.ts';
 import { attributesUpdate, createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import type { Item } from '../dynamodb/items.ts';
-import { FailedConditionsError, retryConflicts, type TransactItem, transact } from '../dynamodb/transactions.ts';
+import { FailedConditionsError, type TransactItem, transact } from '../dynamodb/transactions.ts';
 import { logger } from '../logger.ts';
 import { count } from '../metrics.ts';
 
@@ -98,7 +100,7 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
         ...Object.fromEntries(known.map((name) => [`:read_${name}`, state[name]])),
       },
     };
-    if (!entry) return (await retryConflicts(() => update(keyOf(recipient), request))).isWritten;
+    if (!entry) return (await update(keyOf(recipient), request)).isWritten;
     try {
       await transact(client, [{ Update: { TableName: table, Key: keyOf(recipient), ...request } }, entry]);
       return true;
@@ -129,34 +131,24 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
     count({ email_stops: 1 });
   };
 
-  /** Resumes the emails unless a limit is reached. */
-  const resume = async (
-    recipient: Recipient,
-    audit: Audit,
-    maxPerDay: number,
-  ): Promise<'resumed' | 'unchanged' | 'limited'> => {
-    let isLimited = false;
-    const decide = (state: MailboxState, nowMs: number): MailboxState | undefined => {
-      if (!isStoppedByRecipient(state)) return undefined;
-      const { resumed_at_ms: resumedAtMs = 0, resume_count = 0 } = state;
-      const used = utcDay(resumedAtMs) === utcDay(nowMs) ? resume_count : 0;
-      isLimited = used >= maxPerDay;
-      if (isLimited) return undefined;
-      return {
-        opted_out_at_ms: undefined,
-        complained_at_ms: undefined,
-        resumed_at_ms: Math.max(nowMs, resumedAtMs + 1),
-        resume_count: used + 1,
-      };
-    };
-    const entry = audit({ action: 'undo-opt-out', target_id: shortMailboxHash(recipient) });
-    if (await change(recipient, decide, entry)) return 'resumed';
-    return isLimited ? 'limited' : 'unchanged';
-  };
+  const resumeEntry = (recipient: Recipient, audit: Audit): TransactItem =>
+    audit({ action: 'resume-email', target_id: shortMailboxHash(recipient) });
 
   return {
     /** Returns the stop of the emails of a tenant to a mailbox, or undefined. Strongly consistent. */
     find: async (recipient: Recipient): Promise<EmailStop | undefined> => stopAt(await read(recipient), clock()),
+
+    /**
+     * Returns a function that returns the stop of each of these addresses. Strongly consistent.
+     *
+     * @throws ServiceError serviceUnavailable if keys stay unprocessed
+     */
+    async findAll(tenant: string, addresses: readonly string[]): Promise<(address: string) => EmailStop | undefined> {
+      const pkOf = (address: string): string => keyOf({ tenant, address }).pk;
+      const keys = [...new Set(addresses.map(pkOf))].map((pk) => ({ pk }));
+      const items = new Map((await batchGet(client, table, keys)).map((item) => [item.pk, item]));
+      return (address) => storedStop(items.get(pkOf(address)) ?? {}, clock());
+    },
 
     /** Returns whether the recipient has stopped the emails or complained about one. Strongly consistent. */
     isStoppedByRecipient: async (recipient: Recipient): Promise<boolean> => isStoppedByRecipient(await read(recipient)),
@@ -178,11 +170,24 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
      *
      * @throws UnconfirmedChangeError
      */
-    resume: (recipient: Recipient, audit: Audit) => resume(recipient, audit, MAX_RESUMES_PER_DAY),
+    async resume(recipient: Recipient, audit: Audit): Promise<'resumed' | 'unchanged' | 'limited'> {
+      let isLimited = false;
+      const decide = (state: MailboxState, nowMs: number): MailboxState | undefined => {
+        const used = resumesOfDay(state, nowMs);
+        isLimited = isStoppedByRecipient(state) && used >= MAX_RESUMES_PER_DAY;
+        return isLimited ? undefined : afterResume(state, nowMs, used + 1);
+      };
+      if (await change(recipient, decide, resumeEntry(recipient, audit))) return 'resumed';
+      return isLimited ? 'limited' : 'unchanged';
+    },
 
-    /** The same by an operator, without a limit. @returns false if there was no such stop */
-    resumeByOperator: async (recipient: Recipient, audit: Audit): Promise<boolean> =>
-      (await resume(recipient, audit, Number.POSITIVE_INFINITY)) === 'resumed',
+    /** The same by an operator, without a limit, and not counted. @returns false if there was no such stop */
+    resumeByOperator: (recipient: Recipient, audit: Audit): Promise<boolean> =>
+      change(
+        recipient,
+        (state, nowMs) => afterResume(state, nowMs, resumesOfDay(state, nowMs)),
+        resumeEntry(recipient, audit),
+      ),
 
     /** Stops the emails after a complaint about one. Repeating it changes nothing. */
     async complain(recipient: Recipient, sentAtMs: number): Promise<void> {
@@ -208,26 +213,22 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
      */
     async claimTest(recipient: Recipient, sinceMs: number): Promise<number | undefined> {
       const nowMs = clock();
-      const { isWritten } = await retryConflicts(() =>
-        update(keyOf(recipient), {
-          UpdateExpression: 'SET tested_at_ms = :now',
-          ConditionExpression:
-            'bounced_at_ms = :since AND (attribute_not_exists(tested_at_ms) OR tested_at_ms < :since OR tested_at_ms <= :hour_ago)',
-          ExpressionAttributeValues: { ':now': nowMs, ':since': sinceMs, ':hour_ago': nowMs - TEST_INTERVAL_MS },
-        }),
-      );
+      const { isWritten } = await update(keyOf(recipient), {
+        UpdateExpression: 'SET tested_at_ms = :now',
+        ConditionExpression:
+          'bounced_at_ms = :since AND (attribute_not_exists(tested_at_ms) OR tested_at_ms < :since OR tested_at_ms <= :hour_ago)',
+        ExpressionAttributeValues: { ':now': nowMs, ':since': sinceMs, ':hour_ago': nowMs - TEST_INTERVAL_MS },
+      });
       return isWritten ? nowMs : undefined;
     },
 
     /** Gives back a claimed test that was not sent. */
     async giveBackTest(recipient: Recipient, claimedAtMs: number): Promise<void> {
-      await retryConflicts(() =>
-        update(keyOf(recipient), {
-          UpdateExpression: 'REMOVE tested_at_ms',
-          ConditionExpression: 'tested_at_ms = :claimed',
-          ExpressionAttributeValues: { ':claimed': claimedAtMs },
-        }),
-      );
+      await update(keyOf(recipient), {
+        UpdateExpression: 'REMOVE tested_at_ms',
+        ConditionExpression: 'tested_at_ms = :claimed',
+        ExpressionAttributeValues: { ':claimed': claimedAtMs },
+      });
     },
   };
 };

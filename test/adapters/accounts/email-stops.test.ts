@@ -3,11 +3,12 @@ import { createEmailStops } from '../../../shared/adapters/accounts/email-stops.
 import { logger } from '../../../shared/adapters/logger.ts';
 import { DAY_MS } from '../../../shared/domain/day.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
+import { countRequests } from '../../support/dynamodb-faults.ts';
 
 const HOUR_MS = 3_600_000;
 const START_MS = Date.parse('2026-01-01T12:00:00Z');
 
-const { client } = useDatabase();
+const { client, connect } = useDatabase();
 afterEach(() => void vi.restoreAllMocks());
 
 let count = 0;
@@ -121,6 +122,23 @@ describe('a complaint', () => {
   });
 });
 
+it('a resume by an operator takes none of the ten that the recipient has on a UTC day', async () => {
+  const { recipient, stops, audit, wait } = setUp();
+  const resume = async (by: 'resume' | 'resumeByOperator') => {
+    wait(1_000);
+    await stops.optOut(recipient, audit);
+    return stops[by](recipient, audit);
+  };
+  for (let time = 0; time < 9; time++) expect(await resume('resume')).toBe('resumed');
+  expect(await resume('resumeByOperator')).toBe(true);
+  expect(await resume('resume')).toBe('resumed');
+  expect(await resume('resume')).toBe('limited');
+  expect(await resume('resumeByOperator')).toBe(true);
+  wait(DAY_MS);
+  expect(await resume('resumeByOperator')).toBe(true);
+  expect(await resume('resume')).toBe('resumed');
+});
+
 it('two stops at the same time are both stored', async () => {
   const { recipient, stops, audit, find } = setUp();
   await Promise.all([
@@ -140,4 +158,25 @@ it('a stop is of a mailbox, however its address is written', async () => {
     expect(await stops.find({ ...recipient, address })).toMatchObject({ reason: 'opted_out' });
   for (const address of ['w@gmail.com', 'v@example.com'])
     expect(await stops.find({ ...recipient, address })).toBeUndefined();
+});
+
+it('finds the stops of many addresses, of which some share a mailbox, with one request per 100 mailboxes', async () => {
+  const { recipient, audit, stops: writer } = setUp();
+  await writer.optOut({ ...recipient, address: 'v@example.com' }, audit);
+  await writer.bounce({ ...recipient, address: 'w@example.com' }, START_MS);
+  const database = connect();
+  const requests = countRequests(database);
+  const others = Array.from({ length: 98 }, (_, number) => `${number}@example.com`);
+  const stops = createEmailStops(database, 'accounts', () => START_MS);
+  const stopOf = await stops.findAll(recipient.tenant, [
+    'v@example.com',
+    'V+1@example.com',
+    'w@example.com',
+    ...others,
+  ]);
+  expect(stopOf('v@example.com')).toEqual({ reason: 'opted_out', sinceMs: START_MS });
+  expect(stopOf('V+1@example.com')).toEqual({ reason: 'opted_out', sinceMs: START_MS });
+  expect(stopOf('w@example.com')).toEqual({ reason: 'bounced', sinceMs: START_MS });
+  expect(others.map(stopOf)).toEqual(others.map(() => undefined));
+  expect(requests).toEqual({ BatchGetItemCommand: 1 });
 });

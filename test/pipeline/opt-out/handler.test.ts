@@ -157,7 +157,7 @@ describe('stopping emails', () => {
     const entries = await audited();
     expect(entries).toMatchObject([
       { action: 'opt-out', ...recorded },
-      { action: 'undo-opt-out', ...recorded },
+      { action: 'resume-email', ...recorded },
     ]);
     expect(JSON.stringify(entries)).not.toMatch(/oncall|example\.com|ip_address|link/);
   });

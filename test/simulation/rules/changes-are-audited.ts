@@ -19,7 +19,7 @@ const ACTIONS: Record<PersonAction['kind'], string> = {
   'retry-now': 'redeliver',
   test: 'test-notification',
   'opt-out': 'opt-out',
-  'undo-opt-out': 'undo-opt-out',
+  'undo-opt-out': 'resume-email',
 };
 
 /** An audited action, and what its response says: it happened, or it may have happened. */

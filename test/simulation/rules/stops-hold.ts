@@ -113,8 +113,8 @@ export const stopsHold: Rule = {
         ...(periods.some(({ fromMs }) => Number.isFinite(fromMs)) && audited('opt-out') === 0
           ? [`The opt-out of ${key} has no audit entry.`]
           : []),
-        ...(audited('undo-opt-out') > audited('opt-out') + causes.length
-          ? [`${name} has more audit entries of undos than of stops.`]
+        ...(audited('resume-email') > audited('opt-out') + causes.length
+          ? [`${name} has more audit entries of resumes than of stops.`]
           : []),
       ];
     });
