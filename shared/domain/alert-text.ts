@@ -163,7 +163,7 @@ export const facts = (event: AlarmEvent, producedAtMs: number | undefined): Fact
     ...metrics
       .slice(0, MAX_METRICS)
       .map(([name, value]): [string, string | undefined] => [oneLine(name), metric(value)]),
-    ['Event', event.event_id],
+    ['Event', scalar(event.event_id)],
   ];
   return all.flatMap(([name, value]): Fact[] => {
     if (value === undefined) return [];

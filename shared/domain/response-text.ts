@@ -2,13 +2,15 @@ import { plainLine } from './alert-text.ts';
 
 /** The maximum length of a response text, in code points. */
 const MAX_LENGTH = 256;
-/** The text is in the first characters of a body, in UTF-16 units. A secret that starts there ends before the body does. */
-const MAX_SOURCE_LENGTH = 16_384;
+/** The text is in the first characters of a body, in UTF-16 units. */
+const MAX_SOURCE_LENGTH = 2_048;
+/** Secrets are searched for in twice as many, so that one at the end of the text is found as a whole. More would take too long. */
+const MAX_SEARCHED_LENGTH = 2 * MAX_SOURCE_LENGTH;
 /** With longer secrets together, in UTF-16 units, searching would take too long: then no text is shown. */
 const MAX_SECRETS_LENGTH = 65_536;
 /** A text contains a secret if it contains this many of its characters, or a shorter one as a whole. */
 const RUN_LENGTH = 8;
-/** Shorter parts of a secret, such as `eu` in `Token eu`, are not secret on their own. */
+/** Shorter header values, and parts of them such as `eu` in `Token eu`, are not secret. */
 const MIN_PART_LENGTH = 4;
 
 /** What is shown instead of a text with a secret. */
@@ -90,12 +92,13 @@ const partsOf = (secret: string): string[] => {
   const basic = scheme.toLowerCase() === 'basic' ? Buffer.from(credentials, 'base64').toString() : '';
   const [user = ''] = basic.split(':', 1);
   const parts = [credentials, basic, user, basic.slice(user.length + 1), secret.replace(/^whsec_/, '')];
-  return [secret, ...parts.filter(({ length }) => length >= MIN_PART_LENGTH)];
+  return [secret, ...parts].filter(({ length }) => length >= MIN_PART_LENGTH);
 };
 
-/** Returns the runs of this many characters of a text, or of all of them if it is shorter. */
-const runsOf = (text: string, length: number): string[] =>
-  Array.from({ length: Math.max(1, text.length - length + 1) }, (_, start) => text.slice(start, start + length));
+/** Returns the runs of eight characters of a text. */
+function* runsOf(text: string): Generator<string> {
+  for (let end = RUN_LENGTH; end <= text.length; end++) yield text.slice(end - RUN_LENGTH, end);
+}
 
 /**
  * Returns whether a text contains eight characters of a secret, or a shorter secret, also if they are encoded, wrapped or
@@ -103,27 +106,27 @@ const runsOf = (text: string, length: number): string[] =>
  */
 const containsSecret = (text: string, forms: ReadonlySet<string>): boolean => {
   const source = decoded(text);
-  const runs = new Set(runsOf(source, RUN_LENGTH));
+  const runs = new Set(runsOf(source));
   return [...forms].some((form) =>
-    form.length < RUN_LENGTH ? source.includes(form) : runsOf(form, RUN_LENGTH).some((run) => runs.has(run)),
+    form.length < RUN_LENGTH ? source.includes(form) : runsOf(form).some((run) => runs.has(run)),
   );
 };
 
 /**
- * Returns a text that contains no secret, or says instead that it does (docs/api.md#test-operations). Returns undefined if
- * the secrets are too long to search for, or if one has nothing to search for.
+ * Returns a text if its source contains no secret, or says instead that it does (docs/api.md#test-operations). Returns
+ * undefined if the secrets are too long to search for, or if one has nothing to search for.
  */
-export const withoutSecrets = (text: string, secrets: readonly string[]): string | undefined => {
-  const present = secrets.filter(Boolean);
-  if (present.reduce((sum, { length }) => sum + length, 0) > MAX_SECRETS_LENGTH) return undefined;
-  const forms = new Set(present.flatMap(partsOf).flatMap((part) => [searchable(part), decoded(part)]));
+export const withoutSecrets = (text: string, secrets: readonly string[], source = text): string | undefined => {
+  if (secrets.reduce((sum, { length }) => sum + length, 0) > MAX_SECRETS_LENGTH) return undefined;
+  const forms = new Set(secrets.flatMap(partsOf).flatMap((part) => [searchable(part), decoded(part)]));
   if (forms.has('')) return undefined;
-  return containsSecret(text, forms) ? NOT_SHOWN : text;
+  return containsSecret(source, forms) ? NOT_SHOWN : text;
 };
 
 /** Returns the first 256 printable characters of a response body on one line (`withoutSecrets`), or undefined if there are none. */
 export const responseText = (body: string, secrets: readonly string[]): string | undefined => {
-  const shown = withoutSecrets(body.toWellFormed(), secrets)?.slice(0, MAX_SOURCE_LENGTH);
-  const text = plainLine((shown ?? '').replace(/[^\P{Cc}\s]+/gu, ''));
-  return [...text].slice(0, MAX_LENGTH).join('').trim() || undefined;
+  const source = body.slice(0, MAX_SEARCHED_LENGTH).toWellFormed();
+  const line = plainLine(source.slice(0, MAX_SOURCE_LENGTH).replace(/[^\P{Cc}\s]+/gu, ''));
+  const text = [...line].slice(0, MAX_LENGTH).join('').trim();
+  return text === '' ? undefined : withoutSecrets(text, secrets, source);
 };

@@ -53,9 +53,15 @@ describe('the facts of an alert', () => {
 
   it('have a status with its line breaks, and all else on one line', () => {
     const status = 'Disk is full:\r\n  /var 100%\u2028\n\n\n\n/tmp\t99% \u0007\n';
-    const event = withDetails({ status, target: 'a\nb', metrics: { 'c\nd': { data: 'e\nf' } } });
+    const details = { status, target: 'a\nb', metrics: { 'c\nd': { data: 'e\nf' } } };
+    const event = { ...withDetails(details), event_id: 'g\nState: OK' };
     expect(statusText(event)).toBe('Disk is full:\n/var 100%\n\n/tmp 99%');
-    expect(factsOf(event)).toMatchObject({ Status: statusText(event), Target: 'a b', 'c d': 'e f' });
+    expect(factsOf(event)).toMatchObject({
+      Status: statusText(event),
+      Target: 'a b',
+      'c d': 'e f',
+      Event: 'g State: OK',
+    });
   });
 
   it('omit what the event lacks', () => {

@@ -1,10 +1,10 @@
 import type { Attacker } from './attacker.ts';
-import { echoedSecrets } from './attackers/echoed-secrets.ts';
 import { hangingEndpoint } from './attackers/hanging-endpoint.ts';
 import { hangingOrigins } from './attackers/hanging-origins.ts';
 import { largeNotifications } from './attackers/large-notifications.ts';
 import { longTracestate } from './attackers/long-tracestate.ts';
 import { manyIds } from './attackers/many-ids.ts';
+import { manySecrets } from './attackers/many-secrets.ts';
 import { nestedDetails } from './attackers/nested-details.ts';
 import { sharedOrigin } from './attackers/shared-origin.ts';
 
@@ -15,7 +15,7 @@ export const attackers: readonly Attacker[] = [
   sharedOrigin,
   hangingEndpoint,
   hangingOrigins,
-  echoedSecrets,
+  manySecrets,
   manyIds,
   largeNotifications,
 ];

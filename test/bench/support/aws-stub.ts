@@ -7,7 +7,7 @@ import { OPT_OUT_KEY } from '../../support/opt-outs.ts';
 import { childOptions, serveAsChild } from './child.ts';
 import { LISTED_TOKEN_ID } from './first-event.ts';
 import { meter } from './meter.ts';
-import { ECHO_TENANT } from './stub-notification.ts';
+import { FAILING_TENANT } from './stub-notification.ts';
 
 /*
  * AWS for benchmarks, in its own process. It responds to every call with success, counts the calls by action and meters
@@ -50,8 +50,8 @@ const fields: Item = {
 
 const content = Buffer.from(JSON.stringify({ details: { url: null } }));
 
-const echo: Item = {
-  fields: { M: { ...fields, url: text(`${destination}/echo`) } },
+const failing: Item = {
+  fields: { M: { ...fields, url: text(`${destination}/fail`) } },
   webhook_request: text(JSON.stringify({ headers: largestHeaders() })),
 };
 
@@ -63,7 +63,7 @@ const target = (key: Key): Item => {
     type: text(type),
     label: text('Bench'),
     fields: { M: fields },
-    ...(key.pk?.S.endsWith(`#${ECHO_TENANT}`) && echo),
+    ...(key.pk?.S.endsWith(`#${FAILING_TENANT}`) && failing),
     version: text('v'),
     content: { B: content.toString('base64') },
     content_bytes: { N: String(content.length) },

@@ -1,19 +1,15 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import { randomBytes } from 'node:crypto';
 import { serveAsChild } from './child.ts';
 
 /*
- * A receiver of webhooks in its own process. It counts requests and bytes, and responds with 200, or at `/echo` with
- * 500 and the values of the headers that a notification sets.
+ * A receiver of webhooks in its own process. It counts requests and bytes, and responds with 200, or at `/fail` with
+ * 500 and 64 KB of text.
  */
 
 /** A body that every notification type accepts as success. */
 const SUCCESS = JSON.stringify({ result: 'success', status: 'success' });
 
-const secretsIn = (headers: IncomingHttpHeaders): string =>
-  Object.entries(headers)
-    .filter(([name]) => name.startsWith('x-secret-'))
-    .map(([, value]) => value)
-    .join('');
+const LONG_TEXT = randomBytes(48 * 1024).toString('base64');
 
 serveAsChild((count) => (request, response) => {
   const parts: Buffer[] = [];
@@ -24,7 +20,7 @@ serveAsChild((count) => (request, response) => {
       'bytes',
       parts.reduce((sum, part) => sum + part.length, 0),
     );
-    if (request.url === '/echo') response.writeHead(500).end(secretsIn(request.headers));
+    if (request.url === '/fail') response.writeHead(500).end(LONG_TEXT);
     else response.end(SUCCESS);
   });
 });

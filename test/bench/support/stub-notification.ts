@@ -1,7 +1,7 @@
 import { type NotificationTypeId, notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
 
-/** The tenant whose webhooks of the AWS stub have 16 KB of secret header values, and fail with an echo of them. */
-export const ECHO_TENANT = 'echo';
+/** The tenant whose webhooks of the AWS stub have 16 KB of secret header values, and fail with a long text. */
+export const FAILING_TENANT = 'failing';
 
 /** Returns the ID of a notification in the AWS stub: its last digit is the index of its type. */
 export const stubNotificationId = (type: NotificationTypeId, number = 0): string =>

@@ -6,7 +6,7 @@ import { costlyEvent, LARGEST_EVENT_BYTES } from '../../support/costly-event.ts'
 import { alarmEvent, deliveryMessage } from '../../support/events.ts';
 import { NEIGHBOR } from './neighbor.ts';
 import { type Message, sqsEvent } from './sqs-batch.ts';
-import { ECHO_TENANT, stubNotificationId } from './stub-notification.ts';
+import { FAILING_TENANT, stubNotificationId } from './stub-notification.ts';
 
 /*
  * The batches of one tenant that need most memory and CPU time. The last message of each is an ordinary alert of a
@@ -53,8 +53,8 @@ const costlyEvents = (bytes: number): Message[] => {
 
 const failingWebhooks = (): Message[] =>
   repeat(RETRIES, (index) => ({
-    tenant: ECHO_TENANT,
-    body: deliveryMessage(stubNotificationId('webhook', index), eventOf(ECHO_TENANT)),
+    tenant: FAILING_TENANT,
+    body: deliveryMessage(stubNotificationId('webhook', index), eventOf(FAILING_TENANT)),
   }));
 
 const summaries = (): Message[] =>
