@@ -34,7 +34,7 @@ export type Alert = {
 
 /**
  * Attempts once to deliver an alert, within `sendTimeoutMs`. Returns a failure of the destination as an outcome. Throws
- * if a dependency such as DynamoDB fails, which does not count as an attempt.
+ * if nothing was sent because a dependency such as DynamoDB failed or was slow, which does not count as an attempt.
  *
  * @param details valid fields of the type
  * @param options only of type `webhook`: the serialized `webhook_request`, and the signing secrets of its own
@@ -51,11 +51,24 @@ export const SEND_TIMEOUT_MS = 15_000;
 /** Reserved for writing the record after a send. */
 const TIME_TO_RECORD_MS = 2_000;
 
+/** Less is too short for most destinations. The AWS SDK takes 0 as no timeout. */
+const MIN_SEND_TIMEOUT_MS = 1_000;
+
+/** Earlier calls left too little time for the send. This is an internal error. */
+export class NoTimeLeftError extends Error {
+  override readonly name = 'NoTimeLeftError';
+}
+
 /**
  * Returns the timeout for a send that starts now, in ms: SEND_TIMEOUT_MS, or less if the function times out earlier.
+ *
+ * @throws NoTimeLeftError
  */
-export const sendTimeoutMs = (timeLeft: () => number): number =>
-  Math.max(0, Math.min(SEND_TIMEOUT_MS, timeLeft() - TIME_TO_RECORD_MS));
+export const sendTimeoutMs = (timeLeft: () => number): number => {
+  const remainingMs = timeLeft() - TIME_TO_RECORD_MS;
+  if (remainingMs < MIN_SEND_TIMEOUT_MS) throw new NoTimeLeftError();
+  return Math.min(SEND_TIMEOUT_MS, remainingMs);
+};
 
 /** Minimum time before the function times out to start a send. */
 export const MIN_TIME_TO_SEND_MS = SEND_TIMEOUT_MS + TIME_TO_RECORD_MS;

@@ -124,8 +124,9 @@ export const createEmailSender = (
       const testedAtMs = stop && (await stops.claimTest(recipient, stop.sinceMs));
       if (stop && testedAtMs === undefined) return notSent(stop.reason);
       const startedAtMs = clock();
+      const timeoutMs = sendTimeoutMs(alert.timeLeft);
       try {
-        await sendEmail(email, sendTimeoutMs(alert.timeLeft));
+        await sendEmail(email, timeoutMs);
         logAccepted('email accepted', alert);
         return { result: 'delivered', explanation: 'Success: Email accepted for delivery' };
       } catch (error) {

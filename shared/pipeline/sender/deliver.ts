@@ -22,7 +22,7 @@ import { isHeartbeat, isLateHeartbeat } from '../../domain/heartbeat.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 import { alarmCount, type Summary, withSummaryOf } from '../../domain/summary.ts';
-import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
+import { MIN_TIME_TO_SEND_MS, NoTimeLeftError } from '../../domain/transport.ts';
 import { MAX_NOTICE_MS } from '../notices/wait-for-notices.ts';
 import { ClaimedDelivery } from './claimed-delivery.ts';
 import { type DeliveryJob, idsOf } from './delivery-job.ts';
@@ -46,11 +46,6 @@ const CLAIM_ID_LENGTH = 12;
 const MIN_TIME_TO_SUMMARIZE_MS = MIN_TIME_TO_SEND_MS + 3_000;
 
 const hasSummaries = (type: NotificationTypeId): boolean => notificationTypes[type].summarizedAfter !== null;
-
-/** Earlier calls left too little time for the send. This is an internal error. */
-class NoTimeLeftError extends Error {
-  override readonly name = 'NoTimeLeftError';
-}
 
 /** Logs that an event was superseded only because of its timestamp. */
 const logOlderTimestamp = (job: DeliveryJob): void => {

@@ -49,10 +49,12 @@ export const secretsIn = (
 };
 
 /**
- * Sends an alert with one request and the headers of its trace, and maps the response to an outcome. Never throws. A
- * test, which has no notification ID, and a heartbeat have no circuit: they must neither be affected by failing alerts nor postpone alerts.
+ * Sends an alert with one request and the headers of its trace, and maps the response to an outcome. A test, which has
+ * no notification ID, and a heartbeat have no circuit: they must neither be affected by failing alerts nor postpone
+ * alerts.
  *
  * @param hiddenHost the destination's name in explanations; tenants must not see the operators' endpoints
+ * @throws NoTimeLeftError
  */
 export const sendByHttp = async (
   responses: HttpResponses,
@@ -64,8 +66,9 @@ export const sendByHttp = async (
   const { event, trace, notificationId, timeLeft } = alert;
   const headers = { ...request.headers, ...trace?.headers };
   const circuitTenant = notificationId === undefined || isHeartbeat(event) ? undefined : event.tenant_id;
+  const timeoutMs = sendTimeoutMs(timeLeft);
   try {
-    const response = await http.post({ ...request, headers, timeoutMs: sendTimeoutMs(timeLeft), circuitTenant });
+    const response = await http.post({ ...request, headers, timeoutMs, circuitTenant });
     const outcome = httpOutcome(responses, response, Date.now(), alert);
     if (outcome.result === 'delivered') return outcome;
     const hidden = [...secrets, ...secretsIn(request.url, hiddenHost !== undefined)];

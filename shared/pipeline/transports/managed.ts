@@ -18,8 +18,9 @@ export const createManagedTransport = (
   const { publishToTopic } = createSnsClient();
   return ({ event, payload, notice, timeLeft }) =>
     (notice ? noticeLimit : dailyLimit)(event.tenant_id, async () => {
+      const timeoutMs = sendTimeoutMs(timeLeft);
       try {
-        await publishToTopic(topicArn, operatorMessage(event, payload, notice), sendTimeoutMs(timeLeft));
+        await publishToTopic(topicArn, operatorMessage(event, payload, notice), timeoutMs);
         return { result: 'delivered', explanation: 'Success: Operators were told' };
       } catch (error) {
         return awsFailure('sns', error);

@@ -31,13 +31,9 @@ export const createSmsTransport = (environment: SmsEnvironment, limits: MessageL
       return failed('permanent', 'country_not_allowed', 'Texts to this country are not allowed');
     }
     return limitOfAlert(limits, alert)(event.tenant_id, async () => {
+      const timeoutMs = sendTimeoutMs(timeLeft);
       try {
-        await publishSms(
-          phoneNumber,
-          summary ? summarySms(summary) : smsMessage(event),
-          settings,
-          sendTimeoutMs(timeLeft),
-        );
+        await publishSms(phoneNumber, summary ? summarySms(summary) : smsMessage(event), settings, timeoutMs);
         logAccepted('sms accepted', alert);
         return { result: 'delivered', explanation: 'Success: Text message accepted for delivery' };
       } catch (error) {

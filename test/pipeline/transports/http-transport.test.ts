@@ -60,7 +60,7 @@ const failures: [condition: string, run: () => Promise<AttemptOutcome>, expected
   ],
   [
     'there is no response within the timeout',
-    async () => send((await startTcp(() => undefined)).port, { timeoutMs: 150 }),
+    async () => send((await startTcp(() => undefined)).port, { timeoutMs: 1_000 }),
     { reason: 'timeout' },
     /^hooks.* did not respond within 15 s$/,
   ],

@@ -1,10 +1,13 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import type { HttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
 import { noticeContent } from '../../../shared/contracts/notice.ts';
 import type { StopReason } from '../../../shared/contracts/outcomes.ts';
 import { type AttemptOutcome, failed } from '../../../shared/domain/attempt-outcome.ts';
 import { recipientHash } from '../../../shared/domain/delivery-key.ts';
+import { NoTimeLeftError } from '../../../shared/domain/transport.ts';
 import type { DailyLimit } from '../../../shared/pipeline/daily-limit.ts';
 import { createEmailSender, type EmailSenderDependencies } from '../../../shared/pipeline/email-sender.ts';
+import { createFeedTransport } from '../../../shared/pipeline/transports/atomfeed.ts';
 import { createEmailTransport, createTechnicalContactsTransport } from '../../../shared/pipeline/transports/email.ts';
 import { createManagedTransport } from '../../../shared/pipeline/transports/managed.ts';
 import { createSmsTransport } from '../../../shared/pipeline/transports/sms.ts';
@@ -64,8 +67,25 @@ it.each([
   if (hasSummaries) expect(await transport(summary, phone)).toMatchObject({ explanation: 'limit of summaries' });
 });
 
+const allowed: DailyLimit = (_, send) => send();
+
+describe('with less than a second until the record must be written', () => {
+  const unlimited = { alerts: allowed, notices: allowed, summaries: allowed };
+  const sendEmail = createEmailSender(email, { limits: unlimited, optOutKeys, stops: noStops, accounts: emailOn });
+  const post = vi.fn<HttpClient['post']>();
+
+  it.each([
+    ['email', createEmailTransport(sendEmail, accounts)],
+    ['SMS', createSmsTransport(sms, unlimited)],
+    ['message to the operators', createManagedTransport('arn', allowed, allowed)],
+    ['entry of a feed', createFeedTransport({ post }, 'https://feed.example.org')],
+  ])('no %s is sent', async (_, transport) => {
+    await expect(transport({ ...alert, timeLeft: () => 2_999 }, phone)).rejects.toThrow(NoTimeLeftError);
+    expect(post).not.toHaveBeenCalled();
+  });
+});
+
 it('an SMS to a country that operators do not allow is rejected', async () => {
-  const allowed = async (_: string, send: () => Promise<AttemptOutcome>) => send();
   const transport = createSmsTransport(sms, { ...limits, alerts: allowed });
   const explanation = 'Texts to this country are not allowed';
   expect(await transport(alert, { phone_number: '+882161234567' })).toMatchObject({ result: 'permanent', explanation });
