@@ -1,5 +1,5 @@
 import { Aws, Stack } from 'aws-cdk-lib';
-import { AccountPrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { AccountPrincipal, CompositePrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
@@ -93,9 +93,9 @@ export class Delivery extends Construct {
     this.#queues = byType((type) => new SenderQueue(this, type, crashedQueue, settings));
 
     this.alarmEvents = new WorkQueueWithDeadLetters(this, 'AlarmEvents', crashedQueue);
-    for (const account of settings.producerAccounts) {
-      this.alarmEvents.queue.grantSendMessages(new AccountPrincipal(account));
-    }
+    const producers = settings.producerAccounts.map((account) => new AccountPrincipal(account));
+    // One statement, because a policy of SQS has at most 20.
+    if (producers.length > 0) this.alarmEvents.queue.grantSendMessages(new CompositePrincipal(...producers));
     const heartbeat = settings.heartbeatUrl ? createHeartbeat(this, this.alarmEvents.queue) : undefined;
     this.dispatch = this.#createDispatch(defaults, storage, heartbeat?.roleId);
     // Dispatch must know the role before it receives heartbeats.

@@ -61,8 +61,21 @@ const commaSeparated = z.string().transform((given) =>
 );
 
 /** A list, written `item,...`. `items` completes "must be a comma-separated list of". */
-const list = (items: string, item: z.ZodType<string, string>) =>
-  setting(`must be a comma-separated list of ${items}`, commaSeparated.pipe(z.array(item)));
+const list = (items: string, schema: z.ZodType<string[], string[]>) =>
+  setting(`must be a comma-separated list of ${items}`, commaSeparated.pipe(schema));
+
+/** The longest text of a list in the environment variables of a function, which have 4 KB together. */
+const MAX_LIST_LENGTH = 1_000;
+
+/** A list for a function. */
+const listForFunction = (items: string, item: z.ZodType<string, string>) =>
+  list(
+    `at most ${MAX_LIST_LENGTH} characters with ${items}`,
+    z.array(item).refine((values) => values.join(',').length <= MAX_LIST_LENGTH),
+  );
+
+/** The most principals in a policy of SQS. */
+const MAX_PRODUCER_ACCOUNTS = 50;
 
 const email = () => setting('must be an email address such as alerts@example.org', z.email());
 
@@ -128,7 +141,7 @@ const settingsShape = z.strictObject({
     z.e164(),
   ).optional(),
   smsMaxPriceUsd: positiveNumber().optional(),
-  smsCountries: list('number prefixes such as +1,+49', z.string().regex(/^\+[1-9]\d{0,6}$/)).default([]),
+  smsCountries: listForFunction('number prefixes such as +1,+49', z.string().regex(/^\+[1-9]\d{0,6}$/)).default([]),
   smsPerTenantPerDay: tenantLimit('smsPerTenantPerDay').default(1_000),
   emailsPerTenantPerDay: tenantLimit('emailsPerTenantPerDay').default(10_000),
   managedPerTenantPerDay: tenantLimit('managedPerTenantPerDay').default(100),
@@ -153,8 +166,13 @@ const settingsShape = z.strictObject({
     .default({ webhook: 200, incidentpager: 50, incidentrouter: 50 }),
   dispatchConcurrency: wholeNumber(...CONCURRENCY).default(10),
   retryDelayScale: numberUpTo(1).default(1),
-  egressAllow: list('CIDR blocks such as 10.0.0.0/8,fd00::/8', z.union([z.cidrv4(), z.cidrv6()])).default([]),
-  producerAccounts: list('AWS account IDs of 12 digits', z.string().regex(/^\d{12}$/)).default([]),
+  egressAllow: listForFunction('CIDR blocks such as 10.0.0.0/8,fd00::/8', z.union([z.cidrv4(), z.cidrv6()])).default(
+    [],
+  ),
+  producerAccounts: list(
+    `at most ${MAX_PRODUCER_ACCOUNTS} AWS account IDs of 12 digits`,
+    z.array(z.string().regex(/^\d{12}$/)).max(MAX_PRODUCER_ACCOUNTS),
+  ).default([]),
   domainName: hostname().optional(),
   certificateArn: text(
     'must be the ARN of an ACM certificate',

@@ -10,7 +10,9 @@ import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './tenant/pace.ts
 export const addTenantsCommand = (program: Command): void => {
   program
     .command('tenants')
-    .description('list all tenants with notifications, tokens, usage of today (UTC), and alerts of the last 24 hours')
+    .description(
+      'list all tenants, those with the most stopped mailboxes first, with notifications, tokens, usage of today (UTC), and alerts of the last 24 hours',
+    )
     .option(
       '--units-per-second <number>',
       'read capacity units that the command uses; it scans the tables',
@@ -36,14 +38,17 @@ const list = async ({ unitsPerSecond }: { unitsPerSecond: number }, command: Com
     nowMs: Date.now(),
     onProgress: (table, scanned) => session.progress.show(`Read ${scanned} items of table ${table}.`),
   }).finally(session.progress.clear);
-  const rows = overviews.map(tenantJson).toSorted((left, right) => (left.tenant_id < right.tenant_id ? -1 : 1));
+  const rows = overviews
+    .map(tenantJson)
+    .toSorted((left, right) => right.stops - left.stops || (left.tenant_id < right.tenant_id ? -1 : 1));
   const text = rows.length === 0 ? 'There are no tenants.' : formatTable(rows, tenantColumns);
   session.print(rows, text, `Used ${Math.ceil(pace.units)} capacity units.`);
 };
 
-const tenantJson = ({ tenant, usage, alerts, shadow }: TenantOverview) => ({
+const tenantJson = ({ tenant, usage, alerts, shadow, stops }: TenantOverview) => ({
   tenant_id: tenant,
   usage,
+  stops,
   alerts_24h: { total: Object.values(alerts).reduce((sum, count) => sum + count, 0), ...alerts },
   shadow: shadowRecord(shadow),
 });
@@ -57,5 +62,6 @@ const tenantColumns: readonly Column<ReturnType<typeof tenantJson>>[] = [
   ...Object.entries(usageCounters).map(
     ([counter, name]): Column<ReturnType<typeof tenantJson>> => [counter, ({ usage }) => usage[name]],
   ),
+  ['stops', ({ stops }) => stops],
   ['mode', ({ shadow }) => (shadow ? 'shadow' : '')],
 ];

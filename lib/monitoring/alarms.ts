@@ -78,6 +78,9 @@ const SPENT_PERCENT = 80;
 /** Returns the cost of SMS in a month at which the alarm fires, in USD. */
 const smsSpendThreshold = ({ smsMonthlyBudgetUsd }: Settings): number => (smsMonthlyBudgetUsd * SPENT_PERCENT) / 100;
 
+/** The number of mailboxes stopped in an hour at which the alarm fires. */
+const MAX_EMAIL_STOPS = 50;
+
 /** The alarm on destinations needs this many attempts, and failures of this many tenants. */
 const MIN_ATTEMPTS = 50;
 const MIN_TENANTS = 3;
@@ -97,6 +100,7 @@ export const alarmsOf = (
   ...missingEventsAlarm(metrics, settings),
   ...accountAlarms(settings),
   ApiErrors: apiAlarm(metrics, resources),
+  ...emailAlarms(scope, metrics),
   ...smsAlarms(settings),
 });
 
@@ -364,6 +368,50 @@ const apiAlarm = (metrics: ServiceMetrics, { api }: MonitoredResources): Service
     runbook: 'the-api-returns-5xx',
   };
 };
+
+/**
+ * Returns the alarm on one of SES's own rates, which cover the account and have no dimensions. SES reviews the account at
+ * 5% bounces and 0.1% complaints:
+ * https://docs.aws.amazon.com/ses/latest/dg/reputationdashboard-cloudwatch-alarm.html
+ */
+const reputationAlarm = (
+  scope: Construct,
+  rate: 'BounceRate' | 'ComplaintRate',
+  percent: number,
+  event: string,
+): ServiceAlarm => ({
+  metric: new Metric({
+    namespace: 'AWS/SES',
+    metricName: `Reputation.${rate}`,
+    statistic: Stats.MAXIMUM,
+    period: hour,
+  }),
+  threshold: percent / 100,
+  // SES reports no rate while it has nothing new to count, and recommends to keep the state.
+  treatMissingData: TreatMissingData.IGNORE,
+  impact: `None yet. ${percent}% of the emails of the AWS account ${event}: soon SES reviews it, and can stop all its emails.`,
+  firstStep: `find the tenants whose emails cause it: ${opsCommand(scope, 'tenants')}.`,
+  runbook: 'bounces-or-complaints-are-frequent',
+});
+
+/** Returns the alarms on recipients whose emails are stopped, and on the reputation of the account. */
+const emailAlarms = (scope: Construct, metrics: ServiceMetrics): Alarms => ({
+  EmailStops: {
+    metric: new MathExpression({
+      // Without data, the alarm would read the hours before.
+      expression: 'FILL(stops, 0)',
+      usingMetrics: { stops: metrics.count('email_stops', { period: hour }) },
+      period: hour,
+      label: 'mailboxes whose emails were stopped',
+    }),
+    threshold: MAX_EMAIL_STOPS,
+    impact: `In an hour, emails to ${MAX_EMAIL_STOPS} mailboxes were stopped, because they bounced or their recipients do not want them. These get no alerts by email.`,
+    firstStep: `find the tenants with the most stops: ${opsCommand(scope, 'tenants')}.`,
+    runbook: 'emails-to-many-mailboxes-are-stopped',
+  },
+  BounceRate: reputationAlarm(scope, 'BounceRate', 4, 'bounce'),
+  ComplaintRate: reputationAlarm(scope, 'ComplaintRate', 0.08, 'are reported as spam'),
+});
 
 /** Returns the number of SMS to phone numbers that failed or were delivered, for the whole account. */
 const smsCount = (metricName: 'NumberOfNotificationsFailed' | 'NumberOfNotificationsDelivered'): Metric =>

@@ -31,6 +31,7 @@ export class ServiceMetrics {
       | typeof EVENTS_RECEIVED
       | typeof FIRST_ATTEMPT_LATENCY
       | typeof PRODUCER_FAULTS
+      | 'email_stops'
       | 'throttled_requests',
     options: MetricOptions = {},
   ): Metric {

@@ -78,6 +78,12 @@ export class CloudWatch {
     for (const ApiId of plan.apiIds) this.#put('AWS/ApiGateway', '5xx', status >= 500 ? 1 : 0, { ApiId }, now());
   };
 
+  /** Records the rates of the account that SES reports. */
+  readonly reputation = (rates: Readonly<Record<'BounceRate' | 'ComplaintRate', number>>): void => {
+    for (const [name, rate] of Object.entries(rates))
+      this.#put('AWS/SES', `Reputation.${name}`, rate, {}, this.#options.now());
+  };
+
   /** Ends a minute: measures the queues and evaluates all alarms. Call it once per minute of the stack's clock. */
   endMinute(queues: Iterable<SampledQueue>): void {
     const { plan, now } = this.#options;

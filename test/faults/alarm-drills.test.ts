@@ -92,8 +92,8 @@ describe('the alarm drill', () => {
   };
 
   /** Sends an email event for a delivery that does not exist. */
-  const sendBounce = async (event: ReturnType<typeof newEvent>) => {
-    const MessageBody = bounceBody(event, ids.email);
+  const sendBounce = async (event: ReturnType<typeof newEvent>, address = 'recipient@example.com') => {
+    const MessageBody = bounceBody(event, ids.email, { destination: [address] });
     const QueueUrl = harness.stack.queues.get('EmailEvents-Queue')?.settings.url;
     await harness.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
   };
@@ -312,6 +312,14 @@ describe('the alarm drill', () => {
           outage: () => [harness.injectFault(DENIED, crash), () => harness.queue('Delivery-atomfeed').purge()],
           requests: once(() => harness.sendEvents([event])),
         };
+      },
+    ],
+    [
+      'an alarm when emails to 50 mailboxes bounce',
+      () => {
+        const addresses = Array.from({ length: 50 }, (_, index) => `gone${index}@example.com`);
+        const requests = once(() => Promise.all(addresses.map((address) => sendBounce(newEvent(['email']), address))));
+        return { alarms: ['EmailStops'], requests, stepMs: MINUTE_MS };
       },
     ],
     [

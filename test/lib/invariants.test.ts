@@ -1,3 +1,4 @@
+import { Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { functionNames } from '../../lib/bundles.ts';
@@ -177,6 +178,31 @@ describe.each(Object.entries(stackSettings))('in the stack %s', (_, settings) =>
     expect(topics.map(([id]) => id)).toEqual(
       settings.developmentStage ? [expect.stringMatching(/^EmailEventsTopic/)] : [],
     );
+  });
+
+  it('SES silences no address for all tenants: the configuration set disables the suppression list', () => {
+    template.allResourcesProperties('AWS::SES::ConfigurationSet', { SuppressionOptions: { SuppressedReasons: [] } });
+  });
+
+  it('SES sends events only after the queue is subscribed to their topic', () => {
+    const [subscription = ''] = Object.entries(
+      template.findResources('AWS::SNS::Subscription', { Properties: { Protocol: 'sqs' } }),
+    ).map(([id]) => id);
+    template.allResources('AWS::SES::ConfigurationSetEventDestination', {
+      DependsOn: Match.arrayWith([subscription]),
+    });
+  });
+
+  it('every schedule starts after its role has its permissions', () => {
+    const policies = of('IAM::Policy', z.object({ Roles: z.tuple([reference]) }));
+    const schedules = of('Scheduler::Schedule', z.object({ Target: z.object({ RoleArn: reference }) }));
+    for (const [id, { Target }] of schedules) {
+      const [policy = ''] = [...policies].find(([, { Roles }]) => Roles[0] === Target.RoleArn) ?? [];
+      expect([id, template.findResources('AWS::Scheduler::Schedule')[id]?.DependsOn]).toEqual([
+        id,
+        expect.arrayContaining([policy]),
+      ]);
+    }
   });
 
   it('every alarm says when it begins and ends to one topic', () => {

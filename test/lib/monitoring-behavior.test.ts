@@ -18,13 +18,15 @@ describe('alarms of the template over hours', () => {
     cloudWatch = new CloudWatch({ plan: readMonitoring(template.toJSON()), now: () => nowMs });
   });
 
-  /** Writes metrics as the sender of a type does. */
-  const write = (type: string, values: Batch) => {
+  /** Writes metrics with these sets of dimensions. */
+  const writeWith = (Dimensions: string[][], values: Batch, type?: string) => {
     const Metrics = Object.keys(values).map((Name) => ({ Name }));
-    const directive = { Namespace: METRICS_NAMESPACE, Dimensions: [['service', 'type'], ['service']], Metrics };
+    const directive = { Namespace: METRICS_NAMESPACE, Dimensions, Metrics };
     const _aws = { Timestamp: nowMs, CloudWatchMetrics: [directive] };
     cloudWatch.log(JSON.stringify({ _aws, service: 'MonitoringNotifications', type, ...values }), 'f');
   };
+  /** Writes metrics as the sender of a type does. */
+  const write = (type: string, values: Batch) => writeWith([['service', 'type'], ['service']], values, type);
 
   /** Advances time by `minutes`, calling `onMinute` in each. @returns the names of the alarms that fired, in order */
   const advance = (minutes: number, onMinute: (minute: number) => void = () => undefined): string[] => {
@@ -78,6 +80,27 @@ describe('alarms of the template over hours', () => {
 
   it('stay clear after a single failure of SES', () => {
     expect(advance(4 * 60, (minute) => minute % 80 === 0 && write('email', { service_failures: 1 }))).toEqual([]);
+  });
+
+  it('fire for bounces of the account, and keep firing until SES reports fewer, which it does only while emails are sent', () => {
+    expect(advance(60, () => cloudWatch.reputation({ BounceRate: 0.039, ComplaintRate: 0.0007 }))).toEqual([]);
+    expect(advance(5, () => cloudWatch.reputation({ BounceRate: 0.04, ComplaintRate: 0.0007 }))).toEqual([
+      'BounceRate',
+    ]);
+    advance(12 * 60);
+    expect(cloudWatch.firing).toEqual(['BounceRate']);
+    expect(advance(3 * 60, () => cloudWatch.reputation({ BounceRate: 0.03, ComplaintRate: 0.0008 }))).toEqual([
+      'ComplaintRate',
+    ]);
+    expect(cloudWatch.firing).toEqual(['ComplaintRate']);
+  });
+
+  it('fire for 50 mailboxes that are stopped in an hour, not for 49, and clear an hour later', () => {
+    const stop = (email_stops: number) => writeWith([['service']], { email_stops });
+    expect(advance(110, (minute) => minute < 49 && stop(1))).toEqual([]);
+    expect(advance(52, (minute) => minute < 50 && stop(1))).toEqual(['EmailStops']);
+    advance(60);
+    expect(cloudWatch.firing).toEqual([]);
   });
 
   describe('on destinations', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseSettings, settingNames } from '../../lib/settings.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { longest } from '../support/settings.ts';
 
 describe('settings', () => {
   it('have defaults, so none is required', () => {
@@ -156,9 +157,24 @@ describe('an invalid setting', () => {
     ['memoryMb', '64', 'must be a whole number from 128 to 10240, not "64".'],
     ['egress', 'vpc', 'must be one of lambda, static, not "vpc".'],
     ['deletionProtection', '', 'must be true or false, not "".'],
-    ['smsCountries', '49', 'must be a comma-separated list of number prefixes such as +1,+49, not "49".'],
+    [
+      'smsCountries',
+      '49',
+      'must be a comma-separated list of at most 1000 characters with number prefixes such as +1,+49, not "49".',
+    ],
   ])('is rejected with its rule: %s=%j', (name, value, rule) => {
     expect(messageOf({ [name]: value })).toBe(`Invalid setting: ${name} ${rule}`);
+  });
+
+  it.each([
+    ['egressAllow', '::/0'],
+    ['smsCountries', '+1'],
+    ['producerAccounts', '111111111111'],
+  ] as const)('is a list with one item more than AWS permits: %s', (name, item) => {
+    expect(() => parseSettings({ [name]: longest[name] })).not.toThrow();
+    expect(messageOf({ [name]: `${longest[name]},${item}` })).toMatch(
+      new RegExp(`^Invalid setting: ${name} must be a comma-separated list of at most \\d+ `),
+    );
   });
 
   it('is reported on a line of its own, beside all other invalid settings', () => {

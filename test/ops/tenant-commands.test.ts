@@ -1,10 +1,14 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { createEmailStops } from '../../shared/adapters/accounts/email-stops.ts';
+import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { useStackWithCommandLine } from './command-line.ts';
 
-const { directory, ops, runJson } = useStackWithCommandLine();
+const { stack, directory, ops, runJson } = useStackWithCommandLine();
 
 const line = z.object({ kind: z.string(), record: z.looseObject({}) });
 const parseLines = (text: string) =>
@@ -65,18 +69,27 @@ describe('tenants', () => {
   const row = z.strictObject({
     tenant_id: z.string(),
     usage: z.record(z.string(), z.number()),
+    stops: z.number(),
     alerts_24h: z.strictObject({ total: z.number() }),
     shadow: z.strictObject({ from: z.number(), until: z.number() }).nullable(),
   });
 
-  it('lists all tenants by name', async () => {
+  it('lists all tenants: those with the most stopped mailboxes first, the others by name', async () => {
     await ops('account shadow umbrella on --for 1h --new --yes');
+    const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+    const database = DynamoDBDocumentClient.from(
+      new DynamoDBClient({ endpoint: stack.aws_endpoint, region: 'us-east-1', credentials }),
+      documentOptions,
+    );
+    const { TableNames = [] } = await database.send(new ListTablesCommand());
+    const stops = createEmailStops(database, TableNames.find((name) => name.includes('Accounts')) ?? '');
+    await stops.complain({ tenant: 'umbrella', address: 'oncall@umbrella.example' }, Date.now());
     const rows = await runJson(z.array(row), 'tenants');
-    const names = rows.map(({ tenant_id }) => tenant_id);
-    expect(names).toEqual(names.toSorted());
+    const [first = '', ...names] = rows.map(({ tenant_id }) => tenant_id);
+    expect([first, ...names]).toEqual(['umbrella', ...names.toSorted()]);
     const rowOf = (id: string) => rows.find(({ tenant_id }) => tenant_id === id);
     expect(rowOf('acme')).toMatchObject({ usage: { tokens: 3, notifications: 0 }, shadow: null });
-    expect(rowOf('umbrella')).toMatchObject({ usage: { tokens: 0 }, shadow: { until: expect.any(Number) } });
+    expect(rowOf('umbrella')).toMatchObject({ usage: { tokens: 0 }, stops: 1, shadow: { until: expect.any(Number) } });
     const { out, err } = await ops('tenants');
     expect(out).toMatch(/^tenant +notifications +tokens +alerts +failed +email +sms +managed +/);
     expect(out).toMatch(/^umbrella .* shadow$/m);

@@ -159,7 +159,7 @@ const total = ({ items, deadLetters }: Deletion): number =>
   Object.values({ ...items, ...deadLetters }).reduce((sum, count) => sum + count, 0);
 
 describe('the overviews of tenants', () => {
-  it('have the notifications, tokens, usage and alerts of each tenant', async () => {
+  it('have the notifications, tokens, usage, alerts and stopped mailboxes of each tenant', async () => {
     const scanned: string[] = [];
     const overviews = await readOverviews(session, {
       pace: createPace(1_000_000, timing),
@@ -169,7 +169,7 @@ describe('the overviews of tenants', () => {
     expect(overviews.map(({ tenant }) => tenant)).toEqual(expect.arrayContaining([TENANT, ...OTHERS]));
     expect([...new Set(scanned)]).toEqual(['notifications', 'accounts', 'tokens', 'deliveries']);
     const exercisedOverviews = overviews.filter(({ tenant }) => [TENANT, ...OTHERS].includes(tenant));
-    for (const { tenant, usage, alerts } of exercisedOverviews) {
+    for (const { tenant, usage, alerts, stops } of exercisedOverviews) {
       const { NotificationsTable, AccountsTable } = session.deployment.outputs;
       const clock = () => world.stack.clock.now();
       const { used } = await createDailyCounters(session.documents, AccountsTable, clock).used(
@@ -185,6 +185,7 @@ describe('the overviews of tenants', () => {
         tests_per_day: used('tests'),
         redeliveries_per_day: used('redeliveries'),
       });
+      expect(stops).toBe(1);
       expect(alerts).toMatchObject({ delivered: expect.any(Number), failed: expect.any(Number) });
     }
   });

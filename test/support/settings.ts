@@ -21,9 +21,17 @@ export const allSettings: Record<string, string> = {
   producerAccounts: '222222222222',
 };
 
-/** Values that differ from the defaults, and the longest name, with every optional resource. */
+/** The longest lists. */
+export const longest = {
+  egressAllow: Array.from({ length: 91 }, () => '10.0.0.0/8').join(','),
+  smsCountries: Array.from({ length: 250 }, () => '+49').join(','),
+  producerAccounts: Array.from({ length: 50 }, (_, index) => 222_222_222_200 + index).join(','),
+};
+
+/** Values that differ from the defaults, and the longest name and lists, with every optional resource. */
 export const otherSettings: Record<string, string> = {
   ...allSettings,
+  ...longest,
   stackName: 'x'.repeat(MAX_STACK_NAME_LENGTH),
   alarmTarget: 'ops@example.org',
   apiRequestsPerSecond: '300',

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { EMAIL_STOP_PREFIX, storedStop } from '../../../shared/adapters/accounts/email-stops.ts';
 import type { Item } from '../../../shared/adapters/dynamodb/items.ts';
 import { HEARTBEAT_TENANT } from '../../../shared/contracts/alarm-event.ts';
 import { type DeliveryStatus, deliveryStatuses } from '../../../shared/contracts/outcomes.ts';
@@ -28,6 +29,8 @@ export type TenantOverview = {
   alerts: Partial<Record<DeliveryStatus, number>>;
   /** The period of shadow mode, unless it is over. */
   shadow: Shadow | undefined;
+  /** The number of mailboxes that get no emails of the tenant. */
+  stops: number;
 };
 
 type OverviewOptions = {
@@ -60,7 +63,7 @@ const createOverviews = () => {
         redeliveries_per_day: 0,
       };
       const usage = { notifications: 0, tokens: 0, ...daily };
-      const empty = { tenant, usage, alerts: {}, shadow: undefined };
+      const empty = { tenant, usage, alerts: {}, shadow: undefined, stops: 0 };
       const overview = overviews.get(tenant) ?? empty;
       overviews.set(tenant, overview);
       return overview;
@@ -85,9 +88,13 @@ const sourcesOf = (overviews: ReturnType<typeof createOverviews>, nowMs: number)
     },
     {
       table: 'accounts',
-      filter: 'begins_with(pk, :prefix) OR contains(pk, :day)',
-      values: { ':prefix': 'account#', ':day': `#${day}#` },
+      filter: 'begins_with(pk, :prefix) OR begins_with(pk, :stop) OR contains(pk, :day)',
+      values: { ':prefix': 'account#', ':stop': `${EMAIL_STOP_PREFIX}#`, ':day': `#${day}#` },
       add: (pk, item) => {
+        if (pk.startsWith(`${EMAIL_STOP_PREFIX}#`)) {
+          const [, , ...tenant] = pk.split('#');
+          if (storedStop(item, nowMs)) overviews.of(tenant.join('#')).stops += 1;
+        }
         if (pk.startsWith('account#')) {
           const { shadow } = accountItem.parse(item);
           const overview = overviews.of(pk.replace('account#', ''));
