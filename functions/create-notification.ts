@@ -1,8 +1,8 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
-import { createChangedResponse, returnPreference } from '../shared/api/changed-notification.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
+import { createChangedResponse, returnPreference } from '../shared/api/notification-response.ts';
 import { idempotentRequest, notificationBody, requestUrl, validBody } from '../shared/api/request.ts';
 import { assertFitsResponse } from '../shared/api/response.ts';
 import { newNotificationBody } from '../shared/contracts/notification.ts';

@@ -1,7 +1,7 @@
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
-import { createChangedResponse, returnPreference } from '../shared/api/changed-notification.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
+import { createChangedResponse, returnPreference } from '../shared/api/notification-response.ts';
 import { createNotificationUpdate } from '../shared/api/notification-update.ts';
 import { notificationBody, pathParameter, requestUrl, validBody } from '../shared/api/request.ts';
 import { changesBody } from '../shared/contracts/notification.ts';

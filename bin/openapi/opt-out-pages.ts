@@ -40,7 +40,8 @@ const show = (method: 'GET' | 'HEAD') => ({
   summary: method === 'GET' ? 'The page with the state of the emails and a button' : 'The headers of that page',
   description: 'Has no effect.',
   responses: {
-    200: method === 'GET' ? html('The page.', statePage(200, 'acme', false)) : { description: 'The link is valid.' },
+    200:
+      method === 'GET' ? html('The page.', statePage(200, 'acme', undefined)) : { description: 'The link is valid.' },
     ...(method === 'GET' ? failures : { 404: { description: 'The link is not valid.' } }),
     429: { $ref: '#/components/responses/TooManyRequests' },
   },
@@ -72,8 +73,8 @@ export const optOutPages = {
         content: { 'application/x-www-form-urlencoded': form, 'multipart/form-data': form },
       },
       responses: {
-        200: html('Done, now or before.', statePage(200, 'acme', true)),
-        400: html('The body is that of neither button.', statePage(400, 'acme', false)),
+        200: html('Done, now or before.', statePage(200, 'acme', { reason: 'opted_out', sinceMs: 0 })),
+        400: html('The body is that of neither button.', statePage(400, 'acme', undefined)),
         ...failures,
         429: html('The emails were resumed ten times on this UTC day, or too many requests.', limitPage('acme', 3_600)),
       },

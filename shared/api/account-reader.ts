@@ -1,6 +1,7 @@
-import type { AccountRepository } from '../adapters/accounts/account-repository.ts';
+import type { AccountDescription, AccountRepository } from '../adapters/accounts/account-repository.ts';
 import type { DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import type { EmailStops } from '../adapters/accounts/email-stops.ts';
+import { errorTrace, logger } from '../adapters/logger.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
 import { omitUnreadable } from '../adapters/notifications/unreadable-notification.ts';
 import type { TokenRepository } from '../adapters/tokens/token-repository.ts';
@@ -15,7 +16,7 @@ type Dependencies = {
   accounts: Pick<AccountRepository, 'describe' | 'describeWithCredentials'>;
   counters: Pick<DailyCounters, 'used'>;
   tokens: Pick<TokenRepository, 'list'>;
-  stops: Pick<EmailStops, 'find'>;
+  stops: Pick<EmailStops, 'findAll'>;
   notifications: Pick<NotificationRepository, 'targets'>;
   /** Returns the number of stored notifications of a tenant. */
   countNotifications: (tenant: string) => Promise<number>;
@@ -25,6 +26,9 @@ const dailyCounters = ['tests', 'redeliveries', 'email', 'sms', 'managed', 'emai
 
 type StoppedContact = NonNullable<AccountRecord['stopped_contacts']>[number];
 type UnusableEscalation = NonNullable<AccountRecord['unusable_escalations']>[number];
+
+/** A fallback notification, and its address if it is of type `email`. */
+type Fallback = { id: string; isDeleted: boolean; address: string | undefined };
 
 const limitsOf = (limits: TenantLimits): AccountRecord['limits'] => ({
   notifications: limits.notificationsPerTenant,
@@ -67,27 +71,51 @@ export const createAccountReader = (
     };
   };
 
-  /** Returns the contacts whose mailboxes are stopped. */
-  const findStopped = async (tenant: string, contacts: readonly string[]): Promise<StoppedContact[]> => {
-    const found = await Promise.all(
-      contacts.map(async (address) => ({ address, stop: await stops.find({ tenant, address }) })),
-    );
-    return found.flatMap(({ address, stop }) => (stop ? [{ address, reason: stop.reason, since: stop.sinceMs }] : []));
-  };
-
-  /** Returns the fallback notifications that are deleted, or whose mailboxes are stopped. */
-  const findUnusable = async (tenant: string, ids: readonly string[]): Promise<UnusableEscalation[]> => {
+  /** Reads the fallback notifications. One that this version of the service cannot read is not deleted. */
+  const readFallbacks = (tenant: string, ids: readonly string[]): Promise<Fallback[]> => {
     const keys = ids.map((id) => ({ tenant, id }));
     const targets = notifications.targets(keys);
-    const reasonOf = async (key: (typeof keys)[number]): Promise<UnusableEscalation['reason'] | undefined> => {
-      const target = await targets.find(key).catch(omitUnreadable);
-      if (!target) return 'deleted';
-      const { address } = target.details;
-      if (target.type !== 'email' || address === undefined) return undefined;
-      return (await stops.find({ tenant, address }))?.reason;
+    return Promise.all(
+      keys.map(async (key) => {
+        try {
+          const target = await targets.find(key);
+          const address = target?.type === 'email' ? target.details.address : undefined;
+          return { id: key.id, isDeleted: !target, address };
+        } catch (error) {
+          omitUnreadable(error);
+          return { id: key.id, isDeleted: false, address: undefined };
+        }
+      }),
+    );
+  };
+
+  /** Returns the stop of each address, or no stops if they cannot be read: the rest of the account is shown. */
+  const readStops = (tenant: string, addresses: readonly string[]) =>
+    stops.findAll(tenant, addresses).catch((error: unknown) => {
+      logger.warn('stops of emails not read', errorTrace(error));
+      return () => undefined;
+    });
+
+  /** Returns the contacts and fallback notifications whose mailboxes are stopped, and those that are deleted. */
+  const findUnreachable = async (
+    tenant: string,
+    { contacts, fallbackNotifications }: AccountDescription,
+  ): Promise<{ stopped: StoppedContact[]; unusable: UnusableEscalation[] }> => {
+    const fallbacks = await readFallbacks(tenant, fallbackNotifications);
+    const addresses = [...contacts, ...fallbacks.flatMap(({ address }) => address ?? [])];
+    const stopOf = await readStops(tenant, addresses);
+    const reasonOf = ({ isDeleted, address }: Fallback): UnusableEscalation['reason'] | undefined =>
+      isDeleted ? 'deleted' : address === undefined ? undefined : stopOf(address)?.reason;
+    return {
+      stopped: contacts.flatMap((address) => {
+        const stop = stopOf(address);
+        return stop ? [{ address, reason: stop.reason, since: stop.sinceMs }] : [];
+      }),
+      unusable: fallbacks.flatMap((fallback) => {
+        const reason = reasonOf(fallback);
+        return reason === undefined ? [] : [{ id: fallback.id, reason }];
+      }),
     };
-    const found = await Promise.all(keys.map(async (key) => ({ id: key.id, reason: await reasonOf(key) })));
-    return found.flatMap(({ id, reason }) => (reason === undefined ? [] : [{ id, reason }]));
   };
 
   return async ({ tenant, role }: Pick<Caller, 'tenant' | 'role'>): Promise<AccountRecord> => {
@@ -97,10 +125,7 @@ export const createAccountReader = (
       readUsage(tenant),
     ]);
     const { token, secrets, retired, contacts, fallbackNotifications, shadow, emailOffSinceMs } = account;
-    const [stopped, unusable] = await Promise.all([
-      findStopped(tenant, contacts),
-      findUnusable(tenant, fallbackNotifications),
-    ]);
+    const { stopped, unusable } = await findUnreachable(tenant, account);
     return {
       id: tenant,
       technical_contacts: contacts,

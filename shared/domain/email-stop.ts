@@ -7,6 +7,8 @@ export type EmailStop = {
   reason: StopReason;
   /** Ms since the epoch. */
   sinceMs: number;
+  /** When a stop because of a bounce ends, ms since the epoch. The others end when the recipient resumes the emails. */
+  untilMs?: number;
 };
 
 /** The recipient of a tenant's emails. */
@@ -63,7 +65,8 @@ export const stopAt = (state: MailboxState, nowMs: number): EmailStop | undefine
   };
   const [first] = stopReasons.flatMap((reason) => {
     const since = sinceMs[reason];
-    return since === undefined ? [] : [{ reason, sinceMs: since }];
+    if (since === undefined) return [];
+    return [{ reason, sinceMs: since, ...(reason === 'bounced' && { untilMs: bounced_until_ms }) }];
   });
   return first;
 };

@@ -1,7 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { describe, expect, it, vi } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
 import { createEmailStops } from '../../shared/adapters/accounts/email-stops.ts';
+import { logger } from '../../shared/adapters/logger.ts';
 import { readNotificationCount } from '../../shared/adapters/notifications/notification-counter.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
@@ -62,6 +64,53 @@ describe('reading an account', () => {
     });
     await accounts.setEmailOff(tenant, false, audit);
     expect((await read({ tenant, role: 'observer' })).email_off).toBeUndefined();
+  });
+
+  it('reads the stops of all contacts and fallback notifications at once', async () => {
+    const database = connect();
+    const { tenant, accounts, notifications, read } = setUp(database);
+    const contacts = Array.from({ length: 50 }, (_, number) => `${number}@example.com`);
+    const details = { address: 'fallback@example.com' };
+    const id = await notifications.create(tenant, { label: 'l', type: 'email', details, metadata: {} }, audit);
+    await accounts.update(tenant, { technical_contacts: contacts, escalation_notifications: [id] }, audit);
+    const requests = countRequests(database);
+    await read({ tenant, role: 'observer' });
+    // The account, the number of notifications, and the list of tokens.
+    expect(requests.GetItemCommand).toBe(3);
+    // The counters, the fallback notification, and the stops.
+    expect(requests.BatchGetItemCommand).toBe(3);
+  });
+
+  it('is shown without stops if they cannot be read, which is logged', async () => {
+    const warn = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
+    const { tenant, accounts, stops, read } = setUp();
+    await accounts.update(tenant, { technical_contacts: ['one@example.com'] }, audit);
+    await stops.complain({ tenant, address: 'one@example.com' }, START);
+    vi.spyOn(stops, 'findAll').mockRejectedValue(new Error('No stops.'));
+    const account = await read({ tenant, role: 'observer' });
+    expect(account).toMatchObject({ id: tenant, technical_contacts: ['one@example.com'] });
+    expect(account.stopped_contacts).toBeUndefined();
+    expect(warn).toHaveBeenCalledWith('stops of emails not read', expect.objectContaining({ error: 'Error' }));
+    vi.restoreAllMocks();
+  });
+
+  it('does not call a fallback notification deleted that this version cannot read', async () => {
+    vi.spyOn(logger, 'error').mockImplementation(() => undefined);
+    const { tenant, accounts, notifications, read } = setUp();
+    const id = await notifications.create(tenant, webhookNotification(), audit);
+    await client.send(
+      new UpdateCommand({
+        TableName: 'notifications',
+        Key: { pk: `notification#${tenant}`, sk: id },
+        UpdateExpression: 'SET #type = :unknown',
+        ExpressionAttributeNames: { '#type': 'type' },
+        ExpressionAttributeValues: { ':unknown': 'telepathy' },
+      }),
+    );
+    await accounts.update(tenant, { escalation_notifications: [id, 'ntDeleted'] }, audit);
+    const { unusable_escalations } = await read({ tenant, role: 'observer' });
+    expect(unusable_escalations).toEqual([{ id: 'ntDeleted', reason: 'deleted' }]);
+    vi.restoreAllMocks();
   });
 
   it('returns each limit, and how much of it is used on the UTC day', async () => {

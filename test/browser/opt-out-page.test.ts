@@ -85,7 +85,7 @@ describe('the page of opt-outs', () => {
     ['a tenant with markup in its name', `<img/src=x>"'&`.repeat(9)],
   ])('fits the screen with the name of %s, and has a button for a thumb', async (_, tenant) => {
     const page = await open({ javaScriptEnabled: true });
-    await page.setContent(statePage(200, tenant, false).body ?? '');
+    await page.setContent(statePage(200, tenant, undefined).body ?? '');
     expect(await page.locator('p').innerText()).toContain(tenant);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(WIDTH);
     expect((await page.getByRole('button').boundingBox())?.height).toBeGreaterThanOrEqual(44);

@@ -130,8 +130,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
   };
 
   /**
-   * Returns the transaction item that sets attributes of an account, or removes those that are undefined, on a condition
-   * on its signing secret.
+   * Returns the transaction item that sets attributes of an account, or removes those that are undefined, on a condition.
    */
   const setAttributes = (
     tenant: string,
@@ -341,10 +340,16 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
      * @throws UnconfirmedChangeError
      */
     async setEmailOff(tenant: string, isOff: boolean, audit: Audit): Promise<boolean> {
-      if (((await read(tenant)).email_off_since_ms !== undefined) === isOff) return false;
+      const changes = { email_off_since_ms: isOff ? clock() : undefined };
+      const condition = `${isOff ? 'attribute_not_exists' : 'attribute_exists'}(email_off_since_ms)`;
       const entry = audit({ action: 'update-account', target_id: tenant, changed: ['email_off'] });
-      await transact(client, [setAttributes(tenant, { email_off_since_ms: isOff ? clock() : undefined }), entry]);
-      return true;
+      try {
+        await transact(client, [setAttributes(tenant, changes, { ConditionExpression: condition }), entry]);
+        return true;
+      } catch (error) {
+        if (error instanceof FailedConditionsError) return false;
+        throw error;
+      }
     },
 
     /**

@@ -150,9 +150,6 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
       return (address) => storedStop(items.get(pkOf(address)) ?? {}, clock());
     },
 
-    /** Returns whether the recipient has stopped the emails or complained about one. Strongly consistent. */
-    isStoppedByRecipient: async (recipient: Recipient): Promise<boolean> => isStoppedByRecipient(await read(recipient)),
-
     /**
      * Stops the emails as their recipient wants, with an audit entry, unless that is stored.
      *

@@ -13,7 +13,7 @@ import { invalidPage, limitPage, type PageResponse, statePage, unavailablePage }
 /** What the page uses. */
 export type OptOutDependencies = {
   optOutKeys: Pick<OptOutKeys, 'find'>;
-  stops: Pick<EmailStops, 'isStoppedByRecipient' | 'optOut' | 'resume'>;
+  stops: Pick<EmailStops, 'find' | 'optOut' | 'resume'>;
   audits: Pick<AuditLog, 'by'>;
   clock?: Clock;
 };
@@ -28,7 +28,7 @@ export const createOptOutHandler = ({ optOutKeys, stops, audits, clock = Date.no
     audits.by({ tenant, context: { actor: { type: 'recipient' }, request_id: requestId } });
 
   const show = async (recipient: Recipient, statusCode: 200 | 400): Promise<PageResponse> =>
-    statePage(statusCode, recipient.tenant, await stops.isStoppedByRecipient(recipient));
+    statePage(statusCode, recipient.tenant, await stops.find(recipient));
 
   const answer = async (request: APIGatewayProxyEventV2): Promise<PageResponse> => {
     const { rawQueryString, routeKey, requestContext, body = '', isBase64Encoded } = request;
@@ -40,14 +40,10 @@ export const createOptOutHandler = ({ optOutKeys, stops, audits, clock = Date.no
     const change = requestedChange(body, isBase64Encoded);
     if (!change) return show(recipient, 400);
     const audit = auditOf(recipient, requestContext.requestId);
-    if (change === 'stop') {
-      await stops.optOut(recipient, audit);
-      return statePage(200, recipient.tenant, true);
-    }
-    const result = await stops.resume(recipient, audit);
-    return result === 'limited'
-      ? limitPage(recipient.tenant, secondsToNextDay(clock()))
-      : statePage(200, recipient.tenant, false);
+    if (change === 'stop') await stops.optOut(recipient, audit);
+    else if ((await stops.resume(recipient, audit)) === 'limited')
+      return limitPage(recipient.tenant, secondsToNextDay(clock()));
+    return show(recipient, 200);
   };
 
   return async (request: APIGatewayProxyEventV2): Promise<PageResponse> => {

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { escape as escapeHtml } from 'html-escaper';
+import { utcTime } from '../../domain/day.ts';
+import type { EmailStop } from '../../domain/email-stop.ts';
 import { buttonFields } from './body.ts';
 
 /** A response of the page. */
@@ -50,21 +52,26 @@ const page = (statusCode: number, heading: string, text: string, button?: Button
   ].join('\n'),
 });
 
+const stopButton = { ...buttonFields.stop, text: 'Stop these emails' };
+const resumeButton = { ...buttonFields.resume, text: 'Resume these emails' };
+
 /**
  * Returns the page with the state of a recipient's emails, and the button that changes it.
  *
  * @param statusCode 400 if a request had the body of neither button
  */
-export const statePage = (statusCode: 200 | 400, tenant: string, isStopped: boolean): PageResponse =>
-  isStopped
-    ? page(statusCode, 'Emails are stopped', `The account ${tenant} sends no emails to this address.`, {
-        ...buttonFields.resume,
-        text: 'Resume these emails',
-      })
-    : page(statusCode, 'Emails are not stopped', `The account ${tenant} can send emails to this address.`, {
-        ...buttonFields.stop,
-        text: 'Stop these emails',
-      });
+export const statePage = (statusCode: 200 | 400, tenant: string, stop: EmailStop | undefined): PageResponse => {
+  if (!stop) {
+    const text = `The account ${tenant} can send emails to this address.`;
+    return page(statusCode, 'Emails are not stopped', text, stopButton);
+  }
+  if (stop.untilMs === undefined) {
+    const text = `The account ${tenant} sends no emails to this address.`;
+    return page(statusCode, 'Emails are stopped', text, resumeButton);
+  }
+  const text = `An email of the account ${tenant} bounced: none is sent to this address until ${utcTime(stop.untilMs)}.`;
+  return page(statusCode, 'An email bounced', text, stopButton);
+};
 
 /** The recipient has resumed the emails too often today. @param retryAfterSeconds until the next UTC day */
 export const limitPage = (tenant: string, retryAfterSeconds: number): PageResponse => {

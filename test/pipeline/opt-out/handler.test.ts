@@ -73,6 +73,17 @@ describe('a link in an email', () => {
     expect(await reasonFor()).toBe('opted_out');
   });
 
+  it('says until when none is sent because an email bounced, and has the button that stops them', async () => {
+    const { recipient, stops, request, queryOf, stop, resume } = setUp();
+    await stops.bounce(recipient, NOON_MS);
+    const bounced = await request('GET /opt-out', await queryOf());
+    expect(bounced.body).toContain('none is sent to this address until 2026-01-02 12:00:00 UTC');
+    expect(bounced.body).not.toContain('Emails are not stopped');
+    expect(bounced.body).toContain('name="List-Unsubscribe" value="One-Click"');
+    expect((await stop()).body).toContain('Emails are stopped');
+    expect(await resume()).toEqual(bounced);
+  });
+
   it('is answered to HEAD like to GET, without a body', async () => {
     const { request, queryOf } = setUp();
     const { body: _, ...head } = await request('GET /opt-out', await queryOf());

@@ -1,5 +1,7 @@
+import type { EmailStops } from '../adapters/accounts/email-stops.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
+import type { NotificationRecord } from '../contracts/responses/notifications.ts';
 import type { NotificationKey } from '../domain/notification.ts';
 import type { ParsedRequest } from './request.ts';
 import { type ApiResponse, created, locationResponse, ok, withPreferenceApplied } from './response.ts';
@@ -35,4 +37,19 @@ export const createChangedResponse =
     if (!found) return minimal;
     const { headers, ...response } = (status === 201 ? created : ok)(found.record);
     return withPreferenceApplied({ ...response, headers: { ...minimal.headers, ...headers } }, applied);
+  };
+
+/**
+ * Creates the response to a read of a notification, with the stop of its address if there is one. Without, if the stop
+ * cannot be read: the operation does not depend on the table Accounts.
+ */
+export const createNotificationResponse =
+  (stops: Pick<EmailStops, 'find'>) =>
+  async (tenant: string, record: NotificationRecord): Promise<ApiResponse> => {
+    const { address } = record.details;
+    if (record.type !== 'email' || address === undefined) return ok(record);
+    const stop = await stops.find({ tenant, address }).catch((error: unknown) => {
+      logger.warn('stops of emails not read', { notification_id: record.id, ...errorTrace(error) });
+    });
+    return ok({ ...record, ...(stop && { stopped: { reason: stop.reason, since: stop.sinceMs } }) });
   };
