@@ -53,6 +53,10 @@ const choice = <const Option extends string>(...options: readonly Option[]) =>
 
 const text = (rule: string, pattern: RegExp) => setting(rule, z.string().regex(pattern));
 
+/** The longest text of a list, and of a URL, in the environment variables of a function, which have 4 KB together. */
+const MAX_LIST_LENGTH = 700;
+const MAX_URL_LENGTH = 200;
+
 const commaSeparated = z.string().transform((given) =>
   given
     .split(',')
@@ -63,9 +67,6 @@ const commaSeparated = z.string().transform((given) =>
 /** A list, written `item,...`. `items` completes "must be a comma-separated list of". */
 const list = (items: string, schema: z.ZodType<string[], string[]>) =>
   setting(`must be a comma-separated list of ${items}`, commaSeparated.pipe(schema));
-
-/** The longest text of a list in the environment variables of a function, which have 4 KB together. */
-const MAX_LIST_LENGTH = 1_000;
 
 /** A list for a function. */
 const listForFunction = (items: string, item: z.ZodType<string, string>) =>
@@ -81,16 +82,19 @@ const email = () => setting('must be an email address such as alerts@example.org
 
 const httpUrl = () =>
   setting(
-    'must be a URL that starts with http:// or https://, without query or fragment',
-    z.url({ protocol: /^https?$/ }).refine((url) => !/[?#]/.test(url)),
+    `must be a URL of at most ${MAX_URL_LENGTH} characters that starts with http:// or https://, without query or fragment`,
+    z
+      .url({ protocol: /^https?$/ })
+      .max(MAX_URL_LENGTH)
+      .refine((url) => !/[?#]/.test(url)),
   );
 
 /** The local stack has no TLS, and nothing in AWS listens on a loopback address. */
 const monitorUrl = () =>
   setting(
-    'must be a URL that starts with https://, or with http:// and a loopback address',
+    `must be a URL of at most ${MAX_URL_LENGTH} characters that starts with https://, or with http:// and a loopback address`,
     z.union([
-      z.url({ protocol: /^https$/ }),
+      z.url({ protocol: /^https$/ }).max(MAX_URL_LENGTH),
       z.url({ protocol: /^http$/, hostname: /^(localhost|127(\.\d+){3}|\[::1\])$/ }),
     ]),
   );
@@ -198,10 +202,10 @@ const settingsShape = z.strictObject({
     z.union([z.email(), z.string().regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/)]),
   ).optional(),
   runbookUrl: setting(
-    'must be an https:// URL of at most 200 characters, without fragment',
+    `must be an https:// URL of at most ${MAX_URL_LENGTH} characters, without fragment`,
     z
       .url({ protocol: /^https$/ })
-      .max(200)
+      .max(MAX_URL_LENGTH)
       .refine((url) => !url.includes('#')),
   ).optional(),
   smsMonthlyBudgetUsd: positiveNumber().default(1),

@@ -21,14 +21,16 @@ export const allSettings: Record<string, string> = {
   producerAccounts: '222222222222',
 };
 
-/** The longest lists. */
+/** The longest texts that functions read, and the longest lists. */
 export const longest = {
-  egressAllow: Array.from({ length: 91 }, () => '10.0.0.0/8').join(','),
-  smsCountries: Array.from({ length: 250 }, () => '+49').join(','),
+  egressAllow: Array.from({ length: 63 }, () => '10.0.0.0/8').join(','),
+  smsCountries: Array.from({ length: 175 }, () => '+49').join(','),
+  pagerEndpoint: `https://pager.example.org/${'x'.repeat(174)}`,
+  heartbeatUrl: `https://monitor.example.org/${'x'.repeat(172)}`,
   producerAccounts: Array.from({ length: 50 }, (_, index) => 222_222_222_200 + index).join(','),
 };
 
-/** Values that differ from the defaults, and the longest name and lists, with every optional resource. */
+/** Values that differ from the defaults, and the longest name and texts, with every optional resource. */
 export const otherSettings: Record<string, string> = {
   ...allSettings,
   ...longest,
@@ -45,6 +47,7 @@ export const otherSettings: Record<string, string> = {
   memoryMbByType: 'webhook=1024',
   reserveConcurrency: 'true',
   retryDelayScale: '0.001',
+  basePath: 'x'.repeat(300),
   runbookUrl: `https://wiki.example.org/${'x'.repeat(175)}`,
   senderConcurrency: '2',
   senderConcurrencyByType: 'webhook=101',
