@@ -18,6 +18,16 @@ export const incidentKey = ({
     .update(JSON.stringify([tenant, entity.id, alarm.id]))
     .digest('hex');
 
+/** The event that holds a lock, or did when its worker crashed. */
+export type LockingEvent = {
+  /** The producer's time, ms since the epoch; absent if the event has none. */
+  event_at_ms?: number | undefined;
+  /** When SQS accepted the event, ms since the epoch. */
+  accepted_at_ms: number;
+  /** When the event was claimed, ms since the epoch; the first time, if its worker crashes repeatedly. */
+  since_ms: number;
+};
+
 /**
  * The lock that serializes deliveries about one incident to one notification, and the times of the newest delivered
  * event (docs/decisions/deliveries.md#incident-order). It is stored in table Deliveries, in the partition of the
@@ -34,13 +44,14 @@ export type IncidentLock = DeliveryKey & {
   lease_until_ms: number;
   /** Identifies the current or last claim. */
   claim_id: string;
-  /** The producer's time of the event that holds the lock, ms since the epoch; absent if it has none, and after a release. */
-  claimed_event_at_ms?: number | undefined;
-  /** When SQS accepted the event that holds the lock, ms since the epoch; absent after a release. */
-  claimed_accepted_at_ms?: number | undefined;
+  /** Absent after a release, unless it is unknown whether a worker that crashed has delivered this event. */
+  locking_event?: LockingEvent | undefined;
   /** When DynamoDB deletes the lock, epoch seconds. */
   ttl: number;
 };
+
+/** An incident lock that a worker claims for an event. */
+export type IncidentClaim = IncidentLock & { locking_event: LockingEvent };
 
 /** Returns the initial lock, claimed by `claimId` for an event with these times. */
 export const claimedLock = (
@@ -48,15 +59,14 @@ export const claimedLock = (
   notificationId: string,
   claimId: string,
   nowMs: number,
-  time: EventTime,
-): IncidentLock => ({
+  { producedAtMs, acceptedAtMs }: EventTime,
+): IncidentClaim => ({
   pk: deliveryKey(event, notificationId).pk,
   sk: `incident#${event.incident_key}`,
   advance_count: 0,
   lease_until_ms: nowMs + LEASE_MS,
   claim_id: claimId,
-  claimed_event_at_ms: time.producedAtMs,
-  claimed_accepted_at_ms: time.acceptedAtMs,
+  locking_event: { event_at_ms: producedAtMs, accepted_at_ms: acceptedAtMs, since_ms: nowMs },
   ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
 });
 
@@ -67,27 +77,27 @@ export const newestEventTime = ({
 }: Pick<IncidentLock, 'newest_event_at_ms' | 'newest_accepted_at_ms'>): EventTime | undefined =>
   acceptedAtMs === undefined ? undefined : { producedAtMs, acceptedAtMs };
 
-/** The times of the event that holds a lock, or whose worker crashed while it did. */
-type LockClaim = Pick<IncidentLock, 'lease_until_ms' | 'claimed_event_at_ms' | 'claimed_accepted_at_ms'>;
-
 /**
- * How long an older event waits, from the claim of a newer one whose worker did not release the lock: longer than the
- * visibility timeout, after which the newer event's message is received again.
+ * How long older events wait, from the first claim of an event whose worker crashed: longer than the visibility timeout,
+ * after which its message is received again.
  */
 const MAX_WAIT_FOR_NEWER_MS = 5 * 60_000;
 
-/**
- * Returns whether an event must wait although the lease of the lock has ended: the worker of a newer event, which may
- * have been delivered, did not release the lock.
- */
-export const mustWaitForNewer = (time: EventTime, claim: LockClaim, nowMs: number): boolean => {
-  const { claimed_event_at_ms: producedAtMs, claimed_accepted_at_ms: acceptedAtMs, lease_until_ms } = claim;
-  return (
-    acceptedAtMs !== undefined &&
-    isOlder(time, { producedAtMs, acceptedAtMs }) &&
-    nowMs < lease_until_ms - LEASE_MS + MAX_WAIT_FOR_NEWER_MS
-  );
-};
+const timeOf = ({ event_at_ms: producedAtMs, accepted_at_ms: acceptedAtMs }: LockingEvent): EventTime => ({
+  producedAtMs,
+  acceptedAtMs,
+});
+
+/** Returns whether two claims are of the same event. */
+export const isSameEvent = (one: LockingEvent, other: LockingEvent): boolean =>
+  one.event_at_ms === other.event_at_ms && one.accepted_at_ms === other.accepted_at_ms;
+
+/** Returns whether older events must wait for an event whose worker did not release the lock, and may have delivered it. */
+export const isAwaited = ({ since_ms }: LockingEvent, nowMs: number): boolean =>
+  nowMs < since_ms + MAX_WAIT_FOR_NEWER_MS;
+
+/** Returns whether an event is older than another one. */
+export const isOlderThan = (event: LockingEvent, other: LockingEvent): boolean => isOlder(timeOf(event), timeOf(other));
 
 /** Short, because most sends end long before the lease. */
 const FIRST_RETRY_DELAY_MS = 2_000;

@@ -45,8 +45,7 @@ describe('the lock of an incident', () => {
       advance_count: 0,
       lease_until_ms: NOW + 35_000,
       claim_id: 'claim1',
-      claimed_event_at_ms: NOW - 1,
-      claimed_accepted_at_ms: NOW,
+      locking_event: { event_at_ms: NOW - 1, accepted_at_ms: NOW, since_ms: NOW },
       ttl: Math.floor(NOW / 1000) + 30 * 86_400,
     });
   });

@@ -378,6 +378,14 @@ describe('an event of an incident whose newer event was sent by a worker that cr
     return setUp('incidentpager', delivered, { changes, timeLeft: () => 30_000, clock: () => nowMs, ...options });
   };
 
+  it('waits also after another event, newer than both, failed', async () => {
+    const id = await setUpCrash();
+    const rejectedOnce = failed('transient', 'http_status', '');
+    const newest = setUpAt(NOW_MS + 40_000, id, 'newest', NOW_MS + 1, { transport: async () => rejectedOnce });
+    expect(await newest.deliver()).toMatchObject({ kind: 'retried' });
+    expect(await setUpAt(NOW_MS + 65_000, id, 'older', NOW_MS - 1).deliver()).toMatchObject({ kind: 'busy' });
+  });
+
   it('is sent after five minutes, or superseded once that one has come back', async () => {
     const [lost, back] = [await setUpCrash(), await setUpCrash()];
     const older = (atMs: number, id: string) => setUpAt(NOW_MS + atMs, id, 'older', NOW_MS - 1).deliver();

@@ -1,7 +1,15 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { type EventTime, isOlder } from '../../domain/event-time.ts';
-import { type IncidentLock, mustWaitForNewer, newestEventTime } from '../../domain/incident.ts';
+import {
+  type IncidentClaim,
+  type IncidentLock,
+  isAwaited,
+  isOlderThan,
+  isSameEvent,
+  type LockingEvent,
+  newestEventTime,
+} from '../../domain/incident.ts';
 import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import type { Item } from '../dynamodb/items.ts';
 import { heldBy } from './claim-condition.ts';
@@ -18,15 +26,16 @@ const storedLock = z.object({
   sk: z.string(),
   lease_until_ms: z.number(),
   claim_id: z.string(),
-  claimed_event_at_ms: z.optional(z.number()),
-  claimed_accepted_at_ms: z.optional(z.number()),
+  locking_event: z.optional(
+    z.object({ event_at_ms: z.optional(z.number()), accepted_at_ms: z.number(), since_ms: z.number() }),
+  ),
   ttl: z.number(),
 });
 
 /** A claimed lock. */
-export type ClaimedLock = IncidentLock & {
-  /** True if the worker that held it before did not release it, and may have delivered its event. */
-  wasInterrupted: boolean;
+export type ClaimedLock = IncidentClaim & {
+  /** The event of a worker that crashed, which it may have delivered. Its release keeps it unless it is its own. */
+  interrupted?: LockingEvent | undefined;
 };
 
 /** Returns the newest event of a stored lock, without one if there is no item. */
@@ -42,11 +51,8 @@ const timesUpdate = ({ producedAtMs, acceptedAtMs }: EventTime) => ({
   values: { ':produced': producedAtMs, ':accepted': acceptedAtMs },
 });
 
-/** The attributes of a claim that its release removes. */
-const CLAIMED = ['claimed_event_at_ms', 'claimed_accepted_at_ms'];
-
 const CLAIM =
-  'SET claim_id = :claim_id, lease_until_ms = :lease_until_ms, claimed_accepted_at_ms = :accepted, #ttl = :ttl, advance_count = if_not_exists(advance_count, :count)';
+  'SET claim_id = :claim_id, lease_until_ms = :lease_until_ms, locking_event = :event, #ttl = :ttl, advance_count = if_not_exists(advance_count, :count)';
 
 /** Each advance is conditional on the number of advances before it, so that no copy of it applies again. */
 const ADVANCE = {
@@ -92,12 +98,9 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
     }
   };
 
-  const writeClaim = (first: IncidentLock, condition: string, values: Readonly<Record<string, unknown>>) =>
+  const writeClaim = (first: IncidentClaim, condition: string, values: Readonly<Record<string, unknown>>) =>
     update(first, {
-      UpdateExpression:
-        first.claimed_event_at_ms === undefined
-          ? `${CLAIM} REMOVE claimed_event_at_ms`
-          : `${CLAIM}, claimed_event_at_ms = :produced`,
+      UpdateExpression: CLAIM,
       // The last clause accepts an SDK retry whose first response was lost, since `claim_id` is unique. It rejects a
       // copy that arrives after the release, since the release changed `lease_until_ms`.
       ConditionExpression: `${condition} OR (claim_id = :claim_id AND lease_until_ms = :lease_until_ms)`,
@@ -105,20 +108,25 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
       ExpressionAttributeValues: {
         ':claim_id': first.claim_id,
         ':lease_until_ms': first.lease_until_ms,
-        ':accepted': first.claimed_accepted_at_ms,
-        ':produced': first.claimed_event_at_ms,
+        ':event': first.locking_event,
         ':ttl': first.ttl,
         ':count': first.advance_count,
         ...values,
       },
     });
 
-  const release = async (lock: IncidentLock, nowMs: number): Promise<void> => {
+  const release = async (lock: ClaimedLock, nowMs: number, isDecided = true): Promise<void> => {
+    const { interrupted, locking_event: own } = lock;
+    const isKept = interrupted && !(isDecided && isSameEvent(interrupted, own));
     const held = heldBy(lock);
     await update(lock, {
       ...held,
-      UpdateExpression: `SET lease_until_ms = :now REMOVE ${CLAIMED.join(', ')}`,
-      ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':now': nowMs },
+      UpdateExpression: `SET lease_until_ms = :now${isKept ? ', locking_event = :event' : ' REMOVE locking_event'}`,
+      ExpressionAttributeValues: {
+        ...held.ExpressionAttributeValues,
+        ':now': nowMs,
+        ...(isKept && { ':event': interrupted }),
+      },
     });
   };
 
@@ -128,29 +136,32 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
      *
      * @returns undefined if another worker holds it, or the event must wait for a newer one
      */
-    async claim(first: IncidentLock, nowMs: number): Promise<ClaimedLock | undefined> {
+    async claim(first: IncidentClaim, nowMs: number): Promise<ClaimedLock | undefined> {
       const isFree =
-        'attribute_not_exists(lease_until_ms) OR (lease_until_ms <= :now AND attribute_not_exists(claimed_accepted_at_ms))';
+        'attribute_not_exists(lease_until_ms) OR (lease_until_ms <= :now AND attribute_not_exists(locking_event))';
+      const { locking_event: own } = first;
       const free = await writeClaim(first, isFree, { ':now': nowMs });
-      if (free.item) return { ...storedLock.parse(free.item), wasInterrupted: false };
+      if (free.item) return { ...storedLock.parse(free.item), locking_event: own };
       if (!free.existing) return undefined;
       const held = storedLock.parse(free.existing);
-      const time = { producedAtMs: first.claimed_event_at_ms, acceptedAtMs: first.claimed_accepted_at_ms ?? nowMs };
-      if (held.lease_until_ms > nowMs || mustWaitForNewer(time, held, nowMs)) return undefined;
-      const { item } = await writeClaim(first, 'claim_id = :other AND lease_until_ms = :ended', {
+      const { locking_event: found } = held;
+      const interrupted = found && isAwaited(found, nowMs) ? found : undefined;
+      if (held.lease_until_ms > nowMs || (interrupted && isOlderThan(own, interrupted))) return undefined;
+      const locking_event = found && isSameEvent(own, found) ? found : own;
+      const { item } = await writeClaim({ ...first, locking_event }, 'claim_id = :other AND lease_until_ms = :ended', {
         ':other': held.claim_id,
         ':ended': held.lease_until_ms,
       });
-      return item && { ...storedLock.parse(item), wasInterrupted: true };
+      return item && { ...storedLock.parse(item), locking_event, interrupted };
     },
 
     /** Stores the times of a delivered event unless a newer one is stored, and releases the lock, usually in one write. */
-    async advanceAndRelease(lock: IncidentLock, time: EventTime, nowMs: number): Promise<void> {
+    async advanceAndRelease(lock: ClaimedLock, time: EventTime, nowMs: number): Promise<void> {
       if (!isNewer(time, lock)) return release(lock, nowMs);
       const held = heldBy(lock);
       const { set, removed, values } = timesUpdate(time);
       const { isWritten } = await update(lock, {
-        UpdateExpression: `SET lease_until_ms = :now, ${ADVANCE.set}, ${set} REMOVE ${[...CLAIMED, ...removed].join(', ')}`,
+        UpdateExpression: `SET lease_until_ms = :now, ${ADVANCE.set}, ${set} REMOVE ${['locking_event', ...removed].join(', ')}`,
         ConditionExpression: `${held.ConditionExpression} AND ${ADVANCE.condition}`,
         ExpressionAttributeValues: {
           ...held.ExpressionAttributeValues,
@@ -164,7 +175,10 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
       await release(lock, nowMs);
     },
 
-    /** Releases a lock unless another worker has claimed it. */
+    /**
+     * Releases a lock unless another worker has claimed it. It keeps the event of a worker that crashed, unless this is the
+     * released event, and its delivery is decided.
+     */
     release,
   };
 };

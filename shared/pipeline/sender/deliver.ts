@@ -113,16 +113,15 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS + MAX_NOTICE_MS) return waitForLock(job);
     const lock = await HeldLock.claim(incidentLocks, job, clock);
     if (!lock) return waitForLock(job);
-    let isUndecided = true;
+    let isDecided = false;
     try {
       const result = await claimAndDeliver(job, target, lock);
-      isUndecided = result.isReturned === true;
+      isDecided = result.isReturned !== true;
       if (!lock.error) return result;
       await returnAfterError(job.message, idsOf(job), lock.error);
       return { ...result, isReturned: true, isLockNotAdvanced: true };
     } finally {
-      // What the worker before has delivered is still unknown: older events wait until the message is received again.
-      if (!(lock.wasInterrupted && isUndecided)) await lock.release();
+      await lock.release(isDecided);
     }
   };
 

@@ -3,7 +3,7 @@ import type { ClaimedLock, IncidentLocks } from '../../adapters/deliveries/incid
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { type EventTime, isOlder } from '../../domain/event-time.ts';
-import { claimedLock, type IncidentLock, newestEventTime } from '../../domain/incident.ts';
+import { claimedLock, newestEventTime } from '../../domain/incident.ts';
 import type { DeliveryJob } from './delivery-job.ts';
 import { persist } from './persist.ts';
 
@@ -20,19 +20,17 @@ export class LockNotAdvancedError extends Error {
 }
 
 /**
- * The incident lock that this worker has claimed: one worker at a time delivers events of an incident to a notification,
- * and none that is older than one that was delivered, or may have been by a worker that crashed within five minutes. A late CRITICAL therefore cannot reopen an incident that its OK has
+ * The incident lock that this worker has claimed. One worker at a time delivers events of an incident to a notification. An
+ * event that is older than a delivered one is not sent, so that no late CRITICAL reopens an incident that its OK has
  * resolved (docs/decisions/deliveries.md#incident-order).
  */
 export class HeldLock {
   /** The times of the newest delivered event, if it is newer than the one of the job. */
   readonly newer: EventTime | undefined;
-  /** True if the worker that held the lock before did not release it, and may have delivered its event. */
-  readonly wasInterrupted: boolean;
   /** Why the lock could not be advanced. It then stays locked until its lease expires. */
   error: LockNotAdvancedError | undefined;
   readonly #locks: IncidentLocks;
-  readonly #lock: IncidentLock;
+  readonly #lock: ClaimedLock;
   readonly #job: DeliveryJob;
   readonly #clock: Clock;
   #isReleased = false;
@@ -42,7 +40,6 @@ export class HeldLock {
     this.#lock = lock;
     this.#job = job;
     this.#clock = clock;
-    this.wasInterrupted = lock.wasInterrupted;
     const newest = newestEventTime(lock);
     this.newer = newest && isOlder(job.time, newest) ? newest : undefined;
   }
@@ -64,11 +61,15 @@ export class HeldLock {
     }
   }
 
-  /** Releases the lock if it was not advanced. If that fails, the lease expires. Never rejects. */
-  async release(): Promise<void> {
+  /**
+   * Releases the lock if it was not advanced. If that fails, the lease expires. Never rejects.
+   *
+   * @param isDecided false if it is still unknown whether a worker that crashed has delivered the event
+   */
+  async release(isDecided: boolean): Promise<void> {
     if (this.#isReleased) return;
     await this.#locks
-      .release(this.#lock, this.#clock())
+      .release(this.#lock, this.#clock(), isDecided)
       .catch((error: unknown) => logger.warn('incident lock not released', errorTrace(error)));
   }
 }

@@ -46,10 +46,13 @@ const allPairs = allTimes.flatMap((first) => allTimes.map((second) => [first, se
 describe('the incident lock', () => {
   it('belongs to the first worker that claims it until its lease ends', async () => {
     const by = newLock();
-    expect(await locks.claim(by('a'), NOW)).toEqual({ ...by('a'), wasInterrupted: false });
+    expect(await locks.claim(by('a'), NOW)).toEqual(by('a'));
     expect(await locks.claim(by('b'), NOW)).toBeUndefined();
     const later = NOW + LEASE_MS;
-    expect(await locks.claim(by('b', later), later)).toEqual({ ...by('b', later), wasInterrupted: true });
+    expect(await locks.claim(by('b', later), later)).toMatchObject({
+      claim_id: 'b',
+      interrupted: by('a').locking_event,
+    });
   });
 
   it('of a worker that crashed is not claimed for an older event within five minutes, until the newer one came back', async () => {
@@ -58,7 +61,7 @@ describe('the incident lock', () => {
     expect(await older(NOW + LEASE_MS)).toBeUndefined();
     expect(await older(NOW + 299_999)).toBeUndefined();
     const back = NOW + 180_000;
-    expect(await locks.claim(by('newer', back), back)).toMatchObject({ claim_id: 'newer', wasInterrupted: true });
+    expect(await locks.claim(by('newer', back), back)).toMatchObject({ claim_id: 'newer' });
     await locks.advanceAndRelease(by('newer', back), at(NOW), back + 1);
     expect(await older(back + 1)).toMatchObject({ claim_id: 'older', newest_event_at_ms: NOW });
   });
@@ -70,6 +73,28 @@ describe('the incident lock', () => {
     });
     const later = NOW + LEASE_MS;
     expect(await locks.claim(other('newer', later, at(NOW + 1)), later)).toMatchObject({ claim_id: 'newer' });
+  });
+
+  it('of a worker that crashed is claimed for an older event after five minutes, also if its event is claimed again', async () => {
+    const by = await heldLock();
+    const again = NOW + 180_000;
+    await locks.claim(by('again', again), again);
+    const [before, after] = [NOW + 299_999, NOW + 300_000];
+    expect(await locks.claim(by('older', before, at(NOW - 1)), before)).toBeUndefined();
+    expect(await locks.claim(by('older', after, at(NOW - 1)), after)).toMatchObject({ claim_id: 'older' });
+  });
+
+  it('of a worker that crashed is not claimed for an older event after a newer one failed, until that one is decided', async () => {
+    const by = await heldLock();
+    const claimed = async (claimId: string, now: number, time: EventTime) =>
+      (await locks.claim(by(claimId, now, time), now)) ?? expect.fail(`${claimId} must wait`);
+    await locks.release(await claimed('newer', NOW + LEASE_MS, at(NOW + 1)), NOW + LEASE_MS);
+    const older = (now: number) => locks.claim(by('older', now, at(NOW - 1)), now);
+    expect(await older(NOW + 60_000)).toBeUndefined();
+    await locks.release(await claimed('undecided', NOW + 61_000, at(NOW)), NOW + 61_000, false);
+    expect(await older(NOW + 62_000)).toBeUndefined();
+    await locks.release(await claimed('decided', NOW + 180_000, at(NOW)), NOW + 180_000);
+    expect(await older(NOW + 180_000)).toMatchObject({ claim_id: 'older' });
   });
 
   it('that was released is claimed for an older event: the newer one was not delivered', async () => {
@@ -95,7 +120,6 @@ describe('the incident lock', () => {
     await locks.advanceAndRelease(by('a'), { producedAtMs: NOW - 5, acceptedAtMs: NOW - 3 }, NOW);
     expect(await locks.claim(by('b'), NOW)).toEqual({
       ...by('b'),
-      wasInterrupted: false,
       newest_event_at_ms: NOW - 5,
       newest_accepted_at_ms: NOW - 3,
       advance_count: 1,
