@@ -23,8 +23,8 @@ export const addTenantsCommand = (program: Command): void => {
       'after',
       `
 Alerts are the deliveries, one for each event and notification, that a sender first processed in the last 24 hours,
-without notices; --json counts them by status. Tenants without tokens, account, usage and alerts have no row, unless
-they once had a notification.
+without notices; --json counts them by status. Tenants without tokens, account, usage, stopped mailboxes and alerts
+have no row, unless they once had a notification.
 ${examples('tenants', 'tenants --stack MonitoringNotifications --json')}`,
     )
     .action(list);
