@@ -23,7 +23,7 @@ const PAGE_REQUESTS_PER_SECOND = 20;
 
 const pageMethods = [HttpMethod.GET, HttpMethod.HEAD, HttpMethod.POST];
 
-/** How often all tenants together can search deliveries, per second: a request may cost 256 read units. */
+/** How often all tenants together can search deliveries, per second: a request may cost 281 read units. */
 const SEARCHES_PER_SECOND = 10;
 
 const routeOf = (name: EndpointName): string => `${endpoints[name].method} ${endpoints[name].path}`;

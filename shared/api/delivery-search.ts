@@ -1,6 +1,7 @@
 import type { DeliveryFilter, DeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import { MissingDestinationsError, type ReadDestinationList } from '../adapters/deliveries/destination-list.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
+import type { TargetPage } from '../adapters/notifications/notification-targets.ts';
 import type { Page, Slice } from '../contracts/collection.ts';
 import type { FoundDelivery } from '../contracts/responses/deliveries.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -16,7 +17,12 @@ import { takeFitting } from './paging.ts';
 /** The maximum number of notifications that a request reads. */
 const MAX_NOTIFICATIONS = 25;
 
-/** The maximum number of read units of a request: 1 MB of records, as much as one query reads (AWS limit). */
+/**
+ * The maximum number of read units of a request, beside one for each notification: 1 MB, as much as one query reads (AWS
+ * limit). DynamoDB bills whole items, so the query of notifications can cost 128 units, twice as many if it were strongly
+ * consistent, which would leave none for records. Order and pages depend on IDs, so an earlier version of the table lacks
+ * or has only the deliveries of a notification that was just created or deleted.
+ */
 const MAX_READ_UNITS = 256;
 
 /** The read units of the largest record: nine attempts with response texts of 1 KB. */
@@ -72,6 +78,9 @@ export const createDeliverySearch = (
 ) => {
   const isCurrent = (record: DeliveryRecord): boolean => !isExpired(record, clock());
 
+  const listTargets = (tenant: string, from: string): Promise<TargetPage> =>
+    notifications.listTargets(tenant, from, MAX_NOTIFICATIONS, { isConsistent: false });
+
   /** Returns the function that shows a record. */
   const createListing = ({ withResponses }: Search, targets: readonly DeliveryTarget[]) => {
     const byId = new Map(targets.map((target) => [target.id, target]));
@@ -89,10 +98,10 @@ export const createDeliverySearch = (
     const startBefore = start?.rest === undefined ? undefined : sortKeyOfMarker(start.rest);
     if (start?.rest !== undefined && startBefore === undefined) throw malformedMarker();
     const from = start === undefined ? FIRST : startBefore === undefined ? afterId(start.id) : start.id;
-    const { targets, next } = await notifications.listTargets(tenant, from, MAX_NOTIFICATIONS);
+    const { targets, next, readUnits } = await listTargets(tenant, from);
     const list = createListing(search, targets);
     const markers: string[] = [];
-    let unitsLeft = MAX_READ_UNITS;
+    let unitsLeft = MAX_READ_UNITS - Math.max(0, readUnits - MAX_NOTIFICATIONS);
     /** Where the next page continues if this one is not full. */
     let reached: string | null = marker;
 
@@ -100,7 +109,7 @@ export const createDeliverySearch = (
       for (const { id } of targets) {
         let before = id === start?.id ? startBefore : undefined;
         do {
-          // A query reads at most 1 MB, so the first one needs no limit: each request makes progress.
+          // A query reads at most 1 MB, so the first one needs no limit if that is left.
           const maxRead = unitsLeft === MAX_READ_UNITS ? undefined : Math.floor(unitsLeft / MAX_RECORD_UNITS);
           if (maxRead === 0 || (reached !== marker && timeLeft() < MIN_TIME_LEFT_MS)) return;
           const options = { limit: limit + 1, before, filter, maxRead };
@@ -141,7 +150,7 @@ export const createDeliverySearch = (
     if (witnessId !== undefined && !isNotificationId(witnessId)) throw malformedMarker();
     const from = after === undefined ? FIRST : afterId(after);
     const [{ targets, next: lastTarget }, destinations] = await Promise.all([
-      notifications.listTargets(tenant, from, MAX_NOTIFICATIONS),
+      listTargets(tenant, from),
       destinationsOf(tenant, eventId),
     ]);
     const known = targets.map(({ id }) => id);
@@ -157,6 +166,7 @@ export const createDeliverySearch = (
     };
     const [records, witnesses] = [await readOf(ids), await readOf(witnessId === undefined ? [] : [witnessId])];
     const witness = [...witnesses, ...records].find(({ siblings }) => siblings !== undefined);
+    // Only records of events with at most 26 destinations list them, so no more than 25 of these exist.
     const others = new Set(witness?.siblings?.filter((id) => isInRange(id) && !ids.includes(id)));
     const found = [...records, ...(await readOf([...others].filter((id) => last === null || id <= last)))];
     const ordered = found.toSorted((left, right) => (left.pk < right.pk ? -1 : 1));

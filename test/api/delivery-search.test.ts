@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import {
@@ -44,6 +45,20 @@ const countScannedRecords = (database: DynamoDBDocumentClient) => {
   return read;
 };
 
+/** Adds up the read units of the queries of a client. */
+const countQueryUnits = (database: DynamoDBDocumentClient) => {
+  const read = { units: 0 };
+  database.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next({ ...args, input: { ...args.input, ReturnConsumedCapacity: 'TOTAL' } });
+      if ('ScannedCount' in result.output) read.units += result.output.ConsumedCapacity?.CapacityUnits ?? 0;
+      return result;
+    },
+    { step: 'initialize' },
+  );
+  return read;
+};
+
 const setUp = (database: DynamoDBDocumentClient = client, changed: Partial<DeliveryRepository> = {}) => {
   const tenant = `searched${tenants++}`;
   const notifications = createNotificationRepository(database, 'notifications');
@@ -81,6 +96,12 @@ const setUp = (database: DynamoDBDocumentClient = client, changed: Partial<Deliv
       return { values, pages };
     },
     create: async (label = 'On call') => notifications.create(tenant, webhookNotification({ label }), audit),
+    /** Creates a notification of 260 KB, as it is stored. */
+    createLarge: () => {
+      const values = Array.from({ length: 85 }, (_, index) => [`k${index}`, randomBytes(3_072).toString('base64')]);
+      const details = { url: 'https://example.com', ...Object.fromEntries(values) };
+      return notifications.create(tenant, webhookNotification({ details }), audit);
+    },
     remove: (id: string) => notifications.delete({ tenant, id }, audit),
     write: (id: string, times: readonly number[], changes: Partial<DeliveryRecord> = {}) =>
       writeRecords(
@@ -195,6 +216,23 @@ describe('a search for deliveries', () => {
     const { values, pages } = await follow(failed, 1_000);
     expect(places(values)).toEqual(ids.flatMap((id) => times.map((time) => [id, time])));
     expect(pages).toBe(2);
+  });
+
+  it('costs at most 256 read units and one per notification, whatever the notifications have', async () => {
+    const { tenant, createLarge, write } = setUp();
+    const ids: string[] = [];
+    for (let index = 0; index < 5; index++) ids.push(await createLarge());
+    const attempt = { timestamp_ms: RECORD_TIME_MS, result: 'transient', duration_ms: 1 } as const;
+    const attempts = Array(9).fill({ ...attempt, response_text: 'x'.repeat(1_000) });
+    const times = Array.from({ length: 60 }, (_, index) => 60 - index);
+    for (const id of ids) await write(id, times, { attempts, status: 'failed' });
+    const database = connect();
+    const { page } = setUp(database);
+    const read = countQueryUnits(database);
+    const { values } = await page({ filter: { statuses: ['failed'] } }, { limit: 1_000 }, tenant);
+    expect(values.length).toBeGreaterThan(0);
+    expect(read.units).toBeGreaterThan(200);
+    expect(read.units).toBeLessThanOrEqual(256 + 25);
   });
 
   it.each([

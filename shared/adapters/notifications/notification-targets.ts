@@ -19,7 +19,12 @@ export type TargetReads = {
 };
 
 /** Targets of a tenant by ID, and the ID after which the next ones follow; null after the last ones. */
-export type TargetPage = { targets: DeliveryTarget[]; next: string | null };
+export type TargetPage = {
+  targets: DeliveryTarget[];
+  next: string | null;
+  /** The read units that it cost. */
+  readUnits: number;
+};
 
 const keyText = ({ tenant, id }: NotificationKey): string => `${id} ${tenant}`;
 
@@ -75,14 +80,21 @@ export const createTargetReader = (client: DynamoDBDocumentClient, table: string
    * 1 MB at most (AWS limit).
    *
    * @param from the ID to start with, or any text to start above
+   * @param options.isConsistent false if a notification that was just created may be missing, and one that was just
+   * deleted not be, at half the price
    */
-  async listTargets(tenant: string, from: string, limit: number): Promise<TargetPage> {
-    const { Items = [], LastEvaluatedKey } = await client.send(
+  async listTargets(tenant: string, from: string, limit: number, { isConsistent = true } = {}): Promise<TargetPage> {
+    const {
+      Items = [],
+      LastEvaluatedKey,
+      ConsumedCapacity,
+    } = await client.send(
       new QueryCommand({
         TableName: table,
         KeyConditionExpression: 'pk = :pk AND sk >= :from',
         ExpressionAttributeValues: { ':pk': targetPartition(tenant), ':from': from },
-        ConsistentRead: true,
+        ConsistentRead: isConsistent,
+        ReturnConsumedCapacity: 'TOTAL',
         Limit: limit,
         ...TARGET_PROJECTION,
       }),
@@ -94,8 +106,10 @@ export const createTargetReader = (client: DynamoDBDocumentClient, table: string
         return [];
       }
     });
+    const readUnits = ConsumedCapacity?.CapacityUnits ?? 0;
     const last = Items.at(-1);
-    if (last && (LastEvaluatedKey || Items.length === limit)) return { targets, next: String(last.sk) };
-    return { targets: DEFAULT_NOTIFICATION_ID >= from ? [...targets, defaultNotification] : targets, next: null };
+    if (last && (LastEvaluatedKey || Items.length === limit)) return { targets, next: String(last.sk), readUnits };
+    const all = DEFAULT_NOTIFICATION_ID >= from ? [...targets, defaultNotification] : targets;
+    return { targets: all, next: null, readUnits };
   },
 });
