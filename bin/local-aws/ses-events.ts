@@ -61,14 +61,19 @@ const recipientsOf = ({ destination }: Mail) => destination.map((emailAddress) =
 /** What SES reports about an email that it accepted. */
 export type EmailEvent = { eventType: string; mail: Mail };
 
+const ON_ACCOUNT_LIST = 'OnAccountSuppressionList';
+
 /** Returns what happens to an email, by its address: those of the SES mailbox simulator bounce or complain. */
 export const eventsOf = (mail: Mail): EmailEvent[] => {
   const [address = ''] = mail.destination;
   const { timestamp } = mail;
-  const [, kind] = /^(bounce|suppressionlist|complaint)(?:\+[^@]*)?@simulator\.amazonses\.com$/.exec(address) ?? [];
+  const [, kind, label] =
+    /^(bounce|suppressionlist|complaint)(?:\+([^@]*))?@simulator\.amazonses\.com$/.exec(address) ?? [];
   if (kind === 'bounce') return [emailEvents.bounce(mail, timestamp)];
-  // An address on the global suppression list of SES.
-  if (kind === 'suppressionlist') return [emailEvents.bounce(mail, timestamp, 'Permanent', 'Suppressed')];
+  // An address on the suppression list of the account, or on the global one of SES. Neither is sent to.
+  if (kind === 'suppressionlist')
+    return [emailEvents.bounce(mail, timestamp, 'Permanent', label === 'account' ? ON_ACCOUNT_LIST : 'Suppressed')];
+  if (kind === 'complaint' && label === 'suppressed') return [emailEvents.complaint(mail, timestamp, ON_ACCOUNT_LIST)];
   const delivery = emailEvents.delivery(mail, timestamp);
   return kind === 'complaint' ? [delivery, emailEvents.complaint(mail, timestamp)] : [delivery];
 };

@@ -56,10 +56,19 @@ export const sesService =
 
 const fault = (error: SesError) => xmlFault({ status: 400, ...error });
 
+/** Returns what is wrong with an address, in the words of SES. */
+const findAddressProblem = (address: string): string | undefined => {
+  const [, local, domain] = /^([^@]*)@([^@\s]+)$/.exec(address.replace(/^[^<]*<|>$/g, '')) ?? [];
+  if (local === undefined || domain === undefined) return "Missing final '@domain'";
+  if (local.startsWith('.')) return 'Local address starts with dot';
+  if (local.endsWith('.')) return 'Local address ends with dot';
+  if (local.includes('..')) return 'Local address contains dot-dot';
+  return /^[\d.]+$/.test(domain) ? 'Domain is an IP address' : undefined;
+};
+
 const findRecipientError = ({ to }: SentEmail): SesError | undefined => {
   if (to.length === 0) return { type: 'InvalidParameterValue', message: "Missing required header 'To'." };
   if (to.length > 50) return { type: 'InvalidParameterValue', message: 'Recipient count exceeds 50.' };
-  return to.every((address) => /@[^@\s]+$/.test(address.replace(/>$/, '')))
-    ? undefined
-    : { type: 'InvalidParameterValue', message: "Missing final '@domain'" };
+  const [message] = to.flatMap((address) => findAddressProblem(address) ?? []);
+  return message === undefined ? undefined : { type: 'InvalidParameterValue', message };
 };

@@ -3,7 +3,8 @@ const singleCallers: readonly (readonly [name: RegExp, files: readonly string[]]
   [/\bcreateSesClient\b/, ['shared/adapters/ses.ts', 'shared/pipeline/email-sender.ts']],
   [/@aws-sdk\/client-ses/, ['shared/adapters/ses.ts']],
   [/\bpublishSms\b/, ['shared/adapters/sns.ts', 'shared/pipeline/transports/sms.ts']],
-  [/\bPhoneNumber:/, ['shared/adapters/sns.ts']],
+  [/@aws-sdk\/client-sns/, ['shared/adapters/sns.ts', 'shared/adapters/outcome-topic.ts']],
+  [/\bPhoneNumber\b/, ['shared/adapters/sns.ts']],
 ];
 
 /** Returns the names in a file of the service that others own. @param file its path in the repository */
