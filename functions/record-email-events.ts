@@ -5,5 +5,5 @@ import { createEmailEventRecorder } from '../shared/pipeline/email-events.ts';
 
 const environment = parseEnvironment('record-email-events');
 
-/** Records bounces, complaints and rejects that SES reports. */
+/** Records what SES reports about accepted emails, and stops mailboxes after bounces and complaints. */
 export const handler = createEmailEventRecorder(createDocumentClient(), createQueues(), environment);

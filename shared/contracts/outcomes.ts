@@ -63,9 +63,6 @@ export type DeliveryStatus = (typeof deliveryStatuses)[number];
 /** The results of attempts (docs/decisions/formats.md#attempt-outcomes). */
 export const attemptResults = ['delivered', 'throttled', 'transient', 'permanent'] as const;
 
-/** The result of an attempt. */
-export type AttemptResult = (typeof attemptResults)[number];
-
 /** The causes of failed deliveries: tenants fix `destination`, operators fix `service`. */
 export const failureCauses = ['destination', 'service'] as const;
 

@@ -29,9 +29,6 @@ export type WebhookCredentials = { token: string; secrets: string[] };
 /** Returns the primary key of a tenant's account (table Accounts). */
 export const accountKey = (tenant: string) => ({ pk: `account#${tenant}` });
 
-/** Returns the tenant of an account. @param pk the primary key */
-export const tenantOfAccount = (pk: string): string => pk.replace('account#', '');
-
 const storedSummaries = z.object({ email_after: z.number(), sms_after: z.number(), window_minutes: z.number() });
 
 /** A stored period of shadow mode. */

@@ -136,9 +136,6 @@ export const notificationType = component('NotificationType', 'A notification ty
   ),
 });
 
-/** A notification type in responses. */
-export type NotificationTypeRecord = z.infer<typeof notificationType>;
-
 const sentRequest = component('SentRequest', 'The request of a test, without values of headers', {
   method: z.literal('POST').describe('The method'),
   url: string('The URL without user, password and query'),

@@ -26,24 +26,6 @@ export type EscalationDependencies = {
   notifications: Pick<NotificationRepository, 'targets'>;
 };
 
-/**
- * Creates the function that starts to read the fallback notifications of an account
- * (docs/decisions/notices.md#fallback-notifications), without unreadable ones and those that `isSkipped`.
- */
-export const createFallbackReader =
-  ({ accounts, notifications }: Pick<EscalationDependencies, 'accounts' | 'notifications'>) =>
-  async (
-    tenant: string,
-    isSkipped: (target: Pick<DeliveryTarget, 'id' | 'type'>) => boolean,
-  ): Promise<Promise<DeliveryTarget | undefined>[]> => {
-    const keys = (await accounts.fallbackNotifications(tenant)).map((id) => ({ tenant, id }));
-    const targets = notifications.targets(keys);
-    return keys.map(async (key) => {
-      const target = await targets.find(key).catch(omitUnreadable);
-      return target && isSkipped(target) ? undefined : target;
-    });
-  };
-
 /** The environment variables of escalations, parsed. */
 export type EscalationEnvironment = Pick<
   ParsedEnvironment<'dispatch-alarm-events'>,
@@ -62,13 +44,24 @@ export const createEscalation = (
   const toOperators = mode === 'contacts+managed';
   const notifiedTypes = [defaultNotification, ...(toOperators ? [operatorsNotification] : [])].map(({ type }) => type);
   const isWithinLimit = createEscalationLimit(client, ACCOUNTS_TABLE, MAX_ESCALATIONS_PER_DAY);
-  const readFallbackOf = createFallbackReader({ accounts, notifications });
 
-  /** Starts to read the fallback notifications, without those of types whose recipients get every escalation. */
-  const readFallback = async ({ tenant_id: tenant, state }: EventHeader, destinationIds: readonly string[]) =>
-    state === 'OK'
-      ? []
-      : readFallbackOf(tenant, ({ id, type }) => destinationIds.includes(id) || notifiedTypes.includes(type));
+  /**
+   * Starts to read the fallback notifications of an account (docs/decisions/notices.md#fallback-notifications), without
+   * unreadable ones, destinations of the event, and those of types whose recipients get every escalation.
+   */
+  const readFallback = async (
+    { tenant_id: tenant, state }: EventHeader,
+    destinationIds: readonly string[],
+  ): Promise<Promise<DeliveryTarget | undefined>[]> => {
+    if (state === 'OK') return [];
+    const keys = (await accounts.fallbackNotifications(tenant)).map((id) => ({ tenant, id }));
+    const targets = notifications.targets(keys);
+    return keys.map(async (key) => {
+      const target = await targets.find(key).catch(omitUnreadable);
+      const isNotified = target && (destinationIds.includes(target.id) || notifiedTypes.includes(target.type));
+      return isNotified ? undefined : target;
+    });
+  };
 
   return {
     /**

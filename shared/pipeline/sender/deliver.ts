@@ -346,6 +346,3 @@ export const createDeliver = (dependencies: SenderDependencies) => {
 
   return deliver;
 };
-
-/** Delivers the alert of a message. */
-export type Deliver = ReturnType<typeof createDeliver>;
