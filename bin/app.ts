@@ -1,6 +1,6 @@
 // The CDK app (cdk.json).
 require('./supported-node.ts');
-Promise.all([import('../lib/app.ts'), import('../lib/commit.ts')])
+Promise.all([import('../lib/app.ts'), import('../lib/app.ts')])
   .then(([{ notificationsApp }, { currentCommit }]) => notificationsApp({ commit: currentCommit() }).synth())
   .catch((error) => {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);

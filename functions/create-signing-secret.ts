@@ -1,9 +1,9 @@
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
+import { createSigningSecretChanges } from '../shared/api/notification-change.ts';
 import { pathParameter } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
-import { createSigningSecretChanges } from '../shared/api/signing-secret.ts';
 import type { OwnSecret } from '../shared/contracts/responses/notifications.ts';
 
 const { environment, client, endpoint } = apiFunction('create-signing-secret');

@@ -1,4 +1,4 @@
-import { createAuditReader } from '../shared/adapters/audits/audit-reader.ts';
+import { createAuditReader } from '../shared/adapters/audits/audit-log.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { collection, pageRequest, takePage } from '../shared/api/paging.ts';
 import { query } from '../shared/api/request.ts';

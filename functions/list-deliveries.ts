@@ -1,12 +1,12 @@
 import { createDeliveryRepository } from '../shared/adapters/deliveries/delivery-repository.ts';
 import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
-import { parseDeliverySelection } from '../shared/api/delivery-filter.ts';
 import { createDeliveryHistory } from '../shared/api/delivery-history.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { collection, pageRequest } from '../shared/api/paging.ts';
 import { pathParameter, query } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
-import { isPermitted } from '../shared/domain/authorization.ts';
+import { parseDeliverySelection } from '../shared/api/time-parameters.ts';
+import { isPermitted } from '../shared/domain/token.ts';
 
 const { environment, client, endpoint } = apiFunction('list-deliveries');
 const listDeliveries = createDeliveryHistory(

@@ -1,13 +1,13 @@
 import { createDeliveryRepository } from '../shared/adapters/deliveries/delivery-repository.ts';
 import { createDestinationListReader } from '../shared/adapters/deliveries/destination-list.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
-import { parseDeliverySelection } from '../shared/api/delivery-filter.ts';
 import { createDeliverySearch } from '../shared/api/delivery-search.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { collection, pageRequest } from '../shared/api/paging.ts';
 import { query } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
-import { isPermitted } from '../shared/domain/authorization.ts';
+import { parseDeliverySelection } from '../shared/api/time-parameters.ts';
+import { isPermitted } from '../shared/domain/token.ts';
 
 const { environment, client, endpoint } = apiFunction('search-deliveries');
 const searchDeliveries = createDeliverySearch({

@@ -1,9 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { Annotations, App, type AppProps } from 'aws-cdk-lib';
 import * as z from 'zod';
-import { UNKNOWN_COMMIT } from './commit.ts';
 import { NotificationsStack } from './notifications-stack.ts';
 import { parseSettings, type Settings } from './settings.ts';
-import { checkStackName } from './stack-name.ts';
 import { describeIssues, PLACEHOLDER_ACCOUNT, readStage, type Stage, stageOfStack, targetSchema } from './stages.ts';
 
 /** The default name of the stack; the context key `stackName` overrides it. */
@@ -72,4 +71,35 @@ const parse = (
     if (stage === undefined || !(error instanceof Error)) throw error;
     throw new Error(`Stage ${stage.name} (${stage.file}): ${error.message}`, { cause: error });
   }
+};
+
+/**
+ * The longest stack name that can be deployed: the name of the Contributor Insights rule has at most 128 characters, as
+ * many as that of a stack, and appends to it.
+ */
+export const MAX_STACK_NAME_LENGTH = 128 - '-FailingTenants'.length;
+
+/**
+ * Checks a stack name at synthesis, because CloudFormation would fail only after creating most resources.
+ *
+ * @throws Error if the name is invalid or too long
+ */
+export const checkStackName = (name: string): void => {
+  if (/^[A-Za-z][A-Za-z0-9-]*$/.test(name) && name.length <= MAX_STACK_NAME_LENGTH) return;
+  throw new Error(
+    `Invalid setting: stackName must have at most ${MAX_STACK_NAME_LENGTH} letters, digits and hyphens and start with a letter, not ${JSON.stringify(name)}.`,
+  );
+};
+
+/** The commit of a deployment that is not known, such as that of an archive without git. */
+export const UNKNOWN_COMMIT = 'unknown';
+
+/**
+ * Returns the commit of the working tree, which ends with `-dirty` if files differ, or else `GITHUB_SHA`. Only a deployment
+ * asks for it, so that the templates of tests depend on no commit.
+ */
+export const currentCommit = (directory = import.meta.dirname, { GITHUB_SHA } = process.env): string => {
+  const args = ['describe', '--always', '--dirty', '--exclude=*', '--abbrev=40'];
+  const { status, stdout } = spawnSync('git', args, { cwd: directory, encoding: 'utf8' });
+  return (status === 0 && stdout.trim()) || GITHUB_SHA || UNKNOWN_COMMIT;
 };

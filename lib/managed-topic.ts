@@ -1,4 +1,5 @@
-import { Alias } from 'aws-cdk-lib/aws-kms';
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Alias, Key } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { allow, ResourceAccess } from './resource-access.ts';
@@ -24,3 +25,18 @@ export class ManagedTopic extends Construct {
     return new ResourceAccess({ MANAGED_TOPIC: topicArn }, allow(['sns:Publish'], [topicArn]));
   }
 }
+
+/**
+ * Creates the key of the topics to which AWS services publish: CloudWatch and SES cannot publish to a topic encrypted with
+ * the AWS managed key for SNS, and CloudWatch reports no error:
+ * https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html#compatibility-with-aws-services
+ */
+export const createTopicKey = (parent: Construct, id: string): Key =>
+  new Key(new Construct(parent, id), 'Key', {
+    description: 'Encrypts the topics of Monitoring Notifications for alarms and email events',
+    enableKeyRotation: true,
+    // The maximum. Each of the first two rotations adds $1 a month, and no stored data depends on an earlier version.
+    rotationPeriod: Duration.days(2560),
+    // SNS stores no data encrypted with the key after delivery.
+    removalPolicy: RemovalPolicy.DESTROY,
+  });

@@ -1,13 +1,14 @@
+import { Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { Topic } from 'aws-cdk-lib/aws-sns';
+import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { alarmsOf } from './monitoring/alarms.ts';
-import { createAlarmsTopic } from './monitoring/alarms-topic.ts';
 import { createDashboard } from './monitoring/dashboard.ts';
-import type { MonitoredResources } from './monitoring/monitored-resources.ts';
-import { ServiceMetrics } from './monitoring/service-metrics.ts';
+import { type MonitoredResources, ServiceMetrics } from './monitoring/monitored-resources.ts';
 import type { Settings } from './settings.ts';
 
 /**
@@ -46,3 +47,25 @@ export class Monitoring extends Construct {
     this.dashboardName = createDashboard(this, metrics, resources, alarms).dashboardName;
   }
 }
+
+/**
+ * Creates the SNS topic of the stack's alarms.
+ *
+ * @param email an address to subscribe, which must confirm the subscription
+ */
+export const createAlarmsTopic = (
+  parent: Construct,
+  id: string,
+  masterKey: IKey,
+  email: string | undefined,
+): ITopic => {
+  const scope = new Construct(parent, id);
+  const cloudWatch = new ServicePrincipal('cloudwatch.amazonaws.com', {
+    conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } },
+  });
+  const topic = new Topic(scope, 'Topic', { masterKey, enforceSSL: true });
+  // Also allows it to use the key.
+  topic.grants.publish(cloudWatch);
+  if (email !== undefined) topic.addSubscription(new EmailSubscription(email));
+  return topic;
+};

@@ -8,7 +8,7 @@ import { Delivery } from './delivery.ts';
 import { DeliveryOutcomes } from './delivery-outcomes.ts';
 import { addEmailIdentity, Email } from './email.ts';
 import { EmailEvents } from './email-events.ts';
-import { ManagedTopic } from './managed-topic.ts';
+import { createTopicKey, ManagedTopic } from './managed-topic.ts';
 import type { MonitoredResources } from './monitoring/monitored-resources.ts';
 import { Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
@@ -16,7 +16,6 @@ import type { Settings } from './settings.ts';
 import { NOT_IN_CHINA } from './stages.ts';
 import { Storage } from './storage.ts';
 import { tenantLimitsJson } from './tenant-limits.ts';
-import { createTopicKey } from './topic-key.ts';
 import { addWarnings } from './warnings.ts';
 import { deadLetterQueue, type WorkQueueWithDeadLetters } from './work-queue.ts';
 

@@ -1,6 +1,6 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
-import { escalationModes } from '../shared/contracts/escalation-modes.ts';
+import { escalationModes } from '../shared/contracts/notice.ts';
 import { notificationTypeIds } from '../shared/contracts/notification-types.ts';
 import { type LimitName, minimumLimit } from '../shared/contracts/tenant-limits.ts';
 import { nearestName } from '../shared/contracts/unknown-names.ts';

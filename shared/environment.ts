@@ -1,5 +1,5 @@
 import type { EndpointName } from './contracts/endpoints.ts';
-import { escalationModes } from './contracts/escalation-modes.ts';
+import { escalationModes } from './contracts/notice.ts';
 import type { NotificationTypeId } from './contracts/notification-types.ts';
 import {
   booleanFlag,

@@ -32,7 +32,7 @@ import { stsService } from 'local-aws/sts.ts';
 import { type Plan, readTemplate } from 'local-aws/template.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
-import { TRACED_ERRORS } from '../../shared/adapters/traced-errors.ts';
+import { TRACED_ERRORS } from '../../shared/adapters/logger.ts';
 import { createApiDocs } from './api-docs.ts';
 import type { Assembly } from './assembly-files.ts';
 import { openDataDirectory, TENANTS, type Tokens, tokenTenants } from './data-directory.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { createAuditReader } from '../../shared/adapters/audits/audit-reader.ts';
+import { createAuditReader } from '../../shared/adapters/audits/audit-log.ts';
 import type { StoredAudit } from '../../shared/contracts/audit.ts';
 import { MAX_TIME_MS } from '../../shared/contracts/redelivery.ts';
 import { auditRecord } from '../../shared/domain/audit.ts';

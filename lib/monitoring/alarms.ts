@@ -1,20 +1,25 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration, Stack, Tags } from 'aws-cdk-lib';
 import { type AlarmProps, MathExpression, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
-import type { Construct } from 'constructs';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { FilterPattern, MetricFilter } from 'aws-cdk-lib/aws-logs';
+import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
+import { Universal } from 'aws-cdk-lib/aws-scheduler-targets';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
 import {
   DELIVERY_LATENCY,
   EVENTS_RECEIVED,
   FIRST_ATTEMPT_LATENCY,
+  METRICS_NAMESPACE,
   PRODUCER_FAULTS,
 } from '../../shared/domain/delivery-metrics.ts';
 import { inBatches } from '../../shared/domain/in-batches.ts';
 import { reservedBy } from '../concurrency.ts';
+import { createScheduleRole } from '../heartbeat.ts';
+import { allow } from '../resource-access.ts';
 import type { Settings } from '../settings.ts';
-import { keepMetricsActive } from './active-queue.ts';
 import { countFailingTenants } from './failing-tenants.ts';
-import { countFunctionErrors } from './function-errors.ts';
-import type { MonitoredResources } from './monitored-resources.ts';
-import type { ServiceMetrics } from './service-metrics.ts';
+import type { MonitoredResources, ServiceMetrics } from './monitored-resources.ts';
 
 /**
  * An actionable alarm: the impact and the first step are required. A data point at or above the threshold is breaching.
@@ -459,3 +464,59 @@ const smsAlarms = (settings: Settings): Alarms => ({
     runbook: 'sms-do-not-arrive',
   },
 });
+
+/**
+ * Keeps the CloudWatch metrics of a queue active by one API call an hour. SQS stops reporting metrics after six hours
+ * without a call, and resumes up to 15 minutes after the next one, which would delay the alarm on a new message.
+ * EventBridge Scheduler supports no read-only calls, so the schedule sets a tag that the queue already has.
+ */
+export const keepMetricsActive = (parent: Construct, id: string, queue: Queue): void => {
+  const scope = new Construct(parent, id);
+  const role = createScheduleRole(scope);
+  const tag = 'MetricsKeptActive';
+  // The template sets the same tag, so that CloudFormation detects no drift.
+  Tags.of(queue).add(tag, 'true');
+  const schedule = new Schedule(scope, 'Schedule', {
+    description: 'Keeps the CloudWatch metrics of a queue active',
+    schedule: ScheduleExpression.rate(Duration.hours(1)),
+    target: new Universal({
+      service: 'sqs',
+      action: 'tagQueue',
+      role,
+      input: ScheduleTargetInput.fromObject({ QueueUrl: queue.queueUrl, Tags: { [tag]: 'true' } }),
+      policyStatements: [allow(['sqs:TagQueue'], [queue.queueArn])],
+    }),
+  });
+  schedule.node.addDependency(role);
+};
+
+/** A failed invocation, as Lambda logs it in JSON: the function threw, crashed or timed out. */
+const FAILED_INVOCATION = FilterPattern.all(
+  FilterPattern.stringValue('$.type', '=', 'platform.report'),
+  FilterPattern.stringValue('$.record.status', '!=', 'success'),
+);
+
+/**
+ * Counts the failed invocations of several functions in one metric, from their logs, and returns it. The metric
+ * `Errors` of Lambda has the same numbers for a single function or for the whole account only.
+ */
+export const countFunctionErrors = (
+  scope: Construct,
+  period: Duration,
+  functions: Readonly<Record<string, LambdaFunction>>,
+): Metric => {
+  const filters = new Construct(scope, 'FunctionErrorCount');
+  const metricName = 'function_errors';
+  // Dimensions of a metric filter are fields of the log line, and no field is the name of the stack.
+  const namespace = `${METRICS_NAMESPACE}/${Stack.of(scope).stackName}`;
+  for (const [name, { logGroup }] of Object.entries(functions)) {
+    new MetricFilter(filters, name, {
+      logGroup,
+      filterPattern: FAILED_INVOCATION,
+      metricNamespace: namespace,
+      metricName,
+      metricValue: '1',
+    });
+  }
+  return new Metric({ namespace, metricName, statistic: Stats.SUM, period });
+};

@@ -12,8 +12,7 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { deliveryTotals, FIRST_ATTEMPT_LATENCY } from '../../shared/domain/delivery-metrics.ts';
 import { FailingTenantsWidget } from './failing-tenants.ts';
-import type { MonitoredResources } from './monitored-resources.ts';
-import type { ServiceMetrics } from './service-metrics.ts';
+import type { MonitoredResources, ServiceMetrics } from './monitored-resources.ts';
 
 /** The width of the grid. */
 const WIDTH = 24;

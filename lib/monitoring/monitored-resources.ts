@@ -1,3 +1,14 @@
+import { type Duration, Stack } from 'aws-cdk-lib';
+import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Construct } from 'constructs';
+import {
+  type DeliveryTotal,
+  type EVENTS_RECEIVED,
+  type FIRST_ATTEMPT_LATENCY,
+  METRICS_NAMESPACE,
+  type PRODUCER_FAULTS,
+  type TotalMetric,
+} from '../../shared/domain/delivery-metrics.ts';
 import type { Api } from '../api.ts';
 import type { Delivery, Sender } from '../delivery.ts';
 import type { DeliveryOutcomes } from '../delivery-outcomes.ts';
@@ -14,3 +25,38 @@ export type MonitoredResources = {
   /** Undefined without the setting `deliveryOutcomes`. */
   outcomes: DeliveryOutcomes | undefined;
 };
+
+type MetricOptions = { statistic?: string; period?: Duration; label?: string };
+
+/**
+ * The metrics that the functions of this stack write in embedded metric format. The dimension `service` is the stack
+ * name.
+ */
+export class ServiceMetrics {
+  readonly #service: string;
+
+  constructor(scope: Construct) {
+    this.#service = Stack.of(scope).stackName;
+  }
+
+  /** Returns a metric that has only the dimension `service`. */
+  count(
+    metricName:
+      | TotalMetric
+      | DeliveryTotal
+      | typeof EVENTS_RECEIVED
+      | typeof FIRST_ATTEMPT_LATENCY
+      | typeof PRODUCER_FAULTS
+      | 'email_stops'
+      | 'throttled_requests',
+    options: MetricOptions = {},
+  ): Metric {
+    return new Metric({
+      namespace: METRICS_NAMESPACE,
+      metricName,
+      dimensionsMap: { service: this.#service },
+      statistic: Stats.SUM,
+      ...options,
+    });
+  }
+}

@@ -1,6 +1,6 @@
+import { channel } from 'node:diagnostics_channel';
 import { Logger } from '@aws-lambda-powertools/logger';
-import { errorCode } from '../domain/error-code.ts';
-import { tracedErrors } from './traced-errors.ts';
+import { errorCode } from '../domain/network-error.ts';
 
 /** The fields of a line: IDs, outcome codes and status numbers. */
 type LogFields = Readonly<Record<string, unknown>>;
@@ -45,3 +45,12 @@ export const errorTrace = (error: unknown): { error: string; code?: string; at: 
   const frames = stack.split('\n').filter((line) => FRAME.test(line));
   return { error: error.name, ...(code !== undefined && { code }), at: frames.map((line) => line.trim()) };
 };
+
+/** The name of the channel `tracedErrors`. */
+export const TRACED_ERRORS = 'monitoring-notifications.traced-error';
+
+/**
+ * Every error that is logged without its message (`errorTrace`). Nothing subscribes on AWS, so no setting can make the
+ * message appear there; the local stack subscribes from outside the bundle and prints it.
+ */
+export const tracedErrors = channel(TRACED_ERRORS);

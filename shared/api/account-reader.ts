@@ -8,8 +8,8 @@ import type { TokenRepository } from '../adapters/tokens/token-repository.ts';
 import type { AccountRecord } from '../contracts/responses/account.ts';
 import { effectiveLimits, type TenantLimits } from '../contracts/tenant-limits.ts';
 import { MAX_TOKENS } from '../contracts/token.ts';
-import { type Caller, isPermitted } from '../domain/authorization.ts';
 import type { Clock } from '../domain/clock.ts';
+import { type Caller, isPermitted } from '../domain/token.ts';
 import { unexpiredTokens } from './token-records.ts';
 
 type Dependencies = {

@@ -9,8 +9,8 @@ import type { DeliveryRecord } from '../domain/delivery-record.ts';
 import { malformedMarker, notFound } from '../domain/errors.ts';
 import type { NotificationKey } from '../domain/notification.ts';
 import { isNotificationId } from '../domain/notification-id.ts';
-import type { DeliverySelection } from './delivery-filter.ts';
 import { takeFitting } from './paging.ts';
+import type { DeliverySelection } from './time-parameters.ts';
 
 /** Records of a page, and the sort key that the next page must be below, if any. */
 type Found = { records: DeliveryRecord[]; before: string | undefined };

@@ -11,8 +11,8 @@ import type { DeliveryRecord } from '../domain/delivery-record.ts';
 import { malformedMarker } from '../domain/errors.ts';
 import type { DeliveryTarget } from '../domain/notification.ts';
 import { isNotificationId } from '../domain/notification-id.ts';
-import type { DeliverySelection } from './delivery-filter.ts';
 import { takeFitting } from './paging.ts';
+import type { DeliverySelection } from './time-parameters.ts';
 
 /** The maximum number of notifications that a request reads. */
 const MAX_NOTIFICATIONS = 25;

@@ -1,19 +1,31 @@
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
-import { createDocumentClient } from '../adapters/aws-client.ts';
-import { createTokenReader } from '../adapters/tokens/token-reader.ts';
+import { lru } from 'tiny-lru';
+import { createDocumentClient, isDependencyFailure } from '../adapters/aws-client.ts';
+import { UnconfirmedChangeError } from '../adapters/dynamodb/errors.ts';
+import { createThrottlingWatch } from '../adapters/dynamodb/key-throttling.ts';
+import { errorTrace, logger } from '../adapters/logger.ts';
+import { count } from '../adapters/metrics.ts';
+import { createTokenReader, type TokenReader } from '../adapters/tokens/token-reader.ts';
 import { type ChangeContext, MAX_AUDIT_TEXT_LENGTH } from '../contracts/audit.ts';
 import { type EndpointName, endpoints, isExtension, knownParameters, type Permission } from '../contracts/endpoints.ts';
+import { errorStatus } from '../contracts/errors.ts';
 import { replaceControls } from '../contracts/text.ts';
 import { unknownNameErrors } from '../contracts/unknown-names.ts';
-import { type Caller, isPermitted } from '../domain/authorization.ts';
-import { badRequest, notPermitted, unauthorized, unavailable } from '../domain/errors.ts';
+import type { Clock } from '../domain/clock.ts';
+import {
+  badRequest,
+  internalError,
+  notPermitted,
+  ServiceError,
+  unauthorized,
+  unavailable,
+  unconfirmedChange,
+} from '../domain/errors.ts';
+import { type Caller, isPermitted, isWellFormedToken, tokenHash } from '../domain/token.ts';
 import { parseEnvironment } from '../environment.ts';
-import { type Authenticate, cachedAuthentication } from './authentication.ts';
-import { errorHandler } from './error-handler.ts';
-import { parsePreferences } from './preferences.ts';
 import { type ApiRequest, type ParsedRequest, query } from './request.ts';
-import { type ApiResponse, withPreferenceApplied } from './response.ts';
+import { type ApiResponse, errorResponse, withPreferenceApplied } from './response.ts';
 
 type CallerContext = Context & { caller: Caller; appliedPreference?: string | undefined };
 type ApiMiddleware = MiddlewareObj<ApiRequest, ApiResponse, Error, CallerContext>;
@@ -121,4 +133,119 @@ export const apiFunction = <Name extends EndpointName>(name: Name, { cachesToken
       act: (input: Input, caller: RequestCaller, timeLeft: () => number) => Promise<ApiResponse>,
     ) => endpoint(name, authenticate, parse, act),
   };
+};
+
+/** The maximum number of tokens that an execution environment caches. */
+const CACHE_SIZE = 1_000;
+
+/** Returns the caller of a token, or undefined if the token is not valid. */
+export type Authenticate = (token: string) => Promise<Caller | undefined>;
+
+/**
+ * Caches valid tokens for `cacheSeconds`, so that a revoked token stops working within that time. Invalid tokens are
+ * not cached, so that a new token works at once (docs/decisions/api.md#tokens-and-roles).
+ */
+export const cachedAuthentication = (
+  repository: Pick<TokenReader, 'find'>,
+  cacheSeconds: number,
+  clock: Clock = Date.now,
+): Authenticate => {
+  const cache = lru<Caller & { untilMs: number }>(CACHE_SIZE);
+  return async (token) => {
+    if (!isWellFormedToken(token)) return undefined;
+    const key = tokenHash(token);
+    const cached = cache.get(key);
+    if (cached && cached.untilMs > clock()) return cached;
+    const found = await repository.find(token);
+    if (!found) {
+      cache.delete(key);
+      return undefined;
+    }
+    const { ttl, ...caller } = found;
+    cache.set(key, { ...caller, untilMs: Math.min(clock() + cacheSeconds * 1000, ttl * 1000) });
+    return caller;
+  };
+};
+
+/** Maps any error to the error of the response (docs/decisions/api.md#error-format). */
+const toServiceError = (error: unknown): ServiceError => {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof UnconfirmedChangeError) return unconfirmedChange(error);
+  return isDependencyFailure(error) ? unavailable(error) : internalError();
+};
+
+/** What is known of a request when an error is thrown. */
+type ErrorContext = Context & { caller?: Caller; appliedPreference?: string | undefined };
+
+/**
+ * Responds to thrown errors, and logs those with a 5xx status. It counts those that occur because DynamoDB throttles
+ * only the caller's partition, so that alarms can exclude them. It must be the first middleware, to handle errors of all
+ * others.
+ */
+export const errorHandler = (): MiddlewareObj<ApiRequest, ApiResponse, Error, ErrorContext> => {
+  const isTenantThrottled = createThrottlingWatch(Date.now);
+  return {
+    onError: ({ event, error, context: { caller, appliedPreference } }) => {
+      const serviceError = toServiceError(error);
+      const requestId = event.requestContext.requestId;
+      const reason = error instanceof ServiceError || error instanceof UnconfirmedChangeError ? error.cause : error;
+      if (caller && isTenantThrottled(reason, caller.tenant)) count({ throttled_requests: 1 });
+      if (errorStatus[serviceError.type] >= 500) {
+        const { cause } = error instanceof ServiceError ? error : { cause: undefined };
+        logger.error('request failed', {
+          request_id: requestId,
+          type: serviceError.type,
+          ...errorTrace(cause ?? error),
+        });
+      }
+      return withPreferenceApplied(errorResponse(serviceError, requestId), appliedPreference);
+    },
+  };
+};
+
+/** The maximum length of a `Prefer` header, in UTF-16 units. A longer one is ignored. */
+export const MAX_PREFER_LENGTH = 1_024;
+
+/** A token (RFC 9110, section 5.6.2). */
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** A quoted string (RFC 9110, section 5.6.4). */
+const QUOTED = /^"(?:[^"\\]|\\.)*"$/;
+
+/** Splits a text at a separator, except within quoted strings. */
+const split = (text: string, separator: string): string[] => {
+  const parts: string[] = [];
+  let [start, isQuoted] = [0, false];
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (isQuoted && character === '\\') at++;
+    else if (character === '"') isQuoted = !isQuoted;
+    else if (character === separator && !isQuoted) {
+      parts.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  return [...parts, text.slice(start)].map((part) => part.trim());
+};
+
+const isWord = (text: string): boolean => TOKEN.test(text) || QUOTED.test(text);
+
+/**
+ * Returns the values of the preferences in a `Prefer` header (RFC 7240, section 2) by their names in lower case. Of a
+ * repeated preference the first one counts. A value that is absent is empty. Parameters are ignored, because those of
+ * `handling` and `return` mean nothing, and so is what is malformed.
+ *
+ * @param header the values of all `Prefer` headers, joined by commas, as API Gateway does
+ */
+export const parsePreferences = (header = ''): ReadonlyMap<string, string> => {
+  const preferences = new Map<string, string>();
+  if (header.length > MAX_PREFER_LENGTH) return preferences;
+  for (const element of split(header, ',')) {
+    const [preference = ''] = split(element, ';');
+    const [name = '', value = '', ...rest] = split(preference, '=');
+    if (!TOKEN.test(name) || (value !== '' && !isWord(value)) || rest.length > 0) continue;
+    const key = name.toLowerCase();
+    const text = QUOTED.test(value) ? value.slice(1, -1).replace(/\\(.)/g, '$1') : value;
+    if (!preferences.has(key)) preferences.set(key, text);
+  }
+  return preferences;
 };

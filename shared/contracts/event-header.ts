@@ -1,6 +1,11 @@
 import * as z from 'zod/mini';
 import { alarmStates, tenantId } from './alarm-event.ts';
-import { fact } from './fact.ts';
+
+/** A name and its value: a text, or a time in ms since the epoch, which an email shows in the account's time zone. */
+export const fact = z.tuple([z.string(), z.union([z.string(), z.int()])]);
+
+/** A name and its value. */
+export type Fact = z.infer<typeof fact>;
 
 /**
  * An entity or alarm: its ID as records store it, and its label or ID on one line. `plain_name` is the same for subjects and

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { fact } from './fact.ts';
+import { fact } from './event-header.ts';
 
 /**
  * The kinds of notices. `failing`: alerts of a notification fail or bounce. `undelivered`: an alert was dead-lettered.
@@ -32,3 +32,6 @@ export const noticeContent = z.object({
 
 /** The text of a notice. */
 export type NoticeContent = z.infer<typeof noticeContent>;
+
+/** The values of the setting `escalateUnreached`: who is notified of an alert that reached nobody. */
+export const escalationModes = ['contacts+managed', 'contacts', 'off'] as const;

@@ -1,6 +1,5 @@
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
-import type { EventHeader } from '../contracts/event-header.ts';
-import type { Fact } from '../contracts/fact.ts';
+import type { EventHeader, Fact } from '../contracts/event-header.ts';
 import type { NoticeContent } from '../contracts/notice.ts';
 import { utcTime } from './day.ts';
 

@@ -1,5 +1,5 @@
 import { type Failure, failed } from './attempt-outcome.ts';
-import { errorCode } from './error-code.ts';
+import { errorCode } from './network-error.ts';
 
 type FailureKind = Pick<Failure, 'result' | 'reason' | 'cause' | 'retryAfterMs' | 'countsAsAttempt'>;
 

@@ -3,8 +3,8 @@ import { isJsonObject } from '../contracts/json.ts';
 import { NOTICE_EVENT_ID } from '../contracts/notice.ts';
 import { checkPlan } from '../contracts/notification-plan.ts';
 import { readTrace } from '../contracts/trace.ts';
+import { PREVIOUS_STATE_RULE, previousState } from './event-header.ts';
 import { readEventTime } from './event-time.ts';
-import { PREVIOUS_STATE_RULE, previousState } from './routing.ts';
 
 /**
  * What is wrong with an alarm event: the rules that it breaks, each with its field and without a value, so that they

@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import baseX from 'base-x';
+import type { Permission } from '../contracts/endpoints.ts';
+import type { Role } from '../contracts/token.ts';
 import { isPrefixedUlid, ulid } from './ulid.ts';
 
 /*
@@ -48,3 +50,24 @@ export const isTokenId = (text: string): boolean => isPrefixedUlid(ID_PREFIX, te
 
 /** Returns the SHA-256 of a token in hex, which identifies it in the database. */
 export const tokenHash = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+export type { Role };
+
+const permissions: Record<Role, readonly Permission[]> = {
+  admin: ['create', 'read', 'update', 'delete', 'test', 'redeliver', 'administer'],
+  creator: ['create', 'read', 'update', 'test', 'redeliver'],
+  observer: ['read'],
+};
+
+const isRole = (role: string): role is Role => Object.hasOwn(permissions, role);
+
+/** Returns whether the role has the permission. Unknown roles have none. */
+export const isPermitted = (role: string, permission: Permission): boolean =>
+  isRole(role) && permissions[role].includes(permission);
+
+/** The tenant whose resources a request can access, the role that limits its operations, and the token that it has. */
+export type Caller = {
+  readonly tenant: string;
+  readonly role: string;
+  readonly token: { readonly id: string; readonly label: string };
+};

@@ -3,7 +3,7 @@ import { parseStreamRecord } from '../adapters/deliveries/stream-record.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { emitMetrics, oldestAgeSeconds } from '../adapters/metrics.ts';
 import { MAX_PUBLISHED, type OutcomeTopic, type PublishResult } from '../adapters/outcome-topic.ts';
-import { serializeBody } from '../contracts/message-body.ts';
+import { serializeBody } from '../contracts/text.ts';
 import type { Clock } from '../domain/clock.ts';
 import { type DeliveryOutcome, outcomeOf } from '../domain/delivery-outcome.ts';
 import { inBatches } from '../domain/in-batches.ts';

@@ -1,9 +1,16 @@
 import { once } from 'node:events';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { GetQueueUrlCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { awsConfig, createDocumentClient, isDependencyFailure, isThrottled } from '../../shared/adapters/aws-client.ts';
+import {
+  awsConfig,
+  collectBody,
+  createDocumentClient,
+  isDependencyFailure,
+  isThrottled,
+} from '../../shared/adapters/aws-client.ts';
 import { startHttp } from '../support/servers.ts';
 
 const TIMEOUT_MS = 200;
@@ -182,4 +189,16 @@ it('an AWS client sends a request for each message of the largest batch concurre
   });
   const calls = Array.from({ length: 100 }, () => client.send(new GetQueueUrlCommand({ QueueName: 'q' })));
   expect(await Promise.all(calls)).toHaveLength(100);
+});
+
+it('the body of an AWS response is complete if it arrives in parts', async () => {
+  const body = Readable.from([Buffer.from('{"Item"'), Buffer.from(':{}}')]);
+  expect(Buffer.from(await collectBody(body)).toString()).toBe('{"Item":{}}');
+});
+
+it('the body of an AWS response that breaks off is an error', async () => {
+  const body = new Readable({ read: () => undefined });
+  body.push('{"Item"');
+  setImmediate(() => body.destroy(new Error('broken off')));
+  await expect(collectBody(body)).rejects.toThrow('broken off');
 });

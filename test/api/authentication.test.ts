@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
-import { cachedAuthentication } from '../../shared/api/authentication.ts';
+import { cachedAuthentication } from '../../shared/api/endpoint.ts';
 import { OPERATOR } from '../../shared/contracts/token.ts';
 import { newToken, tokenHash } from '../../shared/domain/token.ts';
 import { audit } from '../support/audit.ts';

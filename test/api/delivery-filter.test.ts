@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseDeliverySelection } from '../../shared/api/delivery-filter.ts';
+import { parseDeliverySelection } from '../../shared/api/time-parameters.ts';
 import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 
 const parse = (text: string) => parseDeliverySelection(new URLSearchParams(text));

@@ -1,12 +1,11 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createDeliveryRepository, type DeliveryFilter } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
-import type { DeliverySelection } from '../../shared/api/delivery-filter.ts';
 import { createDeliveryHistory } from '../../shared/api/delivery-history.ts';
+import type { DeliverySelection } from '../../shared/api/time-parameters.ts';
 import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { historyMarker, shortenedId } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';

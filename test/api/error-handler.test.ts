@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { TransactionContentionError, UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
 import { logger } from '../../shared/adapters/logger.ts';
-import type { Authenticate } from '../../shared/api/authentication.ts';
-import { endpoint } from '../../shared/api/endpoint.ts';
+import { type Authenticate, endpoint } from '../../shared/api/endpoint.ts';
 import { noContent } from '../../shared/api/response.ts';
 import { badRequest, notFound, ServiceError, unavailable } from '../../shared/domain/errors.ts';
 import { apiRequest, caller, lambdaContext } from '../support/api-request.ts';

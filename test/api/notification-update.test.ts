@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
-import { createNotificationUpdate } from '../../shared/api/notification-update.ts';
+import { createNotificationUpdate } from '../../shared/api/notification-change.ts';
 import { parseChanges } from '../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { audit } from '../support/audit.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
-import { createAuditReader } from '../../shared/adapters/audits/audit-reader.ts';
+import { createAuditReader } from '../../shared/adapters/audits/audit-log.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { logger } from '../../shared/adapters/logger.ts';

@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { changeContext } from '../../shared/api/endpoint.ts';
 import { jsonBody, MAX_BODY_VALUES, pathParameter, query, requestUrl, validBody } from '../../shared/api/request.ts';
+import { assertFitsResponse, locationResponse, noContent, ok } from '../../shared/api/response.ts';
+import { parseAuditRange } from '../../shared/api/time-parameters.ts';
 import { accountChangesBody } from '../../shared/contracts/account.ts';
 import { newTokenBody } from '../../shared/contracts/token.ts';
-import { apiRequest } from '../support/api-request.ts';
+import { apiRequest, caller } from '../support/api-request.ts';
+import { LAMBDA_LIMIT_BYTES, lambdaBytes } from '../support/lambda-response.ts';
+import { entries, webhookNotification } from '../support/notifications.ts';
 
 const base64 = (bytes: string | Uint8Array) =>
   apiRequest({ body: Buffer.from(bytes).toString('base64'), isBase64Encoded: true });
@@ -147,5 +152,92 @@ describe('requestUrl', () => {
   it('encodes the path', () => {
     const { pathname } = new URL(requestUrl(apiRequest({ rawPath: '/notifications/ä b' }), 'https'));
     expect(pathname).toBe('/notifications/%C3%A4%20b');
+  });
+});
+
+describe('a response', () => {
+  it('with a body is JSON', () => {
+    expect(ok({ a: 1 })).toEqual({ statusCode: 200, headers: { 'content-type': 'application/json' }, body: '{"a":1}' });
+  });
+
+  it('without a body has no content type', () => {
+    expect(locationResponse(201, 'https://a.example/nt1')).toEqual({
+      statusCode: 201,
+      headers: { location: 'https://a.example/nt1' },
+    });
+    expect(noContent).toEqual({ statusCode: 204 });
+  });
+});
+
+describe('assertFitsResponse', () => {
+  const withDetails = (count: number, value: string) => webhookNotification({ details: entries(count, value) });
+
+  it('accepts a notification at the limits of the API', () => {
+    const largest = {
+      ...withDetails(256, '😀'.repeat(4096)),
+      label: '😀'.repeat(255),
+      metadata: entries(256, '😀'.repeat(255)),
+    };
+    expect(() => assertFitsResponse(largest)).not.toThrow();
+    expect(lambdaBytes(ok({ id: 'nt'.padEnd(28, '0'), ...largest }))).toBeLessThan(LAMBDA_LIMIT_BYTES);
+  });
+
+  it('rejects with 413 a notification that does not fit into a response', () => {
+    expect(() => assertFitsResponse(withDetails(256, '\u0001'.repeat(4096)))).toThrow(
+      expect.objectContaining({ type: 'requestTooLargeError' }),
+    );
+  });
+});
+
+const parse = (text: string) => parseAuditRange(new URLSearchParams(text));
+
+describe('the range of audit entries', () => {
+  it('is everything by default, oldest first', () => {
+    expect(parse('')).toEqual({ fromMs: 0, toMs: 9_999_999_999_999, isReverse: false });
+  });
+
+  it('has both ends in ms', () => {
+    expect(parse('from=0&to=1795295478841')).toMatchObject({ fromMs: 0, toMs: 1_795_295_478_841 });
+  });
+
+  it.each(['true', 'True', 'TRUE'])('is reversed by %s', (text) => {
+    expect(parse(`reverse=${text}`).isReverse).toBe(true);
+  });
+
+  it.each(['false', 'False', '1', ''])('is not reversed by "%s"', (text) => {
+    expect(parse(`reverse=${text}`).isReverse).toBe(false);
+  });
+
+  it.each(['', '-1', '1.5', '1795295478', '10000000000000', 'today'])('rejects the time "%s"', (text) => {
+    const rule = 'must be 0 or a whole number from 1000000000000 to 9999999999999: milliseconds since the epoch';
+    expect(() => parse(`from=${text}`)).toThrow(
+      expect.objectContaining({ type: 'badRequest', details: `from: ${rule}` }),
+    );
+    expect(() => parse(`from=${text}&to=${text}`)).toThrow(
+      expect.objectContaining({ details: `from: ${rule}; to: ${rule}` }),
+    );
+  });
+});
+
+const contextOf = (rawQueryString: string) => changeContext(apiRequest({ rawQueryString }), caller);
+
+describe('the context of a change', () => {
+  it('is the token, the request, and who and why', () => {
+    expect(contextOf('_who=jane&_why=New%20rota&x=1')).toEqual({
+      actor: { type: 'token', ...caller.token },
+      request_id: 'request-1',
+      ip_address: '192.0.2.1',
+      who: 'jane',
+      why: 'New rota',
+    });
+  });
+
+  it.each(['', '_who=&_why=', 'who=jane&why=x'])('has neither who nor why for the query "%s"', (query) => {
+    expect(contextOf(query)).toMatchObject({ who: undefined, why: undefined });
+  });
+
+  it('truncates texts to 255 code points, and replaces control characters and lone surrogates', () => {
+    expect(contextOf(`_who=${encodeURIComponent('😀'.repeat(300))}`).who).toBe('😀'.repeat(255));
+    expect(contextOf('_why=a%1b[31m%0ab%e2%80%aec%ed%a0%80').why).toMatch(/^a\ufffd\[31m\ufffdb\ufffdc\ufffd+$/);
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { isValidContent } from 'local-aws/sqs/queued-message.ts';
 import { describe, expect, it } from 'vitest';
-import { messageBody, serializeBody } from '../../shared/contracts/message-body.ts';
+import { messageBody, serializeBody } from '../../shared/contracts/text.ts';
 
 const EXCLUDED = '\ufffe\uffff';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AttemptOutcome } from '../../shared/domain/attempt-outcome.ts';
 import { type HttpResponses, httpOutcome, parseRetryAfterMs } from '../../shared/domain/http-outcome.ts';
+import { networkErrorText } from '../../shared/domain/network-error.ts';
 import { feedResponses } from '../../shared/pipeline/transports/atomfeed.ts';
 import { pagerResponses } from '../../shared/pipeline/transports/incidentpager.ts';
 import { routerResponses } from '../../shared/pipeline/transports/incidentrouter.ts';
@@ -159,4 +160,17 @@ describe('Retry-After', () => {
   ])('is ignored if it is invalid: "%s"', (header) => {
     expect(parseRetryAfterMs(header, NOW)).toBeUndefined();
   });
+});
+
+it.each([
+  ['ECONNREFUSED', 'connection refused'],
+  ['ENOTFOUND', 'the host name does not exist'],
+  ['CERT_HAS_EXPIRED', 'the certificate has expired'],
+  ['CERT_REVOKED', 'the certificate is invalid'],
+  ['HPE_INVALID_CONSTANT', 'the response is not valid HTTP'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'the TLS handshake failed'],
+  ['constructor', 'the connection failed'],
+  [undefined, 'the connection failed'],
+])('the error code %s means: %s', (code, text) => {
+  expect(networkErrorText(code)).toBe(text);
 });

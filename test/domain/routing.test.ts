@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AlarmEvent, alarmStates } from '../../shared/contracts/alarm-event.ts';
-import { plannedNotifications } from '../../shared/domain/routing.ts';
+import { plannedNotifications } from '../../shared/domain/event-header.ts';
 import { alarmEvent } from '../support/events.ts';
 
 const plan = { id: 'np1', ok_state: ['ntO'], warning_state: ['ntW'], critical_state: ['ntC', 'ntD'] };

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isWellFormedToken, newToken, tokenHash } from '../../shared/domain/token.ts';
+import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
+import { isPermitted, isWellFormedToken, newToken, tokenHash } from '../../shared/domain/token.ts';
 import { runs } from '../support/quick-run.ts';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -60,4 +61,23 @@ describe('a token', () => {
     const token = newToken();
     expect(tokenHash(token)).toBe(createHash('sha256').update(token).digest('hex'));
   });
+});
+
+const permissions = ['create', 'read', 'update', 'delete', 'test', 'redeliver', 'administer'] as const;
+
+describe('the permissions of a role', () => {
+  it.each([
+    ['admin', permissions],
+    ['creator', permissions.filter((permission) => !['delete', 'administer'].includes(permission))],
+    ['observer', ['read']],
+  ] as const)('are those of the API contract: %s', (role, permitted) => {
+    expect(permissions.filter((permission) => isPermitted(role, permission))).toEqual(permitted);
+  });
+
+  it.each(['', 'Admin', 'owner', '__proto__', 'constructor', 'toString'])(
+    'are none for the unknown role "%s"',
+    (role) => {
+      expect(endpointNames.some((name) => isPermitted(role, endpoints[name].permission))).toBe(false);
+    },
+  );
 });

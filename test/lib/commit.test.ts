@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { currentCommit } from '../../lib/commit.ts';
+import { currentCommit } from '../../lib/app.ts';
 
 describe('the commit of a deployment', () => {
   it('is that of GitHub without git, and otherwise unknown', () => {

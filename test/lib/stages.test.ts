@@ -5,8 +5,8 @@ import { Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { checkStackName } from '../../lib/app.ts';
 import { parseSettings } from '../../lib/settings.ts';
-import { checkStackName } from '../../lib/stack-name.ts';
 import { PLACEHOLDER_ACCOUNT, readStage, STAGES_DIRECTORY, stageNames } from '../../lib/stages.ts';
 import { warningsOf, withOutputDirectory } from '../support/stack.ts';
 

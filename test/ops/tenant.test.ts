@@ -14,7 +14,7 @@ import { deleteWithReceipt } from '../../bin/ops/tenant/receipt.ts';
 import { rotateSecrets } from '../../bin/ops/tenant/rotation.ts';
 import { itemKinds } from '../../bin/ops/tenant/stored-items.ts';
 import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
-import { createAuditReader } from '../../shared/adapters/audits/audit-reader.ts';
+import { createAuditReader } from '../../shared/adapters/audits/audit-log.ts';
 import { createDestinationListWriter } from '../../shared/adapters/deliveries/destination-list.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { createSummarizedAlerts } from '../../shared/adapters/deliveries/summarized-alerts.ts';

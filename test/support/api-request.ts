@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda';
 import type { ApiRequest } from '../../shared/api/request.ts';
-import type { Caller } from '../../shared/domain/authorization.ts';
+import type { Caller } from '../../shared/domain/token.ts';
 
 /** Returns a request of the HTTP API (payload format 2.0), with changes. */
 export const apiRequest = (changes: Partial<ApiRequest> = {}): ApiRequest => ({

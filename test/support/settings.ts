@@ -1,4 +1,4 @@
-import { MAX_STACK_NAME_LENGTH } from '../../lib/stack-name.ts';
+import { MAX_STACK_NAME_LENGTH } from '../../lib/app.ts';
 
 /** Settings that add every optional resource to the stack. */
 export const allSettings: Record<string, string> = {

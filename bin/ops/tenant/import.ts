@@ -11,7 +11,7 @@ import { isJsonObject } from '../../../shared/contracts/json.ts';
 import { type NotificationAttributes, parseNotification } from '../../../shared/contracts/notification.ts';
 import { brokenTextRule } from '../../../shared/contracts/text.ts';
 import { DEFAULT_TIME_ZONE } from '../../../shared/contracts/time-zone.ts';
-import { changedAttributes } from '../../../shared/domain/changed-attributes.ts';
+import { changedAttributes } from '../../../shared/domain/audit.ts';
 import { badRequest, notificationLimitReached, ServiceError } from '../../../shared/domain/errors.ts';
 import type { NotificationKey } from '../../../shared/domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isNotificationId } from '../../../shared/domain/notification-id.ts';

@@ -4,7 +4,7 @@ import { DeleteCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { counterKey } from '../../../shared/adapters/accounts/daily-counter.ts';
 import { notificationItems, targetKey } from '../../../shared/adapters/notifications/notification-items.ts';
 import type { AlarmEvent } from '../../../shared/contracts/alarm-event.ts';
-import { messageBody } from '../../../shared/contracts/message-body.ts';
+import { messageBody } from '../../../shared/contracts/text.ts';
 import { deliveryKey, deliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import { reasonOf } from '../../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';

@@ -11,7 +11,7 @@ import {
   type TenantLimits,
 } from '../../contracts/tenant-limits.ts';
 import { DEFAULT_TIME_ZONE } from '../../contracts/time-zone.ts';
-import { changedAttributes } from '../../domain/changed-attributes.ts';
+import { changedAttributes } from '../../domain/audit.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { covers, isOver, type Shadow } from '../../domain/shadow.ts';
 import { newSigningSecret, RETIREMENT_MS } from '../../domain/signing-secrets.ts';

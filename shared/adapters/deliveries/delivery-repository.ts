@@ -23,9 +23,8 @@ import {
   orExisting,
   RETURN_EXISTING,
 } from '../dynamodb/conditional-writes.ts';
-import { queryItems } from '../dynamodb/queries.ts';
-import { heldBy } from './claim-condition.ts';
-import { CONFLICT_PREFIX, parseEmailReports, parseRecord } from './stored-record.ts';
+import { queryItems } from '../dynamodb/items.ts';
+import { CONFLICT_PREFIX, heldBy, parseEmailReports, parseRecord } from './stored-record.ts';
 
 const storedConflict = z.object({ sk: z.string(), conflict_at_ms: z.number() });
 

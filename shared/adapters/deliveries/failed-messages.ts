@@ -10,8 +10,7 @@ import {
   sortableTime,
 } from '../../domain/delivery-key.ts';
 import { batchWrite, type ItemKey } from '../dynamodb/batches.ts';
-import type { Item } from '../dynamodb/items.ts';
-import { queryPages } from '../dynamodb/queries.ts';
+import { type Item, queryPages } from '../dynamodb/items.ts';
 import { zlib } from '../zlib.ts';
 
 /*

@@ -12,7 +12,7 @@ import {
 } from '../../domain/incident.ts';
 import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import type { Item } from '../dynamodb/items.ts';
-import { heldBy } from './claim-condition.ts';
+import { heldBy } from './stored-record.ts';
 
 const storedNewest = z.object({
   newest_event_at_ms: z.optional(z.number()),

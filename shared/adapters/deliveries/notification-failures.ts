@@ -5,8 +5,7 @@ import type { FailureReason } from '../../contracts/outcomes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { deliveryPartition, failuresPartition, type NotificationOfTenant } from '../../domain/delivery-key.ts';
 import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
-import type { Item } from '../dynamodb/items.ts';
-import { queryPages, sortKeyOf } from '../dynamodb/queries.ts';
+import { type Item, queryPages, sortKeyOf } from '../dynamodb/items.ts';
 import { CONFLICT_PREFIX } from './stored-record.ts';
 
 /*

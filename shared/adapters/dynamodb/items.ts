@@ -1,4 +1,10 @@
-import type { BatchWriteCommandInput, GetCommandInput } from '@aws-sdk/lib-dynamodb';
+import {
+  type BatchWriteCommandInput,
+  type DynamoDBDocumentClient,
+  type GetCommandInput,
+  paginateQuery,
+  type QueryCommandInput,
+} from '@aws-sdk/lib-dynamodb';
 
 /** The options of document clients: attributes that are undefined are not written. */
 export const documentOptions = { marshallOptions: { removeUndefinedValues: true } };
@@ -11,3 +17,26 @@ export type WriteRequest = NonNullable<BatchWriteCommandInput['RequestItems']>[s
 
 /** The attributes to read. Default: all. */
 export type Projection = Pick<GetCommandInput, 'ProjectionExpression' | 'ExpressionAttributeNames'>;
+
+/**
+ * Yields the items of each page of a query. A page has at most 1 MB (AWS limit), and `Limit` items before the filter.
+ * Reads lazily.
+ */
+export async function* queryPages(
+  client: DynamoDBDocumentClient,
+  query: Omit<QueryCommandInput, 'TableName'> & { TableName: string },
+): AsyncGenerator<Item[]> {
+  for await (const { Items = [] } of paginateQuery({ client }, query)) yield Items;
+}
+
+/** Yields the items of a query one by one. Reads lazily. */
+export async function* queryItems(...query: Parameters<typeof queryPages>): AsyncGenerator<Item> {
+  for await (const items of queryPages(...query)) yield* items;
+}
+
+/**
+ * Returns the sort key that a marker of a client stands for. DynamoDB limits sort keys to 1,024 bytes. IDs have less than
+ * 64 characters, so a truncated marker sorts like the whole one.
+ */
+export const sortKeyOf = (marker: string | null): string | undefined =>
+  marker === null ? undefined : marker.slice(0, 64).toWellFormed();

@@ -6,8 +6,7 @@ import { inBatches } from '../../domain/in-batches.ts';
 import { defaultNotification, maskedRecord, type NotificationKey } from '../../domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
 import { batchGet, MAX_BATCH_KEYS } from '../dynamodb/batches.ts';
-import type { Item } from '../dynamodb/items.ts';
-import { queryItems, sortKeyOf } from '../dynamodb/queries.ts';
+import { type Item, queryItems, sortKeyOf } from '../dynamodb/items.ts';
 import {
   attributesFrom,
   chunkKeys,

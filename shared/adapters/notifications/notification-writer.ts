@@ -2,7 +2,7 @@ import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
 import type { SigningSecrets } from '../../contracts/signing-secrets.ts';
-import { changedAttributes } from '../../domain/changed-attributes.ts';
+import { changedAttributes } from '../../domain/audit.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { notificationLimitReached, unavailable } from '../../domain/errors.ts';
 import type { NotificationKey } from '../../domain/notification.ts';

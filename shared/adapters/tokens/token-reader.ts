@@ -1,8 +1,7 @@
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
-import type { Caller } from '../../domain/authorization.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { tokenHash } from '../../domain/token.ts';
+import { type Caller, tokenHash } from '../../domain/token.ts';
 
 const storedToken = z.object({
   id: z.string(),

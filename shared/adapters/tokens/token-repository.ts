@@ -1,10 +1,9 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { MAX_TOKENS, OPERATOR } from '../../contracts/token.ts';
-import type { Role } from '../../domain/authorization.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { DAY_MS } from '../../domain/day.ts';
 import { badRequest, lastAdminToken, notFound, tokenLimitReached, unauthorized } from '../../domain/errors.ts';
-import { newToken, newTokenId, tokenHash } from '../../domain/token.ts';
+import { newToken, newTokenId, type Role, tokenHash } from '../../domain/token.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import type { TransactItem } from '../dynamodb/transactions.ts';
 import { createTokenLists, ISSUES, REVOCATIONS, type TokenEntry, type TokenList } from './token-list.ts';

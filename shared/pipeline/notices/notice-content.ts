@@ -1,4 +1,4 @@
-import type { Fact } from '../../contracts/fact.ts';
+import type { Fact } from '../../contracts/event-header.ts';
 import type { NoticeContent, NoticeKind } from '../../contracts/notice.ts';
 import type { NotificationRecord } from '../../contracts/responses/notifications.ts';
 import { oneLine, plainLine, truncate } from '../../domain/alert-text.ts';

@@ -1,6 +1,5 @@
 import type { AlarmEvent } from '../../contracts/alarm-event.ts';
-import type { EventHeader } from '../../contracts/event-header.ts';
-import type { Fact } from '../../contracts/fact.ts';
+import type { EventHeader, Fact } from '../../contracts/event-header.ts';
 import { headline } from '../../domain/alert-text.ts';
 import { DAY_MS } from '../../domain/day.ts';
 import type { Notice } from '../../domain/delivery-message.ts';

@@ -1,7 +1,6 @@
 import type { EscalationCounter } from '../../adapters/accounts/escalation-limit.ts';
 import type { AlarmEvent, AlarmState } from '../../contracts/alarm-event.ts';
-import type { EventHeader } from '../../contracts/event-header.ts';
-import type { Fact } from '../../contracts/fact.ts';
+import type { EventHeader, Fact } from '../../contracts/event-header.ts';
 import { headline, plainName, truncate } from '../../domain/alert-text.ts';
 import { DAY_MS } from '../../domain/day.ts';
 import { eventHash, eventIdTimeMs } from '../../domain/delivery-key.ts';

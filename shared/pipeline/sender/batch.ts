@@ -4,7 +4,7 @@ import { count, emitMetrics, oldestAgeSeconds, tally } from '../../adapters/metr
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';
 import { dueTimeMs, lockWaitCount } from '../../adapters/queues.ts';
-import { messageBody } from '../../contracts/message-body.ts';
+import { messageBody } from '../../contracts/text.ts';
 import { parseDelivery } from '../../domain/delivery-message.ts';
 import {
   DELIVERY_LATENCY,

@@ -1,5 +1,5 @@
 import { logger } from '../../adapters/logger.ts';
-import { messageBody } from '../../contracts/message-body.ts';
+import { messageBody } from '../../contracts/text.ts';
 import type { DeliveryJob } from './delivery-job.ts';
 import { queueUrlOf } from './received-message.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';

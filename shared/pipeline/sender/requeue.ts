@@ -1,7 +1,7 @@
 import type { SQSRecord } from 'aws-lambda';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { lockWaitCount, type Message } from '../../adapters/queues.ts';
-import { messageBody } from '../../contracts/message-body.ts';
+import { messageBody } from '../../contracts/text.ts';
 import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import { lockRetryDelayMs } from '../../domain/incident.ts';
 import { returnWithBackoff } from '../return-with-backoff.ts';

@@ -2,10 +2,9 @@ import { CircuitOpenError } from '../../adapters/outbound-http/circuit-breaker.t
 import { type HttpClient, type HttpPost, RequestTimeoutError } from '../../adapters/outbound-http/http-client.ts';
 import { BlockedAddressError } from '../../adapters/outbound-http/ssrf-safe-lookup.ts';
 import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-outcome.ts';
-import { errorCode } from '../../domain/error-code.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
 import { type HttpResponses, httpOutcome } from '../../domain/http-outcome.ts';
-import { networkErrorText } from '../../domain/network-error.ts';
+import { errorCode, networkErrorText } from '../../domain/network-error.ts';
 import { responseText } from '../../domain/response-text.ts';
 import { type Alert, SEND_TIMEOUT_MS, sendTimeoutMs } from '../../domain/transport.ts';
 

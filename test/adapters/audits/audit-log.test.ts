@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAuditLog } from '../../../shared/adapters/audits/audit-log.ts';
-import { type AuditRange, createAuditReader } from '../../../shared/adapters/audits/audit-reader.ts';
+import { type AuditRange, createAuditLog, createAuditReader } from '../../../shared/adapters/audits/audit-log.ts';
 import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
 import type { ChangeContext } from '../../../shared/contracts/audit.ts';
 import { auditRecord } from '../../../shared/domain/audit.ts';
