@@ -4,6 +4,7 @@ import { createOptOutKeys } from '../shared/adapters/accounts/opt-out-keys.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { createEmailSender } from '../shared/pipeline/email-sender.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
+import { createSharedRate } from '../shared/pipeline/shared-rate.ts';
 import { createEmailTransport, createRecipientRefusal } from '../shared/pipeline/transports/email.ts';
 
 const { environment, client, accounts, sender } = senderFunction('email');
@@ -12,11 +13,12 @@ const limitOf = accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMIT
 const optOutKeys = createOptOutKeys(client, environment.ACCOUNTS_TABLE);
 const { limits, isNearLimit } = createMessageLimits(counters, 'email', limitOf);
 const stops = createEmailStops(client, environment.ACCOUNTS_TABLE);
-
-const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops, accounts });
+const sharedRate = createSharedRate();
+const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops, accounts, sharedRate });
 
 /** Sends alerts to `email` notifications. */
 export const handler = sender(createEmailTransport(sendEmail, accounts), {
   isNearLimit,
+  isSlowTenant: sharedRate.isSlow,
   refusalOf: createRecipientRefusal(accounts, stops),
 });

@@ -1,12 +1,17 @@
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
+import { createSharedRate } from '../shared/pipeline/shared-rate.ts';
 import { createSmsTransport } from '../shared/pipeline/transports/sms.ts';
 
 const { environment, client, accounts, sender } = senderFunction('sms');
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
 const limitOf = accounts.limit('smsPerTenantPerDay', environment.TENANT_LIMITS);
 const { limits, isNearLimit } = createMessageLimits(counters, 'sms', limitOf);
+const sharedRate = createSharedRate();
 
 /** Sends alerts to `sms` notifications. */
-export const handler = sender(createSmsTransport(environment, limits), { isNearLimit });
+export const handler = sender(createSmsTransport(environment, limits, sharedRate), {
+  isNearLimit,
+  isSlowTenant: sharedRate.isSlow,
+});

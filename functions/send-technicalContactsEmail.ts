@@ -4,6 +4,7 @@ import { createOptOutKeys } from '../shared/adapters/accounts/opt-out-keys.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { createEmailSender } from '../shared/pipeline/email-sender.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
+import { createSharedRate } from '../shared/pipeline/shared-rate.ts';
 import { createEmailRefusal, createTechnicalContactsTransport } from '../shared/pipeline/transports/email.ts';
 
 const { environment, client, accounts, sender } = senderFunction('technicalContactsEmail');
@@ -12,11 +13,12 @@ const limitOf = accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMIT
 const optOutKeys = createOptOutKeys(client, environment.ACCOUNTS_TABLE);
 const stops = createEmailStops(client, environment.ACCOUNTS_TABLE);
 const { limits, isNearLimit } = createMessageLimits(counters, 'email', limitOf);
-
-const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops, accounts });
+const sharedRate = createSharedRate();
+const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops, accounts, sharedRate });
 
 /** Sends alerts to the technical contacts of accounts. */
 export const handler = sender(createTechnicalContactsTransport(sendEmail, accounts), {
   isNearLimit,
+  isSlowTenant: sharedRate.isSlow,
   refusalOf: createEmailRefusal(accounts),
 });

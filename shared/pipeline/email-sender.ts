@@ -14,6 +14,7 @@ import { optOutUrl } from '../domain/opt-out.ts';
 import { type Alert, sendTimeoutMs } from '../domain/transport.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 import { limitOfAlert, type MessageLimits } from './daily-limit.ts';
+import type { SharedRate } from './shared-rate.ts';
 import { logAccepted } from './transports/accepted-log.ts';
 import type { EmailMessage } from './transports/email-message.ts';
 import { withFooter } from './transports/email-page.ts';
@@ -30,6 +31,7 @@ export type EmailSenderDependencies = {
   optOutKeys: Pick<OptOutKeys, 'current'>;
   stops: Pick<EmailStops, 'find' | 'claimTest' | 'giveBackTest' | 'bounce'>;
   accounts: Pick<AccountRepository, 'isEmailOff'>;
+  sharedRate: Pick<SharedRate, 'send'>;
 };
 
 /** Sends an email to one recipient, because SES rejects a whole call if it rejects one of its addresses. */
@@ -83,7 +85,7 @@ const withOptOut = ({ subject, text, html }: EmailMessage, tenant: string, url: 
  */
 export const createEmailSender = (
   { EMAIL_FROM: from, EMAIL_REPLY_TO: replyTo, CONFIGURATION_SET: configurationSet, API_URL }: EmailEnvironment,
-  { limits, optOutKeys, stops, accounts }: EmailSenderDependencies,
+  { limits, optOutKeys, stops, accounts, sharedRate }: EmailSenderDependencies,
   clock: Clock = Date.now,
 ): SendEmail => {
   const { sendEmail } = createSesClient();
@@ -136,6 +138,6 @@ export const createEmailSender = (
         return failure;
       }
     };
-    return limitOfAlert(limits, alert)(tenant, send);
+    return limitOfAlert(limits, alert)(tenant, () => sharedRate.send(alert, send));
   };
 };

@@ -1,10 +1,12 @@
 import { createServer, type RequestListener } from 'node:http';
+import { emailIn } from 'local-aws/ses.ts';
 import { startLocalStack } from '../../bin/local/stack.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { type Client, connectApi } from '../support/api.ts';
 import { listenOnLoopback } from '../support/listen.ts';
 import { connectPipeline } from '../support/pipeline.ts';
 import { addressesOf } from '../support/running-stack.ts';
+import { createSendingRate } from '../support/sending-rate.ts';
 import { payload } from '../support/sink.ts';
 
 /** A stack with an attacker, its neighbor, and their receivers. */
@@ -15,10 +17,12 @@ export type Arena = {
   sendEvent: (event: AlarmEvent | string) => Promise<void>;
   /** The origin of the neighbor's receiver, whose path `/hang` never responds. */
   origin: string;
-  /** Resolves when the neighbor's receiver gets the alert of an event. */
+  /** Resolves when the neighbor's receiver gets the alert of an event, or SES an email that names the event's ID. */
   arrivalOf: (event: AlarmEvent) => Promise<void>;
   /** Starts a receiver of the attacker on an origin of its own. @returns its URL */
   openReceiver: (listener: RequestListener) => Promise<string>;
+  /** Makes SES accept so many emails per second. */
+  limitEmails: (perSecond: number) => void;
   close: () => Promise<void>;
 };
 
@@ -53,12 +57,23 @@ export const openArena = async (): Promise<Arena> => {
       arrivals.get(payload.parse(JSON.parse(Buffer.concat(parts).toString())).event_id)?.();
     });
   });
+  const ses = stack.endpoint.services.get('ses');
+  if (!ses) throw new Error('The stack has no SES.');
+  stack.endpoint.services.set('ses', async (call) => {
+    const response = await ses(call);
+    const { text } = await emailIn(call.body);
+    if (response.status === 200) for (const [id, arrive] of arrivals) if (text.includes(id)) arrive();
+    return response;
+  });
   return {
     newClient: () => api.newClient(),
     sendEvent: (event) => sendEvents([event]),
     origin,
     arrivalOf: ({ event_id }) => new Promise((resolve) => arrivals.set(event_id, resolve)),
     openReceiver,
+    limitEmails(perSecond) {
+      stack.endpoint.fault = createSendingRate(perSecond, Date.now);
+    },
     async close() {
       for (const close of closeReceivers) close();
       await stack.stop();

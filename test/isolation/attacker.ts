@@ -7,6 +7,8 @@ export type Attacker = {
   description: string;
   /** Whether its endpoints hang: in the first minute, first attempts of its neighbor may wait for one timeout. */
   isHanging: boolean;
+  /** How its neighbor gets alerts. Default: by webhook */
+  neighbor?: 'email';
   /** How often it attacks, in ms. */
   everyMs: number;
   /** Creates its notifications. @returns the attack, which the measurement repeats */

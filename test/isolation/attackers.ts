@@ -3,6 +3,7 @@ import { hangingEndpoint } from './attackers/hanging-endpoint.ts';
 import { hangingOrigins } from './attackers/hanging-origins.ts';
 import { largeNotifications } from './attackers/large-notifications.ts';
 import { longTracestate } from './attackers/long-tracestate.ts';
+import { manyEmails } from './attackers/many-emails.ts';
 import { manyIds } from './attackers/many-ids.ts';
 import { manySecrets } from './attackers/many-secrets.ts';
 import { nestedDetails } from './attackers/nested-details.ts';
@@ -18,4 +19,5 @@ export const attackers: readonly Attacker[] = [
   manySecrets,
   manyIds,
   largeNotifications,
+  manyEmails,
 ];

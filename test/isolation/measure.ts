@@ -16,8 +16,8 @@ export type Isolation = {
   beside: Figures;
 };
 
-const PROBE_INTERVAL_MS = 250;
-const WARM_UP_PROBES = 300;
+/** How often a neighbor gets an alert, in ms, and how many at the start. By email: 24 during an attack. */
+const PROBES = { webhook: { everyMs: 250, warmUp: 300 }, email: { everyMs: 830, warmUp: 30 } };
 const ALONE_MS = 10_000;
 const MINUTE_MS = 60_000;
 /** How long the attack lasts, after the first minute if its endpoints hang. */
@@ -32,12 +32,19 @@ const MAX_FIRST_MINUTE_MS = 20_000;
 /** Sends an alert, and waits until it arrives. */
 type Probe = () => Promise<void>;
 
-/** Creates the neighbor of an attacker. */
-const createNeighbor = async ({ newClient, sendEvent, arrivalOf, origin }: Arena): Promise<Probe> => {
+/** Creates the neighbor of an attacker. Its emails name the ID of the event. */
+const createNeighbor = async (
+  { newClient, sendEvent, arrivalOf, origin }: Arena,
+  { neighbor }: Attacker,
+): Promise<Probe> => {
   const client = await newClient();
-  const id = await createWebhook(client, `${origin}/neighbor`);
+  const id =
+    neighbor === 'email'
+      ? await client.create({ label: 'email', type: 'email', details: { address: 'neighbor@example.com' } })
+      : await createWebhook(client, `${origin}/neighbor`);
   return async () => {
-    const event = newAlarmEvent(client.tenant, [id]);
+    const planned = newAlarmEvent(client.tenant, [id]);
+    const event = { ...planned, entity: { ...planned.entity, label: planned.event_id } };
     const arrival = arrivalOf(event);
     await sendEvent(event);
     await arrival;
@@ -47,7 +54,7 @@ const createNeighbor = async ({ newClient, sendEvent, arrivalOf, origin }: Arena
 type Sample = { startedAtMs: number; latencyMs?: number };
 
 /** Probes at a steady rate without waiting for results. */
-const startSampling = (probe: Probe) => {
+const startSampling = (probe: Probe, everyMs: number) => {
   const samples: Sample[] = [];
   const run = async (): Promise<void> => {
     const sample: Sample = { startedAtMs: Date.now() };
@@ -55,7 +62,7 @@ const startSampling = (probe: Probe) => {
     await probe();
     sample.latencyMs = Date.now() - sample.startedAtMs;
   };
-  const timer = setInterval(() => void run().catch(() => undefined), PROBE_INTERVAL_MS);
+  const timer = setInterval(() => void run().catch(() => undefined), everyMs);
   const isComplete = () => samples.every(({ latencyMs }) => latencyMs !== undefined);
   return {
     /** Ends sampling, and waits for the results. */
@@ -97,12 +104,13 @@ const figuresOf = (samples: readonly Sample[], fromMs: number, toMs: number): Fi
 
 /** Measures the neighbor of an attacker in a stack of their own: alone, then beside the attacker. */
 export const measureIsolation = async (attacker: Attacker): Promise<Isolation> => {
+  const { everyMs, warmUp } = PROBES[attacker.neighbor ?? 'webhook'];
   const arena = await openArena();
   try {
-    const probe = await createNeighbor(arena);
+    const probe = await createNeighbor(arena, attacker);
     const attack = await attacker.prepare(arena);
-    await Promise.all(Array.from({ length: WARM_UP_PROBES }, probe));
-    const sampling = startSampling(probe);
+    await Promise.all(Array.from({ length: warmUp }, probe));
+    const sampling = startSampling(probe, everyMs);
     await sleep(ALONE_MS);
     const attackedAtMs = Date.now();
     const attacks = startAttacks(attack, attacker.everyMs);

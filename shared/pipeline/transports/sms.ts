@@ -1,9 +1,10 @@
 import { createSnsClient } from '../../adapters/sns.ts';
-import { failed } from '../../domain/attempt-outcome.ts';
+import { type AttemptOutcome, failed } from '../../domain/attempt-outcome.ts';
 import { awsFailure } from '../../domain/aws-outcome.ts';
 import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { limitOfAlert, type MessageLimits } from '../daily-limit.ts';
+import type { SharedRate } from '../shared-rate.ts';
 import { logAccepted } from './accepted-log.ts';
 import { smsMessage } from './sms-message.ts';
 import { summarySms } from './summary-message.ts';
@@ -15,7 +16,11 @@ export type SmsEnvironment = Pick<
 >;
 
 /** Creates the transport of `sms` notifications. Delivered means accepted by SNS. */
-export const createSmsTransport = (environment: SmsEnvironment, limits: MessageLimits): Transport => {
+export const createSmsTransport = (
+  environment: SmsEnvironment,
+  limits: MessageLimits,
+  sharedRate: Pick<SharedRate, 'send'>,
+): Transport => {
   const { publishSms } = createSnsClient();
   const { SMS_COUNTRIES: allowedPrefixes } = environment;
   const settings = {
@@ -30,7 +35,7 @@ export const createSmsTransport = (environment: SmsEnvironment, limits: MessageL
     if (!isAllowed(phoneNumber)) {
       return failed('permanent', 'country_not_allowed', 'Texts to this country are not allowed');
     }
-    return limitOfAlert(limits, alert)(event.tenant_id, async () => {
+    const send = async (): Promise<AttemptOutcome> => {
       const timeoutMs = sendTimeoutMs(timeLeft);
       try {
         await publishSms(phoneNumber, summary ? summarySms(summary) : smsMessage(event), settings, timeoutMs);
@@ -39,6 +44,7 @@ export const createSmsTransport = (environment: SmsEnvironment, limits: MessageL
       } catch (error) {
         return awsFailure('sns', error);
       }
-    });
+    };
+    return limitOfAlert(limits, alert)(event.tenant_id, () => sharedRate.send(alert, send));
   };
 };

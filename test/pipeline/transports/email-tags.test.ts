@@ -8,6 +8,7 @@ import { parseOptOutQuery } from '../../../shared/domain/opt-out.ts';
 import type { Alert } from '../../../shared/domain/transport.ts';
 import type { DailyLimit } from '../../../shared/pipeline/daily-limit.ts';
 import { createEmailSender, type EmailSenderDependencies } from '../../../shared/pipeline/email-sender.ts';
+import { createSharedRate } from '../../../shared/pipeline/shared-rate.ts';
 import { createEmailTransport } from '../../../shared/pipeline/transports/email.ts';
 import { alert } from '../../support/alert.ts';
 import { alarmEvent } from '../../support/events.ts';
@@ -39,7 +40,13 @@ const send = async (changes: Partial<Alert> = {}, stops: Stops = noStops, status
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
   const unlimited: DailyLimit = (_, send) => send();
   const limits = { alerts: unlimited, notices: unlimited, summaries: unlimited };
-  const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops, accounts: emailOn });
+  const sendEmail = createEmailSender(environment, {
+    limits,
+    optOutKeys,
+    stops,
+    accounts: emailOn,
+    sharedRate: createSharedRate(),
+  });
   const transport = createEmailTransport(sendEmail, { timeZone: async () => 'UTC' });
   const outcome = await transport({ ...alert, ...changes }, { address: 'a@example.com' });
   vi.unstubAllEnvs();

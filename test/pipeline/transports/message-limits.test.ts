@@ -5,14 +5,16 @@ import type { StopReason } from '../../../shared/contracts/outcomes.ts';
 import { type AttemptOutcome, failed } from '../../../shared/domain/attempt-outcome.ts';
 import { recipientHash } from '../../../shared/domain/delivery-key.ts';
 import { NoTimeLeftError } from '../../../shared/domain/transport.ts';
-import type { DailyLimit } from '../../../shared/pipeline/daily-limit.ts';
+import type { DailyLimit, MessageLimits } from '../../../shared/pipeline/daily-limit.ts';
 import { createEmailSender, type EmailSenderDependencies } from '../../../shared/pipeline/email-sender.ts';
+import { createSharedRate } from '../../../shared/pipeline/shared-rate.ts';
 import { createFeedTransport } from '../../../shared/pipeline/transports/atomfeed.ts';
 import { createEmailTransport, createTechnicalContactsTransport } from '../../../shared/pipeline/transports/email.ts';
 import { createManagedTransport } from '../../../shared/pipeline/transports/managed.ts';
 import { createSmsTransport } from '../../../shared/pipeline/transports/sms.ts';
 import { alert } from '../../support/alert.ts';
 import { emailOn, noStops, optOutKeys } from '../../support/opt-outs.ts';
+import { startHttp } from '../../support/servers.ts';
 
 const reached = (explanation: string) => async () => failed('permanent', 'tenant_limit_exceeded', explanation);
 const limits = {
@@ -33,6 +35,7 @@ const sms = {
   SMS_ORIGINATION_NUMBER: undefined,
   SMS_MAX_PRICE_USD: undefined,
 };
+const sharedRate = createSharedRate();
 const phone = { phone_number: '+12025550123' };
 const [ONE, OTHER] = ['one@example.com', 'other@example.com'] as const;
 const accounts = { timeZone: async () => 'UTC', technicalContacts: async () => [ONE, OTHER] };
@@ -45,7 +48,13 @@ const contactsTransport = (alerts: DailyLimit, stopped: Readonly<Record<string, 
       return reason && { reason, sinceMs: 1 };
     },
   };
-  const sendEmail = createEmailSender(email, { limits: { ...limits, alerts }, optOutKeys, stops, accounts: emailOn });
+  const sendEmail = createEmailSender(email, {
+    limits: { ...limits, alerts },
+    optOutKeys,
+    stops,
+    accounts: emailOn,
+    sharedRate,
+  });
   return createTechnicalContactsTransport(sendEmail, accounts);
 };
 
@@ -54,11 +63,14 @@ const notice = noticeContent.parse({ kind: 'unreached', subject: 's', paragraphs
 it.each([
   [
     'an email',
-    createEmailTransport(createEmailSender(email, { limits, optOutKeys, stops: noStops, accounts: emailOn }), accounts),
+    createEmailTransport(
+      createEmailSender(email, { limits, optOutKeys, stops: noStops, accounts: emailOn, sharedRate }),
+      accounts,
+    ),
     true,
   ],
   ['an email to the contacts', contactsTransport(limits.alerts), true],
-  ['an SMS', createSmsTransport(sms, limits), true],
+  ['an SMS', createSmsTransport(sms, limits, sharedRate), true],
   ['a message to the operators', createManagedTransport('arn', limits.alerts, limits.notices), false],
 ])('a notice, and a summary, as %s has another daily limit than alerts', async (_, transport, hasSummaries) => {
   expect(await transport(alert, phone)).toMatchObject({ explanation: 'limit of alerts' });
@@ -71,12 +83,18 @@ const allowed: DailyLimit = (_, send) => send();
 
 describe('with less than a second until the record must be written', () => {
   const unlimited = { alerts: allowed, notices: allowed, summaries: allowed };
-  const sendEmail = createEmailSender(email, { limits: unlimited, optOutKeys, stops: noStops, accounts: emailOn });
+  const sendEmail = createEmailSender(email, {
+    limits: unlimited,
+    optOutKeys,
+    stops: noStops,
+    accounts: emailOn,
+    sharedRate,
+  });
   const post = vi.fn<HttpClient['post']>();
 
   it.each([
     ['email', createEmailTransport(sendEmail, accounts)],
-    ['SMS', createSmsTransport(sms, unlimited)],
+    ['SMS', createSmsTransport(sms, unlimited, sharedRate)],
     ['message to the operators', createManagedTransport('arn', allowed, allowed)],
     ['entry of a feed', createFeedTransport({ post }, 'https://feed.example.org')],
   ])('no %s is sent', async (_, transport) => {
@@ -86,7 +104,7 @@ describe('with less than a second until the record must be written', () => {
 });
 
 it('an SMS to a country that operators do not allow is rejected', async () => {
-  const transport = createSmsTransport(sms, { ...limits, alerts: allowed });
+  const transport = createSmsTransport(sms, { ...limits, alerts: allowed }, sharedRate);
   const explanation = 'Texts to this country are not allowed';
   expect(await transport(alert, { phone_number: '+882161234567' })).toMatchObject({ result: 'permanent', explanation });
 });
@@ -141,12 +159,64 @@ describe('an alert to contacts', () => {
   });
 });
 
+describe('what AWS throttles', () => {
+  const fault = (code: string) =>
+    `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>Maximum sending rate exceeded.</Message></Error></ErrorResponse>`;
+  const accepted = (action: string) =>
+    `<${action}Response><${action}Result><MessageId>m</MessageId></${action}Result></${action}Response>`;
+  /** Sends by a local AWS that throttles the first call. @returns how often it was called */
+  const send = async (
+    faultCode: string,
+    action: string,
+    deliver: (counted: MessageLimits) => Promise<AttemptOutcome>,
+  ) => {
+    const responses = [fault(faultCode), accepted(action)];
+    let [calls, counted] = [0, 0];
+    const { url } = await startHttp(async (request, response) => {
+      await request.toArray();
+      response.writeHead(calls === 0 ? 400 : 200, { 'content-type': 'text/xml' }).end(responses[calls++]);
+    });
+    vi.stubEnv('AWS_ENDPOINT_URL', url().href);
+    vi.stubEnv('AWS_REGION', 'local-1');
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'local');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
+    const count: DailyLimit = async (_, once) => {
+      counted++;
+      return once();
+    };
+    const outcome = await deliver({ alerts: count, notices: count, summaries: count });
+    vi.unstubAllEnvs();
+    return { result: outcome.result, calls, counted };
+  };
+  const sentTwice = { result: 'delivered', calls: 2, counted: 1 };
+
+  it('is sent again in place, and counted once: an email', async () => {
+    const deliver = (counted: MessageLimits) => {
+      const sendEmail = createEmailSender(email, {
+        limits: counted,
+        optOutKeys,
+        stops: noStops,
+        accounts: emailOn,
+        sharedRate,
+      });
+      return createEmailTransport(sendEmail, accounts)(alert, { address: ONE });
+    };
+    expect(await send('Throttling', 'SendRawEmail', deliver)).toEqual(sentTwice);
+  });
+
+  it('is sent again in place, and counted once: an SMS', async () => {
+    const deliver = (counted: MessageLimits) => createSmsTransport(sms, counted, sharedRate)(alert, phone);
+    expect(await send('Throttled', 'Publish', deliver)).toEqual(sentTwice);
+  });
+});
+
 it('nothing is sent by email for an account whose emails operators have turned off, tests and notices included', async () => {
   const sendEmail = createEmailSender(email, {
     limits,
     optOutKeys,
     stops: noStops,
     accounts: { isEmailOff: async () => true },
+    sharedRate,
   });
   const transport = createEmailTransport(sendEmail, accounts);
   for (const sent of [alert, { ...alert, notice }])

@@ -38,8 +38,15 @@ const firstAttempts = ({ scenario, arrivals }: Observations): ReadonlyMap<string
   return first;
 };
 
-/** Returns when attacks start, ms since the start. */
+const isHanging = ({ tenants }: Scenario): boolean =>
+  tenants.some(
+    ({ kind, notifications }) =>
+      kind === 'attacker' && notifications.some(({ phases }) => phases[0]?.behavior === 'hang'),
+  );
+
+/** Returns when attacks by endpoints that hang start, ms since the start. */
 const attackStarts = (scenario: Scenario): number[] => {
+  if (!isHanging(scenario)) return [];
   const times = eventsOf(scenario)
     .filter(({ tenant }) => isOfAttacker(scenario, tenant))
     .flatMap(({ atMs, repeatsAfterMs }) => [0, ...repeatsAfterMs].map((delayMs) => atMs + delayMs))

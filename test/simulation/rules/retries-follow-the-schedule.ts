@@ -43,6 +43,13 @@ const minDelayMs = (before: readonly AlertRequest[], isHttp: boolean, observatio
   return Math.max(scheduledMs, Math.min(last?.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS));
 };
 
+/** Within this time, a message that AWS throttled can only have been sent again in place, ms. */
+const MAX_IN_PLACE_MS = 4 * SECOND_MS;
+
+/** Returns whether a sender sent a message again because AWS throttled it (docs/decisions/deliveries.md#shared-rate). */
+const isInPlace = (last: AlertRequest, { by, atMs }: AlertRequest): boolean =>
+  last.behavior === 'throttle' && by === last.by && atMs - last.atMs < MAX_IN_PLACE_MS;
+
 const tooEarly = (alert: PlannedAlert, observations: Observations): string[] => {
   const { scenario } = observations;
   const requests = requestsOf(observations, alert);
@@ -55,10 +62,12 @@ const tooEarly = (alert: PlannedAlert, observations: Observations): string[] => 
   );
   if (isShared) return [];
   const toleranceMs = 2 * scenario.maxSkewMs + 100;
-  return requests.flatMap(({ atMs }, index) => {
+  return requests.flatMap((request, index) => {
+    const { atMs } = request;
     const before = requests.slice(0, index);
     const last = before.at(-1);
     if (!last || last.isAccepted || atMs >= untilMs || isDisturbed(last, observations)) return [];
+    if (!isHttp && isInPlace(last, request)) return [];
     // A retry for one contact goes to all contacts that no attempt has reached.
     const isAlone = alert.notification.type !== 'technicalContactsEmail';
     if (last.behavior === 'reject' && isAlone) return [`${nameOf(alert)} was sent again after it was rejected.`];

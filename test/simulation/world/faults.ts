@@ -1,5 +1,6 @@
 import { type AwsCall, type AwsFault, type AwsService, jsonResult } from 'local-aws/aws-service.ts';
 import { emailIn } from 'local-aws/ses.ts';
+import { createSendingRate } from '../../support/sending-rate.ts';
 import type { ExecutionEnvironment } from '../engine/execution-environment.ts';
 import { integer, type Random } from '../engine/random.ts';
 import type { CallFate } from '../engine/simulated-aws.ts';
@@ -26,6 +27,8 @@ export type FaultOptions = {
   rates: FaultRates;
   outages: readonly Outage[];
   frequentFault: FrequentFault | undefined;
+  /** How many emails, and SMS, AWS accepts per second. */
+  sendingRate: number | undefined;
   random: Random;
   /** Decides about outages that start when a message has arrived. */
   outageRandom: Random;
@@ -46,9 +49,10 @@ const messageIn = ({ body }: AwsCall): OutgoingMessage => {
 
 /** Creates the faults of a run. */
 export const createFaults = (options: FaultOptions) => {
-  const { rates, outages, frequentFault, random, outageRandom, frequentFaultRandom, receivers, isActive, nowMs } =
-    options;
+  const { rates, outages, frequentFault, sendingRate, random, outageRandom, frequentFaultRandom } = options;
+  const { receivers, isActive, nowMs } = options;
   const injected: InjectedFault[] = [];
+  const throttleSend = sendingRate === undefined ? undefined : createSendingRate(sendingRate, nowMs);
   const unanswered = new WeakSet<AwsCall>();
   const hits = (rate: number): boolean => rate > 0 && isActive() && random() < rate;
 
@@ -124,7 +128,9 @@ export const createFaults = (options: FaultOptions) => {
           };
         }
         if (hits(rates.sendLost)) return { fate: { isLost: true }, kind: 'lost' };
-        return { fate: {}, isSent: true };
+        const throttled = throttleSend?.(call);
+        // It is no fault: others than its tenant must not notice it.
+        return throttled ? { fate: { fault: throttled } } : { fate: {}, isSent: true };
       }
       default:
         return { fate: {} };

@@ -82,6 +82,7 @@ export const runScenario = async ({
     rates,
     outages: scenario.outages,
     frequentFault: scenario.frequentFault,
+    sendingRate: scenario.sendingRate,
     random: randomOf(seed, 'faults'),
     outageRandom: randomOf(seed, 'outages after a send'),
     frequentFaultRandom: randomOf(seed, 'frequent faults'),

@@ -193,6 +193,8 @@ export type Scenario = {
   outages: readonly Outage[];
   /** The probability that an email that SES accepted bounces, is rejected, or is reported as spam, from 0 to 1. */
   emailReports: number;
+  /** How many emails, and SMS, AWS accepts per second. Default: no limit */
+  sendingRate?: number;
   /** The webhooks whose host resolves to private addresses until the recovery. */
   privateWebhooks: readonly number[];
   maxSkewMs: number;

@@ -11,7 +11,7 @@ import {
   type Scenario,
   type Step,
 } from './scenario.ts';
-import { tenantNamed } from './special-tenants.ts';
+import { mailerOf, tenantNamed } from './special-tenants.ts';
 
 /*
  * Situations that few seeds have: scenarios that somebody wrote, for defects that can show in nothing else. Each has one
@@ -100,9 +100,19 @@ const seconds = (...each: number[]): number[] => each.map((second) => second * S
 const alertsAt = (timesMs: readonly number[], options: Partial<PlannedEvent> = {}): PlannedEvent[] =>
   timesMs.map((atMs, number) => alert(number, atMs, options));
 
+const quietTenant: PlannedTenant = tenantNamed('quiet', 'quiet', [
+  { index: 0, key: 'd0', type: 'email', phases: accepting },
+]);
+const mailer = mailerOf(1, quietTenant, { emails: 200, startMs: SECOND_MS });
+
 /** The situations, by name. */
 export const situations: ReadonlyMap<string, Scenario> = new Map(
   Object.entries({
+    'a tenant uses up the rate of SES': {
+      ...situation({ types: [], steps: mailer.steps, concurrency: 25 }),
+      tenants: [quietTenant, mailer.tenant],
+      sendingRate: 14,
+    },
     'alerts of an incident are rejected one after the other': situation({
       types: ['incidentpager'],
       phases: until(5 * MINUTE_MS, 'reject'),

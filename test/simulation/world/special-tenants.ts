@@ -283,6 +283,33 @@ export const attackOf = (
   };
 };
 
+/** Returns an attacker with many emails at once, and the events of it and of a quiet tenant. */
+export const mailerOf = (
+  firstIndex: number,
+  quiet: PlannedTenant,
+  { emails, startMs }: { emails: number; startMs: number },
+): SpecialTenant => {
+  const notification = {
+    index: firstIndex,
+    key: `d${firstIndex}`,
+    type: 'email',
+    phases: [{ fromMs: 0, behavior: 'accept' }],
+  } as const;
+  const tenant = tenantNamed('mailer', 'attacker', [notification]);
+  const attacks = Array.from({ length: emails }, (_, position) =>
+    eventAt(startMs, FIRST_OF_ATTACK + position, tenant.name, [firstIndex]),
+  );
+  const others = Array.from({ length: 12 }, (_, position) =>
+    eventAt(
+      startMs + 830 * position,
+      FIRST_OF_ATTACK + emails + position,
+      quiet.name,
+      quiet.notifications.map(({ index }) => index),
+    ),
+  );
+  return { tenant, steps: [...attacks, ...others] };
+};
+
 /** Returns an attacker whose endpoints hang for a minute at the origin of all others, and the events of it and of a quiet tenant. */
 export const neighborOf = (firstIndex: number, quiet: PlannedTenant | undefined, random: Random): SpecialTenant => {
   const startMs = Math.round(random() * 30_000);
