@@ -122,9 +122,7 @@ export const createEmailSender = (
       configurationSet,
       tags: tagsOf(alert, stop),
     };
-    const send = async (): Promise<AttemptOutcome> => {
-      const testedAtMs = stop && (await stops.claimTest(recipient, stop.sinceMs));
-      if (stop && testedAtMs === undefined) return notSent(stop.reason);
+    const sendOnce = async (): Promise<AttemptOutcome> => {
       const startedAtMs = clock();
       const timeoutMs = sendTimeoutMs(alert.timeLeft);
       try {
@@ -134,10 +132,17 @@ export const createEmailSender = (
       } catch (error) {
         const failure = awsFailure('ses', error);
         if (failure.cause === 'destination') await stopRejected(recipient, startedAtMs);
-        else if (failure.nothingSent && testedAtMs !== undefined) await giveBackTest(recipient, testedAtMs);
         return failure;
       }
     };
-    return limitOfAlert(limits, alert)(tenant, () => sharedRate.send(alert, send));
+    const send = async (): Promise<AttemptOutcome> => {
+      const testedAtMs = stop && (await stops.claimTest(recipient, stop.sinceMs));
+      if (stop && testedAtMs === undefined) return notSent(stop.reason);
+      const outcome = await sharedRate.send(alert, sendOnce);
+      const isUnsent = outcome.result !== 'delivered' && outcome.nothingSent && outcome.cause !== 'destination';
+      if (isUnsent && testedAtMs !== undefined) await giveBackTest(recipient, testedAtMs);
+      return outcome;
+    };
+    return limitOfAlert(limits, alert)(tenant, send);
   };
 };

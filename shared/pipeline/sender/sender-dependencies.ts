@@ -35,7 +35,7 @@ export type SenderDependencies = {
   recordFailures: RecordFailures;
   clock: Clock;
   isTenantThrottled: IsTenantThrottled;
-  /** Returns whether the first attempts of a tenant are moved to the retry queue (`createSlowTenants`). */
+  /** Returns whether the first attempts of a tenant are moved to the retry queue (`createSlowTenants`, `createSharedRate`). */
   isSlowTenant: (tenant: string) => boolean;
   /** Returns whether a tenant has used more than half of a daily limit of the type. */
   isNearLimit: (tenant: string) => Promise<boolean>;

@@ -8,7 +8,6 @@ import { parseOptOutQuery } from '../../../shared/domain/opt-out.ts';
 import type { Alert } from '../../../shared/domain/transport.ts';
 import type { DailyLimit } from '../../../shared/pipeline/daily-limit.ts';
 import { createEmailSender, type EmailSenderDependencies } from '../../../shared/pipeline/email-sender.ts';
-import { createSharedRate } from '../../../shared/pipeline/shared-rate.ts';
 import { createEmailTransport } from '../../../shared/pipeline/transports/email.ts';
 import { alert } from '../../support/alert.ts';
 import { alarmEvent } from '../../support/events.ts';
@@ -45,7 +44,7 @@ const send = async (changes: Partial<Alert> = {}, stops: Stops = noStops, status
     optOutKeys,
     stops,
     accounts: emailOn,
-    sharedRate: createSharedRate(),
+    sharedRate: { send: (_, sendOnce) => sendOnce() },
   });
   const transport = createEmailTransport(sendEmail, { timeZone: async () => 'UTC' });
   const outcome = await transport({ ...alert, ...changes }, { address: 'a@example.com' });

@@ -197,7 +197,7 @@ describe('what AWS throttles', () => {
         optOutKeys,
         stops: noStops,
         accounts: emailOn,
-        sharedRate,
+        sharedRate: createSharedRate(),
       });
       return createEmailTransport(sendEmail, accounts)(alert, { address: ONE });
     };
@@ -205,7 +205,7 @@ describe('what AWS throttles', () => {
   });
 
   it('is sent again in place, and counted once: an SMS', async () => {
-    const deliver = (counted: MessageLimits) => createSmsTransport(sms, counted, sharedRate)(alert, phone);
+    const deliver = (counted: MessageLimits) => createSmsTransport(sms, counted, createSharedRate())(alert, phone);
     expect(await send('Throttled', 'Publish', deliver)).toEqual(sentTwice);
   });
 });
