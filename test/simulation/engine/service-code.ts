@@ -7,7 +7,8 @@ import { bundling } from '../../../lib/bundles.ts';
 import { contexts, currentContext } from './context.ts';
 import { simulatedModules } from './simulated-modules.ts';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
+/** The folder of the project. */
+export const ROOT = resolve(import.meta.dirname, '../../..');
 
 /** A change of a source file: one occurrence of a text is replaced. */
 export type Mutation = { file: string; find: string; replace: string };

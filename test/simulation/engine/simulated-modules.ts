@@ -102,7 +102,9 @@ class ClientRequest extends EventEmitter {
       const lines = Object.entries(reply.headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`);
       this.#socket.emit(
         'data',
-        Buffer.from(`HTTP/1.1 ${reply.status} Odd\r\n${lines.join('')}x: folded\r\n header\r\n`),
+        Buffer.from(
+          `HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 ${reply.status} Odd\r\n${lines.join('')}x: folded\r\n header\r\n`,
+        ),
       );
       this.destroy(networkError('HPE_UNEXPECTED_SPACE'));
       return;

@@ -61,6 +61,7 @@ export type ApiRequest = {
   path: string;
   token: string;
   headers?: Readonly<Record<string, string>>;
+  /** The fields of a form, or else sent as JSON. */
   body?: unknown;
 };
 
@@ -89,6 +90,7 @@ const eventOf = (
   nowMs: number,
 ): object => {
   const [path = '', query = ''] = request.path.split('?');
+  const isForm = request.body instanceof URLSearchParams;
   return {
     version: '2.0',
     routeKey,
@@ -97,7 +99,9 @@ const eventOf = (
     headers: {
       host: 'api.test',
       'x-auth-token': request.token,
-      ...(request.body !== undefined && { 'content-type': 'application/json' }),
+      ...(request.body !== undefined && {
+        'content-type': isForm ? 'application/x-www-form-urlencoded' : 'application/json',
+      }),
       ...request.headers,
     },
     ...(query !== '' && { queryStringParameters: Object.fromEntries(new URLSearchParams(query)) }),
@@ -113,7 +117,7 @@ const eventOf = (
       stage: '$default',
       timeEpoch: nowMs,
     },
-    ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
+    ...(request.body !== undefined && { body: isForm ? String(request.body) : JSON.stringify(request.body) }),
     isBase64Encoded: false,
   };
 };

@@ -1,5 +1,6 @@
 import type { Observations } from '../world/observations.ts';
 import type { PlannedTenant } from '../world/scenario.ts';
+import { mayBeStopped } from './email-stops.ts';
 import { isInShadow, nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import { areFunctionsCalm, requestsOf, sendersOf } from './requests.ts';
 import type { Rule } from './rule.ts';
@@ -17,13 +18,12 @@ const isPrompt = ({ kind, notifications, contacts, limits, summaries }: PlannedT
   );
 
 /** Returns whether an alert may be sent later for another reason. */
-const mayBeLate = ({ event, notification, tenant }: PlannedAlert, observations: Observations): boolean =>
+const mayBeLate = ({ event, notification, tenant, to }: PlannedAlert, observations: Observations): boolean =>
   observations.scenario.privateWebhooks.includes(notification.index) ||
   isInShadow(event, observations) ||
   observations.people.some(
     ({ action }) =>
-      action.tenant === tenant.name &&
-      (action.kind === 'summaries' || (action.kind === 'opt-out' && action.notification === notification.index)),
+      action.tenant === tenant.name && (action.kind === 'summaries' || (action.kind === 'opt-out' && action.to === to)),
   );
 
 /** If nothing goes wrong but at destinations of others, the alerts to destinations that answer at once are prompt. */

@@ -3,7 +3,8 @@ import type { Observations, PersonRequest } from '../world/observations.ts';
 import { notificationsOf, type PersonAction } from '../world/scenario.ts';
 import type { Rule } from './rule.ts';
 
-const ACTIONS: Record<PersonAction['kind'], string> = {
+/** The action of the audit entry of what people do. */
+export const ACTIONS: Record<PersonAction['kind'], string> = {
   revoke: 'revoke-token',
   create: 'create-notification',
   reroute: 'update-notification',

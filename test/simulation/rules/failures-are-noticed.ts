@@ -51,37 +51,36 @@ export const failuresAreNoticed: Rule = {
   violations(observations) {
     const { scenario, earlierHistory, startMs } = observations;
     const notices = noticesOf(observations);
-    const violationsOf = (tenant: PlannedTenant, notification: PlannedNotification, contact: string): string[] => {
-      const own = notices.filter(
-        (notice) => notice.notification === notification.index && notice.arrival.to === contact,
-      );
-      const isNoticed = (kinds: readonly NoticeKind[], failedAtMs: number): boolean =>
-        own.some(
-          ({ kind, arrival }) =>
-            kinds.includes(kind) && startMs + arrival.atMs >= startOfDay(failedAtMs - TOLERANCE_MS),
+    const violationsOf = (tenant: PlannedTenant, notification: PlannedNotification): string[] => {
+      const own = notices.filter((notice) => notice.notification === notification.index);
+      /** Returns the contacts that got none of these notices. */
+      const uninformed = (kinds: readonly NoticeKind[], failedAtMs: number): string[] => {
+        const fromMs = startOfDay(failedAtMs - TOLERANCE_MS) - startMs;
+        return contactsOf(tenant, { fromMs, atMs: failedAtMs - startMs }, observations).filter(
+          (contact) =>
+            !own.some(({ kind, arrival }) => arrival.to === contact && kinds.includes(kind) && arrival.atMs >= fromMs),
         );
+      };
       const entries = earlierHistory.filter(
         (entry) => entry.notification === notification.index && !entry.event_id.endsWith(':unreached'),
       );
       const name = `${tenant.name} ${notification.type} ${notification.key}`;
       return entries.flatMap((entry) => {
-        if (entry.status === 'failed' && !isNoticed(['undelivered'], entry.updated_at))
-          return [`${entry.event_id} to ${name} failed, and ${contact} got no notice.`];
+        const undelivered = entry.status === 'failed' ? uninformed(['undelivered'], entry.updated_at) : [];
+        if (undelivered.length > 0)
+          return [`${entry.event_id} to ${name} failed, and ${undelivered.join(', ')} got no notice.`];
         const failedAtMs = failingFromMs(entry, notification);
-        return failedAtMs !== undefined &&
-          hasOneRound(observations, notification.index) &&
-          !isReportedLater(observations, entry.event_id) &&
-          !isNoticed(['failing', 'undelivered'], failedAtMs)
-          ? [`${entry.event_id} to ${name} was failing, and ${contact} got no notice.`]
-          : [];
+        if (failedAtMs === undefined || !hasOneRound(observations, notification.index)) return [];
+        if (isReportedLater(observations, entry.event_id)) return [];
+        return uninformed(['failing', 'undelivered'], failedAtMs).map(
+          (contact) => `${entry.event_id} to ${name} was failing, and ${contact} got no notice.`,
+        );
       });
     };
     return scenario.tenants.flatMap((tenant) =>
       notificationsOf(tenant)
         .filter(({ type }) => type !== 'technicalContactsEmail')
-        .flatMap((notification) =>
-          contactsOf(tenant, observations).flatMap((contact) => violationsOf(tenant, notification, contact)),
-        ),
+        .flatMap((notification) => violationsOf(tenant, notification)),
     );
   },
 };
@@ -101,7 +100,7 @@ export const emailReportsAreNoticed: Rule = {
             ({ event, notification }) => event.number === number && ids.get(notification.index) === notificationId,
           )
           .flatMap((delivery) =>
-            contactsOf(delivery.tenant, observations)
+            contactsOf(delivery.tenant, { fromMs: startOfDay(startMs + atMs) - startMs, atMs }, observations)
               .filter(
                 (contact) =>
                   !notices.some(

@@ -1,7 +1,8 @@
 import type { Observations } from '../world/observations.ts';
 import type { Arrival } from '../world/receivers.ts';
-import { notificationsOf, type PlannedTenant, type State } from '../world/scenario.ts';
-import { mayHaveBeenStopped } from './stops-hold.ts';
+import { notificationsOf, type Phase, type PlannedTenant, type State } from '../world/scenario.ts';
+import { mayBeStopped } from './email-stops.ts';
+import { areFunctionsCalm } from './requests.ts';
 
 /** What a notice of the service is about. */
 export type NoticeKind = 'failing' | 'undelivered' | 'unreached' | 'unreached-summary' | 'limit';
@@ -71,13 +72,41 @@ export const noticesOf = ({ scenario, arrivals, ids }: Observations): Notice[] =
     });
 };
 
+/** A notice arrives within this time after what it is about, if nothing fails, ms. */
+const MAX_NOTICE_MS = 900_000;
+
+/** A time of the rules of notices, ms since the start: a notice for the same hour or day may have been sent from `fromMs` on. */
+export type NoticeTime = { fromMs: number; atMs: number };
+
 /**
- * Returns the addresses at which each notice for the technical contacts must arrive: none if one of them rejects it, if
- * or may have been stopped, or after a shadow mode of the account.
+ * Returns whether a recipient of emails must get a notice: it neither rejected emails nor may have been stopped when the
+ * notice was sent. If something failed, that may have been at any time after its cause.
  */
-export const contactsOf = ({ name, contacts }: PlannedTenant, observations: Observations): string[] =>
-  observations.shadows.some(({ tenant }) => tenant === name) ||
-  contacts.some(({ address }) => mayHaveBeenStopped(observations, address)) ||
-  contacts.some(({ phases }) => phases.some(({ behavior }) => behavior === 'reject'))
+export const mustGetNotice = (
+  { to, phases }: { to: string; phases: readonly Phase[] },
+  { fromMs, atMs }: NoticeTime,
+  observations: Observations,
+): boolean => {
+  const behaviors = (untilMs: number): string[] =>
+    phases
+      .filter(({ fromMs: phaseMs }, index) => phaseMs <= untilMs && (phases[index + 1]?.fromMs ?? untilMs) >= fromMs)
+      .map(({ behavior }) => behavior);
+  const promptMs = atMs + MAX_NOTICE_MS;
+  const isPrompt =
+    behaviors(promptMs).every((behavior) => behavior.startsWith('accept')) &&
+    areFunctionsCalm(observations, /./, fromMs, promptMs);
+  const untilMs = isPrompt ? promptMs : Number.POSITIVE_INFINITY;
+  return !behaviors(untilMs).includes('reject') && !mayBeStopped(observations, to, fromMs, untilMs);
+};
+
+/** Returns whether an account was in shadow mode when a notice was to be sent, or may have been. */
+export const mayBeShadowed = ({ name }: PlannedTenant, { fromMs }: NoticeTime, { shadows }: Observations): boolean =>
+  shadows.some(({ tenant, untilMs }) => tenant === name && fromMs <= untilMs);
+
+/** Returns the addresses of the technical contacts that must get a notice. */
+export const contactsOf = (tenant: PlannedTenant, time: NoticeTime, observations: Observations): string[] =>
+  mayBeShadowed(tenant, time, observations)
     ? []
-    : contacts.map(({ address }) => address);
+    : tenant.contacts
+        .filter(({ address, phases }) => mustGetNotice({ to: address, phases }, time, observations))
+        .map(({ address }) => address);

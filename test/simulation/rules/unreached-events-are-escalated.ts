@@ -4,7 +4,7 @@ import { isSentByAws, type PlannedEvent, type PlannedTenant } from '../world/sce
 import { createOutcomes, isOnlyOfType, type Outcomes } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
 import { hasOneRound, isReportedLater, lateFromMs } from './failures-are-noticed.ts';
-import { contactsOf, type Notice, noticesOf } from './notices.ts';
+import { contactsOf, mayBeShadowed, mustGetNotice, type Notice, type NoticeTime, noticesOf } from './notices.ts';
 import {
   deletedAtMs,
   eventsOf,
@@ -14,7 +14,6 @@ import {
   plannedDeliveries,
 } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
-import { mayHaveBeenStopped } from './stops-hold.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -128,17 +127,17 @@ const recipientsOf = (
   tenant: PlannedTenant,
   { state }: PlannedEvent,
   isOfService: boolean,
+  time: NoticeTime,
   observations: Observations,
 ): string[] => {
   const { fallback, name } = tenant;
-  const isShadowed = observations.shadows.some((period) => period.tenant === name);
   return [
-    ...contactsOf(tenant, observations),
+    ...contactsOf(tenant, time, observations),
     ...(isOfService ? [] : [`tenant ${name}`]),
     // A pager that got an escalation of a newer event of the alarm gets no older one.
     ...(fallback &&
-    !isShadowed &&
-    !mayHaveBeenStopped(observations, fallback.key) &&
+    !mayBeShadowed(tenant, time, observations) &&
+    mustGetNotice({ to: fallback.key, phases: fallback.phases }, time, observations) &&
     state !== 'OK' &&
     fallback.type !== 'incidentpager'
       ? [fallback.key]
@@ -202,7 +201,8 @@ export const unreachedEventsAreEscalated: Rule = {
       const isOfService = ofEvent.some((delivery) =>
         mayBeOfService(delivery, outcomes.entryOf(delivery), observations),
       );
-      return recipientsOf(tenant, event, isOfService, observations)
+      const time = { fromMs: startOfHour(startMs + firstFailedMs - TOLERANCE_MS) - startMs, atMs };
+      return recipientsOf(tenant, event, isOfService, time, observations)
         .filter((to) => !isEscalated(to))
         .map(
           (to) =>

@@ -2,6 +2,7 @@ import type { AwsCall } from 'local-aws/aws-service.ts';
 import { type EmailEvent, emailEvents, type Mail, mailOf } from 'local-aws/ses-events.ts';
 import { integer, type Random } from '../engine/random.ts';
 import type { Arrival, ArrivalKind } from './receivers.ts';
+import type { Behavior } from './scenario.ts';
 
 /** An email that SES accepted. */
 export type AcceptedEmail = {
@@ -20,18 +21,27 @@ export type AcceptedEmail = {
 export type EmailReport = AcceptedEmail & {
   /** When it is sent, ms since the start. */
   atMs: number;
+  /** When it is sent once more. */
+  repeatedMs?: number;
   kind: 'Bounce' | 'Complaint' | 'Reject';
   /** Whether it is no bounce for now. The technical contacts are notified of it. */
   isPermanent: boolean;
 };
 
 /** That a recipient's server accepted an email, or not yet. `timestampMs` is when, ms since the epoch. */
-export type EmailProgress = AcceptedEmail & { kind: 'confirmed' | 'delayed'; timestampMs: number };
+export type EmailProgress = AcceptedEmail & {
+  kind: 'confirmed' | 'delayed';
+  timestampMs: number;
+  /** When SES reports it, once or twice, ms since the start. */
+  sentMs: readonly number[];
+};
 
 /** Options of reports. */
 export type EmailReportOptions = {
   /** Returns the probability that an accepted email of a tenant is reported, from 0 to 1. */
   rateOf: (tenant: string) => number;
+  /** Returns what happens to all emails to a recipient now. */
+  behaviorOf: (to: string) => Behavior;
   random: Random;
   /** Random numbers of the subtypes of reports. */
   subtypeRandom: Random;
@@ -48,12 +58,16 @@ export type EmailReportOptions = {
 /** A report may precede the record of its email. */
 const MAX_DELAY_MS = 300_000;
 
+/** A person may complain two days later. */
+const LATE_MS = 2 * 86_400_000;
+
 /**
  * SES after it accepted emails: some bounce, are rejected, or are reported as spam, the others are delivered. Some are
  * delayed before. Events come late, in any order, and some twice.
  */
 export const createEmailReports = (options: EmailReportOptions) => {
-  const { rateOf, random, subtypeRandom, progressRandom, isActive, nowMs, startMs, publish } = options;
+  const { rateOf, behaviorOf, random, subtypeRandom, progressRandom } = options;
+  const { isActive, nowMs, startMs, publish } = options;
   const reports: EmailReport[] = [];
   const progress: EmailProgress[] = [];
   const accepted: AcceptedEmail[] = [];
@@ -71,11 +85,11 @@ export const createEmailReports = (options: EmailReportOptions) => {
     afterMs: number,
   ): void => {
     const timestampMs = startMs() + nowMs() + afterMs;
-    progress.push({ ...email, kind, timestampMs });
     const event = create(new Date(timestampMs).toISOString());
-    const lateMs = (): number => (progressRandom() < 0.5 ? 0 : integer(0, MAX_DELAY_MS, progressRandom));
-    send(event, afterMs + lateMs());
-    if (progressRandom() < 0.2) send(event, afterMs + lateMs());
+    const lateMs = (): number => afterMs + (progressRandom() < 0.5 ? 0 : integer(0, MAX_DELAY_MS, progressRandom));
+    const delaysMs = [lateMs(), ...(progressRandom() < 0.2 ? [lateMs()] : [])];
+    progress.push({ ...email, kind, timestampMs, sentMs: delaysMs.map((delayMs) => nowMs() + delayMs) });
+    for (const delayMs of delaysMs) send(event, delayMs);
   };
 
   /** SES also reports addresses on its suppression lists, that of an account as a complaint. */
@@ -100,9 +114,14 @@ export const createEmailReports = (options: EmailReportOptions) => {
       accepted.push(email);
       const rate = rateOf(tenant);
       const isReported = rate > 0 && isActive() && random() < rate;
-      const kind = isReported
+      const reported = isReported
         ? (['Bounce', 'Bounce', 'Complaint', 'Reject'] as const)[integer(0, 3, random)]
         : undefined;
+      const behavior = behaviorOf(email.to);
+      const always = { 'accept-and-bounce': 'Bounce', 'accept-and-complain': 'Complaint' } as const;
+      const certain =
+        behavior === 'accept-and-bounce' || behavior === 'accept-and-complain' ? always[behavior] : undefined;
+      const kind = certain ?? reported;
       const acceptedMs = integer(0, 2_000, progressRandom);
       if (progressRandom() < 0.1)
         sendProgress('delayed', (timestamp) => emailEvents.delay(mail, timestamp), email, acceptedMs);
@@ -110,9 +129,18 @@ export const createEmailReports = (options: EmailReportOptions) => {
       if (kind === undefined || kind === 'Complaint' || (kind === 'Bounce' && progressRandom() < 0.2))
         sendProgress('confirmed', (timestamp) => emailEvents.delivery(mail, timestamp), email, acceptedMs);
       if (kind === undefined) return;
-      const isPermanent = kind !== 'Bounce' || random() < 0.7;
-      const delayMs = random() < 0.3 ? 0 : integer(0, MAX_DELAY_MS, random);
-      reports.push({ ...email, atMs: nowMs() + delayMs, kind, isPermanent });
+      const isPermanent = kind !== 'Bounce' || certain !== undefined || random() < 0.7;
+      const lateMs = certain === 'Complaint' ? LATE_MS : 0;
+      const delayMs = lateMs + (random() < 0.3 ? 0 : integer(0, MAX_DELAY_MS, random));
+      const repeatedMs = random() < 0.2 ? delayMs + integer(0, MAX_DELAY_MS, random) : undefined;
+      const atMs = nowMs() + delayMs;
+      reports.push({
+        ...email,
+        atMs,
+        ...(repeatedMs !== undefined && { repeatedMs: nowMs() + repeatedMs }),
+        kind,
+        isPermanent,
+      });
       const timestamp = new Date(startMs() + nowMs() + delayMs).toISOString();
       const event = {
         Bounce: () =>
@@ -121,7 +149,7 @@ export const createEmailReports = (options: EmailReportOptions) => {
         Reject: () => emailEvents.reject(mail),
       }[kind]();
       send(event, delayMs);
-      if (random() < 0.2) send(event, delayMs + integer(0, MAX_DELAY_MS, random));
+      if (repeatedMs !== undefined) send(event, repeatedMs);
     },
   };
 };

@@ -18,11 +18,13 @@ export type PeopleOptions = {
 
 type SimpleAction = Exclude<PersonAction, { kind: 'revoke' | 'create' | 'opt-out' | 'undo-opt-out' }>;
 
-/** The links in emails, and what the buttons of their pages send. */
-const pages = {
-  'opt-out': { link: /\/opt-out\?\S+/, body: 'List-Unsubscribe=One-Click' },
-  'undo-opt-out': { link: /\/opt-out\?\S+/, body: 'Resume=Confirm' },
+/** What the buttons of the page of recipients send. */
+const buttons = {
+  'opt-out': new URLSearchParams('List-Unsubscribe=One-Click'),
+  'undo-opt-out': new URLSearchParams('Resume=Confirm'),
 } as const;
+
+const LINK = /\/opt-out\?\S+/;
 
 /** Returns the request of an action, with the token of its tenant. */
 const requestOf = (action: SimpleAction, token: string, idOf: (index: number) => string): ApiRequest => {
@@ -159,14 +161,13 @@ export const createPeople = ({ stack, tokenOf, idOf, arrivals, nowMs, trace }: P
   };
 
   /** Opens the page of the newest email, as mail services do, and presses its button. Without an email, there is no link. */
-  const useLink = async (action: Extract<PersonAction, { kind: keyof typeof pages }>): Promise<void> => {
+  const useLink = async (action: Extract<PersonAction, { kind: keyof typeof buttons }>): Promise<void> => {
     const startedMs = nowMs();
-    const { link, body } = pages[action.kind];
-    const own = arrivals.filter(({ to }) => to === `d${action.notification}`);
-    const [path] = own.flatMap(({ text }) => link.exec(text)?.[0] ?? []).slice(-1);
+    const own = arrivals.filter(({ to }) => to === action.to);
+    const [path] = own.flatMap(({ text }) => LINK.exec(text)?.[0] ?? []).slice(-1);
     if (path === undefined) return;
     await insist({ method: 'GET', path, token: '' }, 1);
-    const responses = await insist({ method: 'POST', path, token: '', body }, 5);
+    const responses = await insist({ method: 'POST', path, token: '', body: buttons[action.kind] }, 5);
     requests.push({ action, startedMs, endedMs: nowMs(), responses });
   };
 

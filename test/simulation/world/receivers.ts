@@ -51,6 +51,7 @@ export type Refusal = {
 export type ReceivedRequest = HttpRequest & { atMs: number; to: string; numbers: readonly number[]; by: string };
 
 const HEADLINE = /^\[(OK|WARNING|CRITICAL)\] /;
+const TEST = /^\[\w+\] .*: Test alarm/;
 const SUMMARY = /^([\d,]+) alarms?: /;
 
 const numbersIn = (text: string): number[] => [
@@ -80,7 +81,11 @@ export const detailsOf = (notification: PlannedNotification, isPrivate: boolean)
   if ('url' in fieldsOf(type)) return { url: `https://${hostOf(notification, isPrivate)}/${key}` };
   switch (type) {
     case 'email':
-      return { address: `${key}@people.test` };
+      return {
+        address: notification.mailbox
+          ? `${notification.mailbox.toUpperCase()}+${key}@people.test`
+          : `${key}@people.test`,
+      };
     case 'sms':
       return { phone_number: phoneOf(notification) };
     case 'incidentpager':
@@ -94,13 +99,18 @@ export const detailsOf = (notification: PlannedNotification, isPrivate: boolean)
   }
 };
 
+/** Returns the key of the email notification with an address, or else the address. */
+const keyOfAddress = (address: string): string => /^(?:D\d+\+)?(d\d+)@/.exec(address)?.[1] ?? address;
+
 const kindOfEmail = (subject: string): ArrivalKind => {
+  if (TEST.test(subject)) return 'test';
   if (HEADLINE.test(subject)) return 'alert';
   return SUMMARY.test(subject) ? 'summary' : 'notice';
 };
 
 const kindOfSms = (text: string): ArrivalKind => {
   if (/ Escalated: | reached nobody today$/.test(text)) return 'escalation';
+  if (TEST.test(text)) return 'test';
   return SUMMARY.test(text) ? 'summary' : 'alert';
 };
 
@@ -164,6 +174,8 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = (
     };
     switch (behavior) {
       case 'accept':
+      case 'accept-and-bounce':
+      case 'accept-and-complain':
         return accepted;
       case 'accept-slowly':
         return { ...accepted, afterMs: 6_000 + Math.floor(random() * 8_000) };
@@ -187,6 +199,17 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = (
       case 'redirect':
         return { ...accepted, status: 302, headers: { location: 'http://169.254.169.254/' }, body: '' };
     }
+  };
+
+  const entries = new Set<string>();
+
+  /** Returns whether the feed has the entry of a request, and stores it otherwise. */
+  const isKnownEntry = (body: string): boolean => {
+    const [, id] = /<id>(urn:uuid:[^<]+)<\/id>/.exec(body) ?? [];
+    if (id === undefined) return false;
+    const isKnown = entries.has(id);
+    entries.add(id);
+    return isKnown;
   };
 
   /** What a receiver does to some messages beside its behavior, without a random number, which would change all seeds. */
@@ -217,12 +240,17 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = (
       const isClosed = request.headers.connection === 'keep-alive' && isAccepted(behavior);
       if (oddity === 'idle' && isClosed) return { kind: 'closed', isReused: true, afterMs: 1 };
       if (oddity === 'idle-after-arrival' && isClosed) {
+        isKnownEntry(request.body);
         arrive({ to: key, kind: kindOfBody(request.body), numbers, isAnswered: false, by, text: request.body });
         return { kind: 'closed', isReused: true, afterMs: 1 };
       }
       requests.push({ ...request, atMs: nowMs(), to: key, numbers, by });
       // A notification can become a webhook.
       const reply = replyOf(behavior, request.url === movedUrlOf(key) ? 'webhook' : found.notification.type);
+      if (isAccepted(behavior) && isKnownEntry(request.body)) {
+        trace(`${key} has the entry`);
+        return reply.kind === 'response' ? { ...reply, status: 409 } : reply;
+      }
       if (isAccepted(behavior)) {
         const isAnswered = reply.kind === 'response';
         arrive({ to: key, kind: kindOfBody(request.body), numbers, isAnswered, by, text: request.body });
@@ -237,9 +265,9 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = (
 
     /** Returns how AWS answers a message to a destination: with an error, without an answer, or normally. */
     fateOfMessage({ to, subject, text }: OutgoingMessage, by: string): { fault?: AwsFault; isLost?: boolean } {
-      const key = phones.get(to) ?? (contacts.has(to) ? to : (to.split('@')[0] ?? to));
+      const key = phones.get(to) ?? keyOfAddress(to);
       const behavior = behaviorOf(key);
-      if (isAccepted(behavior)) return behavior === 'accept' ? {} : { isLost: true };
+      if (isAccepted(behavior)) return { isLost: behavior === 'accept-without-answer' };
       const isPhone = phones.has(to);
       const kind = isPhone ? kindOfSms(text) : kindOfEmail(subject);
       refuse({ to: key, kind, numbers: numbersIn(`${subject} ${text}`), behavior, by });
@@ -263,9 +291,7 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = (
       isAnswered: boolean,
     ): Pick<Arrival, 'to' | 'numbers' | 'kind'> {
       const all = `${subject}\n${text}`;
-      const [name = ''] = address.split('@');
-      const to = /^d\d+$/.test(name) ? name : address;
-      const arrival = { to, numbers: numbersIn(all), kind: kindOfEmail(subject) };
+      const arrival = { to: keyOfAddress(address), numbers: numbersIn(all), kind: kindOfEmail(subject) };
       arrive({ ...arrival, isAnswered, by, text: all });
       return arrival;
     },
@@ -279,7 +305,7 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = (
       } else {
         const [line = '', subject = ''] = text.split(/\n+/);
         const to = `tenant ${line.replace(/^Tenant: /, '')}`;
-        arrive({ to, kind: HEADLINE.test(subject) ? 'alert' : 'notice', numbers, isAnswered, by, text });
+        arrive({ to, kind: kindOfEmail(subject), numbers, isAnswered, by, text });
       }
     },
   };

@@ -2,7 +2,7 @@ import { createEmailEventPublisher } from 'local-aws/ses-events.ts';
 import type { Plan } from 'local-aws/template.ts';
 import { contexts } from '../engine/context.ts';
 import { randomOf } from '../engine/random.ts';
-import type { ServiceCode } from '../engine/service-code.ts';
+import { ROOT, type ServiceCode } from '../engine/service-code.ts';
 import { SimulatedStack, START_MS } from '../engine/stack.ts';
 import { createAccountReader } from './account-reader.ts';
 import { eventBody, occupyingBody } from './alarm-events.ts';
@@ -41,8 +41,8 @@ const PAYLOAD_AS_BODY = Object.fromEntries(
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** A delivery ends after 24 h; a message without an attempt after four days. */
-const MAX_MS = 5 * 24 * HOUR_MS;
+/** After the last event, a delivery ends after 24 h; a message without an attempt after four days. */
+const MAX_ENDING_MS = 5 * 24 * HOUR_MS;
 
 /** Returns the time from which all destinations accept, ms since the start. */
 const allAcceptFromMs = ({ tenants }: Scenario): number =>
@@ -70,7 +70,7 @@ export const runScenario = async ({
   const outcomesTopicArn = plan.topicArns.find((arn) => arn.endsWith(':Outcomes'));
   let isFaulty = false;
   const nowMs = (): number => stack.time.now() - startMs;
-  const traced = (line: string): void => trace(`${stack.time.now() - START_MS} ${line}`);
+  const traced = (line: string): void => trace(`${stack.time.now() - START_MS} ${line.replaceAll(ROOT, '')}`);
   const receivers = createReceivers({
     scenario,
     nowMs,
@@ -95,6 +95,7 @@ export const runScenario = async ({
       const { kind, emailReports: own } = tenants.find((tenant) => tenant.name === name) ?? {};
       return own ?? (kind === 'quiet' ? 0 : scenario.emailReports);
     },
+    behaviorOf: receivers.behaviorOf,
     random: randomOf(seed, 'email reports'),
     subtypeRandom: randomOf(seed, 'subtypes of email reports'),
     progressRandom: randomOf(seed, 'email deliveries'),
@@ -292,9 +293,10 @@ export const runScenario = async ({
       operation: 'write',
       partitionKey: (key) => /^(notification|quota)#/.test(key) && faults.isConflict(),
     });
+    const maxMs = lastEventMs(scenario) + MAX_ENDING_MS;
     for (const step of scenario.steps) stack.time.after(step.atMs, () => perform(step));
     await stack.time.run(startMs + Math.max(recoveryMs * 1.3, lastEventMs(scenario) + MINUTE_MS));
-    while (!isIdle() && nowMs() < MAX_MS) await stack.time.run(stack.time.now() + 10 * MINUTE_MS, isIdle);
+    while (!isIdle() && nowMs() < maxMs) await stack.time.run(stack.time.now() + 10 * MINUTE_MS, isIdle);
     const earlierHistory = await settled(readHistory());
     const failingNotifications = await settled(readFailures());
     const redeliveredMs = nowMs();
@@ -302,7 +304,7 @@ export const runScenario = async ({
     await stack.time.run(startMs + allAcceptFromMs(scenario) + MINUTE_MS);
     const requestCount = people.requests.length;
     const notRedelivered = await settled(redeliverAll(earlierHistory));
-    while (!isIdle() && nowMs() < MAX_MS) await stack.time.run(stack.time.now() + 10 * MINUTE_MS, isIdle);
+    while (!isIdle() && nowMs() < maxMs) await stack.time.run(stack.time.now() + 10 * MINUTE_MS, isIdle);
     const history = people.requests.length > requestCount ? await settled(readHistory()) : earlierHistory;
     const foundEvents = await settled(searchEvents(history));
     const audits = await settled(readAudits());

@@ -10,6 +10,9 @@ export type Behavior =
   | 'accept-slowly'
   | 'accept-without-answer'
   | 'accept-and-close'
+  /** SES accepts an email, which then bounces, or about which the recipient complains two days later. */
+  | 'accept-and-bounce'
+  | 'accept-and-complain'
   | 'fail'
   | 'hang'
   | 'close'
@@ -31,6 +34,8 @@ export type PlannedNotification = {
   isOrdered?: true;
   /** True of a webhook whose `webhook_request` has a body. */
   hasOwnBody?: true;
+  /** The key of the notification whose mailbox the address of this one also spells. */
+  mailbox?: string;
   /** Sorted by time. The first starts at 0. */
   phases: readonly Phase[];
 };
@@ -106,9 +111,9 @@ export type PersonAction =
   /** The webhook gets a signing secret of its own, a new one, or none. */
   | { kind: 'sign'; atMs: number; tenant: string; notification: number }
   | { kind: 'unsign'; atMs: number; tenant: string; notification: number }
-  /** The recipient of an email notification stops the emails of the tenant by the link in one, or undoes that. */
-  | { kind: 'opt-out'; atMs: number; tenant: string; notification: number }
-  | { kind: 'undo-opt-out'; atMs: number; tenant: string; notification: number }
+  /** A recipient of emails, as in `Arrival`, stops those of the tenant by the link in the newest one, or resumes them. */
+  | { kind: 'opt-out'; atMs: number; tenant: string; to: string }
+  | { kind: 'undo-opt-out'; atMs: number; tenant: string; to: string }
   /** A notification is created with an idempotency key, twice. */
   | { kind: 'create'; atMs: number; tenant: string };
 

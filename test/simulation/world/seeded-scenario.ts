@@ -1,6 +1,7 @@
 import { type NotificationTypeId, notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
 import { integer, pick, type Random, randomOf } from '../engine/random.ts';
 import { contactsOf, limitedOf, summarizedOf } from './bounded-tenants.ts';
+import { recipientActionsOf, withUnwantedEmails } from './email-recipients.ts';
 import { operationsOf, privateWebhooksOf, unusualEventsOf } from './operations.ts';
 import {
   type Behavior,
@@ -422,9 +423,11 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
   const mayBeCalm = random() < 0.25;
   let index = 0;
   const [orderedRandom, bodyRandom] = [randomOf(seed, 'ordered webhooks'), randomOf(seed, 'bodies of webhooks')];
+  const recipientRandom = randomOf(seed, 'unwanted emails');
   const ordinaryTenants = Array.from({ length: tenantCount }, (_, position) => {
     const tenant = tenantOf(position, () => index++, recoveryMs, random);
-    const ordered = withWebhooks(tenant, { isOrdered: true }, 0.4, orderedRandom);
+    const withRecipients = withUnwantedEmails(tenant, recoveryMs, recipientRandom);
+    const ordered = withWebhooks(withRecipients, { isOrdered: true }, 0.4, orderedRandom);
     return withWebhooks(ordered, { hasOwnBody: true }, 0.3, bodyRandom);
   });
   const first = specialTenantsOf(index, ordinaryTenants[0], recoveryMs, randomOf(seed, 'special tenants'));
@@ -455,6 +458,7 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     ...twinsOf(planned, ordinaryTenants, randomOf(seed, 'twins')),
     ...special.flatMap((each) => each.steps),
     ...moreActionsOf(restless, storms, recoveryMs, randomOf(seed, 'more actions')),
+    ...recipientActionsOf(restless, recoveryMs, randomOf(seed, 'pages of recipients')),
     ...signingActionsOf(restless, recoveryMs, randomOf(seed, 'signing secrets')),
     ...Array.from({ length: actions }, () => actionOf(restless, recoveryMs, random)),
     ...storms.flatMap(({ tenant, fromMs }) => (random() < 0.3 ? occupyingEvents(tenant, fromMs) : [])),

@@ -30,6 +30,8 @@ type SituationOptions = {
   phases?: readonly Phase[];
   /** How the last one answers. Default: as the others */
   lastPhases?: readonly Phase[];
+  /** True if the addresses of all emails are of one mailbox. */
+  isOneMailbox?: true;
   tenant?: Partial<PlannedTenant>;
   steps: readonly Step[];
   /** Decides which calls fail, and how long they take. Default: 1 */
@@ -67,7 +69,16 @@ const alert = (number: number, atMs: number, options: Partial<PlannedEvent> = {}
 });
 
 const situation = (options: SituationOptions): Scenario => {
-  const { types, isOrdered, phases = accepting, lastPhases = phases, tenant = {}, steps, ...faults } = options;
+  const {
+    types,
+    isOrdered,
+    isOneMailbox,
+    phases = accepting,
+    lastPhases = phases,
+    tenant = {},
+    steps,
+    ...faults
+  } = options;
   const { rates = {}, frequentFault, ...rest } = faults;
   const { seed = 1, outages = [], emailReports = 0, recoveryMs = 10 * MINUTE_MS, concurrency = 8 } = rest;
   const notifications = types.map(
@@ -77,6 +88,7 @@ const situation = (options: SituationOptions): Scenario => {
       type,
       phases: index === types.length - 1 ? lastPhases : phases,
       ...(isOrdered && { isOrdered }),
+      ...(isOneMailbox && index > 0 && { mailbox: 'd0' }),
     }),
   );
   return {
@@ -95,6 +107,15 @@ const situation = (options: SituationOptions): Scenario => {
     recoveryMs,
   };
 };
+
+/** Returns what a recipient does on the page of the link in the newest email. */
+const onPage = (kind: 'opt-out' | 'undo-opt-out', atMs: number, to = 'd0'): Step => ({
+  kind,
+  atMs,
+  tenant: TENANT,
+  to,
+});
+const test = (atMs: number, notification: number): Step => ({ kind: 'test', atMs, tenant: TENANT, notification });
 
 const seconds = (...each: number[]): number[] => each.map((second) => second * SECOND_MS);
 const alertsAt = (timesMs: readonly number[], options: Partial<PlannedEvent> = {}): PlannedEvent[] =>
@@ -122,13 +143,98 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       types: ['email', 'email'],
       steps: [
         alert(0, SECOND_MS),
-        { kind: 'opt-out', atMs: 60 * SECOND_MS, tenant: TENANT, notification: 0 },
-        { kind: 'opt-out', atMs: 70 * SECOND_MS, tenant: TENANT, notification: 0 },
+        onPage('opt-out', 60 * SECOND_MS),
+        onPage('opt-out', 70 * SECOND_MS),
         alert(1, 120 * SECOND_MS),
         alert(2, 150 * SECOND_MS, { notifications: [0, 1] }),
-        { kind: 'undo-opt-out', atMs: 300 * SECOND_MS, tenant: TENANT, notification: 0 },
+        onPage('undo-opt-out', 300 * SECOND_MS),
         alert(3, 400 * SECOND_MS),
       ],
+    }),
+    'a recipient stops and resumes emails twelve times on a day': situation({
+      types: ['email'],
+      steps: [
+        alert(0, SECOND_MS),
+        ...Array.from({ length: 12 }, (_, round) => [
+          onPage('opt-out', (60 + 40 * round) * SECOND_MS),
+          onPage('undo-opt-out', (80 + 40 * round) * SECOND_MS),
+        ]).flat(),
+        alert(1, 700 * SECOND_MS),
+      ],
+    }),
+    'a recipient stops emails to one spelling of the mailbox': situation({
+      types: ['email', 'email'],
+      isOneMailbox: true,
+      steps: [
+        alert(0, SECOND_MS, { notifications: [0, 1] }),
+        onPage('opt-out', 60 * SECOND_MS),
+        alert(1, 120 * SECOND_MS, { notifications: [0, 1] }),
+        onPage('undo-opt-out', 300 * SECOND_MS, 'd1'),
+        alert(2, 400 * SECOND_MS, { notifications: [0, 1] }),
+      ],
+    }),
+    'addresses bounce for two days': situation({
+      types: ['email', 'email', 'email', 'email'],
+      phases: until(48 * HOUR_MS, 'accept-and-bounce'),
+      steps: alertsAt(
+        [SECOND_MS, 20 * MINUTE_MS, 20 * HOUR_MS, 25 * HOUR_MS, 26 * HOUR_MS, 72 * HOUR_MS, 216 * HOUR_MS],
+        {
+          notifications: [0, 1, 2, 3],
+        },
+      ),
+    }),
+    'tests go to addresses that bounced, one of which works again': situation({
+      seed: 2,
+      types: ['email', 'email'],
+      phases: until(10 * MINUTE_MS, 'accept-and-bounce'),
+      lastPhases: [{ fromMs: 0, behavior: 'accept-and-bounce' }],
+      steps: [
+        alert(0, SECOND_MS, { notifications: [0, 1] }),
+        ...[0, 1].map((index) => test(12 * MINUTE_MS, index)),
+        ...[21, 31, 95].map((minute) => test(minute * MINUTE_MS, 1)),
+        alert(1, 30 * MINUTE_MS, { notifications: [0, 1] }),
+        alert(2, 23 * HOUR_MS, { notifications: [0, 1] }),
+      ],
+    }),
+    'complaints come days late, one of them after its recipient resumed emails': situation({
+      types: ['email', 'email'],
+      phases: until(30 * SECOND_MS, 'accept-and-complain'),
+      steps: [
+        alert(0, SECOND_MS, { notifications: [0, 1] }),
+        onPage('opt-out', 10 * MINUTE_MS),
+        alert(1, 15 * MINUTE_MS, { notifications: [0, 1] }),
+        onPage('undo-opt-out', 20 * MINUTE_MS),
+        ...[49, 80].map((hour) => alert(hour, hour * HOUR_MS, { notifications: [0, 1] })),
+        onPage('undo-opt-out', 81 * HOUR_MS, 'd1'),
+        alert(82, 82 * HOUR_MS, { notifications: [0, 1] }),
+      ],
+    }),
+    'contacts and the recipient of a fallback notification stop emails': situation({
+      types: ['technicalContactsEmail', 'webhook'],
+      lastPhases: until(30 * MINUTE_MS, 'reject'),
+      tenant: {
+        contacts: ['a', 'b'].map((name) => ({ address: `${name}@people.test`, phases: accepting })),
+        fallback: { index: 2, key: 'd2', type: 'email', phases: accepting },
+      },
+      steps: [
+        alert(0, SECOND_MS, { notifications: [0] }),
+        alert(1, 2 * SECOND_MS, { notifications: [1] }),
+        onPage('opt-out', 2 * MINUTE_MS, 'a@people.test'),
+        onPage('opt-out', 2 * MINUTE_MS, 'd2'),
+        alert(2, 4 * MINUTE_MS, { notifications: [0] }),
+        alert(3, 4 * MINUTE_MS, { notifications: [1] }),
+        onPage('opt-out', 6 * MINUTE_MS, 'b@people.test'),
+        alert(4, 8 * MINUTE_MS, { notifications: [0] }),
+        onPage('undo-opt-out', 10 * MINUTE_MS, 'a@people.test'),
+        onPage('undo-opt-out', 10 * MINUTE_MS, 'd2'),
+        alert(5, 12 * MINUTE_MS, { notifications: [0] }),
+        alert(6, 12 * MINUTE_MS, { notifications: [1] }),
+      ],
+    }),
+    // That of number 2 is closed while it is idle, after the entry arrived.
+    'the feed has the entry of a request that is sent again': situation({
+      types: ['atomfeed'],
+      steps: [alert(2, SECOND_MS)],
     }),
     'SES throttles alerts, then accepts others up to the limit': situation({
       types: ['email'],

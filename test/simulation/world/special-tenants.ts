@@ -103,15 +103,17 @@ export const badAddressesOf = (firstIndex: number, recoveryMs: number, random: R
 /** The number of the first event to recipients who opt out. */
 const FIRST_OF_OPTED_OUT = 9_500;
 
-/** Returns a tenant with emails, whose recipients stop and resume them. */
+/** Returns a tenant with emails, whose recipients stop and resume them. They may have one mailbox. */
 export const optedOutOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
   const indexes = [firstIndex, firstIndex + 1];
+  const isShared = random() < 0.4;
   const notifications = indexes.map(
     (index): PlannedNotification => ({
       index,
       key: `d${index}`,
       type: 'email',
       phases: [{ fromMs: 0, behavior: 'accept' }],
+      ...(index > firstIndex && isShared && { mailbox: `d${firstIndex}` }),
     }),
   );
   const { name, ...rest } = tenantNamed('opted', 'ordinary', notifications);
@@ -129,7 +131,7 @@ export const optedOutOf = (firstIndex: number, recoveryMs: number, random: Rando
       kind: random() < 0.6 ? 'opt-out' : 'undo-opt-out',
       atMs: Math.round(random() * recoveryMs),
       tenant: name,
-      notification: pick(indexes, random),
+      to: `d${pick(indexes, random)}`,
     }),
   );
   return { tenant: { name, ...rest }, steps: [...events, ...actions] };
