@@ -21,10 +21,8 @@ const isPrompt = ({ kind, notifications, contacts, limits, summaries }: PlannedT
 const mayBeLate = ({ event, notification, tenant, to }: PlannedAlert, observations: Observations): boolean =>
   observations.scenario.privateWebhooks.includes(notification.index) ||
   isInShadow(event, observations) ||
-  observations.people.some(
-    ({ action }) =>
-      action.tenant === tenant.name && (action.kind === 'summaries' || (action.kind === 'opt-out' && action.to === to)),
-  );
+  mayBeStopped(observations, to, event.atMs, event.atMs + MAX_DELAY_MS) ||
+  observations.people.some(({ action }) => action.tenant === tenant.name && action.kind === 'summaries');
 
 /** If nothing goes wrong but at destinations of others, the alerts to destinations that answer at once are prompt. */
 export const alertsArePrompt: Rule = {

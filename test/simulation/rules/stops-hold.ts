@@ -13,7 +13,7 @@ import {
   type StopPeriod,
   stopsOf,
 } from './email-stops.ts';
-import { MAX_RUN_MS } from './requests.ts';
+import { areFunctionsCalm, MAX_RUN_MS } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 const HOUR_MS = 3_600_000;
@@ -28,43 +28,73 @@ const TOLERANCE_MS = MAX_RUN_MS + MAX_SKEW_MS;
 /** How often the recipient of a mailbox can resume the emails on a UTC day. */
 const MAX_RESUMES = 10;
 
+const sentMs = (sent: { acceptedMs: number } | { atMs: number }): number =>
+  'acceptedMs' in sent ? sent.acceptedMs : sent.atMs;
+
 /** Returns whether a delivery failed because the mailbox of its recipient was stopped (`stopsHold` says when that is right). */
 export const isStopped = ({ status, reason }: HistoryEntry): boolean =>
   status === 'failed' && stopReasons.some((stop) => stop === reason);
 
-/** Emails that arrived although their mailbox was stopped. Tests are sent in spite of a bounce, one per hour. */
+/** Emails that were sent although their mailbox was stopped. Tests are sent in spite of a bounce, one per hour. */
 const unwanted = (
-  { emails }: Observations,
+  { emails, refusals }: Observations,
   recipients: readonly string[],
   periods: readonly StopPeriod[],
 ): string[] => {
-  const own = emails.filter(({ to }) => recipients.includes(to));
-  const isDuring = (period: StopPeriod, acceptedMs: number): boolean =>
-    acceptedMs - MAX_RUN_MS > period.mustFromMs && isWithin(period, acceptedMs);
-  const arrived = periods.flatMap((period) =>
+  const own = [
+    ...emails.map(({ to, of, acceptedMs }) => ({ to, of, atMs: acceptedMs })),
+    ...refusals.map(({ to, kind: of, atMs }) => ({ to, of, atMs })),
+  ]
+    .filter(({ to }) => recipients.includes(to))
+    .toSorted((one, other) => one.atMs - other.atMs);
+  const isDuring = (period: StopPeriod, atMs: number): boolean =>
+    atMs - MAX_RUN_MS > period.mustFromMs && isWithin(period, atMs);
+  const sent = periods.flatMap((period) =>
     own
-      .filter(({ of, acceptedMs }) => isDuring(period, acceptedMs) && (period.reason !== 'bounced' || of !== 'test'))
-      .map(({ to, acceptedMs }) => {
+      .filter(({ of, atMs }) => isDuring(period, atMs) && (period.reason !== 'bounced' || of !== 'test'))
+      .map(({ to, atMs }) => {
         const { reason, mustFromMs, mustUntilMs } = period;
-        return `${to} got an email at ${acceptedMs} ms, but is ${reason} from ${mustFromMs} to ${mustUntilMs} ms.`;
+        return `${to} was sent an email at ${atMs} ms, but is ${reason} from ${mustFromMs} to ${mustUntilMs} ms.`;
       }),
   );
   const tests = own.filter(({ of }) => of === 'test');
-  const repeated = tests.filter(({ acceptedMs }, index) =>
+  const repeated = tests.filter(({ atMs }, index) =>
     periods.some(
       (period) =>
         period.reason === 'bounced' &&
-        isDuring(period, acceptedMs) &&
-        tests
-          .slice(0, index)
-          .some((test) => isWithin(period, test.acceptedMs) && acceptedMs - test.acceptedMs < HOUR_MS - TOLERANCE_MS),
+        isDuring(period, atMs) &&
+        tests.slice(0, index).some((test) => isWithin(period, test.atMs) && atMs - test.atMs < HOUR_MS - TOLERANCE_MS),
     ),
   );
   return [
-    ...arrived,
-    ...repeated.map(({ to, acceptedMs }) => `${to} got another test at ${acceptedMs} ms, although it is bounced.`),
+    ...sent,
+    ...repeated.map(({ to, atMs }) => `${to} was sent another test at ${atMs} ms, although it is bounced.`),
   ];
 };
+
+/** Tests that were not sent to a bounced address, although they were the first. */
+const missingTests = (tenant: PlannedTenant, observations: Observations): string[] =>
+  notificationsOf(tenant).flatMap(({ type, index, key }) => {
+    const tests = observations.people.filter(({ action }) => action.kind === 'test' && action.notification === index);
+    return tests
+      .filter(({ startedMs, endedMs, responses }, position) => {
+        const periods = stopsOf(observations, key).filter((period) => mayOverlap(period, startedMs, endedMs));
+        const [period] = periods;
+        const isBounced = period?.reason === 'bounced' && isWithin(period, startedMs) && isWithin(period, endedMs);
+        return (
+          type === 'email' &&
+          periods.length === 1 &&
+          isBounced &&
+          tests.slice(0, position).every((test) => test.endedMs < period.fromMs) &&
+          responses.at(-1)?.status === 200 &&
+          areFunctionsCalm(observations, /^(test-notification|send-email)#/, startedMs, endedMs) &&
+          ![...observations.emails, ...observations.refusals].some(
+            (sent) => sent.to === key && startedMs <= sentMs(sent) && sentMs(sent) <= endedMs,
+          )
+        );
+      })
+      .map(({ startedMs }) => `${key} got no test at ${startedMs} ms, the first one after it bounced.`);
+  });
 
 /** Returns whether a mailbox may have been stopped for a reason, and for none that is named before it. */
 const mayBeReason = (periods: readonly StopPeriod[], reason: string, atMs: number): boolean => {
@@ -159,8 +189,8 @@ const resumedTooOften = (observations: Observations, recipients: readonly string
 };
 
 /**
- * While a mailbox is stopped, by its recipient, a complaint or a bounce, no email of the tenant arrives, and deliveries fail
- * for that reason, and only then. Each change by a recipient has one audit entry.
+ * While a mailbox is stopped, by its recipient, a complaint or a bounce, no email of the tenant is sent, and deliveries fail
+ * for that reason, and only then. The first test is sent in spite of a bounce. Each change by a recipient has one audit entry.
  */
 export const stopsHold: Rule = {
   name: 'stops hold',
@@ -173,6 +203,7 @@ export const stopsHold: Rule = {
           ...resumedTooOften(observations, recipients),
         ];
       }),
+      ...missingTests(tenant, observations),
       ...unjustified(tenant, observations),
       ...unaudited(tenant, observations),
     ]),

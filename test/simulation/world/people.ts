@@ -160,7 +160,7 @@ export const createPeople = ({ stack, tokenOf, idOf, arrivals, nowMs, trace }: P
     requests.push({ action, startedMs, endedMs: nowMs(), responses });
   };
 
-  /** Opens the page of the newest email, as mail services do, and presses its button. Without an email, there is no link. */
+  /** Opens the page of the newest email, presses its button, and opens it again. Without an email, there is no link. */
   const useLink = async (action: Extract<PersonAction, { kind: keyof typeof buttons }>): Promise<void> => {
     const startedMs = nowMs();
     const own = arrivals.filter(({ to }) => to === action.to);
@@ -168,6 +168,7 @@ export const createPeople = ({ stack, tokenOf, idOf, arrivals, nowMs, trace }: P
     if (path === undefined) return;
     await insist({ method: 'GET', path, token: '' }, 1);
     const responses = await insist({ method: 'POST', path, token: '', body: buttons[action.kind] }, 5);
+    await insist({ method: 'GET', path, token: '' }, 1);
     requests.push({ action, startedMs, endedMs: nowMs(), responses });
   };
 
