@@ -29,7 +29,10 @@ const hasOneMessage = (
     recipientsOf(notification, tenant).length === 1 &&
     // If the lock of an incident cannot be advanced, the message is received again.
     !isInOrder(notification) &&
-    observations.kills.every(({ environmentId }) => !sendersOf(notification.type).test(environmentId)) &&
+    !observations.kills.some(
+      ({ environmentId, atMs }) =>
+        sendersOf(notification.type).test(environmentId) && atMs <= (arrivals.at(-1)?.atMs ?? event.atMs),
+    ) &&
     !observations.faults.some(
       ({ environmentId, operation, atMs }) =>
         sendersOf(notification.type).test(environmentId) &&

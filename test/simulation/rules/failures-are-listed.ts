@@ -1,8 +1,8 @@
 import type { HistoryEntry } from '../world/observations.ts';
 import { notificationsOf, type PlannedNotification } from '../world/scenario.ts';
 import { hasOneRound } from './failures-are-noticed.ts';
-import { isDisturbed } from './metrics-count-deliveries.ts';
 import { deletedAtMs } from './planned-alerts.ts';
+import { areFunctionsCalm, sendersOf } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 /** The newest deliveries of a notification among which the last success is looked for. */
@@ -19,14 +19,19 @@ const MAX_READ_MS = 2_000;
 
 const failedAttempts = ({ attempts }: HistoryEntry) => attempts.filter(({ result }) => result !== 'delivered');
 
-/** Without faults, `GET /failures` counts each alert with a failed attempt, and shows the last reason and success. */
+/** Without faults of its senders, `GET /failures` of a notification counts each alert with a failed attempt, and shows the last reason and success. */
 export const failuresAreListed: Rule = {
   name: 'failures are listed',
   violations(observations) {
-    const { scenario, earlierHistory, failingNotifications, ids, emailReports } = observations;
+    const { scenario, earlierHistory, failingNotifications, ids, emailReports, redeliveredMs } = observations;
     // The last success is read eventually consistently.
-    const replicatedMs = observations.startMs + observations.redeliveredMs - scenario.replicationLagMs - MAX_READ_MS;
-    if (isDisturbed(observations) || emailReports.length > 0) return [];
+    const replicatedMs = observations.startMs + redeliveredMs - scenario.replicationLagMs - MAX_READ_MS;
+    // A message that is received twice, or while another worker is slow, may be counted twice.
+    if (scenario.rates.duplicateReceives > 0 || scenario.rates.slowCall > 0) return [];
+    const isCalm = ({ index, type }: PlannedNotification): boolean =>
+      areFunctionsCalm(observations, sendersOf(type), 0, redeliveredMs) &&
+      areFunctionsCalm(observations, /^(record-email-events|list-failures)#/, 0, redeliveredMs) &&
+      !emailReports.some(({ notificationId }) => notificationId === ids.get(index));
     const problemsOf = ({ index, key }: PlannedNotification): string[] => {
       const entries = earlierHistory.filter(({ notification }) => notification === index);
       const failed = entries.filter((entry) => failedAttempts(entry).length > 0);
@@ -38,11 +43,15 @@ export const failuresAreListed: Rule = {
       const isFew = entries.length <= NEWEST_DELIVERIES;
       const hasDelivered = failed.some(({ status, updated_at }) => status === 'delivered' && updated_at < replicatedMs);
       const count = listed?.failed ?? 0;
+      // A delivery to a stopped mailbox fails without an attempt.
+      const hasEnded = entries.some(({ status, reason }) => status === 'failed' && reason === listed?.last_reason);
       return [
         ...(failed.length <= count && count <= entries.length
           ? []
           : [`${failed.length} alerts to ${key} had failed attempts, and ${count} are counted.`]),
-        ...(NOT_IN_HISTORY.includes(listed?.last_reason) || (listed?.last_reason ?? null) === (last?.reason ?? null)
+        ...(NOT_IN_HISTORY.includes(listed?.last_reason) ||
+        hasEnded ||
+        (listed?.last_reason ?? null) === (last?.reason ?? null)
           ? []
           : [`${key} failed last for ${last?.reason}, and ${listed?.last_reason} is listed.`]),
         ...(isFew && hasDelivered && listed?.last_delivered_at === undefined
@@ -53,6 +62,7 @@ export const failuresAreListed: Rule = {
     return scenario.tenants
       .flatMap(notificationsOf)
       .filter(({ index }) => deletedAtMs(observations, index) === undefined && hasOneRound(observations, index))
+      .filter(isCalm)
       .flatMap(problemsOf);
   },
 };

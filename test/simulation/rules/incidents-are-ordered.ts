@@ -34,8 +34,13 @@ const isRecordedBefore = (
   { earlierHistory, startMs, faults, scenario }: Observations,
 ): boolean =>
   !faults.some(
-    ({ operation, environmentId, kind }) =>
-      kind !== 'kill' && operation.startsWith('dynamodb') && accepted.some(({ by }) => by === environmentId),
+    (fault) =>
+      fault.kind !== 'kill' &&
+      fault.operation.startsWith('dynamodb') &&
+      fault.atMs <= atMs &&
+      accepted.some(
+        (arrival) => arrival.by === fault.environmentId && Math.abs(fault.atMs - arrival.atMs) <= MAX_WRITE_MS,
+      ),
   ) &&
   earlierHistory.some(
     ({ event_id, notification, status, updated_at }) =>

@@ -73,12 +73,12 @@ const maxUsed = ({ service, senders, recipients }: Way, day: number, observation
   return used + maxReserved(rejected.filter(isOfDay));
 };
 
-/** Returns the days on which a tenant was told that a limit is used up: by a summary, or by alerts that failed. */
-const daysAbove = (
+/** Returns when a tenant was told that a limit is used up: by a summary, or by alerts that failed. */
+const timesAbove = (
   { name, notifications }: PlannedTenant,
   { recipients }: Way,
   observations: Observations,
-): Set<number> => {
+): number[] => {
   const { arrivals, earlierHistory, startMs } = observations;
   const summaries = arrivals.filter(({ kind, to }) => kind === 'summary' && recipients.has(to));
   const isManaged = recipients.has(`tenant ${name}`);
@@ -86,10 +86,7 @@ const daysAbove = (
   const failed = earlierHistory.filter(
     (entry) => isAboveDailyLimit(entry) && managed.some(({ index }) => index === entry.notification),
   );
-  return new Set([
-    ...summaries.map(({ atMs }) => dayOf(atMs, observations)),
-    ...failed.map(({ updated_at }) => dayOf(updated_at - startMs, observations)),
-  ]);
+  return [...summaries.map(({ atMs }) => atMs), ...failed.map(({ updated_at }) => updated_at - startMs)];
 };
 
 /** Alerts are summarized, or fail, for a daily limit only when it is used up. */
@@ -103,12 +100,16 @@ export const limitsAreUsed: Rule = {
       .flatMap((tenant) =>
         waysOf(tenant).flatMap((way) => {
           // A count whose response is lost counts twice, and one that cannot be given back counts.
-          if (faults.some((fault) => way.senders.test(fault.environmentId) && /^dynamodb/.test(fault.operation)))
-            return [];
+          const firstFaultMs = Math.min(
+            ...faults
+              .filter((fault) => way.senders.test(fault.environmentId) && /^dynamodb/.test(fault.operation))
+              .map(({ atMs }) => atMs),
+          );
           const { limit } = way;
           const firstDay = dayOf(0, observations);
           // A summary above the limit of summaries waits for another day.
-          return [...daysAbove(tenant, way, observations)]
+          const times = timesAbove(tenant, way, observations).filter((atMs) => atMs < firstFaultMs);
+          return [...new Set(times.map((atMs) => dayOf(atMs, observations)))]
             .map((day) => Array.from({ length: day - firstDay + 1 }, (_, index) => firstDay + index))
             .map((until) => Math.max(...until.map((day) => maxUsed(way, day, observations))))
             .filter((used) => limit === undefined || used < limit)

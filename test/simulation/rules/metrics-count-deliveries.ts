@@ -18,7 +18,7 @@ const sumOf = (metrics: readonly Metrics[], name: string): number =>
   metrics.reduce((sum, { [name]: value }) => sum + (typeof value === 'number' ? value : 0), 0);
 
 /** Returns whether faults or people may have changed how often a delivery is counted. */
-export const isDisturbed = ({ faults, kills, people, redrives, scenario }: Observations): boolean =>
+const isDisturbed = ({ faults, kills, people, redrives, scenario }: Observations): boolean =>
   faults.length > 0 ||
   kills.length > 0 ||
   redrives.length > 0 ||
