@@ -30,40 +30,48 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
   ł: 'l',
   Ł: 'L',
   đ: 'd',
+  Đ: 'D',
   ı: 'i',
   ð: 'd',
+  Ð: 'D',
   þ: 'th',
+  Þ: 'TH',
+  ħ: 'h',
+  Ħ: 'H',
+  ŧ: 't',
+  Ŧ: 'T',
 };
 
-const isGsm = (text: string): boolean => new SegmentedMessage(text).encodingName === 'GSM-7';
+/** A character of the original, and how it is sent. */
+type SentCharacter = { original: string; sent: string; bits: number };
 
-/** Returns a character as GSM-7 has it: itself, what readers expect instead, without its marks, or `?`. */
-const gsmText = (character: string): string => {
-  const smart = new SegmentedMessage(character, 'auto', true).encodedChars.map(({ raw }) => raw).join('');
-  const unmarked = character.normalize('NFKD').replace(/\p{M}/gu, '');
-  return [character, smart, REPLACEMENTS[character] ?? character, unmarked].find(isGsm) ?? '?';
+/** Returns how a character is sent in GSM-7: as itself, as readers expect, without its marks, or as `?`. */
+const inGsm = (original: string): SentCharacter => {
+  const smart = new SegmentedMessage(original, 'auto', true).encodedChars.map(({ raw }) => raw).join('');
+  const unmarked = original.normalize('NFKD').replace(/\p{M}/gu, '');
+  const { encodedChars } =
+    [original, smart, REPLACEMENTS[original] ?? original, unmarked]
+      .map((text) => new SegmentedMessage(text))
+      .find(({ encodingName }) => encodingName === 'GSM-7') ?? new SegmentedMessage('?');
+  return {
+    original,
+    sent: encodedChars.map(({ raw }) => raw).join(''),
+    bits: encodedChars.reduce((sum, character) => sum + character.sizeInBits(), 0),
+  };
 };
-
-const sizeInBits = (text: string, encoding: 'GSM-7' | 'UCS-2'): number =>
-  new SegmentedMessage(text, encoding).encodedChars.reduce((sum, character) => sum + character.sizeInBits(), 0);
 
 /** A text that fits into one part, and how many characters of the original it has, in code points. */
 type Part = { text: string; kept: number; isWhole: boolean };
 
-/** Fills one part with characters, each as `sentAs` returns it. */
-const fill = (
-  characters: readonly string[],
-  encoding: 'GSM-7' | 'UCS-2',
-  sentAs: (character: string) => string,
-): Part => {
+/** Fills one part with characters. */
+const fill = (characters: readonly SentCharacter[]): Part => {
   let remainingBits = PART_BITS;
   let [text, kept] = ['', 0];
-  for (const character of characters) {
-    const sent = sentAs(character);
-    remainingBits -= sizeInBits(sent, encoding);
+  for (const { original, sent, bits } of characters) {
+    remainingBits -= bits;
     if (remainingBits < 0) return { text, kept, isWhole: false };
     text += sent;
-    if (sent !== '?' || character === '?') kept += [...character].length;
+    if (sent !== '?' || original === '?') kept += [...original].length;
   }
   return { text, kept, isWhole: true };
 };
@@ -76,10 +84,11 @@ const toPart = (fullText: string): Part => {
   const composed = fullText.normalize('NFC');
   const start = [...composed].slice(0, MAX_CHARACTERS).join('');
   const { encodedChars, encodingName } = new SegmentedMessage(start);
-  const characters = encodedChars.map(({ raw }) => raw);
-  const replaced = fill(characters, 'GSM-7', encodingName === 'GSM-7' ? (character) => character : gsmText);
-  const unchanged = encodingName === 'GSM-7' ? undefined : fill(characters, 'UCS-2', (character) => character);
-  const part = unchanged && unchanged.kept >= replaced.kept ? unchanged : replaced;
+  const unchanged = fill(
+    encodedChars.map((character) => ({ original: character.raw, sent: character.raw, bits: character.sizeInBits() })),
+  );
+  const replaced = encodingName === 'GSM-7' ? unchanged : fill(encodedChars.map(({ raw }) => inGsm(raw)));
+  const part = unchanged.kept >= replaced.kept ? unchanged : replaced;
   return { ...part, isWhole: part.isWhole && start === composed };
 };
 

@@ -46,6 +46,7 @@ describe('an SMS about an alert', () => {
     ['21 °C, 5 µs, m²', '21 degC, 5 us, m2'],
     ['up\u2011time ð', 'up-time d'],
     ['ç á ê u\u0308 Łódź œ', 'c a e ü Lodz oe'],
+    ['đĐ ðÐ þÞ ħĦ ŧŦ', 'dD dD thTH hH tT'],
   ])('replaces characters of a long text as readers expect: %s', (label, replaced) => {
     const text = smsOf(label, 'y'.repeat(300));
     expect(text).toContain(`${replaced}: b: yyy`);
