@@ -35,6 +35,7 @@ const project = ({ name, setupFiles = [], ...options }: ProjectConfig & { name: 
     deps: { interopDefault: false },
     // Importing takes longer than most files run, so files share a worker with its modules.
     isolate: false,
+    unstubEnvs: true,
     // The first line of a failure has values of this length.
     chaiConfig: { truncateThreshold: 200 },
     setupFiles: ['test/support/short-failures.ts', setupFiles].flat(),

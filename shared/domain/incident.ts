@@ -78,8 +78,8 @@ export const newestEventTime = ({
   acceptedAtMs === undefined ? undefined : { producedAtMs, acceptedAtMs };
 
 /**
- * How long older events wait, from the first claim of an event whose worker crashed: longer than the visibility timeout,
- * after which its message is received again.
+ * How long older events wait, from the first claim of an event whose worker crashed: longer than the visibility
+ * timeout, after which its message is received again.
  */
 const MAX_WAIT_FOR_NEWER_MS = 5 * 60_000;
 
@@ -92,7 +92,7 @@ const timeOf = ({ event_at_ms: producedAtMs, accepted_at_ms: acceptedAtMs }: Loc
 export const isSameEvent = (one: LockingEvent, other: LockingEvent): boolean =>
   one.event_at_ms === other.event_at_ms && one.accepted_at_ms === other.accepted_at_ms;
 
-/** Returns whether older events must wait for an event whose worker did not release the lock, and may have delivered it. */
+/** Returns whether older events must wait for an event whose worker crashed, and may have delivered it. */
 export const isAwaited = ({ since_ms }: LockingEvent, nowMs: number): boolean =>
   nowMs < since_ms + MAX_WAIT_FOR_NEWER_MS;
 

@@ -4,7 +4,10 @@ import { plainLine } from './alert-text.ts';
 const MAX_LENGTH = 256;
 /** The text is in the first characters of a body, in UTF-16 units. */
 const MAX_SOURCE_LENGTH = 2_048;
-/** Secrets are searched for in twice as many, so that one at the end of the text is found as a whole. More would take too long. */
+/**
+ * Secrets are searched for in twice as many, so that one at the end of the text is found as a whole. More would take too
+ * long.
+ */
 const MAX_SEARCHED_LENGTH = 2 * MAX_SOURCE_LENGTH;
 /** With longer secrets together, in UTF-16 units, searching would take too long: then no text is shown. */
 const MAX_SECRETS_LENGTH = 65_536;
@@ -123,7 +126,10 @@ export const withoutSecrets = (text: string, secrets: readonly string[], source 
   return containsSecret(source, forms) ? NOT_SHOWN : text;
 };
 
-/** Returns the first 256 printable characters of a response body on one line (`withoutSecrets`), or undefined if there are none. */
+/**
+ * Returns the first 256 printable characters of a response body on one line (`withoutSecrets`), or undefined if there are
+ * none.
+ */
 export const responseText = (body: string, secrets: readonly string[]): string | undefined => {
   const source = body.slice(0, MAX_SEARCHED_LENGTH).toWellFormed();
   const line = plainLine(source.slice(0, MAX_SOURCE_LENGTH).replace(/[^\P{Cc}\s]+/gu, ''));

@@ -81,7 +81,8 @@ const withOptOut = ({ subject, text, html }: EmailMessage, tenant: string, url: 
 
 /**
  * Creates the only function that sends emails: alerts, summaries, notices and tests. It sends none to a stopped mailbox
- * (docs/decisions/opt-out.md) or for a tenant whose emails are off, counts each toward the limit of its kind, and stops a mailbox that SES rejects.
+ * (docs/decisions/opt-out.md) or for a tenant whose emails are off, counts each toward the limit of its kind, and stops
+ * a mailbox that SES rejects.
  */
 export const createEmailSender = (
   { EMAIL_FROM: from, EMAIL_REPLY_TO: replyTo, CONFIGURATION_SET: configurationSet, API_URL }: EmailEnvironment,

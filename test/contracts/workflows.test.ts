@@ -1,5 +1,7 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
@@ -60,7 +62,7 @@ describe.each(files)('the workflow %s', (file) => {
       if (program.startsWith('.')) expect(statSync(resolve(root, program)).mode & 0o111).not.toBe(0);
       else if (program === 'npm' && argument === 'run') expect(Object.keys(scripts)).toContain(script);
       else if (program === 'npx') expect(existsSync(resolve(root, 'node_modules/.bin', argument))).toBe(true);
-      else expect(['npm ci', 'jq --raw-output', "echo '```diff'", "echo '```'"]).toContain(`${program} ${argument}`);
+      else expect(['npm ci', 'jq --raw-output', "echo '```diff'", "trap 'echo"]).toContain(`${program} ${argument}`);
     }
   });
 
@@ -115,6 +117,16 @@ describe('the deployment workflow', () => {
     // Without it, the step succeeds if only `tee` does.
     expect(show?.shell).toBe('bash');
     expect(commandsOf(diff).filter((command) => command.includes('cdk deploy'))).toEqual([]);
+  });
+
+  it('ends the block of the changes in the summary although the diff fails', () => {
+    const show = diff?.steps.find(({ run }) => run?.includes('cdk diff'))?.run ?? '';
+    const summary = join(mkdtempSync(join(tmpdir(), 'summary-')), 'summary.md');
+    const failingDiff = `npx() { echo '+ a'; return 1; }\n${show}`;
+    const { status } = spawnSync('bash', ['-eo', 'pipefail', '-c', failingDiff], {
+      env: { ...process.env, GITHUB_STEP_SUMMARY: summary },
+    });
+    expect([status, readFileSync(summary, 'utf8')]).toEqual([1, '```diff\n+ a\n```\n']);
   });
 
   it('deploys and verifies in the environment of the stage, whose rules require the approval, after the diff', () => {

@@ -36,9 +36,11 @@ const inProcess = (service: AwsService): Connection => ({
       const headers = Object.fromEntries(Object.entries(sent).map(([name, value]) => [name.toLowerCase(), value]));
       const action = headers['x-amz-target']?.split('.')[1] ?? '';
       const { signal } = new AbortController();
-      const call = { service: 'dynamodb', action, caller: '', path, headers, body: Buffer.from(content), signal };
-      const { status, headers: received, body } = await service(call);
-      return { response: new HttpResponse({ statusCode: status, headers: received, body: Buffer.from(body) }) };
+      // Not `Buffer.from(content)`, which would read the content as a string.
+      const body = Buffer.concat([content]);
+      const call = { service: 'dynamodb', action, caller: '', path, headers, body, signal };
+      const { status: statusCode, ...response } = await service(call);
+      return { response: new HttpResponse({ ...response, statusCode, body: Buffer.from(response.body) }) };
     },
   },
 });

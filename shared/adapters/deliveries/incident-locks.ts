@@ -176,8 +176,8 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
     },
 
     /**
-     * Releases a lock unless another worker has claimed it. It keeps the event of a worker that crashed, unless this is the
-     * released event, and its delivery is decided.
+     * Releases a lock unless another worker has claimed it. It keeps the event of a worker that crashed, unless this is
+     * the released event, and its delivery is decided.
      */
     release,
   };

@@ -242,7 +242,7 @@ export const createHttpClient = ({
   /**
    * Sends a request, and once more on a new connection if it met a connection that the receiver had closed while it was
    * idle. The `body` of the response is its first 64 KB, or empty if it is not complete in time; that of a 2xx response is
-   * empty without `readBody`. The status line decides, whatever follows it (docs/decisions/outbound.md#outbound-http).
+   * empty without `readBody`. The status line decides, whatever follows it (docs/decisions/formats.md#http-outcomes).
    *
    * @throws BlockedAddressError, RequestTimeoutError, ConnectionClosedError, or the network error with its `code`
    */

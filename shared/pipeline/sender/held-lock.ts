@@ -20,9 +20,9 @@ export class LockNotAdvancedError extends Error {
 }
 
 /**
- * The incident lock that this worker has claimed. One worker at a time delivers events of an incident to a notification. An
- * event that is older than a delivered one is not sent, so that no late CRITICAL reopens an incident that its OK has
- * resolved (docs/decisions/deliveries.md#incident-order).
+ * The incident lock that this worker has claimed. One worker at a time delivers events of an incident to a
+ * notification. An event that is older than a delivered one is not sent, so that no late CRITICAL reopens an incident
+ * that its OK has resolved (docs/decisions/deliveries.md#incident-order).
  */
 export class HeldLock {
   /** The times of the newest delivered event, if it is newer than the one of the job. */
