@@ -125,9 +125,19 @@ export class Delivery extends Construct {
    * follow a change of the type or wait for an incident lock, and notices.
    */
   sendAccess(): ResourceAccess<{ SENDER_QUEUES: string }> {
+    return this.#sendAccessTo(notificationTypeIds.map((type) => this.#queues[type]));
+  }
+
+  #sendAccessTo(queues: readonly SenderQueue[]): ResourceAccess<{ SENDER_QUEUES: string }> {
     const urls = byType((type) => this.#queues[type].queue.queueUrl);
-    const arns = notificationTypeIds.map((type) => this.#queues[type].queue.queueArn);
+    const arns = queues.map(({ queue }) => queue.queueArn);
     return new ResourceAccess({ SENDER_QUEUES: Stack.of(this).toJsonString(urls) }, allow(['sqs:SendMessage'], arns));
+  }
+
+  /** Grants permission to send notices to technical contacts and operators. */
+  contactsAccess(): ResourceAccess<{ SENDER_QUEUES: string }> {
+    const { technicalContactsEmail, managed } = this.#queues;
+    return this.#sendAccessTo([technicalContactsEmail, managed]);
   }
 
   /** Creates the dispatch function, which consumes the queue of alarm events. */

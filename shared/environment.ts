@@ -99,7 +99,7 @@ export const environments = {
   'revoke-token': { ...tokens, ...audits },
   'list-audits': { ...tokens, ...links, AUDITS_TABLE: nonEmptyString },
   'handle-unknown-route': {},
-  'opt-out': { ...accounts, ...audits },
+  'opt-out': { ...accounts, ...audits, ...senderQueues },
   'dispatch-alarm-events': {
     ...notifications,
     ...deliveries,

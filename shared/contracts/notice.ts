@@ -5,9 +5,9 @@ import { fact } from './event-header.ts';
  * The kinds of notices. `failing`: alerts of a notification fail or bounce. `undelivered`: an alert was dead-lettered.
  * `unreached`: an alert reached none of its destinations (docs/decisions/notices.md#notices). `limit`: the daily limit of a
  * tenant is reached. `summary`: lists alerts that were not sent one by one (docs/decisions/deliveries.md#summaries).
- * `paused`: the emails of a tenant are paused.
+ * `stopped`: the emails of a tenant to a mailbox are stopped.
  */
-export const noticeKinds = ['failing', 'undelivered', 'unreached', 'limit', 'summary'] as const;
+export const noticeKinds = ['failing', 'undelivered', 'unreached', 'limit', 'summary', 'stopped'] as const;
 
 /** The kind of a notice. */
 export type NoticeKind = (typeof noticeKinds)[number];

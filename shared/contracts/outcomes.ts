@@ -31,6 +31,10 @@ export const stopReasons = ['opted_out', 'complained', 'bounced'] as const satis
 /** Why nothing is sent to a mailbox by a tenant. */
 export type StopReason = (typeof stopReasons)[number];
 
+/** Returns whether a reason is that of a stop. */
+export const isStopReason = (reason: FailureReason | undefined): reason is StopReason =>
+  stopReasons.some((stop) => stop === reason);
+
 /** The reason of a failure. */
 export type FailureReason = (typeof failureReasons)[number];
 

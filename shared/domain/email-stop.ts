@@ -55,20 +55,19 @@ export type MailboxState = {
   resume_count?: number | undefined;
 };
 
-/** Returns the stop that applies at a time, or undefined. */
-export const stopAt = (state: MailboxState, nowMs: number): EmailStop | undefined => {
+/** Returns the stops of a mailbox at a time: the first one applies. */
+export const stopsAt = (state: MailboxState, nowMs: number): EmailStop[] => {
   const { opted_out_at_ms, complained_at_ms, bounced_at_ms, bounced_until_ms = 0 } = state;
   const sinceMs = {
     opted_out: opted_out_at_ms,
     complained: complained_at_ms,
     bounced: bounced_until_ms > nowMs ? bounced_at_ms : undefined,
   };
-  const [first] = stopReasons.flatMap((reason) => {
+  return stopReasons.flatMap((reason) => {
     const since = sinceMs[reason];
     if (since === undefined) return [];
     return [{ reason, sinceMs: since, ...(reason === 'bounced' && { untilMs: bounced_until_ms }) }];
   });
-  return first;
 };
 
 /** How long an ended stop is kept: SES reports bounces and complaints days late. */

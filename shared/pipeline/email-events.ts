@@ -15,13 +15,13 @@ import type { Queues } from '../adapters/queues.ts';
 import { boundedText } from '../contracts/text.ts';
 import type { Clock } from '../domain/clock.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key.ts';
-import type { DeliveryRecord } from '../domain/delivery-record.ts';
 import { deliveryKeyFromTags, emailEventKinds, tenantOfTag } from '../domain/email-event.ts';
-import type { Recipient } from '../domain/email-stop.ts';
+import type { EmailStop, Recipient } from '../domain/email-stop.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 import { createFailureRecorder } from './failure-recorder.ts';
 import { createDeliveryReports } from './notices/delivery-reports.ts';
-import { type EmailReport, eventOfRecord } from './notices/notification-notice.ts';
+import { eventOfRecord } from './notices/notification-notice.ts';
+import { createStopNotices } from './notices/stop-notice.ts';
 import { waitForNotices } from './notices/wait-for-notices.ts';
 import { returnWithBackoff } from './return-with-backoff.ts';
 
@@ -86,9 +86,6 @@ const parseEmailEvent = (body: string): EmailEvent | undefined => {
 /** The result of a message. Messages with `throttled_keys` or `internal_error` return to the queue. */
 type MessageResult = 'handled' | 'email_confirmations' | 'email_delays' | 'throttled_keys' | 'internal_error';
 
-/** What an event changed, and the record of its delivery. */
-type AppliedEvent = BounceResult | { kind: 'complaint'; record: DeliveryRecord; wasReached: false };
-
 /** An event about an email that did not arrive or was not wanted. */
 type ProblemEvent = EmailEvent & { eventType: Problem };
 
@@ -103,13 +100,6 @@ const isReceivedAgain = ({ ApproximateReceiveCount }: SQSRecord['attributes']): 
 
 const isProblem = (event: EmailEvent): event is ProblemEvent => event.eventType in problemMetrics;
 
-/** Returns what to report to the technical contacts: no temporary bounce, and no complaint that it is not spam. */
-const reportOf = ({ eventType, bounce, complaint }: ProblemEvent): EmailReport | undefined => {
-  if (eventType === 'Bounce') return bounce?.bounceType === 'Permanent' ? 'bounce' : undefined;
-  if (eventType === 'Reject') return 'reject';
-  return complaint?.complaintFeedbackType === 'not-spam' ? undefined : 'complaint';
-};
-
 /** Returns the recipient of an email, or undefined if SES names neither it nor the tenant. */
 const recipientOf = ({ tags, destination: [address] = [] }: EmailEvent['mail']): Recipient | undefined => {
   const tenant = tenantOfTag(tags.tenant?.[0] ?? '');
@@ -119,8 +109,9 @@ const recipientOf = ({ tags, destination: [address] = [] }: EmailEvent['mail']):
 /**
  * Creates the Lambda handler that records what SES reports about accepted emails (docs/decisions/formats.md#email-events):
  * when an email was delivered or delayed, and in the record a bounce or a reject. A complaint leaves it unchanged, because
- * the email was delivered. These three are reported to the technical contacts, and a delivery that has reached nobody else
- * escalates. Permanent bounces and complaints stop the mailbox (docs/decisions/opt-out.md). Any other message is counted and acknowledged, because retrying would not help.
+ * the email was delivered. Permanent bounces and complaints stop the mailbox (docs/decisions/opt-out.md). Stops and rejects
+ * are reported to the technical contacts, and a delivery that has reached nobody else escalates. Any other message is
+ * counted and acknowledged, because retrying would not help.
  */
 export const createEmailEventRecorder = (
   client: DynamoDBDocumentClient,
@@ -143,47 +134,37 @@ export const createEmailEventRecorder = (
     { client, queues, notifications, deliveries, readDestinationList, accounts, clock },
     environment,
   );
+  const reportStop = createStopNotices({ client, queues, accounts, stops, clock }, environment);
 
-  /** Applies an event to its delivery. A complaint changes nothing, but needs the record for the notice. */
-  const applyEvent = async (key: DeliveryKey, { eventType, mail }: ProblemEvent): Promise<AppliedEvent> => {
-    if (eventType !== 'Complaint') {
-      const [address] = mail.destination ?? [];
-      return recordBounce(key, address, eventType === 'Bounce' ? 'bounced' : 'rejected');
-    }
-    const record = await deliveries.read(key);
-    return record ? { kind: 'complaint', record, wasReached: false } : { kind: 'no_record' };
+  /** Records the bounce or reject of an email. A complaint changes nothing. */
+  const applyEvent = async (key: DeliveryKey, { eventType, mail }: ProblemEvent): Promise<BounceResult | undefined> => {
+    if (eventType === 'Complaint') return undefined;
+    const [address] = mail.destination ?? [];
+    return recordBounce(key, address, eventType === 'Bounce' ? 'bounced' : 'rejected');
   };
 
   /**
-   * Reports an email that bounced, was rejected or caused a complaint, even if the event is repeated: the function may
-   * have crashed before it reported the first one. A notice causes no further notice.
+   * Returns the reports of an email that bounced or was rejected, even if the event is repeated: the function may have
+   * crashed before it reported the first one. A notice causes no further notice.
    *
    * @param sentAtMs when SQS accepted the event, ms since the epoch; the same if it is received again
    */
-  const reportEvent = async (
-    event: ProblemEvent,
-    { record, wasReached }: Exclude<AppliedEvent, { kind: 'no_record' }>,
+  const reportsOf = (
+    { eventType }: ProblemEvent,
+    { record, wasReached }: Exclude<BounceResult, { kind: 'no_record' }>,
     sentAtMs: number,
-    timeLeft: () => number,
-  ): Promise<void> => {
+  ): Promise<unknown>[] => {
     const { tenant } = parseDeliveryPartition(record.pk);
-    if (record.notice && record.notice !== 'summary') return;
+    if (record.notice && record.notice !== 'summary') return [];
     const alarm = eventOfRecord(tenant, record);
-    const report = reportOf(event);
     // Without a bounce, the last change of the record may be days old, but the notice belongs to the day of the report.
     const reported =
       record.status === 'bounced' ? record : { ...record, updated_at_ms: Math.max(record.updated_at_ms, sentAtMs) };
-    const escalate = async (): Promise<void> => {
-      await reports.escalateUnreached(alarm, reported, record.siblings);
-    };
-    await waitForNotices(
-      [
-        ...(report ? [reports.reportFailure(alarm, reported, report)] : []),
-        // A recipient that had not been reached changes nothing: whoever records that it was reached finds the bounce.
-        ...(wasReached ? [escalate()] : []),
-      ],
-      timeLeft,
-    );
+    return [
+      ...(eventType === 'Reject' ? [reports.reportFailure(alarm, reported, true)] : []),
+      // A recipient that had not been reached changes nothing: whoever records that it was reached finds the bounce.
+      ...(wasReached ? [reports.escalateUnreached(alarm, reported, record.siblings)] : []),
+    ];
   };
 
   const ignore = (): MessageResult => {
@@ -207,14 +188,27 @@ export const createEmailEventRecorder = (
     return (await deliveries.recordEmailTime(key, name, timeMs)) ? metric : 'handled';
   };
 
-  /** Stops the mailbox of an email that bounced or caused a complaint. @param reportedAtMs when SQS accepted the event */
-  const stopMailbox = async (event: ProblemEvent, reportedAtMs: number): Promise<void> => {
-    const recipient = recipientOf(event.mail);
-    const sentAtMs = event.mail.timestamp ?? reportedAtMs;
-    if (!recipient) return;
-    const report = reportOf(event);
-    if (report === 'bounce') await stops.bounce(recipient, sentAtMs);
-    if (report === 'complaint') await stops.complain(recipient, sentAtMs);
+  /**
+   * Stops the mailbox of an email that bounced permanently, or caused a complaint other than that it is not spam.
+   *
+   * @param reportedAtMs when SQS accepted the event
+   * @returns the report of the stop, also if the event is repeated
+   */
+  const stopMailbox = async (
+    { eventType, bounce, complaint, mail }: ProblemEvent,
+    reportedAtMs: number,
+  ): Promise<() => Promise<unknown>[]> => {
+    const recipient = recipientOf(mail);
+    const sentAtMs = mail.timestamp ?? reportedAtMs;
+    const begin = async (): Promise<EmailStop | undefined> => {
+      if (!recipient) return undefined;
+      if (eventType === 'Bounce' && bounce?.bounceType === 'Permanent') return stops.bounce(recipient, sentAtMs);
+      if (eventType === 'Complaint' && complaint?.complaintFeedbackType !== 'not-spam')
+        return stops.complain(recipient, sentAtMs);
+      return undefined;
+    };
+    const stop = await begin();
+    return () => (recipient && stop ? [reportStop(recipient, stop)] : []);
   };
 
   const handleEvent = async (message: SQSRecord, timeLeft: () => number): Promise<MessageResult> => {
@@ -235,24 +229,23 @@ export const createEmailEventRecorder = (
     const notification = key && parseDeliveryPartition(key.pk);
     const tenant = tenantOfTag(tags.tenant?.[0] ?? '');
     const sentAtMs = Number(attributes.SentTimestamp);
-    await stopMailbox(event, sentAtMs);
+    const reportsOfStop = await stopMailbox(event, sentAtMs);
     const result = key && (await applyEvent(key, event));
     logger.warn('email event', {
       kind,
       ses_message_id: messageId,
-      result: kind === 'Complaint' ? undefined : result?.kind,
+      result: result?.kind,
       tenant_id: tenant,
       notification_id: notification?.notificationId,
     });
     // A complaint changes no record, so only the receive count tells that its report is repeated.
-    const isRepeated = result?.kind === 'repeated' || (result?.kind === 'complaint' && isReceivedAgain(attributes));
+    const isRepeated = result?.kind === 'repeated' || (kind === 'Complaint' && isReceivedAgain(attributes));
     count(isRepeated ? { email_events_repeated: 1 } : { [problemMetrics[kind]]: 1 });
     if (result?.kind === 'bounced') {
       await recordFailures([{ record: result.record, isCounted: result.record.last_cause !== undefined }]);
     }
-    if (result && 'record' in result) {
-      await reportEvent(event, result, sentAtMs, timeLeft);
-    }
+    const ofDelivery = result && 'record' in result ? reportsOf(event, result, sentAtMs) : [];
+    await waitForNotices([...reportsOfStop(), ...ofDelivery], timeLeft);
     return 'handled';
   };
 

@@ -14,6 +14,7 @@ import { optOutUrl } from '../domain/opt-out.ts';
 import { type Alert, sendTimeoutMs } from '../domain/transport.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 import { limitOfAlert, type MessageLimits } from './daily-limit.ts';
+import type { ReportStop } from './notices/stop-notice.ts';
 import type { SharedRate } from './shared-rate.ts';
 import { logAccepted } from './transports/accepted-log.ts';
 import type { EmailMessage } from './transports/email-message.ts';
@@ -32,6 +33,7 @@ export type EmailSenderDependencies = {
   stops: Pick<EmailStops, 'find' | 'claimTest' | 'giveBackTest' | 'bounce'>;
   accounts: Pick<AccountRepository, 'isEmailOff'>;
   sharedRate: Pick<SharedRate, 'send'>;
+  reportStop: ReportStop;
 };
 
 /** Sends an email to one recipient, because SES rejects a whole call if it rejects one of its addresses. */
@@ -86,15 +88,25 @@ const withOptOut = ({ subject, text, html }: EmailMessage, tenant: string, url: 
  */
 export const createEmailSender = (
   { EMAIL_FROM: from, EMAIL_REPLY_TO: replyTo, CONFIGURATION_SET: configurationSet, API_URL }: EmailEnvironment,
-  { limits, optOutKeys, stops, accounts, sharedRate }: EmailSenderDependencies,
+  { limits, optOutKeys, stops, accounts, reportStop, sharedRate }: EmailSenderDependencies,
   clock: Clock = Date.now,
 ): SendEmail => {
   const { sendEmail } = createSesClient();
 
+  /** Reports a stop. If that fails, the next email to the mailbox reports it. */
+  const report = async (recipient: Recipient, stop: EmailStop): Promise<void> => {
+    try {
+      await reportStop(recipient, stop);
+    } catch (error) {
+      logger.warn('stop not reported', { tenant_id: recipient.tenant, ...errorTrace(error) });
+    }
+  };
+
   /** Stops a mailbox that SES rejects. If that fails, the next email to it is rejected, too. */
   const stopRejected = async (recipient: Recipient, sentAtMs: number): Promise<void> => {
     try {
-      await stops.bounce(recipient, sentAtMs);
+      const stop = await stops.bounce(recipient, sentAtMs);
+      if (stop) await report(recipient, stop);
     } catch (error) {
       logger.warn('mailbox not stopped', { tenant_id: recipient.tenant, ...errorTrace(error) });
     }
@@ -114,6 +126,8 @@ export const createEmailSender = (
     const recipient = { tenant, address };
     if (await accounts.isEmailOff(tenant)) return notSent('email_off');
     const stop = await stops.find(recipient);
+    // Whoever began the stop may have crashed before it was reported.
+    if (stop) await report(recipient, stop);
     if (stop && !(kindOf(alert) === 'test' && stop.reason === 'bounced')) return notSent(stop.reason);
     const email = {
       ...withOptOut(message, tenant, optOutUrl(API_URL, await optOutKeys.current(), recipient)),

@@ -1,3 +1,4 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
@@ -6,6 +7,7 @@ import type { Queues } from '../../shared/adapters/queues.ts';
 import { deliveryId, recipientHash } from '../../shared/domain/delivery-key.ts';
 import { claimedRecord, type DeliveryRecord, withStatus } from '../../shared/domain/delivery-record.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
+import { shortMailboxHash } from '../../shared/domain/email-stop.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
 import { writeRecords } from '../support/delivery-records.ts';
@@ -55,7 +57,7 @@ const record = (event: unknown) => recordBatch([{ body: event === undefined ? ''
 
 /** The logs and metrics of the recorder. */
 let written = '';
-beforeEach(() => {
+beforeEach(async () => {
   vi.stubEnv('STACK_NAME', 'local');
   written = '';
   visibilityChanges = [];
@@ -65,6 +67,8 @@ beforeEach(() => {
     return true;
   };
   for (const stream of [process.stdout, process.stderr]) vi.spyOn(stream, 'write').mockImplementation(append);
+  const account = { pk: 'account#acme', technical_contacts: ['oncall@example.com'] };
+  await client.send(new PutCommand({ TableName: 'accounts', Item: account }));
   return () => vi.restoreAllMocks();
 });
 
@@ -196,17 +200,18 @@ describe('a bounced or rejected email', () => {
 
 describe('the notices of an email event', () => {
   const kinds = () => queuedNotices.map(([url, kind]) => `${url.split('/').at(-1)} ${kind}`).toSorted();
-  const toContacts = ['contacts failing'];
-  const toAll = ['contacts failing', 'contacts unreached', 'managed unreached'];
+  const toContacts = ['contacts stopped'];
+  const toAll = ['contacts stopped', 'contacts unreached', 'managed unreached'];
   const ofNotice: Partial<DeliveryRecord> = { notice: 'failing', siblings: [] };
 
   it.each<[string, Parameters<typeof emailEvent>[0], Partial<DeliveryRecord>, object, string[]]>([
     ['of a bounce go to the contacts', 'Bounce', {}, {}, toContacts],
     ['of a complaint go to the contacts', 'Complaint', {}, {}, toContacts],
-    ['of a reject go to the contacts', 'Reject', {}, {}, toContacts],
+    ['of a reject go to the contacts', 'Reject', {}, {}, ['contacts failing']],
     ['of a bounce that is not permanent go to nobody', 'Bounce', {}, { bounceType: 'Transient' }, []],
-    ['of the bounce of a notice go to nobody', 'Bounce', ofNotice, {}, []],
-    ['of a complaint about a notice go to nobody', 'Complaint', ofNotice, {}, []],
+    ['of the bounce of a notice go to the contacts that remain', 'Bounce', ofNotice, {}, toContacts],
+    ['of a complaint about a notice go to the contacts that remain', 'Complaint', ofNotice, {}, toContacts],
+    ['of the reject of a notice go to nobody', 'Reject', ofNotice, {}, []],
     ['of the only destination of an alert escalate it', 'Bounce', { siblings: [] }, {}, toAll],
     ['of a summary escalate it', 'Bounce', { notice: 'summary', siblings: [], alarm_count: 2 }, {}, toAll],
   ])('%s', async (_, kind, attributes, options, expected) => {
@@ -240,7 +245,8 @@ describe('the notices of an email event', () => {
       const body = JSON.stringify(emailEvent('Complaint', emailTags(event, id)));
       await recordBatch([{ body, attributes }], client, queue);
     }
-    expect(eventIds).toEqual(Array(3).fill(`acme:${id}:${NOW_MS}:failing`));
+    const hash = shortMailboxHash({ tenant: 'acme', address: RECIPIENT });
+    expect(eventIds).toEqual(Array(3).fill(`acme:${hash}-complained:${NOW_MS}:stopped`));
   });
 
   it('are queued when the event is received again if they cannot be before, and the bounce stays recorded', async () => {

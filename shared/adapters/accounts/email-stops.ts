@@ -15,7 +15,7 @@ import {
   type Recipient,
   resumesOfDay,
   shortMailboxHash,
-  stopAt,
+  stopsAt,
 } from '../../domain/email-stop.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import { batchGet } from '../dynamodb/batches.ts';
@@ -39,7 +39,7 @@ const storedMailbox = z.object({
 
 /** Returns the stop in an item of the table that applies at a time, or undefined. */
 export const storedStop = (item: Item, nowMs: number): EmailStop | undefined =>
-  stopAt(storedMailbox.parse(item), nowMs);
+  stopsAt(storedMailbox.parse(item), nowMs)[0];
 
 /** The attributes of which every change of a stop changes one, to a value that it never had. */
 const VERSION = ['opted_out_at_ms', 'complained_at_ms', 'bounced_until_ms', 'resumed_at_ms'] as const;
@@ -58,6 +58,9 @@ const TEST_INTERVAL_MS = 3_600_000;
 /** Returns when the item of a mailbox expires, in seconds since the epoch: 30 days after its last stop, if that has ended. */
 const ttlOf = (state: MailboxState, nowMs: number): number | undefined =>
   isStoppedByRecipient(state) ? undefined : Math.ceil((Math.max(nowMs, state.bounced_until_ms ?? 0) + KEPT_MS) / 1000);
+
+/** Returns the changes of an item at a time, or undefined if there are none. */
+type Decide = (state: MailboxState, nowMs: number) => MailboxState | undefined;
 
 /**
  * Creates the access to stops of emails (table Accounts, docs/decisions/opt-out.md): one item per tenant and mailbox.
@@ -110,25 +113,39 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
     }
   };
 
-  /** Decides a change by the current item and writes it. @returns whether it was written: false if there is none */
+  /** Decides a change by the current item and writes it. @returns whether there was one, and the item after it */
   const change = async (
     recipient: Recipient,
-    decide: (state: MailboxState, nowMs: number) => MailboxState | undefined,
+    decide: Decide,
     entry?: TransactItem,
-  ): Promise<boolean> => {
+  ): Promise<{ isChanged: boolean; state: MailboxState }> => {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const state = await read(recipient);
       const changes = decide(state, clock());
-      if (!changes) return false;
-      if (await write(recipient, state, changes, entry)) return true;
+      if (!changes) return { isChanged: false, state };
+      if (await write(recipient, state, changes, entry))
+        return { isChanged: true, state: { ...state, ...changes } };
     }
     throw new Error('The stop of a mailbox was changed at the same time.');
   };
 
-  /** Logs and counts a stop, once. */
-  const reportNew = (recipient: Recipient, reason: EmailStop['reason']): void => {
-    logger.warn('email stopped', { tenant_id: recipient.tenant, recipient: shortMailboxHash(recipient), reason });
-    count({ email_stops: 1 });
+  /**
+   * Begins a stop, which is logged and counted once.
+   *
+   * @returns the stop, also if it had begun before, so that whoever repeats this reports it again; undefined if there is none
+   */
+  const begin = async (
+    recipient: Recipient,
+    reason: EmailStop['reason'],
+    decide: Decide,
+    entry?: TransactItem,
+  ): Promise<EmailStop | undefined> => {
+    const { isChanged, state } = await change(recipient, decide, entry);
+    if (isChanged) {
+      logger.warn('email stopped', { tenant_id: recipient.tenant, recipient: shortMailboxHash(recipient), reason });
+      count({ email_stops: 1 });
+    }
+    return stopsAt(state, clock()).find((stop) => stop.reason === reason);
   };
 
   const resumeEntry = (recipient: Recipient, audit: Audit): TransactItem =>
@@ -136,7 +153,7 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
 
   return {
     /** Returns the stop of the emails of a tenant to a mailbox, or undefined. Strongly consistent. */
-    find: async (recipient: Recipient): Promise<EmailStop | undefined> => stopAt(await read(recipient), clock()),
+    find: async (recipient: Recipient): Promise<EmailStop | undefined> => stopsAt(await read(recipient), clock())[0],
 
     /**
      * Returns a function that returns the stop of each of these addresses. Strongly consistent.
@@ -151,15 +168,15 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
     },
 
     /**
-     * Stops the emails as their recipient wants, with an audit entry, unless that is stored.
+     * Stops the emails as their recipient wants, with an audit entry, unless that is stored. Repeating it changes nothing.
      *
      * @throws UnconfirmedChangeError
      */
-    async optOut(recipient: Recipient, audit: Audit): Promise<void> {
+    optOut(recipient: Recipient, audit: Audit): Promise<EmailStop | undefined> {
       const entry = audit({ action: 'opt-out', target_id: shortMailboxHash(recipient) });
-      const decide = ({ opted_out_at_ms }: MailboxState, nowMs: number) =>
+      const decide: Decide = ({ opted_out_at_ms }, nowMs) =>
         opted_out_at_ms === undefined ? { opted_out_at_ms: nowMs } : undefined;
-      if (await change(recipient, decide, entry)) reportNew(recipient, 'opted_out');
+      return begin(recipient, 'opted_out', decide, entry);
     },
 
     /**
@@ -169,34 +186,29 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
      */
     async resume(recipient: Recipient, audit: Audit): Promise<'resumed' | 'unchanged' | 'limited'> {
       let isLimited = false;
-      const decide = (state: MailboxState, nowMs: number): MailboxState | undefined => {
+      const decide: Decide = (state, nowMs) => {
         const used = resumesOfDay(state, nowMs);
         isLimited = isStoppedByRecipient(state) && used >= MAX_RESUMES_PER_DAY;
         return isLimited ? undefined : afterResume(state, nowMs, used + 1);
       };
-      if (await change(recipient, decide, resumeEntry(recipient, audit))) return 'resumed';
+      const { isChanged } = await change(recipient, decide, resumeEntry(recipient, audit));
+      if (isChanged) return 'resumed';
       return isLimited ? 'limited' : 'unchanged';
     },
 
     /** The same by an operator, without a limit, and not counted. @returns false if there was no such stop */
-    resumeByOperator: (recipient: Recipient, audit: Audit): Promise<boolean> =>
-      change(
-        recipient,
-        (state, nowMs) => afterResume(state, nowMs, resumesOfDay(state, nowMs)),
-        resumeEntry(recipient, audit),
-      ),
+    async resumeByOperator(recipient: Recipient, audit: Audit): Promise<boolean> {
+      const decide: Decide = (state, nowMs) => afterResume(state, nowMs, resumesOfDay(state, nowMs));
+      return (await change(recipient, decide, resumeEntry(recipient, audit))).isChanged;
+    },
 
     /** Stops the emails after a complaint about one. Repeating it changes nothing. */
-    async complain(recipient: Recipient, sentAtMs: number): Promise<void> {
-      if (await change(recipient, (state, nowMs) => afterComplaint(state, sentAtMs, nowMs)))
-        reportNew(recipient, 'complained');
-    },
+    complain: (recipient: Recipient, sentAtMs: number): Promise<EmailStop | undefined> =>
+      begin(recipient, 'complained', (state, nowMs) => afterComplaint(state, sentAtMs, nowMs)),
 
     /** Stops the emails for a time after one bounced. Repeating it changes nothing. */
-    async bounce(recipient: Recipient, sentAtMs: number): Promise<void> {
-      if (await change(recipient, (state, nowMs) => afterBounce(state, sentAtMs, nowMs)))
-        reportNew(recipient, 'bounced');
-    },
+    bounce: (recipient: Recipient, sentAtMs: number): Promise<EmailStop | undefined> =>
+      begin(recipient, 'bounced', (state, nowMs) => afterBounce(state, sentAtMs, nowMs)),
 
     /** Ends a stop because of a bounce after an email that was sent in spite of it was delivered. */
     async endBounce(recipient: Recipient, sinceMs: number): Promise<void> {

@@ -8,17 +8,23 @@ import type { NotificationRepository } from '../../adapters/notifications/notifi
 import type { Queues } from '../../adapters/queues.ts';
 import type { EventHeader } from '../../contracts/event-header.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
+import { isStopReason } from '../../contracts/outcomes.ts';
 import type { NotificationRecord } from '../../contracts/responses/notifications.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
-import { correlationOf, type DeliveryRecord, isCausedByService, isUnreached } from '../../domain/delivery-record.ts';
+import {
+  correlationOf,
+  type DeliveryRecord,
+  failureReasonOf,
+  isCausedByService,
+  isUnreached,
+} from '../../domain/delivery-record.ts';
 import { createGatherer } from '../../domain/gather.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { createEscalation, type EscalationEnvironment } from './escalation.ts';
 import { limitNotice } from './limit-notice.ts';
 import { createNoticeQueue } from './notice-queue.ts';
 import {
-  type EmailReport,
   eventOfRecord,
   failingNotice,
   notificationNoticeId,
@@ -205,14 +211,15 @@ export const createDeliveryReports = (
 
   return {
     /**
-     * Notifies the technical contacts that an alert fails, bounced or was dead-lettered, at most once per kind,
-     * notification and UTC day.
+     * Notifies the technical contacts that an alert fails, was rejected by SES or dead-lettered, at most once per kind,
+     * notification and UTC day. A stop of the mailbox has a notice of its own.
      *
-     * @param emailReport what SES reported; undefined if attempts failed
+     * @param isContentRejected whether SES rejected the content of the email
      */
-    async reportFailure(event: EventHeader, record: DeliveryRecord, emailReport?: EmailReport): Promise<void> {
+    async reportFailure(event: EventHeader, record: DeliveryRecord, isContentRejected = false): Promise<void> {
       const { tenant, notificationId } = parseDeliveryPartition(record.pk);
-      const isUndelivered = record.status === 'failed' && !emailReport && environment.DEAD_LETTER_EMAIL;
+      if (!isContentRejected && isStopReason(failureReasonOf(record))) return;
+      const isUndelivered = record.status === 'failed' && !isContentRejected && environment.DEAD_LETTER_EMAIL;
       if (!isUndelivered && !environment.FAILING_NOTICES) return;
       const kind = isUndelivered ? 'undelivered' : 'failing';
       if (notices.isQueued(notificationNoticeId(kind, tenant, notificationId, record.updated_at_ms))) return;
@@ -220,7 +227,7 @@ export const createDeliveryReports = (
       const delivery = { notificationId, notification, record };
       const notice = isUndelivered
         ? undeliveredNotice(tenant, apiUrl, delivery, event)
-        : failingNotice(tenant, apiUrl, delivery, event, emailReport);
+        : failingNotice(tenant, apiUrl, delivery, event, isContentRejected);
       await notices.queue(notice, correlationOf(record), { toOperators: false });
     },
 

@@ -89,37 +89,26 @@ const deliveryFacts = (
 /** A delivery that is reported, with its record. */
 export type ReportedDelivery = UnreachedDelivery & { record: DeliveryRecord };
 
-/** What SES reported about an email that it had accepted. */
-export type EmailReport = 'bounce' | 'complaint' | 'reject';
-
-const reportTexts: Record<EmailReport, { subject: string; result: string }> = {
-  bounce: { subject: 'is failing', result: 'the email bounced' },
-  reject: { subject: 'is failing', result: 'AWS rejected the content of the email' },
-  complaint: { subject: 'was reported as spam', result: 'a recipient reported the email as spam' },
-};
-
 /**
- * Returns the notice that alerts of a notification fail: its destination has failed for minutes, or SES reported a
- * bounce, a complaint or a reject.
- *
- * @param report what SES reported; undefined if attempts failed
+ * Returns the notice that alerts of a notification fail: its destination has failed for minutes, or SES rejected the
+ * content of an email.
  */
 export const failingNotice = (
   tenant: string,
   apiUrl: string,
   delivery: ReportedDelivery,
   event: EventHeader,
-  report?: EmailReport,
+  isContentRejected = false,
 ): Notice => {
   const { notificationId, notification, record } = delivery;
-  const { subject, result } = report ? reportTexts[report] : { subject: 'is failing', result: lastFailure(record) };
+  const result = isContentRejected ? 'AWS rejected the content of the email' : lastFailure(record);
   const name = named(notificationId, notification);
-  const headlineText = `Delivery to ${name} ${subject}`;
+  const subject = `Delivery to ${name} is failing`;
   return {
-    event: noticeEvent('failing', tenant, delivery, record.updated_at_ms, headlineText),
+    event: noticeEvent('failing', tenant, delivery, record.updated_at_ms, subject),
     content: contentOf(
       'failing',
-      headlineText,
+      subject,
       [
         record.status === 'pending'
           ? `Alerts for the notification ${name} are failing: ${result}. The service continues to retry.`

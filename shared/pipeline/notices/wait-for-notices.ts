@@ -15,7 +15,7 @@ class NoticeTimeoutError extends Error {
  *
  * @throws NoticeTimeoutError
  */
-export const withTimeout = async (notice: Promise<void>, timeoutMs: number): Promise<void> => {
+export const withTimeout = async (notice: Promise<unknown>, timeoutMs: number): Promise<void> => {
   const controller = new AbortController();
   const timeout = sleep(timeoutMs, undefined, { signal: controller.signal }).then(() => {
     throw new NoticeTimeoutError();
@@ -32,7 +32,7 @@ export const withTimeout = async (notice: Promise<void>, timeoutMs: number): Pro
  * @param timeLeft returns the milliseconds until the function times out
  * @throws the first error, after all others have ended, or NoticeTimeoutError
  */
-export const waitForNotices = async (notices: readonly Promise<void>[], timeLeft: () => number): Promise<void> => {
+export const waitForNotices = async (notices: readonly Promise<unknown>[], timeLeft: () => number): Promise<void> => {
   const timeoutMs = Math.max(0, Math.min(MAX_NOTICE_MS, timeLeft() - RESERVED_MS));
   const results = await Promise.allSettled(notices.map((notice) => withTimeout(notice, timeoutMs)));
   const failed = results.find((result) => result.status === 'rejected');

@@ -5,8 +5,9 @@ import type { AuditLog } from '../../adapters/audits/audit-log.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { secondsToNextDay } from '../../domain/day.ts';
-import type { Recipient } from '../../domain/email-stop.ts';
+import type { EmailStop, Recipient } from '../../domain/email-stop.ts';
 import { isOptOutQuery, parseOptOutQuery } from '../../domain/opt-out.ts';
+import type { ReportStop } from '../notices/stop-notice.ts';
 import { requestedChange } from './body.ts';
 import { invalidPage, limitPage, type PageResponse, statePage, unavailablePage } from './page.ts';
 
@@ -15,6 +16,7 @@ export type OptOutDependencies = {
   optOutKeys: Pick<OptOutKeys, 'find'>;
   stops: Pick<EmailStops, 'find' | 'optOut' | 'resume'>;
   audits: Pick<AuditLog, 'by'>;
+  reportStop: ReportStop;
   clock?: Clock;
 };
 
@@ -22,10 +24,25 @@ export type OptOutDependencies = {
  * Creates the handler of the page on which recipients stop the emails of a tenant, and resume them
  * (docs/decisions/opt-out.md). GET and HEAD have no effect, because mail services open links before their recipients do.
  */
-export const createOptOutHandler = ({ optOutKeys, stops, audits, clock = Date.now }: OptOutDependencies) => {
+export const createOptOutHandler = ({
+  optOutKeys,
+  stops,
+  audits,
+  reportStop,
+  clock = Date.now,
+}: OptOutDependencies) => {
   /** Neither the address of the client nor that of the recipient becomes known to the tenant. */
   const auditOf = ({ tenant }: Recipient, requestId: string) =>
     audits.by({ tenant, context: { actor: { type: 'recipient' }, request_id: requestId } });
+
+  /** Reports a stop. If that fails, the next email to the mailbox reports it: stopping is never refused. */
+  const report = async (recipient: Recipient, stop: EmailStop): Promise<void> => {
+    try {
+      await reportStop(recipient, stop);
+    } catch (error) {
+      logger.error('stop not reported', { tenant_id: recipient.tenant, ...errorTrace(error) });
+    }
+  };
 
   const show = async (recipient: Recipient, statusCode: 200 | 400): Promise<PageResponse> =>
     statePage(statusCode, recipient.tenant, await stops.find(recipient));
@@ -40,8 +57,10 @@ export const createOptOutHandler = ({ optOutKeys, stops, audits, clock = Date.no
     const change = requestedChange(body, isBase64Encoded);
     if (!change) return show(recipient, 400);
     const audit = auditOf(recipient, requestContext.requestId);
-    if (change === 'stop') await stops.optOut(recipient, audit);
-    else if ((await stops.resume(recipient, audit)) === 'limited')
+    if (change === 'stop') {
+      const stop = await stops.optOut(recipient, audit);
+      if (stop) await report(recipient, stop);
+    } else if ((await stops.resume(recipient, audit)) === 'limited')
       return limitPage(recipient.tenant, secondsToNextDay(clock()));
     return show(recipient, 200);
   };

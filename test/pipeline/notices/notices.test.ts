@@ -22,6 +22,7 @@ import {
   failingNotice,
   undeliveredNotice,
 } from '../../../shared/pipeline/notices/notification-notice.ts';
+import { stopLimitNotice, stopNotice } from '../../../shared/pipeline/notices/stop-notice.ts';
 import {
   escalationLimitNotice,
   summaryProblem,
@@ -80,6 +81,8 @@ describe('every notice', () => {
     ['of an alert that reached nobody', unreached()],
     ['of a plan with unknown notifications', unknownPlanNotice(alertOf(alarmHeader()), ['ntX'])],
     ['that summarizes a day', escalationLimitNotice(alarmHeader(), MORNING_MS)],
+    ['of a stop', stopNotice({ tenant: 'acme', address: 'a@example.com' }, { reason: 'bounced', sinceMs: MORNING_MS })],
+    ['of further stops on a day', stopLimitNotice('acme', MORNING_MS)],
   ];
 
   it.each(notices)('%s is a valid delivery message with a valid alarm event', (_, notice) => {
@@ -180,15 +183,11 @@ describe('the notice of a failing destination', () => {
     expect(sortKey(undelivered())).not.toBe(sortKey(failing()));
   });
 
-  it.each([
-    ['bounce', 'the email bounced'],
-    ['complaint', 'a recipient reported the email as spam'],
-    ['reject', 'AWS rejected the content of the email'],
-  ] as const)('says what SES reported: %s', (report, result) => {
+  it('says that SES rejected the content of an email', () => {
     const record = failingRecord();
     const event = eventOfRecord('acme', record);
-    const { content } = failingNotice('acme', API_URL, { notificationId: 'ntA', notification, record }, event, report);
-    expect(content.facts).toContainEqual(['Last result', result]);
+    const { content } = failingNotice('acme', API_URL, { notificationId: 'ntA', notification, record }, event, true);
+    expect(content.facts).toContainEqual(['Last result', 'AWS rejected the content of the email']);
   });
 
   it.each([

@@ -4,7 +4,7 @@ import { createEmailStops } from '../../../shared/adapters/accounts/email-stops.
 import { createOptOutKeys } from '../../../shared/adapters/accounts/opt-out-keys.ts';
 import { createAuditLog, createAuditReader } from '../../../shared/adapters/audits/audit-log.ts';
 import { logger } from '../../../shared/adapters/logger.ts';
-import { type Recipient, shortMailboxHash } from '../../../shared/domain/email-stop.ts';
+import { type EmailStop, type Recipient, shortMailboxHash } from '../../../shared/domain/email-stop.ts';
 import { optOutUrl } from '../../../shared/domain/opt-out.ts';
 import { createOptOutHandler } from '../../../shared/pipeline/opt-out/handler.ts';
 import { apiRequest } from '../../support/api-request.ts';
@@ -33,7 +33,13 @@ const setUp = () => {
   let nowMs = NOON_MS;
   const clock = () => nowMs++;
   const stops = createEmailStops(client, 'accounts', clock);
-  const handler = createOptOutHandler({ optOutKeys, stops, audits, clock });
+  const reported: EmailStop[] = [];
+  const queue = { isDown: false };
+  const reportStop = async (_: Recipient, stop: EmailStop): Promise<void> => {
+    if (queue.isDown) throw new Error(`No ${recipient.address}`);
+    reported.push(stop);
+  };
+  const handler = createOptOutHandler({ optOutKeys, stops, audits, reportStop, clock });
   const queryOf = async (of = recipient) =>
     new URL(optOutUrl('https://api.example.org', await optOutKeys.current(), of)).search.slice(1);
   const request = (routeKey: string, rawQueryString: string, body?: string, isBase64Encoded = false) =>
@@ -41,6 +47,8 @@ const setUp = () => {
   return {
     recipient,
     stops,
+    reported,
+    queue,
     request,
     queryOf,
     wait: (ms: number) => {
@@ -172,10 +180,23 @@ describe('stopping emails', () => {
     expect(JSON.stringify(entries)).not.toMatch(/oncall|example\.com|ip_address|link/);
   });
 
+  it('is reported, also when it is repeated, and is not refused if that fails', async () => {
+    const { stop, reported, queue, reasonFor } = setUp();
+    queue.isDown = true;
+    expect(await stop()).toMatchObject({ statusCode: 200 });
+    expect(await reasonFor()).toBe('opted_out');
+    expect(JSON.stringify(logged)).toContain('stop not reported');
+    expect(JSON.stringify(logged)).not.toContain('oncall');
+    queue.isDown = false;
+    for (let time = 0; time < 2; time++) await stop();
+    expect(reported).toMatchObject([{ reason: 'opted_out' }, { reason: 'opted_out' }]);
+    expect(reported[0]).toEqual(reported[1]);
+  });
+
   it('leaves neither address nor link in the log if a dependency fails', async () => {
     const { recipient, stops, queryOf } = setUp();
     const failing = { find: () => Promise.reject(new Error(`No ${recipient.address}`)) };
-    const handler = createOptOutHandler({ optOutKeys: failing, stops, audits });
+    const handler = createOptOutHandler({ optOutKeys: failing, stops, audits, reportStop: async () => undefined });
     const rawQueryString = await queryOf();
     expect(await handler(apiRequest({ routeKey: 'GET /opt-out', rawQueryString }))).toMatchObject({ statusCode: 503 });
     expect(logged).toHaveLength(1);

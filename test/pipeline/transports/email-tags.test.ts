@@ -3,11 +3,13 @@ import PostalMime from 'postal-mime';
 import { describe, expect, it, vi } from 'vitest';
 import { recipientHash } from '../../../shared/domain/delivery-key.ts';
 import { emailTags, tenantTag } from '../../../shared/domain/email-event.ts';
+import type { EmailStop } from '../../../shared/domain/email-stop.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { parseOptOutQuery } from '../../../shared/domain/opt-out.ts';
 import type { Alert } from '../../../shared/domain/transport.ts';
 import type { DailyLimit } from '../../../shared/pipeline/daily-limit.ts';
 import { createEmailSender, type EmailSenderDependencies } from '../../../shared/pipeline/email-sender.ts';
+import type { ReportStop } from '../../../shared/pipeline/notices/stop-notice.ts';
 import { createEmailTransport } from '../../../shared/pipeline/transports/email.ts';
 import { alert } from '../../support/alert.ts';
 import { alarmEvent } from '../../support/events.ts';
@@ -28,6 +30,8 @@ const accepted =
 
 /** Sends an email to a local SES endpoint. @returns the outcome, and the request */
 const send = async (changes: Partial<Alert> = {}, stops: Stops = noStops, status = 200, body = accepted) => {
+  const reported: string[] = [];
+  const reportStop: ReportStop = async (_, { reason }) => void reported.push(reason);
   let form = new URLSearchParams();
   const { url } = await startHttp(async (request, response) => {
     form = new URLSearchParams((await request.toArray()).join(''));
@@ -44,12 +48,13 @@ const send = async (changes: Partial<Alert> = {}, stops: Stops = noStops, status
     optOutKeys,
     stops,
     accounts: emailOn,
+    reportStop,
     sharedRate: { send: (_, sendOnce) => sendOnce() },
   });
   const transport = createEmailTransport(sendEmail, { timeZone: async () => 'UTC' });
   const outcome = await transport({ ...alert, ...changes }, { address: 'a@example.com' });
   vi.unstubAllEnvs();
-  return { outcome, form };
+  return { outcome, form, reported };
 };
 
 /** Sends an email that SES accepts. @returns the request, and its message */
@@ -112,13 +117,29 @@ describe('the tags of an email', () => {
   });
 });
 
-describe('a test in spite of a bounce', () => {
-  const errorOf = (code: string, text: string) =>
-    `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>${text}</Message></Error></ErrorResponse>`;
+const errorOf = (code: string, text: string) =>
+  `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>${text}</Message></Error></ErrorResponse>`;
+const rejection = errorOf('MessageRejected', 'Address blacklisted.');
 
+describe('a stop is reported', () => {
+  const stop: EmailStop = { reason: 'bounced', sinceMs: 1_000 };
+
+  it('when SES rejects an address', async () => {
+    const stops: Stops = { ...noStops, bounce: async () => stop };
+    expect((await send({ notificationId: 'ntA' }, stops, 400, rejection)).reported).toEqual(['bounced']);
+  });
+
+  it('when an email is not sent, because whoever began the stop may have crashed before', async () => {
+    const stops: Stops = { ...noStops, find: async () => stop };
+    const { outcome, reported } = await send({ notificationId: 'ntA' }, stops);
+    expect([outcome, reported]).toMatchObject([{ reason: 'bounced' }, ['bounced']]);
+  });
+});
+
+describe('a test in spite of a bounce', () => {
   it.each([
     ['that SES throttles is given back', errorOf('Throttling', 'Maximum sending rate exceeded.'), [2_000]],
-    ['to an address that SES rejects is not', errorOf('MessageRejected', 'Address blacklisted.'), []],
+    ['to an address that SES rejects is not', rejection, []],
   ])('%s', async (_, body, expected) => {
     const givenBack: number[] = [];
     const stops: Stops = {

@@ -38,6 +38,7 @@ const sms = {
 const sharedRate = createSharedRate();
 const phone = { phone_number: '+12025550123' };
 const [ONE, OTHER] = ['one@example.com', 'other@example.com'] as const;
+const reportStop = async () => undefined;
 const accounts = { timeZone: async () => 'UTC', technicalContacts: async () => [ONE, OTHER] };
 
 const contactsTransport = (alerts: DailyLimit, stopped: Readonly<Record<string, StopReason>> = {}) => {
@@ -53,6 +54,7 @@ const contactsTransport = (alerts: DailyLimit, stopped: Readonly<Record<string, 
     optOutKeys,
     stops,
     accounts: emailOn,
+    reportStop,
     sharedRate,
   });
   return createTechnicalContactsTransport(sendEmail, accounts);
@@ -64,7 +66,7 @@ it.each([
   [
     'an email',
     createEmailTransport(
-      createEmailSender(email, { limits, optOutKeys, stops: noStops, accounts: emailOn, sharedRate }),
+      createEmailSender(email, { limits, optOutKeys, stops: noStops, accounts: emailOn, reportStop, sharedRate }),
       accounts,
     ),
     true,
@@ -84,6 +86,7 @@ const allowed: DailyLimit = (_, send) => send();
 describe('with less than a second until the record must be written', () => {
   const unlimited = { alerts: allowed, notices: allowed, summaries: allowed };
   const sendEmail = createEmailSender(email, {
+    reportStop,
     limits: unlimited,
     optOutKeys,
     stops: noStops,
@@ -193,6 +196,7 @@ describe('what AWS throttles', () => {
   it('is sent again in place, and counted once: an email', async () => {
     const deliver = (counted: MessageLimits) => {
       const sendEmail = createEmailSender(email, {
+        reportStop,
         limits: counted,
         optOutKeys,
         stops: noStops,
@@ -217,6 +221,7 @@ it('nothing is sent by email for an account whose emails operators have turned o
     stops: noStops,
     accounts: { isEmailOff: async () => true },
     sharedRate,
+    reportStop,
   });
   const transport = createEmailTransport(sendEmail, accounts);
   for (const sent of [alert, { ...alert, notice }])

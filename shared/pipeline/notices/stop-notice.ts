@@ -1,0 +1,120 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
+import type { EmailStops } from '../../adapters/accounts/email-stops.ts';
+import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
+import type { Queues } from '../../adapters/queues.ts';
+import type { StopReason } from '../../contracts/outcomes.ts';
+import type { Clock } from '../../domain/clock.ts';
+import { DAY_MS } from '../../domain/day.ts';
+import type { Notice } from '../../domain/delivery-message.ts';
+import { type EmailStop, type Recipient, shortMailboxHash } from '../../domain/email-stop.ts';
+import { failureText } from '../../domain/failure-text.ts';
+import type { ParsedEnvironment } from '../../environment.ts';
+import { contentOf, startOf } from './notice-content.ts';
+import { createNoticeQueue } from './notice-queue.ts';
+
+const BY_RECIPIENT = 'Only the recipient can resume them, with the link in any email of the account.';
+
+const adviceFor: Record<StopReason, string> = {
+  opted_out: BY_RECIPIENT,
+  complained: BY_RECIPIENT,
+  bounced:
+    'Correct the address, or the mailbox, which a test then resumes: POST /notifications/{id}/test. Otherwise the emails resume after a day, and after a week if they had been stopped before.',
+};
+
+/** Returns the event that identifies a notice about stops. The time in its ID is the start of the UTC day. */
+const eventOf = (tenant: string, subject: string, key: string, sinceMs: number): Notice['event'] => ({
+  event_id: `${tenant}:${key}:${startOf(DAY_MS, sinceMs)}:stopped`,
+  tenant_id: tenant,
+  details: { state: 'WARNING', status: subject },
+  entity: { id: tenant },
+  alarm: { id: 'stopped' },
+});
+
+/** Returns the notice of a stop: one per mailbox, cause and UTC day. Its event ID has only a hash of the mailbox. */
+export const stopNotice = (recipient: Recipient, { reason, sinceMs }: EmailStop): Notice => {
+  const { tenant, address } = recipient;
+  const subject = `Emails to ${address} are stopped`;
+  return {
+    event: eventOf(tenant, subject, `${shortMailboxHash(recipient)}-${reason}`, sinceMs),
+    content: contentOf(
+      'stopped',
+      subject,
+      [
+        `Nothing is sent by email to ${address}: ${failureText(reason, undefined)}. Alerts to it fail, and are escalated if they reach nobody else.`,
+        adviceFor[reason],
+        'The service sends this notice once a day for each mailbox and reason.',
+      ],
+      [
+        ['Address', address],
+        ['Reason', reason],
+        ['Since', sinceMs],
+      ],
+    ),
+  };
+};
+
+/** The maximum number of notices of stops of an account on a UTC day. Then one says so. */
+export const MAX_STOP_NOTICES_PER_DAY = 20;
+
+/** Returns the notice that further stops of an account on a day have no notice. */
+export const stopLimitNotice = (tenant: string, sinceMs: number): Notice => {
+  const subject = `Emails to more than ${MAX_STOP_NOTICES_PER_DAY} addresses were stopped today`;
+  return {
+    event: eventOf(tenant, subject, 'more-stops', sinceMs),
+    content: contentOf(
+      'stopped',
+      subject,
+      [
+        'Until the day ends, the service sends no notices of further stops. GET /notifications/{id} and GET /account show them, and alerts that reach nobody are escalated.',
+      ],
+      [['The day ends', startOf(DAY_MS, sinceMs) + DAY_MS]],
+    ),
+  };
+};
+
+/** What the notices of stops use. */
+export type StopNoticeDependencies = {
+  client: DynamoDBDocumentClient;
+  queues: Pick<Queues, 'sendDelayed'>;
+  accounts: Pick<AccountRepository, 'technicalContacts' | 'isEmailOff'>;
+  stops: Pick<EmailStops, 'find'>;
+  clock?: Clock;
+};
+
+/** Queues the notice of a stop. Repeating it within a day of the start has no effect. */
+export type ReportStop = (recipient: Recipient, stop: EmailStop) => Promise<void>;
+
+/**
+ * Creates the function that queues the notice of a stop (docs/decisions/notices.md#stops): to the technical contacts, of
+ * whom the sender skips those that are stopped, or to the operators if no contact remains. The caller must have written
+ * the stop: if the last contacts are stopped at the same time, one of the calls finds none.
+ */
+export const createStopNotices = (
+  { client, queues, accounts, stops, clock = Date.now }: StopNoticeDependencies,
+  { ACCOUNTS_TABLE, SENDER_QUEUES }: Pick<ParsedEnvironment<'opt-out'>, 'ACCOUNTS_TABLE' | 'SENDER_QUEUES'>,
+): ReportStop => {
+  const notices = createNoticeQueue(queues, SENDER_QUEUES, clock);
+  const isWithinLimit = createEscalationLimit(client, ACCOUNTS_TABLE, MAX_STOP_NOTICES_PER_DAY);
+
+  const hasReachableContact = async (tenant: string): Promise<boolean> => {
+    if (await accounts.isEmailOff(tenant)) return false;
+    for (const address of await accounts.technicalContacts(tenant))
+      if (!(await stops.find({ tenant, address }))) return true;
+    return false;
+  };
+
+  return async (recipient, stop) => {
+    const { tenant } = recipient;
+    const { sinceMs } = stop;
+    const notice = stopNotice(recipient, stop);
+    const id = notice.event.event_id;
+    // A record of the notice makes a repetition a duplicate, but is not kept as long as a stop.
+    if (clock() - sinceMs > DAY_MS || notices.isQueued(id)) return;
+    const isListed = await isWithinLimit('stops', tenant, id, sinceMs);
+    const queued = isListed ? notice : stopLimitNotice(tenant, sinceMs);
+    if (notices.isQueued(queued.event.event_id)) return;
+    const toContacts = await hasReachableContact(tenant);
+    await notices.queue(queued, {}, { toContacts, toOperators: !toContacts });
+  };
+};

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { createEmailStops } from '../../../shared/adapters/accounts/email-stops.ts';
+import { DAY_MS } from '../../../shared/domain/day.ts';
+import { type EmailStop, type Recipient, shortMailboxHash } from '../../../shared/domain/email-stop.ts';
+import {
+  createStopNotices,
+  MAX_STOP_NOTICES_PER_DAY,
+  type StopNoticeDependencies,
+  stopNotice,
+} from '../../../shared/pipeline/notices/stop-notice.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
+import { readDelivery } from '../../support/events.ts';
+import { reportEnvironment } from '../../support/report-environment.ts';
+
+const { client } = useDatabase();
+
+const NOW_MS = Date.UTC(2026, 0, 1, 12);
+const DAY_START_MS = Date.UTC(2026, 0, 1);
+const [ONE, OTHER] = ['one@example.com', 'other@example.com'] as const;
+const stop: EmailStop = { reason: 'bounced', sinceMs: NOW_MS };
+
+let tenants = 0;
+
+/** Sets up an account with contacts, and returns reports of an execution environment. */
+const setUp = (contacts: readonly string[], { isEmailOff = false, nowMs = NOW_MS } = {}) => {
+  const tenant = `stop-notices-${++tenants}`;
+  const queued: string[] = [];
+  const dependencies: StopNoticeDependencies = {
+    client,
+    queues: {
+      sendDelayed: async (url, { body }) => {
+        queued.push(`${url.split('/').at(-1)} ${readDelivery(body).notice?.subject}`);
+      },
+    },
+    accounts: { technicalContacts: async () => [...contacts], isEmailOff: async () => isEmailOff },
+    stops: createEmailStops(client, 'accounts', () => NOW_MS),
+    clock: () => nowMs,
+  };
+  const environment = () => createStopNotices(dependencies, reportEnvironment);
+  return { recipientOf: (address: string): Recipient => ({ tenant, address }), dependencies, environment, queued };
+};
+
+describe('the notice of a stop', () => {
+  const recipient: Recipient = { tenant: 'acme', address: 'OnCall@example.com' };
+
+  it('names the address, and its ID has only a hash of the mailbox', () => {
+    const { event, content } = stopNotice(recipient, stop);
+    expect(content.subject).toBe('Emails to OnCall@example.com are stopped');
+    expect(content.facts).toEqual([
+      ['Address', 'OnCall@example.com'],
+      ['Reason', 'bounced'],
+      ['Since', NOW_MS],
+    ]);
+    expect(event.event_id).toBe(`acme:${shortMailboxHash(recipient)}-bounced:${DAY_START_MS}:stopped`);
+    expect(JSON.stringify([event.event_id, event.entity, event.alarm])).not.toMatch(/oncall/i);
+  });
+
+  it('has one ID per mailbox, reason and UTC day', () => {
+    const idOf = (changes: Partial<EmailStop> = {}, address = recipient.address) =>
+      stopNotice({ ...recipient, address }, { ...stop, ...changes }).event.event_id;
+    expect(idOf({ sinceMs: DAY_START_MS }, 'oncall+1@example.com')).toBe(idOf());
+    const others = [idOf({ reason: 'complained' }), idOf({ sinceMs: NOW_MS + DAY_MS }), idOf({}, ONE)];
+    expect(new Set([idOf(), ...others]).size).toBe(4);
+  });
+});
+
+describe('a stop', () => {
+  const subject = `Emails to ${ONE} are stopped`;
+
+  it.each([
+    ['to the contacts, of whom one remains', [ONE, OTHER], {}, [`contacts ${subject}`]],
+    ['to the operators if no contact remains', [ONE], {}, [`managed ${subject}`]],
+    ['to the operators if there are no contacts', [], {}, [`managed ${subject}`]],
+    [
+      'to the operators if the emails of the account are off',
+      [ONE, OTHER],
+      { isEmailOff: true },
+      [`managed ${subject}`],
+    ],
+    ['to nobody if it began more than a day ago', [ONE, OTHER], { nowMs: NOW_MS + DAY_MS + 1 }, []],
+  ])('is reported %s', async (_, contacts, options, expected) => {
+    const { recipientOf, dependencies, environment, queued } = setUp(contacts, options);
+    await createEmailStops(client, 'accounts', () => NOW_MS).bounce(recipientOf(ONE), NOW_MS);
+    expect(await dependencies.stops.find(recipientOf(ONE))).toEqual(stop);
+    await environment()(recipientOf(ONE), stop);
+    expect(queued).toEqual(expected);
+  });
+
+  it('that is repeated has the same notice, and counts once toward the limit, above which one notice says so', async () => {
+    const { recipientOf, environment, queued } = setUp([OTHER]);
+    const report = environment();
+    for (let number = 0; number < MAX_STOP_NOTICES_PER_DAY; number++)
+      for (const reportAgain of [report, report, environment()])
+        await reportAgain(recipientOf(`${number}@example.com`), stop);
+    expect(new Set(queued).size).toBe(MAX_STOP_NOTICES_PER_DAY);
+    queued.splice(0);
+    for (const address of ['x@example.com', 'y@example.com']) await report(recipientOf(address), stop);
+    expect(queued).toEqual([`contacts Emails to more than ${MAX_STOP_NOTICES_PER_DAY} addresses were stopped today`]);
+    queued.splice(0);
+    await environment()(recipientOf('0@example.com'), stop);
+    expect(queued).toEqual(['contacts Emails to 0@example.com are stopped']);
+  });
+});
