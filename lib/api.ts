@@ -67,7 +67,12 @@ export class Api extends Construct {
       const integration = new HttpLambdaIntegration(name, lambda);
       return httpApi.addRoutes({ path, methods: [HttpMethod[method]], integration });
     });
-    const page = new ServiceFunction(this, 'opt-out', defaults, pageAccess(settings, storage).and(delivery.contactsAccess()));
+    const page = new ServiceFunction(
+      this,
+      'opt-out',
+      defaults,
+      pageAccess(settings, storage).and(delivery.contactsAccess()),
+    );
     const pageIntegration = new HttpLambdaIntegration('opt-out', page.lambda);
     routes.push(...httpApi.addRoutes({ path: OPT_OUT_PATH, methods: pageMethods, integration: pageIntegration }));
     const stage = new HttpStage(this, 'Stage', {

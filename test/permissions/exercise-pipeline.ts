@@ -284,6 +284,8 @@ export const exercisePipeline = async (
   await client.get('/failures');
   await optOut(world, { tenant: client.tenant, address: 'former@example.com' });
   await undoOptOut(world, { tenant: client.tenant, address: 'former@example.com' });
+  // The notice goes to the operators, because the account has no contacts.
+  await optOut(world, { tenant: 'without-contacts', address: 'former@example.com' });
 
   // SES has rejected the address, whose stop a test ends, too.
   setBehavior('accept');

@@ -6,7 +6,7 @@ import { createFailureReader } from '../../shared/adapters/deliveries/notificati
 import type { Queues } from '../../shared/adapters/queues.ts';
 import { deliveryId, recipientHash } from '../../shared/domain/delivery-key.ts';
 import { claimedRecord, type DeliveryRecord, withStatus } from '../../shared/domain/delivery-record.ts';
-import { emailTags } from '../../shared/domain/email-event.ts';
+import { emailTags, tenantTag } from '../../shared/domain/email-event.ts';
 import { shortMailboxHash } from '../../shared/domain/email-stop.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
@@ -247,6 +247,11 @@ describe('the notices of an email event', () => {
     }
     const hash = shortMailboxHash({ tenant: 'acme', address: RECIPIENT });
     expect(eventIds).toEqual(Array(3).fill(`acme:${hash}-complained:${NOW_MS}:stopped`));
+  });
+
+  it('of the bounce of a test go to the contacts', async () => {
+    await record(emailEvent('Bounce', { tenant: tenantTag(alarmEvent().tenant_id) }));
+    expect(kinds()).toEqual(toContacts);
   });
 
   it('are queued when the event is received again if they cannot be before, and the bounce stays recorded', async () => {

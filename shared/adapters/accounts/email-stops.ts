@@ -123,8 +123,7 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
       const state = await read(recipient);
       const changes = decide(state, clock());
       if (!changes) return { isChanged: false, state };
-      if (await write(recipient, state, changes, entry))
-        return { isChanged: true, state: { ...state, ...changes } };
+      if (await write(recipient, state, changes, entry)) return { isChanged: true, state: { ...state, ...changes } };
     }
     throw new Error('The stop of a mailbox was changed at the same time.');
   };

@@ -24,12 +24,7 @@ import type { ParsedEnvironment } from '../../environment.ts';
 import { createEscalation, type EscalationEnvironment } from './escalation.ts';
 import { limitNotice } from './limit-notice.ts';
 import { createNoticeQueue } from './notice-queue.ts';
-import {
-  eventOfRecord,
-  failingNotice,
-  notificationNoticeId,
-  undeliveredNotice,
-} from './notification-notice.ts';
+import { eventOfRecord, failingNotice, notificationNoticeId, undeliveredNotice } from './notification-notice.ts';
 import { createUnreachedCheck } from './unreached-check.ts';
 import { summaryProblem, unreachedNotice, unreachedNoticeId } from './unreached-notice.ts';
 import { withTimeout } from './wait-for-notices.ts';

@@ -11,6 +11,7 @@ import { logger } from '../../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
 import type { AlarmState } from '../../../shared/contracts/alarm-event.ts';
+import { stopReasons } from '../../../shared/contracts/outcomes.ts';
 import type { NotificationRecord } from '../../../shared/contracts/responses/notifications.ts';
 import { deliveryKey, parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import {
@@ -169,6 +170,12 @@ describe('a notice', () => {
       expect(queued.map((notice) => notice.kind)).toEqual(kind === undefined ? [] : [kind]);
     },
   );
+
+  it.each(stopReasons)('is not queued for the reason %s, because the stop has one', async (last_reason) => {
+    const { reports, queued } = setUp();
+    await reports.reportFailure(event, failedRecord(newNotificationId(), { last_reason }));
+    expect(queued).toEqual([]);
+  });
 });
 
 describe('an escalation', () => {

@@ -4,6 +4,7 @@ import { isUnrecorded } from './duplicates-are-explained.ts';
 import { contactsOf, type Notice, type NoticeKind, noticesOf } from './notices.ts';
 import { nameOf, plannedDeliveries } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
+import { isStopped } from './stops-hold.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -66,6 +67,8 @@ export const failuresAreNoticed: Rule = {
       );
       const name = `${tenant.name} ${notification.type} ${notification.key}`;
       return entries.flatMap((entry) => {
+        // The stop has its own notice (`emailReportsAreNoticed`).
+        if (isStopped(entry)) return [];
         const undelivered = entry.status === 'failed' ? uninformed(['undelivered'], entry.updated_at) : [];
         if (undelivered.length > 0)
           return [`${entry.event_id} to ${name} failed, and ${undelivered.join(', ')} got no notice.`];
@@ -85,7 +88,7 @@ export const failuresAreNoticed: Rule = {
   },
 };
 
-/** The technical contacts get a notice of each notification whose email bounced permanently or was reported. */
+/** The technical contacts get a notice of each notification whose email was rejected, and of each stop after a report of SES. */
 export const emailReportsAreNoticed: Rule = {
   name: 'email reports are noticed',
   violations(observations) {
@@ -94,7 +97,7 @@ export const emailReportsAreNoticed: Rule = {
     const deliveries = plannedDeliveries(scenario);
     return emailReports
       .filter(({ of, isPermanent }) => of === 'alert' && isPermanent)
-      .flatMap(({ notificationId, numbers: [number = -1], atMs, kind }) =>
+      .flatMap(({ notificationId, numbers: [number = -1], atMs, kind, to }) =>
         deliveries
           .filter(
             ({ event, notification }) => event.number === number && ids.get(notification.index) === notificationId,
@@ -104,10 +107,13 @@ export const emailReportsAreNoticed: Rule = {
               .filter(
                 (contact) =>
                   !notices.some(
-                    ({ notification, arrival }) =>
-                      notification === delivery.notification.index &&
+                    ({ kind: noticeKind, notification, arrival }) =>
                       arrival.to === contact &&
-                      startMs + arrival.atMs >= startOfDay(startMs + atMs),
+                      (kind === 'Reject'
+                        ? notification === delivery.notification.index &&
+                          startMs + arrival.atMs >= startOfDay(startMs + atMs)
+                        : // An earlier report may have begun the stop.
+                          noticeKind === 'stopped' && arrival.text.includes(`Emails to ${to} are stopped`)),
                   ),
               )
               .map((contact) => `${kind} of ${nameOf(delivery)}: ${contact} got no notice.`),
@@ -158,10 +164,10 @@ export const noticesAreJustified: Rule = {
     });
     return [
       ...tooMany(
-        notices.filter(({ kind }) => kind === 'failing' || kind === 'undelivered' || kind === 'limit'),
+        notices.filter(({ kind }) => ['failing', 'undelivered', 'limit', 'stopped'].includes(kind)),
         DAY_MS,
-        ({ kind, notification, arrival }) =>
-          `${kind} ${notification ?? /limit (\w+) of this day/.exec(arrival.text)?.[1]}`,
+        ({ kind, notification, arrival: { text } }) =>
+          `${kind} ${notification ?? /limit (\w+) of this day/.exec(text)?.[1] ?? /Emails to .*/.exec(text)?.[0]} ${/^Reason: .*/m.exec(text)?.[0]}`,
         observations,
       ),
       ...early.map(

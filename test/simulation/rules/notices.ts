@@ -5,7 +5,7 @@ import { mayBeStopped } from './email-stops.ts';
 import { areFunctionsCalm } from './requests.ts';
 
 /** What a notice of the service is about. */
-export type NoticeKind = 'failing' | 'undelivered' | 'unreached' | 'unreached-summary' | 'limit';
+export type NoticeKind = 'failing' | 'undelivered' | 'unreached' | 'unreached-summary' | 'limit' | 'stopped';
 
 /** A notice that arrived. */
 export type Notice = {
@@ -29,9 +29,10 @@ const stateOf = (text: string | undefined): State | undefined =>
 const kindOf = ({ text }: Arrival): NoticeKind | undefined => {
   const [subject = ''] = text.replace(/^Tenant: .*\n+/, '').split('\n');
   if (SUMMARY_OF_ESCALATIONS.test(text)) return 'unreached-summary';
-  if (/(is failing|was reported as spam)$/.test(subject)) return 'failing';
+  if (/is failing$/.test(subject)) return 'failing';
   if (/was not delivered$/.test(subject)) return 'undelivered';
   if (/alerts are summarized$/.test(subject)) return 'limit';
+  if (/^Emails to .* (are|were) stopped( today)?$/.test(subject)) return 'stopped';
   if (/Escalated: |could be reached$|could not be reached$|could not be delivered|that do not exist$/m.test(text))
     return 'unreached';
   return undefined;
