@@ -284,8 +284,9 @@ export const exercisePipeline = async (
   await client.get('/failures');
   await optOut(world, { tenant: client.tenant, address: 'former@example.com' });
   await undoOptOut(world, { tenant: client.tenant, address: 'former@example.com' });
-  // The notice goes to the operators, because the account has no contacts.
-  await optOut(world, { tenant: 'without-contacts', address: 'former@example.com' });
+  // The notice of a stop goes to the operators, because SES has rejected the contact, or to a contact that remains.
+  await client.put('/account', { technical_contacts: ['new@example.com'] });
+  await optOut(world, { tenant: client.tenant, address: 'another@example.com' });
 
   // SES has rejected the address, whose stop a test ends, too.
   setBehavior('accept');

@@ -113,7 +113,7 @@ export const emailReportsAreNoticed: Rule = {
                         ? notification === delivery.notification.index &&
                           startMs + arrival.atMs >= startOfDay(startMs + atMs)
                         : // An earlier report may have begun the stop.
-                          noticeKind === 'stopped' && arrival.text.includes(`Emails to ${to} are stopped`)),
+                          noticeKind === 'stopped' && arrival.text.includes(`Emails to ${to.split('@')[0]}@`)),
                   ),
               )
               .map((contact) => `${kind} of ${nameOf(delivery)}: ${contact} got no notice.`),
