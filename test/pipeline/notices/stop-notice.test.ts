@@ -81,7 +81,7 @@ describe('a stop', () => {
   ])('is reported %s', async (_, contacts, options, expected) => {
     const { recipientOf, dependencies, environment, queued } = setUp(contacts, options);
     await createEmailStops(client, 'accounts', () => NOW_MS).bounce(recipientOf(ONE), NOW_MS);
-    expect(await dependencies.stops.find(recipientOf(ONE))).toEqual(stop);
+    expect(await dependencies.stops.find(recipientOf(ONE))).toMatchObject(stop);
     await environment()(recipientOf(ONE), stop);
     expect(queued).toEqual(expected);
   });
