@@ -13,6 +13,7 @@ import { summarizedAlarm, summaryNotice, summaryOf } from '../../../shared/domai
 import { testEvent } from '../../../shared/domain/test-event.ts';
 import { limitNotice } from '../../../shared/pipeline/notices/limit-notice.ts';
 import { failingNotice, undeliveredNotice } from '../../../shared/pipeline/notices/notification-notice.ts';
+import { stopNotice } from '../../../shared/pipeline/notices/stop-notice.ts';
 import {
   escalationLimitNotice,
   unknownPlanNotice,
@@ -84,7 +85,10 @@ export const sampleEmails = (texts: EmailTexts): ReadonlyMap<string, string> => 
   );
   const notices = {
     'a failing notice': failingNotice('acme', API_URL, failing, event),
-    'a notice of a bounce': failingNotice('acme', API_URL, gone, event, 'bounce'),
+    'a notice of a stop': stopNotice(
+      { tenant: 'acme', address: `${'a'.repeat(64)}@example.com` },
+      { reason: 'bounced', sinceMs: EVENT_TIME_MS },
+    ),
     'an undelivered notice': undeliveredNotice('acme', API_URL, gone, event),
     'an escalation': unreachedNotice(alert, [delivery(), delivery(), unread]),
     'an escalation of unknown notifications': unknownPlanNotice(alert, [texts.id, texts.label]),
