@@ -1,4 +1,5 @@
 import type { Observations } from '../world/observations.ts';
+import type { Refusal } from '../world/receivers.ts';
 import type { PlannedTenant } from '../world/scenario.ts';
 import { isAboveDailyLimit } from './alert-outcomes.ts';
 import type { Rule } from './rule.ts';
@@ -47,16 +48,17 @@ const waysOf = ({ name, notifications, contacts, limits }: PlannedTenant): Way[]
   ];
 };
 
-/** How long a message that AWS rejects counts, ms. */
-const RESERVED_MS = 1_000;
+/** How long a message that AWS rejects counts, ms, or until it is sent again in place. */
+const RESERVED_MS = 4_000;
 
 /** Returns how many of these messages counted at the same time, before they were given back. */
-const maxReserved = (rejected: readonly { atMs: number }[]): number =>
+const maxReserved = (rejected: readonly Refusal[]): number =>
   Math.max(
     0,
-    ...rejected.map(
-      ({ atMs }) => rejected.filter((other) => other.atMs >= atMs && other.atMs < atMs + RESERVED_MS).length,
-    ),
+    ...rejected.map(({ atMs }) => {
+      const reserved = rejected.filter((other) => other.atMs >= atMs && other.atMs < atMs + RESERVED_MS);
+      return new Set(reserved.map(({ to, numbers }) => `${to} ${numbers.join(' ')}`)).size;
+    }),
   );
 
 /** Returns at most how many messages count toward a limit on a day: those that arrived, or may have. */

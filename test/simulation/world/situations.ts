@@ -238,9 +238,9 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
     }),
     'SES throttles alerts, then accepts others up to the limit': situation({
       types: ['email'],
-      phases: until(20 * SECOND_MS, 'throttle'),
+      phases: until(60 * SECOND_MS, 'throttle'),
       tenant: { limits: { emailsPerTenantPerDay: 3 } },
-      steps: alertsAt(seconds(1, 5, 40)),
+      steps: alertsAt(seconds(1, 5, 100)),
     }),
     'an alert to several addresses is partly above the daily limit': situation({
       seed: 2,
