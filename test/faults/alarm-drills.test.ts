@@ -1,7 +1,8 @@
-import { SendMessageCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { AwsCall } from 'local-aws/aws-service.ts';
 import { MINUTE_MS } from 'local-aws/cloudwatch/metric-store.ts';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { moveMessages } from '../../bin/ops/redrive.ts';
 import { byType, type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { Client } from '../support/api.ts';
 import { bounceBody } from '../support/email-events.ts';
@@ -342,9 +343,7 @@ describe('the alarm drill', () => {
     if (message) message.receiveCount = 100;
     recover();
     const redrive = () =>
-      harness.sqs.send(
-        new StartMessageMoveTaskCommand({ SourceArn: 'arn:aws:sqs:us-east-1:000000000000:CrashedQueue' }),
-      );
+      moveMessages(harness.sqs, harness.queue('CrashedQueue').settings.url, () => queue.settings.url);
     await drill(annotate, { alarms: ['CrashedMessages'], outage: () => [redrive] });
     expect(queue.messages).toEqual([]);
   });

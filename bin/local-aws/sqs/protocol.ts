@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { type AwsCall, type AwsResponse, type AwsService, jsonFault, jsonResult } from '../aws-service.ts';
 import { queueAttributes, receivedMessage, requested } from './attributes.ts';
@@ -92,20 +91,6 @@ export const sqsService = (queues: readonly Queue[]): AwsService => {
       queueOf(request);
       return {};
     }),
-
-    StartMessageMoveTask: action(requests.StartMessageMoveTask, ({ SourceArn }) => {
-      const source = queues.find(({ settings }) => settings.arn === SourceArn);
-      if (!source) {
-        const message = "The resource that you specified for the SourceArn parameter doesn't exist.";
-        throw new SqsError('ResourceNotFoundException', message);
-      }
-      if (!queues.some((queue) => queue.redrive?.target === source)) {
-        const message = 'Source queue must be configured as a Dead Letter Queue.';
-        throw new SqsError('InvalidParameterValueException', message);
-      }
-      moveDeadLetters(source, queues);
-      return { TaskHandle: randomUUID() };
-    }),
   };
 
   return async (call) => {
@@ -132,18 +117,6 @@ const action =
   ): Action =>
   (call) =>
     run(parseRequest(schema, call.input ?? parseJson(call.body)), call);
-
-/**
- * Returns the visible messages of a dead-letter queue to their source queues, at once. SQS treats a moved message as new:
- * it has a new ID, a new age and a receive count of 0. A message that was sent to the dead-letter queue itself stays.
- */
-const moveDeadLetters = (source: Queue, queues: readonly Queue[]): void => {
-  for (const message of source.removeVisible()) {
-    const destination = queues.find(({ settings }) => settings.arn === message.deadLetterQueueSourceArn);
-    if (destination) destination.send(message);
-    else source.add(message);
-  }
-};
 
 const sendMessage = (queue: Queue, outgoing: OutgoingMessage, senderId: string): object => {
   const message = readMessage(outgoing, senderId);

@@ -189,13 +189,6 @@ export class Queue {
     for (const message of this.messages) this.#remove(message);
   }
 
-  /** Removes and returns the visible messages, for a move task. */
-  removeVisible(): QueuedMessage[] {
-    const visible = this.messages.filter(({ state }) => state === 'visible');
-    for (const message of visible) this.#remove(message);
-    return visible;
-  }
-
   #receiveVisible({ maxMessages, visibilitySeconds = this.settings.visibilitySeconds }: ReceiveRequest): Receipt[] {
     const receipts: Receipt[] = [];
     while (receipts.length < maxMessages) {

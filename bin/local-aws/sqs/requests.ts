@@ -69,7 +69,6 @@ export const requests = {
   ListQueues: z.strictObject({}),
   PurgeQueue: queueUrl,
   TagQueue: queueUrl.extend({ Tags: z.record(z.string(), z.string()) }),
-  StartMessageMoveTask: z.strictObject({ SourceArn: z.string() }),
 };
 
 /** Validates a request. Throws the `SqsError` that AWS returns for a missing or invalid parameter. */

@@ -11,13 +11,33 @@ import {
   SendMessageBatchCommand,
   type SendMessageBatchRequestEntry,
   SendMessageCommand,
-  StartMessageMoveTaskCommand,
+  SQSClient,
 } from '@aws-sdk/client-sqs';
-import { describe, expect, it } from 'vitest';
-import { queueOf } from '../support/queues.ts';
-import { useServedQueues } from '../support/served-queues.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sqsService } from '../../sqs/protocol.ts';
+import { startEndpoint, type TestEndpoint } from '../support/endpoint.ts';
+import { queueWithDeadLetters } from '../support/queues.ts';
 
-const { clock, queue, deadLetterQueue, queues, sqs } = useServedQueues(2);
+const { clock, queue, deadLetterQueue } = queueWithDeadLetters(2);
+let endpoint: TestEndpoint;
+const sqs = new SQSClient({
+  endpoint: async () => ({ url: new URL(endpoint.client.endpoint) }),
+  region: 'us-east-1',
+  credentials: { accessKeyId: 'local-test', secretAccessKey: 'local' },
+  maxAttempts: 1,
+  useQueueUrlAsEndpoint: false,
+});
+beforeAll(async () => {
+  endpoint = await startEndpoint({ sqs: sqsService([queue, deadLetterQueue]) });
+});
+beforeEach(() => {
+  queue.purge();
+  deadLetterQueue.purge();
+});
+afterAll(async () => {
+  sqs.destroy();
+  await endpoint.stop();
+});
 const QueueUrl = '/000000000000/jobs';
 
 const send = (MessageBody: string, url = QueueUrl) => sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody }));
@@ -236,53 +256,5 @@ describe('a queue', () => {
     expect(QueueUrls).toEqual([queue.settings.url, deadLetterQueue.settings.url]);
     await sqs.send(new PurgeQueueCommand({ QueueUrl }));
     expect(queue.messages).toEqual([]);
-  });
-});
-
-/** Receives the messages of a queue `count` times, each time after their visibility timeouts have expired. */
-const receiveRepeatedly = async (QueueUrl: string, count: number) => {
-  for (let index = 0; index < count; index += 1) {
-    await sqs.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }));
-    clock.advance(30);
-  }
-};
-const deadLetter = async (body: string) => {
-  await send(body);
-  await receiveRepeatedly(QueueUrl, 3);
-};
-
-describe('a move task', () => {
-  const SourceArn = deadLetterQueue.settings.arn;
-
-  it('returns dead letters to their source queue as new messages', async () => {
-    await deadLetter('a');
-    const [id] = deadLetterQueue.messages.map((message) => message.id);
-    const { TaskHandle } = await sqs.send(new StartMessageMoveTaskCommand({ SourceArn }));
-    expect(TaskHandle).toBeDefined();
-    expect(queue.messages).toMatchObject([{ body: 'a', receiveCount: 0 }]);
-    expect(queue.messages[0]?.id).not.toBe(id);
-  });
-
-  it('cannot have a source that is not a dead-letter queue', async () => {
-    const start = new StartMessageMoveTaskCommand({ SourceArn: queue.settings.arn });
-    await expect(sqs.send(start)).rejects.toMatchObject({
-      name: 'InvalidParameterValue',
-      message: 'Source queue must be configured as a Dead Letter Queue.',
-    });
-  });
-
-  it('returns each message of a shared dead-letter queue to its source queue', async () => {
-    const other = queueOf(clock, { name: 'other' });
-    other.redrive = { target: deadLetterQueue, maxReceiveCount: 1 };
-    queues.push(other);
-    const OtherUrl = '/000000000000/other';
-    await send('b', OtherUrl);
-    await receiveRepeatedly(OtherUrl, 2);
-    await deadLetter('a');
-    expect(deadLetterQueue.messages).toHaveLength(2);
-    await sqs.send(new StartMessageMoveTaskCommand({ SourceArn }));
-    expect(queue.messages).toMatchObject([{ body: 'a' }]);
-    expect(other.messages).toMatchObject([{ body: 'b' }]);
-    queues.pop();
   });
 });
