@@ -208,54 +208,43 @@ const explainUnconfirmed =
 
 /** Returns a stored account with the field names of the API, and the limits that operators have overridden. */
 export const accountRecord = (tenant: string, account: AccountDescription, withSecrets: boolean) => {
-  const {
-    contacts,
-    fallbackNotifications,
-    summaries,
-    timeZone,
-    token,
-    secrets,
-    retired,
-    limits,
-    shadow,
-    emailOffSinceMs,
-  } = account;
+  const { fallbackNotifications, summaries, limits, shadow, emailOffSinceMs } = account;
   return {
     id: tenant,
-    technical_contacts: contacts,
+    technical_contacts: account.contacts,
     ...(fallbackNotifications.length > 0 && { escalation_notifications: fallbackNotifications }),
     ...(summaries && { summaries }),
-    time_zone: timeZone,
+    time_zone: account.timeZone,
     ...(Object.keys(limits).length > 0 && { limit_overrides: limits }),
     ...(shadow && { shadow: shadowRecord(shadow) }),
     ...(emailOffSinceMs !== undefined && { email_off: { since: emailOffSinceMs } }),
     ...(withSecrets && {
-      webhook_token: token,
-      webhook_signing_secrets: [...secrets, ...retired.map(({ secret }) => secret)],
+      webhook_token: account.token,
+      webhook_signing_secrets: [...account.secrets, ...account.retired.map(({ secret }) => secret)],
     }),
   };
 };
 
 const accountText = (account: AccountDescription, withSecrets: boolean): string => {
-  const { contacts, fallbackNotifications, summaries, timeZone, token, secrets, retired, shadow, emailOffSinceMs } =
-    account;
+  const { contacts, fallbackNotifications, summaries, token, secrets, retired, shadow, emailOffSinceMs } = account;
   const unset = colorize('dim', 'none yet, created on first use');
   const hidden = (value: string) => (withSecrets ? value : 'set');
-  return [
-    `contacts         ${contacts.map(sanitize).join(', ') || colorize('yellow', 'none')}`,
-    ...(fallbackNotifications.length > 0 ? [`fallback         ${fallbackNotifications.map(sanitize).join(', ')}`] : []),
-    ...(summaries
-      ? [
-          `summaries        after ${summaries.email_after} emails or ${summaries.sms_after} SMS in ${summaries.window_minutes} min`,
-        ]
-      : []),
-    `time zone        ${sanitize(timeZone)}`,
-    `webhook token    ${token === undefined ? unset : hidden(token)}`,
-    `signing secret   ${secrets.map(hidden).join(', ') || unset}`,
-    ...retired.map(({ secret, untilMs }) => `previous secret  ${hidden(secret)}, signs until ${toSecond(untilMs)}`),
-    ...(shadow ? [`shadow mode      ${colorize('yellow', shadowText(shadow, Date.now()))}`] : []),
-    ...(emailOffSinceMs === undefined
-      ? []
-      : [`email            ${colorize('red', `off since ${toSecond(emailOffSinceMs)}`)}`]),
-  ].join('\n');
+  const lines: readonly (readonly [name: string, text: string | false | undefined])[] = [
+    ['contacts', contacts.map(sanitize).join(', ') || colorize('yellow', 'none')],
+    ['fallback', fallbackNotifications.map(sanitize).join(', ')],
+    [
+      'summaries',
+      summaries &&
+        `after ${summaries.email_after} emails or ${summaries.sms_after} SMS in ${summaries.window_minutes} min`,
+    ],
+    ['time zone', sanitize(account.timeZone)],
+    ['webhook token', token === undefined ? unset : hidden(token)],
+    ['signing secret', secrets.map(hidden).join(', ') || unset],
+    ...retired.map(
+      ({ secret, untilMs }) => ['previous secret', `${hidden(secret)}, signs until ${toSecond(untilMs)}`] as const,
+    ),
+    ['shadow mode', shadow && colorize('yellow', shadowText(shadow, Date.now()))],
+    ['email', emailOffSinceMs !== undefined && colorize('red', `off since ${toSecond(emailOffSinceMs)}`)],
+  ];
+  return lines.flatMap(([name, text]) => (text ? [`${name.padEnd(17)}${text}`] : [])).join('\n');
 };

@@ -62,6 +62,13 @@ type Step = {
 
 const noNotification = { notification_id: null, notification_label: null, type: null };
 
+const stepOf = (
+  timeMs: number,
+  step: string,
+  result: string,
+  { notification_id, notification_label, type }: Pick<Step, keyof typeof noNotification> = noNotification,
+): Step => ({ time: isoTime(timeMs), step, notification_id, notification_label, type, result });
+
 const eventJson = async (session: Session, { tenant, eventId, deliveries, notices, letters }: TracedEvent) => {
   const [first = notices[0]] = deliveries;
   const listed = await deliveriesJson(session, deliveries);
@@ -100,16 +107,10 @@ const startOf = (deliveries: readonly DeliveryRecord[]): Step[] => {
     deliveries.flatMap(({ dispatched_at_ms }) => dispatched_at_ms ?? []),
     (timeMs) => timeMs,
   );
-  const step = (timeMs: number, name: string, result: string): Step => ({
-    time: isoTime(timeMs),
-    step: name,
-    ...noNotification,
-    result,
-  });
   return [
-    ...(first && accepted.length > 0 ? [step(Math.min(...accepted), 'accepted', first.state)] : []),
+    ...(first && accepted.length > 0 ? [stepOf(Math.min(...accepted), 'accepted', first.state)] : []),
     ...[...passes].map(([timeMs, { length }]) =>
-      step(timeMs, 'dispatched', length === 1 ? '1 delivery' : `${length} deliveries`),
+      stepOf(timeMs, 'dispatched', length === 1 ? '1 delivery' : `${length} deliveries`),
     ),
   ];
 };
@@ -118,26 +119,8 @@ const words = (...parts: (string | number | null | undefined)[]): string => part
 
 /** The attempts of a delivery, how it stands, and a reused event ID. A delivered one needs no more than its attempts. */
 const deliverySteps = (delivery: DeliveryJson): Step[] => {
-  const {
-    notification_id,
-    notification_label,
-    type,
-    attempts,
-    next_attempt_at,
-    updated_at,
-    status,
-    reason,
-    summary_id,
-    conflict_at,
-  } = delivery;
-  const step = (timeMs: number, name: string, result: string): Step => ({
-    time: isoTime(timeMs),
-    step: name,
-    notification_id,
-    notification_label,
-    type,
-    result,
-  });
+  const { attempts, next_attempt_at, updated_at, status, reason, summary_id, conflict_at } = delivery;
+  const step = (timeMs: number, name: string, result: string) => stepOf(timeMs, name, result, delivery);
   const name = next_attempt_at === null ? status : 'next attempt';
   return [
     ...attempts.map(({ timestamp, result, status_code, reason: cause, duration_ms }) =>
@@ -149,14 +132,12 @@ const deliverySteps = (delivery: DeliveryJson): Step[] => {
 };
 
 const noticeSteps = (notice: NoticeJson): Step[] => [
-  {
-    time: isoTime(notice.created_at),
-    step: notice.notice === 'unreached' ? 'escalation' : 'notice',
-    notification_id: notice.notification_id,
-    notification_label: notice.notification_label,
-    type: notice.type,
-    result: notice.caused_by_event ? (notice.notice ?? '') : `${notice.notice}, because of another alert`,
-  },
+  stepOf(
+    notice.created_at,
+    notice.notice === 'unreached' ? 'escalation' : 'notice',
+    notice.caused_by_event ? (notice.notice ?? '') : `${notice.notice}, because of another alert`,
+    notice,
+  ),
   ...deliverySteps(notice).map((step) => ({ ...step, step: `notice: ${step.step}` })),
 ];
 

@@ -39,12 +39,7 @@ describe('the list of the inbox page', () => {
     inbox.add(email('Disk space'));
     await expect.poll(titles).toEqual(['[CRITICAL] web-1: Disk space', 'First']);
     expect(await page.title()).toBe('Inbox (2)');
-    expect(
-      await page
-        .getByRole('status')
-        .filter({ hasText: /new message/ })
-        .textContent(),
-    ).toMatch(/new message/);
+    await page.getByRole('status').filter({ hasText: '2 messages' }).waitFor({ state: 'attached' });
   });
 
   it('keeps selection, scroll position, selected text and focus when messages arrive', async () => {
@@ -158,10 +153,9 @@ describe('a message on the inbox page', () => {
     await page.getByRole('tabpanel').getByText('<!doctype html>').waitFor();
   });
 
-  it('formats JSON without rounding numbers, and XML; both can be seen as they arrived', async () => {
+  it('formats JSON without rounding numbers, and shows it as it arrived', async () => {
     const json = '{"id":12345678901234567890,"list":[1.50,true,null],"text":"a\\"b"}';
     await inbox.send('/webhooks/globex', { method: 'POST', body: json });
-    for (const message of receiverMessages('Disk space')) inbox.add(message);
     await open();
     await openMessage(page, 'POST /webhooks/globex');
     const panel = page.getByRole('tabpanel').locator('pre');
@@ -170,15 +164,9 @@ describe('a message on the inbox page', () => {
     );
     await page.getByRole('tab', { name: 'Raw' }).click();
     expect(await panel.textContent()).toBe(json);
-    await page.getByRole('button', { name: /^Feed/ }).click();
-    await openMessage(page, 'Disk space');
-    await page.getByRole('tab', { name: 'XML' }).waitFor();
-    expect(await panel.textContent()).toContain(
-      '\n  <title type="text">[CRITICAL] web-1: Disk space</title>\n  <updated>',
-    );
   });
 
-  it('shows a body that is neither JSON nor XML, or is cut off, as it arrived', async () => {
+  it('shows a body that is no JSON, or is cut off, as it arrived', async () => {
     for (const body of ['{"cut":', '<cut', 'plain']) await inbox.send('/pager', { method: 'POST', body });
     await open();
     for (const body of ['{"cut":', '<cut', 'plain']) {

@@ -154,56 +154,40 @@ const notificationImport = (
   };
 };
 
+const attributes = ['technical_contacts', 'escalation_notifications', 'summaries', 'time_zone', 'webhook_token'];
+
 /** Imports the attributes of an account that the source has and an update can set. */
 const importAccount = async (
   { accounts, audit }: Session,
   tenant: string,
   { isDryRun, canUpdate }: ImportOptions,
-  {
-    technical_contacts,
-    escalation_notifications,
-    summaries,
-    time_zone,
-    webhook_token,
-  }: Readonly<Record<string, unknown>>,
+  record: Readonly<Record<string, unknown>>,
 ): Promise<ImportedAttribute[]> => {
-  assertUnmasked({ webhook_token });
-  const parsed = valid(
-    parseAccountChanges({ technical_contacts, escalation_notifications, summaries, time_zone, webhook_token }),
-  );
+  assertUnmasked({ webhook_token: record.webhook_token });
+  const parsed = valid(parseAccountChanges(Object.fromEntries(attributes.map((name) => [name, record[name]]))));
   const fallback = parsed.escalation_notifications?.map((id) => importedId(tenant, id));
   const changes = { ...parsed, ...(fallback && { escalation_notifications: fallback }) };
-  const { contacts, fallbackNotifications, summaries: current, timeZone, token } = await accounts.describe(tenant);
-  const importAttribute = async (
-    attribute: keyof AccountChanges,
-    { isSet, isSame }: { isSet: boolean; isSame: boolean },
-  ): Promise<ImportedAttribute[]> => {
-    if (changes[attribute] === undefined) return [];
-    if (isSame) return [{ attribute, result: 'unchanged' }];
-    if (isSet && !canUpdate) return [{ attribute, result: 'differs' }];
-    if (!isDryRun) await accounts.update(tenant, { [attribute]: changes[attribute] }, await audit(tenant));
-    return [{ attribute, result: isSet ? 'updated' : 'created' }];
-  };
-  const areSameContacts = isDeepStrictEqual(contacts, changes.technical_contacts);
-  return [
-    ...(await importAttribute('technical_contacts', { isSet: contacts.length > 0, isSame: areSameContacts })),
-    ...(await importAttribute('escalation_notifications', {
-      isSet: fallbackNotifications.length > 0,
-      isSame: isDeepStrictEqual(fallbackNotifications, fallback),
-    })),
-    ...(await importAttribute('summaries', {
-      isSet: current !== undefined,
-      isSame: isDeepStrictEqual(current ?? null, changes.summaries),
-    })),
-    ...(await importAttribute('time_zone', {
-      isSet: timeZone !== DEFAULT_TIME_ZONE,
-      isSame: timeZone === changes.time_zone,
-    })),
-    ...(await importAttribute('webhook_token', {
-      isSet: token !== undefined,
-      isSame: token === changes.webhook_token,
-    })),
+  const { contacts, fallbackNotifications, summaries, timeZone, token } = await accounts.describe(tenant);
+  /** What is stored of each attribute, and what stands for none. */
+  const stored: readonly [keyof AccountChanges, value: unknown, none: unknown][] = [
+    ['technical_contacts', contacts, []],
+    ['escalation_notifications', fallbackNotifications, []],
+    ['summaries', summaries ?? null, null],
+    ['time_zone', timeZone, DEFAULT_TIME_ZONE],
+    ['webhook_token', token, undefined],
   ];
+  const imported: ImportedAttribute[] = [];
+  for (const [attribute, value, none] of stored) {
+    if (changes[attribute] === undefined) continue;
+    const isSet = !isDeepStrictEqual(value, none);
+    const isReplaced = !isDeepStrictEqual(value, changes[attribute]) && (!isSet || canUpdate);
+    if (isReplaced && !isDryRun)
+      await accounts.update(tenant, { [attribute]: changes[attribute] }, await audit(tenant));
+    const replaced = isSet ? 'updated' : 'created';
+    const kept = isDeepStrictEqual(value, changes[attribute]) ? 'unchanged' : 'differs';
+    imported.push({ attribute, result: isReplaced ? replaced : kept });
+  }
+  return imported;
 };
 
 /** Returns the kind and the record of a line of our own export, and guesses the kind of any other record. */

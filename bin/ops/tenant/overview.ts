@@ -44,9 +44,7 @@ const counterItem = z.object({ used: z.number() });
 const tokenList = z.object({
   tokens: z.array(z.object({ hash: z.string().optional(), expires_at_ms: z.number() })).default([]),
 });
-const accountItem = z.object({
-  shadow: z.object({ from_ms: z.number(), until_ms: z.number() }).optional(),
-});
+const accountItem = z.object({ shadow: z.object({ from_ms: z.number(), until_ms: z.number() }).optional() });
 const deliveryItem = z.object({ status: z.enum(deliveryStatuses) });
 
 /** Creates the overviews of tenants, which are empty until items are added. */
@@ -63,8 +61,7 @@ const createOverviews = () => {
         redeliveries_per_day: 0,
       };
       const usage = { notifications: 0, tokens: 0, ...daily };
-      const empty = { tenant, usage, alerts: {}, shadow: undefined, stops: 0 };
-      const overview = overviews.get(tenant) ?? empty;
+      const overview = overviews.get(tenant) ?? { tenant, usage, alerts: {}, shadow: undefined, stops: 0 };
       overviews.set(tenant, overview);
       return overview;
     },

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { MessageSummary, StackAddresses, WebhookAddress } from '../message.ts';
 import { CopyButton, Dialog, ResponseSelect } from './controls.tsx';
-import { Filters, MessageList, NewMessages } from './message-list.tsx';
+import { Filters, MessageList } from './message-list.tsx';
 import { MessageView } from './message-view.tsx';
 import { type InboxState, type LoadedMessage, useMessage, useUpdates, useView, type View } from './state.ts';
 
@@ -53,7 +53,9 @@ export const App = () => {
           Clear
         </button>
       </header>
-      <NewMessages messages={inbox.messages} />
+      <p class="visually-hidden" role="status">
+        {inbox.messages.length} messages
+      </p>
       {isEmpty ? (
         <EmptyInbox inbox={inbox} />
       ) : (

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import { memo } from 'preact/compat';
-import formatXml from 'xml-formatter';
 import { parseJson } from '../../../../shared/contracts/json.ts';
 import { type InboxMessage, kindNames, type WebhookAddress, type WebhookMessage } from '../message.ts';
 import { CopyButton, ResponseSelect, type Tab, Tabs, TextBlock } from './controls.tsx';
@@ -119,7 +118,7 @@ const tabs = (message: Exclude<InboxMessage, { kind: 'sms' | 'managed' }>): Tab[
   if (message.kind === 'email') return emailTabs(message);
   const formatted = formatBody(message.body);
   return [
-    ...(formatted ? [{ name: formatted.format, content: <TextBlock text={formatted.text} /> }] : []),
+    ...(formatted === undefined ? [] : [{ name: 'JSON', content: <TextBlock text={formatted} /> }]),
     { name: 'Raw', content: <TextBlock text={message.body} /> },
     ...(message.kind === 'webhook' ? [{ name: 'Headers', content: <Headers headers={message.headers} /> }] : []),
   ];
@@ -158,21 +157,13 @@ const Headers = ({ headers }: { headers: Record<string, string> }) => (
   </table>
 );
 
-/** A body in a form for people. */
-export type FormattedBody = { format: 'JSON' | 'XML'; text: string };
-
-/** Formats a body as JSON or XML. Returns undefined if it is neither. Numbers keep all their digits. */
-export const formatBody = (body: string): FormattedBody | undefined => {
-  const start = body.trimStart()[0];
+/** Formats a JSON body. Returns undefined if it is none. Numbers keep all their digits. */
+const formatBody = (body: string): string | undefined => {
   try {
-    if (start === '{' || start === '[') return { format: 'JSON', text: JSON.stringify(parseJson(body), null, 2) };
-    if (start === '<') {
-      const text = formatXml(body, { indentation: '  ', collapseContent: true, strictMode: true, lineSeparator: '\n' });
-      return { format: 'XML', text };
-    }
-    return undefined;
+    const value = parseJson(body);
+    return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : undefined;
   } catch {
-    // The body is cut off, invalid or too deeply nested: the page shows it as it arrived.
+    // It is cut off, invalid or too deeply nested.
     return undefined;
   }
 };
