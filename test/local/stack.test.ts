@@ -1,8 +1,6 @@
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { DynamoDBClient, PutItemCommand, ThrottlingException } from '@aws-sdk/client-dynamodb';
 import type { RequestReport } from 'local-aws/gateway/gateway.ts';
-import { close, listen } from 'local-aws/http.ts';
 import type { InvocationReport } from 'local-aws/lambda/lambda.ts';
 import { useBundles } from 'local-aws/test/support/bundles.ts';
 import { parseRaw, sendRaw } from 'local-aws/test/support/raw-http.ts';
@@ -33,39 +31,23 @@ const bundles = useBundles({
     };`,
   work: `${aws}
     exports.handler = async ({ Records }) => {
-      const batchItemFailures = [];
-      for (const { messageId, body } of Records) {
-        if (body.startsWith('bad')) batchItemFailures.push({ itemIdentifier: messageId });
-        else if (body.startsWith('slow')) await new Promise(() => {});
-        else await aws('DynamoDB_20120810.PutItem', { TableName: process.env.TABLE, Item: { pk: { S: body } } });
-      }
-      return { batchItemFailures };
+      for (const { body } of Records) await aws('DynamoDB_20120810.PutItem', { TableName: process.env.TABLE, Item: { pk: { S: body } } });
+      return { batchItemFailures: [] };
     };`,
   fallback: `exports.handler = async ({ rawPath }) => ({ statusCode: 404, body: rawPath });`,
 });
 
-let removed = 0;
 let settings: Record<string, string> = {};
-const start = (options = {}) =>
-  startLocalStack({
-    synthesize: (given) => {
-      settings = given;
-      return {
-        template,
-        bundle: (key) => join(bundles.directory, key.replace('.zip', '')),
-        remove: () => {
-          removed += 1;
-        },
-      };
-    },
-    ...options,
-  });
-
 const invocations: InvocationReport[] = [];
 const requests: RequestReport[] = [];
 let stack: LocalStack;
 beforeAll(async () => {
-  stack = await start({
+  stack = await startLocalStack({
+    synthesize: (given) => {
+      settings = given;
+      const bundle = (key: string) => join(bundles.directory, key.replace('.zip', ''));
+      return { template, bundle, remove: () => undefined };
+    },
     basePath: '/v1.0/1',
     onInvocation: (report: InvocationReport) => invocations.push(report),
     onRequest: (report: RequestReport) => requests.push(report),
@@ -104,14 +86,6 @@ describe('the local stack', () => {
     });
   });
 
-  it('processes a request from the gateway through a function, a queue and its consumer to a table', async () => {
-    const response = await enqueue('good', 'one');
-    expect(response.status).toBe(202);
-    expect(await response.text()).toMatch(/^[0-9a-f-]{36} 127\.0\.0\.1:\d+$/);
-    await until(() => stack.endpoint.calls.get('local-work dynamodb.PutItem') === 1);
-    await until(() => jobs().messages.length === 0);
-  });
-
   it('reports requests and invocations, and leaves a throttled batch in flight', async () => {
     const release = stack.lambda.throttle('work');
     invocations.length = 0;
@@ -126,28 +100,6 @@ describe('the local stack', () => {
     stack.advance(30_000);
     await until(() => jobs().messages.length === 0);
     expect(invocations.at(-1)).toMatchObject({ functionName: 'work', result: 'success' });
-  });
-
-  it('receives no messages from a queue while its event source is disabled', async () => {
-    const enable = stack.eventSources.disable(jobs().settings.arn);
-    expect(() => stack.eventSources.disable(jobs().settings.arn)).toThrow('no enabled event source');
-    await enqueue('good', 'three');
-    expect(jobs().counts).toMatchObject({ visible: 1, inFlight: 0 });
-    expect(jobs().pendingReceives).toBe(0);
-    enable();
-    await until(() => jobs().messages.length === 0);
-  });
-
-  it('moves a failed message to the dead-letter queue after its visibility timeouts', async () => {
-    await enqueue('bad', 'one');
-    for (const receiveCount of [1, 2]) {
-      await until(() =>
-        jobs().messages.some((message) => message.receiveCount === receiveCount && message.state === 'inFlight'),
-      );
-      stack.advance(30_000);
-    }
-    await until(() => stack.queues.get('Jobs-Dead')?.messages.length === 1);
-    expect(stack.queues.get('Jobs-Dead')?.messages).toMatchObject([{ body: 'bad:one', receiveCount: 2 }]);
   });
 
   it('limits the capacity of a partition key and throttles tables on demand', async () => {
@@ -182,24 +134,6 @@ describe('the local stack', () => {
     expect(
       parseRaw(await sendRaw(origin, 'GET /jobs/a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')).status,
     ).toBe(404);
-  });
-
-  it('fails to start if its port is in use', async () => {
-    const other = createServer();
-    const port = await listen(other, 0);
-    await expect(start({ port })).rejects.toThrow(`Port ${port} is in use: pass --port`);
-    await close(other);
-  });
-
-  it('closes its ports and removes its files when stopped', async () => {
-    const before = removed;
-    const other = await start();
-    await other.stop();
-    expect(removed).toBe(before + 1);
-    const { base_url, aws_endpoint, inbox_url, docs_url } = other.ready;
-    for (const url of [base_url, aws_endpoint, inbox_url, docs_url]) {
-      await expect(fetch(url)).rejects.toThrow();
-    }
   });
 });
 
