@@ -15,6 +15,7 @@ import {
   kindNames,
   type SentMessage,
   type StackAddresses,
+  type WebhookAddress,
   type WebhookMessage,
   type WebhookResponse,
   type WebhookVerification,
@@ -25,7 +26,6 @@ import { EMAIL_POLICY, PAGE_POLICY, type PageFile, pageFiles, readPage } from '.
 import { sendJson, simulatedEndpoints } from './simulated-endpoints.ts';
 import { streamUpdates } from './updates.ts';
 import { type TenantCredentials, verifyWebhook } from './verify-webhook.ts';
-import { WebhookResponder } from './webhook-responder.ts';
 
 export type { InboxMessage, SentMessage } from './message.ts';
 
@@ -71,11 +71,7 @@ const COMMON_HEADERS = {
  * (`/pager`), the router (`/router/...`) and the feed (`/feed`) with their success responses.
  */
 export const createInbox = ({ slowResponseMs = 20_000 }: InboxOptions = {}): Inbox => {
-  const parts: InboxParts = {
-    store: new MessageStore(),
-    webhooks: new WebhookResponder(slowResponseMs),
-    stack: undefined,
-  };
+  const parts: InboxParts = { store: new MessageStore(), slowResponseMs, responses: new Map(), stack: undefined };
   // Each open page is a listener.
   parts.store.setMaxListeners(0);
   const server = createServer((request, response) => void handle(parts, request, response));
@@ -93,7 +89,9 @@ export const createInbox = ({ slowResponseMs = 20_000 }: InboxOptions = {}): Inb
 
 type InboxParts = {
   store: MessageStore;
-  webhooks: WebhookResponder;
+  slowResponseMs: number;
+  /** How the webhook addresses of tenants respond, if not with 200. */
+  responses: Map<string, WebhookResponse>;
   stack: ConnectedStack | undefined;
 };
 
@@ -175,9 +173,10 @@ const requestedFilter = ({ searchParams }: URL): ReturnType<typeof messageFilter
   return messageFilter(searchParams);
 };
 
-const sendUpdates = ({ store, webhooks, stack, url, request, response }: Exchange): void => {
+const sendUpdates = (exchange: Exchange): void => {
+  const { store, stack, url, response } = exchange;
   streamUpdates(response, store, messageFilter(url.searchParams), () => ({
-    webhooks: webhooks.addresses(inboxUrl(request), stack?.addresses.tenants ?? []),
+    webhooks: addresses(exchange),
     ...(stack && { stack: stack.addresses }),
   }));
 };
@@ -209,56 +208,67 @@ const receive = async ({ store, url, request, response }: Exchange, name: string
   endpoint.respond(response, body);
 };
 
-const inboxUrl = ({ socket }: IncomingMessage): string => origin(socket.localPort ?? 0);
+const addressOf = ({ responses, request }: Exchange, tenant: string): WebhookAddress => ({
+  tenant,
+  url: `${origin(request.socket.localPort ?? 0)}/webhooks/${encodeURIComponent(tenant)}`,
+  respond: responses.get(tenant) ?? '200',
+});
 
-const listAddresses = ({ webhooks, stack, request, response }: Exchange): void => {
-  if (request.method !== 'GET') throw new RequestError(404, 'Not found. Send webhooks to /webhooks/<tenant>.');
-  sendJson(response, 200, webhooks.addresses(inboxUrl(request), stack?.addresses.tenants ?? []));
+/** Returns the addresses of the tenants of the stack, and of those whose response was set. */
+const addresses = (exchange: Exchange): WebhookAddress[] =>
+  [...new Set([...(exchange.stack?.addresses.tenants ?? []), ...exchange.responses.keys()])].map((tenant) =>
+    addressOf(exchange, tenant),
+  );
+
+const listAddresses = (exchange: Exchange): void => {
+  if (exchange.request.method !== 'GET') throw new RequestError(404, 'Not found. Send webhooks to /webhooks/<tenant>.');
+  sendJson(exchange.response, 200, addresses(exchange));
 };
 
 const webhook = async (exchange: Exchange, segment: string): Promise<void> => {
-  const { webhooks, store, stack, url, request, response } = exchange;
+  const { responses, store, url, request, response } = exchange;
   const tenant = readTenant(segment);
   if (request.method === 'POST') {
-    const selected = readResponse(url.searchParams.get('respond') ?? webhooks.responseOf(tenant));
-    const body = await readText(request);
-    store.add(await receivedWebhook({ tenant, path: url.pathname, headers: request.headers, body }, selected, stack));
-    return webhooks.respond(response, selected);
+    const selected = readResponse(url.searchParams.get('respond') ?? addressOf(exchange, tenant).respond);
+    store.add(await receivedWebhook(exchange, tenant, selected));
+    return respondWith(exchange, selected);
   }
   if (request.method === 'PUT') {
-    webhooks.setResponse(tenant, readResponse(readRespond(await readText(request))));
+    responses.set(tenant, readResponse(readRespond(await readText(request))));
     store.emit('change');
   } else if (request.method !== 'GET') {
     throw new RequestError(405, 'A webhook address supports POST, and GET and PUT of its response.');
   }
-  sendJson(response, 200, webhooks.address(inboxUrl(request), tenant));
+  sendJson(response, 200, addressOf(exchange, tenant));
 };
 
-type WebhookRequest = Pick<WebhookMessage, 'tenant' | 'path' | 'body'> & { headers: IncomingHttpHeaders };
+/** Sends the selected response. A slow one is cancelled if the connection closes. */
+const respondWith = ({ response, slowResponseMs }: Exchange, selected: WebhookResponse): void => {
+  if (selected !== 'slow')
+    return sendJson(response, Number(selected), { message: `This address responds with ${selected}.` });
+  const respondLate = () => sendJson(response, 200, { message: 'This address responds slowly.' });
+  const timer = setTimeout(respondLate, slowResponseMs);
+  response.once('close', () => clearTimeout(timer));
+};
 
 const receivedWebhook = async (
-  request: WebhookRequest,
+  { url, request, stack }: Exchange,
+  tenant: string,
   responded: WebhookResponse,
-  stack: ConnectedStack | undefined,
 ): Promise<WebhookMessage> => {
-  const { tenant, path, body } = request;
+  const body = await readText(request);
   const headers = flatHeaders(request.headers);
-  const verification = await verify({ tenant, headers, body }, stack).catch((error: unknown) => ({
+  const verify = async (): Promise<WebhookVerification> => {
+    const credentials = (await stack?.credentialsOf(tenant)) ?? NO_CREDENTIALS;
+    return verifyWebhook({ tenant, headers, body }, credentials, stack?.now() ?? Date.now());
+  };
+  const verification = await verify().catch((error: unknown) => ({
     verified: false,
     problems: [`The credentials of tenant ${tenant} could not be read: ${errorText(error)}`],
     signed_with: [],
   }));
-  const contentType = headers['content-type'] ?? '';
-  return {
-    kind: 'webhook',
-    tenant,
-    path,
-    content_type: contentType,
-    headers: withoutSecrets(headers),
-    body,
-    ...verification,
-    responded,
-  };
+  const shown = { path: url.pathname, content_type: headers['content-type'] ?? '', headers: withoutSecrets(headers) };
+  return { kind: 'webhook', tenant, ...shown, body, ...verification, responded };
 };
 
 /** Masks the values of all headers that the service does not set: those of `webhook_request` are secrets. */
@@ -266,14 +276,6 @@ const withoutSecrets = (headers: Record<string, string>): Record<string, string>
   Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, isReservedHeader(name) ? value : MASKED_VALUE]),
   );
-
-const verify = async (
-  request: { tenant: string; headers: Record<string, string>; body: string },
-  stack: ConnectedStack | undefined,
-): Promise<WebhookVerification> => {
-  const credentials = (await stack?.credentialsOf(request.tenant)) ?? NO_CREDENTIALS;
-  return verifyWebhook(request, credentials, stack?.now() ?? Date.now());
-};
 
 const NO_CREDENTIALS: TenantCredentials = { token: undefined, secrets: [], replaced: [] };
 

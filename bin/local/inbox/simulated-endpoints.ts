@@ -12,67 +12,6 @@ export type SimulatedEndpoint = {
   respond(response: ServerResponse, body: string): void;
 };
 
-/** The simulated receivers, by the first segment of their path. */
-export const simulatedEndpoints = new Map<string, SimulatedEndpoint>([
-  [
-    'pager',
-    {
-      kind: 'incidentpager',
-      respond: (response, body) => {
-        const { data: event, error } = pagerEventV1.safeParse(jsonOrUndefined(body));
-        if (event) {
-          sendJson(response, 200, { status: 'success', message: 'Event processed', incident_key: event.incident_key });
-        } else {
-          rejectEvent(
-            response,
-            error.issues.map(({ message }) => message),
-          );
-        }
-      },
-    },
-  ],
-  [
-    'v2',
-    {
-      kind: 'incidentpager',
-      respond: (response, body) => {
-        const { data: event, error } = pagerEventV2.safeParse(jsonOrUndefined(body));
-        if (event) {
-          sendJson(response, 202, { status: 'success', message: 'Event processed', dedup_key: event.dedup_key });
-        } else {
-          const describe = ({ path, message }: z.core.$ZodIssue) =>
-            path[0] === 'routing_key' ? message : `'${path.join('.')}' ${message}`;
-          rejectEvent(response, error.issues.map(describe));
-        }
-      },
-    },
-  ],
-  [
-    'router',
-    {
-      kind: 'incidentrouter',
-      respond: (response, body) =>
-        sendJson(response, 200, { result: 'success', entity_id: textField(body, 'entity_id') ?? crypto.randomUUID() }),
-    },
-  ],
-  [
-    'feed',
-    {
-      kind: 'atomfeed',
-      respond: (response, body) =>
-        response
-          .writeHead(201, {
-            location: `/feed/${crypto.randomUUID()}`,
-            'content-type': 'application/atom+xml;type=entry;charset=utf-8',
-          })
-          .end(body),
-    },
-  ],
-]);
-
-const rejectEvent = (response: ServerResponse, errors: string[]): void =>
-  sendJson(response, 400, { status: 'invalid event', message: 'Event object is invalid', errors });
-
 const KEY_LENGTH = 32;
 const BLANK = "Service key can't be blank";
 
@@ -117,6 +56,41 @@ const pagerEventV2 = z.discriminatedUnion('event_action', [
     event_action: z.enum(['acknowledge', 'resolve']),
     dedup_key: dedupKey,
   }),
+]);
+
+/** A pager that accepts the events of a schema with a status, and rejects others like PagerDuty. */
+const pager = <Event>(schema: z.ZodType<Event>, status: number, key: (event: Event) => object): SimulatedEndpoint => ({
+  kind: 'incidentpager',
+  respond(response, body) {
+    const { success, data, error } = schema.safeParse(jsonOrUndefined(body));
+    if (success) return sendJson(response, status, { status: 'success', message: 'Event processed', ...key(data) });
+    const errors = error.issues.map(({ path: [first, ...rest], message }) =>
+      first === 'routing_key' || first === 'service_key' ? message : `'${[first, ...rest].join('.')}' ${message}`,
+    );
+    sendJson(response, 400, { status: 'invalid event', message: 'Event object is invalid', errors });
+  },
+});
+
+const router: SimulatedEndpoint = {
+  kind: 'incidentrouter',
+  respond: (response, body) =>
+    sendJson(response, 200, { result: 'success', entity_id: textField(body, 'entity_id') ?? crypto.randomUUID() }),
+};
+
+const feed: SimulatedEndpoint = {
+  kind: 'atomfeed',
+  respond(response, body) {
+    const headers = { 'content-type': 'application/atom+xml;type=entry;charset=utf-8' };
+    response.writeHead(201, { location: `/feed/${crypto.randomUUID()}`, ...headers }).end(body);
+  },
+};
+
+/** The simulated receivers, by the first segment of their path. */
+export const simulatedEndpoints = new Map<string, SimulatedEndpoint>([
+  ['pager', pager(pagerEventV1, 200, ({ incident_key }) => ({ incident_key }))],
+  ['v2', pager(pagerEventV2, 202, ({ dedup_key }) => ({ dedup_key }))],
+  ['router', router],
+  ['feed', feed],
 ]);
 
 const jsonObject = z.record(z.string(), z.unknown());
