@@ -244,8 +244,10 @@ const webhook = async (exchange: Exchange, segment: string): Promise<void> => {
 
 /** Sends the selected response. A slow one is cancelled if the connection closes. */
 const respondWith = ({ response, slowResponseMs }: Exchange, selected: WebhookResponse): void => {
-  if (selected !== 'slow')
-    return sendJson(response, Number(selected), { message: `This address responds with ${selected}.` });
+  if (selected !== 'slow') {
+    sendJson(response, Number(selected), { message: `This address responds with ${selected}.` });
+    return;
+  }
   const respondLate = () => sendJson(response, 200, { message: 'This address responds slowly.' });
   const timer = setTimeout(respondLate, slowResponseMs);
   response.once('close', () => clearTimeout(timer));
