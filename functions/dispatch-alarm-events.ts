@@ -1,7 +1,7 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createDestinationListWriter } from '../shared/adapters/deliveries/destination-list.ts';
-import { createDispatchedCheck } from '../shared/adapters/deliveries/dispatched-check.ts';
+import { createDispatchedCheck } from '../shared/adapters/deliveries/stored-record.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
 import { parseEnvironment } from '../shared/environment.ts';

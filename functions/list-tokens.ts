@@ -1,8 +1,8 @@
 import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
+import { tokenPage } from '../shared/api/account-reader.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { collection, pageRequest } from '../shared/api/paging.ts';
 import { ok } from '../shared/api/response.ts';
-import { tokenPage } from '../shared/api/token-records.ts';
 import { isTokenId } from '../shared/domain/token.ts';
 
 const { environment, client, endpoint } = apiFunction('list-tokens');

@@ -1,8 +1,8 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
+import { assertExistingFallbacks } from '../shared/api/account-reader.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { assertExistingFallbacks } from '../shared/api/fallback-notifications.ts';
 import { jsonBody, validBody } from '../shared/api/request.ts';
 import { noContent } from '../shared/api/response.ts';
 import { accountChangesBody } from '../shared/contracts/account.ts';

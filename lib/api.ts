@@ -21,9 +21,8 @@ import type { EnvironmentOf } from '../shared/environment.ts';
 import type { Delivery } from './delivery.ts';
 import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
-import type { Settings } from './settings.ts';
+import { type Settings, tenantLimitsOf } from './settings.ts';
 import type { Storage } from './storage.ts';
-import { tenantLimitsOf } from './tenant-limits.ts';
 
 /**
  * How often clients can request a route of the public page, which needs no token, per second. API Gateway aims at its

@@ -10,7 +10,6 @@ import {
   notificationTypes,
 } from '../shared/contracts/notification-types.ts';
 import { type EnvironmentOf, senderName } from '../shared/environment.ts';
-import { reservedSenderConcurrency, senderConcurrency } from './concurrency.ts';
 import type { Email } from './email.ts';
 import { createHeartbeat } from './heartbeat.ts';
 import type { ManagedTopic } from './managed-topic.ts';
@@ -18,9 +17,8 @@ import type { Network } from './network.ts';
 import { allow, ResourceAccess } from './resource-access.ts';
 import { RETRY_BATCH_SIZE, SenderQueue } from './sender-queue.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
-import type { Settings } from './settings.ts';
+import { reservedSenderConcurrency, type Settings, senderConcurrency, tenantLimitsOf } from './settings.ts';
 import type { Storage } from './storage.ts';
-import { tenantLimitsOf } from './tenant-limits.ts';
 import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /** The resources that senders send through. */

@@ -12,10 +12,9 @@ import { createTopicKey, ManagedTopic } from './managed-topic.ts';
 import type { MonitoredResources } from './monitoring/monitored-resources.ts';
 import { Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
-import type { Settings } from './settings.ts';
+import { type Settings, tenantLimitsJson } from './settings.ts';
 import { NOT_IN_CHINA } from './stages.ts';
 import { Storage } from './storage.ts';
-import { tenantLimitsJson } from './tenant-limits.ts';
 import { addWarnings } from './warnings.ts';
 import { deadLetterQueue, type WorkQueueWithDeadLetters } from './work-queue.ts';
 

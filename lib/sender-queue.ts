@@ -2,8 +2,8 @@ import { Duration } from 'aws-cdk-lib';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { retryConcurrency } from './concurrency.ts';
 import { allow, ResourceAccess } from './resource-access.ts';
+import { retryConcurrency } from './settings.ts';
 import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { escalationModes } from '../shared/contracts/notice.ts';
-import { notificationTypeIds } from '../shared/contracts/notification-types.ts';
-import { type LimitName, minimumLimit } from '../shared/contracts/tenant-limits.ts';
+import { type NotificationTypeId, notificationTypeIds } from '../shared/contracts/notification-types.ts';
+import { type LimitName, limitNames, minimumLimit } from '../shared/contracts/tenant-limits.ts';
 import { nearestName } from '../shared/contracts/unknown-names.ts';
-import { MIN_UNRESERVED_CONCURRENCY, reservedConcurrency } from './concurrency.ts';
+import { ResourceAccess } from './resource-access.ts';
 
 /**
  * A setting with its rule in words, which completes the sentence that begins with the name of the setting. It is the
@@ -305,3 +305,50 @@ export const parseSettings = (context: Readonly<Record<string, unknown>>, region
   if (data && sentences.length === 0) return data;
   throw new Error(sentences.map((sentence) => `Invalid setting: ${sentence}`).join('\n'));
 };
+
+/** Returns the limits of a deployment as JSON. */
+export const tenantLimitsJson = (settings: Settings): string =>
+  JSON.stringify(Object.fromEntries(limitNames.map((name) => [name, settings[name]])));
+
+/** Returns the environment variable with the limits of a deployment. */
+export const tenantLimitsOf = (settings: Settings): ResourceAccess<{ TENANT_LIMITS: string }> =>
+  new ResourceAccess({ TENANT_LIMITS: tenantLimitsJson(settings) });
+
+/** The additional concurrency that a sender reserves for tests. */
+const TEST_CONCURRENCY = 10;
+
+/** What Lambda leaves to the functions of an account that reserve nothing (AWS limit). */
+export const MIN_UNRESERVED_CONCURRENCY = 100;
+
+/** The settings of concurrent batches. */
+type ConcurrencySettings = {
+  senderConcurrency: number;
+  senderConcurrencyByType: Partial<Record<NotificationTypeId, number | undefined>>;
+  dispatchConcurrency: number;
+};
+
+/** Returns the maximum number of concurrent batches of first attempts of a type. */
+export const senderConcurrency = (
+  { senderConcurrency: byDefault, senderConcurrencyByType }: ConcurrencySettings,
+  type: NotificationTypeId,
+): number => senderConcurrencyByType[type] ?? byDefault;
+
+/** Returns the additional concurrency for the retries of a type. The minimum of an event source mapping is 2. */
+export const retryConcurrency = (maxConcurrency: number): number => Math.max(Math.ceil(maxConcurrency / 4), 2);
+
+/** Returns the concurrency that the sender of a type reserves: that of its event sources, and ten for tests. */
+export const reservedSenderConcurrency = (settings: ConcurrencySettings, type: NotificationTypeId): number => {
+  const maxConcurrency = senderConcurrency(settings, type);
+  return maxConcurrency + retryConcurrency(maxConcurrency) + TEST_CONCURRENCY;
+};
+
+/** Returns the concurrency that dispatch, which runs no tests, and the senders reserve together. */
+export const reservedConcurrency = (settings: ConcurrencySettings): number =>
+  notificationTypeIds.reduce(
+    (total, type) => total + reservedSenderConcurrency(settings, type),
+    settings.dispatchConcurrency,
+  );
+
+/** Returns the concurrency that a stack with these settings reserves: 0 unless they say so. */
+export const reservedBy = (settings: ConcurrencySettings & { reserveConcurrency: boolean }): number =>
+  settings.reserveConcurrency ? reservedConcurrency(settings) : 0;

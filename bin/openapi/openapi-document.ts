@@ -25,11 +25,15 @@ import {
   parametersIn,
   pathParameters,
   preferences,
+  type Resource,
   referenceOr,
   sharedParameters,
 } from './operation.ts';
 import { optOutPages, optOutTag } from './opt-out-pages.ts';
-import { operations, resources } from './resources.ts';
+import { accountResource } from './resources/account.ts';
+import { deliveryResource } from './resources/deliveries.ts';
+import { notificationResource, notificationTypeResource, testResource } from './resources/notifications.ts';
+import { auditResource, tokenResource } from './resources/tokens.ts';
 import { webhooks } from './webhook.ts';
 
 const description = [
@@ -158,4 +162,26 @@ export const openApiDocument = (baseUrl?: string) => {
       },
     },
   };
+};
+
+/** The resources of the API, in the order of the document. */
+export const resources: readonly Resource[] = [
+  notificationResource,
+  testResource,
+  notificationTypeResource,
+  deliveryResource,
+  accountResource,
+  tokenResource,
+  auditResource,
+];
+
+/** The operations of the API. The compiler requires an entry for every endpoint. */
+export const operations: Record<EndpointName, Operation> = {
+  ...notificationResource.operations,
+  ...testResource.operations,
+  ...notificationTypeResource.operations,
+  ...deliveryResource.operations,
+  ...accountResource.operations,
+  ...tokenResource.operations,
+  ...auditResource.operations,
 };

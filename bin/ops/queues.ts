@@ -8,7 +8,6 @@ import {
 } from '@aws-sdk/client-sqs';
 import { inBatches } from '../../shared/domain/in-batches.ts';
 import { OperationError } from './errors.ts';
-import { catchSignals } from './interruption.ts';
 import { pluralize } from './print.ts';
 
 /** The approximate number of messages in a queue, by state. */
@@ -120,4 +119,35 @@ const makeVisible = async (sqs: SQSClient, url: string, messages: readonly Messa
     const Entries = batch.map(({ ReceiptHandle }, index) => ({ Id: `${index}`, ReceiptHandle, VisibilityTimeout: 0 }));
     await sqs.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: url, Entries }));
   }
+};
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+let signal: NodeJS.Signals | undefined;
+let running = 0;
+
+const stopCatching = (): void => {
+  for (const each of SIGNALS) process.off(each, onSignal);
+};
+
+const onSignal = (received: NodeJS.Signals): void => {
+  signal = received;
+  stopCatching();
+};
+
+/**
+ * Catches SIGINT and SIGTERM while something runs that must be undone. A second signal ends the process.
+ *
+ * @returns the signal, if there was one, and a function that must be called when it is undone
+ */
+export const catchSignals = () => {
+  if (running++ === 0) for (const each of SIGNALS) process.on(each, onSignal);
+  return {
+    signal: () => signal,
+    release: () => {
+      if (--running > 0) return;
+      stopCatching();
+      signal = undefined;
+    },
+  };
 };

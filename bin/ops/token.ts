@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { TokenEntry } from '../../shared/adapters/tokens/token-list.ts';
-import { tokenRecord } from '../../shared/api/token-records.ts';
+import { tokenRecord } from '../../shared/api/account-reader.ts';
 import { MAX_LABEL_LENGTH } from '../../shared/contracts/notification.ts';
 import type { TokenRecord } from '../../shared/contracts/responses/tokens-and-audits.ts';
 import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, OPERATOR, type Role, roles } from '../../shared/contracts/token.ts';

@@ -14,10 +14,9 @@ import {
   PRODUCER_FAULTS,
 } from '../../shared/domain/delivery-metrics.ts';
 import { inBatches } from '../../shared/domain/in-batches.ts';
-import { reservedBy } from '../concurrency.ts';
 import { createScheduleRole } from '../heartbeat.ts';
 import { allow } from '../resource-access.ts';
-import type { Settings } from '../settings.ts';
+import { reservedBy, type Settings } from '../settings.ts';
 import { countFailingTenants } from './failing-tenants.ts';
 import type { MonitoredResources, ServiceMetrics } from './monitored-resources.ts';
 

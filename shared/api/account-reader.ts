@@ -2,15 +2,19 @@ import type { AccountDescription, AccountRepository } from '../adapters/accounts
 import type { DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import type { EmailStops } from '../adapters/accounts/email-stops.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
+import { omitUnreadable } from '../adapters/notifications/notification-items.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
-import { omitUnreadable } from '../adapters/notifications/unreadable-notification.ts';
+import type { TokenEntry } from '../adapters/tokens/token-list.ts';
 import type { TokenRepository } from '../adapters/tokens/token-repository.ts';
+import type { Page, Slice } from '../contracts/collection.ts';
 import type { AccountRecord } from '../contracts/responses/account.ts';
+import type { TokenRecord } from '../contracts/responses/tokens-and-audits.ts';
 import { effectiveLimits, type TenantLimits } from '../contracts/tenant-limits.ts';
 import { MAX_TOKENS } from '../contracts/token.ts';
 import type { Clock } from '../domain/clock.ts';
+import { unknownFallbacks } from '../domain/errors.ts';
 import { type Caller, isPermitted } from '../domain/token.ts';
-import { unexpiredTokens } from './token-records.ts';
+import { takePage } from './paging.ts';
 
 type Dependencies = {
   accounts: Pick<AccountRepository, 'describe' | 'describeWithCredentials'>;
@@ -142,4 +146,53 @@ export const createAccountReader = (
       usage,
     };
   };
+};
+
+/**
+ * Rejects new fallback notifications that the tenant does not have. The account keeps the IDs of deleted ones, so that a
+ * request may contain what it read.
+ *
+ * @throws ServiceError 400 with their IDs
+ */
+export const assertExistingFallbacks = async (
+  notifications: Pick<NotificationRepository, 'exists'>,
+  accounts: Pick<AccountRepository, 'fallbackNotifications'>,
+  tenant: string,
+  wanted: readonly string[] = [],
+): Promise<void> => {
+  if (wanted.length === 0) return;
+  const present = await accounts.fallbackNotifications(tenant);
+  const ids = wanted.filter((id) => !present.includes(id));
+  const isFound = await Promise.all(ids.map((id) => notifications.exists({ tenant, id })));
+  const unknown = ids.filter((_, index) => !isFound[index]);
+  if (unknown.length > 0) throw unknownFallbacks(unknown);
+};
+
+/** Returns the tokens that have not expired at a time in ms since the epoch. */
+export const unexpiredTokens = (tokens: readonly TokenEntry[], nowMs: number): TokenEntry[] =>
+  tokens.filter(({ expires_at_ms }) => expires_at_ms > nowMs);
+
+/** Returns a token as tenants see it (docs/api.md#tokens), without the token itself. Times are in ms since the epoch. */
+export const tokenRecord = ({ id, label, role, issuer, created_at_ms, expires_at_ms }: TokenEntry): TokenRecord => ({
+  id,
+  label,
+  role,
+  issuer,
+  created_at: created_at_ms,
+  expires_at: expires_at_ms,
+});
+
+/**
+ * Returns a page of the unexpired tokens, oldest first. IDs sort by creation, so a page starts at the right token even
+ * if the token of the marker was revoked (docs/decisions/storage.md#token-list).
+ *
+ * @param tokens ordered by ID
+ */
+export const tokenPage = (
+  tokens: readonly TokenEntry[],
+  { marker, limit }: Page,
+  nowMs: number,
+): Promise<Slice<TokenRecord>> => {
+  const records = unexpiredTokens(tokens, nowMs).map(tokenRecord);
+  return takePage(marker === null ? records : records.filter(({ id }) => id >= marker), limit);
 };

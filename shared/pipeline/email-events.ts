@@ -6,7 +6,7 @@ import { createEmailStops } from '../adapters/accounts/email-stops.ts';
 import { type BounceResult, createBounceRecorder } from '../adapters/deliveries/bounce-recorder.ts';
 import { createDeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import { createDestinationListReader } from '../adapters/deliveries/destination-list.ts';
-import { createThrottlingWatch } from '../adapters/dynamodb/key-throttling.ts';
+import { createThrottlingWatch } from '../adapters/dynamodb/errors.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { count, emitMetrics, oldestAgeSeconds } from '../adapters/metrics.ts';
 import { createNotificationReader } from '../adapters/notifications/notification-reader.ts';

@@ -2,8 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AlarmEvent, isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
-import { factTexts, headline, statusText, subjectLine } from '../../shared/domain/alert-text.ts';
-import { minuteText, secondText, timesIn } from '../../shared/domain/zoned-time.ts';
+import {
+  factTexts,
+  headline,
+  minuteText,
+  secondText,
+  statusText,
+  subjectLine,
+  timesIn,
+} from '../../shared/domain/alert-text.ts';
 import { alarmEvent, alarmHeader, EVENT_TIME_MS, headerOf } from '../support/events.ts';
 import { runs } from '../support/quick-run.ts';
 

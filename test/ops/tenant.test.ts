@@ -19,7 +19,7 @@ import { createDestinationListWriter } from '../../shared/adapters/deliveries/de
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { createSummarizedAlerts } from '../../shared/adapters/deliveries/summarized-alerts.ts';
 import { readNotificationCount } from '../../shared/adapters/notifications/notification-counter.ts';
-import { unexpiredTokens } from '../../shared/api/token-records.ts';
+import { unexpiredTokens } from '../../shared/api/account-reader.ts';
 import { MAX_TIME_MS } from '../../shared/contracts/redelivery.ts';
 import { auditPartition } from '../../shared/domain/audit.ts';
 import { deliveryPartition } from '../../shared/domain/delivery-key.ts';

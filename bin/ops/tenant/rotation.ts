@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import type { TokenEntry } from '../../../shared/adapters/tokens/token-list.ts';
+import { tokenRecord } from '../../../shared/api/account-reader.ts';
 import { createSigningSecretChanges } from '../../../shared/api/notification-change.ts';
-import { tokenRecord } from '../../../shared/api/token-records.ts';
 import { signersAt } from '../../../shared/domain/signing-secrets.ts';
 import { addWhy, examples, parseTenant } from '../arguments.ts';
 import { UsageError } from '../errors.ts';

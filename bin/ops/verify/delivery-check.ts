@@ -10,7 +10,7 @@ import { reasonOf } from '../../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { testEvent } from '../../../shared/domain/test-event.ts';
 import { OperationError } from '../errors.ts';
-import { catchSignals } from '../interruption.ts';
+import { catchSignals } from '../queues.ts';
 import type { Session } from '../session.ts';
 import type { Timing } from '../tenant/pace.ts';
 import { type Check, type Context, type Finding, failed, ok } from './check.ts';

@@ -10,8 +10,7 @@ import {
   sortableTime,
 } from '../../domain/delivery-key.ts';
 import { batchWrite, type ItemKey } from '../dynamodb/batches.ts';
-import { type Item, queryPages } from '../dynamodb/items.ts';
-import { zlib } from '../zlib.ts';
+import { type Item, queryPages, zlib } from '../dynamodb/items.ts';
 
 /*
  * The bodies of failed deliveries, so that tenants can redeliver them (table Deliveries,

@@ -40,3 +40,6 @@ export async function* queryItems(...query: Parameters<typeof queryPages>): Asyn
  */
 export const sortKeyOf = (marker: string | null): string | undefined =>
   marker === null ? undefined : marker.slice(0, 64).toWellFormed();
+
+/** Returns `node:zlib`, which takes 2 ms to load. Few invocations compress, so it must not delay every cold start. */
+export const zlib = () => process.getBuiltinModule('node:zlib');

@@ -6,7 +6,9 @@ import type { StringMap } from '../../contracts/text.ts';
 import { parseStoredRequest, serializeRequest } from '../../contracts/webhook-request.ts';
 import { splitBytes } from '../../domain/in-batches.ts';
 import { type DeliveryTarget, type NotificationKey, typeFields } from '../../domain/notification.ts';
-import { zlib } from '../zlib.ts';
+import { zlib } from '../dynamodb/items.ts';
+import { errorTrace, logger } from '../logger.ts';
+import { count } from '../metrics.ts';
 
 /*
  * The items of the table Notifications. A notification may have 4.5 MB of UTF-8, an item at most 400 KB (AWS limit), so
@@ -193,4 +195,31 @@ export const attributesFrom = (target: StoredTarget, content: Uint8Array): Notif
     ...(target.webhook_request !== undefined && { webhook_request: parseStoredRequest(target.webhook_request) }),
     ...(target.ordered && { ordered: true }),
   };
+};
+
+/**
+ * A stored notification cannot be read: its type is unknown to this version of the service, or its data is incomplete.
+ */
+export class UnreadableNotificationError extends Error {
+  override readonly name = 'UnreadableNotificationError';
+
+  constructor({ id }: NotificationKey, cause?: unknown) {
+    super(`The notification ${id} cannot be read.`, { cause });
+  }
+}
+
+/** Logs and counts an unreadable notification. @returns the error to throw */
+export const unreadable = (key: NotificationKey, cause?: unknown): UnreadableNotificationError => {
+  logger.error('unreadable notification', {
+    tenant_id: key.tenant,
+    notification_id: key.id,
+    ...(cause !== undefined && errorTrace(cause)),
+  });
+  count({ unreadable_notifications: 1 });
+  return new UnreadableNotificationError(key, cause);
+};
+
+/** Returns undefined for an unreadable notification, which is already logged and counted. Rethrows other errors. */
+export const omitUnreadable = (error: unknown): undefined => {
+  if (!(error instanceof UnreadableNotificationError)) throw error;
 };

@@ -10,14 +10,15 @@ import { type Item, queryItems, sortKeyOf } from '../dynamodb/items.ts';
 import {
   attributesFrom,
   chunkKeys,
+  omitUnreadable,
   parseChunk,
   parseStoredTarget,
   type StoredTarget,
   targetKey,
   targetPartition,
+  unreadable,
   type Version,
 } from './notification-items.ts';
-import { omitUnreadable, unreadable } from './unreadable-notification.ts';
 
 /** A notification and its stored version, which an update expects to be unchanged. */
 export type VersionedNotification = {

@@ -3,8 +3,7 @@ import { type DeliveryTarget, defaultNotification, type NotificationKey } from '
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
 import { readEach } from '../dynamodb/batches.ts';
 import type { Item } from '../dynamodb/items.ts';
-import { parseTarget, TARGET_PROJECTION, targetKey, targetPartition } from './notification-items.ts';
-import { unreadable } from './unreadable-notification.ts';
+import { parseTarget, TARGET_PROJECTION, targetKey, targetPartition, unreadable } from './notification-items.ts';
 
 /** Pending reads of delivery targets. */
 export type TargetReads = {

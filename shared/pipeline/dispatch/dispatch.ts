@@ -1,7 +1,7 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import type { WriteDestinationList } from '../../adapters/deliveries/destination-list.ts';
-import type { WasDispatched } from '../../adapters/deliveries/dispatched-check.ts';
-import { createThrottlingWatch } from '../../adapters/dynamodb/key-throttling.ts';
+import type { WasDispatched } from '../../adapters/deliveries/stored-record.ts';
+import { createThrottlingWatch } from '../../adapters/dynamodb/errors.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { count, emitMetrics, oldestAgeSeconds } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';

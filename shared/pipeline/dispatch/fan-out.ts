@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { WriteDestinationList } from '../../adapters/deliveries/destination-list.ts';
-import type { IsTenantThrottled } from '../../adapters/dynamodb/key-throttling.ts';
+import type { IsTenantThrottled } from '../../adapters/dynamodb/errors.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';

@@ -1,8 +1,8 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
+import { omitUnreadable } from '../../adapters/notifications/notification-items.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
-import { omitUnreadable } from '../../adapters/notifications/unreadable-notification.ts';
 import type { EventHeader } from '../../contracts/event-header.ts';
 import type { Correlation } from '../../contracts/messages.ts';
 import type { Notice } from '../../domain/delivery-message.ts';

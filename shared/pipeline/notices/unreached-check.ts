@@ -1,7 +1,7 @@
 import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
 import { MAX_BATCH_KEYS } from '../../adapters/dynamodb/batches.ts';
+import { UnreadableNotificationError } from '../../adapters/notifications/notification-items.ts';
 import type { NotificationRepository, TargetReads } from '../../adapters/notifications/notification-repository.ts';
-import { UnreadableNotificationError } from '../../adapters/notifications/unreadable-notification.ts';
 import { type DeliveryKey, deliveryKey, deliveryPartition, parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { type DeliveryRecord, hasReachedRecipient, isUnreached } from '../../domain/delivery-record.ts';
 import { inBatches } from '../../domain/in-batches.ts';

@@ -3,7 +3,7 @@ import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repo
 import type { FailedMessages } from '../../adapters/deliveries/failed-messages.ts';
 import type { IncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
 import type { SummarizedAlerts } from '../../adapters/deliveries/summarized-alerts.ts';
-import type { IsTenantThrottled } from '../../adapters/dynamodb/key-throttling.ts';
+import type { IsTenantThrottled } from '../../adapters/dynamodb/errors.ts';
 import type { Queues } from '../../adapters/queues.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { FailureReason } from '../../contracts/outcomes.ts';

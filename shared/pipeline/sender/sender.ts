@@ -6,7 +6,7 @@ import { createDestinationListReader } from '../../adapters/deliveries/destinati
 import { createFailedMessages } from '../../adapters/deliveries/failed-messages.ts';
 import { createIncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
 import { createSummarizedAlerts } from '../../adapters/deliveries/summarized-alerts.ts';
-import { createThrottlingWatch } from '../../adapters/dynamodb/key-throttling.ts';
+import { createThrottlingWatch } from '../../adapters/dynamodb/errors.ts';
 import { logger } from '../../adapters/logger.ts';
 import { createNotificationReader } from '../../adapters/notifications/notification-reader.ts';
 import { createTargetReader } from '../../adapters/notifications/notification-targets.ts';

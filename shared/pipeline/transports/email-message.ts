@@ -8,10 +8,11 @@ import {
   noticeFacts,
   noticeSubject,
   noticeText,
+  secondText,
   subjectLine,
   type TimeText,
+  timesIn,
 } from '../../domain/alert-text.ts';
-import { secondText, timesIn } from '../../domain/zoned-time.ts';
 import { command, emailPage, fact, paragraph } from './email-page.ts';
 
 /** An email about an alarm event, as plain text and as HTML. */

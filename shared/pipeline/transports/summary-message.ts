@@ -1,9 +1,8 @@
 import { escape as escapeHtml } from 'html-escaper';
 import type { NoticeContent } from '../../contracts/notice.ts';
 import { DEFAULT_TIME_ZONE } from '../../contracts/time-zone.ts';
-import { factTexts, plainLine } from '../../domain/alert-text.ts';
+import { factTexts, minuteText, plainLine, timesIn, type ZonedTime } from '../../domain/alert-text.ts';
 import { alarmCount, type Summary, statesBySeverity } from '../../domain/summary.ts';
-import { minuteText, timesIn, type ZonedTime } from '../../domain/zoned-time.ts';
 import type { EmailMessage } from './email-message.ts';
 import { emailPage, paragraph, stateHeading } from './email-page.ts';
 import { fitsSms, smsPart } from './sms-message.ts';

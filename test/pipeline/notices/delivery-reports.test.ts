@@ -8,8 +8,8 @@ import {
 } from '../../../shared/adapters/deliveries/destination-list.ts';
 import { UnprocessedKeyError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { logger } from '../../../shared/adapters/logger.ts';
+import { UnreadableNotificationError } from '../../../shared/adapters/notifications/notification-items.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
-import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
 import type { AlarmState } from '../../../shared/contracts/alarm-event.ts';
 import { stopReasons } from '../../../shared/contracts/outcomes.ts';
 import type { NotificationRecord } from '../../../shared/contracts/responses/notifications.ts';
