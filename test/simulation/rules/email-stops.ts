@@ -242,7 +242,7 @@ const findPeriods = (observations: Observations, recipients: readonly string[]):
 
 const found = new WeakMap<Observations, Map<string, StopPeriod[]>>();
 
-/** Returns when the emails of its tenant to the mailbox of a recipient were stopped. `to` is as in `Arrival`. */
+/** Returns when the emails of its tenant to the mailbox of a recipient were stopped. `to` is as in `Arrival`; others have none. */
 export const stopsOf = (observations: Observations, to: string): StopPeriod[] => {
   const ofRun = found.get(observations) ?? new Map<string, StopPeriod[]>();
   found.set(observations, ofRun);
@@ -253,7 +253,8 @@ export const stopsOf = (observations: Observations, to: string): StopPeriod[] =>
       notificationsOf(each).some(({ key }) => key === to) || each.contacts.some(({ address }) => address === to),
   );
   const mailbox = tenant && (notificationsOf(tenant).find(({ key }) => key === to)?.mailbox ?? to);
-  const periods = tenant && mailbox ? findPeriods(observations, recipientsOfMailbox(tenant, mailbox)) : [];
+  const isMailbox = tenant && mailbox !== undefined && mailboxesOf(tenant).includes(mailbox);
+  const periods = isMailbox ? findPeriods(observations, recipientsOfMailbox(tenant, mailbox)) : [];
   ofRun.set(to, periods);
   return periods;
 };
