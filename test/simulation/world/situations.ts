@@ -312,6 +312,11 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       phases: until(MINUTE_MS, 'accept-slowly'),
       steps: [alert(0, SECOND_MS, { repeatsAfterMs: seconds(2, 3) })],
     }),
+    'another event has the ID of one whose alert fails': situation({
+      types: ['webhook'],
+      phases: until(20 * SECOND_MS, 'fail'),
+      steps: [alert(0, SECOND_MS, { alteredAfterMs: 10 * SECOND_MS, repeatsAfterMs: seconds(60) })],
+    }),
     'an event is repeated after its alert was rejected': situation({
       types: ['webhook'],
       phases: until(5 * MINUTE_MS, 'reject'),
