@@ -295,6 +295,14 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       types: ['webhook'],
       steps: [alert(0, SECOND_MS), { kind: 'revoke', atMs: 2 * SECOND_MS, tenant: TENANT, isSince: true }],
     }),
+    // At an even number of ms, two people do.
+    'two people rotate the signing secret at the same time': situation({
+      types: ['webhook'],
+      steps: [
+        alert(0, SECOND_MS),
+        ...seconds(2, 10, 20).map((atMs): Step => ({ kind: 'rotate', atMs, tenant: TENANT })),
+      ],
+    }),
     'two alerts of an incident have the same times': situation({
       types: ['incidentpager'],
       steps: alertsAt(seconds(1, 1), { alarm: 'al0', timeMs: SECOND_MS }),
