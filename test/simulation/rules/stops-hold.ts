@@ -42,8 +42,8 @@ const unwanted = (
   periods: readonly StopPeriod[],
 ): string[] => {
   const own = [
-    ...emails.map(({ to, of, acceptedMs }) => ({ to, of, atMs: acceptedMs })),
-    ...refusals.map(({ to, kind: of, atMs }) => ({ to, of, atMs })),
+    ...emails.map(({ to, of, acceptedMs }) => ({ to, of, atMs: acceptedMs, isAccepted: true })),
+    ...refusals.map(({ to, kind: of, atMs }) => ({ to, of, atMs, isAccepted: false })),
   ]
     .filter(({ to }) => recipients.includes(to))
     .toSorted((one, other) => one.atMs - other.atMs);
@@ -63,7 +63,16 @@ const unwanted = (
       (period) =>
         period.reason === 'bounced' &&
         isDuring(period, atMs) &&
-        tests.slice(0, index).some((test) => isWithin(period, test.atMs) && atMs - test.atMs < HOUR_MS - TOLERANCE_MS),
+        // The SDK sends a request again.
+        tests
+          .slice(0, index)
+          .some(
+            (test) =>
+              test.isAccepted &&
+              isWithin(period, test.atMs) &&
+              atMs - test.atMs > MAX_RUN_MS &&
+              atMs - test.atMs < HOUR_MS - TOLERANCE_MS,
+          ),
     ),
   );
   return [
