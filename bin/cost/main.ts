@@ -4,8 +4,7 @@ import { type NotificationTypeId, notificationTypeIds } from '../../shared/contr
 import { addSetting } from '../local/settings.ts';
 import { errorSummary } from '../ops/errors.ts';
 import { formatTable, printResult } from '../ops/print.ts';
-import { type Load, monthlyUsage, RECORD_BYTES, REQUEST_BYTES } from './monthly-usage.ts';
-import { billOf, readMeasuredUnits } from './units.ts';
+import { billOf, type Load, monthlyUsage, RECORD_BYTES, REQUEST_BYTES, readMeasuredUnits } from './units.ts';
 
 type Options = Omit<Load, 'shares'> & {
   events: number;

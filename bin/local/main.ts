@@ -38,16 +38,9 @@ const print = (line: string): void => {
 
 const start = async (options: Options): Promise<void> => {
   const { startLocalStack } = await import('./stack.ts');
-  const starting = startLocalStack({
-    port: options.port,
-    basePath: options.basePath,
-    strictEgress: options.strictEgress,
-    settings: options.setting,
-    ...(options.data !== undefined && { data: options.data }),
-    ...(options.partitionLimits ? {} : { partitionLimits: false }),
-    log: print,
-    logError: print,
-  });
+  const { partitionLimits, setting: settings, ...others } = options;
+  const limits = partitionLimits ? {} : ({ partitionLimits: false } as const);
+  const starting = startLocalStack({ ...others, ...limits, settings, log: print, logError: print });
   stopOnSignal(starting);
   try {
     const { ready, plan } = await starting;

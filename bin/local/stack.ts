@@ -35,9 +35,8 @@ import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { TRACED_ERRORS } from '../../shared/adapters/logger.ts';
 import { createApiDocs } from './api-docs.ts';
 import type { Assembly } from './assembly-files.ts';
-import { openDataDirectory, TENANTS, type Tokens, tokenTenants } from './data-directory.ts';
+import { openDataDirectory, seed, TENANTS, type Tokens, tokenTenants } from './data-directory.ts';
 import { createInbox, type Inbox, type SentMessage } from './inbox/inbox.ts';
-import { seed } from './seed.ts';
 import { localSettings } from './settings.ts';
 import { withSourceFrames } from './source-frames.ts';
 

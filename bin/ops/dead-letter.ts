@@ -5,7 +5,7 @@ import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { deliveryKeyFromTags } from '../../shared/domain/email-event.ts';
 import { type DeadLetterQueueName, deadLetterQueueNames, deadLetterUrl } from './deployment.ts';
 import { isoTime } from './print.ts';
-import { type Visited, visitMessages } from './queues.ts';
+import { inspect, type Visited, visitMessages } from './queues.ts';
 import type { Session } from './session.ts';
 import { type Described, describeNotifications } from './targets.ts';
 
@@ -50,6 +50,15 @@ export const deadLetter = ({ Body = '', MessageId = '', Attributes = {}, Message
 
 /** A dead letter as the command line shows it. */
 export type DeadLetter = ReturnType<typeof deadLetter>;
+
+/** Reads up to `limit` dead letters. @returns them, and about how many the queue has */
+export const readLetters = async ({ sqs, deployment }: Session, type: DeadLetterQueueName, limit: number) => {
+  const url = deadLetterUrl(deployment.outputs, type);
+  const { total } = await inspect(sqs, url);
+  const letters: DeadLetter[] = [];
+  for await (const { messages } of visitMessages(sqs, url, limit)) letters.push(...messages.map(deadLetter));
+  return { letters, total };
+};
 
 /** What is known of a dead letter's notification. The `type` of a dead letter is that of its queue. */
 export type DescribedLetter = Pick<Described, 'notification_label'> & { notification_type: Described['type'] };

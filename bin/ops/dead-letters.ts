@@ -2,7 +2,7 @@ import { type Message, PurgeQueueCommand } from '@aws-sdk/client-sqs';
 import { Argument, type Command, Option } from 'commander';
 import { type DeadLetterCause, type DeliveryStatus, failureCauses } from '../../shared/contracts/outcomes.ts';
 import { addWhy, examples, parseNumber, parseSince, parseTenant } from './arguments.ts';
-import { type DeadLetter, type DescribedLetter, deadLetter, withNotifications } from './dead-letter.ts';
+import { type DeadLetter, type DescribedLetter, deadLetter, readLetters, withNotifications } from './dead-letter.ts';
 import { STATUS_COLORS } from './deliveries.ts';
 import { CRASHED, type DeadLetterQueueName, deadLetterQueueNames, deadLetterUrl, type Outputs } from './deployment.ts';
 import { OperationError, UsageError } from './errors.ts';
@@ -89,27 +89,16 @@ const MAX_COUNTED = 10_000;
 type Selected = { count: number; has_more: boolean; tenants: { tenant_id: string | null; count: number }[] };
 
 /** Counts the selected dead letters of a queue. */
-const countSelected = async (
-  { sqs, deployment }: Session,
-  type: DeadLetterQueueName,
-  selection: Selection,
-): Promise<Selected> => {
-  const url = deadLetterUrl(deployment.outputs, type);
-  const isSelected = selector(selection) ?? (() => true);
-  const { total } = await inspect(sqs, url);
-  const selected: DeadLetter[] = [];
-  let read = 0;
-  for await (const { messages } of visitMessages(sqs, url, MAX_COUNTED)) {
-    read += messages.length;
-    selected.push(...messages.map(deadLetter).filter(isSelected));
-  }
+const countSelected = async (session: Session, type: DeadLetterQueueName, selection: Selection): Promise<Selected> => {
+  const { letters: read, total } = await readLetters(session, type, MAX_COUNTED);
+  const selected = read.filter(selector(selection) ?? (() => true));
   const tenants = [...Map.groupBy(selected, ({ tenant_id = null }) => tenant_id)].map(([tenant_id, letters]) => ({
     tenant_id,
     count: letters.length,
   }));
   return {
     count: selected.length,
-    has_more: read < total,
+    has_more: read.length < total,
     tenants: tenants.toSorted((left, right) => right.count - left.count),
   };
 };

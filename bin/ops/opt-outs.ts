@@ -5,7 +5,7 @@ import { addWhy, examples, parseTenant } from './arguments.ts';
 import { OperationError } from './errors.ts';
 import { formatTable, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
-import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './tenant/pace.ts';
+import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './table-scan.ts';
 import { itemsOf } from './tenant/stored-items.ts';
 
 /** Adds `opt-outs`: the mailboxes that get no emails of a tenant. */

@@ -3,12 +3,12 @@ import { addWhy, examples, parseNumber, parseTenant } from './arguments.ts';
 import { errorSummary, OperationError, UsageError } from './errors.ts';
 import { formatTable, isoTime, pluralize, toJson, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
+import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './table-scan.ts';
 import { countTenant, type Deletion, deleteTenant } from './tenant/deletion.ts';
 import { exportTenant } from './tenant/export.ts';
 import { describeImport, describeMap, importTenant } from './tenant/import.ts';
 import { readSources } from './tenant/import-source.ts';
 import { createFile, standardOutput } from './tenant/output.ts';
-import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './tenant/pace.ts';
 import { deleteWithReceipt } from './tenant/receipt.ts';
 
 /** Alerts in flight can add data for as long as their retries last. */

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { usagePerEvent } from '../../bin/cost/monthly-usage.ts';
 import {
   billOf,
   type MeasuredUnits,
   sum,
   type Usage,
   type UsageByBatch,
+  usagePerEvent,
   writeMeasuredUnits,
 } from '../../bin/cost/units.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';

@@ -1,11 +1,12 @@
 // The simulation looks for secrets in logs only, and its destinations have few of them, and no headers of their own.
+
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { localDeployment, outputNames } from '../../bin/ops/deployment.ts';
 import { openSession } from '../../bin/ops/session.ts';
+import { createPace } from '../../bin/ops/table-scan.ts';
 import { exportTenant } from '../../bin/ops/tenant/export.ts';
-import { createPace } from '../../bin/ops/tenant/pace.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import type { ReceivedResponse } from '../support/api.ts';
 import { auditIn } from '../support/audit.ts';

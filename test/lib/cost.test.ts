@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { idleUsage, type Load, monthlyUsage, usagePerEvent } from '../../bin/cost/monthly-usage.ts';
-import { billOf, type MeasuredUnits, readMeasuredUnits } from '../../bin/cost/units.ts';
+import {
+  billOf,
+  idleUsage,
+  type Load,
+  type MeasuredUnits,
+  monthlyUsage,
+  readMeasuredUnits,
+  usagePerEvent,
+} from '../../bin/cost/units.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { costSection } from '../bench/cost.ts';
 import { toMarkdown } from '../bench/support/report.ts';

@@ -1,8 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { MessageStore } from '../../bin/local/inbox/message-store.ts';
-import { streamUpdates } from '../../bin/local/inbox/updates.ts';
+import { MessageStore, streamUpdates } from '../../bin/local/inbox/message-store.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

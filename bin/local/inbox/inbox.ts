@@ -21,10 +21,9 @@ import {
   type WebhookVerification,
   webhookResponses,
 } from './message.ts';
-import { MessageStore, messageFilter } from './message-store.ts';
+import { MessageStore, messageFilter, streamUpdates } from './message-store.ts';
 import { EMAIL_POLICY, PAGE_POLICY, type PageFile, pageFiles, readPage } from './page-files.ts';
 import { sendJson, simulatedEndpoints } from './simulated-endpoints.ts';
-import { streamUpdates } from './updates.ts';
 import { type TenantCredentials, verifyWebhook } from './verify-webhook.ts';
 
 export type { InboxMessage, SentMessage } from './message.ts';

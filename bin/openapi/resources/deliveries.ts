@@ -87,6 +87,9 @@ const exampleFound: FoundDelivery = {
 const deliveryMarker = `${EXAMPLE_TIME_MS}-ca53741b6ee7fcaebe4347efc8329eb31a2ab78073dd868e187e362f13d4542e`;
 const redeliveryMarker = `${EXAMPLE_TIME_MS}-${deliveryMarker}`;
 
+const markerAfter = (example: string) =>
+  parameter(z.string(), 'The `next_marker` of the previous page: the page starts after it', example);
+
 /** The parameters that select deliveries. */
 const selection = {
   event_id: parameter(
@@ -122,11 +125,7 @@ export const deliveryResource = {
         'Newest first by the time in the event ID, of the last 30 days, also of a deleted notification. With a filter, a page can have fewer values than `limit`, or none, although `next_marker` is not null.',
       query: {
         limit,
-        marker: parameter(
-          z.string(),
-          'The `next_marker` of the previous page: the page starts after it',
-          deliveryMarker,
-        ),
+        marker: markerAfter(deliveryMarker),
         ...selection,
       },
       response: pageOf(
@@ -143,11 +142,7 @@ export const deliveryResource = {
         'By ID of the notification, then newest first by the time in the event ID, of the last 30 days. A request reads at most 25 notifications, and 1 MB of deliveries: a page can have fewer values than `limit`, or none, although `next_marker` is not null. Deleted notifications are found only with `event_id`, if another record of the event names them.',
       query: {
         limit,
-        marker: parameter(
-          z.string(),
-          'The `next_marker` of the previous page: the page starts after it',
-          `${EXAMPLE_ID}-${deliveryMarker}`,
-        ),
+        marker: markerAfter(`${EXAMPLE_ID}-${deliveryMarker}`),
         ...selection,
       },
       response: pageOf(

@@ -2,7 +2,7 @@ import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { inBatches } from '../../../shared/domain/in-batches.ts';
 import { type DeadLetterCounts, visitDeadLettersOf } from '../dead-letter.ts';
 import type { Session } from '../session.ts';
-import type { Pace } from './pace.ts';
+import type { Pace } from '../table-scan.ts';
 import { type AccessOptions, stopAccess } from './rotation.ts';
 import { type ItemKind, itemsOf, type OwnedItem, type TableName, tableNames, tableOf } from './stored-items.ts';
 

@@ -16,7 +16,7 @@ import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import { accountRecord } from '../account.ts';
 import { deadLetter, visitDeadLettersOf } from '../dead-letter.ts';
 import type { Session } from '../session.ts';
-import type { Pace } from './pace.ts';
+import type { Pace } from '../table-scan.ts';
 import { type ItemKind, itemsOf, type OwnedItem, type TableName } from './stored-items.ts';
 
 /** A line of an export: the kind of the record, and the record with the field names of the API where it has them. */

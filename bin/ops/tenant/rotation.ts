@@ -8,9 +8,9 @@ import { addWhy, examples, parseTenant } from '../arguments.ts';
 import { UsageError } from '../errors.ts';
 import { formatTable, sanitize } from '../print.ts';
 import { connectForChange, type Session } from '../session.ts';
+import { realTime, type Timing } from '../table-scan.ts';
 import { assertKnown, targetsOf } from '../targets.ts';
 import { revokedText } from '../token.ts';
-import { realTime, type Timing } from './pace.ts';
 
 /**
  * How long after its revocation a token can still change data: functions cache it for up to 60 s (`tokenCacheSeconds`),

@@ -4,8 +4,7 @@ import type { Item } from '../../../shared/adapters/dynamodb/items.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import { OperationError } from '../errors.ts';
 import type { Session } from '../session.ts';
-import { scanTable } from '../table-scan.ts';
-import type { Pace } from './pace.ts';
+import { type Pace, scanTable } from '../table-scan.ts';
 
 /** The tables, in the order in which the data of a tenant is read and deleted. */
 export const tableNames = ['notifications', 'accounts', 'tokens', 'deliveries', 'audits'] as const;

@@ -1,5 +1,5 @@
 import type { Session } from '../session.ts';
-import type { Timing } from '../tenant/pace.ts';
+import type { Timing } from '../table-scan.ts';
 
 /** What a check found. `resolve` says what to do, if that depends on it. */
 export type Finding = { status: 'ok' | 'failed' | 'skipped'; found: string; resolve?: string };

@@ -12,7 +12,7 @@ import { testEvent } from '../../../shared/domain/test-event.ts';
 import { OperationError } from '../errors.ts';
 import { catchSignals } from '../queues.ts';
 import type { Session } from '../session.ts';
-import type { Timing } from '../tenant/pace.ts';
+import type { Timing } from '../table-scan.ts';
 import { type Check, type Context, type Finding, failed, ok } from './check.ts';
 
 /** The tenant of the event. Real ones have other names. */

@@ -15,7 +15,7 @@ import { GetSMSAttributesCommand, GetSMSSandboxAccountStatusCommand, SNSClient }
 import { stackResources } from '../deployment.ts';
 import { errorSummary, OperationError } from '../errors.ts';
 import type { Session } from '../session.ts';
-import { realTime } from '../tenant/pace.ts';
+import { realTime } from '../table-scan.ts';
 import { type Check, type Finding, failed, ofDeployed, ok, skipped } from './check.ts';
 import { deliveryCheck } from './delivery-check.ts';
 
