@@ -23,6 +23,8 @@ export const envelope = z.object({
   notification_id: z.string(),
   /** The round of attempts of the message, by default the first. Dead letters and stored messages contain the next. */
   round: z.optional(z.int().check(z.positive())),
+  /** Salted hashes of the recipients that earlier attempts reached, whether or not they could be recorded. */
+  reached_recipient_hashes: z.optional(z.array(z.string())),
   /**
    * IDs of the event's other notifications; absent in a notice, and if there are more than 25: dispatch has stored the
    * list of them (`destination-list.ts`).

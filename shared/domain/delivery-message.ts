@@ -20,8 +20,11 @@ import type { DeliveryTarget } from './notification.ts';
 /** The maximum size of an envelope, UTF-8. */
 export const MAX_ENVELOPE_BYTES = 16 * 1_024;
 
-/** Room in an envelope for the ID of the notification, those of 25 others, and the round. */
-const RESERVED_BYTES = 1_024;
+/** Room in an envelope for the ID of the notification, those of 25 others, the round, and the reached recipients. */
+const RESERVED_BYTES = 2_048;
+
+/** The maximum number of reached recipients in an envelope: that of the contacts of an account. */
+const MAX_REACHED_RECIPIENTS = 50;
 
 const PAYLOAD_KEY = '"payload":';
 
@@ -74,7 +77,7 @@ const fittingStatus = (status: string, maxBytes: number): string =>
 
 /**
  * Returns an envelope within its maximum size: facts are dropped from the last, then the status is truncated. The other
- * parts have less than 15 KB.
+ * parts have less than 14 KB.
  */
 const fittingEnvelope = <Parts extends Omit<Envelope, 'notification_id'>>(parts: Parts): Parts => {
   const { event, notice } = parts;
@@ -148,9 +151,15 @@ export const noticeBody = (
   return messageBody(bodyHead(target) + bodyTail(parts, JSON.stringify(webhookPayload(event))));
 };
 
-/** Returns the body of the same delivery for another round of attempts. */
-export const bodyForRound = ({ payload, ...parts }: Delivery, round: number): MessageBody =>
-  messageBody(`{${bodyTail({ ...parts, round }, payload)}`);
+/** Returns the body of the same delivery for another round of attempts, with the recipients that were reached. */
+export const bodyForRound = (
+  { payload, ...parts }: Delivery,
+  { round, reached_recipient_hashes: reached }: Pick<Envelope, 'round' | 'reached_recipient_hashes'>,
+): MessageBody => {
+  // If the contacts have changed between attempts, more were reached. The last attempt reached the last ones.
+  const reached_recipient_hashes = reached?.slice(-MAX_REACHED_RECIPIENTS);
+  return messageBody(`{${bodyTail({ ...parts, round, reached_recipient_hashes }, payload)}`);
+};
 
 /**
  * Returns the delivery of a message body, or undefined if it is invalid. Never throws: an invalid message must not fail

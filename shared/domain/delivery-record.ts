@@ -64,6 +64,7 @@ export const claimedRecord = (
     lease_until_ms: nowMs + LEASE_MS,
     claim_id: claimId,
     attempts: [],
+    reached_recipient_hashes: delivery.reached_recipient_hashes,
     ...(type && notificationTypes[type].canBounce && { siblings: delivery.siblings }),
     notice: notice?.kind,
     ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
@@ -123,6 +124,12 @@ export const isRoundExpired = (
 export const roundExpiryCause = ({ attempt_count, last_cause }: DeliveryRecord): FailureCause =>
   attempt_count === 0 ? 'service' : (last_cause ?? 'destination');
 
+/** Returns the recipients that a record or its message says were reached: some could not be recorded. */
+const reachedOf = (
+  { reached_recipient_hashes: recorded = [] }: DeliveryRecord,
+  { reached_recipient_hashes: sent }: DeliveryRecord,
+) => sent && { reached_recipient_hashes: [...new Set([...recorded, ...sent])] };
+
 /**
  * Evaluates a claim on an existing record (docs/decisions/deliveries.md#rounds).
  *
@@ -143,7 +150,8 @@ export const evaluateClaim = (existing: DeliveryRecord, initial: DeliveryRecord,
   const { claim_id, lease_until_ms, ttl, type = existing.type, siblings = existing.siblings } = initial;
   const wasInterrupted = existing.lease_until_ms > 0;
   const interruption = wasInterrupted ? { was_interrupted: true } : {};
-  const claimed = { ...existing, ...interruption, claim_id, lease_until_ms, ttl, type, siblings };
+  const reached = reachedOf(existing, initial);
+  const claimed = { ...existing, ...interruption, ...reached, claim_id, lease_until_ms, ttl, type, siblings };
   if (existing.status === 'failed') {
     return initial.round === existing.round + 1
       ? { kind: 'claimed', record: withNewRound(claimed, initial.round, nowMs) }

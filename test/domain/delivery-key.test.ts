@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { isValidContent } from 'local-aws/sqs/queued-message.ts';
 import { describe, expect, it } from 'vitest';
+import { MAX_TECHNICAL_CONTACTS } from '../../shared/contracts/account.ts';
 import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
 import { type Delivery, roundOf } from '../../shared/contracts/messages.ts';
-import { deliveryId, deliveryKey } from '../../shared/domain/delivery-key.ts';
+import { deliveryId, deliveryKey, recipientHash } from '../../shared/domain/delivery-key.ts';
 import {
   bodyForRound,
   deliveryBody,
@@ -122,7 +123,7 @@ describe('the message of a delivery', () => {
     if (!isAlarmEvent(event)) throw new Error('not an alarm event');
     const body = deliveryBody({ id: 'ntA' }, sharedBody(event, { accepted_at_ms: EVENT_TIME_MS }));
     expect(parse(body).payload).toContain(`"check":${written}`);
-    expect(parse(bodyForRound(parse(body), 2)).payload).toBe(parse(body).payload);
+    expect(parse(bodyForRound(parse(body), { round: 2 })).payload).toBe(parse(body).payload);
   });
 
   it('is one JSON document with one line feed, which SQS accepts, and has the declared length in bytes', () => {
@@ -168,8 +169,11 @@ describe('the message of a delivery', () => {
         producer_message_id: 'm'.repeat(100),
         trace: { id: '1'.repeat(32), headers },
       });
-      const body = bodyForRound(parse(deliveryBody({ id: 'nt01HZX3V5Q0000000000000ABC' }, shared, siblings)), 1_000);
+      const first = parse(deliveryBody({ id: 'nt01HZX3V5Q0000000000000ABC' }, shared, siblings));
+      const reached_recipient_hashes = Array.from({ length: 60 }, (_, index) => recipientHash('id', String(index)));
+      const body = bodyForRound(first, { round: 1_000, reached_recipient_hashes });
       expect(envelopeBytes(body)).toBeLessThanOrEqual(MAX_ENVELOPE_BYTES);
+      expect(parse(body).reached_recipient_hashes).toEqual(reached_recipient_hashes.slice(-MAX_TECHNICAL_CONTACTS));
       const { facts } = parse(body).event;
       expect(facts).toEqual(shared.header.facts.slice(0, facts.length));
     },
@@ -190,7 +194,7 @@ describe('the message of a delivery', () => {
       deliveryBody({ id: 'ntA' }, sharedBody(alarmEvent(), { accepted_at_ms: EVENT_TIME_MS }), ['ntB']),
     );
     expect(roundOf(first)).toBe(1);
-    const second = parse(bodyForRound(first, 2));
+    const second = parse(bodyForRound(first, { round: 2 }));
     expect(second).toEqual({ ...first, round: 2 });
     expect(roundOf(second)).toBe(2);
   });

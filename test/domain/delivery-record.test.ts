@@ -240,6 +240,18 @@ describe('a claim on an existing record', () => {
     expect(evaluate(tried)).toEqual({ kind: 'claimed', record: { ...tried, claim_id, lease_until_ms, ttl } });
   });
 
+  it('unites the reached recipients of record and message, also in a new round', () => {
+    const reached = (...hashes: string[]) => ({ reached_recipient_hashes: hashes });
+    const record = { ...existing, ...reached('a', 'b') };
+    const message = { ...claim, ...reached('b', 'c') };
+    expect(evaluateClaim(record, message, LATER)).toMatchObject({ record: reached('a', 'b', 'c') });
+    expect(evaluateClaim(existing, message, LATER)).toMatchObject({ record: reached('b', 'c') });
+    const failedRecord = withStatus(record, 'failed', NOW);
+    expect(evaluateClaim(failedRecord, { ...message, round: 2 }, LATER)).toMatchObject({
+      record: { round: 2, ...reached('a', 'b', 'c') },
+    });
+  });
+
   it("records the event's other notifications if an earlier claim did not: the type has changed to one that can bounce", () => {
     const siblings = ['ntOther'];
     expect(evaluateClaim(existing, { ...claim, siblings }, LATER)).toMatchObject({ record: { siblings } });

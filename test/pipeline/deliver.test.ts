@@ -10,9 +10,11 @@ import type { NoticeContent } from '../../shared/contracts/notice.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import { deliveryKey } from '../../shared/domain/delivery-key.ts';
+import { parseDelivery } from '../../shared/domain/delivery-message.ts';
 import {
   claimedRecord,
   type DeliveryRecord,
+  LEASE_MS,
   reasonOf,
   withAttempt,
   withNextAttempt,
@@ -72,10 +74,12 @@ const setUp = (
   const deadLetters: string[] = [];
   const reasons: DeadLetterReason[] = [];
   const delayed: { url: string; waitMs: number }[] = [];
+  const copies: (Delivery | undefined)[] = [];
   const queues: Queues = {
     sendAll: async () => [],
-    sendDelayed: async (url, _message, waitMs) => {
+    sendDelayed: async (url, message, waitMs) => {
       delayed.push({ url, waitMs });
+      copies.push(parseDelivery(message.body));
     },
     changeVisibility: async (url, _message, waitMs) => void delayed.push({ url, waitMs }),
     sendToDeadLetterQueue: async (_url, { body }, reason) => {
@@ -90,8 +94,12 @@ const setUp = (
   const dependencies = senderDependencies(client, { type, transport, queues, clock: () => NOW_MS, ...others });
   const { deliveries } = dependencies;
   const received = { SentTimestamp: String(NOW_MS), ApproximateReceiveCount: String(receiveCount) };
+  const { payload, ...envelope } = body;
   const job = createJob(type, {
-    message: sqsMessage({ attributes: { ...sqsMessage().attributes, ...received } }),
+    message: sqsMessage({
+      body: `${JSON.stringify(envelope).slice(0, -1)},\n"payload":${payload}}`,
+      attributes: { ...sqsMessage().attributes, ...received },
+    }),
     body,
     timeLeft,
   });
@@ -106,7 +114,7 @@ const setUp = (
     const groups = await Array.fromAsync(failedMessages.list(notification, range));
     return groups.flat();
   };
-  return { job, deliveries, transport, deliver, record, stored, deadLetters, reasons, delayed };
+  return { job, deliveries, transport, deliver, record, stored, deadLetters, reasons, delayed, copies, queues };
 };
 
 describe('an email that bounces before its sender records that SES accepted it', () => {
@@ -424,6 +432,59 @@ describe('an attempt', () => {
     nowMs += 10_000;
     await deliver();
     expect(transport.mock.calls.map(([{ mayHaveArrived }]) => mayHaveArrived)).toEqual([false, true]);
+  });
+});
+
+describe('an alert to several contacts, one of which was reached', () => {
+  const type = 'technicalContactsEmail';
+  const reachingOne = (failure: AttemptOutcome): AttemptOutcome => ({ ...failure, reachedRecipientHashes: ['a'] });
+  const throttled = reachingOne(failed('throttled', 'throttled', ''));
+  const overLimit = reachingOne(failed('permanent', 'tenant_limit_exceeded', '', { canBeSummarized: true }));
+
+  /** DynamoDB fails after the claim, until no time is left to repeat the write. */
+  const setUpOutage = (outcome: AttemptOutcome, options: Options = {}) => {
+    const update = () => Promise.reject(new Error('no response'));
+    const deliveries = { ...createDeliveryRepository(client, 'deliveries'), update };
+    let timeLeftMs = 20_000;
+    const transport = async () => {
+      timeLeftMs = 13_000;
+      return outcome;
+    };
+    return setUp(type, outcome, { deliveries, transport, timeLeft: () => timeLeftMs, ...options });
+  };
+
+  it.each([
+    ['is throttled for another', throttled],
+    ['is rejected for another', reachingOne(rejected)],
+    ['is above the limit for another', overLimit],
+  ])('%s is sent again to the others only, also if the record cannot be written', async (_, outcome) => {
+    const { deliver, delayed, copies } = setUpOutage(outcome);
+    const result = await deliver();
+    expect(result).toMatchObject({ kind: 'internal_error' });
+    expect(result.isReturned).toBeUndefined();
+    expect(delayed.at(-1)).toEqual({ url: queueUrl(`${type}-Retries`), waitMs: LEASE_MS + 1_000 });
+    const changes = copies.at(-1) ?? {};
+    const next = setUp(type, delivered, { changes, clock: () => NOW_MS + LEASE_MS + 1_000 });
+    await next.deliver();
+    expect(next.transport.mock.calls).toMatchObject([[{ reachedRecipientHashes: ['a'] }, {}, {}]]);
+  });
+
+  it('keeps its message if neither the record nor a copy can be written, or if nobody else was reached', async () => {
+    const refused = setUpOutage(throttled);
+    const again = setUpOutage(throttled, { changes: { reached_recipient_hashes: ['a'] } });
+    vi.spyOn(refused.queues, 'sendDelayed').mockRejectedValue(new Error('no response'));
+    for (const { deliver, delayed } of [refused, again]) {
+      expect(await deliver()).toMatchObject({ kind: 'internal_error', isReturned: true });
+      expect(delayed).toEqual([{ url: senderQueueUrls[type], waitMs: 2_000 }]);
+    }
+  });
+
+  it('is retried with those who were reached in its message, in case another worker has claimed the record', async () => {
+    const update = async () => undefined;
+    const deliveries = { ...createDeliveryRepository(client, 'deliveries'), update };
+    const { deliver, copies } = setUp(type, throttled, { deliveries });
+    expect(await deliver()).toMatchObject({ kind: 'retried' });
+    expect(copies).toMatchObject([{ reached_recipient_hashes: ['a'] }]);
   });
 });
 

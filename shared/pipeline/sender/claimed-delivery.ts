@@ -39,6 +39,12 @@ export class ClaimedDelivery {
     return persist(this.job, () => this.write(next));
   }
 
+  /** Whether the attempt reached recipients that neither the claimed nor the written record lists. */
+  get hasUnrecordedRecipients(): boolean {
+    const recorded = (this.written ?? this.claimed).reached_recipient_hashes ?? [];
+    return this.record.reached_recipient_hashes?.some((hash) => !recorded.includes(hash)) === true;
+  }
+
   /** Releases the claim of a delivery that was not sent. */
   release(): Promise<void> {
     return this.write(withNextAttempt(this.record, this.record.next_attempt_at_ms));

@@ -70,7 +70,8 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     clock,
     refusalOf,
   } = dependencies;
-  const { reschedule, returnBusyMessage, waitForLock, returnAfterError } = createRequeue(dependencies);
+  const { reschedule, returnBusyMessage, waitForLock, returnAfterError, replaceAfterError } =
+    createRequeue(dependencies);
   const { recordDelivered, recordFailed, deadLetter } = createAttemptEnd(dependencies);
 
   /**
@@ -187,7 +188,7 @@ export const createDeliver = (dependencies: SenderDependencies) => {
       const decision = await decide(delivery, reads, lock).catch(releaseAfter(delivery));
       return decision.kind === 'send' ? send(delivery, decision.target, decision.summary, lock) : decision;
     };
-    const result = await run().catch((error: unknown) => endAfterError(job, error));
+    const result = await run().catch((error: unknown) => endClaimedAfterError(delivery, error));
     return { ...result, claimed, record: delivery.written };
   };
 
@@ -334,6 +335,13 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     if (!isHeartbeat(job.body.event)) return returnAfterError(job.message, idsOf(job), error);
     logger.error('heartbeat not delivered', { ...idsOf(job), ...errorTrace(error) });
     return { kind: 'heartbeat' };
+  };
+
+  /** Does the same for a claimed delivery, or sends a copy that says who was reached, due after the lease. */
+  const endClaimedAfterError = (delivery: ClaimedDelivery, error: unknown): Promise<DeliveryResult> => {
+    const { job, claimed, record } = delivery;
+    if (!delivery.hasUnrecordedRecipients) return endAfterError(job, error);
+    return replaceAfterError(job, record, Math.max(0, claimed.lease_until_ms - clock()) + 1_000, error);
   };
 
   /** Releases the claim, and sends the message again. */

@@ -1,5 +1,4 @@
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import { roundOf } from '../../contracts/messages.ts';
 import { type FailureReason, type MessageOutcome, stopReasons } from '../../contracts/outcomes.ts';
 import type { Failure } from '../../domain/attempt-outcome.ts';
 import { bodyForRound } from '../../domain/delivery-message.ts';
@@ -11,7 +10,7 @@ import { retryDelayMs } from '../../domain/retry-schedule.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 import { idsOf } from './delivery-job.ts';
 import { persist } from './persist.ts';
-import { copyOfMessage } from './requeue.ts';
+import { copyForRecord } from './requeue.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** The part of a failure that goes into logs, records and dead letters. */
@@ -56,7 +55,7 @@ export const createAttemptEnd = (dependencies: SenderDependencies) => {
       return { kind: 'cancelled' };
     }
     const [round, failedAtMs] = [record.round + 1, clock()];
-    const letter = { body: bodyForRound(body, round), messageGroupId: body.event.tenant_id };
+    const letter = { body: bodyForRound(body, { ...record, round }), messageGroupId: body.event.tenant_id };
     if (!isNotice) {
       const message = { recordKey: record, failedAtMs, body: letter.body, round };
       await persist(delivery.job, () => failedMessages.put(message));
@@ -80,10 +79,7 @@ export const createAttemptEnd = (dependencies: SenderDependencies) => {
   ): Promise<DeliveryResult> => {
     const { job, record } = delivery;
     await delivery.persist(withNextAttempt(record, clock() + waitMs));
-    const copy = copyOfMessage(job);
-    const isSameRound = roundOf(job.body) === record.round;
-    const body = isSameRound ? copy.body : bodyForRound(job.body, record.round);
-    await queues.sendDelayed(retryQueueUrl, { ...copy, body }, waitMs);
+    await queues.sendDelayed(retryQueueUrl, copyForRecord(job, record), waitMs);
     logFailure(delivery, 'retried', failure);
     return { kind: 'retried' };
   };

@@ -81,7 +81,8 @@ export const createSummarizer = (
     ): Promise<DeliveryResult | undefined> {
       const { job, record } = delivery;
       const { tenant_id } = job.body.event;
-      const isAttempted = record.attempt_count > 0 || record.last_cause !== undefined;
+      const hasReached = (record.reached_recipient_hashes?.length ?? 0) > 0;
+      const isAttempted = record.attempt_count > 0 || record.last_cause !== undefined || hasReached;
       if (setting === null || job.body.notice || isAttempted) return undefined;
       const settings = await accounts.summaries(tenant_id);
       if (!settings) return undefined;

@@ -1,5 +1,5 @@
 import type { Observations } from '../world/observations.ts';
-import { type Arrival, recipientsOf } from '../world/receivers.ts';
+import type { Arrival } from '../world/receivers.ts';
 import { isInOrder } from '../world/scenario.ts';
 import { type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import { mayBeUnrecorded, sendersOf } from './requests.ts';
@@ -14,7 +14,7 @@ export const isUnrecorded = (arrival: Arrival, observations: Observations): bool
  * the message is then acknowledged.
  */
 const hasOneMessage = (
-  { event, notification, tenant }: PlannedAlert,
+  { event, notification }: PlannedAlert,
   arrivals: readonly Arrival[],
   observations: Observations,
 ): boolean => {
@@ -25,8 +25,6 @@ const hasOneMessage = (
     scenario.rates.duplicateReceives === 0 &&
     redrives.length === 0 &&
     !people.some(({ action }) => action.kind === 'redeliver' && action.notification === notification.index) &&
-    // If some recipients got it and others did not, the message is received again.
-    recipientsOf(notification, tenant).length === 1 &&
     // If the lock of an incident cannot be advanced, the message is received again.
     !isInOrder(notification) &&
     !observations.kills.some(

@@ -381,6 +381,18 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       },
       steps: alertsAt(seconds(1, 10, 20)),
     }),
+    'one of two contacts is throttled, and it cannot be recorded who was reached': situation({
+      types: ['technicalContactsEmail'],
+      tenant: {
+        contacts: [
+          { address: 'a@people.test', phases: accepting },
+          { address: 'b@people.test', phases: until(20 * MINUTE_MS, 'throttle') },
+        ],
+      },
+      steps: alertsAt(seconds(1, 100, 200, 300, 400, 500)),
+      rates: { recordOutage: 0.7 },
+      recoveryMs: 20 * MINUTE_MS,
+    }),
     'a redelivery is ended between its writes': situation({
       types: ['webhook'],
       phases: until(MINUTE_MS, 'reject'),
