@@ -479,6 +479,11 @@ describe('an alert to several contacts, one of which was reached', () => {
     }
   });
 
+  it('is sent to the others instead of being listed in a summary, also if the attempt could not be recorded', async () => {
+    const changes = { reached_recipient_hashes: ['a'] };
+    expect(await setUp(type, delivered, { changes, ...summarizing }).deliver()).toMatchObject({ kind: 'delivered' });
+  });
+
   it('is retried with those who were reached in its message, in case another worker has claimed the record', async () => {
     const update = async () => undefined;
     const deliveries = { ...createDeliveryRepository(client, 'deliveries'), update };
