@@ -51,32 +51,21 @@ describe.each(themes)('the inbox page in $colorScheme mode on a $screen screen',
     if (screen === 'mobile') await page.getByRole('button', { name: 'Back to the list' }).click();
   };
 
-  it('meets WCAG AA when it is empty', async () => {
+  it('meets WCAG AA: empty, with each kind of message, in its dialogs and without a match', async () => {
     await inbox.clear();
     await open('/');
     await page.getByRole('heading', { name: 'No messages yet' }).waitFor();
     expect(await violations()).toEqual([]);
-  });
-
-  it('meets WCAG AA with a list and each kind of message', async () => {
     await addMessages();
-    await open('/');
     await rows(page).first().waitFor();
     expect(await violations()).toEqual([]);
-    for (const text of ['Disk space', 'Short', 'Genuine', 'Forged', 'Memory']) {
+    for (const text of ['Disk space', 'Short', 'Genuine', 'Memory', 'Forged']) {
       await openMessage(page, text);
+      expect(await violations()).toEqual([]);
+      if (text === 'Forged') await page.getByRole('tab', { name: 'Headers' }).click();
       expect(await violations()).toEqual([]);
       await back();
     }
-    await openMessage(page, 'Forged');
-    await page.getByRole('tab', { name: 'Headers' }).click();
-    expect(await violations()).toEqual([]);
-  });
-
-  it('meets WCAG AA in its dialogs, and without a match', async () => {
-    await addMessages();
-    await open('/?q=Disk');
-    await rows(page).first().waitFor();
     for (const name of ['Webhooks', 'Clear']) {
       await page.getByRole('button', { name }).click();
       await page.getByRole('dialog').waitFor();

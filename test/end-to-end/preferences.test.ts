@@ -12,15 +12,8 @@ describe('a request with Prefer: handling=strict', () => {
     ['POST', '/notifications', { ...webhook, lable: 'a' }, 'lable: is an unknown attribute (did you mean label?)'],
     ['PUT', '/notifications/{id}', { metdata: {} }, 'metdata: is an unknown attribute (did you mean metadata?)'],
     ['POST', '/test-notification', { ...webhook, tpye: 'sms' }, 'tpye: is an unknown attribute (did you mean type?)'],
-    [
-      'POST',
-      '/notifications/{id}/test?sate=OK',
-      undefined,
-      'sate: is an unknown query parameter (did you mean state?)',
-    ],
     ['GET', '/notifications?limt=1', undefined, 'limt: is an unknown query parameter (did you mean limit?)'],
     ['GET', '/notification_types?marker=smz', undefined, 'marker: must be the next_marker of a response'],
-    ['DELETE', '/notifications/{id}?force=true', undefined, 'force: is an unknown query parameter (known: _who, _why)'],
   ])('returns 400 for unknown names and malformed markers: %s %s', async (method, path, body, details) => {
     const id = await client.create(webhook);
     const response = await send(method, path.replace('{id}', id), 'handling=strict', body);
@@ -43,7 +36,6 @@ it.each([
   ['/failures?marker=x', 'marker: must be the next_marker of a response'],
   ['/tokens?marker=tk1', 'marker: must be the next_marker of a response'],
   ['/audits?marker=2026', 'marker: must be the next_marker of a response'],
-  ['/account?fields=id', 'fields: is an unknown query parameter (known: _who, _why)'],
 ])('an extension returns 400 without a preference: GET %s', async (path, details) => {
   const response = await client.get(path);
   expect(response.body).toMatchObject({ type: 'badRequest', code: 400, details });

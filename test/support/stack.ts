@@ -6,7 +6,6 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { vi } from 'vitest';
 import * as z from 'zod';
 import { ServiceFunction } from '../../lib/service-function.ts';
-import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import type { FunctionName } from '../../shared/environment.ts';
 
 /** Replaces bundling, which is slow: these tests do not read the code of functions. */
@@ -95,9 +94,6 @@ const synthesizeOnce = (settings: Record<string, unknown>, isChecked: boolean) =
     },
     isChecked,
   );
-
-/** Returns a type as logical IDs contain it: CloudFormation permits only letters and digits. */
-export const inLogicalId = (type: NotificationTypeId): string => type.replaceAll('_', '');
 
 /** Parses `Ref` and `Fn::GetAtt` to the logical ID of the resource. */
 export const reference = z.union([
