@@ -1,22 +1,19 @@
-import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createEmailStops } from '../shared/adapters/accounts/email-stops.ts';
 import { createOptOutKeys } from '../shared/adapters/accounts/opt-out-keys.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
 import { parseEnvironment } from '../shared/environment.ts';
-import { createStopNotices } from '../shared/pipeline/notices/stop-notice.ts';
 import { createOptOutHandler } from '../shared/pipeline/opt-out/handler.ts';
+import { createStopReports } from '../shared/pipeline/report-messages.ts';
 
 const environment = parseEnvironment('opt-out');
 const client = createDocumentClient();
-const stops = createEmailStops(client, environment.ACCOUNTS_TABLE);
-const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 
 /** GET, HEAD and POST of the public page on which recipients stop the emails of a tenant, and resume them. */
 export const handler = createOptOutHandler({
   optOutKeys: createOptOutKeys(client, environment.ACCOUNTS_TABLE),
-  stops,
+  stops: createEmailStops(client, environment.ACCOUNTS_TABLE),
   audits: createAuditLog(client, environment),
-  reportStop: createStopNotices({ client, queues: createQueues(), accounts, stops }, environment),
+  reportStop: createStopReports(createQueues(), environment.REPORTS_QUEUE),
 });

@@ -4,7 +4,7 @@ import { createOptOutKeys } from '../shared/adapters/accounts/opt-out-keys.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { createEmailSender } from '../shared/pipeline/email-sender.ts';
-import { createStopNotices } from '../shared/pipeline/notices/stop-notice.ts';
+import { createStopReports } from '../shared/pipeline/report-messages.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
 import { createSharedRate } from '../shared/pipeline/shared-rate.ts';
 import { createEmailTransport, createRecipientRefusal } from '../shared/pipeline/transports/email.ts';
@@ -16,7 +16,7 @@ const optOutKeys = createOptOutKeys(client, environment.ACCOUNTS_TABLE);
 const { limits, isNearLimit } = createMessageLimits(counters, 'email', limitOf);
 const stops = createEmailStops(client, environment.ACCOUNTS_TABLE);
 const sharedRate = createSharedRate();
-const reportStop = createStopNotices({ client, queues: createQueues(), accounts, stops }, environment);
+const reportStop = createStopReports(createQueues(), environment.REPORTS_QUEUE);
 const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops, accounts, reportStop, sharedRate });
 
 /** Sends alerts to `email` notifications. */

@@ -70,7 +70,7 @@ export class Api extends Construct {
       this,
       'opt-out',
       defaults,
-      pageAccess(settings, storage).and(delivery.contactsAccess()),
+      pageAccess(settings, storage).and(delivery.reports.sendAccess()),
     );
     const pageIntegration = new HttpLambdaIntegration('opt-out', page.lambda);
     routes.push(...httpApi.addRoutes({ path: OPT_OUT_PATH, methods: pageMethods, integration: pageIntegration }));

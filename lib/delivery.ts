@@ -10,11 +10,12 @@ import {
   notificationTypes,
 } from '../shared/contracts/notification-types.ts';
 import { type EnvironmentOf, senderName } from '../shared/environment.ts';
+import { ReportsQueue } from './delivery-reports.ts';
 import type { Email } from './email.ts';
 import { createHeartbeat } from './heartbeat.ts';
 import type { ManagedTopic } from './managed-topic.ts';
 import type { Network } from './network.ts';
-import { allow, ResourceAccess } from './resource-access.ts';
+import { allow, flag, ResourceAccess } from './resource-access.ts';
 import { RETRY_BATCH_SIZE, SenderQueue } from './sender-queue.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import { reservedSenderConcurrency, type Settings, senderConcurrency, tenantLimitsOf } from './settings.ts';
@@ -33,18 +34,6 @@ export type SendingResources = {
 
 /** The memory of a sender. It mostly waits, which costs in proportion to its memory: docs/benchmarks.md#memory. */
 const SENDER_MEMORY_MB = 256;
-
-/** The environment variables of delivery reports. */
-type ReportVariable = Exclude<keyof EnvironmentOf<'record-email-events'>, 'EMAIL_EVENTS_QUEUE'>;
-
-const flag = (value: boolean): 'true' | 'false' => (value ? 'true' : 'false');
-
-/**
- * Returns the access to count escalations, and to read who gets them. Senders also read other attributes of accounts,
- * and count messages.
- */
-const escalationAccess = ({ settings }: FunctionDefaults, { accounts }: Storage) =>
-  accounts.access('GetItem', 'UpdateItem').and(new ResourceAccess({ ESCALATE_UNREACHED: settings.escalateUnreached }));
 
 /**
  * Returns the access to send SMS. IAM has no resource type for phone numbers, so the statement allows everything except
@@ -74,8 +63,7 @@ export class Delivery extends Construct {
   readonly crashedQueue: Queue;
   readonly senders: readonly Sender[];
   readonly #queues: Readonly<Record<NotificationTypeId, SenderQueue>>;
-  /** The permission to report deliveries that do not arrive (docs/decisions/notices.md#notices). */
-  readonly reportAccess: ResourceAccess<Pick<EnvironmentOf<'record-email-events'>, ReportVariable>>;
+  readonly reports: ReportsQueue;
 
   constructor(
     scope: Construct,
@@ -90,6 +78,7 @@ export class Delivery extends Construct {
     const { settings } = defaults;
     this.#queues = byType((type) => new SenderQueue(this, type, crashedQueue, settings));
 
+    this.reports = new ReportsQueue(this, 'Reports', crashedQueue);
     this.alarmEvents = new WorkQueueWithDeadLetters(this, 'AlarmEvents', crashedQueue);
     const producers = settings.producerAccounts.map((account) => new AccountPrincipal(account));
     // One statement, because a policy of SQS has at most 20.
@@ -98,13 +87,11 @@ export class Delivery extends Construct {
     this.dispatch = this.#createDispatch(defaults, storage, heartbeat?.roleId);
     // Dispatch must know the role before it receives heartbeats.
     heartbeat?.schedule.node.addDependency(this.dispatch);
-    this.reportAccess = this.#createReportAccess(defaults, storage, resources);
-
     const senderAccess = this.#senderAccess(defaults, storage, resources);
     this.senders = notificationTypeIds.map((type) => {
       const { sendsByHttp } = notificationTypes[type];
       const queue = this.#queues[type];
-      const access = senderAccess[type].and(this.reportAccess).and(queue.consumerAccess());
+      const access = senderAccess[type].and(queue.consumerAccess()).and(this.#forwardAccess(type));
       const { lambda } = new ServiceFunction(this, senderName(type), defaults, access, {
         sendsToItself: true,
         memoryMb: settings.memoryMbByType[type] ?? settings.memoryMb ?? SENDER_MEMORY_MB,
@@ -122,20 +109,16 @@ export class Delivery extends Construct {
    * Grants permission to send to the queues for first attempts of all types: deliveries, redeliveries, messages that
    * follow a change of the type or wait for an incident lock, and notices.
    */
-  sendAccess(): ResourceAccess<{ SENDER_QUEUES: string }> {
-    return this.#sendAccessTo(notificationTypeIds.map((type) => this.#queues[type]));
-  }
-
-  #sendAccessTo(queues: readonly SenderQueue[]): ResourceAccess<{ SENDER_QUEUES: string }> {
+  sendAccess(types: readonly NotificationTypeId[] = notificationTypeIds): ResourceAccess<{ SENDER_QUEUES: string }> {
     const urls = byType((type) => this.#queues[type].queue.queueUrl);
-    const arns = queues.map(({ queue }) => queue.queueArn);
+    const arns = types.map((type) => this.#queues[type].queue.queueArn);
     return new ResourceAccess({ SENDER_QUEUES: Stack.of(this).toJsonString(urls) }, allow(['sqs:SendMessage'], arns));
   }
 
-  /** Grants permission to send notices to technical contacts and operators. */
-  contactsAccess(): ResourceAccess<{ SENDER_QUEUES: string }> {
-    const { technicalContactsEmail, managed } = this.#queues;
-    return this.#sendAccessTo([technicalContactsEmail, managed]);
+  /** Grants a sender permission to forward to other types, and to its own what waits for an incident lock. */
+  #forwardAccess(type: NotificationTypeId): ResourceAccess<{ SENDER_QUEUES: string }> {
+    const isOrdered = notificationTypes[type].hasIncidents || type === 'webhook';
+    return this.sendAccess(notificationTypeIds.filter((to) => to !== type || isOrdered));
   }
 
   /** Creates the dispatch function, which consumes the queue of alarm events. */
@@ -148,10 +131,10 @@ export class Delivery extends Construct {
       defaults,
       storage.notifications
         .access('BatchGetItem')
-        // The list of the destinations of an event, and its records (docs/decisions/notices.md#nobody-reached).
-        .and(storage.deliveries.access('PutItem', 'BatchGetItem'))
-        .and(escalationAccess(defaults, storage))
+        // The list of the destinations of an event (docs/decisions/notices.md#nobody-reached).
+        .and(storage.deliveries.access('PutItem'))
         .and(this.sendAccess())
+        .and(this.reports.sendAccess())
         .and(this.alarmEvents.consumerAccess())
         .and(
           new ResourceAccess({
@@ -169,49 +152,39 @@ export class Delivery extends Construct {
   /** Returns the access of each type's sender, except for queues. The compiler requires an entry for every type. */
   #senderAccess(
     { settings }: FunctionDefaults,
-    { deliveries, accounts }: Storage,
-    { email, managedTopic }: SendingResources,
+    { deliveries, accounts, notifications }: Storage,
+    { email, managedTopic, apiUrl }: SendingResources,
   ) {
-    const common = deliveries.access('PutItem');
+    const common = notifications
+      .access('BatchGetItem')
+      .and(deliveries.access('PutItem', 'BatchGetItem', 'UpdateItem'))
+      .and(accounts.access('GetItem'))
+      .and(new ResourceAccess({ RETRY_DELAY_SCALE: String(settings.retryDelayScale) }));
+    // An address that SES rejects stops its mailbox.
+    const sesAccess = email
+      .sendAccess()
+      .and(this.reports.sendAccess())
+      .and(new ResourceAccess({ API_URL: apiUrl }));
     // The alarms of a summary, and the usage of the daily limits (docs/decisions/deliveries.md#summaries).
     const summarized = deliveries.access('Query').and(accounts.access('BatchGetItem'));
+    // Webhook credentials are created when they are first needed.
+    const writesAccount = common.and(accounts.access('UpdateItem'));
+    const counted = writesAccount.and(tenantLimitsOf(settings));
     const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
-    const limits = tenantLimitsOf(settings);
     return {
-      email: common.and(summarized).and(email.sendAccess()).and(limits),
-      technicalContactsEmail: common.and(summarized).and(email.sendAccess()).and(limits),
-      webhook: common.and(egressAllow).and(new ResourceAccess({ HEARTBEAT_URL: settings.heartbeatUrl })),
-      sms: common.and(summarized).and(smsAccess(settings)).and(limits),
+      email: counted.and(summarized).and(sesAccess),
+      technicalContactsEmail: counted.and(summarized).and(sesAccess),
+      webhook: writesAccount.and(egressAllow).and(new ResourceAccess({ HEARTBEAT_URL: settings.heartbeatUrl })),
+      sms: counted.and(summarized).and(smsAccess(settings)),
       incidentpager: common.and(egressAllow).and(new ResourceAccess({ PAGER_ENDPOINT: settings.pagerEndpoint })),
-      incidentrouter: common.and(new ResourceAccess({ ROUTER_ENDPOINT: settings.routerEndpoint })),
+      incidentrouter: writesAccount.and(new ResourceAccess({ ROUTER_ENDPOINT: settings.routerEndpoint })),
       atomfeed: common.and(new ResourceAccess({ FEED_ENDPOINT: settings.feedEndpoint })),
-      managed: common.and(managedTopic.publishAccess()).and(limits),
+      managed: counted.and(managedTopic.publishAccess()),
     } satisfies {
       [Type in NotificationTypeId]: ResourceAccess<
-        Omit<EnvironmentOf<`send-${Type}`>, ReportVariable | 'DEAD_LETTER_QUEUE' | 'RETRY_QUEUE'>
+        Omit<EnvironmentOf<`send-${Type}`>, 'DEAD_LETTER_QUEUE' | 'RETRY_QUEUE' | 'SENDER_QUEUES'>
       >;
     };
-  }
-
-  /** Returns the access to report deliveries that do not arrive. */
-  #createReportAccess(defaults: FunctionDefaults, storage: Storage, { apiUrl }: SendingResources) {
-    const { settings } = defaults;
-    return (
-      storage.notifications
-        .access('BatchGetItem')
-        // Failures of notifications, incident locks and records are updated.
-        .and(storage.deliveries.access('GetItem', 'BatchGetItem', 'UpdateItem'))
-        .and(escalationAccess(defaults, storage))
-        .and(this.sendAccess())
-        .and(
-          new ResourceAccess({
-            API_URL: apiUrl,
-            RETRY_DELAY_SCALE: String(settings.retryDelayScale),
-            DEAD_LETTER_EMAIL: flag(settings.deadLetterEmail),
-            FAILING_NOTICES: flag(settings.failingNotices),
-          }),
-        )
-    );
   }
 
   /** Grants permission to invoke the senders of all types, which run tests. */

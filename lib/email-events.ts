@@ -11,12 +11,14 @@ import type { Delivery } from './delivery.ts';
 import type { Email } from './email.ts';
 import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
+import type { Storage } from './storage.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** The resources that email events use. `topicKey` encrypts their topic; a development stage has none. */
 type EmailEventResources = {
   email: Email;
-  delivery: Delivery;
+  storage: Storage;
+  delivery: Pick<Delivery, 'reports'>;
   crashedQueue: IQueue;
   topicKey: IKey | undefined;
 };
@@ -38,7 +40,7 @@ export class EmailEvents extends Construct {
     scope: Construct,
     id: string,
     defaults: FunctionDefaults,
-    { email: { configurationSet }, delivery, crashedQueue, topicKey }: EmailEventResources,
+    { email: { configurationSet }, storage, delivery, crashedQueue, topicKey }: EmailEventResources,
   ) {
     super(scope, id);
     const topic = new Topic(this, 'Topic', { ...(topicKey && { masterKey: topicKey }), enforceSSL: true });
@@ -65,7 +67,10 @@ export class EmailEvents extends Construct {
     // The CDK permits SES to publish. Without the permission, SES refuses the destination, to which it publishes a test.
     // Without the subscription, SNS would discard events.
     destination.node.addDependency(topic, subscription);
-    const access = delivery.reportAccess
+    const access = storage.deliveries
+      .access('GetItem', 'UpdateItem')
+      .and(storage.accounts.access('GetItem', 'UpdateItem'))
+      .and(delivery.reports.sendAccess())
       .and(this.queue.visibilityAccess())
       .and(new ResourceAccess({ EMAIL_EVENTS_QUEUE: this.queue.queue.queueUrl }));
     this.recorder = new ServiceFunction(this, 'record-email-events', defaults, access).lambda;

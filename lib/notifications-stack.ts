@@ -5,7 +5,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { Api } from './api.ts';
 import { bundleFunctions } from './bundles.ts';
 import { Delivery } from './delivery.ts';
-import { DeliveryOutcomes } from './delivery-outcomes.ts';
+import { DeliveryReports } from './delivery-reports.ts';
 import { addEmailIdentity, Email } from './email.ts';
 import { EmailEvents } from './email-events.ts';
 import { createTopicKey, ManagedTopic } from './managed-topic.ts';
@@ -48,9 +48,13 @@ export class NotificationsStack extends Stack {
     const topicKey = settings.developmentStage ? undefined : createTopicKey(this, 'TopicKey');
     const eventResources = { email, storage, delivery, crashedQueue, topicKey };
     const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, eventResources);
-    const { tableStreamArn } = storage.deliveries.table;
-    const outcomes = tableStreamArn ? new DeliveryOutcomes(this, 'Outcomes', defaults, tableStreamArn) : undefined;
-    const resources = { api, delivery, emailEvents, outcomes };
+    const reports = new DeliveryReports(this, 'Reports', defaults, {
+      storage,
+      queue: delivery.reports,
+      sendAccess: delivery.sendAccess(),
+      apiUrl,
+    });
+    const resources = { api, delivery, emailEvents, reports };
 
     const outputs = outputsOf(this, settings, storage, managedTopic, resources);
     outputs.Version = [packageJson.version, 'Version of the service'];
@@ -90,7 +94,7 @@ const outputsOf = (
   settings: Settings,
   storage: Storage,
   managedTopic: ManagedTopic,
-  { api, delivery, emailEvents, outcomes }: MonitoredResources,
+  { api, delivery, emailEvents, reports }: MonitoredResources,
 ): Record<string, [value: string, description: string]> => {
   const { emailFrom, smsPerTenantPerDay, smsMonthlyBudgetUsd, lambdaConcurrencyQuota } = settings;
   const { logRetentionDays, auditRetentionDays } = settings;
@@ -108,6 +112,7 @@ const outputsOf = (
       senders.map(({ type, queue }) => [type, { ...urls(queue), retries: queue.retries.queueUrl }]),
     ),
     'email-events': { queue: emailEvents.queue.queue.queueUrl },
+    'delivery-reports': { queue: reports.queue.queue.queueUrl },
     crashed: { queue: crashedQueue.queueUrl },
   };
   return {
@@ -118,9 +123,9 @@ const outputsOf = (
       managedTopic.topic.topicArn,
       'SNS topic for notifications of type managed. Subscribe operators to it.',
     ],
-    ...(outcomes && {
+    ...(reports.topic && {
       DeliveryOutcomesTopicArn: [
-        outcomes.topic.topicArn,
+        reports.topic.topicArn,
         'SNS topic of delivery outcomes. Subscribe your pipeline to it.',
       ],
     }),

@@ -11,6 +11,9 @@ export const allow = (
 export const deny = (...statement: Parameters<typeof allow>): PolicyStatement =>
   allow(...statement).copy({ effect: Effect.DENY });
 
+/** Returns a flag as environment variables contain it. */
+export const flag = (value: boolean): 'true' | 'false' => (value ? 'true' : 'false');
+
 /**
  * The permissions and environment variables that a function needs to use a resource
  * (docs/decisions/stack.md#permissions). The construct that owns the resource creates it. The compiler checks the

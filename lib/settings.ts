@@ -132,6 +132,9 @@ const logRetentions = Object.values(RetentionDays)
   .filter((days): days is number => typeof days === 'number')
   .sort((a, b) => a - b);
 
+/** The ARN of the stream of a table. */
+export const STREAM_ARN = /^(arn:[\w-]+:dynamodb:[\w-]+:\d{12}:table\/[\w.-]+)\/stream\/[\w:.-]+$/;
+
 /**
  * The settings of a deployment, from CDK context (`-c name=value`, or `context` in `cdk.json`). All are optional;
  * docs/operations.md#settings describes them.
@@ -218,9 +221,9 @@ const settingsShape = z.strictObject({
   ).default(RetentionDays.ONE_MONTH),
   deletionProtection: flag().default(true),
   existingTables: pairs(
-    'Tokens=restored-tokens, with table names of 3 to 255 characters for',
+    'Tokens=restored-tokens, with table names of 3 to 255 characters, and the ARN of a stream for Deliveries, for',
     ['Notifications', 'Accounts', 'Tokens', 'Deliveries', 'Audits'],
-    z.string().regex(/^[\w.-]{3,255}$/),
+    z.union([z.string().regex(/^[\w.-]{3,255}$/), z.string().regex(STREAM_ARN)]),
   ).default({}),
   developmentStage: flag().default(false),
 });
@@ -258,11 +261,12 @@ const violationsOf = (s: Settings, region: string | undefined): string[] => {
     ],
     [s.emailIdentity && s.emailFrom === PLACEHOLDER_SENDER, 'emailFrom is required with emailIdentity'],
     [
-      s.deliveryOutcomes && s.existingTables.Deliveries !== undefined,
-      'deliveryOutcomes must not be set with existingTables for Deliveries: the stack adds no stream to a table that it does not manage',
+      Object.entries(s.existingTables).some(([table, name]) => STREAM_ARN.test(name) !== (table === 'Deliveries')),
+      'existingTables must have the ARN of its stream for Deliveries, and the names of all other tables',
     ],
     [isElsewhere(certificateArn, region), 'certificateArn must be in the region of the stack'],
     [isElsewhere(alarmTarget, region), 'alarmTarget must be in the region of the stack'],
+    [isElsewhere(s.existingTables.Deliveries, region), 'existingTables must be in the region of the stack'],
   ];
   return rules.flatMap(([isViolated, sentence]) => (isViolated ? `${sentence}.` : []));
 };

@@ -10,12 +10,20 @@ import {
 import { Construct } from 'constructs';
 import { tableSchemas } from '../shared/contracts/table-schemas.ts';
 import { allow, ResourceAccess } from './resource-access.ts';
-import type { Settings } from './settings.ts';
+import { type Settings, STREAM_ARN } from './settings.ts';
 
 type Schema = { readonly partitionKey: string; readonly sortKey: string | undefined; readonly ttl: string };
 
 /** The DynamoDB actions that the repositories use. */
 type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'BatchWriteItem';
+
+/** Deliveries is given by the ARN of its stream, which contains the name of the table. */
+const existingTable = (scope: Construct, nameOrStreamArn: string) => {
+  const [, tableArn] = STREAM_ARN.exec(nameOrStreamArn) ?? [];
+  return tableArn === undefined
+    ? Table.fromTableName(scope, 'Table', nameOrStreamArn)
+    : Table.fromTableAttributes(scope, 'Table', { tableArn, tableStreamArn: nameOrStreamArn });
+};
 
 /**
  * An encrypted on-demand table with point-in-time recovery. The stack retains it unless `deletionProtection` is false.
@@ -43,7 +51,7 @@ class ServiceTable<Environment> extends Construct {
     const existing = existingTables[id];
     this.table =
       existing !== undefined
-        ? Table.fromTableName(this, 'Table', existing)
+        ? existingTable(this, existing)
         : new Table(this, 'Table', {
             partitionKey: { name: schema.partitionKey, type: AttributeType.STRING },
             ...(schema.sortKey !== undefined && { sortKey: { name: schema.sortKey, type: AttributeType.STRING } }),
@@ -72,6 +80,8 @@ export class Storage extends Construct {
   readonly tokens: ServiceTable<{ TOKENS_TABLE: string }>;
   readonly deliveries: ServiceTable<{ DELIVERIES_TABLE: string }>;
   readonly audits: ServiceTable<{ AUDITS_TABLE: string }>;
+  /** The stream of the Deliveries table, with old and new images. */
+  readonly streamArn: string;
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
@@ -87,8 +97,11 @@ export class Storage extends Construct {
       deliveries,
       settings,
       (name) => ({ DELIVERIES_TABLE: name }),
-      settings.deliveryOutcomes ? StreamViewType.NEW_AND_OLD_IMAGES : undefined,
+      StreamViewType.NEW_AND_OLD_IMAGES,
     );
+    const { tableStreamArn } = this.deliveries.table;
+    if (tableStreamArn === undefined) throw new Error('The table Deliveries has no stream.');
+    this.streamArn = tableStreamArn;
     this.audits = new ServiceTable(this, 'Audits', audits, settings, (name) => ({ AUDITS_TABLE: name }));
   }
 }

@@ -22,7 +22,8 @@ export type FunctionName =
   | 'opt-out'
   | 'dispatch-alarm-events'
   | 'record-email-events'
-  | 'publish-outcomes'
+  | 'watch-deliveries'
+  | 'report-deliveries'
   | SenderName;
 
 /** The name of the sender function of a notification type. */
@@ -42,19 +43,13 @@ const tests = { ...tokens, ...limits, ...audits, SENDER_FUNCTIONS: stringByType 
 const senderQueues = { SENDER_QUEUES: stringByType };
 const queues = { ...senderQueues, DEAD_LETTER_QUEUE: url };
 const deliveries = { DELIVERIES_TABLE: nonEmptyString };
-const escalation = { ...accounts, ...senderQueues, ESCALATE_UNREACHED: oneOf(...escalationModes) };
-const reports = {
-  ...escalation,
-  ...notifications,
-  ...deliveries,
-  API_URL: url,
-  RETRY_DELAY_SCALE: nonNegativeNumber,
-  DEAD_LETTER_EMAIL: booleanFlag,
-  FAILING_NOTICES: booleanFlag,
-};
-const sender = { ...reports, ...queues, RETRY_QUEUE: url };
+/** The queue of delivery reports. */
+const reports = { REPORTS_QUEUE: url };
+const retryDelays = { RETRY_DELAY_SCALE: nonNegativeNumber };
+const sender = { ...accounts, ...notifications, ...deliveries, ...queues, ...retryDelays, RETRY_QUEUE: url };
 const ses = { EMAIL_FROM: nonEmptyString, EMAIL_REPLY_TO: optionalString, CONFIGURATION_SET: nonEmptyString };
-const email = { ...limits, ...ses };
+/** Emails have links to the page that stops them. */
+const email = { ...limits, ...ses, ...reports, API_URL: url };
 /** CIDR blocks that tenant URLs may reach in addition to public addresses. */
 const egress = { EGRESS_ALLOW: commaSeparated };
 
@@ -99,20 +94,33 @@ export const environments = {
   'revoke-token': { ...tokens, ...audits },
   'list-audits': { ...tokens, ...links, AUDITS_TABLE: nonEmptyString },
   'handle-unknown-route': {},
-  'opt-out': { ...accounts, ...audits, ...senderQueues },
+  'opt-out': { ...accounts, ...audits, ...reports },
   'dispatch-alarm-events': {
     ...notifications,
     ...deliveries,
-    ...escalation,
     ...queues,
+    ...reports,
     ALARM_EVENTS_QUEUE: url,
     HEARTBEAT_ROLE_ID: optionalString,
     COUNT_EVENTS: booleanFlag,
   },
-  'record-email-events': { ...reports, EMAIL_EVENTS_QUEUE: url },
-  'publish-outcomes': { OUTCOMES_TOPIC: nonEmptyString, RETRY_DELAY_SCALE: nonNegativeNumber },
+  'record-email-events': { ...accounts, ...deliveries, ...reports, EMAIL_EVENTS_QUEUE: url },
+  'watch-deliveries': { ...reports, ...retryDelays, DELIVERY_OUTCOMES: booleanFlag },
+  'report-deliveries': {
+    ...reports,
+    ...retryDelays,
+    ...accounts,
+    ...notifications,
+    ...deliveries,
+    ...senderQueues,
+    API_URL: url,
+    ESCALATE_UNREACHED: oneOf(...escalationModes),
+    DEAD_LETTER_EMAIL: booleanFlag,
+    FAILING_NOTICES: booleanFlag,
+    OUTCOMES_TOPIC: optionalString,
+  },
   'send-email': { ...sender, ...email },
-  'send-webhook': { ...sender, ...egress, ...accounts, HEARTBEAT_URL: optionalUrl },
+  'send-webhook': { ...sender, ...egress, HEARTBEAT_URL: optionalUrl },
   'send-incidentpager': { ...sender, ...egress, PAGER_ENDPOINT: url },
   'send-sms': {
     ...sender,
@@ -122,7 +130,7 @@ export const environments = {
     SMS_ORIGINATION_NUMBER: optionalString,
     SMS_MAX_PRICE_USD: optionalString,
   },
-  'send-incidentrouter': { ...sender, ...accounts, ROUTER_ENDPOINT: url },
+  'send-incidentrouter': { ...sender, ROUTER_ENDPOINT: url },
   'send-atomfeed': { ...sender, FEED_ENDPOINT: optionalUrl },
   'send-technicalContactsEmail': { ...sender, ...email },
   'send-managed': { ...sender, ...limits, MANAGED_TOPIC: nonEmptyString },

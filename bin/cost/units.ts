@@ -11,10 +11,11 @@ import { deliveryTotals, EVENTS_RECEIVED } from '../../shared/domain/delivery-me
 const LAMBDA_REQUEST = 0.2 / 1e6;
 const LAMBDA_GB_SECOND = 0.0000133334;
 const SQS_REQUEST = 0.4 / 1e6;
+const SQS_FAIR_MESSAGE = 0.1 / 1e6;
 const DYNAMO_WRITE = 0.625 / 1e6;
 /** For up to ten messages, without their deliveries, which are free to SQS and Lambda. */
 const SNS_PUBLISH = 0.5 / 1e6;
-/** A short invocation that takes a batch of outcomes or email events: assumed, 50 ms with 512 MB. */
+/** A short invocation that takes a batch of records, outcomes or email events: assumed, 50 ms with 512 MB. */
 const SHORT_INVOCATION = LAMBDA_REQUEST + 0.05 * 0.5 * LAMBDA_GB_SECOND;
 
 /**
@@ -26,7 +27,7 @@ const priceList = {
   dynamoReads: ['tables', 0.125 / 1e6],
   sqsRequests: ['queues', SQS_REQUEST],
   /** In addition to a request, for a message with a group ID on a standard queue. */
-  sqsFairMessages: ['queues', 0.1 / 1e6],
+  sqsFairMessages: ['queues', SQS_FAIR_MESSAGE],
   lambdaRequests: ['functions', LAMBDA_REQUEST],
   lambdaGbSeconds: ['functions', LAMBDA_GB_SECOND],
   logBytes: ['logs', 0.5 / 1e9],
@@ -42,8 +43,9 @@ const priceList = {
   /** SES publishes an email event, and its record gets when it was accepted. SQS receives and deletes the batch. */
   emailEvents: ['email events', SNS_PUBLISH + DYNAMO_WRITE],
   emailEventBatches: ['email events', SHORT_INVOCATION + 2 * SQS_REQUEST],
-  /** DynamoDB charges nothing for a stream that Lambda reads. */
-  outcomeBatches: ['outcomes', SHORT_INVOCATION + SNS_PUBLISH],
+  /** The watcher sends a batch from the stream, which costs nothing, to a queue, whose consumer publishes it. */
+  outcomeBatches: ['outcomes', 2 * SHORT_INVOCATION + 3 * SQS_REQUEST + SNS_PUBLISH],
+  outcomes: ['outcomes', SQS_FAIR_MESSAGE],
   polls: ['idle: polling', SQS_REQUEST],
   /** Of standard resolution. Each metric of a Contributor Insights rule counts. */
   alarmMetrics: ['idle: alarms', 0.1],
@@ -277,7 +279,10 @@ export const monthlyUsage = (measured: MeasuredUnits, load: Load, events: number
     customMetrics: events > 0 ? metrics : 0,
     emailEvents: emails,
     emailEventBatches: emails / batch,
-    outcomeBatches: templateJson.includes('"StreamSpecification"') ? deliveries / batch : 0,
+    ...(templateJson.includes('"DeliveryOutcomesTopicArn"') && {
+      outcomes: deliveries,
+      outcomeBatches: deliveries / batch,
+    }),
   };
   return sum([used, 1], [ofEvents, 1], [idleUsage(template), 1]);
 };

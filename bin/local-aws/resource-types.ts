@@ -97,7 +97,7 @@ const streamSource = {
     BisectBatchOnFunctionError: z.boolean().default(false),
     MaximumRecordAgeInSeconds: z.number().min(60).optional(),
     MaximumRetryAttempts: unsupported,
-    ParallelizationFactor: unsupported,
+    ParallelizationFactor: z.number().default(1),
     DestinationConfig: z.object({ OnFailure: z.object({ Destination: z.unknown() }) }).optional(),
   }),
 };

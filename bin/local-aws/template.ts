@@ -139,6 +139,7 @@ export const readTemplate = (template: unknown, { endpointUrl, apiUrl, bundle }:
         functionName: functionNamed(properties.FunctionName).name,
         streamArn: text(properties.EventSourceArn),
         batchSize: properties.BatchSize,
+        parallelizationFactor: properties.ParallelizationFactor,
         windowSeconds: properties.MaximumBatchingWindowInSeconds,
         filters: properties.FilterCriteria,
         reportsFailures: properties.FunctionResponseTypes.includes('ReportBatchItemFailures'),

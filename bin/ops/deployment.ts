@@ -22,7 +22,7 @@ export type QueueName = (typeof queueNames)[number];
 export const CRASHED = 'crashed';
 
 /** The queues without their own dead-letter queue. */
-export const otherQueueNames = ['email-events', CRASHED] as const;
+export const otherQueueNames = ['email-events', 'delivery-reports', CRASHED] as const;
 
 /** The name of a queue without its own dead-letter queue. */
 export type OtherQueueName = (typeof otherQueueNames)[number];

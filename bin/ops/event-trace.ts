@@ -145,7 +145,7 @@ const noticesOf = async (
   const failing = deliveries.filter(hasFailedAttempt);
   const [first] = failing;
   if (!first) return [];
-  const event = eventOfRecord(tenant, first);
+  const event = eventOfRecord(first);
   const fromMs = Math.min(...failing.map(({ created_at_ms }) => created_at_ms));
   const toMs = Math.max(...failing.map(({ updated_at_ms }) => updated_at_ms));
   const days = periods(DAY_MS, fromMs, toMs);

@@ -99,7 +99,7 @@ export const alarmsOf = (
   ...queueAlarms(scope, resources),
   ...consumerAlarms(scope, metrics, resources),
   ...deliveryAlarms(scope, metrics),
-  ...outcomeAlarm(scope, resources),
+  ...reportAlarms(scope, metrics, resources),
   DestinationFailures: destinationAlarm(scope, metrics, resources),
   ...missingEventsAlarm(metrics, settings),
   ...accountAlarms(settings),
@@ -168,7 +168,7 @@ const queueAlarms = (scope: Construct, { delivery, emailEvents }: MonitoredResou
 const consumerAlarms = (
   scope: Construct,
   metrics: ServiceMetrics,
-  { delivery, emailEvents, outcomes }: MonitoredResources,
+  { delivery, emailEvents, reports }: MonitoredResources,
 ): Alarms => ({
   InternalErrors: {
     metric: metrics.count('internal_errors', { period: OUTAGE_PERIOD }),
@@ -198,7 +198,8 @@ const consumerAlarms = (
       'dispatch-alarm-events': delivery.dispatch,
       ...Object.fromEntries(delivery.senders.map(({ type, lambda }) => [`send-${type}`, lambda])),
       'record-email-events': emailEvents.recorder,
-      ...(outcomes && { 'publish-outcomes': outcomes.publisher }),
+      'watch-deliveries': reports.watcher,
+      'report-deliveries': reports.reporter,
     }),
     ...FAILS_TWICE,
     impact:
@@ -244,22 +245,46 @@ const deliveryAlarms = (scope: Construct, metrics: ServiceMetrics): Alarms => ({
   },
 });
 
-/** Returns the alarm on outcomes that were given up, if the stack publishes outcomes. */
-const outcomeAlarm = (scope: Construct, { outcomes }: MonitoredResources): Alarms => {
-  if (!outcomes) return {};
-  keepMetricsActive(scope, 'FailedOutcomesActive', outcomes.failedQueue);
+/** Returns the alarms on failures that are reported late, that the watcher of the stream does not see, and given up. */
+const reportAlarms = (scope: Construct, metrics: ServiceMetrics, { reports }: MonitoredResources): Alarms => {
+  const runbook = 'failures-are-not-reported';
+  const perMinute = { period: minute, statistic: Stats.MAXIMUM };
+  keepMetricsActive(scope, 'FailedReportsActive', reports.failedQueue);
   return {
-    OutcomesNotPublished: {
-      metric: outcomes.failedQueue.metricApproximateNumberOfMessagesVisible({
-        period: minute,
-        statistic: Stats.MAXIMUM,
+    ReportsLate: {
+      metric: reports.queue.queue.metricApproximateAgeOfOldestMessage(perMinute),
+      threshold: MAX_AGE_SECONDS,
+      evaluationPeriods: 4,
+      datapointsToAlarm: 3,
+      impact: `What failed is reported late: a report has waited ${MAX_AGE_SECONDS / 60} minutes. So are escalations. Alerts are not affected.`,
+      firstStep: 'read the errors in the log of report-deliveries, and check whether it is throttled or receives none.',
+      runbook,
+    },
+    FailuresNotSeen: {
+      metric: new MathExpression({
+        expression: 'IF(FILL(recorded, 0) > 0 AND FILL(seen, 0) < 1, 1, 0)',
+        usingMetrics: {
+          recorded: metrics.count('failures_recorded', { period: SINGLE_PERIOD }),
+          seen: metrics.count('failures_seen', { period: SINGLE_PERIOD }),
+        },
+        period: SINGLE_PERIOD,
+        label: 'senders recorded failures, and the watcher saw none',
       }),
+      // A failure at the end of the first period is seen in the second one.
+      evaluationPeriods: 2,
+      impact:
+        'For ten minutes, senders have recorded failures, and watch-deliveries has seen none: notices, escalations and outcomes wait, for at most 24 hours.',
+      firstStep: `check whether the event source of the stream is enabled: ${opsCommand(scope, 'verify')}.`,
+      runbook,
+    },
+    FailuresNotReported: {
+      metric: reports.failedQueue.metricApproximateNumberOfMessagesVisible(perMinute),
       // Keeps the state: SQS stops reporting metrics for an inactive queue.
       treatMissingData: TreatMissingData.IGNORE,
       impact:
-        'Delivery outcomes could not be published for an hour, or crashed their function, and were given up. Alerts are not affected.',
-      firstStep: 'read the errors in the log of publish-outcomes, and repeat the outcomes within 23 hours.',
-      runbook: 'outcomes-were-not-published',
+        'Records of the stream could not be reported for twelve hours and were given up: notices, escalations and outcomes are missing.',
+      firstStep: 'read the errors in the log of watch-deliveries, and repeat the records within 12 hours.',
+      runbook,
     },
   };
 };

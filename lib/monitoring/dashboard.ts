@@ -26,7 +26,7 @@ const graph = (title: string, left: IMetric[]): GraphWidget =>
 export const createDashboard = (
   scope: Construct,
   metrics: ServiceMetrics,
-  { delivery, emailEvents }: MonitoredResources,
+  { delivery, emailEvents, reports }: MonitoredResources,
   alarms: readonly Alarm[],
 ): Dashboard => {
   const { alarmEvents, crashedQueue, senders } = delivery;
@@ -36,12 +36,14 @@ export const createDashboard = (
     { label: 'alarm events', queue: alarmEvents.queue },
     ...ofTypes(({ queue }) => queue.queue),
     { label: 'email events', queue: emailEvents.queue.queue },
+    { label: 'delivery reports', queue: reports.queue.queue },
   ];
   const retryQueues = ofTypes(({ queue }) => queue.retries);
   const deadLetterQueues = [
     { label: 'alarm events', queue: alarmEvents.deadLetterQueue },
     ...ofTypes(({ queue }) => queue.deadLetterQueue),
     { label: 'crashed', queue: crashedQueue },
+    { label: 'records of the stream', queue: reports.failedQueue },
   ];
   const max = { statistic: Stats.MAXIMUM };
   const visible = (of: typeof queues) =>

@@ -7,11 +7,12 @@ import {
   type FIRST_ATTEMPT_LATENCY,
   METRICS_NAMESPACE,
   type PRODUCER_FAULTS,
+  type StreamMetric,
   type TotalMetric,
 } from '../../shared/domain/delivery-metrics.ts';
 import type { Api } from '../api.ts';
 import type { Delivery, Sender } from '../delivery.ts';
-import type { DeliveryOutcomes } from '../delivery-outcomes.ts';
+import type { DeliveryReports } from '../delivery-reports.ts';
 import type { EmailEvents } from '../email-events.ts';
 
 /** A sender of any type. */
@@ -22,8 +23,7 @@ export type MonitoredResources = {
   api: Api;
   delivery: Pick<Delivery, 'alarmEvents' | 'dispatch' | 'crashedQueue'> & { senders: readonly MonitoredSender[] };
   emailEvents: EmailEvents;
-  /** Undefined without the setting `deliveryOutcomes`. */
-  outcomes: DeliveryOutcomes | undefined;
+  reports: DeliveryReports;
 };
 
 type MetricOptions = { statistic?: string; period?: Duration; label?: string };
@@ -44,6 +44,7 @@ export class ServiceMetrics {
     metricName:
       | TotalMetric
       | DeliveryTotal
+      | StreamMetric
       | typeof EVENTS_RECEIVED
       | typeof FIRST_ATTEMPT_LATENCY
       | typeof PRODUCER_FAULTS

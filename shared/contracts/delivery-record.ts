@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { alarmStates } from './alarm-event.ts';
+import { namedRecord } from './event-header.ts';
 import { noticeKinds } from './notice.ts';
 import { attemptResults, deliveryStatuses, failureCauses, failureReasons } from './outcomes.ts';
 
@@ -30,12 +31,33 @@ const attempt = z.object({
 /** An attempt in a delivery record. */
 export type Attempt = z.infer<typeof attempt>;
 
+/** What SES reports about an email that it had accepted: a bounce for good or for now, a rejected content, a complaint. */
+export const emailReportKinds = ['bounce', 'temporary_bounce', 'reject', 'complaint'] as const;
+
+/** What SES reports about an email that it had accepted. */
+export type EmailReport = (typeof emailReportKinds)[number];
+
+/** What reports say of an alert that does not arrive. */
+const reportedAlert = z.object({
+  incident_key: z.string(),
+  /** The producer's time of the event. */
+  produced_at_ms: z.optional(z.int()),
+  /** Entity, alarm and the start of the status text, if the alert fails or failed. */
+  entity: z.optional(namedRecord),
+  alarm: z.optional(namedRecord),
+  status: z.optional(z.string()),
+});
+
 /** The attributes of a delivery record that only the recorder of email events writes. */
 const emailReportAttributes = {
   /** Salted hashes of the recipients whose email bounced. Only `addBounce` writes it, whatever the status. */
   bounced_recipient_hashes: z.optional(z.set(z.string())),
   /** Reason of the last bounce: `bounced`, or `rejected` by SES after it accepted the email. */
   bounce_reason: knownReason,
+  /** What SES last reported about an email that it had accepted, other than its delivery or delay. */
+  email_report: z.optional(z.enum(emailReportKinds)),
+  /** When SES accepted or reported that. */
+  email_reported_at_ms: z.optional(z.number()),
   /** When the server of a recipient last accepted an email of the delivery. */
   confirmed_at_ms: z.optional(z.number()),
   /** When SES last reported that a server has not yet accepted one. */
@@ -111,14 +133,12 @@ export const deliveryRecord = z.object({
   /** True if the delivery was cancelled in the shadow mode of its tenant. */
   is_shadow: z.optional(z.boolean()),
   /**
-   * IDs of the event's other notifications, for types that can bounce and for summarized alerts: it may turn out later
-   * that the event has reached nobody.
+   * IDs of the event's other notifications, for types that can bounce and for alerts that do not arrive: the event may
+   * have reached nobody.
    */
   siblings: z.optional(z.array(z.string())),
-  /** The status with which the failure of this round was last reported (`mustBeReported`). */
-  reported_status: z.optional(z.enum(deliveryStatuses)),
-  /** The cause of the failure that was last reported. */
-  reported_cause: z.optional(z.enum(failureCauses)),
+  /** Present if the alert failed for minutes, or ended without arriving (`withReportedAlert`). */
+  alert: z.optional(reportedAlert),
   /** Present if the delivery is a notice of the service. */
   notice: z.optional(z.enum(noticeKinds)),
   /** The event ID of the summary that lists the alert; present if it is summarized. */

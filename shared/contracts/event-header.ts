@@ -11,7 +11,11 @@ export type Fact = z.infer<typeof fact>;
  * An entity or alarm: its ID as records store it, and its label or ID on one line. `plain_name` is the same for subjects and
  * SMS, without format characters; absent if it equals `name`, empty if none of its characters is visible.
  */
-const named = z.object({ id: z.string(), name: z.optional(z.string()), plain_name: z.optional(z.string()) });
+export const namedRecord = z.object({
+  id: z.string(),
+  name: z.optional(z.string()),
+  plain_name: z.optional(z.string()),
+});
 
 /**
  * What senders know of an event without reading its payload: all that fixed formats, records, notices and logs need
@@ -22,8 +26,8 @@ export const eventHeader = z.object({
   tenant_id: tenantId,
   state: z.enum(alarmStates),
   previous_state: z.optional(z.string()),
-  entity: named,
-  alarm: named,
+  entity: namedRecord,
+  alarm: namedRecord,
   /** The key of the alarm's incident (`incidentKey`). */
   incident_key: z.string(),
   /** When the alarm's state changed, by the clock of the producer, ms since the epoch; absent without a valid time. */

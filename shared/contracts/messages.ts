@@ -9,7 +9,7 @@ import { signingSecrets } from './signing-secrets.ts';
 import { trace } from './trace.ts';
 
 /** Where an alert comes from; in a notice, the alert that caused it. */
-const correlation = {
+export const correlation = {
   /** The ID of the producer's SQS message. */
   producer_message_id: z.optional(z.string()),
   trace: z.optional(trace),

@@ -77,6 +77,12 @@ export const deliveryTotals = [
 /** The name of a count of deliveries over all types. */
 export type DeliveryTotal = (typeof deliveryTotals)[number];
 
+/** Metrics of the stream of Deliveries: what senders recorded, what its watcher found, and the oldest of its records. */
+const streamMetrics = ['failures_recorded', 'failures_seen', 'oldest_record_seconds'] as const;
+
+/** The name of a metric of the stream of Deliveries. */
+export type StreamMetric = (typeof streamMetrics)[number];
+
 /** The metrics that alarms read over all types and functions. */
 export type TotalMetric =
   | typeof DELIVERY_LATENCY
@@ -93,7 +99,7 @@ const totalMetrics: Record<TotalMetric, true> = {
 
 /** Returns whether a metric is emitted only without the dimension of its type or function. */
 export const isOnlyTotal = (metric: string): boolean =>
-  metric === FIRST_ATTEMPT_LATENCY || deliveryTotals.some((name) => name === metric);
+  metric === FIRST_ATTEMPT_LATENCY || [...deliveryTotals, ...streamMetrics].some((name) => name === metric);
 
 /**
  * Returns whether a metric is also emitted without the dimension of its type or function. One alarm on that metric

@@ -2,7 +2,7 @@ import type { Attempt, DeliveryRecord } from '../contracts/delivery-record.ts';
 import { type Correlation, type Envelope, roundOf } from '../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../contracts/notification-types.ts';
 import type { DeliveryReason, DeliveryStatus, FailureCause, FailureReason } from '../contracts/outcomes.ts';
-import { truncateBytes } from './alert-text.ts';
+import { truncate, truncateBytes } from './alert-text.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import { deliveryKey } from './delivery-key.ts';
 import { type EventTime, isOlderByTimestamp } from './event-time.ts';
@@ -109,8 +109,6 @@ const withNewRound = (record: DeliveryRecord, round: number, nowMs: number): Del
   next_attempt_at_ms: nowMs,
   last_cause: undefined,
   last_reason: undefined,
-  reported_status: undefined,
-  reported_cause: undefined,
 });
 
 /** Returns whether the round has expired: 24 h after its first attempt, or after four days without an attempt. */
@@ -323,10 +321,10 @@ export const withNextAttempt = (record: DeliveryRecord, nextAttemptAtMs: number)
 
 /**
  * An alert is reported if its next attempt is due later than this after the start of its round
- * (docs/decisions/notices.md#notices). Batching (20 s), the timeout (15 s) and the report itself (5 s) could delay a
- * report by that attempt beyond five minutes.
+ * (docs/decisions/notices.md#notices). Batching (20 s), the timeout (15 s), the stream and the report itself (15 s) could
+ * delay a report by that attempt beyond five minutes.
  */
-const REPORT_AFTER_MS = 5 * 60_000 - 40_000;
+const REPORT_AFTER_MS = 5 * 60_000 - 50_000;
 
 /**
  * Returns whether attempts fail, whoever is at fault, and none ends within five minutes of the round's start. With the
@@ -349,18 +347,27 @@ const isLate = (
 export const isFailing = (record: DeliveryRecord, scale: number): boolean =>
   record.last_cause === 'destination' && isLate(record, scale);
 
+/** Maximum length of a status text in a record, in code points. */
+const MAX_STATUS_LENGTH = 255;
+
 /**
- * Returns whether the failure of the delivery must be reported, and was not: the record tells, because messages are
- * repeated, returned and replaced by copies. An alert that is deleted while it fails was reported before. A failure of
- * the service is escalated only, so one of the destination that follows is reported, too.
+ * Returns the record with what reports need of its alert, if the alert fails for minutes or has ended without arriving:
+ * the event may have reached nobody. Labels and status text are only added to one that fails.
  *
  * @param scale factor for the delays between attempts
  */
-export const mustBeReported = (record: DeliveryRecord, scale: number): boolean => {
-  const { status, reported_status, reported_cause } = record;
-  if (status === 'failed' || status === 'bounced') return reported_status !== status;
-  if (reported_status === undefined) return status === 'cancelled' || isLate(record, scale);
-  return reported_cause === 'service' && isFailing(record, scale);
+export const withReportedAlert = (
+  record: DeliveryRecord,
+  { event, siblings }: Pick<Envelope, 'event' | 'siblings'>,
+  scale: number,
+): DeliveryRecord => {
+  const { status } = record;
+  const isFailure = status === 'failed' || isLate(record, scale);
+  if (!isFailure && status !== 'summarized' && (status !== 'cancelled' || isShadow(record))) return record;
+  const { incident_key, produced_at_ms, entity, alarm } = event;
+  const text = event.status === undefined ? undefined : truncate(event.status, MAX_STATUS_LENGTH).toWellFormed();
+  const failure = isFailure && { entity, alarm, status: text };
+  return { ...record, siblings, alert: { incident_key, produced_at_ms, ...failure } };
 };
 
 /** Returns whether the service is at fault for all failures, and no destination. */

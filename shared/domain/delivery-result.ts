@@ -1,6 +1,5 @@
 import type { FailureCause, MessageOutcome } from '../contracts/outcomes.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
-import type { DeliveryRecord } from './delivery-record.ts';
 
 /** The result of processing a message on a sender's queue. */
 export type DeliveryResult = {
@@ -8,10 +7,8 @@ export type DeliveryResult = {
   kind: MessageOutcome | 'heartbeat';
   /** The outcome of the attempt, if there was one. */
   attempt?: AttemptOutcome;
-  /** The record as this worker claimed it, if it did. */
-  claimed?: DeliveryRecord | undefined;
-  /** The record as last written or, without a claim, as found. */
-  record?: DeliveryRecord | undefined;
+  /** When the first attempt of the delivery started, ms since the epoch, if it is this one, and nothing postponed it. */
+  firstAttemptAtMs?: number | undefined;
   /** The cause, if the message was dead-lettered. */
   cause?: FailureCause;
   /** True if the event was superseded although SQS accepted it more than 60 s after the newer one. */

@@ -14,7 +14,7 @@ import { optOutUrl } from '../domain/opt-out.ts';
 import { type Alert, sendTimeoutMs } from '../domain/transport.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 import { limitOfAlert, type MessageLimits } from './daily-limit.ts';
-import type { ReportStop } from './notices/stop-notice.ts';
+import type { ReportStop } from './report-messages.ts';
 import type { SharedRate } from './shared-rate.ts';
 import { logAccepted } from './transports/accepted-log.ts';
 import type { EmailMessage } from './transports/email-message.ts';

@@ -241,7 +241,7 @@ describe('a redelivery of one event', () => {
     const failAndBounce = async (offsetMs: number): Promise<string> => {
       const eventId = await fail(offsetMs, { attempts: [], reached_recipient_hashes: ['a'] });
       const key = deliveryKey({ tenant_id: tenant, event_id: eventId }, id);
-      const record = await deliveries.addBounce(key, 'a', 'bounced');
+      const record = await deliveries.recordEmailReport(key, 'bounce', NOW, 'a');
       if (record) await deliveries.markBounced(record, NOW);
       return eventId;
     };

@@ -11,12 +11,12 @@ import {
   isUnreached,
   LEASE_MS,
   mayHaveArrived,
-  mustBeReported,
   reasonOf,
   roundExpiryCause,
   withAttempt,
   withFailure,
   withNextAttempt,
+  withReportedAlert,
   withShadow,
   withStatus,
   withSuperseded,
@@ -445,29 +445,6 @@ describe('a failing destination', () => {
     );
   });
 
-  it('is reported once in a round while it fails, and once more when it fails for good', () => {
-    const soon = withNextAttempt(withAttempt(initial(), transient, NOW, 100), NOW + MINUTE);
-    const failing = withNextAttempt(withAttempt(initial(), transient, NOW, 100), NOW + HOUR);
-    const reported = { ...failing, reported_status: 'pending', reported_cause: 'destination' } as const;
-    const [ended, deleted] = [withFailure(reported, 'http_status', NOW), withStatus(reported, 'cancelled', NOW)];
-    expect([soon, failing, reported, ended, deleted].map((record) => mustBeReported(record, 1))).toEqual([
-      false,
-      true,
-      false,
-      true,
-      false,
-    ]);
-    expect(mustBeReported({ ...ended, reported_status: 'failed' }, 1)).toBe(false);
-    expect(mustBeReported(withStatus(initial(), 'cancelled', NOW), 1)).toBe(true);
-    expect(mustBeReported(withStatus(initial(), 'delivered', NOW), 1)).toBe(false);
-  });
-
-  it('is reported in its next round, too', () => {
-    const ended = { ...withFailure(initial(), 'http_status', NOW), reported_status: 'failed' } as const;
-    const redelivered = { ...initial(), claim_id: 'next', round: 2 };
-    expect(evaluateClaim(ended, redelivered, NOW + LEASE_MS)).toMatchObject({ record: { reported_status: undefined } });
-  });
-
   it.each([
     ['fails', failed('transient', 'network_error', '', { cause: 'service' })],
     [
@@ -480,16 +457,6 @@ describe('a failing destination', () => {
     expect(reportedAfter(Array(50).fill(fault), (record) => isUnreached(record, 1))?.ms).toBeLessThanOrEqual(
       5 * MINUTE,
     );
-  });
-
-  it('is reported if it fails itself after a failure of the service was', () => {
-    const late = (cause: 'service' | 'destination') =>
-      withNextAttempt(withAttempt(initial(), failed('transient', 'timeout', '', { cause }), NOW, 100), NOW + HOUR);
-    const reported = { reported_status: 'pending', reported_cause: 'service' } as const;
-    expect(mustBeReported(late('service'), 1)).toBe(true);
-    expect(mustBeReported({ ...late('service'), ...reported }, 1)).toBe(false);
-    expect(mustBeReported({ ...late('destination'), ...reported }, 1)).toBe(true);
-    expect(mustBeReported({ ...late('service'), ...reported, reported_cause: 'destination' }, 1)).toBe(false);
   });
 });
 
@@ -533,5 +500,37 @@ describe('an alert', () => {
     ['bounced from a recipient and is due again soon for another', { ...initial(), ...reached, ...bouncedFromA }],
   ] as const)('that %s has reached its destination, or may still do so', (_, record) => {
     expect(isUnreached(record, 1)).toBe(false);
+  });
+});
+
+describe('the record of an alert for reports', () => {
+  const event = alarmHeader({ alarm: { id: 'al', label: `lone \ud800` } });
+  const body = { event: { ...event, status: 'x'.repeat(300) }, siblings: ['ntOther'] };
+  const described = (record: DeliveryRecord) => withReportedAlert(record, body, 1);
+  const key = { incident_key: event.incident_key, produced_at_ms: EVENT_TIME_MS };
+
+  it('has the other destinations and the incident if it ended without arriving', () => {
+    for (const status of ['cancelled', 'summarized'] as const) {
+      const record = withStatus(initial(), status, NOW);
+      expect(described(record)).toEqual({ ...record, siblings: ['ntOther'], alert: key });
+    }
+  });
+
+  it('has the labels and the start of the status, too, if it fails for minutes or has failed', () => {
+    const late = withNextAttempt(withAttempt(initial(), transient, NOW, 100), NOW + HOUR);
+    for (const record of [late, withFailure(initial(), 'expired', NOW)]) {
+      const { alert } = described(record);
+      expect(alert).toMatchObject({ ...key, entity: event.entity });
+      expect(alert?.alarm?.name?.isWellFormed()).toBe(true);
+      expect(alert?.status).toHaveLength(255);
+    }
+  });
+
+  it.each([
+    ['delivered', withStatus(initial(), 'delivered', NOW)],
+    ['withheld', withShadow(initial(), NOW)],
+    ['retried soon', withNextAttempt(withAttempt(initial(), transient, NOW, 100), NOW + MINUTE)],
+  ])('costs nothing more if it is %s', (_, record) => {
+    expect(described(record)).toBe(record);
   });
 });

@@ -147,6 +147,13 @@ describe('the alarm drill', () => {
     await annotate(`${minutes.join(', ')}; all clear ${minutesSince(recoveredMs)} min after the recovery`);
   };
 
+  const failWebhooks = () => {
+    isSinkUp = false;
+    return () => {
+      isSinkUp = true;
+    };
+  };
+
   const deny = (caller: string, service: string) => harness.injectFault(DENIED, from(caller, service));
 
   /** Creates tenants with a notification, and returns an event of each. */
@@ -190,19 +197,13 @@ describe('the alarm drill', () => {
       'the alarms of senders when SQS, SES and SNS fail',
       () => ({
         alarms: ['InternalErrors', 'SendingFailures'],
-        outage: () => {
-          // The webhook destination fails, and the sender cannot send retries to SQS.
-          isSinkUp = false;
-          const recoverSink = () => {
-            isSinkUp = true;
-          };
-          return [
-            recoverSink,
-            harness.injectFault(DENIED, sendsFrom('Delivery-send-webhook')),
-            harness.injectFault(FAILED, from('Delivery-send-email', 'ses')),
-            harness.injectFault(FAILED, from('Delivery-send-sms', 'sns')),
-          ];
-        },
+        // The webhook destination fails, and the sender cannot send retries to SQS.
+        outage: () => [
+          failWebhooks(),
+          harness.injectFault(DENIED, sendsFrom('Delivery-send-webhook')),
+          harness.injectFault(FAILED, from('Delivery-send-email', 'ses')),
+          harness.injectFault(FAILED, from('Delivery-send-sms', 'sns')),
+        ],
         requests: traffic(['webhook', 'email', 'sms']),
       }),
     ],
@@ -283,21 +284,48 @@ describe('the alarm drill', () => {
       },
     ],
     [
-      'an alarm when outcomes were given up, which clears after their message was deleted',
+      'an alarm when records of the stream were given up, which clears after their message was deleted',
       () => ({
-        alarms: ['OutcomesNotPublished'],
+        alarms: ['FailuresNotReported'],
         outage: () => {
-          const queue = harness.queue('Outcomes-Failed');
+          const queue = harness.queue('Reports-Failed');
           queue.send({ body: '{"version":"1.0"}', attributes: new Map(), senderId: 'lambda' });
           return [() => queue.purge()];
         },
       }),
     ],
     [
-      'the alarms of queue consumers, and not that of outcomes given up, when SNS refuses outcomes',
+      'the alarms of queue consumers when SNS refuses outcomes',
       () => ({
         alarms: ['InternalErrors', 'MessagesAging'],
-        outage: () => [deny('Outcomes-publish-outcomes', 'sns')],
+        outage: () => [deny('Reports-report-deliveries', 'sns')],
+        requests: traffic(['webhook']),
+      }),
+    ],
+    [
+      'the alarms of queue consumers when the watcher of the stream cannot send reports',
+      () => ({
+        alarms: ['InternalErrors', 'MessagesAging'],
+        outage: () => [failWebhooks(), deny('Reports-watch-deliveries', 'sqs')],
+        requests: traffic(['webhook']),
+      }),
+    ],
+    [
+      'an alarm when senders record failures and the watcher of the stream sees none',
+      () => ({
+        alarms: ['Throttles', 'FailuresNotSeen'],
+        outage: () => [failWebhooks(), harness.stack.lambda.throttle('Reports-watch-deliveries')],
+        requests: traffic(['webhook']),
+      }),
+    ],
+    [
+      'only the alarm of late reports when the event source of their queue is disabled',
+      () => ({
+        alarms: ['ReportsLate'],
+        outage: () => [
+          failWebhooks(),
+          harness.stack.eventSources.disable(harness.queue('Delivery-Reports').settings.arn),
+        ],
         requests: traffic(['webhook']),
       }),
     ],

@@ -24,6 +24,8 @@ const phone = '+12025550199';
 const serviceKey = 'SecretServiceKey0123456789abcdef';
 const apiKey = '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f';
 const userinfo = 'secretuser:secretpassword';
+/** The record of a failed alert has it, for its escalation. */
+const statusText = 'private status';
 /** The history of a notice shows it. */
 const label = 'private label';
 
@@ -66,7 +68,7 @@ it('logs, delivery records, audit entries and dead-letter attributes contain no 
   const optedOut = { status: 400, type: 'OptedOut', message: `${phone} opted out` };
   const acceptEmail = harness.injectFault(rejection, ({ service }) => service === 'ses');
   const acceptSms = harness.injectFault(optedOut, ({ service }) => service === 'sns');
-  const details = { state: 'CRITICAL', status: 'secret-status' };
+  const details = { state: 'CRITICAL', status: statusText };
   const event = { ...newAlarmEvent(client.tenant, ids), ...traceFields, details };
   const malformed = { ...event, tenant_id: 'secret- tenant', details: { state: email }, alarm: { id: { apiKey } } };
   await harness.sendEvents([event, `{"secret-invalid-event": "${email}"`, malformed]);
@@ -149,7 +151,7 @@ it('logs, delivery records, audit entries and dead-letter attributes contain no 
   for (const [source, text] of Object.entries(written)) {
     for (const secret of secretsToFind) expect(text.includes(secret), `${secret} in the ${source}`).toBe(false);
     // Records say that the response repeated secrets. Admins and creators see the history.
-    for (const shown of ['(not shown: it contains a secret)', label])
+    for (const shown of ['(not shown: it contains a secret)', label, statusText])
       expect(text.includes(shown), source).toBe(source === 'delivery records');
   }
 });

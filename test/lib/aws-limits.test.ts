@@ -68,6 +68,7 @@ const measures = {
     values.flatMap((value) => (typeof value === 'object' && value !== null ? [Object.keys(value).length] : [])),
   values: (values) => [values.length],
   amount: (values) => values.map(Number),
+  emptyObjects: (values) => values.map((value) => text(value).split('{}').length - 1),
   charactersBeyondAscii: (values) => values.map((value) => text(value).replaceAll(/[\x20-\x7e]/g, '').length),
   charactersBeyondLatin1: (values) => values.map((value) => text(value).replaceAll(/[\x20-\xff]/g, '').length),
 } satisfies Record<string, (values: readonly unknown[]) => number[]>;
@@ -130,6 +131,7 @@ const limits: readonly Limit[] = [
   // https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html
   ['AWS::Lambda::EventSourceMapping', 'FilterCriteria.Filters', 'elements', 5],
   ['AWS::Lambda::EventSourceMapping', 'FilterCriteria.Filters.*.Pattern', 'characters', 4_096],
+  ['AWS::Lambda::EventSourceMapping', 'FilterCriteria.Filters.*.Pattern', 'emptyObjects', 0],
   // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
   ['AWS::IAM::Role', 'AssumeRolePolicyDocument', 'characters', 2_048],
   ['AWS::IAM::Policy', 'PolicyName', 'characters', 128],

@@ -22,7 +22,7 @@ import { validDetails, webhookNotification } from '../support/notifications.ts';
 import { OPT_OUT_KEY } from '../support/opt-outs.ts';
 import { respondWith, startHttp } from '../support/servers.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
-import { streamRecord } from '../support/stream-records.ts';
+import { reportBody, streamRecord } from '../support/stream-records.ts';
 import { useStarted } from '../support/use-started.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -220,10 +220,14 @@ const eventsFor = (name: FunctionName, url: string): unknown[] => {
     return [messages, { tenant: 'acme', type, details }];
   }
   if (name === 'dispatch-alarm-events') return [messages];
-  if (name === 'publish-outcomes') {
-    const delivered = deliveryRecord({ tenant: 'acme', notificationId: DEFAULT_NOTIFICATION_ID }, 'event');
-    return [{ Records: [streamRecord({ ...delivered, status: 'pending' }, delivered)] }];
+  if (name === 'watch-deliveries') {
+    const failed = deliveryRecord({ tenant: 'acme', notificationId: DEFAULT_NOTIFICATION_ID }, 'event', {
+      status: 'failed',
+    });
+    return [{ Records: [streamRecord({ ...failed, status: 'pending' }, failed)] }];
   }
+  if (name === 'report-deliveries')
+    return [{ Records: [sqsMessage({ body: reportBody(alarmEvent(), DEFAULT_NOTIFICATION_ID) })] }];
   if (name === 'record-email-events') {
     return [{ Records: [sqsMessage({ body: bounceBody(alarmEvent(), DEFAULT_NOTIFICATION_ID) })] }];
   }

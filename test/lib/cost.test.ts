@@ -79,11 +79,11 @@ describe('the bill of a month', () => {
       expect(two.get(part)).toBe(one.get(part));
   });
 
-  it('has $1.03 per million outcomes and $2.46 per million email events, less in full batches, and none without them', () => {
+  it('has $2.87 per million outcomes and $2.46 per million email events, less in full batches, and none without them', () => {
     const published = templateOf({ deliveryOutcomes: 'true' });
     const emails: Partial<Load> = { shares: new Map([['email', 1]]) };
-    expect(billed(1e6, {}, published).get('outcomes')).toBeCloseTo(1.03, 2);
-    expect(billed(1e6, { batch: 10 }, published).get('outcomes')).toBeCloseTo(0.103, 3);
+    expect(billed(1e6, {}, published).get('outcomes')).toBeCloseTo(2.87, 2);
+    expect(billed(1e6, { batch: 10 }, published).get('outcomes')).toBeCloseTo(0.377, 3);
     expect(billed(1e6, emails).get('email events')).toBeCloseTo(2.46, 2);
     expect(billed(1e6, { ...emails, batch: 10 }).get('email events')).toBeCloseTo(1.26, 2);
     expect([billed(1e6).get('outcomes'), billed(1e6).get('email events')]).toEqual([undefined, undefined]);
@@ -91,13 +91,13 @@ describe('the bill of a month', () => {
 });
 
 describe('the idle bill', () => {
-  it('is at most $12.25 a month by default for eight types, with 32 alarm metrics and one rule', () => {
+  it('is at most $13.25 a month by default for eight types, with 36 alarm metrics and one rule', () => {
     const bill = idleBillOf();
-    expect(totalOf(bill)).toBeLessThanOrEqual(12.25 + MORE_TYPES * 0.65);
+    expect(totalOf(bill)).toBeLessThanOrEqual(13.25 + MORE_TYPES * 0.65);
     expect(Object.fromEntries(bill)).toEqual({
-      // 17 queues with 5 pollers each and one with 2, which wait 20 s.
-      'idle: polling': expect.closeTo(4.51 + MORE_TYPES * 0.518, 2),
-      'idle: alarms': expect.closeTo(3.2 + MORE_TYPES * 0.1),
+      // 18 queues with 5 pollers each and one with 2, which wait 20 s. Polls of the stream are free.
+      'idle: polling': expect.closeTo(4.77 + MORE_TYPES * 0.518, 2),
+      'idle: alarms': expect.closeTo(3.6 + MORE_TYPES * 0.1),
       'idle: dashboard': 3,
       'idle: Contributor Insights': 0.5,
       'idle: keys': 1,
@@ -105,18 +105,17 @@ describe('the idle bill', () => {
     });
   });
 
-  it('is at most $2.50 a month for a development stage, which only polls', () => {
+  it('is at most $2.10 a month for a development stage, which only polls', () => {
     const bill = idleBillOf({ developmentStage: true });
-    expect(totalOf(bill)).toBeLessThanOrEqual(2.5 + MORE_TYPES * 0.21);
+    expect(totalOf(bill)).toBeLessThanOrEqual(2.1 + MORE_TYPES * 0.21);
     expect(Object.fromEntries(bill)).toEqual({
-      // 18 queues with 2 pollers each.
-      'idle: polling': expect.closeTo(1.866 + MORE_TYPES * 0.207, 2),
+      // 19 queues with 2 pollers each.
+      'idle: polling': expect.closeTo(1.97 + MORE_TYPES * 0.207, 2),
     });
   });
 
   it.each([
     ['$73 a month more with static egress: two NAT gateways and two public addresses', { egress: 'static' }, 73],
-    ['$0.10 more with delivery outcomes: an alarm, and polls of a stream are free', { deliveryOutcomes: 'true' }, 0.1],
     ['$0.16 more with a heartbeat every five minutes', { heartbeatUrl: 'https://monitor.example.org' }, 0.16],
   ])('is %s', (_, settings, usd) => {
     expect(totalOf(idleBillOf(settings)) - totalOf(idleBillOf())).toBeCloseTo(usd, 2);

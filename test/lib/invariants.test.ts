@@ -7,7 +7,7 @@ import { senderName } from '../../shared/environment.ts';
 import { stackSettings } from '../support/settings.ts';
 import { propertiesOf, reference, synthesize } from '../support/stack.ts';
 
-const DEAD_LETTERS = /(DeadLetters|^CrashedQueue|^OutcomesFailed)[0-9A-F]{8}$/;
+const DEAD_LETTERS = /(DeadLetters|^CrashedQueue|^ReportsFailed)[0-9A-F]{8}$/;
 
 /** The senders that call URLs from notifications and settings. No other function needs the VPC, which costs money. */
 const HTTP_SENDERS: readonly string[] = notificationTypeIds
@@ -55,8 +55,7 @@ describe.each(Object.entries(stackSettings))('in the stack %s', (_, settings) =>
   const roles = of('IAM::Role', roleSchema);
 
   it('every function has a name of the service', () => {
-    const optional = settings.deliveryOutcomes ? [] : ['publish-outcomes'];
-    expect([...functionIds.keys(), ...optional].toSorted()).toEqual(functionNames.toSorted());
+    expect([...functionIds.keys()].toSorted()).toEqual(functionNames.toSorted());
     expect([...functions.keys()].toSorted()).toEqual([...functionIds.values()].toSorted());
   });
 
@@ -151,7 +150,7 @@ describe.each(Object.entries(stackSettings))('in the stack %s', (_, settings) =>
   it('every consumer but that of email events has a maximum of concurrent batches, except for development', () => {
     const unlimited = sources.filter(({ ScalingConfig }) => ScalingConfig === undefined);
     const ids = unlimited.map(({ EventSourceArn }) => EventSourceArn);
-    if (settings.developmentStage) expect(ids).toHaveLength(queues.size - notificationTypeIds.length - 2);
+    if (settings.developmentStage) expect(ids).toHaveLength(sources.length);
     else expect(ids).toEqual([expect.stringMatching(/^EmailEventsQueue/)]);
   });
 
@@ -215,7 +214,7 @@ describe.each(Object.entries(stackSettings))('in the stack %s', (_, settings) =>
   it.skipIf(settings.developmentStage)(
     'alarms read the age of every queue but retries, and failures in every consumer',
     () => {
-      const ages = JSON.stringify([...alarms].filter(([id]) => /^MonitoringQueueAge/.test(id)));
+      const ages = JSON.stringify([...alarms].filter(([id]) => /^Monitoring(QueueAge|ReportsLate)/.test(id)));
       const first = sources.map(({ EventSourceArn }) => EventSourceArn).filter((id) => !/Retries[0-9A-F]{8}$/.test(id));
       expect(first.filter((id) => !ages.includes(`"${id}","QueueName"`))).toEqual([]);
       const counted = of('Logs::MetricFilter', z.object({ LogGroupName: reference })).values();

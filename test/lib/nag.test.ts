@@ -30,7 +30,7 @@ const acceptedFindings: readonly { rule: string; resource: RegExp; reason: strin
   },
   {
     rule: 'AwsSolutions-SQS3',
-    resource: /^Outcomes\/Failed\/Resource$/,
+    resource: /^Reports\/Failed\/Resource$/,
     reason: 'It is a dead-letter queue. Lambda sends to it what it gives up of a stream.',
   },
   {

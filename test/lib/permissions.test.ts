@@ -110,7 +110,7 @@ describe('policies', () => {
       ],
       [
         expect.stringMatching(
-          /AccountId"},":root"[^}]*},[^}]*},":iam::222222222222:root"[^}]*}\]} sns:Subscribe OutcomesTopic/,
+          /AccountId"},":root"[^}]*},[^}]*},":iam::222222222222:root"[^}]*}\]} sns:Subscribe ReportsOutcomes/,
         ),
         undefined,
       ],

@@ -3,6 +3,8 @@ import { parseSettings, settingNames } from '../../lib/settings.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { longest } from '../support/settings.ts';
 
+const STREAM = 'arn:aws:dynamodb:eu-west-1:111111111111:table/Deliveries-restored/stream/2026-01-01T00:00:00.000';
+
 describe('settings', () => {
   it('have defaults, so none is required', () => {
     expect(() => parseSettings({})).not.toThrow();
@@ -16,7 +18,7 @@ describe('settings', () => {
       egressAllow: '127.0.0.0/8, ::1/128',
       deletionProtection: 'false',
       senderConcurrencyByType: 'webhook=100,sms=5',
-      existingTables: 'Deliveries=Deliveries-restored, Tokens=Tokens.1',
+      existingTables: `Deliveries=${STREAM}, Tokens=Tokens.1`,
     };
     expect(parseSettings(context)).toMatchObject({
       emailFrom: 'alerts@example.org',
@@ -25,7 +27,7 @@ describe('settings', () => {
       egressAllow: ['127.0.0.0/8', '::1/128'],
       deletionProtection: false,
       senderConcurrencyByType: { webhook: 100, sms: 5 },
-      existingTables: { Deliveries: 'Deliveries-restored', Tokens: 'Tokens.1' },
+      existingTables: { Deliveries: STREAM, Tokens: 'Tokens.1' },
     });
   });
 
@@ -223,21 +225,21 @@ describe('related settings', () => {
       'reserveConcurrency must not be set with developmentStage: its event sources have no maximum',
     ],
     [
-      { deliveryOutcomes: 'true', existingTables: 'Deliveries=restored' },
-      'deliveryOutcomes must not be set with existingTables for Deliveries: the stack adds no stream to a table that it does not manage',
+      { existingTables: 'Deliveries=restored' },
+      'existingTables must have the ARN of its stream for Deliveries, and the names of all other tables',
+    ],
+    [
+      { existingTables: `Tokens=${STREAM}` },
+      'existingTables must have the ARN of its stream for Deliveries, and the names of all other tables',
     ],
   ])('are rejected if one is missing or inconsistent: %j', (settings, message) => {
     expect(() => parseSettings(settings)).toThrow(new RegExp(`^Invalid setting: ${message}\\.$`));
   });
 
-  it('allow delivery outcomes while another table is restored', () => {
-    const settings = parseSettings({ deliveryOutcomes: 'true', existingTables: 'Notifications=restored' });
-    expect(settings.deliveryOutcomes).toBe(true);
-  });
-
   it.each([
     ['certificateArn', domain],
     ['alarmTarget', { alarmTarget: 'arn:aws:sns:eu-west-1:111111111111:alarms' }],
+    ['existingTables', { existingTables: `Deliveries=${STREAM}` }],
   ])('are rejected if AWS would not find %s in the region of the stack', (name, settings) => {
     expect(() => parseSettings(settings, 'eu-west-1')).not.toThrow();
     expect(() => parseSettings(settings)).not.toThrow();

@@ -23,7 +23,7 @@ describe('synthesis', () => {
     const quotaWarnings = (settings: Record<string, unknown>) =>
       warningsOf(settings).filter((text) => text.includes('lambdaConcurrencyQuota'));
     // 20 and a quarter of it for each type beyond the eight of the interface.
-    const used = 511 + 25 * (notificationTypeIds.length - 8);
+    const used = 521 + 25 * (notificationTypeIds.length - 8);
     expect(quotaWarnings({ lambdaConcurrencyQuota: 10 })).toEqual([
       expect.stringMatching(
         new RegExp(`^The event sources can use ${used} concurrent executions, and lambdaConcurrencyQuota is 10`),

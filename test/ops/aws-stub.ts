@@ -66,7 +66,10 @@ export const stackOutputs = (url: string): Record<string, string> => {
     TenantLimits: JSON.stringify(Object.fromEntries(limitNames.map((name) => [name, 1_000]))),
     QueueUrls: JSON.stringify(
       Object.fromEntries(
-        ['alarm-events', ...notificationTypeIds, 'email-events', 'crashed'].map((name) => [name, queue(name)]),
+        ['alarm-events', ...notificationTypeIds, 'email-events', 'delivery-reports', 'crashed'].map((name) => [
+          name,
+          queue(name),
+        ]),
       ),
     ),
   };

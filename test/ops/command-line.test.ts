@@ -130,8 +130,8 @@ describe('status', () => {
     expect(out).toMatch(/\nalarm-events +7 +0 +0 +– +7\n/);
     // Includes the retry queue: two visible, five delayed.
     expect(out).toMatch(/\nemail +9 +0 +5 +42 s +7\n/);
-    // These two queues are listed without a dead-letter queue.
-    expect(out).toMatch(/\nemail-events +7 +0 +0 +– +–\ncrashed +7 +0 +0 +– +–\n/);
+    // Queues without a dead-letter queue.
+    expect(out).toMatch(/\nemail-events +7 +0 +0 +– +–\ndelivery-reports +7 +0 +0 +– +–\ncrashed +7 +0 +0 +– +–\n/);
     expect(out).toMatch(
       /\nProd-First +ALARM +2027-01-15T08:00:00Z\nProd-Last +ALARM +2027-01-15T08:00:00Z\n120 alarms OK\n/,
     );

@@ -47,12 +47,11 @@ const dispatched = async (text: string): Promise<{ logged: Report; deadLetter: R
       },
     },
     async () => {},
-    async () => false,
-    { isDue: () => false, escalate: async () => undefined },
     {
       ALARM_EVENTS_QUEUE: queueUrl('AlarmEvents'),
       DEAD_LETTER_QUEUE: queueUrl('DeadLetters'),
       SENDER_QUEUES: senderQueueUrls,
+      REPORTS_QUEUE: queueUrl('Reports'),
     },
     () => NOW_MS,
   );

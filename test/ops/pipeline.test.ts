@@ -241,7 +241,7 @@ describe('status', () => {
     });
     const found = await runJson(status, 'status');
     expect(found.queues.map(({ queue }) => queue)).toEqual(
-      expect.arrayContaining(['alarm-events', 'email', 'managed', 'email-events', 'crashed']),
+      expect.arrayContaining(['alarm-events', 'email', 'managed', 'email-events', 'delivery-reports', 'crashed']),
     );
     expect(found.queues.find(({ queue }) => queue === 'webhook')).toMatchObject({ visible: 0, dead_letters: 1 });
     for (const [type, outcome] of [

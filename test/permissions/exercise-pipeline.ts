@@ -27,7 +27,7 @@ import type { Call } from './calls.ts';
 /** Later than any time that the test advances the stack to. */
 const FAR_FUTURE_MS = Date.UTC(2100, 0);
 
-const RECORDER = 'EmailEvents-record-email-events';
+const REPORTER = 'Reports-report-deliveries';
 
 /** How all destinations respond: they accept, fail temporarily, or reject permanently. */
 export type Behavior = 'accept' | 'fail' | 'reject';
@@ -79,9 +79,9 @@ export const exercisePipeline = async (
   const { queues } = world.stack;
   const queueUrl = (name: string) => queues.get(`Delivery-${name}`)?.settings.url ?? '';
   const hasCalled = (caller: string, action: string, resource: string) =>
-    calls.some(
-      (call) => call.caller === `Delivery-${caller}` && call.action === action && call.resource.endsWith(resource),
-    );
+    calls.some((call) => call.caller === caller && call.action === action && call.resource.endsWith(resource));
+  const hasSenderCalled = (type: NotificationTypeId, action: string, resource: string) =>
+    hasCalled(`Delivery-${senderName(type)}`, action, resource);
   const untilEverySender = (isDone: (type: NotificationTypeId) => boolean) =>
     world.advanceUntil(until(async () => (notificationTypeIds.every(isDone) ? true : undefined)));
 
@@ -128,7 +128,7 @@ export const exercisePipeline = async (
     }
   }
   await untilEverySender((from) =>
-    notificationTypeIds.every((to) => from === to || hasCalled(senderName(from), 'sqs:SendMessage', `:Delivery-${to}`)),
+    notificationTypeIds.every((to) => from === to || hasSenderCalled(from, 'sqs:SendMessage', `:Delivery-${to}`)),
   );
 
   // The email bounced: one is the only destination of its event.
@@ -150,17 +150,11 @@ export const exercisePipeline = async (
   await untilStopped(true);
   await client.post(`/notifications/${emailId}/test`);
   await untilStopped(false);
-  const hasRecorderCalled = (action: string, resource: string) =>
-    calls.some((call) => call.caller === RECORDER && call.action === action && call.resource.endsWith(resource));
-  await world.advanceUntil(
-    until(async () =>
-      hasRecorderCalled('dynamodb:GetItem', '/Storage-Deliveries') &&
-      hasRecorderCalled('dynamodb:BatchGetItem', '/Storage-Deliveries') &&
-      hasRecorderCalled('sqs:SendMessage', ':Delivery-managed')
-        ? true
-        : undefined,
-    ),
-  );
+  const untilReported = (queue: string) =>
+    world.advanceUntil(
+      until(async () => (hasCalled(REPORTER, 'sqs:SendMessage', `:Delivery-${queue}`) ? true : undefined)),
+    );
+  for (const queue of ['managed', 'technicalContactsEmail']) await untilReported(queue);
 
   // Escalations go to fallback notifications of every type. Functions cache the account for a minute.
   const setFallback = async (escalation_notifications: readonly string[]): Promise<void> => {
@@ -170,49 +164,42 @@ export const exercisePipeline = async (
     await world.advanceUntil(until(async () => (world.stack.clock.now() > endsAtMs ? true : undefined)));
   };
   const fallbackTypes = notificationTypeIds.filter((type) => type !== 'technicalContactsEmail' && type !== 'managed');
-  const fallbacks: { types: NotificationTypeId[]; fallback: string[] }[] = [];
+  // Dispatch reports a plan that lists only unknown notifications.
   for (const types of inBatches(fallbackTypes, MAX_FALLBACK_NOTIFICATIONS)) {
     const fallback = await Promise.all(
       types.map((type) => client.create({ label: 'fallback', type, details: destinationsAt(sinkUrl)[type] })),
     );
-    fallbacks.push({ types, fallback });
     await setFallback(fallback);
-    const bouncing = newAlarmEvent(client.tenant, [emailId], { alarm: `al${fallback[0]}` });
-    await world.sendEvents([
-      bouncing,
-      newAlarmEvent(client.tenant, [newNotificationId()], { alarm: `${fallback[0]}` }),
-    ]);
-    await untilDelivered(bouncing, emailId);
-    await sendBounces(bouncing, emailId);
-    await world.advanceUntil(
-      until(async () => {
-        const isQueued = types.every((type) => hasRecorderCalled('sqs:SendMessage', `:Delivery-${type}`));
-        return isQueued && hasCalled('dispatch-alarm-events', 'dynamodb:GetItem', '/Storage-Accounts')
-          ? true
-          : undefined;
-      }),
-    );
+    await world.sendEvents([newAlarmEvent(client.tenant, [newNotificationId()], { alarm: `al${fallback[0]}` })]);
+    for (const type of types) await untilReported(type);
   }
 
   // Another worker holds the incident locks, then releases them.
-  const contended = newAlarmEvent(client.tenant, ids);
+  const orderedId = await client.create({
+    label: 'ordered',
+    type: 'webhook',
+    details: destinationsAt(sinkUrl).webhook,
+    ordered: true,
+  });
+  const orderedIds = [...ids, orderedId];
+  const contended = newAlarmEvent(client.tenant, orderedIds);
   const time = { producedAtMs: undefined, acceptedAtMs: 0 };
   const incidentLocks = createIncidentLocks(world.documents, world.table('Deliveries'));
   const locks = await Promise.all(
-    ids.map((id) =>
+    orderedIds.map((id) =>
       incidentLocks.claim(claimedLock(headerOf(contended), id, 'another', FAR_FUTURE_MS, time), FAR_FUTURE_MS),
     ),
   );
   await world.sendEvents([contended]);
-  await untilEverySender(
-    (type) =>
-      !notificationTypes[type].hasIncidents || hasCalled(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`),
-  );
+  await untilEverySender((type) => {
+    const isOrdered = notificationTypes[type].hasIncidents || type === 'webhook';
+    return !isOrdered || hasSenderCalled(type, 'sqs:SendMessage', `:Delivery-${type}`);
+  });
   for (const lock of locks) if (lock) await incidentLocks.release(lock, 0);
 
   setBehavior('fail');
   await world.sendEvents([newAlarmEvent(client.tenant, ids)]);
-  await untilEverySender((type) => hasCalled(senderName(type), 'sqs:SendMessage', `:Delivery-${type}-Retries`));
+  await untilEverySender((type) => hasSenderCalled(type, 'sqs:SendMessage', `:Delivery-${type}-Retries`));
   // A message of each retry queue returns to it, because its notification cannot be read. No other event has its alarm, so
   // it waits for no incident lock, which would return it to no queue.
   const recover = world.injectFault(
@@ -224,48 +211,29 @@ export const exercisePipeline = async (
     const MessageBody = deliveryMessage(id, newAlarmEvent(client.tenant, [id], { alarm: `alRetried${index}` }));
     await world.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(`${type}-Retries`), MessageBody }));
   }
-  await untilEverySender((type) =>
-    hasCalled(senderName(type), 'sqs:ChangeMessageVisibility', `:Delivery-${type}-Retries`),
-  );
+  await untilEverySender((type) => hasSenderCalled(type, 'sqs:ChangeMessageVisibility', `:Delivery-${type}-Retries`));
   recover();
   setBehavior('reject');
-  await untilEverySender((type) => hasCalled(senderName(type), 'sqs:SendMessage', `:Delivery-${type}-DeadLetters`));
+  await untilEverySender((type) => hasSenderCalled(type, 'sqs:SendMessage', `:Delivery-${type}-DeadLetters`));
 
-  // Alerts that reach nobody are escalated: by the sender of their only destination, and by dispatch.
-  await world.sendEvents([
-    ...ids.map((id) => newAlarmEvent(client.tenant, [id], { alarm: `al${id}` })),
-    newAlarmEvent(client.tenant, [newNotificationId()], { alarm: 'alUnknown' }),
-  ]);
-  await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:UpdateItem', '/Storage-Accounts'));
-  for (const queue of [':Delivery-managed', ':Delivery-technicalContactsEmail']) {
-    await untilEverySender((type) => hasCalled(senderName(type), 'sqs:SendMessage', queue));
+  // Messages that arrive before their next attempt is due: senders read the records.
+  for (const [index, type] of notificationTypeIds.entries()) {
+    const early = newAlarmEvent(client.tenant, ids, { alarm: `alEarly${index}` });
+    const due = { DataType: 'Number', StringValue: String(world.stack.clock.now() + 60_000) };
+    const [QueueUrl, MessageBody] = [queueUrl(`${type}-Retries`), deliveryMessage(ids[index] ?? '', early)];
+    const MessageAttributes = { next_attempt_at_ms: due };
+    await world.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody, MessageAttributes }));
   }
-  // Senders escalate to fallback notifications of their own type, too.
-  for (const { types, fallback } of fallbacks) {
-    await setFallback(fallback);
-    await world.sendEvents(ids.map((id) => newAlarmEvent(client.tenant, [id], { alarm: `al${id}${fallback[0]}` })));
-    await untilEverySender(
-      (type) => !types.includes(type) || hasCalled(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`),
-    );
-  }
-  await world.sendEvents([newAlarmEvent(client.tenant, ids)]);
-  await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:BatchGetItem', '/Storage-Deliveries'));
-  await untilEverySender(() => hasCalled('dispatch-alarm-events', 'dynamodb:UpdateItem', '/Storage-Accounts'));
-  // The plan has too many notifications to list them in the delivery, so dispatch stores them, and senders read them to
-  // find out whether the event reached anybody. Not every event makes every sender do so, so there are more events.
+  await untilEverySender((type) => hasSenderCalled(type, 'dynamodb:BatchGetItem', '/Storage-Deliveries'));
+  // The plan has too many notifications to list them in the delivery, so dispatch stores them, and the reporter reads them
+  // to find out whether the event reached anybody.
   const details = destinationsAt(sinkUrl).webhook;
   const others = await Promise.all(
     Array.from({ length: 26 }, () => client.create({ label: 'one of many', type: 'webhook', details })),
   );
-  const readsList = (type: NotificationTypeId) =>
-    hasCalled(senderName(type), 'dynamodb:GetItem', '/Storage-Deliveries');
-  do {
-    const alarm = `al${newNotificationId()}`;
-    await world.sendEvents([newAlarmEvent(client.tenant, [...ids, ...others], { alarm })]);
-    await drainAll();
-  } while (
-    !hasCalled('dispatch-alarm-events', 'dynamodb:PutItem', '/Storage-Deliveries') ||
-    !notificationTypeIds.every(readsList)
+  await world.sendEvents([newAlarmEvent(client.tenant, [...ids, ...others], { alarm: 'alOfMany' })]);
+  await world.advanceUntil(
+    until(async () => (hasCalled(REPORTER, 'dynamodb:GetItem', '/Storage-Deliveries') ? true : undefined)),
   );
   // Every type has a failed delivery, so redeliveries send to every queue.
   for (const id of ids) {
@@ -299,5 +267,22 @@ export const exercisePipeline = async (
   do {
     await world.sendEvents([newAlarmEvent(client.tenant, ids), newAlarmEvent(client.tenant, ids)]);
     await drainAll();
-  } while (!summarizing.every((type) => hasCalled(senderName(type), 'dynamodb:Query', '/Storage-Deliveries')));
+  } while (!summarizing.every((type) => hasSenderCalled(type, 'dynamodb:Query', '/Storage-Deliveries')));
+
+  // The reporter reads the alerts of a summary that is cancelled.
+  const summarizedId = await client.create({
+    label: 'summarized',
+    type: 'email',
+    details: { address: 'summary@example.com' },
+  });
+  await world.sendEvents(['alA', 'alB', 'alC'].map((alarm) => newAlarmEvent(client.tenant, [summarizedId], { alarm })));
+  await world.advanceUntil(
+    until(async () =>
+      (await world.deliveries(client.tenant, summarizedId)).find(({ status }) => status === 'summarized'),
+    ),
+  );
+  await client.delete(`/notifications/${summarizedId}`);
+  await world.advanceUntil(
+    until(async () => (hasCalled(REPORTER, 'dynamodb:Query', '/Storage-Deliveries') ? true : undefined)),
+  );
 };

@@ -44,9 +44,9 @@ describe('the permissions of functions and schedules', () => {
   let grants: Grant[];
   const calls: Call[] = [];
 
-  /** Returns whether a call is the first of a queue consumer: reading notifications or recording a bounce. */
+  /** Returns whether a call is the first of a queue consumer: reading notifications or records, or recording a bounce. */
   const isFirstCall = ({ caller, action }: AwsCall): boolean =>
-    (caller.startsWith('local-Delivery-') && action === 'BatchGetItem') ||
+    (/^local-(Delivery-|Reports-report)/.test(caller) && action === 'BatchGetItem') ||
     (caller.startsWith('local-EmailEvents-') && action === 'UpdateItem');
 
   /** Throttles first calls until the function has returned a message to its queue. */

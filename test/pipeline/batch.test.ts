@@ -40,46 +40,25 @@ const queues = {
   changeVisibility: async () => undefined,
 };
 
-type Reports = Pick<SenderDependencies['reports'], 'escalateUnreached'>;
-
-/** Creates the webhook sender, whose first escalations fail if that is given. */
-const setUp = (
-  transport: SenderDependencies['transport'],
-  { escalateUnreached = vi.fn(async () => true), ...changes }: Partial<SenderDependencies & Reports> = {},
-) => {
+/** Creates the webhook sender. */
+const setUp = (transport: SenderDependencies['transport'], changes: Partial<SenderDependencies> = {}) => {
   const given = { type: 'webhook', transport, queues, clock: () => NOW_MS, ...changes } as const;
-  const dependencies = senderDependencies(client, given);
-  const process = createBatchProcessing(
-    { ...dependencies, reports: { ...dependencies.reports, escalateUnreached } },
-    { targets: () => ({ find: async ({ id }) => ({ id, type: 'webhook', details: {} }) }) },
-  );
+  const process = createBatchProcessing(senderDependencies(client, given), {
+    targets: () => ({ find: async ({ id }) => ({ id, type: 'webhook', details: {} }) }),
+  });
   return async (...Records: SQSRecord[]) => (await process({ Records }, () => 20_000)).batchItemFailures.length;
 };
 
 const newBody = () => deliveryMessage(newNotificationId(), alarmEvent({ event_id: randomUUID() }), ACCEPTED_MS);
 
-describe('the message of a delivery whose failure cannot be reported', () => {
-  const failingOnce = () => vi.fn(async () => true).mockRejectedValueOnce(new Error('secret'));
-
-  it('is received again, and reported, if the delivery has ended', async () => {
-    const escalateUnreached = failingOnce();
-    const receive = setUp(async () => failed('permanent', 'rejected', ''), { escalateUnreached });
-    const message = sqsMessage({ body: newBody() });
-    expect(await receive(message)).toBe(1);
-    expect(written).toContain('"internal_errors":1');
-    expect(written).toContain('"dead_lettered":1');
-    expect(JSON.stringify(vi.mocked(logger.error).mock.calls)).not.toContain('secret');
-    for (let count = 0; count < 2; count++) expect(await receive(message)).toBe(0);
-    expect(escalateUnreached).toHaveBeenCalledTimes(2);
-  });
-
-  it('is acknowledged if there is a next attempt, which reports it', async () => {
-    const failure = { ...failed('transient', 'http_status', ''), retryAfterMs: 3_600_000 };
-    const receive = setUp(async () => failure, { escalateUnreached: failingOnce() });
-    expect(await receive(sqsMessage({ body: newBody() }))).toBe(0);
-    expect(written).toContain('"internal_errors":1');
-    expect(logger.error).toHaveBeenCalledWith('failure not reported', expect.anything());
-  });
+it('failures in records are counted, those of notices are not', async () => {
+  const notice = JSON.stringify({ kind: 'failing', subject: 's', paragraphs: [], facts: [] });
+  const outcomes = [failed('permanent', 'rejected', ''), failed('transient', 'http_status', ''), delivered];
+  let attempts = 0;
+  const receive = setUp(async () => outcomes[attempts++] ?? failed('transient', 'timeout', ''));
+  const bodies = [newBody(), newBody(), newBody(), newBody().replace('{', `{"notice":${notice},`)];
+  for (const body of bodies) await receive(sqsMessage({ body }));
+  expect(written.match(/"failures_recorded":1/g)).toHaveLength(2);
 });
 
 describe('the time to the first attempt', () => {

@@ -7,11 +7,11 @@ import { logger } from '../../shared/adapters/logger.ts';
 import type { NotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import type { OutgoingMessage, Queues } from '../../shared/adapters/queues.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
+import { deliveryReport } from '../../shared/contracts/delivery-report.ts';
 import { parseDelivery } from '../../shared/domain/delivery-message.ts';
 import { heartbeatEvent } from '../../shared/domain/heartbeat.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
-import type { Escalation } from '../../shared/pipeline/notices/escalation.ts';
 import { alarmEvent, EVENT_TIME_MS, TRACE_ID, traceFields } from '../support/events.ts';
 import { recordMetrics } from '../support/printed-metrics.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
@@ -22,6 +22,7 @@ const environment = {
   ALARM_EVENTS_QUEUE: queueUrl('AlarmEvents'),
   DEAD_LETTER_QUEUE: queueUrl('DeadLetters'),
   SENDER_QUEUES: senderQueueUrls,
+  REPORTS_QUEUE: queueUrl('Reports'),
   HEARTBEAT_ROLE_ID: 'AROAHEARTBEAT',
   COUNT_EVENTS: true,
 };
@@ -46,7 +47,6 @@ type Reads = { isUnknown?: (id: string) => boolean; errorOf?: (id: string) => Er
 type Options = {
   sendMs?: number;
   writeError?: Error;
-  escalationError?: Error;
   refusals?: number;
 };
 
@@ -60,7 +60,7 @@ const isAccepted = ({ body, bytes }: OutgoingMessage): boolean => {
 /** Creates a dispatch whose sends advance its clock. */
 const setUp = (
   { isUnknown = () => false, errorOf = () => undefined }: Reads = {},
-  { sendMs = 0, writeError, escalationError, refusals = 0 }: Options = {},
+  { sendMs = 0, writeError, refusals = 0 }: Options = {},
 ) => {
   let now = NOW_MS;
   const sent: { url: string; body: string }[] = [];
@@ -101,12 +101,6 @@ const setUp = (
       returned.push([messageId, timeoutMs]);
     },
   };
-  const escalation: Escalation = {
-    isDue: () => true,
-    escalate: async () => {
-      if (escalationError) throw escalationError;
-    },
-  };
   /** The stored lists of destinations, with the number of deliveries that were sent before. */
   const lists: { ids: readonly string[]; sentBefore: number }[] = [];
   const writeDestinationList: WriteDestinationList = async (_event, ids) => {
@@ -117,8 +111,6 @@ const setUp = (
     notifications,
     queues,
     writeDestinationList,
-    async () => false,
-    escalation,
     environment,
     () => now,
     async (delayMs) => {
@@ -126,9 +118,14 @@ const setUp = (
     },
   );
   const deliveries = () => sent.flatMap(({ body }) => parseDelivery(body) ?? []);
+  const reports = () =>
+    sent
+      .filter(({ url }) => url === environment.REPORTS_QUEUE)
+      .map(({ body }) => deliveryReport.parse(JSON.parse(body)));
   return {
     dispatch,
     deliveries,
+    reports,
     returned,
     deadLetters,
     lists,
@@ -139,7 +136,14 @@ const setUp = (
 
 const eventMessage = (
   plan: readonly string[],
-  { messageId = 'm', sentAtMs = NOW_MS, tenant = 'acme', paddingBytes = 0, timestamp = EVENT_TIME_MS } = {},
+  {
+    messageId = 'm',
+    sentAtMs = NOW_MS,
+    tenant = 'acme',
+    paddingBytes = 0,
+    timestamp = EVENT_TIME_MS,
+    receives = 3,
+  } = {},
 ): SQSRecord =>
   sqsMessage({
     messageId,
@@ -151,7 +155,11 @@ const eventMessage = (
         check: { id: 'ch', text: 'x'.repeat(paddingBytes) },
       }),
     ),
-    attributes: { ...sqsMessage().attributes, SentTimestamp: String(sentAtMs), ApproximateReceiveCount: '3' },
+    attributes: {
+      ...sqsMessage().attributes,
+      SentTimestamp: String(sentAtMs),
+      ApproximateReceiveCount: String(receives),
+    },
   });
 
 /** No notification exists. */
@@ -194,15 +202,7 @@ describe('dispatch', () => {
       { internal_errors: 1, deliveries_planned: 2 },
       2,
     ],
-    ['it cannot be escalated', 1, nobody, { escalationError: noResponse }, { internal_errors: 1 }, 0],
-    [
-      'it cannot be escalated because its tenant is throttled, which is no internal error',
-      1,
-      nobody,
-      { escalationError: new UnprocessedKeyError() },
-      { throttled_keys: 1, internal_errors: 0 },
-      0,
-    ],
+    ['SQS refuses the report of its unknown plan', 1, nobody, { refusals: 1 }, { internal_errors: 1 }, 0],
   ])('returns an event to its queue if %s', async (_, notificationCount, reads, options, metrics, sentCount) => {
     const { dispatch, deliveries, returned } = setUp(reads, options);
     const { batchItemFailures } = await dispatch({ Records: [eventMessage(notificationIds(notificationCount))] });
@@ -232,6 +232,27 @@ describe('dispatch', () => {
     await dispatch({ Records: [eventMessage(['nt0'], { messageId: 'message' })] });
     const ids = expect.objectContaining({ message_id: 'message', event_id: expect.any(String), unknown: 1 });
     expect(logger.warn).toHaveBeenCalledExactlyOnceWith('unknown notifications', ids);
+  });
+});
+
+describe('the report of an event whose plan lists notifications that do not exist', () => {
+  const isUnknown = (id: string) => id === 'unknown';
+  it.each([
+    ['is sent if all of them are unknown', ['unknown'], 1, 1],
+    ['is not sent if one exists, whose delivery decides', ['nt0', 'unknown'], 1, 0],
+    [
+      'is sent if the event was received before, so that the unknown one may have been deleted since',
+      ['nt0', 'unknown'],
+      2,
+      1,
+    ],
+    ['is not sent if all exist', ['nt0'], 2, 0],
+  ])('%s', async (_, plan, receives, expected) => {
+    const { dispatch, reports } = setUp({ isUnknown });
+    expect(await dispatch({ Records: [eventMessage(plan, { receives })] })).toEqual({ batchItemFailures: [] });
+    expect(reports()).toHaveLength(expected);
+    const [report] = reports();
+    if (report) expect(report).toMatchObject({ kind: 'plan', notification_ids: plan, accepted_at_ms: NOW_MS });
   });
 });
 

@@ -2,19 +2,16 @@ import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
-import { createFailureReader } from '../../shared/adapters/deliveries/notification-failures.ts';
-import type { Queues } from '../../shared/adapters/queues.ts';
+import type { OutgoingMessage, Queues } from '../../shared/adapters/queues.ts';
+import { type DeliveryReport, deliveryReport } from '../../shared/contracts/delivery-report.ts';
 import { deliveryId, recipientHash } from '../../shared/domain/delivery-key.ts';
 import { claimedRecord, type DeliveryRecord, withStatus } from '../../shared/domain/delivery-record.ts';
 import { emailTags, tenantTag } from '../../shared/domain/email-event.ts';
-import { shortMailboxHash } from '../../shared/domain/email-stop.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
-import { writeRecords } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { withThrottling } from '../support/dynamodb-faults.ts';
-import { alarmEvent, alarmHeader, readDelivery } from '../support/events.ts';
-import { reportEnvironment } from '../support/report-environment.ts';
+import { alarmEvent, alarmHeader } from '../support/events.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client, connect } = useDatabase();
@@ -22,23 +19,23 @@ const deliveries = createDeliveryRepository(client, 'deliveries');
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const environment = {
-  ...reportEnvironment,
+  ACCOUNTS_TABLE: 'accounts',
   DELIVERIES_TABLE: 'deliveries',
-  NOTIFICATIONS_TABLE: 'notifications',
   EMAIL_EVENTS_QUEUE: 'https://sqs/email-events',
+  REPORTS_QUEUE: 'https://sqs/reports',
 };
 
-/** The notices that the recorder queued. */
-let queuedNotices: [url: string, kind: string | undefined, subject: string | undefined][] = [];
+/** The reports that the recorder sent. */
+let reports: DeliveryReport[] = [];
 /** The visibility changes of the recorder. */
 let visibilityChanges: [url: string, messageId: string, timeoutMs: number][] = [];
 const queues = {
   changeVisibility: async (url: string, { messageId }: SQSRecord, timeoutMs: number) => {
     visibilityChanges.push([url, messageId, timeoutMs]);
   },
-  sendDelayed: async (url: string, { body }: { body: string }) => {
-    const { notice } = readDelivery(body);
-    queuedNotices.push([url, notice?.kind, notice?.subject]);
+  sendAll: async <Message extends OutgoingMessage>(_url: string, messages: readonly Message[]): Promise<Message[]> => {
+    reports.push(...messages.map(({ body }) => deliveryReport.parse(JSON.parse(body()))));
+    return [];
   },
 };
 
@@ -46,7 +43,7 @@ const queues = {
 const recordBatch = async (
   messages: readonly Partial<SQSRecord>[],
   database = client,
-  queue: Pick<Queues, 'changeVisibility' | 'sendDelayed'> = queues,
+  queue: Pick<Queues, 'changeVisibility' | 'sendAll'> = queues,
 ) => {
   const recorder = createEmailEventRecorder(database, queue, environment, () => NOW_MS);
   const { batchItemFailures } = await recorder({ Records: messages.map(sqsMessage) });
@@ -61,7 +58,7 @@ beforeEach(async () => {
   vi.stubEnv('STACK_NAME', 'local');
   written = '';
   visibilityChanges = [];
-  queuedNotices = [];
+  reports = [];
   const append = (text: string | Uint8Array) => {
     written += text;
     return true;
@@ -124,13 +121,23 @@ const asLists = (tags: Record<string, string>) =>
 const emailEvent = (
   eventType: 'Bounce' | 'Complaint' | 'Reject',
   tags: Record<string, string> = {},
-  { bounceType = 'Permanent', ...options }: { recipient?: string | undefined; bounceType?: string } = {},
+  {
+    bounceType = 'Permanent',
+    feedbackType,
+    timestamp,
+    ...options
+  }: { recipient?: string | undefined; bounceType?: string; feedbackType?: string; timestamp?: string } = {},
 ) => ({
   eventType,
-  bounce: {
-    bounceType,
-    bouncedRecipients: [{ emailAddress: RECIPIENT, diagnosticCode: 'smtp; 550 secret' }],
-  },
+  ...(eventType === 'Complaint'
+    ? { complaint: { complaintFeedbackType: feedbackType, timestamp } }
+    : {
+        bounce: {
+          bounceType,
+          timestamp,
+          bouncedRecipients: [{ emailAddress: RECIPIENT, diagnosticCode: 'smtp; 550 secret' }],
+        },
+      }),
   mail: {
     messageId: '0100019aexample-000000',
     source: 'notifications@example.com',
@@ -154,18 +161,18 @@ describe('a bounced or rejected email', () => {
         last_reason: reason,
         bounced_recipient_hashes: new Set(claimed.reached_recipient_hashes),
         bounce_reason: reason,
+        email_report: kind === 'Bounce' ? 'bounce' : 'reject',
+        email_reported_at_ms: expect.any(Number),
       });
       expect(countedMetrics().filter((name) => name !== 'email_stops')).toEqual([metric]);
     },
   );
 
-  it('is a failure of its notification once, and counts as repeated after that', async () => {
-    const { id, claimed, tags } = await recordDelivery('delivered');
+  it('counts as repeated after the first time', async () => {
+    const { claimed, tags } = await recordDelivery('delivered');
     for (let count = 0; count < 3; count++) await record(emailEvent('Bounce', tags));
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
     expect(countedMetrics()).toEqual(['email_bounces', 'email_events_repeated', 'email_events_repeated']);
-    const failures = createFailureReader(client, 'deliveries', () => NOW_MS).list(alarmEvent().tenant_id, id, 1);
-    expect((await Array.fromAsync(failures)).flat()[0]).toMatchObject({ failedCount: 1, lastReason: 'bounced' });
   });
 
   it.each<[string, 'failed' | 'cancelled' | 'delivered', Partial<DeliveryRecord>, string | undefined, string]>([
@@ -184,86 +191,63 @@ describe('a bounced or rejected email', () => {
     await record(emailEvent('Bounce', tags, { recipient }));
     expect(await deliveries.read(claimed)).toMatchObject({ status: expected });
   });
+});
 
-  it('counts as repeated after its message is received again only if it changed the record before', async () => {
-    const again = { ...sqsMessage().attributes, ApproximateReceiveCount: '2' };
-    for (const kind of ['Bounce', 'Complaint'] as const) {
-      const { tags } = await recordDelivery('delivered');
-      await recordBatch([{ body: JSON.stringify(emailEvent(kind, tags)), attributes: again }]);
-    }
-    expect(countedMetrics().filter((name) => name !== 'email_stops')).toEqual([
-      'email_bounces',
-      'email_events_repeated',
-    ]);
+describe('the stop of a mailbox', () => {
+  const ofTest = () => ({ tenant: tenantTag(alarmEvent().tenant_id) });
+
+  it.each<[string, Parameters<typeof emailEvent>[0], object, string | undefined]>([
+    ['after a bounce, also of a test', 'Bounce', {}, 'bounced'],
+    ['after a complaint, also about a test', 'Complaint', {}, 'complained'],
+    ['not after a bounce that is not permanent', 'Bounce', { bounceType: 'Transient' }, undefined],
+    ['not after a reject', 'Reject', {}, undefined],
+    ['not after a complaint that it is not spam', 'Complaint', { feedbackType: 'not-spam' }, undefined],
+  ])('is reported each time that SES reports it, %s', async (_, kind, options, reason) => {
+    const recipient = `${newNotificationId()}@example.com`;
+    for (let count = 0; count < 2; count++) await record(emailEvent(kind, ofTest(), { ...options, recipient }));
+    const stop = { kind: 'stop', tenant_id: 'acme', address: recipient, reason, since_ms: NOW_MS };
+    expect(reports).toEqual(reason === undefined ? [] : [stop, stop]);
+  });
+
+  it('returns the message to its queue if SQS does not accept the report, and the bounce is recorded then', async () => {
+    const { claimed, tags } = await recordDelivery('delivered');
+    const queue = { ...queues, sendAll: async <Message>(_url: string, messages: readonly Message[]) => [...messages] };
+    const body = JSON.stringify(emailEvent('Bounce', tags));
+    expect(await recordBatch([{ body }], client, queue)).toHaveLength(1);
+    expect(written).not.toContain('secret');
+    expect(await recordBatch([{ body }])).toEqual([]);
+    expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
   });
 });
 
-describe('the notices of an email event', () => {
-  const kinds = () => queuedNotices.map(([url, kind]) => `${url.split('/').at(-1)} ${kind}`).toSorted();
-  const toContacts = ['contacts stopped'];
-  const toAll = ['contacts stopped', 'contacts unreached', 'managed unreached'];
-  const ofNotice: Partial<DeliveryRecord> = { notice: 'failing', siblings: [] };
-
-  it.each<[string, Parameters<typeof emailEvent>[0], Partial<DeliveryRecord>, object, string[]]>([
-    ['of a bounce go to the contacts', 'Bounce', {}, {}, toContacts],
-    ['of a complaint go to the contacts', 'Complaint', {}, {}, toContacts],
-    ['of a reject go to the contacts', 'Reject', {}, {}, ['contacts failing']],
-    ['of a bounce that is not permanent go to nobody', 'Bounce', {}, { bounceType: 'Transient' }, []],
-    ['of the bounce of a notice go to the contacts that remain', 'Bounce', ofNotice, {}, toContacts],
-    ['of a complaint about a notice go to the contacts that remain', 'Complaint', ofNotice, {}, toContacts],
-    ['of the reject of a notice go to nobody', 'Reject', ofNotice, {}, []],
-    ['of the only destination of an alert escalate it', 'Bounce', { siblings: [] }, {}, toAll],
-    ['of a summary escalate it', 'Bounce', { notice: 'summary', siblings: [], alarm_count: 2 }, {}, toAll],
-  ])('%s', async (_, kind, attributes, options, expected) => {
-    const { tags } = await recordDelivery('delivered', 0, attributes);
-    await record(emailEvent(kind, tags, options));
-    expect(kinds()).toEqual(expected);
-  });
-
-  it('of a bounce escalate an alert that had failed for all other recipients', async () => {
-    const { tags } = await recordDelivery('failed', 0, { siblings: [] });
-    await record(emailEvent('Bounce', tags));
-    expect(kinds()).toEqual(toAll);
-  });
-
-  it('are queued once a day for complaints, whenever the emails were delivered', async () => {
-    const id = newNotificationId();
-    const eventIds: string[] = [];
-    const queue = {
-      ...queues,
-      sendDelayed: async (_url: string, { body }: { body: string }) => {
-        eventIds.push(readDelivery(body).event.event_id);
-      },
-    };
-    for (const daysAgo of [1, 2, 3]) {
-      const event = alarmHeader({ event_id: `acme:${daysAgo}` });
-      const nowMs = NOW_MS - daysAgo * 86_400_000;
-      const delivered = { event, notification_id: id, accepted_at_ms: nowMs, content_hash: 'hash' };
-      const written = withStatus(claimedRecord(delivered, 'owner', nowMs), 'delivered', nowMs);
-      await writeRecords(client, 'deliveries', [written]);
-      const attributes = { ...sqsMessage().attributes, SentTimestamp: String(NOW_MS) };
-      const body = JSON.stringify(emailEvent('Complaint', emailTags(event, id)));
-      await recordBatch([{ body, attributes }], client, queue);
-    }
-    const hash = shortMailboxHash({ tenant: 'acme', address: RECIPIENT });
-    expect(eventIds).toEqual(Array(3).fill(`acme:${hash}-complained:${NOW_MS}:stopped`));
-  });
-
-  it('of the bounce of a test go to the contacts', async () => {
-    await record(emailEvent('Bounce', { tenant: tenantTag(alarmEvent().tenant_id) }));
-    expect(kinds()).toEqual(toContacts);
-  });
-
-  it('are queued when the event is received again if they cannot be before, and the bounce stays recorded', async () => {
+describe('the record of what SES reported', () => {
+  it.each<[string, Parameters<typeof emailEvent>[0], object, string | undefined]>([
+    ['of a bounce', 'Bounce', {}, 'bounce'],
+    ['of a bounce that is not permanent', 'Bounce', { bounceType: 'Transient' }, 'temporary_bounce'],
+    ['of a reject', 'Reject', {}, 'reject'],
+    ['of a complaint', 'Complaint', {}, 'complaint'],
+    ['of a complaint that it is not spam', 'Complaint', { feedbackType: 'not-spam' }, undefined],
+  ])('is that %s', async (_, kind, options, expected) => {
     const { claimed, tags } = await recordDelivery('delivered');
-    const body = JSON.stringify(emailEvent('Bounce', tags));
-    const queue = { ...queues, sendDelayed: () => Promise.reject(new Error('secret')) };
-    expect(await recordBatch([{ body }], client, queue)).toHaveLength(1);
-    expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
-    expect(written).toContain('"internal_errors":1');
-    expect(written).not.toContain('secret');
-    expect(await recordBatch([{ body }])).toEqual([]);
-    expect(kinds()).toEqual(toContacts);
+    const attributes = { ...sqsMessage().attributes, SentTimestamp: String(NOW_MS) };
+    await recordBatch([{ body: JSON.stringify(emailEvent(kind, tags, options)), attributes }]);
+    const found = await deliveries.read(claimed);
+    expect([found?.email_report, found?.email_reported_at_ms]).toEqual([expected, expected && NOW_MS]);
+  });
+
+  it('has the time of SES, which is the same if the event is repeated', async () => {
+    const { claimed, tags } = await recordDelivery('delivered');
+    const timestamp = '2026-01-01T00:00:05.000Z';
+    for (let count = 0; count < 2; count++) await record(emailEvent('Complaint', tags, { timestamp }));
+    expect(await deliveries.read(claimed)).toMatchObject({
+      status: 'delivered',
+      email_report: 'complaint',
+      email_reported_at_ms: Date.parse(timestamp),
+    });
+    expect(countedMetrics().filter((name) => name !== 'email_stops')).toEqual([
+      'email_complaints',
+      'email_events_repeated',
+    ]);
   });
 });
 

@@ -13,6 +13,7 @@ export const environmentOf = (name: FunctionName, url: string): Record<string, s
     FAILING_NOTICES: 'false',
     ESCALATE_UNREACHED: 'off',
     COUNT_EVENTS: 'false',
+    DELIVERY_OUTCOMES: 'false',
     LINK_SCHEME: 'https',
     EGRESS_ALLOW: '127.0.0.0/8',
     SMS_COUNTRIES: '',

@@ -8,7 +8,7 @@ import { queueUrl, senderQueueUrls } from './queue-urls.ts';
 
 type Required = 'type' | 'transport' | 'queues' | 'clock';
 
-/** Returns the dependencies of a type's sender on a database, without reports of failures unless they are given. */
+/** Returns the dependencies of a type's sender on a database. */
 export const senderDependencies = (
   database: DynamoDBDocumentClient,
   given: Pick<SenderDependencies, Required> & Partial<SenderDependencies>,
@@ -23,12 +23,6 @@ export const senderDependencies = (
   deadLetterQueueUrl: queueUrl('DeadLetters'),
   retryDelayScale: 1,
   accounts: { isShadowed: async () => false, summaries: async () => undefined },
-  reports: {
-    reportFailure: async () => undefined,
-    reportLimit: async () => undefined,
-    escalateUnreached: async () => true,
-  },
-  recordFailures: async () => undefined,
   isTenantThrottled: () => false,
   isSlowTenant: () => false,
   isNearLimit: async () => false,

@@ -1,6 +1,7 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import type { AttributeValue, DynamoDBRecord } from 'aws-lambda';
 import * as z from 'zod';
+import { deliveryKey } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 
 const image = z.record(z.string(), z.custom<AttributeValue>());
@@ -26,3 +27,13 @@ export const streamRecord = (
     StreamViewType: 'NEW_AND_OLD_IMAGES',
   },
 });
+
+/** Returns the message that the watcher of the stream sends about an event whose delivery failed. */
+export const reportBody = (event: Parameters<typeof deliveryKey>[0], notificationId: string): string =>
+  JSON.stringify({
+    kind: 'event',
+    tenant_id: event.tenant_id,
+    sk: deliveryKey(event, notificationId).sk,
+    deliveries: [{ notification_id: notificationId, happened: 'failed' }],
+    outcomes: [],
+  });

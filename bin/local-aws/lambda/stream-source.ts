@@ -9,6 +9,8 @@ export type StreamSourceSettings = {
   functionName: string;
   streamArn: string;
   batchSize: number;
+  /** How many batches are processed concurrently. The records of an item stay in order. */
+  parallelizationFactor: number;
   /** The batching window. */
   windowSeconds: number;
   filters: z.infer<typeof filterCriteria>;
@@ -74,42 +76,54 @@ const failureMessage = (
     },
   });
 
-/** Passes the records of a stream to its function, in order and one batch at a time, until it is stopped. */
+/** The records that are processed in order. */
+type Lane = { records: StreamRecord[]; running: Promise<void> | undefined };
+
+/** Distributes items to lanes. */
+const laneIndex = ({ dynamodb }: StreamRecord, laneCount: number): number =>
+  [...JSON.stringify(dynamodb.Keys)].reduce((hash, text) => (hash * 31 + text.charCodeAt(0)) % 65_521, 0) % laneCount;
+
+/**
+ * Passes the records of a stream to its function, those of an item in order, until it is stopped. The stream has one
+ * shard.
+ */
 export class StreamSource {
   readonly #options: StreamSourceOptions;
   readonly #stopped = new AbortController();
-  #records: StreamRecord[] = [];
-  #running: Promise<void> | undefined;
+  readonly #lanes: readonly Lane[];
 
   constructor(options: StreamSourceOptions) {
     this.#options = options;
+    const length = options.source.parallelizationFactor;
+    this.#lanes = Array.from({ length }, () => ({ records: [], running: undefined }));
   }
 
   /** Adds a record that passes the filters. */
   readonly append = (record: StreamRecord): void => {
     if (!passesFilters(this.#options.source.filters, record)) return;
-    this.#records.push(record);
-    this.#running ??= this.#run();
+    const lane = this.#lanes[laneIndex(record, this.#lanes.length)];
+    lane?.records.push(record);
+    if (lane) lane.running ??= this.#run(lane);
   };
 
   /** Whether no record waits or is being processed. */
   get isIdle(): boolean {
-    return this.#running === undefined;
+    return this.#lanes.every(({ running }) => running === undefined);
   }
 
   /** Resolves when no invocation is running. Records that remain are lost. */
   async stop(): Promise<void> {
     this.#stopped.abort();
-    await this.#running;
+    await Promise.all(this.#lanes.map(({ running }) => running));
   }
 
-  async #run(): Promise<void> {
+  async #run(lane: Lane): Promise<void> {
     const { batchSize, windowSeconds } = this.#options.source;
-    while (this.#records.length > 0 && !this.#stopped.signal.aborted) {
-      if (this.#records.length < batchSize) await this.#wait(windowSeconds * 1000);
-      await this.#process(this.#records.splice(0, batchSize));
+    while (lane.records.length > 0 && !this.#stopped.signal.aborted) {
+      if (lane.records.length < batchSize) await this.#wait(windowSeconds * 1000);
+      await this.#process(lane.records.splice(0, batchSize));
     }
-    this.#running = undefined;
+    lane.running = undefined;
   }
 
   /** Passes a batch to the function until all records are processed or too old. */

@@ -56,7 +56,7 @@ export const eventSourcesOf = async ({ deployment }: Session, stackName: string)
 /** Checks that no event source is disabled or was deleted. */
 export const eventSourcesCheck: Check = {
   name: 'event-sources',
-  proves: 'Lambda receives the messages of every queue',
+  proves: 'Lambda receives the messages of every queue and the records of the stream',
   resolve: 'enable it: docs/runbook.md#messages-wait-too-long',
   run: ofDeployed(async (session, stackName) => {
     const sources = await eventSourcesOf(session, stackName);

@@ -1,6 +1,7 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
-import type { DeliveryStatus, FailureReason } from '../../contracts/outcomes.ts';
+import type { EmailReport } from '../../contracts/delivery-record.ts';
+import type { DeliveryStatus } from '../../contracts/outcomes.ts';
 import {
   type DeliveryKey,
   deliveryPartition,
@@ -150,6 +151,8 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       sk,
       bounced_recipient_hashes: _hashes,
       bounce_reason: _reason,
+      email_report: _report,
+      email_reported_at_ms: _reported,
       confirmed_at_ms: _confirmed,
       delayed_at_ms: _delayed,
       ...attributes
@@ -260,16 +263,30 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     },
 
     /**
-     * Records that the email to a recipient bounced, whatever the status of the delivery. Safe to apply twice.
+     * Records what SES reported about an email of the delivery, and if it did not arrive, that it bounced, whatever the
+     * status of the delivery. Safe to apply twice.
      *
-     * @param recipient the salted hash of the address (`recipientHash`)
+     * @param atMs when SES reported it, ms since the epoch
+     * @param bounced the salted hash of the recipient's address (`recipientHash`), undefined for a complaint
      * @returns the record as stored, or undefined if it does not exist
      */
-    async addBounce(key: DeliveryKey, recipient: string, reason: FailureReason): Promise<DeliveryRecord | undefined> {
+    async recordEmailReport(
+      key: DeliveryKey,
+      report: EmailReport,
+      atMs: number,
+      bounced: string | undefined,
+    ): Promise<DeliveryRecord | undefined> {
+      const bounce = bounced !== undefined && {
+        ':reason': report === 'reject' ? 'rejected' : 'bounced',
+        ':recipients': new Set([bounced]),
+      };
+      const reported = 'SET email_report = :report, email_reported_at_ms = :at';
       const { item } = await update(key, {
-        UpdateExpression: 'SET bounce_reason = :reason ADD bounced_recipient_hashes :recipients',
+        UpdateExpression: bounce
+          ? `${reported}, bounce_reason = :reason ADD bounced_recipient_hashes :recipients`
+          : reported,
         ConditionExpression: 'attribute_exists(pk)',
-        ExpressionAttributeValues: { ':reason': reason, ':recipients': new Set([recipient]) },
+        ExpressionAttributeValues: { ':report': report, ':at': atMs, ...bounce },
       });
       return item && parseRecord(item);
     },
@@ -292,16 +309,6 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
         ExpressionAttributeValues: { ':time': timeMs },
       });
       return isWritten;
-    },
-
-    /** Records that the failure of a delivery was reported, unless another worker has claimed it since. */
-    async markReported(record: DeliveryRecord): Promise<void> {
-      const found = unchanged(record);
-      await update(record, {
-        ...found,
-        UpdateExpression: `SET reported_status = :status${record.last_cause ? ', reported_cause = :cause' : ''}`,
-        ExpressionAttributeValues: { ...found.ExpressionAttributeValues, ':cause': record.last_cause },
-      });
     },
 
     /**

@@ -1,9 +1,4 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { type DeliveryRecord, deliveryRecord, emailReports } from '../../contracts/delivery-record.ts';
-import type { EventHeader } from '../../contracts/event-header.ts';
-import { deliveryKey } from '../../domain/delivery-key.ts';
-import { isNotificationId } from '../../domain/notification-id.ts';
-import { batchGet } from '../dynamodb/batches.ts';
 import type { Item } from '../dynamodb/items.ts';
 
 /** Sort key prefix of conflicts. Records start with digits, locks with `incident#`. */
@@ -18,7 +13,12 @@ export const parseEmailReports = (item: Item): EmailReports => emailReports.pars
 /** What SES reported about the emails of a delivery. */
 type EmailReports = Pick<
   DeliveryRecord,
-  'bounced_recipient_hashes' | 'bounce_reason' | 'confirmed_at_ms' | 'delayed_at_ms'
+  | 'bounced_recipient_hashes'
+  | 'bounce_reason'
+  | 'email_report'
+  | 'email_reported_at_ms'
+  | 'confirmed_at_ms'
+  | 'delayed_at_ms'
 >;
 
 /**
@@ -29,15 +29,3 @@ export const heldBy = ({ claim_id, lease_until_ms }: { claim_id: string; lease_u
   ConditionExpression: 'claim_id = :claim_id AND lease_until_ms = :lease_until_ms',
   ExpressionAttributeValues: { ':claim_id': claim_id, ':lease_until_ms': lease_until_ms },
 });
-
-/** Creates the function that returns whether any of the notifications of an event has a delivery record of it. */
-export const createDispatchedCheck =
-  (client: DynamoDBDocumentClient, table: string) =>
-  /** @throws ServiceError serviceUnavailable if DynamoDB leaves keys unprocessed, or the SDK's error */
-  async (event: Pick<EventHeader, 'tenant_id' | 'event_id'>, ids: readonly string[]): Promise<boolean> => {
-    const keys = ids.filter(isNotificationId).map((id) => deliveryKey(event, id));
-    return (await batchGet(client, table, keys)).length > 0;
-  };
-
-/** Returns whether any of the notifications of an event has a delivery record of it. */
-export type WasDispatched = ReturnType<typeof createDispatchedCheck>;

@@ -1,15 +1,18 @@
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import type { DeliveryRecord } from '../../contracts/delivery-record.ts';
+import type { DeliveryKey } from '../../domain/delivery-key.ts';
 import { parseRecord } from './stored-record.ts';
 
 const image = z.custom<Parameters<typeof unmarshall>[0]>((value) => typeof value === 'object' && value !== null);
+
+const keys = z.object({ pk: z.object({ S: z.string() }), sk: z.object({ S: z.string() }) });
 
 /** A record of the stream of the Deliveries table, as far as it is read. */
 const streamRecord = z.object({
   eventName: z.enum(['INSERT', 'MODIFY', 'REMOVE']),
   dynamodb: z.object({
-    Keys: z.object({ pk: z.object({ S: z.string() }), sk: z.object({ S: z.string() }) }),
+    Keys: keys,
     OldImage: z.optional(image),
     NewImage: z.optional(image),
   }),
@@ -20,6 +23,12 @@ export type RecordChange = { before: DeliveryRecord; after: DeliveryRecord };
 
 /** Conflicts and incident locks have the partition keys of records. Sort keys of records start with digits. */
 const isDelivery = (pk: string, sk: string): boolean => pk.startsWith('delivery#') && /^\d/.test(sk);
+
+/** Returns the key of a delivery record from a record of the stream, or undefined for another or an unreadable one. */
+export const deliveryKeyOf = (record: { dynamodb?: { Keys?: unknown } | undefined }): DeliveryKey | undefined => {
+  const { data } = keys.safeParse(record.dynamodb?.Keys);
+  return data && isDelivery(data.pk.S, data.sk.S) ? { pk: data.pk.S, sk: data.sk.S } : undefined;
+};
 
 /**
  * Parses a record of the stream of the Deliveries table.

@@ -1,11 +1,11 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import type { WriteDestinationList } from '../../adapters/deliveries/destination-list.ts';
-import type { WasDispatched } from '../../adapters/deliveries/stored-record.ts';
 import { createThrottlingWatch } from '../../adapters/dynamodb/errors.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { count, emitMetrics, oldestAgeSeconds } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import { CORRELATION_ATTRIBUTES, type Queues } from '../../adapters/queues.ts';
+import type { PlanReport } from '../../contracts/delivery-report.ts';
 import type { Correlation } from '../../contracts/messages.ts';
 import { messageBody } from '../../contracts/text.ts';
 import { readTrace } from '../../contracts/trace.ts';
@@ -21,17 +21,15 @@ import {
   planEvent,
 } from '../../domain/planned-event.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
-import type { Escalation } from '../notices/escalation.ts';
-import { unknownPlanNotice } from '../notices/unreached-notice.ts';
-import { waitForNotices } from '../notices/wait-for-notices.ts';
+import { reportMessage } from '../report-messages.ts';
 import { returnWithBackoff } from '../return-with-backoff.ts';
 import { deliveriesBytes, eventGroups } from './event-groups.ts';
-import { createFanOut, type FannedOut, isPlanUnknown } from './fan-out.ts';
+import { createFanOut, type FannedOut } from './fan-out.ts';
 
 /** The environment variables of dispatch, parsed. */
 export type DispatchEnvironment = Pick<
   ParsedEnvironment<'dispatch-alarm-events'>,
-  'ALARM_EVENTS_QUEUE' | 'DEAD_LETTER_QUEUE' | 'SENDER_QUEUES'
+  'ALARM_EVENTS_QUEUE' | 'DEAD_LETTER_QUEUE' | 'SENDER_QUEUES' | 'REPORTS_QUEUE'
 > &
   Partial<Pick<ParsedEnvironment<'dispatch-alarm-events'>, 'HEARTBEAT_ROLE_ID' | 'COUNT_EVENTS'>>;
 
@@ -104,6 +102,13 @@ const isFirstReceive = ({ attributes }: SQSRecord): boolean => attributes.Approx
 const isNewEvent = ({ planned, isUnstarted, message }: MessageResult): boolean =>
   (planned !== undefined || isUnstarted === true) && isFirstReceive(message);
 
+/**
+ * Returns whether the reporter must find out whether an event reaches nobody: none of its notifications exists, or one does
+ * not any more, perhaps deleted before its delivery was sent.
+ */
+const mayReachNobody = ({ planned, unknown }: FannedOut<EventMessage>): boolean =>
+  unknown > 0 && (unknown === planned.ids.length || !isFirstReceive(planned.message));
+
 const isInvalid = (parsed: EventMessage | InvalidMessage): parsed is InvalidMessage => 'invalid' in parsed;
 
 /** Splits a batch into small and large messages, the smallest first. */
@@ -120,8 +125,6 @@ export const createDispatch = (
   notifications: Pick<NotificationRepository, 'targets'>,
   queues: Queues,
   writeDestinationList: WriteDestinationList,
-  wasDispatched: WasDispatched,
-  escalation: Escalation,
   environment: DispatchEnvironment,
   clock: Clock = Date.now,
   sleep?: (delayMs: number) => Promise<unknown>,
@@ -166,17 +169,16 @@ export const createDispatch = (
   };
 
   /**
-   * Acknowledges the message of an event, or returns it to its queue if a delivery or an escalation could not be sent.
-   * Then all of its deliveries are sent again: the claims of the first ones make them duplicates.
+   * Acknowledges the message of an event, or returns it to its queue if a delivery or a report could not be sent. Then all
+   * of its deliveries are sent again: the claims of the first ones make them duplicates.
    */
-  const finishEvent = async (fannedOut: FannedOut<EventMessage>, timeLeft: () => number): Promise<MessageResult> => {
+  const finishEvent = async (fannedOut: FannedOut<EventMessage>): Promise<MessageResult> => {
     const { planned, isIncomplete, hasInternalError } = fannedOut;
     const { message, acceptedAtMs: sentAtMs } = planned;
-    const escalated = isPlanUnknown(fannedOut) ? await escalateUnknownPlan(planned, timeLeft) : 'decided';
-    const isReturned = (isIncomplete || escalated !== 'decided') && !isHeartbeat(planned.shared.header);
+    const isUnreported = mayReachNobody(fannedOut) && !(await reportPlan(planned));
+    const isReturned = (isIncomplete || isUnreported) && !isHeartbeat(planned.shared.header);
     if (isReturned) await returnToEventQueue(message);
-    const isInternalError = hasInternalError || escalated === 'internal_error';
-    return { message, planned, isReturned, isInternalError, sentAtMs };
+    return { message, planned, isReturned, isInternalError: hasInternalError || isUnreported, sentAtMs };
   };
 
   /** Returns an event to its queue that an invocation has no time for. Never rejects. */
@@ -187,30 +189,17 @@ export const createDispatch = (
     return { message, isReturned: true, isInternalError: false, isUnstarted: true, sentAtMs };
   };
 
-  /**
-   * Escalates an event whose notification plan lists only notifications that do not exist. If an event is sent again after
-   * its notifications were deleted, its deliveries have decided whether it is escalated. Never rejects.
-   *
-   * @returns why it could not be escalated, or `decided`
-   */
-  const escalateUnknownPlan = async (
-    planned: EventMessage,
-    timeLeft: () => number,
-  ): Promise<'decided' | 'throttled_keys' | 'internal_error'> => {
-    const { shared, correlation, ids, acceptedAtMs } = planned;
-    if (!escalation.isDue(shared.header, acceptedAtMs)) return 'decided';
-    const alert = { event: shared.header, acceptedAtMs, atMs: acceptedAtMs };
-    const escalate = async (): Promise<void> => {
-      if (await wasDispatched(shared.header, ids)) return;
-      await escalation.escalate(alert, correlation, ids, () => unknownPlanNotice(alert, ids));
+  /** Sends an event to the queue of delivery reports. @returns false if SQS refused it */
+  const reportPlan = async ({ shared, correlation, ids, acceptedAtMs }: EventMessage): Promise<boolean> => {
+    const event = { ...shared.header, facts: [] };
+    const report: PlanReport = {
+      kind: 'plan',
+      event,
+      notification_ids: [...ids],
+      accepted_at_ms: acceptedAtMs,
+      ...correlation,
     };
-    try {
-      await waitForNotices([escalate()], timeLeft);
-      return 'decided';
-    } catch (error) {
-      logger.error('event not escalated', { ...idsOfEvent(planned), ...errorTrace(error) });
-      return isTenantThrottled(error, shared.header.tenant_id) ? 'throttled_keys' : 'internal_error';
-    }
+    return (await queues.sendAll(environment.REPORTS_QUEUE, [reportMessage(report)])).length === 0;
   };
 
   /**
@@ -278,7 +267,7 @@ export const createDispatch = (
    * Plans and sends the events of a batch: small messages before large ones, and of each those with the smallest
    * deliveries first. An event is only started if there is time to finish it.
    */
-  const runPass = async (messages: readonly SQSRecord[], timeLeft: () => number) => {
+  const runPass = async (messages: readonly SQSRecord[]) => {
     const startedAtMs = clock();
     const hasTimeFor = (bytes: number): boolean =>
       clock() + RESERVED_MS + bytes / BYTES_PER_MS <= startedAtMs + PASS_MS;
@@ -298,9 +287,7 @@ export const createDispatch = (
       for (const group of eventGroups(plan(part))) {
         const sent = hasTimeFor(deliveriesBytes(group)) ? await fanOut(group, startedAtMs + PASS_MS) : undefined;
         fannedOut.push(...(sent ?? []));
-        results.push(
-          ...(sent?.map((each) => finishEvent(each, timeLeft)) ?? group.map(({ message }) => returnUnstarted(message))),
-        );
+        results.push(...(sent?.map(finishEvent) ?? group.map(({ message }) => returnUnstarted(message))));
       }
     }
     return { fannedOut, results: await Promise.all(results) };
@@ -308,8 +295,7 @@ export const createDispatch = (
 
   return async ({ Records: messages }: SQSEvent, context?: Context): Promise<SQSBatchResponse> => {
     logger.appendKeys({ request_id: context?.awsRequestId });
-    const timeLeft = () => context?.getRemainingTimeInMillis() ?? PASS_MS;
-    const pass = await runPass(messages, timeLeft);
+    const pass = await runPass(messages);
     const fannedOut = pass.fannedOut.filter((each) => !isHeartbeatOf(each));
     const results = pass.results.filter((each) => !isHeartbeatOf(each));
     emitPassMetrics(fannedOut, results);

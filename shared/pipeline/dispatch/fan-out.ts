@@ -13,7 +13,7 @@ import { unstoredTarget } from '../../domain/heartbeat.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import { isNotificationId } from '../../domain/notification-id.ts';
 import { idsOfEvent, type PlannedEvent } from '../../domain/planned-event.ts';
-import { withTimeout } from '../notices/wait-for-notices.ts';
+import { withTimeout } from '../notices/with-timeout.ts';
 
 /** What became of the notifications of an event. */
 export type FannedOut<Event extends PlannedEvent = PlannedEvent> = {
@@ -27,10 +27,6 @@ export type FannedOut<Event extends PlannedEvent = PlannedEvent> = {
   /** True if anything failed for a reason other than a throttled partition key of the tenant. */
   hasInternalError: boolean;
 };
-
-/** Returns whether none of the planned notifications exists, so that the event reaches nobody. */
-export const isPlanUnknown = ({ planned, unknown }: FannedOut): boolean =>
-  unknown > 0 && unknown === planned.ids.length;
 
 /**
  * Each delivery lists the event's other notifications if the event has at most this many in total. Otherwise they are

@@ -28,7 +28,7 @@ export type EscalationDependencies = {
 
 /** The environment variables of escalations, parsed. */
 export type EscalationEnvironment = Pick<
-  ParsedEnvironment<'dispatch-alarm-events'>,
+  ParsedEnvironment<'report-deliveries'>,
   'ACCOUNTS_TABLE' | 'ESCALATE_UNREACHED'
 >;
 
@@ -43,7 +43,7 @@ export const createEscalation = (
 ) => {
   const toOperators = mode === 'contacts+managed';
   const notifiedTypes = [defaultNotification, ...(toOperators ? [operatorsNotification] : [])].map(({ type }) => type);
-  const isWithinLimit = createEscalationLimit(client, ACCOUNTS_TABLE, MAX_ESCALATIONS_PER_DAY);
+  const escalations = createEscalationLimit(client, ACCOUNTS_TABLE, MAX_ESCALATIONS_PER_DAY);
 
   /**
    * Starts to read the fallback notifications of an account (docs/decisions/notices.md#fallback-notifications), without
@@ -63,17 +63,26 @@ export const createEscalation = (
     });
   };
 
+  /** Identifies a notice with its recipients: the operators may get it later than the others. */
+  const sentKey = (noticeId: string, isToOperators: boolean): string =>
+    `${noticeId}${isToOperators ? ' operators' : ''}`;
+
   return {
     /**
-     * Returns whether escalations are enabled and this execution environment has not escalated the alarm and state this
-     * hour.
+     * Returns whether escalations are enabled, and the alarm and state has not been escalated this hour, to the operators,
+     * too, nor the limit of the day been reported.
      */
-    isDue: (event: EventHeader, atMs: number): boolean =>
-      mode !== 'off' && !notices.isQueued(unreachedNoticeId(event, atMs), toOperators),
+    async isDue(event: EventHeader, atMs: number): Promise<boolean> {
+      const id = unreachedNoticeId(event, atMs);
+      if (mode === 'off' || notices.isQueued(id, toOperators)) return false;
+      const { keys, sent } = await escalations.read(escalationCounter(event.state), event.tenant_id, atMs);
+      const isAboveLimit = keys.size >= MAX_ESCALATIONS_PER_DAY && !keys.has(id);
+      return !sent.has(sentKey(isAboveLimit ? escalationLimitNoticeId(event, atMs) : id, toOperators));
+    },
 
     /**
-     * Queues the escalation of an event, or the notice of the limit if the tenant has reached it. The operators have an
-     * alarm if the service is at fault.
+     * Queues the escalation of an event, or the notice of the limit if the tenant has reached it, and records that. The
+     * operators have an alarm if the service is at fault.
      *
      * @param correlation that of the event
      * @param destinationIds the IDs of the event's notifications
@@ -92,11 +101,10 @@ export const createEscalation = (
         toOperators: toOperators && !isOfService,
         toOthers: () => readFallback(event, destinationIds),
       };
-      if (await isWithinLimit(counter, tenant, unreachedNoticeId(event, atMs), atMs)) {
-        await notices.queue(await createNotice(), correlation, recipients);
-      } else if (!notices.isQueued(escalationLimitNoticeId(event, atMs), recipients.toOperators)) {
-        await notices.queue(escalationLimitNotice(event, atMs), correlation, recipients);
-      }
+      const isWithinLimit = await escalations.add(counter, tenant, unreachedNoticeId(event, atMs), atMs);
+      const notice = isWithinLimit ? await createNotice() : escalationLimitNotice(event, atMs);
+      await notices.queue(notice, correlation, recipients);
+      await escalations.markSent(counter, tenant, sentKey(notice.event.event_id, recipients.toOperators), atMs);
     },
   };
 };

@@ -2,6 +2,7 @@ import type { AlarmEvent } from '../../contracts/alarm-event.ts';
 import type { EventHeader, Fact } from '../../contracts/event-header.ts';
 import { headline } from '../../domain/alert-text.ts';
 import { DAY_MS } from '../../domain/day.ts';
+import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import { namedRecord } from '../../domain/event-header.ts';
@@ -148,12 +149,25 @@ export const undeliveredNotice = (
   };
 };
 
-/** Returns the event of a record, as far as the record stores it, for notices about a bounced email. */
-export const eventOfRecord = (
-  tenant: string,
-  { event_id, state, entity_id, alarm_id }: DeliveryRecord,
-): EventHeader => {
-  const [entity, alarm] = [namedRecord({ id: entity_id }), namedRecord({ id: alarm_id })];
-  const ids = { tenant_id: tenant, entity, alarm };
-  return { ...ids, event_id, state, incident_key: incidentKey(ids), facts: [] };
+const storedRecord = (id: string, label: string | undefined): EventHeader['entity'] =>
+  namedRecord({ id, ...(label !== undefined && { label }) });
+
+/** Returns the event of a record, as far as the record stores it. A summary has got the state of its alarms. */
+export const eventOfRecord = (record: DeliveryRecord): EventHeader => {
+  const { event_id, state, entity_id, alarm_id, entity_label, alarm_label, alert } = record;
+  const { tenant } = parseDeliveryPartition(record.pk);
+  const ids = {
+    tenant_id: tenant,
+    entity: alert?.entity ?? storedRecord(entity_id, entity_label),
+    alarm: alert?.alarm ?? storedRecord(alarm_id, alarm_label),
+  };
+  return {
+    ...ids,
+    event_id,
+    state,
+    incident_key: alert?.incident_key ?? incidentKey(ids),
+    produced_at_ms: alert?.produced_at_ms,
+    status: alert?.status,
+    facts: [],
+  };
 };

@@ -2,7 +2,6 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { EmailStops } from '../../adapters/accounts/email-stops.ts';
 import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
-import type { Queues } from '../../adapters/queues.ts';
 import type { StopReason } from '../../contracts/outcomes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { DAY_MS } from '../../domain/day.ts';
@@ -11,7 +10,7 @@ import { type EmailStop, type Recipient, shortMailboxHash } from '../../domain/e
 import { failureText } from '../../domain/failure-text.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { contentOf, startOf } from './notice-content.ts';
-import { createNoticeQueue } from './notice-queue.ts';
+import type { NoticeQueue } from './notice-queue.ts';
 
 const BY_RECIPIENT = 'Only the recipient can resume them, with the link in any email of the account.';
 
@@ -76,14 +75,11 @@ export const stopLimitNotice = (tenant: string, sinceMs: number): Notice => {
 /** What the notices of stops use. */
 export type StopNoticeDependencies = {
   client: DynamoDBDocumentClient;
-  queues: Pick<Queues, 'sendDelayed'>;
+  notices: NoticeQueue;
   accounts: Pick<AccountRepository, 'technicalContacts' | 'isEmailOff'>;
   stops: Pick<EmailStops, 'find'>;
-  clock?: Clock;
+  clock: Clock;
 };
-
-/** Queues the notice of a stop. Repeating it within a day of the start has no effect. */
-export type ReportStop = (recipient: Recipient, stop: EmailStop) => Promise<void>;
 
 /**
  * Creates the function that queues the notice of a stop (docs/decisions/notices.md#stops): to the technical contacts, of
@@ -91,11 +87,10 @@ export type ReportStop = (recipient: Recipient, stop: EmailStop) => Promise<void
  * the stop: if the last contacts are stopped at the same time, one of the calls finds none.
  */
 export const createStopNotices = (
-  { client, queues, accounts, stops, clock = Date.now }: StopNoticeDependencies,
-  { ACCOUNTS_TABLE, SENDER_QUEUES }: Pick<ParsedEnvironment<'opt-out'>, 'ACCOUNTS_TABLE' | 'SENDER_QUEUES'>,
-): ReportStop => {
-  const notices = createNoticeQueue(queues, SENDER_QUEUES, clock);
-  const isWithinLimit = createEscalationLimit(client, ACCOUNTS_TABLE, MAX_STOP_NOTICES_PER_DAY);
+  { client, notices, accounts, stops, clock }: StopNoticeDependencies,
+  { ACCOUNTS_TABLE }: Pick<ParsedEnvironment<'report-deliveries'>, 'ACCOUNTS_TABLE'>,
+) => {
+  const limit = createEscalationLimit(client, ACCOUNTS_TABLE, MAX_STOP_NOTICES_PER_DAY);
 
   const hasReachableContact = async (tenant: string): Promise<boolean> => {
     if (await accounts.isEmailOff(tenant)) return false;
@@ -104,14 +99,15 @@ export const createStopNotices = (
     return false;
   };
 
-  return async (recipient, stop) => {
+  /** Repeating it within a day of the start has no effect. */
+  return async (recipient: Recipient, stop: EmailStop): Promise<void> => {
     const { tenant } = recipient;
     const { sinceMs } = stop;
     const notice = stopNotice(recipient, stop);
     const id = notice.event.event_id;
     // A record of the notice makes a repetition a duplicate, but is not kept as long as a stop.
     if (clock() - sinceMs > DAY_MS || notices.isQueued(id)) return;
-    const isListed = await isWithinLimit('stops', tenant, id, sinceMs);
+    const isListed = await limit.add('stops', tenant, id, sinceMs);
     const queued = isListed ? notice : stopLimitNotice(tenant, sinceMs);
     if (notices.isQueued(queued.event.event_id)) return;
     const toContacts = await hasReachableContact(tenant);

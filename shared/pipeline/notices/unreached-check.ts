@@ -116,3 +116,6 @@ export const createUnreachedCheck = ({ notifications, deliveries, random }: Chec
     return { count: ids.length, listed };
   };
 };
+
+/** Finds whether an event has reached none of its destinations. */
+export type FindUnreached = ReturnType<typeof createUnreachedCheck>;

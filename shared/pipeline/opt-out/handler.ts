@@ -7,7 +7,7 @@ import type { Clock } from '../../domain/clock.ts';
 import { secondsToNextDay } from '../../domain/day.ts';
 import type { EmailStop, Recipient } from '../../domain/email-stop.ts';
 import { isOptOutQuery, parseOptOutQuery } from '../../domain/opt-out.ts';
-import type { ReportStop } from '../notices/stop-notice.ts';
+import type { ReportStop } from '../report-messages.ts';
 import { requestedChange } from './body.ts';
 import { invalidPage, limitPage, type PageResponse, statePage, unavailablePage } from './page.ts';
 

@@ -1,5 +1,5 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import { errorTrace, logger } from '../../adapters/logger.ts';
+import { logger } from '../../adapters/logger.ts';
 import { count, emitMetrics, oldestAgeSeconds, tally } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';
@@ -19,11 +19,9 @@ import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import { compareEventTimes } from '../../domain/event-time.ts';
 import { unstoredTarget } from '../../domain/heartbeat.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
-import { waitForNotices } from '../notices/wait-for-notices.ts';
 import { createDeliver } from './deliver.ts';
 import { createJob, type DeliveryJob, idsOf } from './delivery-job.ts';
 import { createEarlyMessageCheck } from './early-messages.ts';
-import { createFailureReport } from './failure-report.ts';
 import { createFirstAttemptMove } from './move-first-attempts.ts';
 import { isRetry, lateRetrySeconds, type QueueUrls, unprocessedSinceMs } from './received-message.ts';
 import { createRequeue } from './requeue.ts';
@@ -35,20 +33,16 @@ type ProcessedJob = { job: DeliveryJob; result: DeliveryResult; endedAtMs: numbe
 /** A message and its result. It has no job if it is malformed. */
 type ProcessedMessage = { message: SQSRecord; result: DeliveryResult; job?: DeliveryJob };
 
-/** A message whose failure could not be reported, and whether it returns to its queue. */
-type Unreported = { message: SQSRecord; outcome: 'internal_error' | 'throttled_keys'; isReturned: boolean };
-
 /** Creates the processing of a batch of messages: each is delivered, rescheduled or dead-lettered, concurrently. */
 export const createBatchProcessing = (
   dependencies: SenderDependencies,
   notifications: Pick<NotificationRepository, 'targets'>,
 ) => {
-  const { type, queues, deadLetterQueueUrl, isTenantThrottled, clock } = dependencies;
+  const { type, queues, deadLetterQueueUrl, clock } = dependencies;
   const deliver = createDeliver(dependencies);
   const { reschedule, returnAfterError } = createRequeue(dependencies);
   const checkEarly = createEarlyMessageCheck(dependencies);
   const moveFirstAttempts = createFirstAttemptMove(dependencies);
-  const reportFailures = createFailureReport(dependencies);
 
   const deadLetterMalformed = async (message: SQSRecord): Promise<DeliveryResult> => {
     const { body, attributes } = message;
@@ -102,43 +96,6 @@ export const createBatchProcessing = (
     return (await Promise.all([deliverDue(due), ...rescheduled])).flat();
   };
 
-  /**
-   * Ends a delivery whose failure could not be reported. If no further attempt can report it, its message returns to its
-   * queue, and the duplicate reports it. The next alert above a daily limit repeats the notice of it, and an unrecorded
-   * delivery must not be repeated.
-   */
-  const endUnreported = async ({ job, result }: ProcessedJob, error: unknown): Promise<Unreported> => {
-    const { message, body, timeLeft } = job;
-    const outcome = isTenantThrottled(error, body.event.tenant_id) ? 'throttled_keys' : 'internal_error';
-    const isReturned =
-      result.record?.status !== 'pending' && result.kind !== 'summarized' && result.kind !== 'unrecorded';
-    if (isReturned) {
-      const returning = returnAfterError(message, idsOf(job), error).then(() => undefined);
-      // Without the change, the message returns when its current visibility timeout ends.
-      await waitForNotices([returning], timeLeft).catch(() => undefined);
-    } else logger.error('failure not reported', { ...idsOf(job), ...errorTrace(error) });
-    return { message, outcome, isReturned };
-  };
-
-  /** Reports the deliveries that failed, and emits the metrics of reports. @returns those that could not be reported */
-  const report = async (jobs: readonly ProcessedJob[]): Promise<Unreported[]> => {
-    const errors = await reportFailures(jobs);
-    const unreported = await Promise.all(
-      jobs.filter(({ job }) => errors.has(job)).map((each) => endUnreported(each, errors.get(each.job))),
-    );
-    const failed = unreported.filter(({ outcome }) => outcome === 'internal_error');
-    const sinceMs = failed.map(({ message }) => unprocessedSinceMs(message, dependencies));
-    emitMetrics(
-      {
-        internal_errors: failed.length,
-        throttled_keys: unreported.length - failed.length,
-        oldest_unprocessed_seconds: oldestAgeSeconds(sinceMs, clock()),
-      },
-      { type },
-    );
-    return unreported;
-  };
-
   const emitBatchMetrics = (processed: readonly ProcessedMessage[], jobs: readonly ProcessedJob[]): void => {
     const { delivered: _, ...outcomes } = tally(processed.map(({ result }) => result.kind));
     const unprocessed = processed.filter(({ result }) => result.kind === 'internal_error' || result.isLockNotAdvanced);
@@ -151,6 +108,7 @@ export const createBatchProcessing = (
         ...tally(processed.flatMap(({ result }) => deliveryCounts(result))),
         ...tally(processed.flatMap(totalOf)),
         [PRODUCER_ERRORS]: outcomes.conflict ?? 0,
+        failures_recorded: processed.filter(isRecordedFailure).length,
         internal_errors: unprocessed.length + unrecorded.length,
         oldest_unprocessed_seconds: Math.max(
           oldestAgeSeconds(
@@ -172,7 +130,7 @@ export const createBatchProcessing = (
     count({ [PRODUCER_FAULTS]: outcomes.conflict ?? 0 });
   };
 
-  /** Delivers, reschedules or dead-letters messages, emits the metrics of the batch, and reports what failed. */
+  /** Delivers, reschedules or dead-letters messages, and emits the metrics of the batch. */
   return async ({ Records: messages }: SQSEvent, timeLeft: () => number): Promise<SQSBatchResponse> => {
     const parsed = messages.map((message) => ({ message, body: parseDelivery(message.body) }));
     const jobs = parsed.flatMap(({ message, body }) => (body ? [createJob(type, { message, body, timeLeft })] : []));
@@ -194,15 +152,16 @@ export const createBatchProcessing = (
       ...deadLettered,
     ];
     emitBatchMetrics(processed, counted);
-    const unreported = await report(counted);
-    const returned = [
-      ...processed.filter(({ result }) => result.isReturned),
-      ...unreported.filter(({ isReturned }) => isReturned),
-    ];
-    const ids = new Set(returned.map(({ message }) => message.messageId));
-    return { batchItemFailures: [...ids].map((itemIdentifier) => ({ itemIdentifier })) };
+    const returned = processed.filter(({ result }) => result.isReturned);
+    return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
   };
 };
+
+/** Returns whether a message leaves a failure in a record, which the watcher of the stream counts, too. */
+const isRecordedFailure = ({ job, result: { kind } }: ProcessedMessage): boolean =>
+  job !== undefined &&
+  (job.body.notice === undefined || job.body.notice.kind === 'summary') &&
+  (kind === 'retried' || kind === 'dead_lettered');
 
 /** Returns the total that a message increments, none for notices. */
 const totalOf = ({ job, result }: ProcessedMessage): DeliveryTotal[] => {
@@ -221,13 +180,11 @@ const latencyMs = ({ job: { body }, result, endedAtMs }: ProcessedJob): number[]
  * Returns the ms from the acceptance of an alert to the start of its first attempt. None for later attempts and rounds
  * and for notices, and none if a circuit, a daily limit, the move of a slow tenant or an incident lock postponed it.
  */
-const firstAttemptLatencyMs = ({ job, result: { claimed, record } }: ProcessedJob, urls: QueueUrls): number[] => {
+const firstAttemptLatencyMs = ({ job, result: { firstAttemptAtMs } }: ProcessedJob, urls: QueueUrls): number[] => {
   const { body, message } = job;
-  if (!claimed || !record || body.notice || isRetry(message, urls) || lockWaitCount(message) > 0) return [];
-  const isFirst = claimed.round === 1 && claimed.attempt_count === 0 && record.attempt_count === 1;
-  // An attempt that does not count, such as one that an open circuit prevents, leaves its cause.
-  const isPostponed = claimed.last_cause !== undefined;
-  return isFirst && !isPostponed ? [Math.max(0, record.first_attempt_at_ms - body.accepted_at_ms)] : [];
+  const isPostponed = isRetry(message, urls) || lockWaitCount(message) > 0;
+  if (firstAttemptAtMs === undefined || body.notice || isPostponed) return [];
+  return [Math.max(0, firstAttemptAtMs - body.accepted_at_ms)];
 };
 
 const targetKeyOf = ({ body }: DeliveryJob) => ({ tenant: body.event.tenant_id, id: body.notification_id });

@@ -23,7 +23,6 @@ import { type DeliveryTarget, operatorsNotification } from '../../domain/notific
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 import { alarmCount, type Summary, withSummaryOf } from '../../domain/summary.ts';
 import { MIN_TIME_TO_SEND_MS, NoTimeLeftError } from '../../domain/transport.ts';
-import { MAX_NOTICE_MS } from '../notices/wait-for-notices.ts';
 import { ClaimedDelivery } from './claimed-delivery.ts';
 import { type DeliveryJob, idsOf } from './delivery-job.ts';
 import { createAttemptEnd } from './end-attempt.ts';
@@ -46,6 +45,10 @@ const CLAIM_ID_LENGTH = 12;
 const MIN_TIME_TO_SUMMARIZE_MS = MIN_TIME_TO_SEND_MS + 3_000;
 
 const hasSummaries = (type: NotificationTypeId): boolean => notificationTypes[type].summarizedAfter !== null;
+
+/** Returns whether an attempt is the first of its delivery. One that an open circuit prevented leaves its cause. */
+const isFirstAttempt = ({ claimed, record }: ClaimedDelivery): boolean =>
+  claimed.round === 1 && claimed.attempt_count === 0 && claimed.last_cause === undefined && record.attempt_count === 1;
 
 /** Logs that an event was superseded only because of its timestamp. */
 const logOlderTimestamp = (job: DeliveryJob): void => {
@@ -111,7 +114,7 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     target: Promise<DeliveryTarget | undefined>,
   ): Promise<DeliveryResult> => {
     // Earlier messages of the incident have used up the time of the invocation.
-    if (job.timeLeft() < MIN_TIME_TO_SEND_MS + MAX_NOTICE_MS) return waitForLock(job);
+    if (job.timeLeft() < MIN_TIME_TO_SEND_MS) return waitForLock(job);
     const lock = await HeldLock.claim(incidentLocks, job, clock);
     if (!lock) return waitForLock(job);
     let isDecided = false;
@@ -144,7 +147,7 @@ export const createDeliver = (dependencies: SenderDependencies) => {
       case 'busy':
         return returnBusyMessage(job, claim.leaseUntilMs - clock() + 1_000);
       case 'not_due':
-        return { ...(await reschedule(job, claim.record.next_attempt_at_ms - clock())), record: claim.record };
+        return reschedule(job, claim.record.next_attempt_at_ms - clock());
       case 'claimed':
         return deliverClaimed(job, claim.record, reads, lock);
     }
@@ -165,9 +168,9 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     first: DeliveryRecord,
     lock: HeldLock | undefined,
   ): Promise<DeliveryResult> => {
-    const record = await deliveries.markBounced(found, clock());
+    await deliveries.markBounced(found, clock());
     if (found.status === 'delivered' || isShadow(found)) await lock?.advance();
-    return { kind: 'duplicate', isRepeated: !isOfSameDispatch(found, first), record };
+    return { kind: 'duplicate', isRepeated: !isOfSameDispatch(found, first) };
   };
 
   const reportConflict = async (job: DeliveryJob, record: DeliveryRecord): Promise<DeliveryResult> => {
@@ -176,20 +179,19 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     return { kind: 'conflict', isRepeated: true };
   };
 
-  /** Decides about a claimed delivery and sends it. Never rejects. @returns the result, with the record before and after */
+  /** Decides about a claimed delivery and sends it. Never rejects. */
   const deliverClaimed = async (
     job: DeliveryJob,
     claimed: DeliveryRecord,
     reads: Promise<Reads>,
     lock: HeldLock | undefined,
   ): Promise<DeliveryResult> => {
-    const delivery = new ClaimedDelivery(job, claimed, deliveries, clock);
+    const delivery = new ClaimedDelivery(job, claimed, dependencies);
     const run = async (): Promise<DeliveryResult> => {
       const decision = await decide(delivery, reads, lock).catch(releaseAfter(delivery));
       return decision.kind === 'send' ? send(delivery, decision.target, decision.summary, lock) : decision;
     };
-    const result = await run().catch((error: unknown) => endClaimedAfterError(delivery, error));
-    return { ...result, claimed, record: delivery.written };
+    return run().catch((error: unknown) => endClaimedAfterError(delivery, error));
   };
 
   /** Decides about a claimed delivery, up to its send. */
@@ -242,15 +244,17 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     const { record } = delivery;
     if (attempt.result === 'permanent' && attempt.canBeSummarized) {
       const { reachedRecipientHashes: reached = record.reached_recipient_hashes } = attempt;
-      delivery.record = { ...record, reached_recipient_hashes: reached };
+      delivery.record = { ...record, reached_recipient_hashes: reached, last_reason: attempt.reason };
       return { ...(await summarizer.aboveLimit(delivery, target).catch(releaseAfter(delivery))), attempt };
     }
     const attempted = summary ? withSummaryOf(record, summary) : record;
     delivery.record = withAttempt(attempted, attempt, startedAtMs, clock() - startedAtMs);
-    if (attempt.result !== 'delivered') return { ...(await recordFailed(delivery, attempt)), attempt };
+    const firstAttemptAtMs = isFirstAttempt(delivery) ? startedAtMs : undefined;
+    if (attempt.result !== 'delivered')
+      return { ...(await recordFailed(delivery, attempt)), attempt, firstAttemptAtMs };
     // The lock advances before the delivery is recorded: a crash in between must not let an older event follow.
     await lock?.advance();
-    return { ...(await recordDelivered(delivery)), attempt };
+    return { ...(await recordDelivered(delivery)), attempt, firstAttemptAtMs };
   };
 
   const callTransport = (

@@ -48,7 +48,9 @@ export const createAttemptEnd = (dependencies: SenderDependencies) => {
     const { body } = delivery.job;
     // If a later step fails, the record must already include this attempt and the recipients it reached. Its message is
     // then received again, which must not count as overdue since the attempt: that would start a new round.
-    await delivery.persist({ ...record, next_attempt_at_ms: clock() });
+    // The cause is recorded with the end, so that the stream shows one failure.
+    const { last_cause, last_reason } = delivery.claimed;
+    await delivery.persist({ ...record, last_cause, last_reason, next_attempt_at_ms: clock() });
     const isNotice = body.notice !== undefined && body.notice.kind !== 'summary';
     if (isNotice && noRecipientReasons.includes(failure.reason)) {
       await delivery.write(withCancellation(record, failure.reason, clock()));

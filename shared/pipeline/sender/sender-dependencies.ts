@@ -10,8 +10,6 @@ import type { FailureReason } from '../../contracts/outcomes.ts';
 import type { StringMap } from '../../contracts/text.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Transport } from '../../domain/transport.ts';
-import type { RecordFailures } from '../failure-recorder.ts';
-import type { DeliveryReports } from '../notices/delivery-reports.ts';
 
 /** The type, transport, repository, queues and settings of a sender. */
 export type SenderDependencies = {
@@ -31,8 +29,6 @@ export type SenderDependencies = {
   retryQueueUrl: string;
   deadLetterQueueUrl: string;
   retryDelayScale: number;
-  reports: DeliveryReports;
-  recordFailures: RecordFailures;
   clock: Clock;
   isTenantThrottled: IsTenantThrottled;
   /** Returns whether the first attempts of a tenant are moved to the retry queue (`createSlowTenants`, `createSharedRate`). */

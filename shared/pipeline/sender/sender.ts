@@ -2,13 +2,11 @@ import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { createDocumentClient } from '../../adapters/aws-client.ts';
 import { createDeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
-import { createDestinationListReader } from '../../adapters/deliveries/destination-list.ts';
 import { createFailedMessages } from '../../adapters/deliveries/failed-messages.ts';
 import { createIncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
 import { createSummarizedAlerts } from '../../adapters/deliveries/summarized-alerts.ts';
 import { createThrottlingWatch } from '../../adapters/dynamodb/errors.ts';
 import { logger } from '../../adapters/logger.ts';
-import { createNotificationReader } from '../../adapters/notifications/notification-reader.ts';
 import { createTargetReader } from '../../adapters/notifications/notification-targets.ts';
 import { createQueues } from '../../adapters/queues.ts';
 import type { TestRequest } from '../../contracts/messages.ts';
@@ -16,8 +14,6 @@ import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { TestResult } from '../../contracts/responses/notifications.ts';
 import type { Transport } from '../../domain/transport.ts';
 import type { ParsedEnvironment, SenderName } from '../../environment.ts';
-import { createFailureRecorder } from '../failure-recorder.ts';
-import { createDeliveryReports } from '../notices/delivery-reports.ts';
 import { createBatchProcessing } from './batch.ts';
 import { createTestRun } from './run-test.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
@@ -37,36 +33,17 @@ export const createSender = (
   transport: Transport,
   { isNearLimit = async () => false, isSlowTenant = () => false, refusalOf }: SenderOptions = {},
 ) => {
-  const notifications = {
-    ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
-    ...createTargetReader(client, environment.NOTIFICATIONS_TABLE),
-  };
-  const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE);
-  const queues = createQueues();
   // On the queue of the type, a notice that is due later would raise the age of the oldest message.
   const delayedQueueUrls = { ...environment.SENDER_QUEUES, [type]: environment.RETRY_QUEUE };
   const dependencies: SenderDependencies = {
     type,
     transport,
     accounts,
-    deliveries,
+    deliveries: createDeliveryRepository(client, environment.DELIVERIES_TABLE),
     incidentLocks: createIncidentLocks(client, environment.DELIVERIES_TABLE),
     failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
     summarizedAlerts: createSummarizedAlerts(client, environment.DELIVERIES_TABLE),
-    queues,
-    reports: createDeliveryReports(
-      {
-        client,
-        queues,
-        notifications,
-        deliveries,
-        readDestinationList: createDestinationListReader(client, environment.DELIVERIES_TABLE),
-        accounts,
-        clock: Date.now,
-      },
-      environment,
-    ),
-    recordFailures: createFailureRecorder(client, environment.DELIVERIES_TABLE, Date.now),
+    queues: createQueues(),
     queueUrls: environment.SENDER_QUEUES,
     delayedQueueUrls,
     retryQueueUrl: environment.RETRY_QUEUE,
@@ -78,6 +55,7 @@ export const createSender = (
     isSlowTenant,
     refusalOf,
   };
+  const notifications = createTargetReader(client, environment.NOTIFICATIONS_TABLE);
   const processBatch = createBatchProcessing(dependencies, notifications);
   const runTest = createTestRun(type, transport);
 

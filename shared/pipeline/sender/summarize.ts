@@ -62,7 +62,7 @@ export const createSummarizer = (
       dueAtMs: summaryDueAtMs(window),
     });
     await summarizedAlerts.put(notice.event, summarizedAlarm(event, record.accepted_at_ms ?? accepted_at_ms), clock());
-    await delivery.persist(withSummary({ ...record, siblings: job.body.siblings }, notice.event.event_id, clock()));
+    await delivery.persist(withSummary(record, notice.event.event_id, clock()));
     return { kind: 'summarized' };
   };
 

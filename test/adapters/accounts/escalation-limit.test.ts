@@ -10,7 +10,7 @@ const MORNING_MS = Date.UTC(2026, 0, 1, 6);
 const DAY_MS = 86_400_000;
 
 const limit = createEscalationLimit(client, 'accounts', 2);
-const isWithinLimit = (tenant: string, key: string, timeMs: number) => limit('escalations', tenant, key, timeMs);
+const isWithinLimit = (tenant: string, key: string, timeMs: number) => limit.add('escalations', tenant, key, timeMs);
 
 describe('the daily limit of escalations', () => {
   it('accepts as many escalations a day as the limit, and counts a repeated one once', async () => {
@@ -30,14 +30,14 @@ describe('the daily limit of escalations', () => {
 
   it('is separate for OK, which cannot use up the limit of the other states', async () => {
     const tenant = newTenant();
-    for (const key of ['a', 'b', 'c']) await limit(escalationCounter('OK'), tenant, key, MORNING_MS);
+    for (const key of ['a', 'b', 'c']) await limit.add(escalationCounter('OK'), tenant, key, MORNING_MS);
     const results = [];
     for (const [state, key] of [
       ['CRITICAL', 'd'],
       ['WARNING', 'e'],
       ['CRITICAL', 'f'],
     ] as const) {
-      results.push(await limit(escalationCounter(state), tenant, key, MORNING_MS));
+      results.push(await limit.add(escalationCounter(state), tenant, key, MORNING_MS));
     }
     expect(results).toEqual([true, true, false]);
   });
@@ -50,7 +50,16 @@ describe('the daily limit of escalations', () => {
       'accounts',
       2,
     );
-    expect(await lossy('escalations', tenant, 'b', MORNING_MS)).toBe(true);
+    expect(await lossy.add('escalations', tenant, 'b', MORNING_MS)).toBe(true);
     expect(await isWithinLimit(tenant, 'c', MORNING_MS)).toBe(false);
+  });
+
+  it('keeps which notices of the day were queued, which do not count', async () => {
+    const tenant = newTenant();
+    expect(await limit.read('escalations', tenant, MORNING_MS)).toEqual({ keys: new Set(), sent: new Set() });
+    await isWithinLimit(tenant, 'a', MORNING_MS);
+    for (const notice of ['x', 'y', 'x']) await limit.markSent('escalations', tenant, notice, MORNING_MS);
+    const found = { keys: new Set(['a']), sent: new Set(['x', 'y']) };
+    expect(await limit.read('escalations', tenant, MORNING_MS)).toEqual(found);
   });
 });

@@ -108,18 +108,6 @@ describe('a write that makes a delivery claimable', () => {
   });
 });
 
-describe('a reported failure', () => {
-  it('is recorded unless another worker has claimed the delivery since', async () => {
-    const by = await retriedDelivery(NOW);
-    const { claim_id, lease_until_ms, ...found } = (await deliveries.read(by('first'))) ?? by('first');
-    await deliveries.markReported({ ...found, claim_id: 'other', lease_until_ms });
-    expect((await deliveries.read(by('first')))?.reported_status).toBeUndefined();
-    await deliveries.markReported({ ...found, claim_id, lease_until_ms });
-    expect((await deliveries.read(by('first')))?.reported_status).toBe('pending');
-    expect(await deliveries.claim(by('second'), NOW)).toMatchObject({ record: { reported_status: 'pending' } });
-  });
-});
-
 describe('a delivery that can bounce', () => {
   const repository = createDeliveryRepository(client, 'deliveries');
 
@@ -127,8 +115,13 @@ describe('a delivery that can bounce', () => {
     const by = newDelivery();
     await repository.claim(by('a'), NOW);
     const key = by('a');
-    const bounces = { bounced_recipient_hashes: new Set(['x']), bounce_reason: 'bounced' };
-    await repository.addBounce(key, 'x', 'bounced');
+    const bounces = {
+      bounced_recipient_hashes: new Set(['x']),
+      bounce_reason: 'bounced',
+      email_report: 'bounce',
+      email_reported_at_ms: NOW,
+    };
+    await repository.recordEmailReport(key, 'bounce', NOW, 'x');
     const retried = withNextAttempt(withAttempt(by('a'), transient, NOW, 10), NOW);
     expect(await repository.update(by('a'), retried)).toEqual({ ...retried, ...bounces });
     const claim = await repository.claim(by('b'), NOW);
@@ -159,7 +152,7 @@ describe('a delivery that can bounce', () => {
 
   it('has no bounces if it was never claimed: the email was a test', async () => {
     const key = newDelivery()('a');
-    expect(await repository.addBounce(key, 'x', 'bounced')).toBeUndefined();
+    expect(await repository.recordEmailReport(key, 'bounce', NOW, 'x')).toBeUndefined();
     expect(await repository.read(key)).toBeUndefined();
   });
 });
@@ -168,7 +161,7 @@ it('a delivery that all its recipients bounced is bounced for each of two worker
   const first = newDelivery()('a');
   await deliveries.claim(first, NOW);
   await deliveries.update(first, { ...withStatus(first, 'delivered', NOW), reached_recipient_hashes: ['r'] });
-  const found = await deliveries.addBounce(first, 'r', 'bounced');
+  const found = await deliveries.recordEmailReport(first, 'bounce', NOW, 'r');
   if (!found) throw new Error('There is no record.');
   const [one, other] = [await deliveries.markBounced(found, NOW + 1), await deliveries.markBounced(found, NOW + 2)];
   expect(one).toMatchObject({ status: 'bounced', last_reason: 'bounced', updated_at_ms: NOW + 1 });

@@ -7,7 +7,7 @@ import { deliveryRecord } from '../../support/delivery-records.ts';
 import { bounceBody } from '../../support/email-events.ts';
 import { alarmEvent, deliveryMessage } from '../../support/events.ts';
 import { OPT_OUT_KEY } from '../../support/opt-outs.ts';
-import { streamRecord } from '../../support/stream-records.ts';
+import { reportBody, streamRecord } from '../../support/stream-records.ts';
 import { sqsEvent } from './sqs-batch.ts';
 import { stubNotificationId } from './stub-notification.ts';
 
@@ -34,9 +34,11 @@ const request = (name: FunctionName, destination: string) =>
     body: JSON.stringify(strictBodies[name] ?? { label: 'First', type: 'webhook', details: { url: destination } }),
   });
 
-const deliveredRecord = () => {
-  const delivered = deliveryRecord({ tenant: 'acme', notificationId: stubNotificationId('webhook') }, 'event');
-  return streamRecord({ ...delivered, status: 'pending' }, delivered);
+const failedRecord = () => {
+  const failed = deliveryRecord({ tenant: 'acme', notificationId: stubNotificationId('webhook') }, 'event', {
+    status: 'failed',
+  });
+  return streamRecord({ ...failed, status: 'pending' }, failed);
 };
 
 const optOutPage = () => {
@@ -56,7 +58,8 @@ export const firstEvent = (name: FunctionName, destination: string): unknown => 
       JSON.stringify(alarmEvent({ notification_plan: { critical_state: [stubNotificationId('webhook')] } })),
     );
   if (name === 'opt-out') return optOutPage();
-  if (name === 'publish-outcomes') return { Records: [deliveredRecord()] };
+  if (name === 'watch-deliveries') return { Records: [failedRecord()] };
+  if (name === 'report-deliveries') return batch(reportBody(alarmEvent(), stubNotificationId('webhook')));
   return name === 'record-email-events'
     ? batch(bounceBody(alarmEvent(), stubNotificationId('webhook')))
     : request(name, destination);

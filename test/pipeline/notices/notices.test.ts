@@ -185,7 +185,7 @@ describe('the notice of a failing destination', () => {
 
   it('says that SES rejected the content of an email', () => {
     const record = failingRecord();
-    const event = eventOfRecord('acme', record);
+    const event = eventOfRecord(record);
     const { content } = failingNotice('acme', API_URL, { notificationId: 'ntA', notification, record }, event, true);
     expect(content.facts).toContainEqual(['Last result', 'AWS rejected the content of the email']);
   });

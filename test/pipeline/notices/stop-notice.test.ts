@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createEmailStops } from '../../../shared/adapters/accounts/email-stops.ts';
 import { DAY_MS } from '../../../shared/domain/day.ts';
 import { type EmailStop, type Recipient, shortMailboxHash } from '../../../shared/domain/email-stop.ts';
+import { createNoticeQueue } from '../../../shared/pipeline/notices/notice-queue.ts';
 import {
   createStopNotices,
   MAX_STOP_NOTICES_PER_DAY,
@@ -25,18 +26,21 @@ let tenants = 0;
 const setUp = (contacts: readonly string[], { isEmailOff = false, nowMs = NOW_MS } = {}) => {
   const tenant = `stop-notices-${++tenants}`;
   const queued: string[] = [];
-  const dependencies: StopNoticeDependencies = {
-    client,
-    queues: {
-      sendDelayed: async (url, { body }) => {
-        queued.push(`${url.split('/').at(-1)} ${readDelivery(body).notice?.subject}`);
-      },
+  const queues = {
+    sendDelayed: async (url: string, { body }: { body: string }) => {
+      queued.push(`${url.split('/').at(-1)} ${readDelivery(body).notice?.subject}`);
     },
+  };
+  const dependencies: Omit<StopNoticeDependencies, 'notices'> = {
+    client,
     accounts: { technicalContacts: async () => [...contacts], isEmailOff: async () => isEmailOff },
     stops: createEmailStops(client, 'accounts', () => NOW_MS),
     clock: () => nowMs,
   };
-  const environment = () => createStopNotices(dependencies, reportEnvironment);
+  const environment = () => {
+    const notices = createNoticeQueue(queues, reportEnvironment.SENDER_QUEUES, () => nowMs);
+    return createStopNotices({ ...dependencies, notices }, reportEnvironment);
+  };
   return { recipientOf: (address: string): Recipient => ({ tenant, address }), dependencies, environment, queued };
 };
 

@@ -9,7 +9,7 @@ import { parseOptOutQuery } from '../../../shared/domain/opt-out.ts';
 import type { Alert } from '../../../shared/domain/transport.ts';
 import type { DailyLimit } from '../../../shared/pipeline/daily-limit.ts';
 import { createEmailSender, type EmailSenderDependencies } from '../../../shared/pipeline/email-sender.ts';
-import type { ReportStop } from '../../../shared/pipeline/notices/stop-notice.ts';
+import type { ReportStop } from '../../../shared/pipeline/report-messages.ts';
 import { createEmailTransport } from '../../../shared/pipeline/transports/email.ts';
 import { alert } from '../../support/alert.ts';
 import { alarmEvent } from '../../support/events.ts';

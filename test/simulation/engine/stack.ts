@@ -1,7 +1,7 @@
 import type { AwsCall, AwsService } from 'local-aws/aws-service.ts';
 import { createDynamoDb, type DynamoDb } from 'local-aws/dynamodb/dynamodb.ts';
 import { AWS_PARTITION_LIMITS } from 'local-aws/dynamodb/partition-capacity.ts';
-import { watchTable } from 'local-aws/dynamodb/table-stream.ts';
+import { type StreamRecord, watchTable } from 'local-aws/dynamodb/table-stream.ts';
 import { createRouter } from 'local-aws/gateway/routes.ts';
 import { EventSources } from 'local-aws/lambda/event-sources.ts';
 import { lambdaService } from 'local-aws/lambda/invoke-api.ts';
@@ -38,8 +38,10 @@ export type SimulatedStackOptions = Pick<SimulatedAwsOptions, 'fateOf'> & {
   concurrency: number;
   /** How long an eventually consistent read of DynamoDB may not find what was written, in ms. */
   replicationLagMs: number;
-  /** Whether functions read the streams of tables. */
-  hasStreams: boolean;
+  /** Called before a batch of stream records is passed to its function. @returns how often it is passed, at least once */
+  beforeStreamBatch: () => Promise<number>;
+  /** Changes a record of a stream. */
+  alterStreamRecord: (record: StreamRecord) => StreamRecord;
   /** Called with the message about stream records that were given up. */
   onGivenUp: (message: string) => void;
   /** Called with the caller of a call of DynamoDB before it is applied. */
@@ -206,14 +208,14 @@ export class SimulatedStack {
       kill: (environment) => this.lambda.kill(environment),
       trace,
     });
-    this.#streamSources = (options.hasStreams ? plan.streamSources : []).map((source) => {
-      const stream = new StreamSource({
-        source,
-        clock: time,
-        invoke: (event) => this.lambda.invoke(source.functionName, event),
-        sendFailure: options.onGivenUp,
-      });
-      watchTable(source.streamArn, tables, time, stream.append);
+    this.#streamSources = plan.streamSources.map((source) => {
+      const invoke = async (event: string) => {
+        const times = await options.beforeStreamBatch();
+        for (let time = 1; time < times; time++) await this.lambda.invoke(source.functionName, event);
+        return this.lambda.invoke(source.functionName, event);
+      };
+      const stream = new StreamSource({ source, clock: time, invoke, sendFailure: options.onGivenUp });
+      watchTable(source.streamArn, tables, time, (record) => stream.append(options.alterStreamRecord(record)));
       return stream;
     });
     this.#route = createRouter(plan.routes);

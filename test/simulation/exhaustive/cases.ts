@@ -6,6 +6,7 @@ import { plannedAlerts } from '../rules/planned-alerts.ts';
 import type { Observations } from '../world/observations.ts';
 import {
   noFaults,
+  noStreamFaults,
   type Phase,
   type PlannedEvent,
   type PlannedTenant,
@@ -74,6 +75,7 @@ const smallCase = ({ name, isDuplicated, faults, type, ...rest }: CaseOptions): 
       emailReports: 0,
       privateWebhooks: [],
       maxSkewMs: 0,
+      stream: noStreamFaults,
       hasOutcomes: false,
       concurrency: 2,
       replicationLagMs: 0,

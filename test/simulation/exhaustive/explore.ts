@@ -42,9 +42,10 @@ const MAX_STEPS = 24 * 60;
 
 /** Runs a world to its end, without faults. */
 const runToEnd = async (world: SmallWorld): Promise<void> => {
-  for (let steps = 0; steps < MAX_STEPS && world.waiting.length > 0; steps++) {
+  for (let steps = 0; steps < MAX_STEPS && (world.waiting.length > 0 || !world.isWatched); steps++) {
     const queue = world.receivable;
-    if (queue) await world.receive(queue);
+    if (!world.isWatched) world.watch();
+    else if (queue) await world.receive(queue);
     else await world.wait();
     await finishWorkers(world);
   }

@@ -74,6 +74,6 @@ export const observationsOf = async (
     endedMs,
     invocations: [],
     outcomes: [],
-    outcomesGivenUp: 0,
+    reportsGivenUp: 0,
   };
 };

@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import type { AwsCall, AwsFault, AwsResponse, AwsService } from 'local-aws/aws-service.ts';
 import { jsonFault, xmlFault } from 'local-aws/aws-service.ts';
 import { createDynamoDb } from 'local-aws/dynamodb/dynamodb.ts';
+import { type StreamRecord, watchTable } from 'local-aws/dynamodb/table-stream.ts';
 import { Tables } from 'local-aws/dynamodb/tables.ts';
 import { lambdaContext, lambdaEnvironment } from 'local-aws/lambda/environment.ts';
+import { passesFilters } from 'local-aws/lambda/event-filter.ts';
 import { processedReceipts, toEvents } from 'local-aws/lambda/event-source.ts';
 import { sesService } from 'local-aws/ses.ts';
 import { snsService } from 'local-aws/sns.ts';
@@ -42,11 +44,10 @@ class CoarseTime extends VirtualTime {
   }
 }
 
-/** A run of a function: one message, which an execution environment received. */
+/** A run of a function, with the message that its execution environment received, if it consumes a queue. */
 type Worker = {
   environment: ExecutionEnvironment;
-  queue: Queue;
-  receipt: Receipt;
+  message: { queue: Queue; receipt: Receipt } | undefined;
   status: 'running' | 'ended' | 'killed';
   /** The responses that it got, in order. They determine what it does next. */
   history: string[];
@@ -115,6 +116,7 @@ export class SmallWorld {
   readonly #options: SmallWorldOptions;
   readonly #services: ReadonlyMap<string, (call: AwsCall, isAnswered: boolean) => ReturnType<AwsService>>;
   readonly #workers: Worker[] = [];
+  readonly #streams: readonly { functionName: string; records: StreamRecord[] }[];
   #held: HeldCall[] = [];
   #late: LateCall[] = [];
 
@@ -126,6 +128,12 @@ export class SmallWorld {
     const nowMs = (): number => time.now() - START_MS;
     this.receivers = createReceivers({ scenario, nowMs, random: () => 0, trace: (line) => this.log.push(line) });
     const { receivers } = this;
+    this.#streams = plan.streamSources.map(({ functionName, streamArn, filters }) => {
+      const records: StreamRecord[] = [];
+      const append = (record: StreamRecord) => passesFilters(filters, record) && records.push(record);
+      watchTable(streamArn, this.tables, time, append);
+      return { functionName, records };
+    });
     const dynamodb = createDynamoDb({ tables: this.tables, clock: time, partitionLimits: false });
     const sqs = sqsService([...this.queues.values()]);
     this.#services = new Map<string, (call: AwsCall, isAnswered: boolean) => ReturnType<AwsService>>([
@@ -172,14 +180,32 @@ export class SmallWorld {
 
   /** Receives a message of a queue, and runs the function of the queue with it. */
   async receive(queue: Queue): Promise<void> {
-    const { plan, code, scenario } = this.#options;
+    const { plan } = this.#options;
     const source = plan.eventSources.find(({ queueArn }) => queueArn === queue.settings.arn);
-    const settings = plan.functions.find(({ name }) => name === source?.functionName);
-    if (!source || !settings) throw new Error(`No function receives messages of ${queue.settings.name}.`);
+    if (!source) throw new Error(`No function receives messages of ${queue.settings.name}.`);
     const receipts = await queue.receive({ maxMessages: 1, waitSeconds: 0 });
     const [first] = receipts;
     const [batch] = toEvents(receipts, source.queueArn);
     if (!first || !batch) return;
+    this.#run(source.functionName, batch.event, { queue, receipt: first }, (value) => {
+      const result = { requestId: '', payload: JSON.stringify(value), failed: false };
+      for (const { handle } of processedReceipts(receipts, result, source.reportsFailures)) queue.delete(handle);
+    });
+  }
+
+  /** Passes the records of streams so far to their functions. */
+  watch(): void {
+    for (const { functionName, records } of this.#streams) {
+      const Records = records.splice(0);
+      if (Records.length > 0) this.#run(functionName, JSON.stringify({ Records }), undefined, () => undefined);
+    }
+  }
+
+  /** Runs a function. Each call that it makes is held. */
+  #run(name: string, event: string, message: Worker['message'], onEnd: (value: unknown) => void): void {
+    const { plan, code, scenario } = this.#options;
+    const settings = plan.functions.find((each) => each.name === name);
+    if (!settings) throw new Error(`There is no function ${name}.`);
     const functionName = settings.name.replace(/^[^-]*-/, '');
     const id = `${functionName}#${this.#workers.length}`;
     const environment = new ExecutionEnvironment({
@@ -203,8 +229,7 @@ export class SmallWorld {
     });
     const worker: Worker = {
       environment,
-      queue,
-      receipt: first,
+      message,
       status: 'running',
       history: [],
       failing: new Set(),
@@ -216,14 +241,11 @@ export class SmallWorld {
       awsRequestId: id,
       getRemainingTimeInMillis: () => endMs - this.time.now(),
     };
-    environment.invoke(JSON.parse(batch.event), context).then(
+    environment.invoke(JSON.parse(event), context).then(
       (value) => {
         worker.status = 'ended';
         environment.freeze();
-        const result = { requestId: id, payload: JSON.stringify(value), failed: false };
-        contexts.run(this.context, () => {
-          for (const { handle } of processedReceipts(receipts, result, source.reportsFailures)) queue.delete(handle);
-        });
+        contexts.run(this.context, () => onEnd(value));
       },
       (error: unknown) => {
         worker.status = 'ended';
@@ -248,6 +270,11 @@ export class SmallWorld {
   /** A queue with a visible message, other than dead letters. */
   get receivable(): Queue | undefined {
     return this.waiting.find(({ counts }) => counts.visible > 0);
+  }
+
+  /** Whether streams have records that their functions have not got. */
+  get isWatched(): boolean {
+    return this.#streams.every(({ records }) => records.length === 0);
   }
 
   /** The queues that still have messages, other than dead letters. */
@@ -315,9 +342,10 @@ export class SmallWorld {
 
   /** Makes another worker receive the message of a worker, as SQS may. */
   async receiveAgain(worker: Worker | undefined = this.#workers[0]): Promise<void> {
-    if (!worker) return;
-    worker.queue.changeVisibility(worker.receipt.handle, 0);
-    await this.receive(worker.queue);
+    if (!worker?.message) return;
+    const { queue, receipt } = worker.message;
+    queue.changeVisibility(receipt.handle, 0);
+    await this.receive(queue);
   }
 
   /** Two states with the same key have the same futures. */

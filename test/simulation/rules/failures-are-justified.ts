@@ -2,6 +2,7 @@ import type { HistoryEntry, Observations } from '../world/observations.ts';
 import { recipientsOf } from '../world/receivers.ts';
 import type { PlannedTenant } from '../world/scenario.ts';
 import { isAboveDailyLimit } from './alert-outcomes.ts';
+import { mayBeStopped } from './email-stops.ts';
 import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import { requestsOf } from './requests.ts';
 import type { Rule } from './rule.ts';
@@ -30,6 +31,8 @@ const mayHaveFailed = (alert: PlannedAlert, observations: Observations): boolean
     return (
       requests.length >= MAX_ATTEMPTS ||
       requests.some(({ isAccepted }) => isAccepted) ||
+      // Of several contacts, those that are stopped are skipped.
+      mayBeStopped(observations, to, alert.event.atMs, observations.redeliveredMs) ||
       isRejected(observations, 'alert', to, alert.event.number)
     );
   });

@@ -3,6 +3,7 @@ import { isSentByAws, notificationsOf, type PlannedNotification, type PlannedTen
 import { isUnrecorded } from './duplicates-are-explained.ts';
 import { contactsOf, type Notice, type NoticeKind, noticesOf } from './notices.ts';
 import { nameOf, plannedDeliveries } from './planned-alerts.ts';
+import { reportedByMs } from './requests.ts';
 import type { Rule } from './rule.ts';
 import { isStopped } from './stops-hold.ts';
 
@@ -39,10 +40,11 @@ const failingFromMs = (entry: HistoryEntry, { type }: Pick<PlannedNotification, 
   // Failures of SES and SNS are not caused by the destination.
   isSentByAws(type) ? undefined : lateFromMs(entry);
 
-/** Returns whether a failed attempt could not be reported for a fault or a slow call, so that the next one reports it. */
-export const isReportedLater = ({ logs, faults, scenario }: Observations, eventId: string): boolean =>
-  (faults.length > 0 || scenario.rates.slowCall > 0) &&
-  logs.some((line) => line.includes('failure not reported') && line.includes(eventId));
+/** Returns whether an alert may have ended before it was reported that it was failing. */
+const mayHaveEndedBefore = (entry: HistoryEntry, failedAtMs: number, observations: Observations): boolean => {
+  const { startMs } = observations;
+  return entry.status !== 'failed' && entry.updated_at - startMs <= reportedByMs(observations, failedAtMs - startMs);
+};
 
 const startOfDay = (atMs: number): number => atMs - (atMs % DAY_MS);
 
@@ -74,7 +76,7 @@ export const failuresAreNoticed: Rule = {
           return [`${entry.event_id} to ${name} failed, and ${undelivered.join(', ')} got no notice.`];
         const failedAtMs = failingFromMs(entry, notification);
         if (failedAtMs === undefined || !hasOneRound(observations, notification.index)) return [];
-        if (isReportedLater(observations, entry.event_id)) return [];
+        if (mayHaveEndedBefore(entry, failedAtMs, observations)) return [];
         return uninformed(['failing', 'undelivered'], failedAtMs).map(
           (contact) => `${entry.event_id} to ${name} was failing, and ${contact} got no notice.`,
         );
@@ -140,7 +142,7 @@ const tooMany = (
 export const noticesAreJustified: Rule = {
   name: 'notices are justified',
   violations(observations) {
-    const { arrivals, scenario } = observations;
+    const { arrivals, scenario, emailReports } = observations;
     const notices = noticesOf(observations);
     const events = new Map(
       scenario.steps.flatMap((step) => (step.kind === 'event' ? [[step.number, step] as const] : [])),
@@ -152,6 +154,7 @@ export const noticesAreJustified: Rule = {
       return (
         kind === 'failing' &&
         event !== undefined &&
+        !emailReports.some(({ numbers }) => numbers.includes(number)) &&
         arrivals.some(
           (alert) =>
             alert.kind === 'alert' &&

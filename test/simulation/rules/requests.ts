@@ -88,6 +88,27 @@ export const areFunctionsCalm = (
   return !kills.some(isInside) && !faults.some(isInside);
 };
 
+const REPORTERS = /^(watch|report)-deliveries#/;
+
+/** How long the stream, its queue and the functions take without faults, with cold starts and differences of clocks, ms. */
+const REPORT_MS = 60_000;
+
+/** After a fault of one of them, a record or message is tried again within this time, ms. */
+const RETRY_MS = 300_000;
+
+/** Returns by when what a sender recorded at a time has been reported, by the records as they then are, ms since the start. */
+export const reportedByMs = (observations: Observations, recordedMs: number): number => {
+  const { faults, kills, scenario } = observations;
+  const { pause, maxDelayMs } = scenario.stream;
+  const isPaused = pause !== undefined && pause.fromMs <= recordedMs + REPORT_MS && recordedMs < pause.untilMs;
+  let byMs = (isPaused ? pause.untilMs : recordedMs) + REPORT_MS + 3 * maxDelayMs;
+  const disturbances = [...faults, ...kills]
+    .filter(({ environmentId, atMs }) => REPORTERS.test(environmentId) && atMs >= recordedMs)
+    .toSorted((one, other) => one.atMs - other.atMs);
+  for (const { atMs } of disturbances) if (atMs <= byMs) byMs = Math.max(byMs, atMs + RETRY_MS);
+  return byMs;
+};
+
 /** Returns the types that a notification of a type has in a run: a feed may become a webhook. */
 export const typesOf = (type: string): readonly string[] => (type === 'atomfeed' ? ['atomfeed', 'webhook'] : [type]);
 

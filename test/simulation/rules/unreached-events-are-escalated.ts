@@ -3,7 +3,7 @@ import { recipientsOf as addressesOf } from '../world/receivers.ts';
 import { isSentByAws, type PlannedEvent, type PlannedTenant } from '../world/scenario.ts';
 import { createOutcomes, isOnlyOfType, type Outcomes } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
-import { hasOneRound, isReportedLater, lateFromMs } from './failures-are-noticed.ts';
+import { hasOneRound, lateFromMs } from './failures-are-noticed.ts';
 import { contactsOf, mayBeShadowed, mustGetNotice, type Notice, type NoticeTime, noticesOf } from './notices.ts';
 import {
   deletedAtMs,
@@ -13,6 +13,7 @@ import {
   type PlannedDelivery,
   plannedDeliveries,
 } from './planned-alerts.ts';
+import { reportedByMs } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 const HOUR_MS = 3_600_000;
@@ -161,8 +162,11 @@ export const unreachedEventsAreEscalated: Rule = {
       const firstReachedMs = Math.min(...ofEvent.map(outcomes.arrivedAtMs));
       const atMs = Math.max(event.atMs, ...times.map((time) => time ?? Number.POSITIVE_INFINITY));
       if (isInShadow(event, observations)) return [];
-      if (!tenant || !(atMs + TOLERANCE_MS < firstReachedMs)) return [];
+      const byMs = reportedByMs(observations, atMs);
+      if (!tenant || !(byMs < firstReachedMs)) return [];
       const entries = ofEvent.flatMap((delivery) => outcomes.entryOf(delivery) ?? []);
+      // The newer event was delivered before anybody learned that this one was late.
+      if (entries.some(({ status, updated_at }) => status === 'superseded' && updated_at - startMs <= byMs)) return [];
       // Deleting a notification does not escalate the alerts of its summary that have failed nowhere else.
       const isSummarized = entries.some(
         ({ status, summary_id }) => status === 'summarized' && !hasFailed(summary_id, observations),
@@ -181,7 +185,6 @@ export const unreachedEventsAreEscalated: Rule = {
         return status === 'summarized' && hasFailed(summary_id, observations) && isLast;
       });
       if (isSummaryLast) return [];
-      if (isReportedLater(observations, `:ch${event.number}:`)) return [];
       // With a long Retry-After, an alert counts as failing after its first attempt.
       const firstFailedMs = Math.max(
         event.atMs,

@@ -1,11 +1,12 @@
 import { type AwsCall, type AwsFault, type AwsService, jsonResult } from 'local-aws/aws-service.ts';
+import type { StreamRecord } from 'local-aws/dynamodb/table-stream.ts';
 import { emailIn } from 'local-aws/ses.ts';
 import { createSendingRate } from '../../support/sending-rate.ts';
 import type { ExecutionEnvironment } from '../engine/execution-environment.ts';
 import { integer, type Random } from '../engine/random.ts';
 import type { CallFate } from '../engine/simulated-aws.ts';
 import type { OutgoingMessage, Receivers } from './receivers.ts';
-import type { FaultRates, FrequentFault, Outage } from './scenario.ts';
+import type { FaultRates, FrequentFault, Outage, StreamFaults } from './scenario.ts';
 
 /** A fault that was injected into a call of an execution environment. */
 export type InjectedFault = { atMs: number; environmentId: string; operation: string; kind: string };
@@ -203,3 +204,29 @@ export const createFaults = (options: FaultOptions) => {
 
 /** The faults of a run. */
 export type Faults = ReturnType<typeof createFaults>;
+
+/** Options of the faults of the stream. */
+type StreamFaultOptions = {
+  faults: StreamFaults;
+  random: Random;
+  isActive: () => boolean;
+  nowMs: () => number;
+  wait: (ms: number) => Promise<void>;
+};
+
+/** Creates the faults of the stream of a run: late and repeated batches, a time without any, and unreadable records. */
+export const createStreamFaults = ({ faults, random, isActive, nowMs, wait }: StreamFaultOptions) => ({
+  /** Waits until a batch is passed. @returns how often */
+  async beforeBatch(): Promise<number> {
+    const { repeats, maxDelayMs, pause } = faults;
+    if (isActive() && maxDelayMs > 0) await wait(integer(0, maxDelayMs, random));
+    if (pause && pause.fromMs <= nowMs() && nowMs() < pause.untilMs) await wait(pause.untilMs - nowMs());
+    return repeats > 0 && isActive() && random() < repeats ? 2 : 1;
+  },
+
+  /** Makes a record unreadable, at a rate. */
+  alterRecord: (record: StreamRecord): StreamRecord =>
+    faults.unreadable > 0 && isActive() && random() < faults.unreadable
+      ? { ...record, dynamodb: { ...record.dynamodb, OldImage: { ...record.dynamodb.OldImage, round: { S: '?' } } } }
+      : record,
+});

@@ -159,5 +159,5 @@ export type Observations = {
   /** Delivery outcomes in the order in which they were published. */
   outcomes: readonly PublishedOutcome[];
   /** How often Lambda gave up records of the stream. */
-  outcomesGivenUp: number;
+  reportsGivenUp: number;
 };

@@ -1,5 +1,7 @@
+import { filterCriteria } from 'local-aws/lambda/event-filter.ts';
 import { createEmailEventPublisher } from 'local-aws/ses-events.ts';
 import type { Plan } from 'local-aws/template.ts';
+import { streamFilters } from '../../../lib/stream-filters.ts';
 import { contexts } from '../engine/context.ts';
 import { randomOf } from '../engine/random.ts';
 import { ROOT, type ServiceCode } from '../engine/service-code.ts';
@@ -7,7 +9,7 @@ import { SimulatedStack, START_MS } from '../engine/stack.ts';
 import { createAccountReader } from './account-reader.ts';
 import { eventBody, occupyingBody } from './alarm-events.ts';
 import { createEmailReports } from './email-reports.ts';
-import { createFaults } from './faults.ts';
+import { createFaults, createStreamFaults } from './faults.ts';
 import {
   type HistoryEntry,
   type Invocation,
@@ -58,6 +60,23 @@ const lastEventMs = ({ steps }: Scenario): number =>
     ...steps.map((step) => (step.kind === 'event' ? step.atMs + Math.max(0, ...step.repeatsAfterMs) : step.atMs)),
   );
 
+/** Returns a template without the setting `deliveryOutcomes`. */
+const withoutOutcomes = (plan: Plan): Plan => ({
+  ...plan,
+  functions: plan.functions.map((each) => ({
+    ...each,
+    environment: each.environment.DELIVERY_OUTCOMES
+      ? { ...each.environment, DELIVERY_OUTCOMES: 'false' }
+      : each.environment,
+  })),
+  streamSources: plan.streamSources.map((source) => ({
+    ...source,
+    filters: filterCriteria.parse({
+      Filters: streamFilters(false).map((pattern) => ({ Pattern: JSON.stringify(pattern) })),
+    }),
+  })),
+});
+
 /** Runs a scenario. */
 export const runScenario = async ({
   scenario,
@@ -67,7 +86,7 @@ export const runScenario = async ({
   trace = () => undefined,
 }: RunOptions): Promise<Observations> => {
   const { seed, tenants, rates, recoveryMs } = scenario;
-  const outcomesTopicArn = plan.topicArns.find((arn) => arn.endsWith(':Outcomes'));
+  const outcomesTopicArn = plan.topicArns.find((arn) => arn.endsWith('Outcomes'));
   let isFaulty = false;
   const nowMs = (): number => stack.time.now() - startMs;
   const traced = (line: string): void => trace(`${stack.time.now() - START_MS} ${line.replaceAll(ROOT, '')}`);
@@ -104,20 +123,28 @@ export const runScenario = async ({
     startMs: () => startMs,
     publish: (event, afterMs) => stack.time.after(afterMs, () => publishEmailEvent(event)),
   });
+  const stream = createStreamFaults({
+    faults: scenario.stream,
+    random: randomOf(seed, 'stream batches'),
+    isActive: () => isFaulty && nowMs() < recoveryMs,
+    nowMs,
+    wait: (ms) => new Promise((resolve) => stack.time.after(ms, () => resolve(undefined))),
+  });
   const invocations: Invocation[] = [];
   const outcomes: PublishedOutcome[] = [];
-  let outcomesGivenUp = 0;
+  let reportsGivenUp = 0;
   const logs: string[] = [];
   const stack: SimulatedStack = new SimulatedStack({
     seed,
     code,
-    plan,
+    plan: scenario.hasOutcomes ? plan : withoutOutcomes(plan),
     isSerialized,
     maxSkewMs: scenario.maxSkewMs,
     concurrency: scenario.concurrency,
     replicationLagMs: scenario.replicationLagMs,
-    hasStreams: scenario.hasOutcomes,
-    onGivenUp: () => outcomesGivenUp++,
+    beforeStreamBatch: stream.beforeBatch,
+    alterStreamRecord: stream.alterRecord,
+    onGivenUp: () => reportsGivenUp++,
     maxDuplicates: scenario.steps.length,
     duplicateReceives: () => (isFaulty && nowMs() < recoveryMs ? rates.duplicateReceives : 0),
     internet: {
@@ -348,7 +375,7 @@ export const runScenario = async ({
       endedMs,
       invocations,
       outcomes,
-      outcomesGivenUp,
+      reportsGivenUp,
     };
   });
 };

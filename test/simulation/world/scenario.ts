@@ -187,6 +187,21 @@ export type FrequentFault = {
 /** A time at which each call to an AWS service fails, ms since the start. */
 export type Outage = { service: 'dynamodb' | 'sqs'; fromMs: number; untilMs: number };
 
+/** What happens to the stream of the table Deliveries. */
+export type StreamFaults = {
+  /** The probability that Lambda passes a batch again after it was processed, from 0 to 1. */
+  repeats: number;
+  /** The probability that the images of a record cannot be read, from 0 to 1. */
+  unreadable: number;
+  /** The maximum delay of a batch, ms. */
+  maxDelayMs: number;
+  /** When no batch is passed, ms since the start. */
+  pause: { fromMs: number; untilMs: number } | undefined;
+};
+
+/** A stream without faults. */
+export const noStreamFaults: StreamFaults = { repeats: 0, unreadable: 0, maxDelayMs: 0, pause: undefined };
+
 /** A run: what its seed decides in advance. */
 export type Scenario = {
   seed: number;
@@ -207,6 +222,7 @@ export type Scenario = {
   concurrency: number;
   /** How old the items may be that an eventually consistent read of DynamoDB finds, in ms. */
   replicationLagMs: number;
+  stream: StreamFaults;
   /** Whether delivery outcomes are published. */
   hasOutcomes: boolean;
   /** When faults end and all destinations accept, ms since the start. */

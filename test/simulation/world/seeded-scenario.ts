@@ -9,6 +9,7 @@ import {
   type FrequentFault,
   type InvalidEvent,
   isSentByAws,
+  noStreamFaults,
   notificationsOf,
   type OccupyingEvent,
   type Outage,
@@ -19,6 +20,7 @@ import {
   type PlannedTenant,
   type Scenario,
   type Step,
+  type StreamFaults,
   type Summaries,
 } from './scenario.ts';
 import {
@@ -395,6 +397,18 @@ const outageOf = (recoveryMs: number, random: Random): Outage => {
   return { service: pick(['dynamodb', 'sqs'], random), fromMs, untilMs: Math.min(fromMs + lengthMs, recoveryMs) };
 };
 
+/** In some runs, the watcher is off for hours. */
+const streamFaultsOf = (recoveryMs: number, isCalm: boolean, random: Random): StreamFaults => {
+  const fromMs = Math.round(random() * recoveryMs);
+  const faults = {
+    repeats: random() < 0.5 ? 0.3 * random() : 0,
+    unreadable: random() < 0.3 ? 0.1 * random() : 0,
+    maxDelayMs: random() < 0.3 ? integer(1, 120, random) * SECOND_MS : 0,
+    pause: random() < 0.15 ? { fromMs, untilMs: fromMs + integer(10, 300, random) * MINUTE_MS } : undefined,
+  };
+  return isCalm ? noStreamFaults : faults;
+};
+
 /** The size of a scenario. */
 type ScenarioSize = { events: number; tenants: number; actions: number };
 
@@ -500,7 +514,8 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     // tenant must not use up.
     concurrency: isAttacked ? 25 : isCalm ? 8 : 3,
     replicationLagMs: integer(0, 1_000, randomOf(seed, 'replication')),
-    hasOutcomes: randomOf(seed, 'outcomes')() < 0.25,
+    stream: streamFaultsOf(recoveryMs, isCalm || hasOneFault, randomOf(seed, 'stream')),
+    hasOutcomes: randomOf(seed, 'outcomes')() < 0.5,
     maxSkewMs: random() < 0.5 && !isCalm && !hasOneFault ? 2_000 : 0,
     recoveryMs,
   };

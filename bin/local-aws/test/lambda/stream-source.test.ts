@@ -32,6 +32,7 @@ const start = (
       functionName: 'publish',
       streamArn,
       batchSize: 3,
+      parallelizationFactor: 1,
       windowSeconds: 0,
       filters: patterns(),
       reportsFailures: true,

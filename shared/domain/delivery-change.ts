@@ -1,0 +1,101 @@
+import type { DeliveryHappening, DeliveryOutcome } from '../contracts/delivery-report.ts';
+import type { FailureReason } from '../contracts/outcomes.ts';
+import { parseDeliveryPartition } from './delivery-key.ts';
+import { type DeliveryRecord, failureReasonOf, isFailing, isShadow, isUnreached, reasonOf } from './delivery-record.ts';
+import { isHeartbeat } from './heartbeat.ts';
+
+/** A failed attempt, or the end of a delivery that has not arrived. */
+export type Failure = {
+  timeMs: number;
+  reason: FailureReason;
+  /** True if no earlier attempt of the round has failed. */
+  isFirst: boolean;
+};
+
+/** What a write of a delivery record means for others than its sender. */
+export type DeliveryChange = {
+  happened: DeliveryHappening | undefined;
+  failure: Failure | undefined;
+  outcome: DeliveryOutcome | undefined;
+};
+
+/** Returns the status to publish after a write of a record, or undefined if the write changed no outcome. */
+const newStatus = (
+  before: DeliveryRecord,
+  after: DeliveryRecord,
+  scale: number,
+): DeliveryOutcome['status'] | undefined => {
+  if (after.status !== 'pending') return after.status === before.status ? undefined : after.status;
+  return isFailing(after, scale) && !isFailing(before, scale) ? 'failing' : undefined;
+};
+
+/** Returns the outcome of a delivery, none of notices and summaries. @param status undefined if it has no outcome */
+export const outcomeOf = (
+  after: DeliveryRecord,
+  status: DeliveryOutcome['status'] | undefined,
+): DeliveryOutcome | undefined => {
+  const { tenant, notificationId } = parseDeliveryPartition(after.pk);
+  if (status === undefined || status === 'pending' || after.notice !== undefined) return undefined;
+  return {
+    version: 1,
+    tenant_id: tenant,
+    notification_id: notificationId,
+    type: after.type ?? null,
+    event_id: after.event_id,
+    alarm_id: after.alarm_id,
+    entity_id: after.entity_id,
+    state: after.state,
+    status,
+    reason: reasonOf(after) ?? null,
+    attempts: after.attempt_count,
+    accepted_at: after.accepted_at_ms ?? null,
+    first_attempt_at: after.first_attempt_at_ms || null,
+    ended_at: status === 'failing' ? null : after.updated_at_ms,
+    trace_id: after.trace_id ?? null,
+  };
+};
+
+/** An alert that is deleted while it is late was reported before. */
+const endOf = (before: DeliveryRecord, after: DeliveryRecord, scale: number): DeliveryHappening | undefined => {
+  const { status, last_reason } = after;
+  if (status === 'failed' || status === 'bounced') return status;
+  if (status === 'summarized' && last_reason === 'tenant_limit_exceeded') return 'above_limit';
+  return status === 'cancelled' && !isShadow(after) && !isUnreached(before, scale) ? 'cancelled' : undefined;
+};
+
+const happenedIn = (before: DeliveryRecord, after: DeliveryRecord, scale: number): DeliveryHappening | undefined => {
+  const end = after.status === before.status ? undefined : endOf(before, after, scale);
+  if (end !== undefined) return end;
+  const isReported =
+    after.email_report !== before.email_report || after.email_reported_at_ms !== before.email_reported_at_ms;
+  if (after.email_report !== undefined && isReported) return after.email_report;
+  if (isShadow(after)) return undefined;
+  // So is a delivery whose emails bounced before it ended.
+  if (isUnreached(after, scale) && !isUnreached(before, scale)) return 'late';
+  return isFailing(after, scale) && !isFailing(before, scale) ? 'failing' : undefined;
+};
+
+const failureIn = (before: DeliveryRecord, after: DeliveryRecord): Failure | undefined => {
+  const reason = failureReasonOf(after);
+  const isNew = after.updated_at_ms !== before.updated_at_ms || after.status !== before.status;
+  return reason && isNew
+    ? { timeMs: after.updated_at_ms, reason, isFirst: before.last_cause === undefined }
+    : undefined;
+};
+
+/**
+ * Returns what a write of a delivery record means for others than its sender. Notices and heartbeats mean nothing, and
+ * summaries have no outcome.
+ *
+ * @param before the record before the write
+ * @param scale factor for the delays between attempts
+ */
+export const changeOf = (before: DeliveryRecord, after: DeliveryRecord, scale: number): DeliveryChange | undefined => {
+  const isNotice = after.notice !== undefined && after.notice !== 'summary';
+  if (isNotice || isHeartbeat({ tenant_id: parseDeliveryPartition(after.pk).tenant })) return undefined;
+  return {
+    happened: happenedIn(before, after, scale),
+    failure: failureIn(before, after),
+    outcome: outcomeOf(after, newStatus(before, after, scale)),
+  };
+};

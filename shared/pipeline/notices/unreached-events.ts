@@ -1,0 +1,166 @@
+import pLimit from 'p-limit';
+import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
+import { MissingDestinationsError, type ReadDestinationList } from '../../adapters/deliveries/destination-list.ts';
+import { errorTrace, logger } from '../../adapters/logger.ts';
+import type { PlanReport } from '../../contracts/delivery-report.ts';
+import type { EventHeader } from '../../contracts/event-header.ts';
+import { deliveryKey, parseDeliveryPartition } from '../../domain/delivery-key.ts';
+import { correlationOf, type DeliveryRecord, isCausedByService, isUnreached } from '../../domain/delivery-record.ts';
+import { isNotificationId } from '../../domain/notification-id.ts';
+import type { ReadNames } from './delivery-notices.ts';
+import type { Escalation } from './escalation.ts';
+import type { UnreachedDelivery } from './notice-content.ts';
+import { eventOfRecord } from './notification-notice.ts';
+import type { FindUnreached } from './unreached-check.ts';
+import { summaryProblem, unknownPlanNotice, unreachedNotice } from './unreached-notice.ts';
+
+/** The alerts of a cancelled summary that are checked, and concurrently. */
+const MAX_CHECKS = 200;
+const MAX_CONCURRENT_CHECKS = 20;
+
+/** What escalations of events that reached nobody use. */
+export type UnreachedEventDependencies = {
+  deliveries: Pick<DeliveryRepository, 'listPage'>;
+  readDestinationList: ReadDestinationList;
+  escalation: Escalation;
+  findUnreached: FindUnreached;
+  readNames: ReadNames;
+  /** Factor for the delays between attempts. */
+  scale: number;
+};
+
+/**
+ * Creates the escalation of events that have reached none of their destinations (docs/decisions/notices.md#nobody-reached),
+ * by the records as they are read. Repeating it has no effect.
+ */
+export const createUnreachedEvents = ({
+  deliveries,
+  readDestinationList,
+  escalation,
+  findUnreached,
+  readNames,
+  scale,
+}: UnreachedEventDependencies) => {
+  /** @returns undefined if the list has expired, 30 days after dispatch: what the event has reached is unknown */
+  const readDestinations = async (record: DeliveryRecord): Promise<string[] | undefined> => {
+    try {
+      return await readDestinationList(record);
+    } catch (error) {
+      if (!(error instanceof MissingDestinationsError)) throw error;
+      const { tenant: tenant_id } = parseDeliveryPartition(record.pk);
+      logger.error('event not escalated', { tenant_id, event_id: record.event_id, ...errorTrace(error) });
+      return undefined;
+    }
+  };
+
+  /**
+   * Escalates an event.
+   *
+   * @param record the newest record of its deliveries
+   * @param listed those to list of `count` destinations
+   */
+  const escalate = async (
+    event: EventHeader,
+    record: DeliveryRecord,
+    listed: readonly Omit<UnreachedDelivery, 'notification'>[],
+    count: number,
+    destinationIds: readonly string[],
+  ): Promise<void> => {
+    const atMs = record.updated_at_ms;
+    const alert = { event, acceptedAtMs: record.accepted_at_ms ?? atMs, atMs };
+    // Where a notification was deleted, nothing failed.
+    const failures = listed.flatMap((each) => (each.record && each.record.status !== 'cancelled' ? [each.record] : []));
+    const createNotice = async () => {
+      const names = await readNames(
+        event.tenant_id,
+        listed.map(({ notificationId }) => notificationId),
+      );
+      const named = listed.map((each) => ({ ...each, notification: names.get(each.notificationId) }));
+      return unreachedNotice(alert, named, count, record.notice === 'summary' ? summaryProblem(record) : undefined);
+    };
+    await escalation.escalate(alert, correlationOf(record), destinationIds, createNotice, isCausedByService(failures));
+  };
+
+  /** Escalates the event of a delivery, if none of the others has been reached, or may be soon. */
+  const escalateAlert = async (record: DeliveryRecord): Promise<void> => {
+    const event = eventOfRecord(record);
+    const { siblings, notice, sk, summary_id } = record;
+    if (!isUnreached(record, scale) || !(await escalation.isDue(event, record.updated_at_ms))) return;
+    const { tenant, notificationId } = parseDeliveryPartition(record.pk);
+    const ids = siblings ?? (notice === 'summary' ? [] : await readDestinations(record));
+    if (!ids) return;
+    const otherIds = ids.filter((id) => id !== notificationId);
+    const others = await findUnreached(tenant, sk, otherIds);
+    // One that has not been attempted decides when it fails.
+    if (typeof others === 'string') return;
+    // Deleting a notification does not escalate the alerts of its summary that have failed nowhere else.
+    const hasFailed = others.listed.some(
+      (other) => other.isUnreadable || (other.record && other.record.status !== 'cancelled'),
+    );
+    if (summary_id !== undefined && !hasFailed) return;
+    const listed = [{ notificationId, record }, ...others.listed];
+    await escalate(event, record, listed, 1 + others.count, [notificationId, ...otherIds]);
+  };
+
+  /**
+   * Escalates the alerts of a cancelled summary like alerts whose own delivery was cancelled: of those that had other
+   * destinations, the newest of each alarm and state, the newest 200 of them, among the newest records of the
+   * notification, up to 1 MB.
+   */
+  const escalateAlertsOf = async ({ pk, event_id, updated_at_ms }: DeliveryRecord): Promise<void> => {
+    // With a filter, a page has 1 MB whatever its limit.
+    const page = await deliveries.listPage(parseDeliveryPartition(pk), {
+      limit: 1,
+      filter: { statuses: ['summarized'] },
+    });
+    const listed = page.records.filter(({ summary_id, siblings }) => summary_id === event_id && siblings?.length !== 0);
+    const byAlarmAndState = Map.groupBy(listed, (record) => {
+      const { incident_key, state } = eventOfRecord(record);
+      return `${incident_key} ${state}`;
+    });
+    const limitChecks = pLimit(MAX_CONCURRENT_CHECKS);
+    await Promise.all(
+      [...byAlarmAndState.values()]
+        .slice(0, MAX_CHECKS)
+        .map(([newest]) =>
+          limitChecks(() => newest && escalateAlert({ ...newest, status: 'cancelled', updated_at_ms })),
+        ),
+    );
+  };
+
+  return {
+    /** Escalates the event of a delivery that has not arrived, or the alerts of a summary that was cancelled. */
+    escalate: (record: DeliveryRecord): Promise<void> =>
+      record.notice === 'summary' && record.status === 'cancelled' ? escalateAlertsOf(record) : escalateAlert(record),
+
+    /**
+     * Escalates an event whose plan lists notifications that do not exist, if it has reached none of the others: nobody
+     * else learns of a notification that was deleted before its delivery was sent.
+     */
+    async escalatePlan({
+      event,
+      notification_ids,
+      accepted_at_ms,
+      producer_message_id,
+      trace,
+    }: PlanReport): Promise<void> {
+      const ids = notification_ids.filter(isNotificationId);
+      const found = await findUnreached(event.tenant_id, deliveryKey(event, '').sk, ids);
+      if (typeof found === 'string') return;
+      const records = found.listed.flatMap(({ record }) => record ?? []);
+      const hasFailed = records.some(({ status }) => status !== 'cancelled');
+      if (!hasFailed && records.some(({ notice }) => notice === 'summary')) return;
+      const [newest] = records.toSorted((one, other) => other.updated_at_ms - one.updated_at_ms);
+      const atMs = newest?.updated_at_ms ?? accepted_at_ms;
+      if (!(await escalation.isDue(event, atMs))) return;
+      if (newest) return escalate(event, newest, found.listed, found.count, ids);
+      const alert = { event, acceptedAtMs: accepted_at_ms, atMs };
+      await escalation.escalate(alert, { producer_message_id, trace }, notification_ids, () =>
+        unknownPlanNotice(alert, notification_ids),
+      );
+    },
+  };
+};
+
+/** Escalates events that have reached nobody. */
+export type UnreachedEvents = ReturnType<typeof createUnreachedEvents>;

@@ -1,0 +1,203 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import { createAccountRepository } from '../adapters/accounts/account-repository.ts';
+import { createEmailStops } from '../adapters/accounts/email-stops.ts';
+import { createDeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
+import { createDestinationListReader } from '../adapters/deliveries/destination-list.ts';
+import { createFailureWriter } from '../adapters/deliveries/notification-failures.ts';
+import { errorTrace, logger } from '../adapters/logger.ts';
+import { count } from '../adapters/metrics.ts';
+import { createNotificationReader } from '../adapters/notifications/notification-reader.ts';
+import { createTargetReader } from '../adapters/notifications/notification-targets.ts';
+import { MAX_PUBLISHED, type OutcomeTopic, type PublishResult } from '../adapters/outcome-topic.ts';
+import type { Queues } from '../adapters/queues.ts';
+import {
+  type DeliveryHappening,
+  type DeliveryOutcome,
+  type DeliveryReport,
+  deliveryReport,
+  type EventReport,
+  type FailuresReport,
+} from '../contracts/delivery-report.ts';
+import { jsonOrUndefined } from '../contracts/json.ts';
+import { serializeBody } from '../contracts/text.ts';
+import type { Clock } from '../domain/clock.ts';
+import { outcomeOf } from '../domain/delivery-change.ts';
+import { deliveryPartition } from '../domain/delivery-key.ts';
+import { type DeliveryRecord, isUnreached } from '../domain/delivery-record.ts';
+import { inBatches } from '../domain/in-batches.ts';
+import type { ParsedEnvironment } from '../environment.ts';
+import { createDeliveryNotices, createNameReader } from './notices/delivery-notices.ts';
+import { createEscalation } from './notices/escalation.ts';
+import { createNoticeQueue } from './notices/notice-queue.ts';
+import { createStopNotices } from './notices/stop-notice.ts';
+import { createUnreachedCheck } from './notices/unreached-check.ts';
+import { createUnreachedEvents } from './notices/unreached-events.ts';
+import { type Counts, createQueueConsumer } from './queue-consumer.ts';
+import { tenantOfReport } from './report-messages.ts';
+
+/** After these, the event may have reached nobody. A delivery that is `failing` was late before. */
+const unreachedHappenings: readonly DeliveryHappening[] = [
+  'late',
+  'failed',
+  'cancelled',
+  'bounced',
+  'bounce',
+  'temporary_bounce',
+  'reject',
+  'unreadable',
+];
+
+const topicMessageOf = (outcome: DeliveryOutcome) => {
+  const { tenant_id, type, status } = outcome;
+  // SNS rejects attributes without a value.
+  return { body: serializeBody(outcome), attributes: { tenant_id, ...(type !== null && { type }), status } };
+};
+
+const parseReport = (body: string): DeliveryReport | undefined => {
+  const { data } = deliveryReport.safeParse(jsonOrUndefined(body));
+  return data;
+};
+
+const idsOf = (report: DeliveryReport) => ({ kind: report.kind, tenant_id: tenantOfReport(report) });
+
+/** Waits for all of them, so that one failure prevents nothing else. @throws the first error */
+const allSettled = async (actions: readonly Promise<unknown>[]): Promise<void> => {
+  const failed = (await Promise.allSettled(actions)).find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+};
+
+/**
+ * Creates the Lambda handler of the queue of delivery reports (docs/decisions/notices.md#reports): it publishes outcomes,
+ * adds failures to those of their notifications, notifies technical contacts, and escalates events that have reached
+ * nobody. It decides by the records as it reads them, so messages may be late, repeated and in any order.
+ *
+ * @param topic the topic of delivery outcomes, if the stack publishes them
+ */
+export const createDeliveryReporter = (
+  client: DynamoDBDocumentClient,
+  queues: Pick<Queues, 'changeVisibility' | 'sendDelayed'>,
+  topic: OutcomeTopic | undefined,
+  environment: ParsedEnvironment<'report-deliveries'>,
+  clock: Clock = Date.now,
+  random: () => number = Math.random,
+): ((event: SQSEvent, context?: Context) => Promise<SQSBatchResponse>) => {
+  const { DELIVERIES_TABLE, RETRY_DELAY_SCALE: scale } = environment;
+  const deliveries = createDeliveryRepository(client, DELIVERIES_TABLE);
+  const notifications = {
+    ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
+    ...createTargetReader(client, environment.NOTIFICATIONS_TABLE),
+  };
+  const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE, clock);
+  const notices = createNoticeQueue(queues, environment.SENDER_QUEUES, clock);
+  const readNames = createNameReader(notifications);
+  const notify = createDeliveryNotices(notices, readNames, environment);
+  const unreachedEvents = createUnreachedEvents({
+    deliveries,
+    readDestinationList: createDestinationListReader(client, DELIVERIES_TABLE),
+    escalation: createEscalation({ client, notices, accounts, notifications }, environment),
+    findUnreached: createUnreachedCheck({ notifications, deliveries, random }, scale),
+    readNames,
+    scale,
+  });
+  const stops = createEmailStops(client, environment.ACCOUNTS_TABLE, clock);
+  const notifyOfStop = createStopNotices({ client, notices, accounts, stops, clock }, environment);
+  const addFailures = createFailureWriter(client, DELIVERIES_TABLE);
+
+  const publishBatch = async (outcomes: readonly DeliveryOutcome[]): Promise<PublishResult[]> => {
+    try {
+      return (await topic?.publish(outcomes.map(topicMessageOf))) ?? [];
+    } catch (error) {
+      logger.error('outcomes not published', { outcomes: outcomes.length, ...errorTrace(error) });
+      return outcomes.map(() => 'failed');
+    }
+  };
+
+  /** Publishes the outcomes of all messages of a batch. @returns those to publish again */
+  const publish = async (outcomes: readonly DeliveryOutcome[]): Promise<ReadonlySet<DeliveryOutcome>> => {
+    const results = (await Promise.all(inBatches(outcomes, MAX_PUBLISHED).map(publishBatch))).flat();
+    const withResult = (wanted: PublishResult) => outcomes.filter((_, index) => results[index] === wanted);
+    const rejected = withResult('rejected');
+    for (const { tenant_id, notification_id, event_id, status } of rejected) {
+      logger.error('outcome rejected', { tenant_id, notification_id, event_id, status });
+    }
+    count({ outcomes_rejected: rejected.length });
+    return new Set(withResult('failed'));
+  };
+
+  const publishUnread = async (outcomes: readonly DeliveryOutcome[]): Promise<void> => {
+    if (topic && (await publish(outcomes)).size > 0) throw new Error('An outcome was not published.');
+  };
+
+  /** The last of several deliveries of an event that fail at the same time finds the records of all others. */
+  const escalate = async (records: readonly DeliveryRecord[]): Promise<void> => {
+    const [newest] = records
+      .filter((record) => isUnreached(record, scale))
+      .toSorted((one, other) => other.updated_at_ms - one.updated_at_ms);
+    if (newest) await unreachedEvents.escalate(newest);
+  };
+
+  const reportEvent = async ({ tenant_id: tenant, sk, deliveries: reported }: EventReport): Promise<void> => {
+    const ids = [...new Set(reported.map(({ notification_id }) => notification_id))];
+    const keys = ids.map((notificationId) => ({ pk: deliveryPartition({ tenant, notificationId }), sk }));
+    const records = new Map((await deliveries.readAll(keys)).map((record) => [record.pk, record]));
+    const found = reported.flatMap(({ notification_id: notificationId, happened }) => {
+      const record = records.get(deliveryPartition({ tenant, notificationId }));
+      return record ? [{ happened, record }] : [];
+    });
+    const unreached = found.filter(({ happened }) => unreachedHappenings.includes(happened));
+    const unread = found.filter(({ happened }) => happened === 'unreadable');
+    await allSettled([
+      publishUnread(unread.flatMap(({ record }) => outcomeOf(record, record.status) ?? [])),
+      ...found.map(({ happened, record }) => notify(happened, record)),
+      escalate(unreached.map(({ record }) => record)),
+    ]);
+  };
+
+  const reportFailures = async (report: FailuresReport): Promise<void> => {
+    const { tenant_id: tenant, notification_id: notificationId, last_reason: lastReason } = report;
+    if (!lastReason) return;
+    await addFailures(
+      { tenant, notificationId },
+      {
+        failedCount: report.failed_count,
+        firstFailedAtMs: report.first_failed_at_ms,
+        lastFailedAtMs: report.last_failed_at_ms,
+        lastReason,
+      },
+    );
+  };
+
+  const reportOne = async (
+    report: DeliveryReport,
+    unpublished: Promise<ReadonlySet<DeliveryOutcome>>,
+  ): Promise<void> => {
+    if (report.kind === 'failures') return reportFailures(report);
+    if (report.kind === 'plan') return unreachedEvents.escalatePlan(report);
+    if (report.kind === 'stop') {
+      const { tenant_id: tenant, address, reason, since_ms: sinceMs } = report;
+      return notifyOfStop({ tenant, address }, { reason, sinceMs });
+    }
+    const published = unpublished.then((failed) => {
+      if (report.outcomes.some((outcome) => failed.has(outcome))) throw new Error('An outcome was not published.');
+    });
+    await allSettled([published, reportEvent(report)]);
+  };
+
+  return createQueueConsumer<DeliveryReport>({
+    name: 'report-deliveries',
+    queueUrl: environment.REPORTS_QUEUE,
+    queues,
+    clock,
+    parse: parseReport,
+    invalidMetric: 'invalid_reports',
+    idsOf,
+    process(received) {
+      const unpublished = publish(received.flatMap(({ body }) => (body.kind === 'event' ? body.outcomes : [])));
+      return received.map(async ({ body }): Promise<Counts> => {
+        await reportOne(body, unpublished);
+        return {};
+      });
+    },
+  });
+};

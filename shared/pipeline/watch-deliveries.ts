@@ -1,0 +1,118 @@
+import type { Context, DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda';
+import { deliveryKeyOf, parseStreamRecord } from '../adapters/deliveries/stream-record.ts';
+import { errorTrace, logger } from '../adapters/logger.ts';
+import { emitMetrics, oldestAgeSeconds } from '../adapters/metrics.ts';
+import type { Queues } from '../adapters/queues.ts';
+import type { DeliveryHappening, DeliveryOutcome, DeliveryReport } from '../contracts/delivery-report.ts';
+import type { Clock } from '../domain/clock.ts';
+import { changeOf, type Failure } from '../domain/delivery-change.ts';
+import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key.ts';
+import type { ParsedEnvironment } from '../environment.ts';
+import { reportMessage } from './report-messages.ts';
+
+/** What a stream record says, with its index in the batch. */
+type Change = DeliveryKey & {
+  index: number;
+  happened: DeliveryHappening | undefined;
+  failure: Failure | undefined;
+  outcome: DeliveryOutcome | undefined;
+};
+
+/** A message, and the index of the first stream record that it comes from. */
+type Report = { index: number; report: DeliveryReport };
+
+const eventReport = (changes: readonly Change[]): Report[] => {
+  const deliveries = changes.flatMap(({ pk, happened }) =>
+    happened ? [{ notification_id: parseDeliveryPartition(pk).notificationId, happened }] : [],
+  );
+  const outcomes = changes.flatMap(({ outcome }) => outcome ?? []);
+  const [first] = changes;
+  if (!first || deliveries.length + outcomes.length === 0) return [];
+  const { tenant } = parseDeliveryPartition(first.pk);
+  return [{ index: first.index, report: { kind: 'event', tenant_id: tenant, sk: first.sk, deliveries, outcomes } }];
+};
+
+const failuresReport = (changes: readonly Change[]): Report[] => {
+  const failures = changes
+    .flatMap(({ index, pk, failure }) => (failure ? [{ index, pk, ...failure }] : []))
+    .sort((one, other) => one.timeMs - other.timeMs);
+  const [first, last] = [failures[0], failures.at(-1)];
+  if (!first || !last) return [];
+  const { tenant, notificationId } = parseDeliveryPartition(first.pk);
+  const report = {
+    kind: 'failures',
+    tenant_id: tenant,
+    notification_id: notificationId,
+    failed_count: failures.filter(({ isFirst }) => isFirst).length,
+    first_failed_at_ms: first.timeMs,
+    last_failed_at_ms: last.timeMs,
+    last_reason: last.reason,
+  } as const;
+  return [{ index: Math.min(...failures.map(({ index }) => index)), report }];
+};
+
+const tenantOf = ({ pk }: DeliveryKey): string => parseDeliveryPartition(pk).tenant;
+
+/** Returns the messages about the changes of a batch: one for each event, and one for the failures of a notification. */
+const reportsOf = (changes: readonly Change[]): Report[] => [
+  ...[...Map.groupBy(changes, (change) => `${change.sk} ${tenantOf(change)}`).values()].flatMap(eventReport),
+  ...[...Map.groupBy(changes, ({ pk }) => pk).values()].flatMap(failuresReport),
+];
+
+/** Returns when DynamoDB wrote the record, in ms since the epoch. Streams have the time in seconds. */
+const createdAtMs = ({ dynamodb }: DynamoDBRecord): number => Number(dynamodb?.ApproximateCreationDateTime) * 1000;
+
+/**
+ * Creates the Lambda handler that reads from the stream of the Deliveries table what failed or ended, and sends it to the
+ * queue of delivery reports (docs/decisions/notices.md#stream). It makes no other calls: the records of a shard are
+ * processed in order, so whatever fails here delays all that follow. Of a record that cannot be read, it sends the key.
+ */
+export const createDeliveryWatch =
+  (
+    queues: Pick<Queues, 'sendAll'>,
+    {
+      REPORTS_QUEUE: url,
+      RETRY_DELAY_SCALE: scale,
+      DELIVERY_OUTCOMES: hasOutcomes,
+    }: ParsedEnvironment<'watch-deliveries'>,
+    clock: Clock = Date.now,
+  ) =>
+  async ({ Records: records }: DynamoDBStreamEvent, context?: Context): Promise<DynamoDBBatchResponse> => {
+    logger.appendKeys({ request_id: context?.awsRequestId });
+    let unreadable = 0;
+
+    const unreadableChange = (record: DynamoDBRecord, index: number, error: unknown): Change[] => {
+      unreadable++;
+      const key = deliveryKeyOf(record);
+      logger.error('stream record invalid', { stream_record_id: record.eventID, ...errorTrace(error) });
+      return key ? [{ ...key, index, happened: 'unreadable', failure: undefined, outcome: undefined }] : [];
+    };
+
+    const changes = records.flatMap((record, index): Change[] => {
+      try {
+        const images = parseStreamRecord(record);
+        const change = images && changeOf(images.before, images.after, scale);
+        if (!images || !change) return [];
+        const { pk, sk } = images.after;
+        return [{ pk, sk, index, ...change, outcome: hasOutcomes ? change.outcome : undefined }];
+      } catch (error) {
+        return unreadableChange(record, index, error);
+      }
+    });
+    const messages = reportsOf(changes).map(({ index, report }) => ({ index, ...reportMessage(report) }));
+    const unsent = await queues.sendAll(url, messages);
+    const oldestSeconds = oldestAgeSeconds(records.map(createdAtMs), clock());
+    emitMetrics(
+      {
+        failures_seen: changes.filter(({ failure }) => failure).length,
+        unreadable_records: unreadable,
+        oldest_record_seconds: oldestSeconds,
+        internal_errors: unsent.length,
+        oldest_unprocessed_seconds: unsent.length > 0 ? oldestSeconds : 0,
+      },
+      { function: 'watch-deliveries' },
+    );
+    // Lambda repeats all records from the first failure on. An empty identifier fails the whole batch.
+    const first = records[Math.min(...unsent.map(({ index }) => index))];
+    return { batchItemFailures: first ? [{ itemIdentifier: first.dynamodb?.SequenceNumber ?? '' }] : [] };
+  };

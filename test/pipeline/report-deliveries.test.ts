@@ -1,0 +1,297 @@
+import type { SQSRecord } from 'aws-lambda';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { createFailureReader } from '../../shared/adapters/deliveries/notification-failures.ts';
+import { logger } from '../../shared/adapters/logger.ts';
+import type { OutcomeTopic, PublishResult, TopicMessage } from '../../shared/adapters/outcome-topic.ts';
+import type { DeliveryHappening, DeliveryReport } from '../../shared/contracts/delivery-report.ts';
+import { changeOf } from '../../shared/domain/delivery-change.ts';
+import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
+import {
+  claimedRecord,
+  type DeliveryRecord,
+  withFailure,
+  withNextAttempt,
+  withReportedAlert,
+  withStatus,
+} from '../../shared/domain/delivery-record.ts';
+import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { createDeliveryReporter } from '../../shared/pipeline/report-deliveries.ts';
+import { writeRecords } from '../support/delivery-records.ts';
+import { useDatabase } from '../support/dynamodb.ts';
+import { alarmHeader, readDelivery } from '../support/events.ts';
+import { recordMetrics } from '../support/printed-metrics.ts';
+import { reportEnvironment } from '../support/report-environment.ts';
+import { sqsMessage } from '../support/sqs-message.ts';
+
+const { client } = useDatabase();
+
+let metrics: ReturnType<typeof recordMetrics>;
+beforeEach(() => {
+  metrics = recordMetrics();
+  for (const level of ['warn', 'error'] as const) vi.spyOn(logger, level).mockImplementation(() => undefined);
+  return () => vi.restoreAllMocks();
+});
+
+const NOW_MS = Date.UTC(2026, 0, 1, 6);
+const HOUR_MS = 3_600_000;
+
+let events = 0;
+/** Returns the record of a delivery of a new event, which another one may have failed. */
+const pendingRecord = (changes: Partial<DeliveryRecord> = {}, siblings: string[] = []): DeliveryRecord => {
+  const event = alarmHeader({ event_id: `acme:en:al${events++}:ch:${NOW_MS}:CRITICAL`, alarm: { id: `al${events}` } });
+  const body = { event, notification_id: newNotificationId(), siblings, accepted_at_ms: NOW_MS, content_hash: 'hash' };
+  const failing = withNextAttempt(
+    { ...claimedRecord(body, 'claim', NOW_MS, 'webhook'), last_cause: 'destination' },
+    NOW_MS + HOUR_MS,
+  );
+  return { ...withReportedAlert(failing, body, 1), last_reason: 'timeout', siblings, ...changes };
+};
+const failedRecord = (changes: Partial<DeliveryRecord> = {}, siblings?: string[]): DeliveryRecord =>
+  withFailure(pendingRecord(changes, siblings), 'http_status', NOW_MS);
+
+const eventReport = (record: DeliveryRecord, happened: DeliveryHappening, outcomes: DeliveryRecord[] = []) => {
+  const { tenant, notificationId } = parseDeliveryPartition(record.pk);
+  return {
+    kind: 'event',
+    tenant_id: tenant,
+    sk: record.sk,
+    deliveries: [{ notification_id: notificationId, happened }],
+    outcomes: outcomes.flatMap((after) => changeOf({ ...after, status: 'pending' }, after, 1)?.outcome ?? []),
+  } satisfies DeliveryReport;
+};
+
+/** Sets up the reporter of one execution environment. */
+const setUp = (
+  publish: (messages: readonly TopicMessage[]) => Promise<PublishResult[]> = async (messages) =>
+    messages.map(() => 'published'),
+  environment = reportEnvironment,
+) => {
+  const queued: string[] = [];
+  const published: TopicMessage[] = [];
+  const returned: string[] = [];
+  const queues = {
+    changeVisibility: async (_url: string, { messageId }: SQSRecord) => void returned.push(messageId),
+    sendDelayed: async (url: string, { body }: { body: string }) => {
+      const { notice, event } = readDelivery(body);
+      queued.push(`${url.split('/').at(-1)} ${notice?.kind}: ${notice?.subject} ${event.event_id.split(':')[2]}`);
+    },
+  };
+  const topic: OutcomeTopic = {
+    publish: (messages) => {
+      published.push(...messages);
+      return publish(messages);
+    },
+  };
+  const handler = createDeliveryReporter(client, queues, topic, environment, () => NOW_MS);
+  const report = async (...reports: (DeliveryReport | string)[]) => {
+    const messages = reports.map((each, index) =>
+      sqsMessage({ messageId: `m${index}`, body: typeof each === 'string' ? each : JSON.stringify(each) }),
+    );
+    const { batchItemFailures } = await handler({ Records: messages });
+    return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
+  };
+  return { report, queued, published, returned };
+};
+
+const kindsOf = ({ queued }: ReturnType<typeof setUp>) => queued.map((text) => text.split(':')[0]).toSorted();
+const escalated = ['contacts unreached', 'managed unreached'];
+
+describe('a delivery that does not arrive', () => {
+  const delivered = () => withStatus(pendingRecord({ type: 'email' }), 'delivered', NOW_MS);
+  it.each<[string, DeliveryHappening, DeliveryRecord, string[]]>([
+    [
+      'whose destination fails, to the contacts, and as unreached',
+      'late',
+      pendingRecord(),
+      ['contacts failing', ...escalated],
+    ],
+    [
+      'whose destination fails after the service did, to the contacts',
+      'failing',
+      pendingRecord(),
+      ['contacts failing'],
+    ],
+    [
+      'as the service fails, only as unreached',
+      'late',
+      pendingRecord({ last_cause: 'service' }),
+      ['contacts unreached'],
+    ],
+    [
+      'that failed for a stop, only as unreached',
+      'failed',
+      withFailure(pendingRecord(), 'opted_out', NOW_MS),
+      escalated,
+    ],
+    [
+      'that failed, to the contacts, and as unreached',
+      'failed',
+      failedRecord(),
+      ['contacts undelivered', ...escalated],
+    ],
+    ['that was cancelled, only as unreached', 'cancelled', withStatus(pendingRecord(), 'cancelled', NOW_MS), escalated],
+    ['of the contacts, only as unreached', 'failed', failedRecord({ type: 'technicalContactsEmail' }), escalated],
+    ['that bounced, only as unreached', 'bounced', withStatus(pendingRecord(), 'bounced', NOW_MS), escalated],
+    ['of which SES reports a complaint, to nobody: the stop has a notice of its own', 'complaint', delivered(), []],
+    ['of which SES reports a reject, to the contacts', 'reject', delivered(), ['contacts failing']],
+    ['of which SES reports a temporary bounce, to nobody', 'temporary_bounce', delivered(), []],
+    [
+      'above a daily limit, to the contacts',
+      'above_limit',
+      withStatus(pendingRecord({ type: 'sms' }), 'summarized', NOW_MS),
+      ['contacts limit'],
+    ],
+    [
+      'whose stream record is unreadable, by its record',
+      'unreadable',
+      failedRecord(),
+      ['contacts undelivered', ...escalated],
+    ],
+    ['that has arrived since, to nobody', 'late', withStatus(pendingRecord(), 'delivered', NOW_MS), []],
+    ['that is redelivered, to nobody', 'failed', pendingRecord({ last_cause: undefined, round: 2 }), []],
+  ])('is reported: %s', async (_, happened, record, expected) => {
+    await writeRecords(client, 'deliveries', [record]);
+    const reporter = setUp();
+    expect(await reporter.report(eventReport(record, happened))).toEqual([]);
+    expect(kindsOf(reporter)).toEqual(expected.toSorted());
+    await reporter.report(eventReport(record, happened));
+    expect(reporter.queued).toHaveLength(expected.length);
+  });
+
+  it('is escalated by the last of several that fail at the same time, once', async () => {
+    const first = failedRecord();
+    const second = { ...first, pk: first.pk.replace(/nt\w+/, newNotificationId()) };
+    const [one, other] = [first, second].map(({ pk }) => parseDeliveryPartition(pk).notificationId);
+    const records = [
+      { ...first, siblings: [other ?? ''] },
+      { ...second, siblings: [one ?? ''] },
+    ];
+    await writeRecords(client, 'deliveries', records);
+    const reporters = [setUp(), setUp()];
+    for (const reporter of reporters) await reporter.report(...records.map((record) => eventReport(record, 'failed')));
+    expect(reporters.flatMap(({ queued }) => queued).filter((text) => text.startsWith('managed'))).toHaveLength(1);
+  });
+
+  it.each([
+    [true, true, 'undelivered'],
+    [true, false, 'undelivered'],
+    [false, true, 'failing'],
+    [false, false, undefined],
+  ])('is a notice with deadLetterEmail %s and failingNotices %s: %s', async (email, notices, kind) => {
+    const environment = {
+      ...reportEnvironment,
+      ESCALATE_UNREACHED: 'off',
+      DEAD_LETTER_EMAIL: email,
+      FAILING_NOTICES: notices,
+    } as const;
+    const record = failedRecord();
+    await writeRecords(client, 'deliveries', [record]);
+    const reporter = setUp(undefined, environment);
+    await reporter.report(eventReport(record, 'failed'));
+    expect(kindsOf(reporter)).toEqual(kind === undefined ? [] : [`contacts ${kind}`]);
+  });
+
+  it('returns to its queue if a notice cannot be queued, and the others of its batch do not', async () => {
+    const [record, other] = [failedRecord(), failedRecord()];
+    await writeRecords(client, 'deliveries', [record, other]);
+    const reporter = setUp(undefined, { ...reportEnvironment, ACCOUNTS_TABLE: 'no-table' });
+    const failures = {
+      kind: 'failures',
+      tenant_id: 'acme',
+      notification_id: 'ntA',
+      failed_count: 1,
+      first_failed_at_ms: 1,
+      last_failed_at_ms: 1,
+      last_reason: 'timeout',
+    } as const;
+    expect(await reporter.report(eventReport(record, 'failed'), failures)).toEqual(['m0']);
+    expect(reporter.returned).toEqual(['m0']);
+    expect(kindsOf(reporter)).toEqual(['contacts undelivered']);
+    expect(metrics()).toMatchObject([{ function: 'report-deliveries', internal_errors: 1 }]);
+  });
+});
+
+it('failures are added to those of their notification', async () => {
+  const notification_id = newNotificationId();
+  const failures = {
+    kind: 'failures',
+    tenant_id: 'acme',
+    notification_id,
+    failed_count: 2,
+    last_reason: 'timeout',
+  } as const;
+  await setUp().report(
+    { ...failures, first_failed_at_ms: NOW_MS, last_failed_at_ms: NOW_MS + 1 },
+    { ...failures, first_failed_at_ms: NOW_MS + 2, last_failed_at_ms: NOW_MS + 3, last_reason: 'http_status' },
+  );
+  const listed = createFailureReader(client, 'deliveries', () => NOW_MS).list('acme', notification_id, 1);
+  const [found] = (await Array.fromAsync(listed)).flat();
+  expect(found).toMatchObject({ notificationId: notification_id, failedCount: 4, lastFailedAtMs: NOW_MS + 3 });
+});
+
+it('a stop is notified of once', async () => {
+  const stop = {
+    kind: 'stop',
+    tenant_id: 'stops',
+    address: 'a@example.com',
+    reason: 'bounced',
+    since_ms: NOW_MS,
+  } as const;
+  const reporters = [setUp(), setUp()];
+  for (const { report } of [...reporters, ...reporters]) expect(await report(stop)).toEqual([]);
+  const ids = reporters.flatMap(({ queued }) => queued);
+  expect(new Set(ids)).toEqual(
+    new Set([expect.stringMatching(/^managed stopped: Emails to a@example.com are stopped/)]),
+  );
+});
+
+describe('outcomes', () => {
+  const delivered = () => withStatus(pendingRecord(), 'delivered', NOW_MS);
+  const reportOf = (record: DeliveryRecord) => ({ ...eventReport(record, 'late', [record]), deliveries: [] });
+
+  it('are published with attributes to filter by, ten in a batch', async () => {
+    const batches: number[] = [];
+    const { report, published } = setUp(async (messages) => {
+      batches.push(messages.length);
+      return messages.map(() => 'published');
+    });
+    const reports = Array.from({ length: 12 }, () => reportOf(delivered()));
+    expect(await report(...reports)).toEqual([]);
+    expect(batches).toEqual([10, 2]);
+    expect(published[0]?.attributes).toEqual({ tenant_id: 'acme', type: 'webhook', status: 'delivered' });
+    expect(JSON.parse(published[0]?.body ?? '')).toEqual(reports[0]?.outcomes[0]);
+  });
+
+  it.each<[string, () => Promise<PublishResult[]>]>([
+    ['does not accept it', async () => ['published', 'failed']],
+    ['fails', () => Promise.reject(new Error('unavailable'))],
+  ])('return to the queue if SNS %s, and the rest of the message is reported', async (_, publish) => {
+    const record = failedRecord();
+    await writeRecords(client, 'deliveries', [record]);
+    const { report, queued } = setUp(publish);
+    expect(await report(reportOf(delivered()), eventReport(record, 'failed', [record]))).toContain('m1');
+    expect(queued).toHaveLength(3);
+  });
+
+  it('that SNS never accepts are counted, and not repeated', async () => {
+    const { report } = setUp(async () => ['rejected']);
+    expect(await report(reportOf(delivered()))).toEqual([]);
+    expect(metrics()).toMatchObject([{ outcomes_rejected: 1 }]);
+  });
+
+  it('of an unreadable stream record are those of its record', async () => {
+    const record = delivered();
+    await writeRecords(client, 'deliveries', [record]);
+    const { report, published } = setUp();
+    await report(eventReport(record, 'unreadable'));
+    expect(published.map(({ attributes }) => attributes.status)).toEqual(['delivered']);
+  });
+});
+
+it.each(['', '{', '{"kind":"other"}', '{"kind":"event"}'])(
+  'an invalid message is counted and acknowledged: %s',
+  async (body) => {
+    expect(await setUp().report(body)).toEqual([]);
+    expect(metrics()).toMatchObject([{ invalid_reports: 1 }]);
+  },
+);
