@@ -1,6 +1,8 @@
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
+import { createSummarizedAlerts } from '../shared/adapters/deliveries/summarized-alerts.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
+import { createSummaries } from '../shared/pipeline/sender/summarize.ts';
 import { createSharedRate } from '../shared/pipeline/shared-rate.ts';
 import { createSmsTransport } from '../shared/pipeline/transports/sms.ts';
 
@@ -12,6 +14,6 @@ const sharedRate = createSharedRate();
 
 /** Sends alerts to `sms` notifications. */
 export const handler = sender(createSmsTransport(environment, limits, sharedRate), {
-  isNearLimit,
+  createSummaries: createSummaries(createSummarizedAlerts(client, environment.DELIVERIES_TABLE), isNearLimit),
   isSlowTenant: sharedRate.isSlow,
 });

@@ -1,11 +1,13 @@
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createEmailStops } from '../shared/adapters/accounts/email-stops.ts';
 import { createOptOutKeys } from '../shared/adapters/accounts/opt-out-keys.ts';
+import { createSummarizedAlerts } from '../shared/adapters/deliveries/summarized-alerts.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { createEmailSender } from '../shared/pipeline/email-sender.ts';
 import { createStopReports } from '../shared/pipeline/report-messages.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
+import { createSummaries } from '../shared/pipeline/sender/summarize.ts';
 import { createSharedRate } from '../shared/pipeline/shared-rate.ts';
 import { createEmailRefusal, createTechnicalContactsTransport } from '../shared/pipeline/transports/email.ts';
 
@@ -21,7 +23,7 @@ const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops, ac
 
 /** Sends alerts to the technical contacts of accounts. */
 export const handler = sender(createTechnicalContactsTransport(sendEmail, accounts), {
-  isNearLimit,
+  createSummaries: createSummaries(createSummarizedAlerts(client, environment.DELIVERIES_TABLE), isNearLimit),
   isSlowTenant: sharedRate.isSlow,
   refusalOf: createEmailRefusal(accounts),
 });

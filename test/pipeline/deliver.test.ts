@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages, type FailedMessage } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
-import { createSummarizedAlerts } from '../../shared/adapters/deliveries/summarized-alerts.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import type { DeadLetterReason, Queues } from '../../shared/adapters/queues.ts';
 import type { Delivery } from '../../shared/contracts/messages.ts';
@@ -31,7 +30,7 @@ import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dep
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent, alarmHeader, alertContent } from '../support/events.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
-import { senderDependencies } from '../support/sender-dependencies.ts';
+import { type SummaryFakes, senderDependencies } from '../support/sender-dependencies.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client } = useDatabase();
@@ -49,11 +48,12 @@ beforeEach(() => {
   return () => vi.restoreAllMocks();
 });
 
-type Options = Partial<SenderDependencies> & {
-  changes?: Partial<Delivery>;
-  receiveCount?: number;
-  timeLeft?: () => number;
-};
+type Options = Partial<SenderDependencies> &
+  SummaryFakes & {
+    changes?: Partial<Delivery>;
+    receiveCount?: number;
+    timeLeft?: () => number;
+  };
 
 /** The account has summaries, and the window of the alert has had its first alerts. */
 const summarizing: Options = {
@@ -61,7 +61,7 @@ const summarizing: Options = {
     isShadowed: async () => false,
     summaries: async () => ({ email_after: 1, sms_after: 1, window_minutes: 1 }),
   },
-  summarizedAlerts: { ...createSummarizedAlerts(client, 'deliveries'), addFirst: async () => false },
+  summarizedAlerts: { addFirst: async () => false },
 };
 
 /** Sets up the sender of a type for one delivery. The queues record dead letters and delayed messages. */
@@ -264,7 +264,7 @@ describe('a summary', () => {
     alarms: [],
   });
   const setUpSummary = (summary: Summary | undefined, changes: Partial<Delivery> = {}) => {
-    const summarizedAlerts = { ...createSummarizedAlerts(client, 'deliveries'), read: async () => summary };
+    const summarizedAlerts = { read: async () => summary };
     const event = alarmHeader({ details: { state: 'WARNING' } });
     return setUp('email', delivered, { changes: { notice: summaryNotice, event, ...changes }, summarizedAlerts });
   };

@@ -3,7 +3,6 @@ import type { Clock } from '../../domain/clock.ts';
 import { type DeliveryRecord, withNextAttempt, withReportedAlert } from '../../domain/delivery-record.ts';
 import type { DeliveryJob } from './delivery-job.ts';
 import { persist } from './persist.ts';
-import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** A delivery that this worker has claimed. All of its writes are conditional on the claim. */
 export class ClaimedDelivery {
@@ -21,7 +20,7 @@ export class ClaimedDelivery {
   constructor(
     job: DeliveryJob,
     claimed: DeliveryRecord,
-    { deliveries, clock, retryDelayScale }: Pick<SenderDependencies, 'deliveries' | 'clock' | 'retryDelayScale'>,
+    { deliveries, clock, retryDelayScale }: { deliveries: DeliveryRepository; clock: Clock; retryDelayScale: number },
   ) {
     this.job = job;
     this.claimed = claimed;

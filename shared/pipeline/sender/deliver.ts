@@ -21,7 +21,7 @@ import { changedAtMs, type EventTime } from '../../domain/event-time.ts';
 import { isHeartbeat, isLateHeartbeat } from '../../domain/heartbeat.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
-import { alarmCount, type Summary, withSummaryOf } from '../../domain/summary.ts';
+import type { Summary } from '../../domain/summary.ts';
 import { MIN_TIME_TO_SEND_MS, NoTimeLeftError } from '../../domain/transport.ts';
 import { ClaimedDelivery } from './claimed-delivery.ts';
 import { type DeliveryJob, idsOf } from './delivery-job.ts';
@@ -30,7 +30,6 @@ import { HeldLock } from './held-lock.ts';
 import { sqsTimeMs } from './received-message.ts';
 import { copyOfMessage, createRequeue } from './requeue.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
-import { createSummarizer } from './summarize.ts';
 
 /** The target of a delivery, and whether the tenant is in shadow mode. */
 type Reads = readonly [target: DeliveryTarget | undefined, isWithheld: boolean];
@@ -40,9 +39,6 @@ type Decision = DeliveryResult | { kind: 'send'; target: DeliveryTarget; summary
 
 /** The last 12 digits of a UUID are random: enough for the claims of one record, which is charged by size. */
 const CLAIM_ID_LENGTH = 12;
-
-/** The minimum time before the function times out to read a summary and to send it. */
-const MIN_TIME_TO_SUMMARIZE_MS = MIN_TIME_TO_SEND_MS + 3_000;
 
 const hasSummaries = (type: NotificationTypeId): boolean => notificationTypes[type].summarizedAfter !== null;
 
@@ -61,18 +57,7 @@ const logOlderTimestamp = (job: DeliveryJob): void => {
  * record to the record of the attempt.
  */
 export const createDeliver = (dependencies: SenderDependencies) => {
-  const {
-    type,
-    transport,
-    accounts,
-    deliveries,
-    incidentLocks,
-    summarizedAlerts,
-    queues,
-    queueUrls,
-    clock,
-    refusalOf,
-  } = dependencies;
+  const { type, transport, accounts, deliveries, incidentLocks, queues, queueUrls, clock, refusalOf } = dependencies;
   const { reschedule, returnBusyMessage, waitForLock, returnAfterError, replaceAfterError } =
     createRequeue(dependencies);
   const { recordDelivered, recordFailed, deadLetter } = createAttemptEnd(dependencies);
@@ -213,14 +198,13 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     if (record.attempt_count >= MAX_ATTEMPTS)
       return deadLetter(delivery, { reason: 'attempts_exhausted', cause: roundExpiryCause(record) });
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
-    const summarized = await summarizer.unlessFirst(delivery, target, () => refuse(delivery, target));
+    const summarized = await summaries?.unlessFirst(delivery, target, () => refuse(delivery, target));
     if (summarized) return summarized;
     if (!isSummary) return { kind: 'send', target, summary: undefined };
-    if (!hasSummaries(type)) return deadLetter(delivery, { reason: 'type_without_summaries', cause: 'destination' });
-    const summary = await readSummary(job);
-    if (!summary) return sendAgain(delivery);
-    // A worker that queued the summary crashed before it stored an alert, which another summary then lists.
-    return alarmCount(summary) === 0 ? cancel(delivery) : { kind: 'send', target, summary };
+    if (!summaries) return deadLetter(delivery, { reason: 'type_without_summaries', cause: 'destination' });
+    const summary = await summaries.read(delivery);
+    if (summary === 'late') return sendAgain(delivery);
+    return summary === 'empty' ? cancel(delivery) : { kind: 'send', target, summary };
   };
 
   /** Ends the delivery of an alert to a destination to which nothing is sent. @returns undefined for others */
@@ -242,13 +226,12 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     const startedAtMs = clock();
     const attempt = await callTransport(delivery, target, summary).catch(releaseAfter(delivery));
     const { record } = delivery;
-    if (attempt.result === 'permanent' && attempt.canBeSummarized) {
+    if (attempt.result === 'permanent' && attempt.canBeSummarized && summaries) {
       const { reachedRecipientHashes: reached = record.reached_recipient_hashes } = attempt;
       delivery.record = { ...record, reached_recipient_hashes: reached, last_reason: attempt.reason };
-      return { ...(await summarizer.aboveLimit(delivery, target).catch(releaseAfter(delivery))), attempt };
+      return { ...(await summaries.aboveLimit(delivery, target).catch(releaseAfter(delivery))), attempt };
     }
-    const attempted = summary ? withSummaryOf(record, summary) : record;
-    delivery.record = withAttempt(attempted, attempt, startedAtMs, clock() - startedAtMs);
+    delivery.record = withAttempt(record, attempt, startedAtMs, clock() - startedAtMs);
     const firstAttemptAtMs = isFirstAttempt(delivery) ? startedAtMs : undefined;
     if (attempt.result !== 'delivered')
       return { ...(await recordFailed(delivery, attempt)), attempt, firstAttemptAtMs };
@@ -290,10 +273,9 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     newType: NotificationTypeId,
     isSummary: boolean,
   ): Promise<DeliveryResult> => {
-    const isUnsent = isSummary && hasSummaries(type) && !hasSummaries(newType);
-    const unsent = isUnsent ? await readSummary(delivery.job) : undefined;
-    if (unsent && alarmCount(unsent) === 0) return cancel(delivery);
-    if (unsent) delivery.record = withSummaryOf(delivery.record, unsent);
+    const isUnsent = isSummary && !hasSummaries(newType);
+    const unsent = isUnsent ? await summaries?.read(delivery) : undefined;
+    if (unsent === 'empty') return cancel(delivery);
     await delivery.release();
     await queues.sendDelayed(queueUrls[newType], copyOfMessage(delivery.job), 0);
     return { kind: 'forwarded' };
@@ -323,9 +305,6 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     return { kind: 'cancelled' };
   };
 
-  const readSummary = ({ body, timeLeft }: DeliveryJob): Promise<Summary | undefined> =>
-    summarizedAlerts.read(body.event, () => timeLeft() >= MIN_TIME_TO_SUMMARIZE_MS);
-
   /** Releases the claim after an internal error: nothing was sent. If this write fails too, the lease expires. */
   const releaseAfter =
     (delivery: ClaimedDelivery) =>
@@ -354,7 +333,7 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     return reschedule(delivery.job, 0);
   };
 
-  const summarizer = createSummarizer(dependencies, sendAgain);
+  const summaries = dependencies.createSummaries?.(dependencies, sendAgain);
 
   return deliver;
 };

@@ -4,7 +4,6 @@ import type { createDocumentClient } from '../../adapters/aws-client.ts';
 import { createDeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages } from '../../adapters/deliveries/failed-messages.ts';
 import { createIncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
-import { createSummarizedAlerts } from '../../adapters/deliveries/summarized-alerts.ts';
 import { createThrottlingWatch } from '../../adapters/dynamodb/errors.ts';
 import { logger } from '../../adapters/logger.ts';
 import { createTargetReader } from '../../adapters/notifications/notification-targets.ts';
@@ -19,7 +18,7 @@ import { createTestRun } from './run-test.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** What only some senders have. */
-export type SenderOptions = Partial<Pick<SenderDependencies, 'isNearLimit' | 'isSlowTenant' | 'refusalOf'>>;
+export type SenderOptions = Partial<Pick<SenderDependencies, 'createSummaries' | 'isSlowTenant' | 'refusalOf'>>;
 
 /**
  * Creates the Lambda handler of a type's sender. Its input is either a batch from the type's queue or retry queue,
@@ -31,7 +30,7 @@ export const createSender = (
   accounts: AccountRepository,
   environment: ParsedEnvironment<SenderName>,
   transport: Transport,
-  { isNearLimit = async () => false, isSlowTenant = () => false, refusalOf }: SenderOptions = {},
+  { createSummaries, isSlowTenant = () => false, refusalOf }: SenderOptions = {},
 ) => {
   // On the queue of the type, a notice that is due later would raise the age of the oldest message.
   const delayedQueueUrls = { ...environment.SENDER_QUEUES, [type]: environment.RETRY_QUEUE };
@@ -42,7 +41,6 @@ export const createSender = (
     deliveries: createDeliveryRepository(client, environment.DELIVERIES_TABLE),
     incidentLocks: createIncidentLocks(client, environment.DELIVERIES_TABLE),
     failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
-    summarizedAlerts: createSummarizedAlerts(client, environment.DELIVERIES_TABLE),
     queues: createQueues(),
     queueUrls: environment.SENDER_QUEUES,
     delayedQueueUrls,
@@ -51,7 +49,7 @@ export const createSender = (
     retryDelayScale: environment.RETRY_DELAY_SCALE,
     clock: Date.now,
     isTenantThrottled: createThrottlingWatch(Date.now),
-    isNearLimit,
+    createSummaries,
     isSlowTenant,
     refusalOf,
   };
