@@ -215,10 +215,8 @@ export const createEmailEventRecorder = (
       const delivery = key && parseDeliveryPartition(key.pk);
       return { tenant_id: delivery?.tenant, notification_id: delivery?.notificationId };
     },
-    process: (received) =>
-      received.map(({ message, body: event }) =>
-        isProblem(event) ? recordProblem(event, message) : recordProgress(event),
-      ),
+    process: async ({ message, body: event }) =>
+      isProblem(event) ? recordProblem(event, message) : recordProgress(event),
   });
 };
 

@@ -6,6 +6,13 @@ import type { Queues } from '../adapters/queues.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { FunctionName } from '../environment.ts';
 import { returnWithBackoff } from './return-with-backoff.ts';
+import { withTimeout } from './with-timeout.ts';
+
+/**
+ * The maximum time of a message. Those of a batch are acknowledged together: one that waits for throttled keys must not
+ * let the function time out, after which all of them would come back only when their visibility timeout ends.
+ */
+const MAX_PROCESS_MS = 10_000;
 
 /** A message with its parsed body. */
 export type Received<Body> = { message: SQSRecord; body: Body };
@@ -25,8 +32,10 @@ export type ConsumerOptions<Body> = {
   invalidMetric: string;
   /** Returns the fields that identify a message in logs, with its tenant. */
   idsOf: (body: Body) => Readonly<Record<string, string | undefined>> & { tenant_id: string | undefined };
-  /** Starts to process the messages of a batch. A message whose promise rejects returns to its queue. */
-  process: (received: readonly Received<Body>[]) => readonly Promise<Counts>[];
+  /** Processes a message, which returns to its queue if the promise rejects, or does not resolve within ten seconds. */
+  process: (received: Received<Body>) => Promise<Counts>;
+  /** Does the rest for all messages of a batch, after `process`. Returns those that return to their queue. */
+  finish?: (received: readonly Received<Body>[]) => Promise<ReadonlySet<Received<Body>>>;
 };
 
 const sumOf = (all: readonly Counts[]): Counts => {
@@ -36,8 +45,8 @@ const sumOf = (all: readonly Counts[]): Counts => {
 };
 
 /**
- * Creates the Lambda handler of a queue: it parses the messages of a batch, processes them together, returns those that
- * could not be processed with a delay that grows, and acknowledges the others.
+ * Creates the Lambda handler of a queue: it parses the messages of a batch, processes them concurrently, returns those
+ * that could not be processed with a delay that grows, and acknowledges the others.
  */
 export const createQueueConsumer = <Body>({
   name,
@@ -48,6 +57,7 @@ export const createQueueConsumer = <Body>({
   invalidMetric,
   idsOf,
   process,
+  finish,
 }: ConsumerOptions<Body>): ((event: SQSEvent, context?: Context) => Promise<SQSBatchResponse>) => {
   const isTenantThrottled = createThrottlingWatch(clock);
 
@@ -55,10 +65,13 @@ export const createQueueConsumer = <Body>({
 
   const resultOf = async (
     { message, body }: Received<Body>,
-    processed: Promise<Counts> | undefined,
+    processed: Promise<Counts>,
+    isUnfinished: boolean | undefined,
   ): Promise<Result> => {
     try {
-      return { message, counts: (await processed) ?? {} };
+      const counts = await processed;
+      if (isUnfinished) throw new Error('The message was not finished.');
+      return { message, counts };
     } catch (error) {
       const ids = idsOf(body);
       const result = isTenantThrottled(error, ids.tenant_id ?? message.messageId) ? 'throttled_keys' : 'internal_error';
@@ -75,8 +88,12 @@ export const createQueueConsumer = <Body>({
       if (body === undefined) logger.warn('invalid message', { function: name, message_id: message.messageId });
       return body === undefined ? [] : [{ message, body }];
     });
-    const processed = process(received);
-    const results = await Promise.all(received.map((each, index) => resultOf(each, processed[index])));
+    const processed = received.map((each) => ({ each, counts: withTimeout(process(each), MAX_PROCESS_MS) }));
+    await Promise.allSettled(processed.map(({ counts }) => counts));
+    const unfinished = await finish?.(received);
+    const results = await Promise.all(
+      processed.map(({ each, counts }) => resultOf(each, counts, unfinished?.has(each))),
+    );
     const returned = results.filter(({ result }) => result !== undefined);
     const failed = results.filter(({ result }) => result === 'internal_error');
     const invalid = { [invalidMetric]: messages.length - received.length };

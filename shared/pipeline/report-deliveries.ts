@@ -33,8 +33,15 @@ import { createNoticeQueue } from './notices/notice-queue.ts';
 import { createStopNotices } from './notices/stop-notice.ts';
 import { createUnreachedCheck } from './notices/unreached-check.ts';
 import { createUnreachedEvents } from './notices/unreached-events.ts';
-import { type Counts, createQueueConsumer } from './queue-consumer.ts';
+import { createQueueConsumer, type Received } from './queue-consumer.ts';
 import { tenantOfReport } from './report-messages.ts';
+import { withTimeout } from './with-timeout.ts';
+
+/** The maximum time to publish the outcomes of a batch, whose acknowledgment waits for it. */
+const MAX_PUBLISH_MS = 2_000;
+
+/** How long nothing is published after the topic failed or was late. The messages return to their queue. */
+const PUBLISH_PAUSE_MS = 10_000;
 
 /** After these, the event may have reached nobody. A delivery that is `failing` was late before. */
 const unreachedHappenings: readonly DeliveryHappening[] = [
@@ -104,16 +111,21 @@ export const createDeliveryReporter = (
   const notifyOfStop = createStopNotices({ client, notices, accounts, stops, clock }, environment);
   const addFailures = createFailureWriter(client, DELIVERIES_TABLE);
 
+  let publishAfterMs = 0;
+
   const publishBatch = async (outcomes: readonly DeliveryOutcome[]): Promise<PublishResult[]> => {
+    if (!topic) return [];
+    if (clock() < publishAfterMs) return outcomes.map(() => 'failed');
     try {
-      return (await topic?.publish(outcomes.map(topicMessageOf))) ?? [];
+      return await withTimeout(topic.publish(outcomes.map(topicMessageOf)), MAX_PUBLISH_MS);
     } catch (error) {
+      publishAfterMs = clock() + PUBLISH_PAUSE_MS;
       logger.error('outcomes not published', { outcomes: outcomes.length, ...errorTrace(error) });
       return outcomes.map(() => 'failed');
     }
   };
 
-  /** Publishes the outcomes of all messages of a batch. @returns those to publish again */
+  /** Publishes outcomes. @returns those to publish again */
   const publish = async (outcomes: readonly DeliveryOutcome[]): Promise<ReadonlySet<DeliveryOutcome>> => {
     const results = (await Promise.all(inBatches(outcomes, MAX_PUBLISHED).map(publishBatch))).flat();
     const withResult = (wanted: PublishResult) => outcomes.filter((_, index) => results[index] === wanted);
@@ -126,7 +138,7 @@ export const createDeliveryReporter = (
   };
 
   const publishUnread = async (outcomes: readonly DeliveryOutcome[]): Promise<void> => {
-    if (topic && (await publish(outcomes)).size > 0) throw new Error('An outcome was not published.');
+    if ((await publish(outcomes)).size > 0) throw new Error('An outcome was not published.');
   };
 
   /** The last of several deliveries of an event that fail at the same time finds the records of all others. */
@@ -168,20 +180,12 @@ export const createDeliveryReporter = (
     );
   };
 
-  const reportOne = async (
-    report: DeliveryReport,
-    unpublished: Promise<ReadonlySet<DeliveryOutcome>>,
-  ): Promise<void> => {
+  const reportOne = async (report: DeliveryReport): Promise<void> => {
+    if (report.kind === 'event') return reportEvent(report);
     if (report.kind === 'failures') return reportFailures(report);
     if (report.kind === 'plan') return unreachedEvents.escalatePlan(report);
-    if (report.kind === 'stop') {
-      const { tenant_id: tenant, address, reason, since_ms: sinceMs } = report;
-      return notifyOfStop({ tenant, address }, { reason, sinceMs });
-    }
-    const published = unpublished.then((failed) => {
-      if (report.outcomes.some((outcome) => failed.has(outcome))) throw new Error('An outcome was not published.');
-    });
-    await allSettled([published, reportEvent(report)]);
+    const { tenant_id: tenant, address, reason, since_ms: sinceMs } = report;
+    return notifyOfStop({ tenant, address }, { reason, sinceMs });
   };
 
   return createQueueConsumer<DeliveryReport>({
@@ -192,12 +196,15 @@ export const createDeliveryReporter = (
     parse: parseReport,
     invalidMetric: 'invalid_reports',
     idsOf,
-    process(received) {
-      const unpublished = publish(received.flatMap(({ body }) => (body.kind === 'event' ? body.outcomes : [])));
-      return received.map(async ({ body }): Promise<Counts> => {
-        await reportOne(body, unpublished);
-        return {};
-      });
+    async process({ body }) {
+      await reportOne(body);
+      return {};
+    },
+    /** Outcomes come last: a topic that fails must not delay escalations. */
+    async finish(received) {
+      const outcomesOf = ({ body }: Received<DeliveryReport>) => (body.kind === 'event' ? body.outcomes : []);
+      const unpublished = await publish(received.flatMap(outcomesOf));
+      return new Set(received.filter((each) => outcomesOf(each).some((outcome) => unpublished.has(outcome))));
     },
   });
 };

@@ -82,7 +82,8 @@ const setUp = (
       return publish(messages);
     },
   };
-  const handler = createDeliveryReporter(client, queues, topic, environment, () => NOW_MS);
+  const clock = { nowMs: NOW_MS };
+  const handler = createDeliveryReporter(client, queues, topic, environment, () => clock.nowMs);
   const report = async (...reports: (DeliveryReport | string)[]) => {
     const messages = reports.map((each, index) =>
       sqsMessage({ messageId: `m${index}`, body: typeof each === 'string' ? each : JSON.stringify(each) }),
@@ -90,7 +91,7 @@ const setUp = (
     const { batchItemFailures } = await handler({ Records: messages });
     return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
   };
-  return { report, queued, published, returned };
+  return { report, queued, published, returned, clock };
 };
 
 const kindsOf = ({ queued }: ReturnType<typeof setUp>) => queued.map((text) => text.split(':')[0]).toSorted();
@@ -271,6 +272,28 @@ describe('outcomes', () => {
     const { report, queued } = setUp(publish);
     expect(await report(reportOf(delivered()), eventReport(record, 'failed', [record]))).toContain('m1');
     expect(queued).toHaveLength(3);
+  });
+
+  it('of a topic that hangs wait for two seconds after the escalations, and then without calls for ten', async () => {
+    const record = failedRecord();
+    await writeRecords(client, 'deliveries', [record]);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const queuedBefore: number[] = [];
+    const { report, queued, published, clock } = setUp(() => {
+      queuedBefore.push(queued.length);
+      setImmediate(() => vi.advanceTimersByTime(2_000));
+      return new Promise(() => undefined);
+    });
+    const reports = [reportOf(delivered()), eventReport(record, 'failed')];
+    expect(await report(...reports)).toEqual(['m0']);
+    expect(queuedBefore).toEqual([3]);
+    clock.nowMs += 9_999;
+    expect(await report(...reports)).toEqual(['m0']);
+    expect(published).toHaveLength(1);
+    clock.nowMs += 1;
+    await report(...reports);
+    expect(published).toHaveLength(2);
+    vi.useRealTimers();
   });
 
   it('that SNS never accepts are counted, and not repeated', async () => {

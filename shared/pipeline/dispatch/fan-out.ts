@@ -13,7 +13,7 @@ import { unstoredTarget } from '../../domain/heartbeat.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import { isNotificationId } from '../../domain/notification-id.ts';
 import { idsOfEvent, type PlannedEvent } from '../../domain/planned-event.ts';
-import { withTimeout } from '../notices/with-timeout.ts';
+import { withTimeout } from '../with-timeout.ts';
 
 /** What became of the notifications of an event. */
 export type FannedOut<Event extends PlannedEvent = PlannedEvent> = {

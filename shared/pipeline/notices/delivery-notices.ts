@@ -7,11 +7,11 @@ import { isStopReason } from '../../contracts/outcomes.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { correlationOf, type DeliveryRecord, failureReasonOf, isFailing } from '../../domain/delivery-record.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
+import { withTimeout } from '../with-timeout.ts';
 import { limitNotice } from './limit-notice.ts';
 import type { Notification } from './notice-content.ts';
 import type { NoticeQueue } from './notice-queue.ts';
 import { eventOfRecord, failingNotice, notificationNoticeId, undeliveredNotice } from './notification-notice.ts';
-import { withTimeout } from './with-timeout.ts';
 
 /** The maximum time to read labels. Notifications may be large, and slow reads must not prevent the notice. */
 const MAX_READ_MS = 1_000;
