@@ -108,7 +108,7 @@ export const createDeliveryReporter = (
     scale,
   });
   const stops = createEmailStops(client, environment.ACCOUNTS_TABLE, clock);
-  const notifyOfStop = createStopNotices({ client, notices, accounts, stops, clock }, environment);
+  const notifyOfStop = createStopNotices({ client, notices, accounts, stops }, environment);
   const addFailures = createFailureWriter(client, DELIVERIES_TABLE);
 
   let publishAfterMs = 0;
@@ -152,7 +152,7 @@ export const createDeliveryReporter = (
   const reportEvent = async ({ tenant_id: tenant, sk, deliveries: reported }: EventReport): Promise<void> => {
     const ids = [...new Set(reported.map(({ notification_id }) => notification_id))];
     const keys = ids.map((notificationId) => ({ pk: deliveryPartition({ tenant, notificationId }), sk }));
-    const records = new Map((await deliveries.readAll(keys)).map((record) => [record.pk, record]));
+    const records = new Map((await deliveries.readReadable(keys)).records.map((record) => [record.pk, record]));
     const found = reported.flatMap(({ notification_id: notificationId, happened }) => {
       const record = records.get(deliveryPartition({ tenant, notificationId }));
       return record ? [{ happened, record }] : [];
@@ -180,12 +180,12 @@ export const createDeliveryReporter = (
     );
   };
 
-  const reportOne = async (report: DeliveryReport): Promise<void> => {
+  const reportOne = async (report: DeliveryReport, acceptedAtMs: number): Promise<void> => {
     if (report.kind === 'event') return reportEvent(report);
     if (report.kind === 'failures') return reportFailures(report);
     if (report.kind === 'plan') return unreachedEvents.escalatePlan(report);
     const { tenant_id: tenant, address, reason, since_ms: sinceMs } = report;
-    return notifyOfStop({ tenant, address }, { reason, sinceMs });
+    return notifyOfStop({ tenant, address }, { reason, sinceMs }, acceptedAtMs);
   };
 
   return createQueueConsumer<DeliveryReport>({
@@ -196,8 +196,8 @@ export const createDeliveryReporter = (
     parse: parseReport,
     invalidMetric: 'invalid_reports',
     idsOf,
-    async process({ body }) {
-      await reportOne(body);
+    async process({ message, body }) {
+      await reportOne(body, Number(message.attributes.SentTimestamp));
       return {};
     },
     /** Outcomes come last: a topic that fails must not delay escalations. */

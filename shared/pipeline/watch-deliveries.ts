@@ -18,8 +18,8 @@ type Change = DeliveryKey & {
   outcome: DeliveryOutcome | undefined;
 };
 
-/** A message, and the index of the first stream record that it comes from. */
-type Report = { index: number; report: DeliveryReport };
+/** A message, the index of the first stream record that it comes from, and the number of failures that it is about. */
+type Report = { index: number; report: DeliveryReport; failures: number };
 
 const eventReport = (changes: readonly Change[]): Report[] => {
   const deliveries = changes.flatMap(({ pk, happened }) =>
@@ -29,7 +29,8 @@ const eventReport = (changes: readonly Change[]): Report[] => {
   const [first] = changes;
   if (!first || deliveries.length + outcomes.length === 0) return [];
   const { tenant } = parseDeliveryPartition(first.pk);
-  return [{ index: first.index, report: { kind: 'event', tenant_id: tenant, sk: first.sk, deliveries, outcomes } }];
+  const report = { kind: 'event', tenant_id: tenant, sk: first.sk, deliveries, outcomes } as const;
+  return [{ index: first.index, report, failures: 0 }];
 };
 
 const failuresReport = (changes: readonly Change[]): Report[] => {
@@ -48,7 +49,7 @@ const failuresReport = (changes: readonly Change[]): Report[] => {
     last_failed_at_ms: last.timeMs,
     last_reason: last.reason,
   } as const;
-  return [{ index: Math.min(...failures.map(({ index }) => index)), report }];
+  return [{ index: Math.min(...failures.map(({ index }) => index)), report, failures: failures.length }];
 };
 
 const tenantOf = ({ pk }: DeliveryKey): string => parseDeliveryPartition(pk).tenant;
@@ -99,12 +100,14 @@ export const createDeliveryWatch =
         return unreadableChange(record, index, error);
       }
     });
-    const messages = reportsOf(changes).map(({ index, report }) => ({ index, ...reportMessage(report) }));
+    const messages = reportsOf(changes).map(({ report, ...rest }) => ({ ...rest, ...reportMessage(report) }));
     const unsent = await queues.sendAll(url, messages);
     const oldestSeconds = oldestAgeSeconds(records.map(createdAtMs), clock());
     emitMetrics(
       {
-        failures_seen: changes.filter(({ failure }) => failure).length,
+        failures_seen: messages
+          .filter((message) => !unsent.includes(message))
+          .reduce((sum, { failures }) => sum + failures, 0),
         unreadable_records: unreadable,
         oldest_record_seconds: oldestSeconds,
         internal_errors: unsent.length,

@@ -1,3 +1,4 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createFailureReader } from '../../shared/adapters/deliveries/notification-failures.ts';
@@ -24,6 +25,7 @@ import { reportEnvironment } from '../support/report-environment.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client } = useDatabase();
+const putItem = (Item: object) => client.send(new PutCommand({ TableName: 'deliveries', Item: { ...Item } }));
 
 let metrics: ReturnType<typeof recordMetrics>;
 beforeEach(() => {
@@ -86,7 +88,11 @@ const setUp = (
   const handler = createDeliveryReporter(client, queues, topic, environment, () => clock.nowMs);
   const report = async (...reports: (DeliveryReport | string)[]) => {
     const messages = reports.map((each, index) =>
-      sqsMessage({ messageId: `m${index}`, body: typeof each === 'string' ? each : JSON.stringify(each) }),
+      sqsMessage({
+        messageId: `m${index}`,
+        body: typeof each === 'string' ? each : JSON.stringify(each),
+        attributes: { ...sqsMessage().attributes, SentTimestamp: String(NOW_MS) },
+      }),
     );
     const { batchItemFailures } = await handler({ Records: messages });
     return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
@@ -192,6 +198,21 @@ describe('a delivery that does not arrive', () => {
     expect(kindsOf(reporter)).toEqual(kind === undefined ? [] : [`contacts ${kind}`]);
   });
 
+  it('is reported although a record of its event, or the event of another message, cannot be read', async () => {
+    const [record, unreadable] = [failedRecord(), failedRecord()];
+    const siblingId = newNotificationId();
+    const sibling = { ...record, pk: record.pk.replace(/nt\w+/, siblingId), status: 'unknown' };
+    await writeRecords(client, 'deliveries', [{ ...record, siblings: [siblingId] }]);
+    await putItem({ ...unreadable, attempts: 'none' });
+    await putItem(sibling);
+    const reporter = setUp();
+    const { deliveries } = eventReport(record, 'failed');
+    const both = [...deliveries, { notification_id: siblingId, happened: 'failed' as const }];
+    const reports = [{ ...eventReport(record, 'failed'), deliveries: both }, eventReport(unreadable, 'failed')];
+    expect(await reporter.report(...reports)).toEqual([]);
+    expect(kindsOf(reporter)).toEqual(['contacts undelivered', ...escalated].toSorted());
+  });
+
   it('returns to its queue if a notice cannot be queued, and the others of its batch do not', async () => {
     const [record, other] = [failedRecord(), failedRecord()];
     await writeRecords(client, 'deliveries', [record, other]);
@@ -230,7 +251,7 @@ it('failures are added to those of their notification', async () => {
   expect(found).toMatchObject({ notificationId: notification_id, failedCount: 4, lastFailedAtMs: NOW_MS + 3 });
 });
 
-it('a stop is notified of once', async () => {
+it('a stop is notified of once, although its message has waited for two days', async () => {
   const stop = {
     kind: 'stop',
     tenant_id: 'stops',
@@ -239,6 +260,7 @@ it('a stop is notified of once', async () => {
     since_ms: NOW_MS,
   } as const;
   const reporters = [setUp(), setUp()];
+  for (const { clock } of reporters) clock.nowMs += 48 * HOUR_MS;
   for (const { report } of [...reporters, ...reporters]) expect(await report(stop)).toEqual([]);
   const ids = reporters.flatMap(({ queued }) => queued);
   expect(new Set(ids)).toEqual(

@@ -133,6 +133,6 @@ describe('the watcher of deliveries', () => {
     const records = ['one', 'two', 'three'].map((id) => failedOf(pendingOf(`nt${id}`, id)));
     const { repeated } = await watch(records, { refused: (body) => body.includes('nttwo') });
     expect(repeated).toEqual([records[1]?.dynamodb?.SequenceNumber]);
-    expect(metrics()).toMatchObject([{ internal_errors: 2 }]);
+    expect(metrics()).toMatchObject([{ internal_errors: 2, failures_seen: 2 }]);
   });
 });

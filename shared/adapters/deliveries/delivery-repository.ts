@@ -6,6 +6,7 @@ import {
   type DeliveryKey,
   deliveryPartition,
   type NotificationOfTenant,
+  parseDeliveryPartition,
   shortenedId,
 } from '../../domain/delivery-key.ts';
 import {
@@ -25,6 +26,7 @@ import {
   RETURN_EXISTING,
 } from '../dynamodb/conditional-writes.ts';
 import { queryItems } from '../dynamodb/items.ts';
+import { errorTrace, logger } from '../logger.ts';
 import { CONFLICT_PREFIX, heldBy, parseEmailReports, parseRecord } from './stored-record.ts';
 
 const storedConflict = z.object({ sk: z.string(), conflict_at_ms: z.number() });
@@ -170,6 +172,13 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     if (written.isWritten) return { stored: { ...record, ...(written.item && parseEmailReports(written.item)) } };
     return { existing: written.existing && parseRecord(written.existing) };
   };
+
+  const getAll = (keys: readonly DeliveryKey[]) =>
+    batchGet(
+      client,
+      table,
+      keys.map(({ pk, sk }) => ({ pk, sk })),
+    );
 
   /** Returns the condition that the record has not changed since it was read. */
   const unchanged = (record: DeliveryRecord): Conditional => {
@@ -395,12 +404,29 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
      * @throws ServiceError serviceUnavailable if DynamoDB leaves keys unprocessed
      */
     async readAll(keys: readonly DeliveryKey[]): Promise<DeliveryRecord[]> {
-      const items = await batchGet(
-        client,
-        table,
-        keys.map(({ pk, sk }) => ({ pk, sk })),
-      );
-      return items.map(parseRecord);
+      return (await getAll(keys)).map(parseRecord);
+    },
+
+    /**
+     * Reads like `readAll`, and logs the records that cannot be parsed: one must not prevent the reports of the others.
+     *
+     * @returns the records, and the keys of those that cannot be parsed
+     */
+    async readReadable(keys: readonly DeliveryKey[]): Promise<{ records: DeliveryRecord[]; unreadable: DeliveryKey[] }> {
+      const records: DeliveryRecord[] = [];
+      const unreadable: DeliveryKey[] = [];
+      for (const item of await getAll(keys)) {
+        try {
+          records.push(parseRecord(item));
+        } catch (error) {
+          const key = keys.find(({ pk, sk }) => item.pk === pk && item.sk === sk);
+          if (!key) throw error;
+          const { tenant: tenant_id, notificationId: notification_id } = parseDeliveryPartition(key.pk);
+          logger.error('unreadable delivery', { tenant_id, notification_id, sk: key.sk, ...errorTrace(error) });
+          unreadable.push(key);
+        }
+      }
+      return { records, unreadable };
     },
   };
 };

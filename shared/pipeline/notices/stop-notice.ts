@@ -3,7 +3,6 @@ import type { AccountRepository } from '../../adapters/accounts/account-reposito
 import type { EmailStops } from '../../adapters/accounts/email-stops.ts';
 import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
 import type { StopReason } from '../../contracts/outcomes.ts';
-import type { Clock } from '../../domain/clock.ts';
 import { DAY_MS } from '../../domain/day.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
 import { type EmailStop, type Recipient, shortMailboxHash } from '../../domain/email-stop.ts';
@@ -78,7 +77,6 @@ export type StopNoticeDependencies = {
   notices: NoticeQueue;
   accounts: Pick<AccountRepository, 'technicalContacts' | 'isEmailOff'>;
   stops: Pick<EmailStops, 'find'>;
-  clock: Clock;
 };
 
 /**
@@ -87,7 +85,7 @@ export type StopNoticeDependencies = {
  * the stop: if the last contacts are stopped at the same time, one of the calls finds none.
  */
 export const createStopNotices = (
-  { client, notices, accounts, stops, clock }: StopNoticeDependencies,
+  { client, notices, accounts, stops }: StopNoticeDependencies,
   { ACCOUNTS_TABLE }: Pick<ParsedEnvironment<'report-deliveries'>, 'ACCOUNTS_TABLE'>,
 ) => {
   const limit = createEscalationLimit(client, ACCOUNTS_TABLE, MAX_STOP_NOTICES_PER_DAY);
@@ -99,14 +97,18 @@ export const createStopNotices = (
     return false;
   };
 
-  /** Repeating it within a day of the start has no effect. */
-  return async (recipient: Recipient, stop: EmailStop): Promise<void> => {
+  /**
+   * Repeating it within a day of the start has no effect.
+   *
+   * @param reportedAtMs when SQS accepted the message of the stop, which may wait longer than a day
+   */
+  return async (recipient: Recipient, stop: EmailStop, reportedAtMs: number): Promise<void> => {
     const { tenant } = recipient;
     const { sinceMs } = stop;
     const notice = stopNotice(recipient, stop);
     const id = notice.event.event_id;
     // A record of the notice makes a repetition a duplicate, but is not kept as long as a stop.
-    if (clock() - sinceMs > DAY_MS || notices.isQueued(id)) return;
+    if (reportedAtMs - sinceMs > DAY_MS || notices.isQueued(id)) return;
     const isListed = await limit.add('stops', tenant, id, sinceMs);
     const queued = isListed ? notice : stopLimitNotice(tenant, sinceMs);
     if (notices.isQueued(queued.event.event_id)) return;

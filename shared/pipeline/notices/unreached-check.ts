@@ -12,7 +12,7 @@ import { MAX_LISTED_DESTINATIONS } from './unreached-notice.ts';
 /** What the check uses. */
 export type CheckDependencies = {
   notifications: Pick<NotificationRepository, 'targets'>;
-  deliveries: Pick<DeliveryRepository, 'readAll'>;
+  deliveries: Pick<DeliveryRepository, 'readReadable'>;
   /** Returns a number from 0 up to 1, exclusive. */
   random: () => number;
 };
@@ -52,20 +52,23 @@ const hasNoRecord = ({ record }: Destination): number => (record ? 0 : 1);
 export const createUnreachedCheck = ({ notifications, deliveries, random }: CheckDependencies, scale: number) => {
   /**
    * Reads the records of an alert by the IDs of its notifications. If a summary lists the alert, and it has reached
-   * nobody before, the record is that of the summary: until that is final, the alert may arrive.
+   * nobody before, the record is that of the summary: until that is final, the alert may arrive. Those of which a record
+   * cannot be read have none.
    */
-  const readRecords = async (keys: readonly DeliveryKey[]): Promise<ReadonlyMap<string, DeliveryRecord>> => {
-    const found = await deliveries.readAll(keys);
-    const summaries = await deliveries.readAll(found.flatMap(summaryKey));
-    return new Map(
-      [...found, ...summaries].map((record) => [parseDeliveryPartition(record.pk).notificationId, record]),
-    );
+  const readRecords = async (keys: readonly DeliveryKey[]) => {
+    const found = await deliveries.readReadable(keys);
+    const summaries = await deliveries.readReadable(found.records.flatMap(summaryKey));
+    const idOf = ({ pk }: DeliveryKey): string => parseDeliveryPartition(pk).notificationId;
+    const unreadable = new Set([...found.unreadable, ...summaries.unreadable].map(idOf));
+    const records = new Map([...found.records, ...summaries.records].map((record) => [idOf(record), record]));
+    for (const id of unreadable) records.delete(id);
+    return { records, unreadable };
   };
 
   /**
    * Returns the destinations, if the alert has reached none of them. A notification without a record has not been
-   * attempted yet, unless it was deleted. One that cannot be read has not received the alert, and does not receive it
-   * soon.
+   * attempted yet, unless it was deleted. If it or its record cannot be read, it counts as one that has not received the
+   * alert, and does not receive it soon.
    */
   const unreachedIn = async (
     tenant: string,
@@ -73,9 +76,9 @@ export const createUnreachedCheck = ({ notifications, deliveries, random }: Chec
     ids: readonly string[],
   ): Promise<Destination[] | 'reached' | 'unattempted'> => {
     const keys = ids.map((notificationId) => ({ pk: deliveryPartition({ tenant, notificationId }), sk }));
-    const records = await readRecords(keys);
+    const { records, unreadable } = await readRecords(keys);
     if (![...records.values()].every((record) => isUnreached(record, scale))) return 'reached';
-    const unattempted = ids.filter((id) => !records.has(id));
+    const unattempted = ids.filter((id) => !records.has(id) && !unreadable.has(id));
     const targets = notifications.targets(unattempted.map((id) => ({ tenant, id })));
     const states = new Map(
       await Promise.all(unattempted.map(async (id) => [id, await stateOf(targets, { tenant, id })] as const)),
@@ -84,7 +87,7 @@ export const createUnreachedCheck = ({ notifications, deliveries, random }: Chec
     return ids.map((notificationId) => ({
       notificationId,
       record: records.get(notificationId),
-      isUnreadable: states.get(notificationId) === 'unreadable',
+      isUnreadable: unreadable.has(notificationId) || states.get(notificationId) === 'unreadable',
     }));
   };
 
@@ -96,7 +99,7 @@ export const createUnreachedCheck = ({ notifications, deliveries, random }: Chec
    * @param ids the event's notifications
    * @returns `reached` if the alert has reached a destination or its next attempt may reach one soon, `unattempted` if it
    *   has not been attempted at one
-   * @throws ServiceError serviceUnavailable if a record cannot be read, UnprocessedKeyError or the SDK's error
+   * @throws ServiceError serviceUnavailable if keys stay unprocessed, UnprocessedKeyError or the SDK's error
    */
   return async (
     tenant: string,

@@ -23,7 +23,7 @@ const stop: EmailStop = { reason: 'bounced', sinceMs: NOW_MS };
 let tenants = 0;
 
 /** Sets up an account with contacts, and returns reports of an execution environment. */
-const setUp = (contacts: readonly string[], { isEmailOff = false, nowMs = NOW_MS } = {}) => {
+const setUp = (contacts: readonly string[], { isEmailOff = false, reportedAtMs = NOW_MS } = {}) => {
   const tenant = `stop-notices-${++tenants}`;
   const queued: string[] = [];
   const queues = {
@@ -35,11 +35,11 @@ const setUp = (contacts: readonly string[], { isEmailOff = false, nowMs = NOW_MS
     client,
     accounts: { technicalContacts: async () => [...contacts], isEmailOff: async () => isEmailOff },
     stops: createEmailStops(client, 'accounts', () => NOW_MS),
-    clock: () => nowMs,
   };
   const environment = () => {
-    const notices = createNoticeQueue(queues, reportEnvironment.SENDER_QUEUES, () => nowMs);
-    return createStopNotices({ ...dependencies, notices }, reportEnvironment);
+    const notices = createNoticeQueue(queues, reportEnvironment.SENDER_QUEUES, () => reportedAtMs);
+    const report = createStopNotices({ ...dependencies, notices }, reportEnvironment);
+    return (recipient: Recipient, found: EmailStop) => report(recipient, found, reportedAtMs);
   };
   return { recipientOf: (address: string): Recipient => ({ tenant, address }), dependencies, environment, queued };
 };
@@ -81,7 +81,7 @@ describe('a stop', () => {
       { isEmailOff: true },
       [`managed ${subject}`],
     ],
-    ['to nobody if it began more than a day ago', [ONE, OTHER], { nowMs: NOW_MS + DAY_MS + 1 }, []],
+    ['to nobody if it began more than a day ago', [ONE, OTHER], { reportedAtMs: NOW_MS + DAY_MS + 1 }, []],
   ])('is reported %s', async (_, contacts, options, expected) => {
     const { recipientOf, dependencies, environment, queued } = setUp(contacts, options);
     await createEmailStops(client, 'accounts', () => NOW_MS).bounce(recipientOf(ONE), NOW_MS);

@@ -59,7 +59,7 @@ const accounts = { fallbackNotifications: async (): Promise<string[]> => [] };
 /** What the escalations of a test read. */
 type Reads = {
   notifications: Pick<typeof stored, 'listByIds' | 'targets'>;
-  deliveries: Pick<typeof deliveries, 'readAll' | 'listPage'>;
+  deliveries: Pick<typeof deliveries, 'readReadable' | 'listPage'>;
   accounts: { fallbackNotifications: (tenant: string) => Promise<string[]> };
   random: () => number;
 };
@@ -120,11 +120,11 @@ const failedRecord = (
 /** Counts the batches of records that are read. */
 const countedReads = () => {
   const sizes: number[] = [];
-  const readAll: typeof deliveries.readAll = async (keys) => {
+  const readReadable: typeof deliveries.readReadable = async (keys) => {
     if (keys.length > 0) sizes.push(keys.length);
-    return deliveries.readAll(keys);
+    return deliveries.readReadable(keys);
   };
-  return { sizes, deliveries: { ...deliveries, readAll } };
+  return { sizes, deliveries: { ...deliveries, readReadable } };
 };
 
 const idOf = ({ pk }: DeliveryRecord): string => parseDeliveryPartition(pk).notificationId;
