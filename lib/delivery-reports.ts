@@ -17,7 +17,7 @@ import type { Storage } from './storage.ts';
 import { streamFilters } from './stream-filters.ts';
 import { deadLetterQueue, WorkQueue } from './work-queue.ts';
 
-/** Records per invocation. Those of one partition are passed in order, up to ten batches of a shard concurrently. */
+/** Records per invocation, up to ten of a shard concurrently: only those of one item are passed in order. */
 const BATCH_SIZE = 100;
 const PARALLELIZATION_FACTOR = 10;
 

@@ -252,12 +252,23 @@ const reportAlarms = (scope: Construct, metrics: ServiceMetrics, { reports }: Mo
   keepMetricsActive(scope, 'FailedReportsActive', reports.failedQueue);
   return {
     ReportsLate: {
-      metric: reports.queue.queue.metricApproximateAgeOfOldestMessage(perMinute),
+      metric: new MathExpression({
+        // SQS reports no metrics for an inactive queue, nor the watcher without records: missing data counts as 0.
+        expression: 'MAX([FILL(queue, 0), FILL(stream, 0)])',
+        usingMetrics: {
+          queue: reports.queue.queue.metricApproximateAgeOfOldestMessage(perMinute),
+          stream: metrics.count('oldest_record_seconds', perMinute),
+        },
+        period: minute,
+        label: 'age in seconds of the oldest report, or of the oldest record when the watcher receives it',
+      }),
       threshold: MAX_AGE_SECONDS,
+      // Three of four minutes, as for the age of other queues.
       evaluationPeriods: 4,
       datapointsToAlarm: 3,
-      impact: `What failed is reported late: a report has waited ${MAX_AGE_SECONDS / 60} minutes. So are escalations. Alerts are not affected.`,
-      firstStep: 'read the errors in the log of report-deliveries, and check whether it is throttled or receives none.',
+      impact: `What failed is reported late: a report, or a record of the stream, has waited ${MAX_AGE_SECONDS / 60} minutes. So are escalations. Alerts are not affected.`,
+      firstStep:
+        'read the errors in the logs of report-deliveries and watch-deliveries, and check whether one is throttled or receives nothing.',
       runbook,
     },
     FailuresNotSeen: {

@@ -50,7 +50,7 @@ const reportedAlert = z.object({
 
 /** The attributes of a delivery record that only the recorder of email events writes. */
 const emailReportAttributes = {
-  /** Salted hashes of the recipients whose email bounced. Only `addBounce` writes it, whatever the status. */
+  /** Salted hashes of the recipients whose email bounced. Only `recordEmailReport` writes it, whatever the status. */
   bounced_recipient_hashes: z.optional(z.set(z.string())),
   /** Reason of the last bounce: `bounced`, or `rejected` by SES after it accepted the email. */
   bounce_reason: knownReason,

@@ -60,8 +60,14 @@ const reportsOf = (changes: readonly Change[]): Report[] => [
   ...[...Map.groupBy(changes, ({ pk }) => pk).values()].flatMap(failuresReport),
 ];
 
-/** Returns when DynamoDB wrote the record, in ms since the epoch. Streams have the time in seconds. */
-const createdAtMs = ({ dynamodb }: DynamoDBRecord): number => Number(dynamodb?.ApproximateCreationDateTime) * 1000;
+/**
+ * Returns when DynamoDB wrote the record, in ms since the epoch. Lambda passes the time in seconds; in the output of the
+ * AWS CLI, which operators repeat, it is a text (docs/runbook.md#failures-are-not-reported).
+ */
+const createdAtMs = ({ dynamodb }: DynamoDBRecord): number[] => {
+  const seconds = Number(dynamodb?.ApproximateCreationDateTime);
+  return Number.isFinite(seconds) ? [seconds * 1000] : [];
+};
 
 /**
  * Creates the Lambda handler that reads from the stream of the Deliveries table what failed or ended, and sends it to the
@@ -102,7 +108,7 @@ export const createDeliveryWatch =
     });
     const messages = reportsOf(changes).map(({ report, ...rest }) => ({ ...rest, ...reportMessage(report) }));
     const unsent = await queues.sendAll(url, messages);
-    const oldestSeconds = oldestAgeSeconds(records.map(createdAtMs), clock());
+    const oldestSeconds = oldestAgeSeconds(records.flatMap(createdAtMs), clock());
     emitMetrics(
       {
         failures_seen: messages

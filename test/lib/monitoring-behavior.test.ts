@@ -103,6 +103,14 @@ describe('alarms of the template over hours', () => {
     expect(cloudWatch.firing).toEqual([]);
   });
 
+  it('fire while the watcher of the stream receives records five minutes late, and clear when it has caught up', () => {
+    const watch = (oldest_record_seconds: number) => () => writeWith([['service']], { oldest_record_seconds });
+    expect(advance(60, watch(299))).toEqual([]);
+    expect(advance(5, watch(300))).toEqual(['ReportsLate']);
+    advance(4, watch(10));
+    expect(cloudWatch.firing).toEqual([]);
+  });
+
   describe('on destinations', () => {
     /** Writes failed attempts of tenants and delivered alerts, each minute. */
     const deliver =

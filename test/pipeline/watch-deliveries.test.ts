@@ -135,4 +135,13 @@ describe('the watcher of deliveries', () => {
     expect(repeated).toEqual([records[1]?.dynamodb?.SequenceNumber]);
     expect(metrics()).toMatchObject([{ internal_errors: 2, failures_seen: 2 }]);
   });
+
+  it('accepts the records that the AWS CLI prints, whose times are texts', async () => {
+    const { dynamodb, ...record } = failedOf(pendingOf('ntA', 'one'));
+    const printed = { ...record, dynamodb: { ...dynamodb, ApproximateCreationDateTime: '2026-01-01T00:00:00+00:00' } };
+    const { reports } = await watch(JSON.parse(JSON.stringify([printed])));
+    expect(reports).toHaveLength(2);
+    expect(metrics()).toMatchObject([{ failures_seen: 1 }]);
+    expect(metrics()[0]).not.toHaveProperty('oldest_record_seconds');
+  });
 });

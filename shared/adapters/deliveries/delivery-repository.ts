@@ -412,7 +412,9 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
      *
      * @returns the records, and the keys of those that cannot be parsed
      */
-    async readReadable(keys: readonly DeliveryKey[]): Promise<{ records: DeliveryRecord[]; unreadable: DeliveryKey[] }> {
+    async readReadable(
+      keys: readonly DeliveryKey[],
+    ): Promise<{ records: DeliveryRecord[]; unreadable: DeliveryKey[] }> {
       const records: DeliveryRecord[] = [];
       const unreadable: DeliveryKey[] = [];
       for (const item of await getAll(keys)) {

@@ -6,7 +6,6 @@ import type { HttpReply, HttpRequest } from '../engine/context.ts';
 import type { Random } from '../engine/random.ts';
 import {
   type Behavior,
-  isSentByAws,
   notificationsOf,
   type PlannedNotification,
   type PlannedTenant,
@@ -320,7 +319,3 @@ export const recipientsOf = (notification: PlannedNotification, tenant: PlannedT
   if (notification.type === 'technicalContactsEmail') return tenant.contacts.map(({ address }) => address);
   return [notification.key];
 };
-
-/** Returns whether the destination of a notification decides by itself how it answers. */
-export const hasOwnBehavior = ({ type }: PlannedNotification): boolean =>
-  !isSentByAws(type) || type === 'email' || type === 'sms';
