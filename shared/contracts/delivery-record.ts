@@ -76,8 +76,8 @@ export const deliveryRecord = z.object({
   pk: z.string(),
   sk: z.string(),
   status: z.enum(deliveryStatuses),
-  /** The type of the notification at the last claim. Absent in records of version 3. */
-  type: z.optional(z.string()),
+  /** The type of the notification at the last claim. */
+  type: z.string(),
   event_id: z.string(),
   entity_id: z.string(),
   alarm_id: z.string(),

@@ -13,8 +13,7 @@ const deliveryOutcome = z.object({
   version: z.literal(1),
   tenant_id: tenantId,
   notification_id: z.string(),
-  /** Null if the record is of version 3. */
-  type: z.nullable(z.string()),
+  type: z.string(),
   event_id: z.string(),
   alarm_id: z.string(),
   entity_id: z.string(),

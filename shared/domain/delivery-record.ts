@@ -36,7 +36,7 @@ export const claimedRecord = (
   delivery: Envelope,
   claimId: string,
   nowMs: number,
-  type?: NotificationTypeId,
+  type: NotificationTypeId,
 ): DeliveryRecord => {
   const { event, notification_id: notificationId, accepted_at_ms, dispatched_at_ms, content_hash, notice } = delivery;
   return {

@@ -57,8 +57,7 @@ const unreachedHappenings: readonly DeliveryHappening[] = [
 
 const topicMessageOf = (outcome: DeliveryOutcome) => {
   const { tenant_id, type, status } = outcome;
-  // SNS rejects attributes without a value.
-  return { body: serializeBody(outcome), attributes: { tenant_id, ...(type !== null && { type }), status } };
+  return { body: serializeBody(outcome), attributes: { tenant_id, type, status } };
 };
 
 const parseReport = (body: string): DeliveryReport | undefined => {

@@ -413,7 +413,7 @@ describe('a round that has expired', () => {
     const quotaExceeded = failed('throttled', 'aws_quota_exceeded', '', cause);
     const { job, deliveries, deliver, record, reasons } = setUp('email', quotaExceeded);
     const startMs = NOW_MS - 97 * HOUR_MS;
-    const first = claimedRecord(job.body, 'earlier', startMs);
+    const first = claimedRecord(job.body, 'earlier', startMs, 'webhook');
     await deliveries.claim(first, startMs);
     // The last attempt was due an hour ago, as it is if SES or SNS delays each of them.
     const dueAtMs = NOW_MS - HOUR_MS;

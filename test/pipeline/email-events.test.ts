@@ -84,7 +84,12 @@ const batchMetrics = (): unknown[] =>
     .map((line) => JSON.parse(line));
 
 const claimedBy = (notification_id: string, claimId: string, nowMs: number) =>
-  claimedRecord({ event: alarmHeader(), notification_id, accepted_at_ms: nowMs, content_hash: 'hash' }, claimId, nowMs);
+  claimedRecord(
+    { event: alarmHeader(), notification_id, accepted_at_ms: nowMs, content_hash: 'hash' },
+    claimId,
+    nowMs,
+    'email',
+  );
 
 /** The recipient of emails, which appears in no log and no record. */
 const RECIPIENT = 'secret@example.com';

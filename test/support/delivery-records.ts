@@ -14,6 +14,7 @@ export const deliveryRecord = (
 ): DeliveryRecord => ({
   ...deliveryKey({ tenant_id: tenant, event_id: eventId }, notificationId),
   status: 'delivered',
+  type: 'webhook',
   event_id: eventId,
   entity_id: 'enWeb',
   alarm_id: 'alDisk',

@@ -85,7 +85,7 @@ export const createDeliveryNotices = (notices: NoticeQueue, readNames: ReadNames
 
   /** Notifies that alerts exceed a daily limit, once per limit and UTC day. */
   const notifyOfLimit = async (record: DeliveryRecord): Promise<void> => {
-    const { type = '' } = record;
+    const { type } = record;
     if (!isNotificationTypeId(type)) return;
     const notice = limitNotice(eventOfRecord(record), type, record.updated_at_ms);
     await notices.queue(notice, correlationOf(record), { toOperators: false });

@@ -30,6 +30,7 @@ const newDelivery = () => {
       { event: alarmHeader(), notification_id: id, accepted_at_ms: NOW, content_hash: 'hash', ...changes },
       claimId,
       now,
+      'webhook',
     );
 };
 

@@ -51,6 +51,7 @@ const failedRecord = (event: EventHeader, notificationId: string): DeliveryRecor
         { notification_id: notificationId, event, accepted_at_ms: EVENT_TIME_MS, content_hash: 'hash' },
         'claim',
         EVENT_TIME_MS,
+        'webhook',
       ),
       failed('transient', 'http_status', '', { status: 503 }),
       EVENT_TIME_MS + 1_000,

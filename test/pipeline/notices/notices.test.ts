@@ -48,7 +48,7 @@ const failingRecord = (nowMs = MORNING_MS, id = 'ntA'): DeliveryRecord => {
   const message = { notification_id: id, event: alarmHeader(), accepted_at_ms: nowMs, content_hash: 'hash' };
   const attempted = Array.from({ length: 4 }).reduce<DeliveryRecord>(
     (record, _, index) => withAttempt(record, transient503, nowMs + index * 1_000, 10),
-    claimedRecord(message, 'claim', nowMs),
+    claimedRecord(message, 'claim', nowMs, 'webhook'),
   );
   return withNextAttempt(attempted, nowMs + 10 * 60_000);
 };

@@ -113,7 +113,7 @@ const failedRecord = (
   notification_id = newNotificationId(),
 ): DeliveryRecord => {
   const body = { event, notification_id, siblings, accepted_at_ms: NOW_MS, content_hash: 'hash' };
-  const failed = withFailure(claimedRecord(body, 'claim', NOW_MS), 'http_status', NOW_MS);
+  const failed = withFailure(claimedRecord(body, 'claim', NOW_MS, 'webhook'), 'http_status', NOW_MS);
   return { ...withReportedAlert(failed, body, 1), ...changes };
 };
 
