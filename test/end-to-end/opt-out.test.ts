@@ -140,7 +140,10 @@ describe.runIf(isLocal)('technical contacts', () => {
     if (!first || !second) expect.fail();
     await stop(first);
     expect(await test()).toMatchObject({ status: 'success' });
-    expect(await emailsTo(other, 2)).toHaveLength(2);
+    // Beside the tests, a notice says who gets no emails any more.
+    const received = await emailsTo(other, 3);
+    expect(received).toHaveLength(3);
+    expect(received.filter(({ subject }) => subject.includes(`Emails to ${one} are stopped`))).toHaveLength(1);
     expect(await emailsTo(one, 1)).toHaveLength(1);
     await stop(second);
     expect(await test()).toMatchObject({ status: 'failure' });
