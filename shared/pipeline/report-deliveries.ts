@@ -165,7 +165,7 @@ export const createDeliveryReporter = (
     ]);
   };
 
-  const reportFailures = async (report: FailuresReport): Promise<void> => {
+  const reportFailures = async (report: FailuresReport, reportId: string): Promise<void> => {
     const { tenant_id: tenant, notification_id: notificationId, last_reason: lastReason } = report;
     if (!lastReason) return;
     await addFailures(
@@ -175,16 +175,17 @@ export const createDeliveryReporter = (
         firstFailedAtMs: report.first_failed_at_ms,
         lastFailedAtMs: report.last_failed_at_ms,
         lastReason,
+        reportId,
       },
     );
   };
 
-  const reportOne = async (report: DeliveryReport, acceptedAtMs: number): Promise<void> => {
+  const reportOne = async ({ message, body: report }: Received<DeliveryReport>): Promise<void> => {
     if (report.kind === 'event') return reportEvent(report);
-    if (report.kind === 'failures') return reportFailures(report);
+    if (report.kind === 'failures') return reportFailures(report, message.messageId);
     if (report.kind === 'plan') return unreachedEvents.escalatePlan(report);
     const { tenant_id: tenant, address, reason, since_ms: sinceMs } = report;
-    return notifyOfStop({ tenant, address }, { reason, sinceMs }, acceptedAtMs);
+    return notifyOfStop({ tenant, address }, { reason, sinceMs }, Number(message.attributes.SentTimestamp));
   };
 
   return createQueueConsumer<DeliveryReport>({
@@ -195,8 +196,8 @@ export const createDeliveryReporter = (
     parse: parseReport,
     invalidMetric: 'invalid_reports',
     idsOf,
-    async process({ message, body }) {
-      await reportOne(body, Number(message.attributes.SentTimestamp));
+    async process(received) {
+      await reportOne(received);
       return {};
     },
     /** Outcomes come last: a topic that fails must not delay escalations. */

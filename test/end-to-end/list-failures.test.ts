@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createFailureWriter } from '../../shared/adapters/deliveries/notification-failures.ts';
@@ -23,7 +24,13 @@ const writeFailures = createFailureWriter(documents, table('Deliveries'));
 const fail = ({ tenant }: Client, notificationId: string) =>
   writeFailures(
     { tenant, notificationId },
-    { failedCount: 1, firstFailedAtMs: Date.now(), lastFailedAtMs: Date.now(), lastReason: 'timeout' },
+    {
+      failedCount: 1,
+      firstFailedAtMs: Date.now(),
+      lastFailedAtMs: Date.now(),
+      lastReason: 'timeout',
+      reportId: randomUUID(),
+    },
   );
 
 describe.runIf(isLocal)('a notification that fails', () => {

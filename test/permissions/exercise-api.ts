@@ -22,6 +22,7 @@ const listDeliveries = async (world: FaultyStack, client: Client, id: string): P
     firstFailedAtMs: failedAtMs,
     lastFailedAtMs: failedAtMs,
     lastReason: 'timeout',
+    reportId: 'report',
   });
   for (const path of ['/deliveries', '/deliveries?event_id=event', '/failures']) await client.get(path);
   await client.get(`/notifications/${id}/deliveries?event_id=event`);

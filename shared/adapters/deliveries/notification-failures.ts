@@ -44,7 +44,11 @@ export type NotificationFailures = {
 };
 
 /** Failures to add to those of a notification. */
-export type AddedFailures = Omit<NotificationFailures, 'notificationId' | 'lastReason'> & { lastReason: FailureReason };
+export type AddedFailures = Omit<NotificationFailures, 'notificationId' | 'lastReason'> & {
+  lastReason: FailureReason;
+  /** Identifies them, so that a repetition is not counted again, unless others were added in between. */
+  reportId: string;
+};
 
 /** Parses the item of a notification's failures. @throws ZodError if the item is invalid */
 export const parseFailures = (item: Item): NotificationFailures => {
@@ -59,21 +63,20 @@ export const parseFailures = (item: Item): NotificationFailures => {
 };
 
 /**
- * Creates the function that adds failures to those of a notification. Older ones than the last are only counted. A
- * request that the SDK repeats may count twice.
+ * Creates the function that adds failures to those of a notification. Older ones than the last are only counted.
  */
 export const createFailureWriter = (client: DynamoDBDocumentClient, table: string) => {
   const update = createConditionalUpdate(client, table);
   /** @throws the SDK's error */
   return async (
     { tenant, notificationId }: NotificationOfTenant,
-    { failedCount, firstFailedAtMs, lastFailedAtMs, lastReason }: AddedFailures,
+    { failedCount, firstFailedAtMs, lastFailedAtMs, lastReason, reportId }: AddedFailures,
   ): Promise<void> => {
     const key = { pk: failuresPartition(tenant), sk: notificationId };
     const { isWritten } = await update(key, {
       UpdateExpression:
-        'SET first_failed_at_ms = if_not_exists(first_failed_at_ms, :first), last_failed_at_ms = :last, last_reason = :reason, #ttl = :ttl ADD failed_count :count',
-      ConditionExpression: 'attribute_not_exists(last_failed_at_ms) OR last_failed_at_ms <= :last',
+        'SET first_failed_at_ms = if_not_exists(first_failed_at_ms, :first), last_failed_at_ms = :last, last_reason = :reason, last_report_id = :report, #ttl = :ttl ADD failed_count :count',
+      ConditionExpression: 'attribute_not_exists(pk) OR (last_failed_at_ms <= :last AND last_report_id <> :report)',
       ExpressionAttributeNames: { '#ttl': 'ttl' },
       ExpressionAttributeValues: {
         ':first': firstFailedAtMs,
@@ -81,13 +84,14 @@ export const createFailureWriter = (client: DynamoDBDocumentClient, table: strin
         ':reason': lastReason,
         ':ttl': Math.floor(lastFailedAtMs / 1000) + RETENTION_SECONDS,
         ':count': failedCount,
+        ':report': reportId,
       },
     });
     if (isWritten || failedCount === 0) return;
     await update(key, {
-      UpdateExpression: 'ADD failed_count :count',
-      ConditionExpression: 'attribute_exists(pk)',
-      ExpressionAttributeValues: { ':count': failedCount },
+      UpdateExpression: 'SET last_report_id = :report ADD failed_count :count',
+      ConditionExpression: 'attribute_exists(pk) AND last_report_id <> :report',
+      ExpressionAttributeValues: { ':count': failedCount, ':report': reportId },
     });
   };
 };

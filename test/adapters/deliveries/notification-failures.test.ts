@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
   type AddedFailures,
@@ -29,6 +30,7 @@ const failedAt = (lastFailedAtMs: number, failedCount = 1): AddedFailures => ({
   firstFailedAtMs: lastFailedAtMs,
   lastFailedAtMs,
   lastReason: 'timeout',
+  reportId: randomUUID(),
 });
 
 describe('the failures of a notification', () => {
@@ -56,6 +58,17 @@ describe('the failures of a notification', () => {
     expect(await list(notification.tenant)).toMatchObject([
       { failedCount: 3, lastFailedAtMs: NOW_MS, lastReason: 'timeout' },
     ]);
+  });
+
+  it.each([
+    ['the last ones', 1],
+    ['older than the last ones', -DAY_MS],
+  ])('that are repeated are counted once: %s', async (_, laterMs) => {
+    const notification = newNotification();
+    await write(notification, failedAt(NOW_MS));
+    const repeated = failedAt(NOW_MS + laterMs, 2);
+    for (let times = 0; times < 2; times++) await write(notification, repeated);
+    expect(await list(notification.tenant)).toMatchObject([{ failedCount: 3 }]);
   });
 
   it('expire 14 days after the last one', async () => {
