@@ -3,12 +3,12 @@ import {
   createDestinationListReader,
   MissingDestinationsError,
 } from '../../shared/adapters/deliveries/destination-list.ts';
-import { DAY_MS } from '../../shared/domain/day.ts';
+import { DAY_MS, HOUR_MS, startOf } from '../../shared/domain/day.ts';
 import { deliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
+import { dailyNoticeId } from '../../shared/domain/notice.ts';
 import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
-import { HOUR_MS, startOf } from '../../shared/pipeline/notices/notice-content.ts';
-import { eventOfRecord, notificationNoticeId } from '../../shared/pipeline/notices/notification-notice.ts';
+import { eventOfRecord } from '../../shared/pipeline/notices/notification-notice.ts';
 import { escalationLimitNoticeId, unreachedNoticeId } from '../../shared/pipeline/notices/unreached-notice.ts';
 import { examples, parseTenant, parseText } from './arguments.ts';
 import { type DeadLetter, type DescribedLetter, readLetters, withNotifications } from './dead-letter.ts';
@@ -153,9 +153,8 @@ const noticesOf = async (
     ...periods(HOUR_MS, fromMs, toMs).map((hourMs) => unreachedNoticeId(event, hourMs)),
     ...failing.flatMap(({ pk }) => {
       const { notificationId } = parseDeliveryPartition(pk);
-      const idsOf = (kind: 'failing' | 'undelivered') =>
-        days.map((dayMs) => notificationNoticeId(kind, tenant, notificationId, dayMs));
-      return [...idsOf('failing'), ...idsOf('undelivered')];
+      const kinds = ['failing', 'undelivered'] as const;
+      return days.flatMap((dayMs) => kinds.map((kind) => dailyNoticeId(kind, tenant, notificationId, dayMs)));
     }),
   ];
   const ofTenant = days.map((dayMs) => escalationLimitNoticeId(event, dayMs));

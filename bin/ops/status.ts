@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
+import { HOUR_MS } from '../../shared/domain/day.ts';
 import { examples } from './arguments.ts';
 import { type Alarm, alarmsOf, type OutcomeCount, oldestMessageAges, outcomesSince } from './cloudwatch.ts';
 import { CRASHED, type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';
 import { type Column, colorize, formatTable, pluralize, sanitize, toSecond } from './print.ts';
 import { type Depth, inspect } from './queues.ts';
 import { connect, type Session } from './session.ts';
-
-const HOUR_MS = 3_600_000;
 
 /** Adds `status`: an overview of the stack. */
 export const addStatusCommand = (program: Command): void => {

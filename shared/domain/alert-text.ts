@@ -85,7 +85,7 @@ export const subjectLine = ({ state, entity, alarm }: Named): string =>
   headlineOf(state, plainName(entity), plainName(alarm));
 
 /**
- * Returns the subject of a notice, which has no format characters (`contentOf`), truncated to the length of a headline.
+ * Returns the subject of a notice, which has no format characters (`createNotice`), truncated to the length of a headline.
  */
 export const noticeSubject = ({ subject }: Pick<NoticeContent, 'subject'>): string =>
   truncate(subject, MAX_HEADLINE_LENGTH);
@@ -140,8 +140,8 @@ const metric = (value: unknown): string | undefined => {
 const MAX_METRICS = 20;
 /** In code points. */
 const MAX_NAME_LENGTH = 100;
-/** In code points. */
-const MAX_VALUE_LENGTH = 1_000;
+/** Maximum length of a value, in code points. */
+export const MAX_VALUE_LENGTH = 1_000;
 
 /**
  * Returns the facts of an event as name and value, most important first, without those that the event lacks.

@@ -3,10 +3,10 @@ import { type AlarmEvent, webhookPayload } from '../contracts/alarm-event.ts';
 import type { EventHeader } from '../contracts/event-header.ts';
 import { jsonOrUndefined } from '../contracts/json.ts';
 import { type Correlation, type Delivery, type Envelope, envelope } from '../contracts/messages.ts';
-import type { NoticeContent } from '../contracts/notice.ts';
 import { type MessageBody, messageBody, serializeBody } from '../contracts/text.ts';
 import { truncate } from './alert-text.ts';
 import { eventHeader } from './event-header.ts';
+import type { Notice } from './notice.ts';
 import type { DeliveryTarget } from './notification.ts';
 
 /*
@@ -37,16 +37,6 @@ export type SharedBody = {
   header: EventHeader;
   /** Digest of what destinations can get of the event, to detect another event with the same ID. */
   contentHash: string;
-};
-
-/** A notice of the service: the alarm event that identifies it, and its text. */
-export type Notice = {
-  event: AlarmEvent;
-  content: NoticeContent;
-  /** The key of the incident of the alert that the notice repeats. By default, the notice has its own. */
-  incidentKey?: string;
-  /** When SQS accepted the alert that the notice repeats, ms since the epoch. By default, the notice is no older. */
-  acceptedAtMs?: number;
 };
 
 /** Returns a digest of texts. */

@@ -1,8 +1,8 @@
 import type { Failure } from './attempt-outcome.ts';
+import { HOUR_MS } from './day.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
 
 /** Delays before attempts 2 to 9 (docs/decisions/deliveries.md#attempts-and-retry-schedule). */
 const RETRY_DELAYS_MS = [

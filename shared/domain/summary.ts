@@ -1,9 +1,11 @@
 import type { AlarmEvent, AlarmState } from '../contracts/alarm-event.ts';
 import type { EventHeader } from '../contracts/event-header.ts';
+import type { NoticeContent } from '../contracts/notice.ts';
 import { plainLine, plainName, truncate } from './alert-text.ts';
+import { startOf } from './day.ts';
 import { eventHash, type NotificationOfTenant, sortableTime } from './delivery-key.ts';
-import type { Notice } from './delivery-message.ts';
 import type { DeliveryRecord } from './delivery-record.ts';
+import { createNotice, type Notice, noticeId } from './notice.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -26,7 +28,7 @@ export type SummaryWindow = {
 /** Windows start at multiples of their length. */
 const windowAt = (timeMs: number, minutes: number) => {
   const lengthMs = minutes * MINUTE_MS;
-  const startMs = timeMs - (timeMs % lengthMs);
+  const startMs = startOf(lengthMs, timeMs);
   return { startMs, endMs: startMs + lengthMs };
 };
 
@@ -60,27 +62,17 @@ export const summaryDueAtMs = ({ endMs }: Pick<SummaryWindow, 'endMs'>): number 
 export const summaryId = (
   { tenant, notificationId }: NotificationOfTenant,
   { startMs, name }: Pick<SummaryWindow, 'startMs' | 'name'>,
-): string => `${tenant}:${notificationId}-${name}:${startMs}:summary`;
-
-/** The alarm ID of summaries. */
-const SUMMARY_ALARM_ID = 'summary';
+): string => noticeId('summary', tenant, `${notificationId}-${name}`, startMs);
 
 /** Returns whether an event is a summary. No producer's event can have such an ID (`NOTICE_EVENT_ID`). */
 export const isSummary = ({ event_id }: Pick<AlarmEvent, 'event_id'>): boolean => /:\d+:summary$/.test(event_id);
 
-/** Returns the event of a summary, with the state of other notices: that of its alarms is in its record. */
-const summaryEvent = (notification: NotificationOfTenant, eventId: string): AlarmEvent => ({
-  event_id: eventId,
-  tenant_id: notification.tenant,
-  details: { state: 'WARNING', status: 'Summary of alerts' },
-  entity: { id: notification.notificationId },
-  alarm: { id: SUMMARY_ALARM_ID },
-});
-
-/** Returns the message that sends a summary. Its text lists the alerts only when it is sent. */
-export const summaryNotice = (notification: NotificationOfTenant, window: SummaryWindow): Notice => ({
-  event: summaryEvent(notification, summaryId(notification, window)),
-  content: {
+/**
+ * Returns the message that sends a summary. Its text lists the alerts only when it is sent, and its record has the state
+ * of its alarms.
+ */
+export const summaryNotice = (notification: NotificationOfTenant, window: SummaryWindow): Notice => {
+  const content: NoticeContent = {
     kind: 'summary',
     subject: 'Summary of alerts',
     paragraphs: [window.reason],
@@ -88,8 +80,10 @@ export const summaryNotice = (notification: NotificationOfTenant, window: Summar
       ['From', window.startMs],
       ['To', window.endMs],
     ],
-  },
-});
+  };
+  const { tenant, notificationId } = notification;
+  return createNotice(tenant, summaryId(notification, window), content, { entity: { id: notificationId } });
+};
 
 /** Maximum lengths of the name of an alarm, with and without its entity, in code points: an item has less than 1 KB. */
 const MAX_NAME_LENGTH = 120;

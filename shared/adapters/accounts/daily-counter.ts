@@ -1,7 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
-import { DAY_MS, DAY_SECONDS, utcDay } from '../../domain/day.ts';
+import { DAY_SECONDS, dayEndMs, utcDay } from '../../domain/day.ts';
 import { awsConfig, createDocumentClient } from '../aws-client.ts';
 import { batchGet } from '../dynamodb/batches.ts';
 import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
@@ -128,7 +128,7 @@ export const createDailyCounters = (
       const amounts = new Map(items.map(({ pk, used }) => [pk, used]));
       return {
         used: (counter) => amounts.get(counterKey(counter, tenant, nowMs).pk) ?? 0,
-        dayEndsAtMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS,
+        dayEndsAtMs: dayEndMs(nowMs),
       };
     },
   };

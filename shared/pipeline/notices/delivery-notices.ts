@@ -6,12 +6,12 @@ import { isNotificationTypeId } from '../../contracts/notification-types.ts';
 import { isStopReason } from '../../contracts/outcomes.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { correlationOf, type DeliveryRecord, failureReasonOf, isFailing } from '../../domain/delivery-record.ts';
+import { dailyNoticeId } from '../../domain/notice.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { withTimeout } from '../with-timeout.ts';
-import { limitNotice } from './limit-notice.ts';
 import type { Notification } from './notice-content.ts';
 import type { NoticeQueue } from './notice-queue.ts';
-import { eventOfRecord, failingNotice, notificationNoticeId, undeliveredNotice } from './notification-notice.ts';
+import { eventOfRecord, failingNotice, limitNotice, undeliveredNotice } from './notification-notice.ts';
 
 /** The maximum time to read labels. Notifications may be large, and slow reads must not prevent the notice. */
 const MAX_READ_MS = 1_000;
@@ -73,7 +73,7 @@ export const createDeliveryNotices = (notices: NoticeQueue, readNames: ReadNames
     const isUndelivered = record.status === 'failed' && !isContentRejected && DEAD_LETTER_EMAIL;
     if (!isUndelivered && !FAILING_NOTICES) return;
     const kind = isUndelivered ? 'undelivered' : 'failing';
-    if (notices.isQueued(notificationNoticeId(kind, tenant, notificationId, record.updated_at_ms))) return;
+    if (notices.isQueued(dailyNoticeId(kind, tenant, notificationId, record.updated_at_ms))) return;
     const notification = (await readNames(tenant, [notificationId])).get(notificationId);
     const delivery = { notificationId, notification, record };
     const event = eventOfRecord(record);

@@ -5,7 +5,7 @@ import { omitUnreadable } from '../../adapters/notifications/notification-items.
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { EventHeader } from '../../contracts/event-header.ts';
 import type { Correlation } from '../../contracts/messages.ts';
-import type { Notice } from '../../domain/delivery-message.ts';
+import type { Notice } from '../../domain/notice.ts';
 import { type DeliveryTarget, defaultNotification, operatorsNotification } from '../../domain/notification.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import type { NoticeQueue } from './notice-queue.ts';

@@ -1,42 +1,8 @@
-import type { Fact } from '../../contracts/event-header.ts';
-import type { NoticeContent, NoticeKind } from '../../contracts/notice.ts';
 import type { NotificationRecord } from '../../contracts/responses/notifications.ts';
-import { oneLine, plainLine, truncate } from '../../domain/alert-text.ts';
+import { plainLine, truncate } from '../../domain/alert-text.ts';
 import { type DeliveryRecord, failureReasonOf } from '../../domain/delivery-record.ts';
 import { failureText } from '../../domain/failure-text.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
-
-/** An hour in ms. */
-export const HOUR_MS = 3_600_000;
-
-/** Maximum length of a value, in code points. Values come from events and labels, which may be long. */
-export const MAX_VALUE_LENGTH = 1_000;
-
-/**
- * Returns the text of a notice, with each part on one line, so that no value can imitate another part. The subject has
- * no format characters.
- *
- * @param commands what each command does, and the command
- */
-export const contentOf = (
-  kind: NoticeKind,
-  subject: string,
-  paragraphs: readonly string[],
-  facts: readonly Readonly<Fact>[],
-  commands: readonly (readonly [name: string, command: string])[] = [],
-): NoticeContent => ({
-  kind,
-  subject: plainLine(subject),
-  paragraphs: paragraphs.map(oneLine),
-  facts: facts.map(([name, value]) => [
-    oneLine(name),
-    typeof value === 'number' ? value : truncate(oneLine(value), MAX_VALUE_LENGTH),
-  ]),
-  ...(commands.length > 0 && { commands: commands.map(([name, command]) => [oneLine(name), oneLine(command)]) }),
-});
-
-/** Returns the start of the UTC hour or day that contains a time, in ms since the epoch. */
-export const startOf = (lengthMs: number, timeMs: number): number => timeMs - (timeMs % lengthMs);
 
 /** A notification as notices name it, or undefined if it was deleted or cannot be read. */
 export type Notification = Pick<NotificationRecord, 'label' | 'type'> | undefined;

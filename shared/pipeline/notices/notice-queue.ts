@@ -3,7 +3,8 @@ import type { Queues } from '../../adapters/queues.ts';
 import type { Correlation } from '../../contracts/messages.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { type Notice, noticeBody } from '../../domain/delivery-message.ts';
+import { noticeBody } from '../../domain/delivery-message.ts';
+import type { Notice } from '../../domain/notice.ts';
 import { type DeliveryTarget, defaultNotification, operatorsNotification } from '../../domain/notification.ts';
 
 /** The maximum number of event IDs of queued notices in the cache of an execution environment. */

@@ -1,51 +1,18 @@
-import type { AlarmEvent } from '../../contracts/alarm-event.ts';
 import type { EventHeader, Fact } from '../../contracts/event-header.ts';
+import type { NoticeContent } from '../../contracts/notice.ts';
+import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import { headline } from '../../domain/alert-text.ts';
-import { DAY_MS } from '../../domain/day.ts';
+import { dayEndMs } from '../../domain/day.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
-import type { Notice } from '../../domain/delivery-message.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import { namedRecord } from '../../domain/event-header.ts';
 import { incidentKey } from '../../domain/incident.ts';
-import {
-  attemptsSoFar,
-  contentOf,
-  lastFailure,
-  named,
-  nextAttemptMs,
-  startOf,
-  type UnreachedDelivery,
-} from './notice-content.ts';
+import { createNotice, dailyNoticeId, type Notice } from '../../domain/notice.ts';
+import { attemptsSoFar, lastFailure, named, nextAttemptMs, type UnreachedDelivery } from './notice-content.ts';
 
 /** Returns when the alert first failed: at the first attempt of the round, or at its start if nothing was sent. */
 const firstFailureMs = ({ first_attempt_at_ms, round_started_at_ms }: DeliveryRecord): number =>
   first_attempt_at_ms || round_started_at_ms;
-
-/**
- * Returns the event that identifies a notice about a notification: one per kind, notification and UTC day. The time in
- * its ID is the start of the day, so a repeated notice is a duplicate.
- */
-const noticeEvent = (
-  kind: 'failing' | 'undelivered',
-  tenant: string,
-  { notificationId, notification }: UnreachedDelivery,
-  atMs: number,
-  status: string,
-): AlarmEvent => ({
-  event_id: notificationNoticeId(kind, tenant, notificationId, atMs),
-  tenant_id: tenant,
-  details: { state: 'WARNING', status },
-  entity: { id: notificationId, ...(notification && { label: notification.label }) },
-  alarm: { id: kind },
-});
-
-/** Returns the event ID of a notice about a notification. */
-export const notificationNoticeId = (
-  kind: 'failing' | 'undelivered',
-  tenant: string,
-  notificationId: string,
-  atMs: number,
-): string => `${tenant}:${notificationId}:${startOf(DAY_MS, atMs)}:${kind}`;
 
 const notificationUrl = (apiUrl: string, id: string): string => `${apiUrl}/notifications/${id}`;
 
@@ -66,29 +33,42 @@ const redeliverCommand = (apiUrl: string, id: string): [string, string] => [
   `curl -X POST ${notificationUrl(apiUrl, id)}/redeliver ${TOKEN_HEADER} -d '{"since":0}'`,
 ];
 
-const deliveryFacts = (
-  { notificationId, notification }: UnreachedDelivery,
-  event: EventHeader,
-  record: DeliveryRecord,
-  lastResult: string,
-): Fact[] => [
-  ['Alert', headline(event)],
-  ['Last result', lastResult],
-  ['First failure', firstFailureMs(record)],
-  ['Attempts so far', attemptsSoFar(record)],
-  ['Next attempt', nextAttemptMs(record) ?? 'none'],
-  ...(notification
-    ? ([
-        ['Notification', notification.label],
-        ['Type', notification.type],
-      ] satisfies [string, string][])
-    : []),
-  ['ID', notificationId],
-  ['Event', event.event_id],
-];
-
 /** A delivery that is reported, with its record. */
 export type ReportedDelivery = UnreachedDelivery & { record: DeliveryRecord };
+
+/** Returns a notice about a notification, of which there is one per kind, notification and UTC day. */
+const notificationNotice = (
+  tenant: string,
+  { notificationId, notification, record }: ReportedDelivery,
+  event: EventHeader,
+  lastResult: string,
+  content: Pick<NoticeContent, 'subject' | 'commands'> & {
+    kind: 'failing' | 'undelivered';
+    paragraphs: [string, string];
+  },
+): Notice => {
+  const facts: Fact[] = [
+    ['Alert', headline(event)],
+    ['Last result', lastResult],
+    ['First failure', firstFailureMs(record)],
+    ['Attempts so far', attemptsSoFar(record)],
+    ['Next attempt', nextAttemptMs(record) ?? 'none'],
+    ...(notification
+      ? ([
+          ['Notification', notification.label],
+          ['Type', notification.type],
+        ] satisfies [string, string][])
+      : []),
+    ['ID', notificationId],
+    ['Event', event.event_id],
+  ];
+  return createNotice(
+    tenant,
+    dailyNoticeId(content.kind, tenant, notificationId, record.updated_at_ms),
+    { ...content, paragraphs: [...content.paragraphs, ONCE_A_DAY], facts },
+    { entity: { id: notificationId, ...(notification && { label: notification.label }) } },
+  );
+};
 
 /**
  * Returns the notice that alerts of a notification fail: its destination has failed for minutes, or SES rejected the
@@ -104,23 +84,17 @@ export const failingNotice = (
   const { notificationId, notification, record } = delivery;
   const result = isContentRejected ? 'AWS rejected the content of the email' : lastFailure(record);
   const name = named(notificationId, notification);
-  const subject = `Delivery to ${name} is failing`;
-  return {
-    event: noticeEvent('failing', tenant, delivery, record.updated_at_ms, subject),
-    content: contentOf(
-      'failing',
-      subject,
-      [
-        record.status === 'pending'
-          ? `Alerts for the notification ${name} are failing: ${result}. The service continues to retry.`
-          : `An alert for the notification ${name} did not arrive as intended: ${result}.`,
-        ADVICE,
-        ONCE_A_DAY,
-      ],
-      deliveryFacts(delivery, event, record, result),
-      testCommands(apiUrl, notificationId),
-    ),
-  };
+  return notificationNotice(tenant, delivery, event, result, {
+    kind: 'failing',
+    subject: `Delivery to ${name} is failing`,
+    paragraphs: [
+      record.status === 'pending'
+        ? `Alerts for the notification ${name} are failing: ${result}. The service continues to retry.`
+        : `An alert for the notification ${name} did not arrive as intended: ${result}.`,
+      ADVICE,
+    ],
+    commands: testCommands(apiUrl, notificationId),
+  });
 };
 
 /** Returns the notice that an alert of a notification was dead-lettered. */
@@ -131,22 +105,41 @@ export const undeliveredNotice = (
   event: EventHeader,
 ): Notice => {
   const { notificationId, notification, record } = delivery;
+  const result = lastFailure(record);
   const name = named(notificationId, notification);
-  const subject = `An alert to ${name} was not delivered`;
-  return {
-    event: noticeEvent('undelivered', tenant, delivery, record.updated_at_ms, subject),
-    content: contentOf(
-      'undelivered',
-      subject,
-      [
-        `The service stopped trying to deliver an alert to the notification ${name}: ${lastFailure(record)}.`,
-        `${ADVICE} Then redeliver.`,
-        ONCE_A_DAY,
-      ],
-      deliveryFacts(delivery, event, record, lastFailure(record)),
-      [...testCommands(apiUrl, notificationId), redeliverCommand(apiUrl, notificationId)],
-    ),
-  };
+  return notificationNotice(tenant, delivery, event, result, {
+    kind: 'undelivered',
+    subject: `An alert to ${name} was not delivered`,
+    paragraphs: [
+      `The service stopped trying to deliver an alert to the notification ${name}: ${result}.`,
+      `${ADVICE} Then redeliver.`,
+    ],
+    commands: [...testCommands(apiUrl, notificationId), redeliverCommand(apiUrl, notificationId)],
+  });
+};
+
+/**
+ * Returns the notice that alerts exceed a daily limit: one per limit and UTC day.
+ *
+ * @param event the alert
+ * @param type the type of its notification
+ */
+export const limitNotice = (event: EventHeader, type: NotificationTypeId, atMs: number): Notice => {
+  const { tenant_id: tenant } = event;
+  const [limit, what] = type === 'sms' ? ['sms_per_day', 'SMS'] : ['emails_per_day', 'emails'];
+  return createNotice(tenant, dailyNoticeId('limit', tenant, limit, atMs), {
+    kind: 'limit',
+    subject: `The daily limit of ${what} is reached: alerts are summarized`,
+    paragraphs: [
+      `The account has used its limit ${limit} of this day. Until it ends, each notification gets one summary an hour that lists the alerts above the limit.`,
+      'As many summaries as alerts are sent a day. Further ones wait for the next day. GET /account shows the limits and how much of them is used. The operators of the service can raise them.',
+    ],
+    facts: [
+      ['First alert above the limit', headline(event)],
+      ['The day ends', dayEndMs(atMs)],
+      ['Event', event.event_id],
+    ],
+  });
 };
 
 const storedRecord = (id: string, label: string | undefined): EventHeader['entity'] =>

@@ -3,12 +3,11 @@ import type { AccountRepository } from '../../adapters/accounts/account-reposito
 import type { EmailStops } from '../../adapters/accounts/email-stops.ts';
 import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
 import type { StopReason } from '../../contracts/outcomes.ts';
-import { DAY_MS } from '../../domain/day.ts';
-import type { Notice } from '../../domain/delivery-message.ts';
+import { DAY_MS, dayEndMs } from '../../domain/day.ts';
 import { type EmailStop, type Recipient, shortMailboxHash } from '../../domain/email-stop.ts';
 import { failureText } from '../../domain/failure-text.ts';
+import { createNotice, dailyNoticeId, type Notice } from '../../domain/notice.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
-import { contentOf, startOf } from './notice-content.ts';
 import type { NoticeQueue } from './notice-queue.ts';
 
 const BY_RECIPIENT = 'Only the recipient can resume them, with the link in any email of the account.';
@@ -20,56 +19,39 @@ const adviceFor: Record<StopReason, string> = {
     'Correct the address, or the mailbox, which a test then resumes: POST /notifications/{id}/test. Otherwise the emails resume after a day, and after a week if they had been stopped before.',
 };
 
-/** Returns the event that identifies a notice about stops. The time in its ID is the start of the UTC day. */
-const eventOf = (tenant: string, subject: string, key: string, sinceMs: number): Notice['event'] => ({
-  event_id: `${tenant}:${key}:${startOf(DAY_MS, sinceMs)}:stopped`,
-  tenant_id: tenant,
-  details: { state: 'WARNING', status: subject },
-  entity: { id: tenant },
-  alarm: { id: 'stopped' },
-});
-
 /** Returns the notice of a stop: one per mailbox, cause and UTC day. Its event ID has only a hash of the mailbox. */
 export const stopNotice = (recipient: Recipient, { reason, sinceMs }: EmailStop): Notice => {
   const { tenant, address } = recipient;
-  const subject = `Emails to ${address} are stopped`;
-  return {
-    event: eventOf(tenant, subject, `${shortMailboxHash(recipient)}-${reason}`, sinceMs),
-    content: contentOf(
-      'stopped',
-      subject,
-      [
-        `Nothing is sent by email to ${address}: ${failureText(reason, undefined)}. Alerts to it fail, and are escalated if they reach nobody else.`,
-        adviceFor[reason],
-        'The service sends this notice once a day for each mailbox and reason.',
-      ],
-      [
-        ['Address', address],
-        ['Reason', reason],
-        ['Since', sinceMs],
-      ],
-    ),
-  };
+  const id = dailyNoticeId('stopped', tenant, `${shortMailboxHash(recipient)}-${reason}`, sinceMs);
+  return createNotice(tenant, id, {
+    kind: 'stopped',
+    subject: `Emails to ${address} are stopped`,
+    paragraphs: [
+      `Nothing is sent by email to ${address}: ${failureText(reason, undefined)}. Alerts to it fail, and are escalated if they reach nobody else.`,
+      adviceFor[reason],
+      'The service sends this notice once a day for each mailbox and reason.',
+    ],
+    facts: [
+      ['Address', address],
+      ['Reason', reason],
+      ['Since', sinceMs],
+    ],
+  });
 };
 
 /** The maximum number of notices of stops of an account on a UTC day. Then one says so. */
 export const MAX_STOP_NOTICES_PER_DAY = 20;
 
 /** Returns the notice that further stops of an account on a day have no notice. */
-export const stopLimitNotice = (tenant: string, sinceMs: number): Notice => {
-  const subject = `Emails to more than ${MAX_STOP_NOTICES_PER_DAY} addresses were stopped today`;
-  return {
-    event: eventOf(tenant, subject, 'more-stops', sinceMs),
-    content: contentOf(
-      'stopped',
-      subject,
-      [
-        'Until the day ends, the service sends no notices of further stops. GET /notifications/{id} and GET /account show them, and alerts that reach nobody are escalated.',
-      ],
-      [['The day ends', startOf(DAY_MS, sinceMs) + DAY_MS]],
-    ),
-  };
-};
+export const stopLimitNotice = (tenant: string, sinceMs: number): Notice =>
+  createNotice(tenant, dailyNoticeId('stopped', tenant, 'more-stops', sinceMs), {
+    kind: 'stopped',
+    subject: `Emails to more than ${MAX_STOP_NOTICES_PER_DAY} addresses were stopped today`,
+    paragraphs: [
+      'Until the day ends, the service sends no notices of further stops. GET /notifications/{id} and GET /account show them, and alerts that reach nobody are escalated.',
+    ],
+    facts: [['The day ends', dayEndMs(sinceMs)]],
+  });
 
 /** What the notices of stops use. */
 export type StopNoticeDependencies = {

@@ -1,21 +1,19 @@
 import type { EscalationCounter } from '../../adapters/accounts/escalation-limit.ts';
 import type { AlarmEvent, AlarmState } from '../../contracts/alarm-event.ts';
 import type { EventHeader, Fact } from '../../contracts/event-header.ts';
+import type { NoticeContent } from '../../contracts/notice.ts';
 import { headline, plainName, truncate } from '../../domain/alert-text.ts';
-import { DAY_MS } from '../../domain/day.ts';
+import { dayEndMs, HOUR_MS, startOf } from '../../domain/day.ts';
 import { eventHash, eventIdTimeMs } from '../../domain/delivery-key.ts';
-import type { Notice } from '../../domain/delivery-message.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
+import { createNotice, dailyNoticeId, type Notice, noticeId } from '../../domain/notice.ts';
 import { isSummary } from '../../domain/summary.ts';
 import {
   attemptsSoFar,
-  contentOf,
-  HOUR_MS,
   lastFailure,
   MAX_LABEL_LENGTH,
   named,
   nextAttemptMs,
-  startOf,
   type UnreachedDelivery,
 } from './notice-content.ts';
 
@@ -30,7 +28,7 @@ export const unreachedNoticeId = (event: EventHeader, atMs: number): string => {
   const [key, timeMs] = isSummary(event)
     ? [eventHash(event), eventIdTimeMs(event.event_id) ?? 0]
     : [event.incident_key, startOf(HOUR_MS, atMs)];
-  return `${event.tenant_id}:${key.slice(0, INCIDENT_KEY_LENGTH)}-${event.state}:${timeMs}:unreached`;
+  return noticeId('unreached', event.tenant_id, `${key.slice(0, INCIDENT_KEY_LENGTH)}-${event.state}`, timeMs);
 };
 
 /** Returns an entity or alarm as events contain it. */
@@ -49,26 +47,43 @@ export type UnreachedAlert = {
 };
 
 /**
- * The event that reached nobody, as its escalation identifies it. It has the incident and the time of the event, so that
- * a pager gets no escalation after a newer OK, and the problem as its status, because not all types send the notice.
+ * Returns an escalation. Its event has the incident and the time of the alert, so that a pager gets no escalation after a
+ * newer OK, and the problem as its status, because not all types send the notice.
  */
-const unreachedEvent = ({ event, acceptedAtMs, atMs }: UnreachedAlert, problem: string): AlarmEvent => ({
-  event_id: unreachedNoticeId(event, atMs),
-  tenant_id: event.tenant_id,
-  details: {
-    state: event.state,
-    status: `Escalated: ${problem}. ${event.status ?? ''}`.trim(),
-    timestamp: event.produced_at_ms ?? acceptedAtMs,
-  },
-  entity: recordOf(event.entity),
-  alarm: recordOf(event.alarm),
+const escalationOf = (
+  { event, acceptedAtMs, atMs }: UnreachedAlert,
+  problem: string,
+  paragraphs: string[],
+  facts: readonly Fact[],
+): Notice => ({
+  ...createNotice(
+    event.tenant_id,
+    unreachedNoticeId(event, atMs),
+    {
+      kind: 'unreached',
+      subject: `${event.state} on ${truncate(plainName(event.entity) ?? '?', MAX_LABEL_LENGTH)}: ${problem}`,
+      paragraphs,
+      facts: [
+        ['Alert', headline(event)],
+        ...(event.status === undefined ? [] : [['Status', event.status] satisfies Fact]),
+        ['Since', event.produced_at_ms ?? acceptedAtMs],
+        ...facts,
+        ['Event', event.event_id],
+      ],
+    },
+    {
+      details: {
+        state: event.state,
+        status: `Escalated: ${problem}. ${event.status ?? ''}`.trim(),
+        timestamp: event.produced_at_ms ?? acceptedAtMs,
+      },
+      entity: recordOf(event.entity),
+      alarm: recordOf(event.alarm),
+    },
+  ),
+  incidentKey: event.incident_key,
+  acceptedAtMs,
 });
-
-const alertFacts = ({ event, acceptedAtMs }: UnreachedAlert): Fact[] => [
-  ['Alert', headline(event)],
-  ...(event.status === undefined ? [] : [['Status', event.status] satisfies Fact]),
-  ['Since', event.produced_at_ms ?? acceptedAtMs],
-];
 
 const destinationFacts = ({ notificationId, notification, record, isUnreadable }: UnreachedDelivery): Fact[] => {
   const name = notification ? `${notification.type} ${named(notificationId, notification)}` : 'notification';
@@ -85,9 +100,6 @@ const destinationFacts = ({ notificationId, notification, record, isUnreadable }
 };
 
 const ONCE_AN_HOUR = 'The service escalates an alarm at most once an hour for each state.';
-
-const subjectOf = (event: EventHeader, problem: string): string =>
-  `${event.state} on ${truncate(plainName(event.entity) ?? '?', MAX_LABEL_LENGTH)}: ${problem}`;
 
 /** The number of destinations that an escalation lists. */
 export const MAX_LISTED_DESTINATIONS = 26;
@@ -115,7 +127,6 @@ export const unreachedNotice = (
   count = destinations.length,
   summaryProblem?: string,
 ): Notice => {
-  const { event, acceptedAtMs } = alert;
   const listed = destinations.slice(0, MAX_LISTED_DESTINATIONS);
   const more = count - listed.length;
   const destinationProblem =
@@ -124,22 +135,15 @@ export const unreachedNotice = (
   const nobody = summaryProblem
     ? 'The history of the notification lists these alerts with the status summarized.'
     : 'This alert has reached nobody.';
-  return {
-    event: unreachedEvent(alert, problem),
-    incidentKey: event.incident_key,
-    acceptedAtMs,
-    content: contentOf(
-      'unreached',
-      subjectOf(event, problem),
-      [`${nobody} Check the alarm itself, then the destinations below.`, ...(summaryProblem ? [] : [ONCE_AN_HOUR])],
-      [
-        ...alertFacts(alert),
-        ...listed.flatMap(destinationFacts),
-        ...(more > 0 ? [[`and ${more} more`, 'none of them could be reached'] satisfies Fact] : []),
-        ['Event', event.event_id],
-      ],
-    ),
-  };
+  return escalationOf(
+    alert,
+    problem,
+    [`${nobody} Check the alarm itself, then the destinations below.`, ...(summaryProblem ? [] : [ONCE_AN_HOUR])],
+    [
+      ...listed.flatMap(destinationFacts),
+      ...(more > 0 ? [[`and ${more} more`, 'none of them could be reached'] satisfies Fact] : []),
+    ],
+  );
 };
 
 /** The number of unknown IDs that an escalation lists. */
@@ -147,21 +151,16 @@ const MAX_LISTED_IDS = 10;
 
 /** Returns the escalation of an alert whose notification plan lists only notifications that do not exist. */
 export const unknownPlanNotice = (alert: UnreachedAlert, ids: readonly string[]): Notice => {
-  const { event, acceptedAtMs } = alert;
   const problem = 'its notification plan lists only notifications that do not exist';
   const listed = ids.slice(0, MAX_LISTED_IDS).map((id) => truncate(id, MAX_LABEL_LENGTH));
   const more = ids.length > MAX_LISTED_IDS ? ` and ${ids.length - MAX_LISTED_IDS} more` : '';
-  return {
-    event: unreachedEvent(alert, problem),
-    incidentKey: event.incident_key,
-    acceptedAtMs,
-    content: contentOf(
-      'unreached',
-      subjectOf(event, problem),
-      ['This alert has reached nobody. Check the alarm itself, then change its notification plan.', ONCE_AN_HOUR],
-      [...alertFacts(alert), ['Unknown notifications', `${listed.join(', ')}${more}`], ['Event', event.event_id]],
-    ),
-  };
+  const advice = 'This alert has reached nobody. Check the alarm itself, then change its notification plan.';
+  return escalationOf(
+    alert,
+    problem,
+    [advice, ONCE_AN_HOUR],
+    [['Unknown notifications', `${listed.join(', ')}${more}`]],
+  );
 };
 
 /**
@@ -176,31 +175,23 @@ export const escalationCounter = (state: AlarmState): EscalationCounter =>
 
 /** Returns the event ID of the notice of the limit: one per tenant, state and UTC day. */
 export const escalationLimitNoticeId = ({ tenant_id: tenant, state }: EventHeader, atMs: number): string =>
-  `${tenant}:summary-${state}:${startOf(DAY_MS, atMs)}:unreached`;
+  dailyNoticeId('unreached', tenant, `summary-${state}`, atMs);
 
 /** Returns the notice that further alerts of a tenant and state reach nobody and are not escalated that day. */
 export const escalationLimitNotice = (event: EventHeader, atMs: number): Notice => {
   const { tenant_id: tenant, state } = event;
   const isOk = state === 'OK';
   const subject = `More than ${MAX_ESCALATIONS_PER_DAY} ${isOk ? 'OK alerts' : 'alarms'} reached nobody today`;
-  return {
-    event: {
-      event_id: escalationLimitNoticeId(event, atMs),
-      tenant_id: tenant,
-      details: { state, status: subject },
-      entity: { id: tenant },
-      alarm: { id: 'unreached' },
-    },
-    content: contentOf(
-      'unreached',
-      subject,
-      [
-        `Until the day ends, the service escalates no further ${state} alerts of this account. Alerts that reach nobody stay visible in the delivery history of their notifications.`,
-      ],
-      [
-        ['Latest alert', headline(event)],
-        ['The day ends', startOf(DAY_MS, atMs) + DAY_MS],
-      ],
-    ),
+  const content: NoticeContent = {
+    kind: 'unreached',
+    subject,
+    paragraphs: [
+      `Until the day ends, the service escalates no further ${state} alerts of this account. Alerts that reach nobody stay visible in the delivery history of their notifications.`,
+    ],
+    facts: [
+      ['Latest alert', headline(event)],
+      ['The day ends', dayEndMs(atMs)],
+    ],
   };
+  return createNotice(tenant, escalationLimitNoticeId(event, atMs), content, { details: { state, status: subject } });
 };

@@ -11,8 +11,7 @@ import {
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { summarizedAlarm, summaryNotice, summaryOf } from '../../../shared/domain/summary.ts';
 import { testEvent } from '../../../shared/domain/test-event.ts';
-import { limitNotice } from '../../../shared/pipeline/notices/limit-notice.ts';
-import { failingNotice, undeliveredNotice } from '../../../shared/pipeline/notices/notification-notice.ts';
+import { failingNotice, limitNotice, undeliveredNotice } from '../../../shared/pipeline/notices/notification-notice.ts';
 import { stopNotice } from '../../../shared/pipeline/notices/stop-notice.ts';
 import {
   escalationLimitNotice,

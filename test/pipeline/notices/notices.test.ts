@@ -3,11 +3,12 @@ import { escape as escapeHtml } from 'html-escaper';
 import { describe, expect, it } from 'vitest';
 import { type AlarmState, alarmStates, isAlarmEvent } from '../../../shared/contracts/alarm-event.ts';
 import type { EventHeader } from '../../../shared/contracts/event-header.ts';
-import { failureReasons } from '../../../shared/contracts/outcomes.ts';
+import { failureReasons, type StopReason } from '../../../shared/contracts/outcomes.ts';
 import { factLines, factTexts } from '../../../shared/domain/alert-text.ts';
 import { failed } from '../../../shared/domain/attempt-outcome.ts';
+import { DAY_MS, HOUR_MS } from '../../../shared/domain/day.ts';
 import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
-import { type Notice, noticeBody } from '../../../shared/domain/delivery-message.ts';
+import { noticeBody } from '../../../shared/domain/delivery-message.ts';
 import {
   claimedRecord,
   type DeliveryRecord,
@@ -17,9 +18,11 @@ import {
 } from '../../../shared/domain/delivery-record.ts';
 import { eventHeader, eventTime } from '../../../shared/domain/event-header.ts';
 import { failureText } from '../../../shared/domain/failure-text.ts';
+import type { Notice } from '../../../shared/domain/notice.ts';
 import {
   eventOfRecord,
   failingNotice,
+  limitNotice,
   undeliveredNotice,
 } from '../../../shared/pipeline/notices/notification-notice.ts';
 import { stopLimitNotice, stopNotice } from '../../../shared/pipeline/notices/stop-notice.ts';
@@ -37,7 +40,8 @@ import { runs } from '../../support/quick-run.ts';
 import { wordsOf } from '../../support/words-of-html.ts';
 
 const MORNING_MS = Date.UTC(2026, 0, 1, 6);
-const HOUR_MS = 3_600_000;
+const EVENING_MS = Date.UTC(2026, 0, 1, 23, 59);
+const otherStates = alarmStates.filter((state) => state !== 'CRITICAL');
 const API_URL = 'https://api.example.com';
 
 const notification = { label: 'On call', type: 'webhook' } as const;
@@ -72,6 +76,12 @@ const unreached = (event = alarmHeader(), atMs = MORNING_MS) =>
     { notificationId: 'ntB', notification: undefined, record: undefined },
   ]);
 
+const summarized = (atMs = MORNING_MS, alarm = 'al', state: AlarmState = 'CRITICAL') =>
+  escalationLimitNotice(alarmHeader({ alarm: { id: alarm }, details: { state } }), atMs);
+
+const stopped = (sinceMs = MORNING_MS, reason: StopReason = 'bounced', address = 'OnCall@example.com') =>
+  stopNotice({ tenant: 'acme', address }, { reason, sinceMs });
+
 const sortKey = ({ event }: Notice): string => deliveryKey(event, 'ntTechnicalContactsEmail').sk;
 
 describe('every notice', () => {
@@ -81,7 +91,8 @@ describe('every notice', () => {
     ['of an alert that reached nobody', unreached()],
     ['of a plan with unknown notifications', unknownPlanNotice(alertOf(alarmHeader()), ['ntX'])],
     ['that summarizes a day', escalationLimitNotice(alarmHeader(), MORNING_MS)],
-    ['of a stop', stopNotice({ tenant: 'acme', address: 'a@example.com' }, { reason: 'bounced', sinceMs: MORNING_MS })],
+    ['of a daily limit', limitNotice(alarmHeader(), 'sms', MORNING_MS)],
+    ['of a stop', stopped()],
     ['of further stops on a day', stopLimitNotice('acme', MORNING_MS)],
   ];
 
@@ -159,6 +170,46 @@ describe('every notice', () => {
   });
 });
 
+it.each<[string, [Notice, Notice], Notice[]]>([
+  [
+    'kind, notification and UTC day',
+    [failing(), failing(EVENING_MS)],
+    [undelivered(), failing(MORNING_MS, 'ntB'), failing(MORNING_MS + DAY_MS)],
+  ],
+  [
+    'daily limit and UTC day',
+    [limitNotice(alarmHeader(), 'email', MORNING_MS), limitNotice(alarmHeader(), 'technicalContactsEmail', EVENING_MS)],
+    [limitNotice(alarmHeader(), 'sms', MORNING_MS), limitNotice(alarmHeader(), 'email', MORNING_MS + DAY_MS)],
+  ],
+  [
+    'mailbox, reason and UTC day',
+    [stopped(), stopped(EVENING_MS, 'bounced', 'oncall+1@example.com')],
+    [stopped(MORNING_MS, 'complained'), stopped(MORNING_MS, 'bounced', 'b@example.com'), stopped(MORNING_MS + DAY_MS)],
+  ],
+  [
+    'UTC day for further stops',
+    [stopLimitNotice('acme', MORNING_MS), stopLimitNotice('acme', EVENING_MS)],
+    [stopLimitNotice('acme', MORNING_MS + DAY_MS)],
+  ],
+  [
+    'alarm, state and UTC hour, whatever the event',
+    [unreached(), unreached(alarmHeader({ event_id: 'another' }), MORNING_MS + HOUR_MS - 1)],
+    [
+      unreached(alarmHeader(), MORNING_MS + HOUR_MS),
+      unreached(alarmHeader({ alarm: { id: 'another' } })),
+      ...otherStates.map((state) => unreached(alarmHeader({ details: { state } }))),
+    ],
+  ],
+  [
+    'state and UTC day for further alerts that reached nobody',
+    [summarized(), summarized(EVENING_MS, 'another')],
+    [summarized(MORNING_MS + DAY_MS), ...otherStates.map((state) => summarized(MORNING_MS, 'al', state))],
+  ],
+])('there is one notice per %s', (_, [first, repeated], others) => {
+  expect(sortKey(repeated)).toBe(sortKey(first));
+  expect(new Set([first, ...others].map(sortKey)).size).toBe(1 + others.length);
+});
+
 describe('the notice of a failing destination', () => {
   it('contains what happened, when it started, what comes next and what to do', () => {
     const { text } = emailMessage(headerOf(failing().event), failing().content);
@@ -176,11 +227,6 @@ describe('the notice of a failing destination', () => {
     ]) {
       expect(text).toContain(part);
     }
-  });
-
-  it('sorts by its day in the history of the technical contacts, beside that of an undelivered alert', () => {
-    expect(sortKey(failing())).toMatch(new RegExp(`^${Date.UTC(2026, 0, 1)}#`));
-    expect(sortKey(undelivered())).not.toBe(sortKey(failing()));
   });
 
   it('says that SES rejected the content of an email', () => {
@@ -242,15 +288,6 @@ describe('the escalation of an alert that reached nobody', () => {
     expect(content.facts.at(-2)).toEqual(['and 29674 more', 'none of them could be reached']);
   });
 
-  it('has one delivery per alarm, state and hour (UTC), whatever the event', () => {
-    const later = unreached(alarmHeader({ event_id: 'another' }), MORNING_MS + HOUR_MS - 1);
-    expect(sortKey(later)).toBe(sortKey(unreached()));
-    expect(sortKey(unreached(alarmHeader(), MORNING_MS + HOUR_MS))).not.toBe(sortKey(unreached()));
-    expect(sortKey(unreached(alarmHeader({ alarm: { id: 'another' } })))).not.toBe(sortKey(unreached()));
-    const ofStates = alarmStates.map((state) => sortKey(unreached(alarmHeader({ details: { state } }))));
-    expect(new Set(ofStates).size).toBe(alarmStates.length);
-  });
-
   it('lists at most ten unknown notifications of a plan', () => {
     const ids = Array.from({ length: 12 }, (_, index) => `nt${index}`);
     expect(unknownPlanNotice(alertOf(alarmHeader()), ids).content.facts.at(-2)).toEqual([
@@ -278,15 +315,6 @@ describe('the escalation of an alert that reached nobody', () => {
     expect(smsMessage(headerOf(unreached(event).event))).toMatch(
       /^\[CRITICAL\] web-1: .*: Escalated: none of its 2 destinations could be reached\. Disk is 98 % full$/,
     );
-  });
-
-  it('is summarized once per tenant, state and day', () => {
-    const summary = (atMs: number, alarm = 'al', state: AlarmState = 'CRITICAL') =>
-      escalationLimitNotice(alarmHeader({ alarm: { id: alarm }, details: { state } }), atMs);
-    expect(sortKey(summary(MORNING_MS + HOUR_MS, 'another'))).toBe(sortKey(summary(MORNING_MS)));
-    expect(sortKey(summary(MORNING_MS + 18 * HOUR_MS))).not.toBe(sortKey(summary(MORNING_MS)));
-    const ofStates = alarmStates.map((state) => sortKey(summary(MORNING_MS, 'al', state)));
-    expect(new Set(ofStates).size).toBe(alarmStates.length);
   });
 });
 

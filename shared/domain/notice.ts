@@ -1,0 +1,61 @@
+import type { AlarmEvent } from '../contracts/alarm-event.ts';
+import type { NoticeContent, NoticeKind } from '../contracts/notice.ts';
+import { MAX_VALUE_LENGTH, oneLine, plainLine, truncate } from './alert-text.ts';
+import { DAY_MS, startOf } from './day.ts';
+
+/** A notice of the service: the alarm event that identifies it, and its text. */
+export type Notice = {
+  event: AlarmEvent;
+  content: NoticeContent;
+  /** The key of the incident of the alert that the notice repeats. By default, the notice has its own. */
+  incidentKey?: string;
+  /** When SQS accepted the alert that the notice repeats, ms since the epoch. By default, the notice is no older. */
+  acceptedAtMs?: number;
+};
+
+/**
+ * Returns the event ID of a notice, of which there is one per kind, key and period. It contains the start of the period,
+ * so a repeated notice is a duplicate.
+ *
+ * @param key what the notice is about
+ * @param startMs start of the period, ms since the epoch
+ */
+export const noticeId = (kind: NoticeKind, tenant: string, key: string, startMs: number): string =>
+  `${tenant}:${key}:${startMs}:${kind}`;
+
+/** Returns the event ID of a notice, of which there is one per kind, key and UTC day. */
+export const dailyNoticeId = (kind: NoticeKind, tenant: string, key: string, atMs: number): string =>
+  noticeId(kind, tenant, key, startOf(DAY_MS, atMs));
+
+/**
+ * Returns a notice, with each part of its text on one line, so that no value can imitate another part. The subject has
+ * no format characters.
+ *
+ * @param id its event ID
+ * @param event what its event has other than the state WARNING, the subject as its status, and the tenant as its entity
+ */
+export const createNotice = (
+  tenant: string,
+  id: string,
+  { kind, subject, paragraphs, facts, commands = [] }: NoticeContent,
+  event: Partial<Pick<AlarmEvent, 'details' | 'entity' | 'alarm'>> = {},
+): Notice => ({
+  event: {
+    event_id: id,
+    tenant_id: tenant,
+    details: { state: 'WARNING', status: subject },
+    entity: { id: tenant },
+    alarm: { id: kind },
+    ...event,
+  },
+  content: {
+    kind,
+    subject: plainLine(subject),
+    paragraphs: paragraphs.map(oneLine),
+    facts: facts.map(([name, value]) => [
+      oneLine(name),
+      typeof value === 'number' ? value : truncate(oneLine(value), MAX_VALUE_LENGTH),
+    ]),
+    ...(commands.length > 0 && { commands: commands.map(([name, command]) => [oneLine(name), oneLine(command)]) }),
+  },
+});
