@@ -37,7 +37,7 @@ export const createAttemptEnd = (dependencies: SenderDependencies) => {
 
   /**
    * Ends a round without delivery. The order prevents loss if the worker crashes: store the message for the tenant
-   * (docs/decisions/deliveries.md#failed-messages), send the dead letter, update the record, report the failure,
+   * (docs/decisions/deliveries.md#failed-messages), send the dead letter, update the record,
    * acknowledge the message. The stored message and the record have the same time of failure, which marks the message as
    * current. The claim is held throughout, so that no duplicate is delivered. The dead letter and the stored message
    * contain the number of the next round, and no other message can start that round
