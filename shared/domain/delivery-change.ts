@@ -77,7 +77,11 @@ const happenedIn = (before: DeliveryRecord, after: DeliveryRecord, scale: number
 
 const failureIn = (before: DeliveryRecord, after: DeliveryRecord): Failure | undefined => {
   const reason = failureReasonOf(after);
-  const isNew = after.updated_at_ms !== before.updated_at_ms || after.status !== before.status;
+  // If its dead letter cannot be stored, only the cause of an attempt is recorded later than the attempt.
+  const isNew =
+    after.updated_at_ms !== before.updated_at_ms ||
+    after.status !== before.status ||
+    after.last_cause !== before.last_cause;
   return reason && isNew
     ? { timeMs: after.updated_at_ms, reason, isFirst: before.last_cause === undefined }
     : undefined;

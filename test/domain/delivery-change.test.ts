@@ -105,6 +105,16 @@ describe('a failure of a delivery', () => {
     expect(failure(delivered, ended)).toEqual({ timeMs: 8, reason: 'bounced', isFirst: true });
   });
 
+  it('is counted once if its dead letter could not be stored at first', () => {
+    const claimed = { ...pending, lease_until_ms: RECORD_TIME_MS + 35_000 };
+    const ended = withAttempt(claimed, failed('permanent', 'http_status', ''), RECORD_TIME_MS, 10);
+    // The cause of the attempt is recorded with its end.
+    const unended = { ...ended, last_cause: undefined };
+    const released = withNextAttempt(ended, RECORD_TIME_MS + 2_000);
+    expect(failure(unended, released)).toMatchObject({ reason: 'http_status', isFirst: true });
+    expect(failure(released, withFailure(released, 'http_status', 9))).toMatchObject({ isFirst: false });
+  });
+
   it('is no claim of a retry, no new round and no delivery', () => {
     expect(failure(soon, { ...soon, lease_until_ms: RECORD_TIME_MS })).toBeUndefined();
     expect(failure(withFailure(soon, 'expired', 0), { ...pending, round: 2 })).toBeUndefined();

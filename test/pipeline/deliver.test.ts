@@ -52,6 +52,7 @@ type Options = Partial<SenderDependencies> &
   SummaryFakes & {
     changes?: Partial<Delivery>;
     receiveCount?: number;
+    queueChanges?: Partial<Queues>;
     timeLeft?: () => number;
   };
 
@@ -68,7 +69,7 @@ const summarizing: Options = {
 const setUp = (
   type: NotificationTypeId,
   outcome: AttemptOutcome,
-  { changes = {}, receiveCount = 1, timeLeft = () => 20_000, ...others }: Options = {},
+  { changes = {}, receiveCount = 1, queueChanges = {}, timeLeft = () => 20_000, ...others }: Options = {},
 ) => {
   const transport = vi.fn<SenderDependencies['transport']>(async () => outcome);
   const deadLetters: string[] = [];
@@ -86,6 +87,7 @@ const setUp = (
       deadLetters.push(body);
       reasons.push(reason);
     },
+    ...queueChanges,
   };
   const id = changes.notification_id ?? newNotificationId();
   const accepted = { accepted_at_ms: NOW_MS, content_hash: 'hash' };
@@ -116,6 +118,47 @@ const setUp = (
   };
   return { job, deliveries, transport, deliver, record, stored, deadLetters, reasons, delayed, copies, queues };
 };
+
+describe('a dead letter that cannot be stored', () => {
+  const throttled = async () => {
+    throw new Error('Throttled');
+  };
+  /** There is time for one attempt, and none to repeat writes. */
+  const briefly = () =>
+    vi
+      .fn(() => 0)
+      .mockReturnValueOnce(20_000)
+      .mockReturnValueOnce(20_000);
+  const refusing: Partial<Queues> = { sendToDeadLetterQueue: throttled };
+
+  it.each([
+    ['the queue refuses it', { queueChanges: refusing }],
+    ['its message is not stored', { failedMessages: { ...failedMessages, put: throttled }, timeLeft: briefly() }],
+  ] satisfies [string, Options][])(
+    'leaves the failure in the record, due when its message returns: %s',
+    async (_, options) => {
+      const { deliver, record } = setUp('webhook', rejected, { ...options, receiveCount: 3 });
+      expect(await deliver()).toMatchObject({ kind: 'internal_error', isReturned: true });
+      expect(await record()).toMatchObject({
+        status: 'pending',
+        attempt_count: 1,
+        last_cause: 'destination',
+        lease_until_ms: 0,
+        next_attempt_at_ms: NOW_MS + 8_000,
+      });
+    },
+  );
+
+  it('leaves the reason for which nothing was sent', async () => {
+    const refusalOf = async () => 'opted_out' as const;
+    const options = { ...summarizing, queueChanges: refusing, refusalOf };
+    const { deliver, record, transport } = setUp('email', delivered, options);
+    await deliver();
+    expect(transport).not.toHaveBeenCalled();
+    const expected = { last_cause: 'destination', last_reason: 'opted_out', lease_until_ms: 0 };
+    expect(await record()).toMatchObject({ status: 'pending', ...expected, next_attempt_at_ms: NOW_MS + 2_000 });
+  });
+});
 
 describe('an email that bounces before its sender records that SES accepted it', () => {
   const accepted = { reachedRecipientHashes: ['a'] };

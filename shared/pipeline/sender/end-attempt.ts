@@ -3,10 +3,16 @@ import { type FailureReason, type MessageOutcome, stopReasons } from '../../cont
 import type { Failure } from '../../domain/attempt-outcome.ts';
 import { bodyForRound } from '../../domain/delivery-message.ts';
 import { destinationField } from '../../domain/delivery-metrics.ts';
-import { withCancellation, withFailure, withNextAttempt, withStatus } from '../../domain/delivery-record.ts';
+import {
+  type DeliveryRecord,
+  withCancellation,
+  withFailure,
+  withNextAttempt,
+  withStatus,
+} from '../../domain/delivery-record.ts';
 import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
-import { retryDelayMs } from '../../domain/retry-schedule.ts';
+import { internalErrorDelayMs, retryDelayMs } from '../../domain/retry-schedule.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 import { idsOf } from './delivery-job.ts';
 import { persist } from './persist.ts';
@@ -36,6 +42,20 @@ export const createAttemptEnd = (dependencies: SenderDependencies) => {
     dependencies;
 
   /**
+   * Releases the claim of a failed delivery whose dead letter could not be stored, until its message returns. While that
+   * repeats, the record says that the alert fails, so that the event is escalated.
+   */
+  const releaseFailed = async (
+    delivery: ClaimedDelivery,
+    { last_cause, last_reason }: DeliveryRecord,
+  ): Promise<void> => {
+    const receiveCount = Number(delivery.job.message.attributes.ApproximateReceiveCount);
+    const next_attempt_at_ms = clock() + internalErrorDelayMs(receiveCount, retryDelayScale);
+    delivery.record = { ...delivery.record, last_cause, last_reason, next_attempt_at_ms };
+    await delivery.release().catch(() => undefined);
+  };
+
+  /**
    * Ends a round without delivery. The order prevents loss if the worker crashes: store the message for the tenant
    * (docs/decisions/deliveries.md#failed-messages), send the dead letter, update the record,
    * acknowledge the message. The stored message and the record have the same time of failure, which marks the message as
@@ -48,7 +68,7 @@ export const createAttemptEnd = (dependencies: SenderDependencies) => {
     const { body } = delivery.job;
     // If a later step fails, the record must already include this attempt and the recipients it reached. Its message is
     // then received again, which must not count as overdue since the attempt: that would start a new round.
-    // The cause is recorded with the end, so that the stream shows one failure.
+    // The cause is recorded with the end, or when the dead letter cannot be stored, so that the stream shows one failure.
     const { last_cause, last_reason } = delivery.claimed;
     await delivery.persist({ ...record, last_cause, last_reason, next_attempt_at_ms: clock() });
     const isNotice = body.notice !== undefined && body.notice.kind !== 'summary';
@@ -58,12 +78,21 @@ export const createAttemptEnd = (dependencies: SenderDependencies) => {
     }
     const [round, failedAtMs] = [record.round + 1, clock()];
     const letter = { body: bodyForRound(body, { ...record, round }), messageGroupId: body.event.tenant_id };
-    if (!isNotice) {
-      const message = { recordKey: record, failedAtMs, body: letter.body, round };
-      await persist(delivery.job, () => failedMessages.put(message));
+    const failed = withFailure({ ...record, last_cause: failure.cause }, failure.reason, failedAtMs);
+    try {
+      if (!isNotice) {
+        const message = { recordKey: record, failedAtMs, body: letter.body, round };
+        await persist(delivery.job, () => failedMessages.put(message));
+      }
+      await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, {
+        ...failure,
+        attemptCount: record.attempt_count,
+      });
+    } catch (error) {
+      await releaseFailed(delivery, failed);
+      throw error;
     }
-    await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
-    await delivery.persist(withFailure({ ...record, last_cause: failure.cause }, failure.reason, failedAtMs));
+    await delivery.persist(failed);
     logFailure(delivery, 'dead_lettered', failure);
     return { kind: 'dead_lettered', cause: failure.cause };
   };
