@@ -110,6 +110,8 @@ export const deliveryRecord = z.object({
   next_attempt_at_ms: z.number(),
   /** When the attempt was due that the tenant last requested to be made now. */
   scheduled_attempt_at_ms: z.optional(z.number()),
+  /** The end of the attempt in this round after which none was due within five minutes; present if the alert is late. */
+  late_at_ms: z.optional(z.number()),
   /** When the tenant last requested that the next attempt is made now. */
   retry_requested_at_ms: z.optional(z.number()),
   /** Cause of the last failure in this round, including attempts that do not count. */

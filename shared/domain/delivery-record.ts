@@ -107,6 +107,7 @@ const withNewRound = (record: DeliveryRecord, round: number, nowMs: number): Del
   round_started_at_ms: nowMs,
   first_attempt_at_ms: 0,
   next_attempt_at_ms: nowMs,
+  late_at_ms: undefined,
   last_cause: undefined,
   last_reason: undefined,
 });
@@ -362,13 +363,23 @@ export const withReportedAlert = (
   scale: number,
 ): DeliveryRecord => {
   const { status } = record;
-  const isFailure = status === 'failed' || isLate(record, scale);
+  const hasBecomeLate = isLate(record, scale);
+  const isFailure = status === 'failed' || hasBecomeLate;
   if (!isFailure && status !== 'summarized' && (status !== 'cancelled' || isShadow(record))) return record;
   const { incident_key, produced_at_ms, entity, alarm } = event;
   const text = event.status === undefined ? undefined : truncate(event.status, MAX_STATUS_LENGTH).toWellFormed();
   const failure = isFailure && { entity, alarm, status: text };
-  return { ...record, siblings, alert: { incident_key, produced_at_ms, ...failure } };
+  const late = hasBecomeLate && { late_at_ms: record.late_at_ms ?? record.updated_at_ms };
+  return { ...record, ...late, siblings, alert: { incident_key, produced_at_ms, ...failure } };
 };
+
+/** Returns when the alert failed, or became late: further attempts do not change that. */
+export const failedAtMs = ({ status, late_at_ms, updated_at_ms }: DeliveryRecord): number =>
+  status === 'pending' || status === 'cancelled' ? (late_at_ms ?? updated_at_ms) : updated_at_ms;
+
+/** Returns when the alert had not reached the destination, by its attempts and what SES last reported about its emails. */
+export const unreachedAtMs = (record: DeliveryRecord): number =>
+  Math.max(failedAtMs(record), record.email_reported_at_ms ?? 0);
 
 /** Returns whether the service is at fault for all failures, and no destination. */
 export const isCausedByService = (failures: readonly DeliveryRecord[]): boolean =>

@@ -526,6 +526,16 @@ describe('the record of an alert for reports', () => {
     }
   });
 
+  it('says when the alert became late, whatever follows in its round', () => {
+    const late = described(withNextAttempt(withAttempt(initial(), transient, NOW, 100), NOW + HOUR));
+    const claimed = evaluateClaim(late, { ...initial(), claim_id: 'other' }, NOW + HOUR);
+    if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
+    const again = described(withNextAttempt(withAttempt(claimed.record, transient, NOW + HOUR, 100), NOW + 3 * HOUR));
+    expect([late, again].map(({ late_at_ms }) => late_at_ms)).toEqual([NOW + 100, NOW + 100]);
+    const next = evaluateClaim(withFailure(again, 'expired', NOW), { ...initial(), round: 2 }, NOW + HOUR);
+    expect(next).toMatchObject({ kind: 'claimed', record: { late_at_ms: undefined } });
+  });
+
   it.each([
     ['delivered', withStatus(initial(), 'delivered', NOW)],
     ['withheld', withShadow(initial(), NOW)],

@@ -165,6 +165,17 @@ describe('a delivery that does not arrive', () => {
     expect(reporter.queued).toHaveLength(expected.length);
   });
 
+  it('is reported once although its report is repeated on the next day, after further attempts', async () => {
+    const late = pendingRecord();
+    const started = setUp();
+    for (const days of [0, 1]) {
+      const changes = { updated_at_ms: NOW_MS + days * 24 * HOUR_MS, next_attempt_at_ms: NOW_MS + 25 * HOUR_MS };
+      await writeRecords(client, 'deliveries', [{ ...late, ...changes }]);
+      await started.report(eventReport(late, 'late'));
+    }
+    expect(kindsOf(started)).toEqual(['contacts failing', ...escalated]);
+  });
+
   it('is escalated by the last of several that fail at the same time, once', async () => {
     const first = failedRecord();
     const second = { ...first, pk: first.pk.replace(/nt\w+/, newNotificationId()) };

@@ -5,7 +5,14 @@ import type { DeliveryHappening } from '../../contracts/delivery-report.ts';
 import { isNotificationTypeId } from '../../contracts/notification-types.ts';
 import { isStopReason } from '../../contracts/outcomes.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
-import { correlationOf, type DeliveryRecord, failureReasonOf, isFailing } from '../../domain/delivery-record.ts';
+import {
+  correlationOf,
+  type DeliveryRecord,
+  failedAtMs,
+  failureReasonOf,
+  isFailing,
+  unreachedAtMs,
+} from '../../domain/delivery-record.ts';
 import { dailyNoticeId } from '../../domain/notice.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { withTimeout } from '../with-timeout.ts';
@@ -97,12 +104,12 @@ export const createDeliveryNotices = (notices: NoticeQueue, readNames: ReadNames
     if (happened === 'above_limit') return notifyOfLimit(record);
     if (happened === 'reject') {
       // The last change of the record may be days old, but the notice belongs to the day of the report.
-      const updated_at_ms = Math.max(record.updated_at_ms, record.email_reported_at_ms ?? 0);
-      return notify({ ...record, updated_at_ms }, true);
+      return notify({ ...record, updated_at_ms: unreachedAtMs(record) }, true);
     }
     // Technical contacts cannot be notified by email that their email fails. While the service fails, operators have an alarm.
     const isReported = record.status === 'failed' || isFailing(record, scale);
     const isOfStop = withoutNotice.includes(happened) || isStopReason(failureReasonOf(record));
-    if (isReported && !isOfStop && record.type !== 'technicalContactsEmail') await notify(record, false);
+    if (isReported && !isOfStop && record.type !== 'technicalContactsEmail')
+      await notify({ ...record, updated_at_ms: failedAtMs(record) }, false);
   };
 };

@@ -5,13 +5,18 @@ import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { PlanReport } from '../../contracts/delivery-report.ts';
 import type { EventHeader } from '../../contracts/event-header.ts';
 import { deliveryKey, parseDeliveryPartition } from '../../domain/delivery-key.ts';
-import { correlationOf, type DeliveryRecord, isCausedByService, isUnreached } from '../../domain/delivery-record.ts';
+import {
+  correlationOf,
+  type DeliveryRecord,
+  isCausedByService,
+  isUnreached,
+  unreachedAtMs,
+} from '../../domain/delivery-record.ts';
 import { isNotificationId } from '../../domain/notification-id.ts';
 import type { ReadNames } from './delivery-notices.ts';
 import type { Escalation } from './escalation.ts';
-import type { UnreachedDelivery } from './notice-content.ts';
 import { eventOfRecord } from './notification-notice.ts';
-import type { FindUnreached } from './unreached-check.ts';
+import type { FindUnreached, UnreachedDestinations } from './unreached-check.ts';
 import { summaryProblem, unknownPlanNotice, unreachedNotice } from './unreached-notice.ts';
 
 /** The alerts of a cancelled summary that are checked, and concurrently. */
@@ -56,17 +61,15 @@ export const createUnreachedEvents = ({
   /**
    * Escalates an event.
    *
-   * @param record the newest record of its deliveries
-   * @param listed those to list of `count` destinations
+   * @param record a record of its deliveries
+   * @param found its destinations
    */
   const escalate = async (
     event: EventHeader,
     record: DeliveryRecord,
-    listed: readonly Omit<UnreachedDelivery, 'notification'>[],
-    count: number,
+    { count, atMs, listed }: UnreachedDestinations,
     destinationIds: readonly string[],
   ): Promise<void> => {
-    const atMs = record.updated_at_ms;
     const alert = { event, acceptedAtMs: record.accepted_at_ms ?? atMs, atMs };
     // Where a notification was deleted, nothing failed.
     const failures = listed.flatMap((each) => (each.record && each.record.status !== 'cancelled' ? [each.record] : []));
@@ -85,7 +88,9 @@ export const createUnreachedEvents = ({
   const escalateAlert = async (record: DeliveryRecord): Promise<void> => {
     const event = eventOfRecord(record);
     const { siblings, notice, sk, summary_id } = record;
-    if (!isUnreached(record, scale) || !(await escalation.isDue(event, record.updated_at_ms))) return;
+    const ownAtMs = unreachedAtMs(record);
+    // If another one failed in a later hour, it is reported, too.
+    if (!isUnreached(record, scale) || !(await escalation.isDue(event, ownAtMs))) return;
     const { tenant, notificationId } = parseDeliveryPartition(record.pk);
     const ids = siblings ?? (notice === 'summary' ? [] : await readDestinations(record));
     if (!ids) return;
@@ -98,8 +103,10 @@ export const createUnreachedEvents = ({
       (other) => other.isUnreadable || (other.record && other.record.status !== 'cancelled'),
     );
     if (summary_id !== undefined && !hasFailed) return;
-    const listed = [{ notificationId, record }, ...others.listed];
-    await escalate(event, record, listed, 1 + others.count, [notificationId, ...otherIds]);
+    const atMs = Math.max(ownAtMs, others.atMs);
+    if (atMs > ownAtMs && !(await escalation.isDue(event, atMs))) return;
+    const found = { count: 1 + others.count, atMs, listed: [{ notificationId, record }, ...others.listed] };
+    await escalate(event, record, found, [notificationId, ...otherIds]);
   };
 
   /**
@@ -123,7 +130,9 @@ export const createUnreachedEvents = ({
       [...byAlarmAndState.values()]
         .slice(0, MAX_CHECKS)
         .map(([newest]) =>
-          limitChecks(() => newest && escalateAlert({ ...newest, status: 'cancelled', updated_at_ms })),
+          limitChecks(
+            () => newest && escalateAlert({ ...newest, status: 'cancelled', late_at_ms: undefined, updated_at_ms }),
+          ),
         ),
     );
   };
@@ -151,9 +160,9 @@ export const createUnreachedEvents = ({
       const hasFailed = records.some(({ status }) => status !== 'cancelled');
       if (!hasFailed && records.some(({ notice }) => notice === 'summary')) return;
       const [newest] = records.toSorted((one, other) => other.updated_at_ms - one.updated_at_ms);
-      const atMs = newest?.updated_at_ms ?? accepted_at_ms;
+      const atMs = newest ? found.atMs : accepted_at_ms;
       if (!(await escalation.isDue(event, atMs))) return;
-      if (newest) return escalate(event, newest, found.listed, found.count, ids);
+      if (newest) return escalate(event, newest, found, ids);
       const alert = { event, acceptedAtMs: accepted_at_ms, atMs };
       await escalation.escalate(alert, { producer_message_id, trace }, notification_ids, () =>
         unknownPlanNotice(alert, notification_ids),

@@ -147,6 +147,41 @@ describe('an escalation', () => {
     expect(all.map(({ queued }) => queued.length)).toEqual([2, 0]);
   });
 
+  it('is queued once if its last destinations fail in different hours, and both are then reported', async () => {
+    const event = newEvent();
+    const ids = [newNotificationId(), newNotificationId()];
+    const endOfHourMs = NOW_MS + 3_600_000;
+    const records = ids.map((id, index) =>
+      failedRecord([ids[1 - index] ?? ''], { updated_at_ms: endOfHourMs + (index === 0 ? -2_000 : 1_000) }, event, id),
+    );
+    await writeRecords(client, 'deliveries', records);
+    const all = [setUp(), setUp()];
+    for (const [index, { escalate }] of all.entries()) {
+      const record = records[index];
+      if (record) await escalate(record);
+    }
+    expect(all.map(({ queued }) => queued.length)).toEqual([2, 0]);
+  });
+
+  it('is queued once for an alert that is late, also if it is reported again after further attempts', async () => {
+    const late = { status: 'pending', last_cause: 'destination', late_at_ms: NOW_MS } as const;
+    const record = failedRecord([], late);
+    const started = setUp();
+    for (const hours of [0, 1, 2]) {
+      const updated_at_ms = NOW_MS + hours * 3_600_000;
+      await started.escalate({ ...record, updated_at_ms, next_attempt_at_ms: updated_at_ms + 3_600_000 });
+    }
+    expect(started.queued).toHaveLength(2);
+  });
+
+  it('belongs to the hour of a bounce that made a failed alert one that reached nobody', async () => {
+    const event = newEvent();
+    const { escalate, queued } = setUp();
+    await escalate(failedRecord([], {}, event));
+    await escalate(failedRecord([], { email_report: 'bounce', email_reported_at_ms: NOW_MS + 7_200_000 }, event));
+    expect(queued).toHaveLength(4);
+  });
+
   it('has the labels and the status of the alert, as the record stores them', async () => {
     const { escalate, queued } = setUp();
     await escalate(failedRecord());
