@@ -1,7 +1,7 @@
 import type { HistoryEntry, Observations } from '../world/observations.ts';
 import { isSentByAws, notificationsOf, type PlannedNotification, type PlannedTenant } from '../world/scenario.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
-import { contactsOf, type Notice, type NoticeKind, noticesOf } from './notices.ts';
+import { contactsOf, type Notice, type NoticeKind, noticeByMs, noticesOf } from './notices.ts';
 import { nameOf, plannedDeliveries } from './planned-alerts.ts';
 import { reportedByMs } from './requests.ts';
 import type { Rule } from './rule.ts';
@@ -56,12 +56,18 @@ export const failuresAreNoticed: Rule = {
     const notices = noticesOf(observations);
     const violationsOf = (tenant: PlannedTenant, notification: PlannedNotification): string[] => {
       const own = notices.filter((notice) => notice.notification === notification.index);
-      /** Returns the contacts that got none of these notices. */
+      /** Returns the contacts that got none of these notices, in time if nothing delayed it. */
       const uninformed = (kinds: readonly NoticeKind[], failedAtMs: number): string[] => {
         const fromMs = startOfDay(failedAtMs - TOLERANCE_MS) - startMs;
         return contactsOf(tenant, { fromMs, atMs: failedAtMs - startMs }, observations).filter(
           (contact) =>
-            !own.some(({ kind, arrival }) => arrival.to === contact && kinds.includes(kind) && arrival.atMs >= fromMs),
+            !own.some(
+              ({ kind, arrival }) =>
+                arrival.to === contact &&
+                kinds.includes(kind) &&
+                arrival.atMs >= fromMs &&
+                arrival.atMs <= noticeByMs(tenant, contact, failedAtMs - startMs, observations),
+            ),
         );
       };
       const entries = earlierHistory.filter(
@@ -73,12 +79,12 @@ export const failuresAreNoticed: Rule = {
         if (isStopped(entry)) return [];
         const undelivered = entry.status === 'failed' ? uninformed(['undelivered'], entry.updated_at) : [];
         if (undelivered.length > 0)
-          return [`${entry.event_id} to ${name} failed, and ${undelivered.join(', ')} got no notice.`];
+          return [`${entry.event_id} to ${name} failed, and ${undelivered.join(', ')} got no notice in time.`];
         const failedAtMs = failingFromMs(entry, notification);
         if (failedAtMs === undefined || !hasOneRound(observations, notification.index)) return [];
         if (mayHaveEndedBefore(entry, failedAtMs, observations)) return [];
         return uninformed(['failing', 'undelivered'], failedAtMs).map(
-          (contact) => `${entry.event_id} to ${name} was failing, and ${contact} got no notice.`,
+          (contact) => `${entry.event_id} to ${name} was failing, and ${contact} got no notice in time.`,
         );
       });
     };
@@ -142,7 +148,7 @@ const tooMany = (
 export const noticesAreJustified: Rule = {
   name: 'notices are justified',
   violations(observations) {
-    const { arrivals, scenario, emailReports } = observations;
+    const { arrivals, scenario, emailReports, ids } = observations;
     const notices = noticesOf(observations);
     const events = new Map(
       scenario.steps.flatMap((step) => (step.kind === 'event' ? [[step.number, step] as const] : [])),
@@ -154,7 +160,12 @@ export const noticesAreJustified: Rule = {
       return (
         kind === 'failing' &&
         event !== undefined &&
-        !emailReports.some(({ numbers }) => numbers.includes(number)) &&
+        !emailReports.some(
+          (report) =>
+            report.kind === 'Reject' &&
+            report.notificationId === ids.get(notification ?? -1) &&
+            report.numbers.includes(number),
+        ) &&
         arrivals.some(
           (alert) =>
             alert.kind === 'alert' &&

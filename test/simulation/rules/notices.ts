@@ -100,6 +100,40 @@ export const mustGetNotice = (
   return !behaviors(untilMs).includes('reject') && !mayBeStopped(observations, to, fromMs, untilMs);
 };
 
+/** The stream, the queue of reports and a sender take at most this time without faults, with cold starts, ms. */
+const MAX_PROMPT_MS = 120_000;
+
+/** An attempt is recorded within this time, ms. */
+const MAX_RECORD_MS = 30_000;
+
+/**
+ * Returns by when a recipient gets a notice of a failure at a time, ms since the start: Infinity if a fault of a function
+ * that reports or sends it overlaps that time, or the recipient may not accept it.
+ */
+export const noticeByMs = (
+  { fallback, contacts }: PlannedTenant,
+  to: string,
+  atMs: number,
+  observations: Observations,
+): number => {
+  const { stream, sendingRate } = observations.scenario;
+  const fromMs = atMs - MAX_RECORD_MS;
+  const byMs = atMs + MAX_PROMPT_MS + stream.maxDelayMs;
+  const { phases = [] } =
+    contacts.find(({ address }) => address === to) ?? (fallback?.key === to ? fallback : undefined) ?? {};
+  const accepts = phases.every(
+    ({ fromMs: phaseMs, behavior }, index) =>
+      behavior === 'accept' || phaseMs > byMs || (phases[index + 1]?.fromMs ?? Number.POSITIVE_INFINITY) < fromMs,
+  );
+  const isPaused = stream.pause !== undefined && stream.pause.fromMs <= byMs && fromMs < stream.pause.untilMs;
+  const functions = new RegExp(
+    `^(watch-deliveries|report-deliveries|send-(technicalContactsEmail|managed|${fallback?.type}))#`,
+  );
+  const isPrompt =
+    accepts && !isPaused && sendingRate === undefined && areFunctionsCalm(observations, functions, fromMs, byMs);
+  return isPrompt ? byMs : Number.POSITIVE_INFINITY;
+};
+
 /** Returns whether an account was in shadow mode when a notice was to be sent, or may have been. */
 export const mayBeShadowed = ({ name }: PlannedTenant, { fromMs }: NoticeTime, { shadows }: Observations): boolean =>
   shadows.some(({ tenant, untilMs }) => tenant === name && fromMs <= untilMs);

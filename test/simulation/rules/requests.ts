@@ -101,12 +101,11 @@ export const reportedByMs = (observations: Observations, recordedMs: number): nu
   const { faults, kills, scenario } = observations;
   const { pause, maxDelayMs } = scenario.stream;
   const isPaused = pause !== undefined && pause.fromMs <= recordedMs + REPORT_MS && recordedMs < pause.untilMs;
-  let byMs = (isPaused ? pause.untilMs : recordedMs) + REPORT_MS + 3 * maxDelayMs;
-  const disturbances = [...faults, ...kills]
-    .filter(({ environmentId, atMs }) => REPORTERS.test(environmentId) && atMs >= recordedMs)
-    .toSorted((one, other) => one.atMs - other.atMs);
-  for (const { atMs } of disturbances) if (atMs <= byMs) byMs = Math.max(byMs, atMs + RETRY_MS);
-  return byMs;
+  const byMs = (isPaused ? pause.untilMs : recordedMs) + REPORT_MS + 3 * maxDelayMs;
+  const disturbances = [...faults, ...kills].filter(
+    ({ environmentId, atMs }) => REPORTERS.test(environmentId) && atMs >= recordedMs && atMs <= byMs,
+  );
+  return Math.max(byMs, ...disturbances.map(({ atMs }) => atMs + RETRY_MS));
 };
 
 /** Returns the types that a notification of a type has in a run: a feed may become a webhook. */

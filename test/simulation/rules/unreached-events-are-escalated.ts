@@ -4,11 +4,20 @@ import { isSentByAws, type PlannedEvent, type PlannedTenant } from '../world/sce
 import { createOutcomes, isOnlyOfType, type Outcomes } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
 import { hasOneRound, lateFromMs } from './failures-are-noticed.ts';
-import { contactsOf, mayBeShadowed, mustGetNotice, type Notice, type NoticeTime, noticesOf } from './notices.ts';
+import {
+  contactsOf,
+  mayBeShadowed,
+  mustGetNotice,
+  type Notice,
+  type NoticeTime,
+  noticeByMs,
+  noticesOf,
+} from './notices.ts';
 import {
   deletedAtMs,
   eventsOf,
   isInShadow,
+  mayBeOlder,
   nameOf,
   type PlannedDelivery,
   plannedDeliveries,
@@ -76,6 +85,36 @@ const refusedLateMs = ({ notification, tenant, event }: PlannedDelivery, { refus
     : undefined;
 };
 
+/**
+ * Returns when an alert that a destination rejected had ended for minutes only because its dead letter could not be sent,
+ * ms since the start, or undefined.
+ */
+const rejectedLateMs = (
+  { notification }: PlannedDelivery,
+  { attempts }: HistoryEntry,
+  { faults, kills, startMs }: Observations,
+): number | undefined => {
+  const [first] = attempts;
+  if (first?.result !== 'permanent') return undefined;
+  const rejectedMs = first.timestamp - startMs;
+  const lateMs = rejectedMs + MAX_UNREACHED_MS;
+  const isOther = ({ environmentId, atMs, operation }: { environmentId: string; atMs: number; operation?: string }) =>
+    environmentId.startsWith(`send-${notification.type}#`) &&
+    operation !== 'sqs.SendMessage' &&
+    rejectedMs <= atMs + TOLERANCE_MS &&
+    atMs <= lateMs;
+  return [...faults, ...kills].some(isOther) ? undefined : lateMs;
+};
+
+/** Returns whether a newer event of the alarm was delivered to a notification. */
+const isSupersededByDelivered = (delivery: PlannedDelivery, outcomes: Outcomes, { scenario }: Observations): boolean =>
+  eventsOf(scenario).some(
+    (newer) =>
+      mayBeOlder(delivery.event, newer) &&
+      newer.notifications.includes(delivery.notification.index) &&
+      outcomes.arrivedAtMs({ ...delivery, event: newer }) < Number.POSITIVE_INFINITY,
+  );
+
 /** Returns from when on an alert counts as not reached, ms since the start, or undefined if that is not certain. */
 const unreachedFromMs = (
   delivery: PlannedDelivery,
@@ -92,7 +131,8 @@ const unreachedFromMs = (
   const isFirstRound = hasOneRound(observations, notification.index);
   const lateAtMs = isFirstRound ? lateFromMs(entry) : undefined;
   const refusedAtMs = isFirstRound ? refusedLateMs(delivery, observations) : undefined;
-  const times = [endedAtMs, lateAtMs === undefined ? undefined : lateAtMs - startMs, refusedAtMs];
+  const rejectedAtMs = isFirstRound ? rejectedLateMs(delivery, entry, observations) : undefined;
+  const times = [endedAtMs, lateAtMs === undefined ? undefined : lateAtMs - startMs, refusedAtMs, rejectedAtMs];
   return times.filter((time) => time !== undefined).toSorted((left, right) => left - right)[0];
 };
 
@@ -166,7 +206,12 @@ export const unreachedEventsAreEscalated: Rule = {
       if (!tenant || !(byMs < firstReachedMs)) return [];
       const entries = ofEvent.flatMap((delivery) => outcomes.entryOf(delivery) ?? []);
       // The newer event was delivered before anybody learned that this one was late.
-      if (entries.some(({ status, updated_at }) => status === 'superseded' && updated_at - startMs <= byMs)) return [];
+      const isSuperseded = ofEvent.some((delivery) => {
+        const { status, updated_at = 0 } = outcomes.entryOf(delivery) ?? {};
+        const isInTime = status === 'superseded' && updated_at - startMs <= byMs;
+        return isInTime && isSupersededByDelivered(delivery, outcomes, observations);
+      });
+      if (isSuperseded) return [];
       // Deleting a notification does not escalate the alerts of its summary that have failed nowhere else.
       const isSummarized = entries.some(
         ({ status, summary_id }) => status === 'summarized' && !hasFailed(summary_id, observations),
@@ -193,10 +238,15 @@ export const unreachedEventsAreEscalated: Rule = {
           return first ? first.timestamp - startMs : (times[index] ?? 0);
         }),
       );
+      // Without a record, or after a bounce, it is not certain when it was found that nobody was reached.
+      const isTimed =
+        entries.length === ofEvent.length &&
+        ofEvent.every((each) => outcomes.arrivalsOf(each).every((arrival) => arrival.atMs > byMs));
       const isEscalated = (to: string): boolean =>
         notices.some(
           ({ kind, state, alarm, arrival }) =>
             arrival.to === to &&
+            (!isTimed || arrival.atMs <= noticeByMs(tenant, to, atMs, observations)) &&
             startMs + arrival.atMs >= startOfHour(startMs + firstFailedMs - TOLERANCE_MS) &&
             state === event.state &&
             ((kind === 'unreached' && alarm === event.alarm) || kind === 'unreached-summary'),
@@ -209,7 +259,7 @@ export const unreachedEventsAreEscalated: Rule = {
         .filter((to) => !isEscalated(to))
         .map(
           (to) =>
-            `${ofEvent.slice(0, 3).map(nameOf).join(', ')} and ${ofEvent.length} in all reached nobody, but ${to} got no escalation.`,
+            `${ofEvent.slice(0, 3).map(nameOf).join(', ')} and ${ofEvent.length} in all reached nobody, but ${to} got no escalation in time.`,
         );
     });
   },

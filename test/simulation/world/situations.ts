@@ -453,6 +453,14 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       tenant: { fallback: { index: 3, key: 'd3', type: 'sms', phases: accepting } },
       steps: [alert(0, SECOND_MS, { notifications: [0, 1, 2] })],
     }),
+    'the dead letter of a rejected alert cannot be sent for half an hour': situation({
+      types: ['webhook', 'webhook'],
+      phases: until(40 * MINUTE_MS, 'reject'),
+      tenant: { fallback: { index: 2, key: 'd2', type: 'sms', phases: accepting } },
+      steps: [alert(0, SECOND_MS, { notifications: [0, 1] })],
+      frequentFault: { operation: 'sqs.SendMessage', kind: 'error', rate: 1, functionName: 'send-webhook' },
+      recoveryMs: 30 * MINUTE_MS,
+    }),
     'a webhook fails in all attempts': situation({
       types: ['webhook'],
       phases: until(10 * HOUR_MS, 'fail'),
