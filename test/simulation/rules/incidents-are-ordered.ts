@@ -13,18 +13,33 @@ const MAX_WRITE_MS = 32_000;
 
 /**
  * For this time after a newer event was accepted, older ones wait for its message, even if its worker crashed: five
- * minutes from its claim.
+ * minutes from its claim, the first one if workers crash repeatedly.
  */
 const MAX_WAIT_MS = 240_000;
 
+/** A crash before the newer event was accepted may have been at its first claim: its message came back within this time. */
+const MAX_EARLIER_CLAIM_MS = 300_000;
+
+const functionOf = (environmentId: string): string => environmentId.replace(/#.*/, '');
+
 /** Returns whether an older event had to wait for the message of an accepted event, which had not come back. */
-const mustHaveWaited = (accepted: readonly Arrival[], later: Arrival, { refusals }: Observations): boolean => {
+const mustHaveWaited = (
+  accepted: readonly Arrival[],
+  later: Arrival,
+  { refusals, faults, kills }: Observations,
+): boolean => {
   const last = accepted.at(-1);
+  if (!last) return false;
+  const crashes = [...faults, ...kills].filter(
+    ({ environmentId, atMs }) =>
+      functionOf(environmentId) === functionOf(last.by) && atMs < last.atMs && last.atMs - atMs < MAX_EARLIER_CLAIM_MS,
+  );
+  const claimedMs = Math.min(last.atMs, ...crashes.map(({ atMs }) => atMs));
   const hasComeBack = refusals.some(
     ({ to, numbers, atMs }) =>
-      last !== undefined && to === last.to && numbers[0] === last.numbers[0] && last.atMs < atMs && atMs < later.atMs,
+      to === last.to && numbers[0] === last.numbers[0] && last.atMs < atMs && atMs < later.atMs,
   );
-  return last?.isAnswered === true && later.atMs - last.atMs < MAX_WAIT_MS && !hasComeBack;
+  return last.isAnswered === true && later.atMs - claimedMs < MAX_WAIT_MS && !hasComeBack;
 };
 
 /** Returns whether the record of an accepted event says so long before a time: its lock was advanced before. */
