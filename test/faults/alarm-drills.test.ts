@@ -303,9 +303,11 @@ describe('the alarm drill', () => {
       }),
     ],
     [
-      'the alarms of queue consumers when the watcher of the stream cannot send reports',
+      'the alarms of queue consumers and of unseen failures when the watcher of the stream cannot send reports',
       () => ({
-        alarms: ['InternalErrors', 'MessagesAging'],
+        alarms: ['InternalErrors', 'FailuresNotSeen', 'MessagesAging'],
+        // The records that waited are old when the watcher sends them.
+        afterwards: ['ReportsLate'],
         outage: () => [failWebhooks(), deny('Reports-watch-deliveries', 'sqs')],
         requests: traffic(['webhook']),
       }),
