@@ -3,8 +3,8 @@ import type { AttemptOutcome } from '../domain/attempt-outcome.ts';
 import type { Clock } from '../domain/clock.ts';
 import { type Alert, MIN_TIME_TO_SEND_MS } from '../domain/transport.ts';
 
-/** Sends are counted for one to two periods. */
-const PERIOD_MS = 15_000;
+/** Sends are counted for one to two periods: short, so that a burst of one tenant counts at once beside another's steady sends. */
+const PERIOD_MS = 2_000;
 /** The smallest share, in sends: a tenant that nobody else shares an execution environment with may send so few. */
 const MIN_SHARE = 4;
 /** The time after a throttled send in which AWS counts as throttling. */
@@ -31,8 +31,9 @@ const isThrottled = (outcome: AttemptOutcome): boolean =>
 
 /**
  * Creates the fair use of a rate of SES or SNS, which all tenants share, kept by each execution environment
- * (docs/decisions/deliveries.md#shared-rate). The share of a tenant is the number of sends in the last 15 to 30 s, divided
- * by one more than that of the tenants that made them, because others use other execution environments, and at least four.
+ * (docs/decisions/deliveries.md#shared-rate). The share of a tenant is the number of sends in the last 2 to 4 s, divided
+ * by that of the tenants that made them, and at least four. A single one has half, because others use other execution
+ * environments.
  */
 export const createSharedRate = ({
   clock = Date.now,
@@ -63,7 +64,7 @@ export const createSharedRate = ({
     const tenants = new Set([...current.keys(), ...previous.keys()]);
     const total = [...current.values(), ...previous.values()].reduce((sum, count) => sum + count, 0);
     const own = (current.get(tenant) ?? 0) + (previous.get(tenant) ?? 0);
-    return own - Math.max(total / (tenants.size + 1), MIN_SHARE);
+    return own - Math.max(total / Math.max(tenants.size, 2), MIN_SHARE);
   };
 
   return {
