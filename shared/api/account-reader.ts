@@ -48,7 +48,7 @@ const limitsOf = (limits: TenantLimits): AccountRecord['limits'] => ({
 
 /**
  * Creates a function that reads the caller's account with its limits and their usage. Only for admins, the account
- * contains the webhook credentials, which are created if they are missing (docs/decisions/storage.md#account-endpoint).
+ * contains the webhook credentials, which are created if they are missing.
  */
 export const createAccountReader = (
   { accounts, counters, tokens, stops, notifications, countNotifications }: Dependencies,
