@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { Annotations, App, type AppProps } from 'aws-cdk-lib';
+import { Annotations, App, type AppProps, type Environment } from 'aws-cdk-lib';
 import * as z from 'zod';
 import { NotificationsStack } from './notifications-stack.ts';
-import { parseSettings, type Settings } from './settings.ts';
+import { isSetting, parseSettings, type Settings } from './settings.ts';
 import { describeIssues, PLACEHOLDER_ACCOUNT, readStage, type Stage, stageOfStack, targetSchema } from './stages.ts';
 
 /** The default name of the stack; the context key `stackName` overrides it. */
@@ -12,7 +12,7 @@ const deploymentContext = z.looseObject({ stage: z.string().optional(), ...targe
 
 /**
  * Returns the deployment that a CDK context describes: the settings of the file `bin/stages/<stage>.json` if the context
- * has a `stage`, and those of the context, which take precedence.
+ * has a `stage`, and those of the context, which take precedence. Other keys of the context are the CDK's.
  *
  * @throws Error with one sentence if the stage or its file is invalid
  */
@@ -21,11 +21,11 @@ export const readDeployment = (context: Readonly<Record<string, unknown>>, stage
   if (error) throw new Error(`Invalid setting: ${describeIssues(error)}`);
   const { stage: stageName, ...overrides } = data;
   const stage = stageName === undefined ? undefined : readStage(stageName, stagesDirectory);
-  const merged = { ...stage?.settings, ...stage?.target, ...overrides };
-  const { stackName = STACK_NAME, account, region, ...rest } = merged;
+  const { stackName = STACK_NAME, account, region } = { ...stage?.target, ...overrides };
   // Empty if the credentials decide.
   const env = { ...(account !== undefined && { account }), ...(region !== undefined && { region }) };
-  const settings: Readonly<Record<string, unknown>> = rest;
+  const given = Object.entries(overrides).filter(([key]) => isSetting(key) && !Object.hasOwn(targetSchema.shape, key));
+  const settings: Readonly<Record<string, unknown>> = { ...stage?.settings, ...Object.fromEntries(given) };
   return { stackName, env, stage, settings };
 };
 
@@ -37,9 +37,12 @@ export const notificationsApp = (
   { commit = UNKNOWN_COMMIT, ...props }: NotificationsAppProps = {},
   stagesDirectory?: string,
 ): App => {
-  const app = new App({ analyticsReporting: false, ...props });
+  // The tree would be a child of the app, whose context could then no longer be set.
+  const app = new App({ analyticsReporting: false, treeMetadata: false, ...props });
   const { stackName, env, stage, settings } = readDeployment(app.node.getAllContext(), stagesDirectory);
-  const parsed = parse(stackName, settings, env.region, stage);
+  const parsed = parse(stackName, settings, env, stage);
+  for (const [key, value] of Object.entries(stage?.context ?? {}))
+    if (app.node.tryGetContext(key) === undefined) app.node.setContext(key, value);
   const stack = new NotificationsStack(app, stackName, parsed, env, commit);
   if (stage !== undefined && env.account === PLACEHOLDER_ACCOUNT) {
     Annotations.of(stack).addWarningV2(
@@ -60,13 +63,23 @@ export const notificationsApp = (
 /** Parses the name of the stack and its settings. An error contains the file of the stage. */
 const parse = (
   stackName: string,
-  settings: Readonly<Record<string, unknown>>,
-  region?: string,
+  given: Readonly<Record<string, unknown>>,
+  { account, region }: Environment,
   stage?: Stage,
 ): Settings => {
   try {
     checkStackName(stackName);
-    return parseSettings(settings, region);
+    const settings = parseSettings(given, region);
+    const { alarmTarget, developmentStage } = settings;
+    if (stage !== undefined && alarmTarget === undefined && !developmentStage) {
+      throw new Error(
+        'Invalid setting: alarmTarget is required in a stage that has alarms: only one with developmentStage has none.',
+      );
+    }
+    if (alarmTarget?.endsWith('@example.com') && account !== PLACEHOLDER_ACCOUNT) {
+      throw new Error(`Invalid setting: alarmTarget must be your address or topic, not ${alarmTarget}.`);
+    }
+    return settings;
   } catch (error) {
     if (stage === undefined || !(error instanceof Error)) throw error;
     throw new Error(`Stage ${stage.name} (${stage.file}): ${error.message}`, { cause: error });

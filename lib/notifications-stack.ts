@@ -1,4 +1,4 @@
-import { Aws, CfnOutput, CfnRule, type Environment, Fn, Lazy, Stack, Stage, Token } from 'aws-cdk-lib';
+import { Aws, CfnOutput, CfnRule, type Environment, Fn, Lazy, Stack, Stage, Tags, Token } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import packageJson from '../package.json' with { type: 'json' };
@@ -27,6 +27,7 @@ export class NotificationsStack extends Stack {
   constructor(scope: Construct, id: string, settings: Settings, env: Environment, commit: string) {
     super(scope, id, {
       env,
+      terminationProtection: !settings.developmentStage,
       description: 'Monitoring Notifications: delivers alarm events to the destinations that tenants configure',
     });
     const bundleOf = bundleFunctions(Stage.of(this)?.outdir ?? 'cdk.out');
@@ -68,6 +69,7 @@ export class NotificationsStack extends Stack {
       new CfnOutput(this, name, { value, description });
     }
     if (Token.isUnresolved(this.region)) addRegionRule(this);
+    for (const [name, value] of Object.entries(settings.tags)) Tags.of(this).add(name, value);
     addWarnings(this, settings);
   }
 

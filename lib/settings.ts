@@ -102,21 +102,23 @@ const monitorUrl = () =>
 const hostname = () => setting('must be a host name such as api.example.org', z.hostname().regex(/^[^.]+(\.[^.]+)+$/));
 
 /** Values by name, written `name=value,...`. `rule` completes "must be a comma-separated list such as". */
-const pairs = <Name extends string, Value>(rule: string, names: readonly Name[], value: z.ZodType<Value, string>) =>
+const pairs = <Output>(rule: string, schema: z.ZodType<Output, Record<string, string>>) =>
   setting(
-    `must be a comma-separated list such as ${rule} ${names.join(', ')}`,
+    `must be a comma-separated list such as ${rule}`,
     commaSeparated
-      .pipe(z.array(z.string().regex(/^\w+=[^=]+$/)))
+      .pipe(z.array(z.string().regex(/^[^=]+=[^=]+$/)))
       .transform((texts) => Object.fromEntries(texts.map((text) => text.split('='))))
-      .pipe(z.partialRecord(z.enum(names), value)),
+      .pipe(schema),
   );
 
 /** Whole numbers by notification type. */
 const perType = (min: number, max: number) =>
   pairs(
-    `webhook=${max}, with whole numbers from ${min} to ${max} for the types`,
-    notificationTypeIds,
-    z.string().regex(/^\d+$/).transform(Number).pipe(z.number().min(min).max(max)),
+    `webhook=${max}, with whole numbers from ${min} to ${max} for the types ${notificationTypeIds.join(', ')}`,
+    z.partialRecord(
+      z.enum(notificationTypeIds),
+      z.string().regex(/^\d+$/).transform(Number).pipe(z.number().min(min).max(max)),
+    ),
   );
 
 /** The limits of Lambda for the memory of a function, in MB. */
@@ -132,8 +134,15 @@ const logRetentions = Object.values(RetentionDays)
   .filter((days): days is number => typeof days === 'number')
   .sort((a, b) => a - b);
 
+/** The longest tags of AWS. A resource has at most 50, and one queue has one of its own. */
+const MAX_TAGS = 49;
+const tagName = /^(?!aws:)[\w .:/+@-]{1,128}$/i;
+const tagValue = /^[\w .:/+@-]{1,256}$/;
+
 /** The ARN of the stream of a table. */
 export const STREAM_ARN = /^(arn:[\w-]+:dynamodb:[\w-]+:\d{12}:table\/[\w.-]+)\/stream\/[\w:.-]+$/;
+
+const tableNames = ['Notifications', 'Accounts', 'Tokens', 'Deliveries', 'Audits'] as const;
 
 /**
  * The settings of a deployment, from CDK context (`-c name=value`, or `context` in `cdk.json`). All are optional;
@@ -221,9 +230,14 @@ const settingsShape = z.strictObject({
   ).default(RetentionDays.ONE_MONTH),
   deletionProtection: flag().default(true),
   existingTables: pairs(
-    'Tokens=restored-tokens, with table names of 3 to 255 characters, and the ARN of a stream for Deliveries, for',
-    ['Notifications', 'Accounts', 'Tokens', 'Deliveries', 'Audits'],
-    z.union([z.string().regex(/^[\w.-]{3,255}$/), z.string().regex(STREAM_ARN)]),
+    `Tokens=restored-tokens, with table names of 3 to 255 characters, and the ARN of a stream for Deliveries, for ${tableNames.join(', ')}`,
+    z.partialRecord(z.enum(tableNames), z.union([z.string().regex(/^[\w.-]{3,255}$/), z.string().regex(STREAM_ARN)])),
+  ).default({}),
+  tags: pairs(
+    `team=ops,env=prod, with at most ${MAX_TAGS} tags`,
+    z
+      .record(z.string().regex(tagName), z.string().regex(tagValue))
+      .refine((tags) => Object.keys(tags).length <= MAX_TAGS),
   ).default({}),
   developmentStage: flag().default(false),
 });
@@ -282,9 +296,10 @@ export const settingNames = Object.keys(settingsShape.shape);
 const CLI_KEYS = ['acknowledged-issue-numbers', 'cli-telemetry'];
 
 /**
- * All other context keys of the CDK contain a colon or a slash (`aws:cdk:…`, `@aws-cdk/…`); names of settings do not.
+ * Returns whether a context key names a setting, known or not. All other context keys of the CDK contain a colon or a
+ * slash (`aws:cdk:…`, `@aws-cdk/…`); names of settings do not.
  */
-const isSetting = (key: string): boolean => !/[:/]/.test(key) && !CLI_KEYS.includes(key);
+export const isSetting = (key: string): boolean => !/[:/]/.test(key) && !CLI_KEYS.includes(key);
 
 /** Returns the error of an unknown setting, with a similar name if there is one. */
 const unknownSetting = (name: string): string => {
@@ -297,13 +312,12 @@ const describe = (issue: z.core.$ZodIssue): string[] =>
   issue.code === 'unrecognized_keys' ? issue.keys.map(unknownSetting) : [`${issue.path.join('.')} ${issue.message}.`];
 
 /**
- * Parses the settings in a CDK context.
+ * Parses settings.
  *
  * @param region that of the stack, or undefined if the credentials select it
  * @throws Error with one line for each invalid or unknown setting
  */
-export const parseSettings = (context: Readonly<Record<string, unknown>>, region?: string): Settings => {
-  const settings = Object.fromEntries(Object.entries(context).filter(([key]) => isSetting(key)));
+export const parseSettings = (settings: Readonly<Record<string, unknown>>, region?: string): Settings => {
   const { data, error } = settingsShape.safeParse(settings);
   const sentences = error ? error.issues.flatMap(describe) : violationsOf(data, region);
   if (data && sentences.length === 0) return data;

@@ -31,12 +31,14 @@ export const targetSchema = z.object(
 /** The stack, account and region of a stage. */
 export type Target = z.infer<typeof targetSchema>;
 
-const stageFile = targetSchema.catchall(
-  z.union([z.string(), z.number(), z.boolean()], 'must be text, a number, true or false'),
-);
+const stageFile = targetSchema.catchall(z.json());
 
-/** A stage: its target, and its settings, which are not yet validated. */
-export type Stage = { name: string; file: string; target: Target; settings: Readonly<Record<string, unknown>> };
+const settingValue = z.union([z.string(), z.number(), z.boolean()], 'must be text, a number, true or false');
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** A stage: its target, its settings, which are not yet validated, and its context of the CDK. */
+export type Stage = { name: string; file: string; target: Target; settings: Values; context: Values };
 
 /** Returns the names of all stages in alphabetical order; none if there is no directory of stage files. */
 export const stageNames = (directory = STAGES_DIRECTORY): string[] =>
@@ -88,8 +90,14 @@ const parseStage = (name: string, directory: string): Stage => {
   const file = `bin/stages/${name}.json`;
   const { data, error } = stageFile.safeParse(readJson(join(directory, `${name}.json`), file));
   if (error) throw new Error(`${file}: ${describeIssues(error)}`);
-  const { stackName, account, region, ...settings } = data;
-  return { name, file, target: { stackName, account, region }, settings };
+  const { stackName, account, region, ...rest } = data;
+  const isContext = (key: string): boolean => key.startsWith('@aws-cdk/core:');
+  const [context, others] = [true, false].map((isWanted) =>
+    Object.fromEntries(Object.entries(rest).filter(([key]) => isContext(key) === isWanted)),
+  );
+  const settings = z.record(z.string(), settingValue).safeParse(others);
+  if (settings.error) throw new Error(`${file}: ${describeIssues(settings.error)}`);
+  return { name, file, target: { stackName, account, region }, settings: settings.data, context: context ?? {} };
 };
 
 const readJson = (path: string, file: string): unknown => {

@@ -19,10 +19,11 @@ export const localSettings = (options: {
   pagerEndpoint: `${options.inboxUrl}/pager`,
   routerEndpoint: `${options.inboxUrl}/router`,
   feedEndpoint: `${options.inboxUrl}/feed`,
-  // The local stack has no tables of a stage, the concurrency above, and must not report to the monitor of a stage.
+  // The local stack has no tables of a stage, the concurrency above, and must not report to anyone of a stage.
   ...(options.settings.stage !== undefined && {
     existingTables: '',
     developmentStage: 'false',
+    alarmTarget: 'alarms@local.example',
     heartbeatUrl: `${options.inboxUrl}/webhooks/${HEARTBEAT_TENANT}`,
   }),
   ...(options.strictEgress ? {} : { egressAllow: '127.0.0.0/8,::1/128' }),

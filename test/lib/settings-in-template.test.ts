@@ -122,6 +122,28 @@ describe('settings of the API', () => {
   });
 });
 
+describe('tags', () => {
+  it('are on all resources of types that can be tagged', () => {
+    const resources = z.record(z.string(), z.object({ Type: z.string(), Properties: z.unknown() }));
+    const untagged = Object.values(resources.parse(other.template.toJSON().Resources))
+      .filter(({ Properties = {} }) => !/"Key":"env","Value":"prod"|"env":"prod"/.test(JSON.stringify(Properties)))
+      .map(({ Type }) => Type.replace('AWS::', ''));
+    expect([...new Set(untagged)].toSorted()).toEqual([
+      ...['ApiMapping', 'Integration', 'Route'].map((type) => `ApiGatewayV2::${type}`),
+      ...['Route', 'SubnetRouteTableAssociation', 'VPCGatewayAttachment'].map((type) => `EC2::${type}`),
+      'IAM::Policy',
+      'Lambda::Permission',
+      'Logs::MetricFilter',
+      'Route53::RecordSet',
+      'SES::ConfigurationSetEventDestination',
+      'SNS::Subscription',
+      'SNS::TopicPolicy',
+      'SQS::QueuePolicy',
+      'Scheduler::Schedule',
+    ]);
+  });
+});
+
 describe('settings of alarms', () => {
   it('are thresholds: the SMS budget, the concurrency that is not reserved, and minutes without events', () => {
     expect(alarm(defaults, 'SmsSpend')?.Threshold).toBe(0.8);

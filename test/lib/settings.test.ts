@@ -35,14 +35,6 @@ describe('settings', () => {
     const settings = { testsPerTenantPerDay: 5, deletionProtection: false, retryDelayScale: 0.5 };
     expect(parseSettings(settings)).toMatchObject(settings);
   });
-
-  it.each([
-    ['a context lookup', 'availability-zones:account=1:region=eu-west-1'],
-    ['the CLI', 'aws:cdk:enable-path-metadata'],
-    ['`cdk cli-telemetry --disable`', 'cli-telemetry'],
-  ])('ignore context keys of the CDK: %s', (_, key) => {
-    expect(parseSettings({ [key]: true })).toEqual(parseSettings({}));
-  });
 });
 
 describe('reserved concurrency', () => {
@@ -150,6 +142,10 @@ describe('an invalid setting', () => {
     ['memoryMb', ['64', '20000']],
     ['memoryMbByType', ['pigeon=512', 'webhook=1']],
     ['existingTables', ['Deliveries', 'deliveries=restored', 'Deliveries=a', 'Deliveries=a b c']],
+    [
+      'tags',
+      ['team', 'team=', 'aws:team=ops', 'team=a;b', Array.from({ length: 50 }, (_, index) => `t${index}=x`).join()],
+    ],
   ])('is rejected by name: %s=%j', (name, values) => {
     const rejection = new RegExp(`^Invalid setting: ${name} must .*\\.$`);
     for (const value of values) expect(() => parseSettings({ [name]: value })).toThrow(rejection);

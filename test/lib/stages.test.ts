@@ -13,7 +13,13 @@ import { warningsOf, withOutputDirectory } from '../support/stack.ts';
 // After `support/stack.ts`, which replaces bundling.
 const { notificationsApp, readDeployment } = await import('../../lib/app.ts');
 
-const prod = { stackName: 'Alerts', account: '111111111111', region: 'eu-west-1', testsPerTenantPerDay: 5 };
+const prod = {
+  stackName: 'Alerts',
+  account: '111111111111',
+  region: 'eu-west-1',
+  alarmTarget: 'oncall@example.org',
+  testsPerTenantPerDay: 5,
+};
 
 let directory: string;
 const write = (name: string, content: unknown) =>
@@ -86,6 +92,31 @@ describe('a stage', () => {
     });
   });
 
+  it('has the context of the CDK core in its file, unless the context has another', () => {
+    const key = '@aws-cdk/core:bootstrapQualifier';
+    write('prod', { ...prod, [key]: 'ours', '@aws-cdk/core:permissionsBoundary': { name: 'limit' } });
+    const { stack, template } = synthesize({ stage: 'prod' });
+    expect(stack.synthesizer.bootstrapQualifier).toBe('ours');
+    expect(JSON.stringify(template.findResources('AWS::IAM::Role'))).toContain(':policy/limit');
+    expect(synthesize({ stage: 'prod', [key]: 'theirs' }).stack.synthesizer.bootstrapQualifier).toBe('theirs');
+  });
+
+  it('can be deleted with its stack only if it is for development', () => {
+    expect(synthesize({ stage: 'prod' }).stack.terminationProtection).toBe(true);
+    write('dev', { ...prod, stackName: 'Alerts-dev', alarmTarget: undefined, developmentStage: true });
+    expect(synthesize({ stage: 'dev' }).stack.terminationProtection).toBe(false);
+  });
+
+  it.each([
+    ['a context lookup', 'availability-zones:account=1:region=eu-west-1'],
+    ['the CLI', 'aws:cdk:enable-path-metadata'],
+    ['`cdk cli-telemetry --disable`', 'cli-telemetry'],
+  ])('has no settings from context keys of the CDK: %s', (_, key) => {
+    expect(readDeployment({ stage: 'prod', [key]: true }, directory)).toEqual(
+      readDeployment({ stage: 'prod' }, directory),
+    );
+  });
+
   it('is rejected in China by CloudFormation, before it creates anything, if only the credentials select the region', () => {
     const rulesOf = (context: Record<string, unknown>) => synthesize(context).template.toJSON().Rules;
     expect(JSON.stringify(rulesOf({}).SupportedRegion)).toContain(
@@ -140,6 +171,9 @@ describe('a stage is rejected with one sentence', () => {
     ['an unknown setting', { ...prod, emailfrom: 'a@example.org' }, 'emailfrom'],
     ['the name of a stage', { ...prod, stage: 'dev' }, '"stage" is not a setting'],
     ['an invalid stack name', { ...prod, stackName: 'a b' }, 'stackName'],
+    ['a context key that is not of the CDK core', { ...prod, 'aws:cdk:x': 1 }, '"aws:cdk:x" is not a setting'],
+    ['no recipient of its alarms', { ...prod, alarmTarget: undefined }, 'alarmTarget is required'],
+    ['the recipient of an example', { ...prod, alarmTarget: 'me@example.com' }, 'alarmTarget must be your address'],
   ])('that names its file and the setting: %s', (_, content, name) => {
     write('prod', content);
     const attempt = () => synthesize({ stage: 'prod' });

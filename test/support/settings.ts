@@ -52,6 +52,7 @@ export const otherSettings: Record<string, string> = {
   senderConcurrency: '2',
   senderConcurrencyByType: 'webhook=101',
   smsMonthlyBudgetUsd: '50',
+  tags: 'team=ops,env=prod',
   testRequestsPerSecond: '7',
 };
 
