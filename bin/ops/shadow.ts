@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../shared/domain/day.ts';
-import { isOver, type Shadow } from '../../shared/domain/shadow.ts';
+import { isOver, type WithheldPeriod } from '../../shared/domain/withheld.ts';
 import { UsageError } from './errors.ts';
 import { isoTime } from './print.ts';
 
@@ -32,10 +32,10 @@ const assertDelay = (atMs: number, nowMs: number, minDelayMs: number): void => {
   }
 };
 
-const started = (current: Shadow | undefined, { atMs, forMs }: ShadowTimes, nowMs: number): Shadow => {
+const started = (current: WithheldPeriod | undefined, { atMs, forMs }: ShadowTimes, nowMs: number): WithheldPeriod => {
   if (forMs === undefined || forMs > MAX_LENGTH_MS)
     throw new UsageError('`on` needs --for, at most 30d: pass how long the alerts are not sent, such as --for 7d.');
-  const from = (from_ms: number): Shadow => ({ from_ms, until_ms: Math.max(from_ms, nowMs) + forMs });
+  const from = (from_ms: number): WithheldPeriod => ({ from_ms, until_ms: Math.max(from_ms, nowMs) + forMs });
   if (current && current.from_ms <= nowMs) {
     if (atMs !== undefined)
       throw new UsageError(
@@ -47,7 +47,11 @@ const started = (current: Shadow | undefined, { atMs, forMs }: ShadowTimes, nowM
   return from(atMs ?? nowMs);
 };
 
-const ended = (current: Shadow | undefined, { atMs, forMs }: ShadowTimes, nowMs: number): Shadow | undefined => {
+const ended = (
+  current: WithheldPeriod | undefined,
+  { atMs, forMs }: ShadowTimes,
+  nowMs: number,
+): WithheldPeriod | undefined => {
   if (forMs !== undefined) throw new UsageError('--for is only for `on`: pass --at to end shadow mode later.');
   if (!current || current.from_ms > nowMs) return undefined;
   if (atMs !== undefined) assertDelay(atMs, nowMs, END_DELAY_MS);
@@ -63,17 +67,17 @@ const ended = (current: Shadow | undefined, { atMs, forMs }: ShadowTimes, nowMs:
  */
 export const changedShadow = (
   state: ShadowState,
-  current: Shadow | undefined,
+  current: WithheldPeriod | undefined,
   times: ShadowTimes,
   nowMs: number,
-): Shadow | undefined => (state === 'on' ? started : ended)(current, times, nowMs);
+): WithheldPeriod | undefined => (state === 'on' ? started : ended)(current, times, nowMs);
 
 /** Returns the period as the API does, with times in ms since the epoch, or null. */
-export const shadowRecord = (shadow: Shadow | undefined) =>
+export const shadowRecord = (shadow: WithheldPeriod | undefined) =>
   shadow ? { from: shadow.from_ms, until: shadow.until_ms } : null;
 
 /** Returns what the service does with alerts. */
-export const shadowText = (shadow: Shadow | undefined, nowMs: number): string => {
+export const shadowText = (shadow: WithheldPeriod | undefined, nowMs: number): string => {
   if (!shadow) return 'off: alerts are sent';
   const until = isoTime(shadow.until_ms);
   if (isOver(shadow, nowMs)) return `off: alerts of events that SQS accepts from ${until} on are sent`;

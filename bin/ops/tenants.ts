@@ -6,7 +6,7 @@ import { HEARTBEAT_TENANT } from '../../shared/contracts/alarm-event.ts';
 import { type DeliveryStatus, deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { DAY_MS, utcDay } from '../../shared/domain/day.ts';
 import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
-import { isOver, type Shadow } from '../../shared/domain/shadow.ts';
+import { isOver, type WithheldPeriod } from '../../shared/domain/withheld.ts';
 import { examples, parseNumber } from './arguments.ts';
 import { type Column, formatTable, sanitize } from './print.ts';
 import { connect, type Session } from './session.ts';
@@ -31,7 +31,7 @@ export type TenantOverview = {
   /** Deliveries of alerts that were first processed in the last 24 hours, notices excluded, by their status now. */
   alerts: Partial<Record<DeliveryStatus, number>>;
   /** The period of shadow mode, unless it is over. */
-  shadow: Shadow | undefined;
+  shadow: WithheldPeriod | undefined;
   /** The number of mailboxes that get no emails of the tenant. */
   stops: number;
 };

@@ -14,6 +14,7 @@ import { MAX_TOKENS } from '../contracts/token.ts';
 import type { Clock } from '../domain/clock.ts';
 import { unknownFallbacks } from '../domain/errors.ts';
 import { type Caller, isPermitted } from '../domain/token.ts';
+import { mutedUntil } from '../domain/withheld.ts';
 import { takePage } from './paging.ts';
 
 type Dependencies = {
@@ -32,7 +33,7 @@ type StoppedContact = NonNullable<AccountRecord['stopped_contacts']>[number];
 type UnusableEscalation = NonNullable<AccountRecord['unusable_escalations']>[number];
 
 /** A fallback notification, and its address if it is of type `email`. */
-type Fallback = { id: string; isDeleted: boolean; address: string | undefined };
+type Fallback = { id: string; problem: 'deleted' | 'muted' | undefined; address: string | undefined };
 
 const limitsOf = (limits: TenantLimits): AccountRecord['limits'] => ({
   notifications: limits.notificationsPerTenant,
@@ -84,10 +85,11 @@ export const createAccountReader = (
         try {
           const target = await targets.find(key);
           const address = target?.type === 'email' ? target.details.address : undefined;
-          return { id: key.id, isDeleted: !target, address };
+          const isMuted = mutedUntil(target?.mutes, clock()) !== undefined;
+          return { id: key.id, problem: target ? (isMuted ? 'muted' : undefined) : 'deleted', address };
         } catch (error) {
           omitUnreadable(error);
-          return { id: key.id, isDeleted: false, address: undefined };
+          return { id: key.id, problem: undefined, address: undefined };
         }
       }),
     );
@@ -100,7 +102,7 @@ export const createAccountReader = (
       return () => undefined;
     });
 
-  /** Returns the contacts and fallback notifications whose mailboxes are stopped, and those that are deleted. */
+  /** Returns the contacts and fallback notifications whose mailboxes are stopped, and those that are muted or deleted. */
   const findUnreachable = async (
     tenant: string,
     { contacts, fallbackNotifications }: AccountDescription,
@@ -108,8 +110,8 @@ export const createAccountReader = (
     const fallbacks = await readFallbacks(tenant, fallbackNotifications);
     const addresses = [...contacts, ...fallbacks.flatMap(({ address }) => address ?? [])];
     const stopOf = await readStops(tenant, addresses);
-    const reasonOf = ({ isDeleted, address }: Fallback): UnusableEscalation['reason'] | undefined =>
-      isDeleted ? 'deleted' : address === undefined ? undefined : stopOf(address)?.reason;
+    const reasonOf = ({ problem, address }: Fallback): UnusableEscalation['reason'] | undefined =>
+      (address === undefined ? undefined : stopOf(address)?.reason) ?? problem;
     return {
       stopped: contacts.flatMap((address) => {
         const stop = stopOf(address);

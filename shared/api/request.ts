@@ -62,17 +62,18 @@ export const notificationBody = (request: ApiRequest): unknown => {
 /** Returns the value of a successful parse. @throws ServiceError 400 with all invalid fields */
 export const valid = <Value>(
   result: z.core.util.SafeParseResult<Value>,
-  unknownAttributes: readonly string[] = [],
+  otherErrors: readonly string[] = [],
 ): Value => {
-  if (result.success && unknownAttributes.length === 0) return result.data;
-  throw badRequest([...(result.error ? [describeIssues(result.error)] : []), ...unknownAttributes].join('; '));
+  if (result.success && otherErrors.length === 0) return result.data;
+  throw badRequest([...(result.error ? [describeIssues(result.error)] : []), ...otherErrors].join('; '));
 };
 
-/** How a body is parsed, the names of the attributes that it may have, and of those that it cannot remove by null. */
+/** How a body is parsed, its other errors, the names of the attributes that it may have, and that null cannot remove. */
 export type BodyContract<Value> = {
   parse: (body: unknown) => z.core.util.SafeParseResult<Value>;
   attributes: readonly string[];
   readOnly?: readonly string[];
+  otherErrors?: (body: unknown) => readonly string[];
 };
 
 /**
@@ -84,11 +85,12 @@ export type BodyContract<Value> = {
 export const validBody = <Value>(
   { isStrict }: ParsedRequest,
   body: unknown,
-  { parse, attributes, readOnly = [] }: BodyContract<Value>,
+  { parse, attributes, readOnly = [], otherErrors = () => [] }: BodyContract<Value>,
 ): Value => {
   const given = isStrict && isJsonObject(body) ? body : {};
   const removed = readOnly.filter((name) => given[name] === null).map((name) => `${name}: is read-only`);
-  return valid(parse(body), [...unknownNameErrors('attribute', Object.keys(given), attributes), ...removed]);
+  const unknown = unknownNameErrors('attribute', Object.keys(given), attributes);
+  return valid(parse(body), [...otherErrors(body), ...unknown, ...removed]);
 };
 
 /** The maximum length of an `Idempotency-Key`. */

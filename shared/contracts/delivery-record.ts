@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { alarmStates } from './alarm-event.ts';
 import { namedRecord } from './event-header.ts';
 import { noticeKinds } from './notice.ts';
-import { attemptResults, deliveryStatuses, failureCauses, failureReasons } from './outcomes.ts';
+import { attemptResults, deliveryStatuses, failureCauses, failureReasons, withheldReasons } from './outcomes.ts';
 
 /**
  * A reason that only a later version defines is read as absent: after a rollback, it must not block deliveries. (`catch`
@@ -132,8 +132,8 @@ export const deliveryRecord = z.object({
   event_at_ms: z.optional(z.number()),
   /** The producer's time of the newer event; present if the event was superseded for the reason `older_timestamp`. */
   newer_event_at_ms: z.optional(z.number()),
-  /** True if the delivery was cancelled in the shadow mode of its tenant. */
-  is_shadow: z.optional(z.boolean()),
+  /** Why the alert was not sent, if it was withheld. */
+  withheld: z.optional(z.enum(withheldReasons)),
   /**
    * IDs of the event's other notifications, for types that can bounce and for alerts that do not arrive: the event may
    * have reached nobody.

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { isJsonObject } from './json.ts';
 import {
   brokenFieldRule,
   fieldsOf,
@@ -43,6 +44,20 @@ const ordered = (isPermitted: boolean) =>
     z.transform((value) => (value ? true : undefined)),
   );
 
+/** How far ahead the end of a mute may be: a year, also a leap year. */
+const MAX_MUTE_MS = 366 * 86_400_000;
+
+const MUTED_UNTIL_RULE = 'must be a time in milliseconds since the Unix epoch, at most a year ahead';
+
+/** A time that has passed ends a mute, as if it was absent. */
+const mutedUntil = z.pipe(
+  z.int(MUTED_UNTIL_RULE).check(
+    z.gte(0, MUTED_UNTIL_RULE),
+    z.refine((untilMs) => untilMs <= Date.now() + MAX_MUTE_MS, MUTED_UNTIL_RULE),
+  ),
+  z.transform((untilMs) => (untilMs > Date.now() ? untilMs : undefined)),
+);
+
 /**
  * Only webhooks have `webhook_request` and `ordered`: no older state of an alarm follows a newer one.
  *
@@ -55,6 +70,7 @@ const attributes = (typeId: unknown, storedHeaders: StringMap = {}) => ({
   metadata: z.optional(stringMap(MAX_METADATA_VALUE_LENGTH)),
   webhook_request: z.optional(webhookRequest(typeId === 'webhook', storedHeaders)),
   ordered: z.optional(ordered(typeId === 'webhook')),
+  muted_until: z.optional(mutedUntil),
 });
 
 const typeOf = (body: unknown): unknown =>
@@ -105,6 +121,7 @@ const changes = z.object(
     metadata: z.optional(z.unknown()),
     webhook_request: z.optional(z.unknown()),
     ordered: z.optional(z.unknown()),
+    muted_until: z.optional(z.unknown()),
   },
   INVALID_BODY,
 );
@@ -114,11 +131,27 @@ export const parseChanges = (body: unknown) => changes.safeParse(withoutNulls(bo
 
 const attributeNames = Object.keys(changes.shape);
 
+/** What other services call a mute. Without these errors, it would be ignored silently. */
+const otherMutes: Readonly<Record<string, unknown>> = { enabled: false, disabled: true, muted: true };
+
+const otherMuteErrors = (body: unknown): string[] =>
+  Object.entries(isJsonObject(body) ? body : {})
+    .filter(([name, value]) => Object.hasOwn(otherMutes, name) && otherMutes[name] === value)
+    .map(([name]) => `${name}: has no effect, set muted_until to mute the notification`);
+
 /** The body of a create request. */
-export const newNotificationBody = { parse: (body: unknown) => parseNotification(body), attributes: attributeNames };
+export const newNotificationBody = {
+  parse: (body: unknown) => parseNotification(body),
+  attributes: attributeNames,
+  otherErrors: otherMuteErrors,
+};
 
 /** The body of a test request: what a create request has, of which the test ignores the rest. */
 export const destinationBody = { parse: parseDestination, attributes: attributeNames };
 
 /** The body of an update request. It may have all that a response has. */
-export const changesBody = { parse: parseChanges, attributes: [...attributeNames, 'id', 'stopped'] };
+export const changesBody = {
+  parse: parseChanges,
+  attributes: [...attributeNames, 'id', 'stopped'],
+  otherErrors: otherMuteErrors,
+};

@@ -38,11 +38,17 @@ export const isStopReason = (reason: FailureReason | undefined): reason is StopR
 /** The reason of a failure. */
 export type FailureReason = (typeof failureReasons)[number];
 
+/** Why alerts are recorded and not sent: their tenant is in shadow mode, or the notification is muted. */
+export const withheldReasons = ['shadow', 'muted'] as const;
+
+/** Why alerts are recorded and not sent. */
+export type WithheldReason = (typeof withheldReasons)[number];
+
 /**
  * The reasons why a delivery has not arrived: those of failures, `older_timestamp`, if an event was superseded although
- * SQS accepted it more than 60 s after the newer one, and `shadow`, if it was cancelled in shadow mode.
+ * SQS accepted it more than 60 s after the newer one, and those of withheld alerts.
  */
-export const deliveryReasons = [...failureReasons, 'older_timestamp', 'shadow'] as const;
+export const deliveryReasons = [...failureReasons, 'older_timestamp', ...withheldReasons] as const;
 
 /** Why a delivery has not arrived. */
 export type DeliveryReason = (typeof deliveryReasons)[number];

@@ -1,7 +1,15 @@
 import type { DeliveryHappening, DeliveryOutcome } from '../contracts/delivery-report.ts';
 import type { FailureReason } from '../contracts/outcomes.ts';
 import { parseDeliveryPartition } from './delivery-key.ts';
-import { type DeliveryRecord, failureReasonOf, isFailing, isShadow, isUnreached, reasonOf } from './delivery-record.ts';
+import {
+  type DeliveryRecord,
+  failureReasonOf,
+  isFailing,
+  isMuted,
+  isShadow,
+  isUnreached,
+  reasonOf,
+} from './delivery-record.ts';
 import { isHeartbeat } from './heartbeat.ts';
 
 /** A failed attempt, or the end of a delivery that has not arrived. */
@@ -55,12 +63,13 @@ export const outcomeOf = (
   };
 };
 
-/** An alert that is deleted while it is late was reported before. */
+/** An alert that is cancelled while it is late was reported before. A muted one matters only to other destinations. */
 const endOf = (before: DeliveryRecord, after: DeliveryRecord, scale: number): DeliveryHappening | undefined => {
-  const { status, last_reason } = after;
+  const { status, last_reason, siblings } = after;
   if (status === 'failed' || status === 'bounced') return status;
   if (status === 'summarized' && last_reason === 'tenant_limit_exceeded') return 'above_limit';
-  return status === 'cancelled' && !isShadow(after) && !isUnreached(before, scale) ? 'cancelled' : undefined;
+  const isReported = isShadow(after) || isUnreached(before, scale) || (isMuted(after) && siblings?.length === 0);
+  return status === 'cancelled' && !isReported ? 'cancelled' : undefined;
 };
 
 const happenedIn = (before: DeliveryRecord, after: DeliveryRecord, scale: number): DeliveryHappening | undefined => {
@@ -69,7 +78,7 @@ const happenedIn = (before: DeliveryRecord, after: DeliveryRecord, scale: number
   const isReported =
     after.email_report !== before.email_report || after.email_reported_at_ms !== before.email_reported_at_ms;
   if (after.email_report !== undefined && isReported) return after.email_report;
-  if (isShadow(after)) return undefined;
+  if (isShadow(after) || isMuted(after)) return undefined;
   // So is a delivery whose emails bounced before it ended.
   if (isUnreached(after, scale) && !isUnreached(before, scale)) return 'late';
   return isFailing(after, scale) && !isFailing(before, scale) ? 'failing' : undefined;

@@ -1,7 +1,13 @@
 import type { Attempt, DeliveryRecord } from '../contracts/delivery-record.ts';
 import { type Correlation, type Envelope, roundOf } from '../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../contracts/notification-types.ts';
-import type { DeliveryReason, DeliveryStatus, FailureCause, FailureReason } from '../contracts/outcomes.ts';
+import type {
+  DeliveryReason,
+  DeliveryStatus,
+  FailureCause,
+  FailureReason,
+  WithheldReason,
+} from '../contracts/outcomes.ts';
 import { truncate, truncateBytes } from './alert-text.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import { deliveryKey } from './delivery-key.ts';
@@ -237,10 +243,10 @@ export const withCancellation = (
   nowMs: number,
 ): DeliveryRecord => ({ ...withStatus(record, 'cancelled', nowMs), last_reason: reason });
 
-/** Returns the record of an alert that was not sent, because its tenant was in shadow mode. */
-export const withShadow = (record: DeliveryRecord, nowMs: number): DeliveryRecord => ({
+/** Returns the record of an alert that was not sent, because its tenant was in shadow mode or the notification muted. */
+export const withWithheld = (record: DeliveryRecord, withheld: WithheldReason, nowMs: number): DeliveryRecord => ({
   ...withStatus(record, 'cancelled', nowMs),
-  is_shadow: true,
+  withheld,
 });
 
 /** Returns the record of an alert that a summary lists. Failures of its attempts do not matter any more. */
@@ -250,8 +256,12 @@ export const withSummary = (record: DeliveryRecord, summaryId: string, nowMs: nu
 });
 
 /** Returns whether the delivery ended in shadow mode: another system delivers the alert. */
-export const isShadow = ({ status, is_shadow }: DeliveryRecord): boolean =>
-  status === 'cancelled' && is_shadow === true;
+export const isShadow = ({ status, withheld }: DeliveryRecord): boolean =>
+  status === 'cancelled' && withheld === 'shadow';
+
+/** Returns whether the delivery ended because the notification was muted: it counts neither as reached nor as failed. */
+export const isMuted = ({ status, withheld }: DeliveryRecord): boolean =>
+  status === 'cancelled' && withheld === 'muted';
 
 /**
  * Returns the record of an event that was not sent, because a newer one was delivered. It has the times of both if SQS
@@ -308,8 +318,7 @@ export const failureReasonOf = ({
 
 /** Returns why the delivery has not arrived. */
 export const reasonOf = (record: DeliveryRecord): DeliveryReason | undefined => {
-  if (isShadow(record)) return 'shadow';
-  if (record.status === 'cancelled') return record.last_reason;
+  if (record.status === 'cancelled') return record.withheld ?? record.last_reason;
   return record.newer_event_at_ms === undefined ? failureReasonOf(record) : 'older_timestamp';
 };
 

@@ -7,6 +7,7 @@ import type { StringMap } from '../contracts/text.ts';
 import { maskedRequest } from '../contracts/webhook-request.ts';
 import { defaultNotificationFixed } from './errors.ts';
 import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from './notification-id.ts';
+import type { WithheldPeriod } from './withheld.ts';
 
 /** Identifies a notification. */
 export type NotificationKey = { tenant: string; id: string };
@@ -19,6 +20,8 @@ export type DeliveryTarget = { id: string } & Pick<Destination, 'type' | 'detail
     /** The `webhook_request` as JSON, for `parseStoredRequest`. */
     webhookRequest?: string | undefined;
     ordered?: true | undefined;
+    /** The last periods in which it is or was muted, the last one last. */
+    mutes?: readonly WithheldPeriod[] | undefined;
     signingSecrets?: SigningSecrets | undefined;
     /** For lists of deliveries. Absent of a notification that is not stored. */
     label?: string | undefined;
@@ -54,13 +57,14 @@ export type Changes = Partial<Record<keyof NotificationAttributes, unknown>>;
  * (docs/decisions/api.md#partial-updates), except that another type has none of those of a webhook.
  */
 export const withChanges = (
-  { label, type, details, metadata, webhook_request, ordered }: NotificationAttributes,
+  { label, type, details, metadata, webhook_request, ordered, muted_until }: NotificationAttributes,
   changes: Changes,
 ): Changes => ({
   label,
   type,
   details,
   metadata,
+  muted_until,
   ...((changes.type ?? type) === type && { webhook_request, ordered }),
   ...changes,
 });

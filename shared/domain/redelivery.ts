@@ -1,4 +1,4 @@
-import { type DeliveryRecord, isShadow, isWaiting } from './delivery-record.ts';
+import { type DeliveryRecord, isMuted, isShadow, isWaiting } from './delivery-record.ts';
 
 /** The progress of a redelivery that takes several requests. */
 export type RedeliveryCursor = {
@@ -59,6 +59,11 @@ export const notRetried = (record: DeliveryRecord, nowMs: number): string => {
 export const NOTHING_FAILED =
   'No delivery failed since this time, or all were redelivered or failed more than 14 days ago.';
 
+const withheldText = (record: DeliveryRecord): string => {
+  if (isShadow(record)) return 'the account was in shadow mode';
+  return `the notification was ${isMuted(record) ? 'muted' : 'deleted'}`;
+};
+
 /** Returns why the delivery of one event is not redelivered. */
 export const notRedelivered = (record: DeliveryRecord): string => {
   if (record.notice && record.notice !== 'summary') return 'Notices cannot be redelivered.';
@@ -76,8 +81,6 @@ export const notRedelivered = (record: DeliveryRecord): string => {
     case 'failed':
       return 'The alert was just redelivered, or failed more than 14 days ago.';
     case 'cancelled':
-      return isShadow(record)
-        ? 'The alert was not sent, because the account was in shadow mode.'
-        : 'The alert was not sent, because the notification was deleted.';
+      return `The alert was not sent, because ${withheldText(record)}.`;
   }
 };

@@ -40,7 +40,7 @@ const setUp = (database = client) => {
 };
 
 describe('reading an account', () => {
-  it('shows contacts and fallback notifications that emails cannot reach, and emails that are off', async () => {
+  it('shows contacts that emails cannot reach, unusable fallback notifications, and emails that are off', async () => {
     const { tenant, accounts, stops, notifications, read } = setUp();
     const details = { address: 'fallback@example.com' };
     const id = await notifications.create(tenant, { label: 'l', type: 'email', details, metadata: {} }, audit);
@@ -62,7 +62,10 @@ describe('reading an account', () => {
       ],
       email_off: { since: START },
     });
+    const muted = await notifications.create(tenant, webhookNotification({ muted_until: Date.now() + 60_000 }), audit);
+    await accounts.update(tenant, { escalation_notifications: [muted] }, audit);
     await accounts.setEmailOff(tenant, false, audit);
+    expect((await read({ tenant, role: 'observer' })).unusable_escalations).toEqual([{ id: muted, reason: 'muted' }]);
     expect((await read({ tenant, role: 'observer' })).email_off).toBeUndefined();
   });
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createNotificationUpdate } from '../../shared/api/notification-change.ts';
 import { parseChanges } from '../../shared/contracts/notification.ts';
@@ -8,8 +8,12 @@ import { useDatabase } from '../support/dynamodb.ts';
 import { validDetails, webhookNotification } from '../support/notifications.ts';
 
 const { client } = useDatabase();
-const notifications = createNotificationRepository(client, 'notifications');
+const notifications = createNotificationRepository(client, 'notifications', () => Date.now());
 const update = createNotificationUpdate(notifications);
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 const create = async (changes = {}) => ({
   tenant: 'acme',
@@ -150,6 +154,45 @@ describe('an update of a notification with a request of its own', () => {
     const key = await create({ webhook_request: { body: '{{alert.text}}' } });
     await put(key, { details: { url: 'https://other.example' } });
     expect(await stored(key)).toEqual({ body: '{{alert.text}}' });
+  });
+});
+
+describe('a mute', () => {
+  const targetOf = (key: { tenant: string; id: string }) => notifications.targets([key]).find(key);
+
+  it('lasts, with its start, until a request ends it or its time has passed', async () => {
+    vi.useFakeTimers({ now: 10_000, toFake: ['Date'] });
+    const key = await create({ muted_until: 20_000 });
+    vi.setSystemTime(11_000);
+    await put(key, { muted_until: 30_000 });
+    await put(key, { label: 'Day shift' });
+    expect(await read(key)).toMatchObject({ label: 'Day shift', muted_until: 30_000 });
+    expect((await targetOf(key))?.mutes).toEqual([{ from_ms: 10_000, until_ms: 30_000 }]);
+    vi.setSystemTime(12_000);
+    await put(key, { muted_until: 0 });
+    expect(await read(key)).not.toHaveProperty('muted_until');
+    vi.setSystemTime(13_000);
+    await put(key, { muted_until: 14_000 });
+    vi.setSystemTime(14_000);
+    expect(await read(key)).not.toHaveProperty('muted_until');
+    await put(key, { label: 'Night shift' });
+    // Events of both times may still be queued.
+    expect((await targetOf(key))?.mutes).toEqual([
+      { from_ms: 10_000, until_ms: 12_000 },
+      { from_ms: 13_000, until_ms: 14_000 },
+    ]);
+  });
+
+  it('keeps the last ten times', async () => {
+    vi.useFakeTimers({ now: 10_000, toFake: ['Date'] });
+    const key = await create();
+    for (let minute = 1; minute < 15; minute++) {
+      vi.setSystemTime(minute * 60_000);
+      await put(key, { muted_until: minute * 60_000 + 1 });
+    }
+    expect((await targetOf(key))?.mutes?.map(({ until_ms }) => until_ms)).toEqual(
+      Array.from({ length: 10 }, (_, index) => (index + 5) * 60_000 + 1),
+    );
   });
 });
 

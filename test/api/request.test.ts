@@ -4,6 +4,7 @@ import { jsonBody, MAX_BODY_VALUES, pathParameter, query, requestUrl, validBody 
 import { assertFitsResponse, locationResponse, noContent, ok } from '../../shared/api/response.ts';
 import { parseAuditRange } from '../../shared/api/time-parameters.ts';
 import { accountChangesBody } from '../../shared/contracts/account.ts';
+import { changesBody, newNotificationBody } from '../../shared/contracts/notification.ts';
 import { newTokenBody } from '../../shared/contracts/token.ts';
 import { apiRequest, caller } from '../support/api-request.ts';
 import { LAMBDA_LIMIT_BYTES, lambdaBytes } from '../support/lambda-response.ts';
@@ -41,6 +42,17 @@ describe('a body with unknown attributes', () => {
     expect(() => validBody(strict, [1], newTokenBody)).toThrow(
       expect.objectContaining({ details: 'body: must be a JSON object' }),
     );
+  });
+
+  it('of other services for a mute are refused with the name of ours, also if the request is not strict', () => {
+    const details =
+      'enabled: has no effect, set muted_until to mute the notification; muted: has no effect, set muted_until to mute the notification';
+    for (const contract of [newNotificationBody, changesBody]) {
+      const body = { label: 'l', type: 'managed', enabled: false, disabled: false, muted: true };
+      const lenient = { ...strict, isStrict: false };
+      expect(() => validBody(lenient, body, contract)).toThrow(expect.objectContaining({ details }));
+      expect(validBody(lenient, { ...body, enabled: true, muted: 'true' }, contract)).toMatchObject({ label: 'l' });
+    }
   });
 
   it('may have those of a response that no request changes, but not to remove them', () => {

@@ -112,6 +112,31 @@ describe('a new notification', () => {
   );
 });
 
+describe('a muted notification', () => {
+  const yearMs = 366 * 86_400_000;
+  const parsed = (muted_until: unknown) =>
+    parseNotification({ label: 'l', type: 'email', details: validDetails.email, muted_until });
+
+  it('is muted until a time at most a year ahead, and not if it has passed', () => {
+    const untilMs = Date.now() + yearMs - 60_000;
+    expect([untilMs, Date.now(), 0, null].map((value) => parsed(value).data?.muted_until)).toEqual([
+      untilMs,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    for (const value of [Date.now() + yearMs + 60_000, -1, 0.5, '0', true]) {
+      expect(rejectionDetails(parsed(value))).toMatch(/^muted_until: must be a time in milliseconds/);
+    }
+  });
+
+  it('stays muted in an update of something else, also of the type', () => {
+    const before = { label: 'l', type: 'webhook', details: {}, muted_until: 1 } as const;
+    expect(withChanges(before, { type: 'sms' }).muted_until).toBe(1);
+    expect(withChanges(before, { muted_until: 0 }).muted_until).toBe(0);
+  });
+});
+
 describe('an ordered notification', () => {
   const parsed = (ordered: unknown, type: NotificationTypeId = 'webhook') =>
     parseNotification({ label: 'l', type, details: validDetails[type], ordered });

@@ -9,8 +9,8 @@ import {
   withAttempt,
   withFailure,
   withNextAttempt,
-  withShadow,
   withStatus,
+  withWithheld,
 } from '../../shared/domain/delivery-record.ts';
 import { deliveryRecord, RECORD_TIME_MS } from '../support/delivery-records.ts';
 
@@ -42,6 +42,7 @@ const soon = retried(pending, 1);
 const failing = retried(soon, 8);
 const late = retried(soon, 8, 'service');
 const delivered = withStatus({ ...pending, reached_recipient_hashes: ['a', 'b'] }, 'delivered', RECORD_TIME_MS);
+const muted = (...siblings: string[]) => ({ ...withWithheld(pending, 'muted', RECORD_TIME_MS), siblings });
 const bounced = (...hashes: string[]) => ({ bounced_recipient_hashes: new Set(hashes) });
 
 describe('what happened to a delivery', () => {
@@ -57,7 +58,9 @@ describe('what happened to a delivery', () => {
     ['that it was refused', pending, withFailure(pending, 'opted_out', RECORD_TIME_MS), 'failed'],
     ['that it was cancelled', soon, withStatus(soon, 'cancelled', RECORD_TIME_MS), 'cancelled'],
     ['nothing more if it is cancelled while it fails', failing, withStatus(failing, 'cancelled', 0), undefined],
-    ['nothing in shadow mode', soon, withShadow(soon, RECORD_TIME_MS), undefined],
+    ['nothing in shadow mode', soon, withWithheld(soon, 'shadow', RECORD_TIME_MS), undefined],
+    ['that it is muted, if it has other destinations', pending, muted('ntOther'), 'cancelled'],
+    ['nothing if it is muted and has none', pending, muted(), undefined],
     ['nothing if it is delivered', failing, withStatus(failing, 'delivered', RECORD_TIME_MS), undefined],
     ['nothing if it is superseded', failing, withStatus(failing, 'superseded', RECORD_TIME_MS), undefined],
     ['nothing if a window of the account lists it', pending, withStatus(pending, 'summarized', 0), undefined],
@@ -160,7 +163,7 @@ describe('the outcome of a write', () => {
     expect(outcome(soon, given)).toMatchObject({ status: 'failed', reason: 'expired', attempts: 1 });
     const ended = withStatus({ ...delivered, last_reason: 'bounced' }, 'bounced', RECORD_TIME_MS);
     expect(outcome(delivered, ended)).toMatchObject({ status: 'bounced', reason: 'bounced' });
-    const withheld = withShadow(pending, RECORD_TIME_MS);
+    const withheld = withWithheld(pending, 'shadow', RECORD_TIME_MS);
     expect(outcome(pending, withheld)).toMatchObject({ status: 'cancelled', reason: 'shadow' });
   });
 

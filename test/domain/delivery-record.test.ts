@@ -17,9 +17,9 @@ import {
   withFailure,
   withNextAttempt,
   withReportedAlert,
-  withShadow,
   withStatus,
   withSuperseded,
+  withWithheld,
 } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { retryDelayMs } from '../../shared/domain/retry-schedule.ts';
@@ -477,6 +477,7 @@ describe('an alert', () => {
       { ...withFailure(initial(), 'rejected', NOW), ...reached, ...bouncedFromA },
     ],
     ['is failing, and bounced from all that accepted', { ...failing, ...reached, ...bouncedFromA }],
+    ['was muted', withWithheld(initial(), 'muted', NOW)],
     [
       'was delivered and is about to be recorded as bounced',
       { ...withStatus(initial(), 'delivered', NOW), ...reached, ...bouncedFromA },
@@ -488,7 +489,7 @@ describe('an alert', () => {
   it.each([
     ['was delivered', withStatus(initial(), 'delivered', NOW)],
     ['was superseded', withStatus(initial(), 'superseded', NOW)],
-    ['ended in shadow mode', withShadow(initial(), NOW)],
+    ['ended in shadow mode', withWithheld(initial(), 'shadow', NOW)],
     ['has not been attempted', initial()],
     ['is due again soon', withNextAttempt(afterAttempts(initial(), [transient]), NOW + MINUTE)],
     ['is failing for one of several recipients', { ...failing, ...reached }],
@@ -510,8 +511,8 @@ describe('the record of an alert for reports', () => {
   const key = { incident_key: event.incident_key, produced_at_ms: EVENT_TIME_MS };
 
   it('has the other destinations and the incident if it ended without arriving', () => {
-    for (const status of ['cancelled', 'summarized'] as const) {
-      const record = withStatus(initial(), status, NOW);
+    const ended = (['cancelled', 'summarized'] as const).map((status) => withStatus(initial(), status, NOW));
+    for (const record of [...ended, withWithheld(initial(), 'muted', NOW)]) {
       expect(described(record)).toEqual({ ...record, siblings: ['ntOther'], alert: key });
     }
   });
@@ -538,7 +539,7 @@ describe('the record of an alert for reports', () => {
 
   it.each([
     ['delivered', withStatus(initial(), 'delivered', NOW)],
-    ['withheld', withShadow(initial(), NOW)],
+    ['withheld in shadow mode', withWithheld(initial(), 'shadow', NOW)],
     ['retried soon', withNextAttempt(withAttempt(initial(), transient, NOW, 100), NOW + MINUTE)],
   ])('costs nothing more if it is %s', (_, record) => {
     expect(described(record)).toBe(record);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
+import { deliveryStatuses, withheldReasons } from '../../shared/contracts/outcomes.ts';
 import { parseRedelivery } from '../../shared/contracts/redelivery.ts';
 import { assertChangeable, defaultNotification, typeFields, withChanges } from '../../shared/domain/notification.ts';
 import { isStoredNotificationId, newNotificationId } from '../../shared/domain/notification-id.ts';
@@ -112,7 +112,7 @@ it('each status of a delivery has its own reason why the delivery is not redeliv
   const record = deliveryRecord({ tenant: 'acme', notificationId: 'nt1' }, 'e1');
   const records = [
     ...deliveryStatuses.map((status) => ({ ...record, status })),
-    { ...record, status: 'cancelled' as const, is_shadow: true },
+    ...withheldReasons.map((withheld) => ({ ...record, status: 'cancelled' as const, withheld })),
     { ...record, notice: 'failing' as const },
   ];
   expect(new Set(records.map(notRedelivered)).size).toBe(records.length);

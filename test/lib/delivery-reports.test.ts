@@ -55,7 +55,7 @@ describe('the filter of the stream', () => {
   const states: Partial<DeliveryRecord>[] = [
     ...deliveryStatuses.map((status) => ({ status })),
     { status: 'summarized', last_reason: 'tenant_limit_exceeded' },
-    { status: 'cancelled', is_shadow: true },
+    { status: 'cancelled', withheld: 'shadow' },
     ...emailReportKinds.map((email_report) => ({ status: 'delivered', email_report }) as const),
     { status: 'bounced', email_report: 'bounce' },
     ...[60_000, 3_600_000].flatMap((waitMs) =>

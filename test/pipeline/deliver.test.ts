@@ -288,6 +288,45 @@ describe('a notice', () => {
   });
 });
 
+describe('an alert to a notification that is muted', () => {
+  const mutes = [
+    { from_ms: NOW_MS - 20_000, until_ms: NOW_MS - 10_000 },
+    { from_ms: NOW_MS, until_ms: NOW_MS + 1 },
+  ];
+  const ok = alertContent(alarmEvent({ details: { state: 'OK' } }));
+  const summary = { notice: { ...notice, kind: 'summary' } } as const;
+
+  it.each([
+    ['is not sent if SQS accepted its event meanwhile', 'incidentpager', {}, false],
+    ['is not sent if SQS accepted its event in an earlier mute', 'email', { accepted_at_ms: NOW_MS - 10_001 }, false],
+    ['is sent if SQS accepted its event before', 'email', { accepted_at_ms: NOW_MS - 1 }, true],
+    ['is sent if SQS accepted its event after the end', 'email', { accepted_at_ms: NOW_MS + 1 }, true],
+    ['is sent if it ends an incident', 'incidentpager', ok, true],
+    ['is sent if it is the OK of an ordered webhook', 'webhook', { ...ok, ordered: true }, true],
+    ['is not sent if it is the OK of another webhook', 'webhook', ok, false],
+    ['is sent if it is a summary, whose alerts were not muted', 'email', summary, true],
+  ] as const)('%s', async (_, type, changes, isSent) => {
+    const summarizedAlerts = {
+      read: async () => ({ alarmCounts: { CRITICAL: 1, WARNING: 0, OK: 0 }, unread: 0, alarms: [] }),
+    };
+    const { deliver, record } = setUp(type, delivered, { changes, summarizedAlerts });
+    const result = await deliver(Promise.resolve({ id: 'nt', type, details: {}, mutes }));
+    expect(result.kind).toBe(isSent ? 'delivered' : 'cancelled');
+    const found = await record();
+    expect(found && reasonOf(found)).toBe(isSent ? undefined : 'muted');
+  });
+
+  it('does not supersede an older one, which SQS accepted after the end', async () => {
+    const changes = { notification_id: newNotificationId() };
+    const target = { id: changes.notification_id, type: 'incidentpager', details: {}, mutes } as const;
+    await setUp('incidentpager', delivered, { changes }).deliver(Promise.resolve(target));
+    const older = { ...alertContent(alarmEvent({ event_id: 'acme:older' })), accepted_at_ms: NOW_MS + 1 };
+    older.event.produced_at_ms = 1;
+    const { deliver } = setUp('incidentpager', delivered, { changes: { ...changes, ...older } });
+    expect(await deliver(Promise.resolve(target))).toMatchObject({ kind: 'delivered' });
+  });
+});
+
 describe('a delivery that is claimed while its target is read', () => {
   it('is forwarded to the sender of its new type, which can claim it', async () => {
     const { job, deliver, transport, record, delayed } = setUp('webhook', rejected);

@@ -72,15 +72,21 @@ const byKey = ([left]: readonly string[], [right]: readonly string[]): number =>
   (left ?? '') < (right ?? '') ? -1 : 1;
 
 /** Returns a hash of the attributes that does not depend on the order of keys. */
-const hashOf = ({ label, type, details, metadata = {}, webhook_request, ordered }: NotificationAttributes): string => {
+const hashOf = ({ details, metadata = {}, ...attributes }: NotificationAttributes): string => {
   const maps = [details, metadata].map((map) => Object.entries(map).sort(byKey));
+  const { label, type, webhook_request, ordered, muted_until } = attributes;
   return createHash('sha256')
-    .update(JSON.stringify([label, type, ...maps, webhook_request, ordered]))
+    .update(JSON.stringify([label, type, ...maps, webhook_request, ordered, muted_until]))
     .digest('base64');
 };
 
 /** Attributes that may be absent or undefined, which are the same. */
-const optionalAttributes = { metadata: undefined, webhook_request: undefined, ordered: undefined };
+const optionalAttributes = {
+  metadata: undefined,
+  webhook_request: undefined,
+  ordered: undefined,
+  muted_until: undefined,
+};
 
 /** Returns the ID of a record in the source. @throws ServiceError 400 */
 const oldIdOf = ({ id }: Readonly<Record<string, unknown>>): string => {

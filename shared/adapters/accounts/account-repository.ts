@@ -13,11 +13,11 @@ import {
 import { DEFAULT_TIME_ZONE } from '../../contracts/time-zone.ts';
 import { changedAttributes } from '../../domain/audit.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { covers, isOver, type Shadow } from '../../domain/shadow.ts';
 import { newSigningSecret, RETIREMENT_MS } from '../../domain/signing-secrets.ts';
+import { covers, isOver, type WithheldPeriod } from '../../domain/withheld.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import { attributesUpdate } from '../dynamodb/conditional-writes.ts';
-import type { Item } from '../dynamodb/items.ts';
+import { type Item, storedPeriod } from '../dynamodb/items.ts';
 import { FailedConditionsError, retryConflicts, type TransactItem, transact } from '../dynamodb/transactions.ts';
 
 /**
@@ -30,9 +30,6 @@ export type WebhookCredentials = { token: string; secrets: string[] };
 export const accountKey = (tenant: string) => ({ pk: `account#${tenant}` });
 
 const storedSummaries = z.object({ email_after: z.number(), sms_after: z.number(), window_minutes: z.number() });
-
-/** A stored period of shadow mode. */
-const storedShadow = z.object({ from_ms: z.number(), until_ms: z.number() });
 
 /** The item of an account. */
 const storedAccount = z.object({
@@ -51,11 +48,11 @@ const storedAccount = z.object({
   /** The IANA time zone of emails, unless it is the default. */
   time_zone: z.optional(z.string()),
   /** The period of shadow mode, if there is or was one. */
-  shadow: z.optional(storedShadow),
+  shadow: z.optional(storedPeriod),
   /** When operators turned off its emails, if they are off. */
   email_off_since_ms: z.optional(z.number()),
   /** Earlier periods of shadow mode, whose events may still be queued. */
-  ended_shadows: z.optional(z.array(storedShadow)),
+  ended_shadows: z.optional(z.array(storedPeriod)),
 });
 
 /** The limits that differ from the settings of the deployment, each an attribute of the item. */
@@ -89,7 +86,7 @@ export type AccountDescription = {
   /** The limits that differ from the settings of the deployment. */
   limits: Partial<TenantLimits>;
   /** The period of shadow mode, unless it is over. */
-  shadow: Shadow | undefined;
+  shadow: WithheldPeriod | undefined;
   /** When operators turned off its emails, ms since the epoch, if they are off. */
   emailOffSinceMs: number | undefined;
 };
@@ -149,7 +146,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
   };
 
   /** Returns the period of shadow mode unless it is over. */
-  const shadowOf = ({ shadow }: StoredAccount): Shadow | undefined =>
+  const shadowOf = ({ shadow }: StoredAccount): WithheldPeriod | undefined =>
     shadow && !isOver(shadow, clock()) ? shadow : undefined;
 
   /** Returns the replaced secret if it still signs. */
@@ -320,9 +317,9 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
      *
      * @throws UnconfirmedChangeError
      */
-    async setShadow(tenant: string, shadow: Shadow | undefined, audit: Audit): Promise<void> {
+    async setShadow(tenant: string, shadow: WithheldPeriod | undefined, audit: Audit): Promise<void> {
       const { shadow: stored, ended_shadows: earlier = [] } = await read(tenant);
-      const isNeeded = (period: Shadow): boolean => !isOver(period, clock() - ENDED_SHADOW_MS);
+      const isNeeded = (period: WithheldPeriod): boolean => !isOver(period, clock() - ENDED_SHADOW_MS);
       const replaced = stored && isOver(stored, clock()) ? [stored] : [];
       const ended = [...earlier, ...replaced].filter(isNeeded);
       const entry = audit({ action: 'update-account', target_id: tenant, changed: ['shadow'] });

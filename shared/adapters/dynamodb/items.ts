@@ -5,12 +5,16 @@ import {
   paginateQuery,
   type QueryCommandInput,
 } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod/mini';
 
 /** The options of document clients: attributes that are undefined are not written. */
 export const documentOptions = { marshallOptions: { removeUndefinedValues: true } };
 
 /** The attributes of an item by name. */
 export type Item = Record<string, unknown>;
+
+/** A stored period: the end is exclusive. */
+export const storedPeriod = z.object({ from_ms: z.number(), until_ms: z.number() });
 
 /** A put or delete in a BatchWriteItem request. */
 export type WriteRequest = NonNullable<BatchWriteCommandInput['RequestItems']>[string][number];

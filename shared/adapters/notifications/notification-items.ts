@@ -6,7 +6,8 @@ import type { StringMap } from '../../contracts/text.ts';
 import { parseStoredRequest, serializeRequest } from '../../contracts/webhook-request.ts';
 import { splitBytes } from '../../domain/in-batches.ts';
 import { type DeliveryTarget, type NotificationKey, typeFields } from '../../domain/notification.ts';
-import { zlib } from '../dynamodb/items.ts';
+import { mutedUntil, type WithheldPeriod } from '../../domain/withheld.ts';
+import { storedPeriod, zlib } from '../dynamodb/items.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { count } from '../metrics.ts';
 
@@ -18,8 +19,9 @@ import { count } from '../metrics.ts';
  *   pk `notification#<tenant>`  sk <id>                      target: the type and its own fields, which a delivery
  *                                                            needs, the version, the label, and the content unless
  *                                                            it is stored in chunks. Also `ordered`, the signing
- *                                                            secrets of a webhook of its own, and `webhook_request`,
- *                                                            as JSON text, because JSON keeps the digits of numbers
+ *                                                            secrets of a webhook of its own, the periods in which
+ *                                                            it is or was muted, and `webhook_request`, as JSON text,
+ *                                                            because JSON keeps the digits of numbers
  *   pk `chunk#<tenant>`         sk <id>#<version>#<number>   chunk of a compressed content
  *   pk `quota#<tenant>`         sk `notifications`           counter (`notification-counter.ts`)
  *   pk `idempotency#<tenant>`   sk <hash>                    `idempotency-keys.ts`
@@ -72,6 +74,7 @@ const projectedTarget = z.object({
   ordered: z.optional(z.literal(true)),
   signing_secrets: z.optional(signingSecrets),
   label: z.string(),
+  mutes: z.optional(z.array(storedPeriod)),
 });
 
 const storedTarget = z.object({
@@ -93,15 +96,15 @@ export const parseStoredTarget = (item: unknown): StoredTarget => storedTarget.p
 
 /** The projection of the attributes that a delivery and lists of deliveries need. */
 export const TARGET_PROJECTION = {
-  ProjectionExpression: 'pk, sk, #type, #fields, webhook_request, ordered, signing_secrets, #label',
+  ProjectionExpression: 'pk, sk, #type, #fields, webhook_request, ordered, signing_secrets, #label, mutes',
   ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields', '#label': 'label' },
 };
 
 /** Parses a projected target. @throws ZodError */
 export const parseTarget = (item: unknown): DeliveryTarget => {
   const { sk: id, fields: details, ...target } = projectedTarget.parse(item);
-  const { type, label, webhook_request: webhookRequest, ordered, signing_secrets: signingSecrets } = target;
-  return { id, type, label, details, webhookRequest, ordered, signingSecrets };
+  const { webhook_request: webhookRequest, signing_secrets: signingSecrets, ...rest } = target;
+  return { id, details, webhookRequest, signingSecrets, ...rest };
 };
 
 const storedChunk = z.object({ content: bytes });
@@ -119,6 +122,7 @@ export const notificationItems = (
   version: string,
   { label, type, details, metadata, webhook_request, ordered }: NotificationAttributes,
   ownSecrets?: SigningSecrets,
+  mutes: readonly WithheldPeriod[] = [],
 ) => {
   const fields = typeFields({ type, details });
   const contentDetails = Object.entries(details).map(([name, value]) => [
@@ -136,6 +140,7 @@ export const notificationItems = (
     webhook_request: serializeRequest(webhook_request),
     ordered,
     signing_secrets: type === 'webhook' ? ownSecrets : undefined,
+    mutes: mutes.length > 0 ? mutes : undefined,
   };
   const plain = { ...target, chunks: 0 };
   if (maxTargetBytes(plain, content) < SMALL_TARGET_BYTES) return { target: { ...plain, content }, chunks: [] };
@@ -184,9 +189,10 @@ const contentText = ({ compression, content_bytes }: StoredTarget, stored: Uint8
  *
  * @throws Error or ZodError if the content is invalid or a field is missing
  */
-export const attributesFrom = (target: StoredTarget, content: Uint8Array): NotificationAttributes => {
+export const attributesFrom = (target: StoredTarget, content: Uint8Array, nowMs: number): NotificationAttributes => {
   const { details, metadata } = storedContent.parse(JSON.parse(contentText(target, content)));
   const entries = Object.entries(details).map(([name, value]) => [name, value ?? ownField(target, name)]);
+  const muted_until = mutedUntil(target.mutes, nowMs);
   return {
     label: target.label,
     type: target.type,
@@ -194,6 +200,7 @@ export const attributesFrom = (target: StoredTarget, content: Uint8Array): Notif
     ...(metadata && { metadata }),
     ...(target.webhook_request !== undefined && { webhook_request: parseStoredRequest(target.webhook_request) }),
     ...(target.ordered && { ordered: true }),
+    ...(muted_until !== undefined && { muted_until }),
   };
 };
 

@@ -1,6 +1,7 @@
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
 import type { NotificationRecord } from '../../contracts/responses/notifications.ts';
+import type { Clock } from '../../domain/clock.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { inBatches } from '../../domain/in-batches.ts';
 import { defaultNotification, maskedRecord, type NotificationKey } from '../../domain/notification.ts';
@@ -25,7 +26,7 @@ export type VersionedNotification = {
   record: NotificationRecord;
   /** The attributes with the secrets that the record masks. Only an update needs them. */
   unmasked: NotificationAttributes;
-  stored: Version & Pick<StoredTarget, 'signing_secrets'>;
+  stored: Version & Pick<StoredTarget, 'signing_secrets' | 'mutes'>;
 };
 
 /** The maximum number of attempts to read a notification that is replaced during the read. */
@@ -35,7 +36,7 @@ const MAX_READ_ATTEMPTS = 5;
 const isFrom = (id: string, from: string | null): boolean => from === null || id >= from;
 
 /** Creates the reads of whole notifications (table Notifications), all strongly consistent. */
-export const createNotificationReader = (client: DynamoDBDocumentClient, table: string) => {
+export const createNotificationReader = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   /** Parses a target. @throws UnreadableNotificationError */
   const parse = (key: NotificationKey, item: Item): StoredTarget => {
     try {
@@ -52,7 +53,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
 
   const join = (key: NotificationKey, target: StoredTarget, content: Uint8Array): VersionedNotification => {
     try {
-      const unmasked = attributesFrom(target, content);
+      const unmasked = attributesFrom(target, content, clock());
       return { record: maskedRecord(target.sk, unmasked), unmasked, stored: target };
     } catch (error) {
       throw unreadable(key, error);

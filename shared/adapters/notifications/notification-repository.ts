@@ -17,7 +17,7 @@ export const createNotificationRepository = (
   table: string,
   clock: Clock = Date.now,
 ) => ({
-  ...createNotificationReader(client, table),
+  ...createNotificationReader(client, table, clock),
   ...createTargetReader(client, table),
   ...createNotificationWriter(client, table, clock),
 });

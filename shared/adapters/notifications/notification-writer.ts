@@ -8,6 +8,7 @@ import { notificationLimitReached, unavailable } from '../../domain/errors.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import { createNotificationIds, isStoredNotificationId } from '../../domain/notification-id.ts';
 import { ulid } from '../../domain/ulid.ts';
+import { mutesAfter } from '../../domain/withheld.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import { batchWrite } from '../dynamodb/batches.ts';
 import type { Item } from '../dynamodb/items.ts';
@@ -15,7 +16,7 @@ import { FailedConditionsError, type TransactItem, transact } from '../dynamodb/
 import { errorTrace, logger } from '../logger.ts';
 import { findCreated, type IdempotentRequest, idempotencyItem } from './idempotency-keys.ts';
 import { counterItem, readNotificationCount } from './notification-counter.ts';
-import { chunkKeys, notificationItems, targetKey, type Version } from './notification-items.ts';
+import { chunkKeys, notificationItems, type StoredTarget, targetKey, type Version } from './notification-items.ts';
 import type { VersionedNotification } from './notification-reader.ts';
 
 /** The maximum number of attempts to delete a notification that other requests replace concurrently. */
@@ -90,12 +91,14 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     key: NotificationKey,
     attributes: NotificationAttributes,
     condition: Condition,
-    old: Version | undefined,
+    old: (Version & Pick<StoredTarget, 'mutes'>) | undefined,
     others: readonly TransactItem[],
     signingSecrets?: SigningSecrets,
   ): Promise<readonly number[]> => {
-    const version = ulid(clock());
-    const { target, chunks } = notificationItems(key, version, attributes, signingSecrets);
+    const nowMs = clock();
+    const version = ulid(nowMs);
+    const mutes = mutesAfter(old?.mutes ?? [], attributes.muted_until, nowMs);
+    const { target, chunks } = notificationItems(key, version, attributes, signingSecrets, mutes);
     const written = { version, chunks: chunks.length };
     const puts = chunks.map((Item) => ({ PutRequest: { Item } }));
     await batchWrite(client, table, puts, MAX_CHUNK_ATTEMPTS);

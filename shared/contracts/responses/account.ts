@@ -91,7 +91,7 @@ export const account = component('Account', 'The account of a tenant', {
     .array(
       z.object({
         id: text(MAX_NOTIFICATION_ID_LENGTH).describe('ID of the notification'),
-        reason: z.enum([...stopReasons, 'deleted']).describe('Why'),
+        reason: z.enum([...stopReasons, 'muted', 'deleted']).describe('Why'),
       }),
     )
     .optional()

@@ -79,6 +79,9 @@ export const attributes = z.object({
     .describe(
       'True: no older state of an alarm is sent after a newer one, and an alert waits while another one of its alarm is sent. Returned only if true',
     ),
+  muted_until: timestamp(
+    'Until when alerts are not sent, at most a year ahead. A time that has passed, such as 0, ends the mute. Returned while it lasts',
+  ).optional(),
   stopped: z
     .object({ reason: z.enum(stopReasons).describe('Why'), since: timestamp('Since when') })
     .optional()

@@ -3,7 +3,13 @@ import { MAX_BATCH_KEYS } from '../../adapters/dynamodb/batches.ts';
 import { UnreadableNotificationError } from '../../adapters/notifications/notification-items.ts';
 import type { NotificationRepository, TargetReads } from '../../adapters/notifications/notification-repository.ts';
 import { type DeliveryKey, deliveryKey, deliveryPartition, parseDeliveryPartition } from '../../domain/delivery-key.ts';
-import { type DeliveryRecord, hasReachedRecipient, isUnreached, unreachedAtMs } from '../../domain/delivery-record.ts';
+import {
+  type DeliveryRecord,
+  hasReachedRecipient,
+  isMuted,
+  isUnreached,
+  unreachedAtMs,
+} from '../../domain/delivery-record.ts';
 import { inBatches } from '../../domain/in-batches.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import type { UnreachedDelivery } from './notice-content.ts';
@@ -24,6 +30,8 @@ export type UnreachedDestinations = {
   count: number;
   /** When the last of them failed, ms since the epoch; 0 if none has a record. */
   atMs: number;
+  /** Whether all of them are muted. */
+  isMuted: boolean;
   /** As many as a notice lists, those with a record first. */
   listed: readonly Destination[];
 };
@@ -111,16 +119,18 @@ export const createUnreachedCheck = ({ notifications, deliveries, random }: Chec
     const start = ids.length > MAX_BATCH_KEYS ? Math.floor(random() * ids.length) : 0;
     const rotated = [...ids.slice(start), ...ids.slice(0, start)];
     let atMs = 0;
+    let areMuted = true;
     let listed: readonly Destination[] = [];
     for (const batch of inBatches(rotated, MAX_BATCH_KEYS)) {
       const found = await unreachedIn(tenant, sk, batch);
       if (typeof found === 'string') return found;
       atMs = Math.max(atMs, ...found.map(({ record }) => (record ? unreachedAtMs(record) : 0)));
+      areMuted = areMuted && found.every(({ record }) => record && isMuted(record));
       listed = [...listed, ...found]
         .toSorted((one, other) => hasNoRecord(one) - hasNoRecord(other))
         .slice(0, MAX_LISTED_DESTINATIONS);
     }
-    return { count: ids.length, atMs, listed };
+    return { count: ids.length, atMs, isMuted: areMuted, listed };
   };
 };
 

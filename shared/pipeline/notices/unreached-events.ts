@@ -9,6 +9,7 @@ import {
   correlationOf,
   type DeliveryRecord,
   isCausedByService,
+  isMuted,
   isUnreached,
   unreachedAtMs,
 } from '../../domain/delivery-record.ts';
@@ -97,7 +98,7 @@ export const createUnreachedEvents = ({
     const otherIds = ids.filter((id) => id !== notificationId);
     const others = await findUnreached(tenant, sk, otherIds);
     // One that has not been attempted decides when it fails.
-    if (typeof others === 'string') return;
+    if (typeof others === 'string' || (isMuted(record) && others.isMuted)) return;
     // Deleting a notification does not escalate the alerts of its summary that have failed nowhere else.
     const hasFailed = others.listed.some(
       (other) => other.isUnreadable || (other.record && other.record.status !== 'cancelled'),
@@ -105,7 +106,7 @@ export const createUnreachedEvents = ({
     if (summary_id !== undefined && !hasFailed) return;
     const atMs = Math.max(ownAtMs, others.atMs);
     if (atMs > ownAtMs && !(await escalation.isDue(event, atMs))) return;
-    const found = { count: 1 + others.count, atMs, listed: [{ notificationId, record }, ...others.listed] };
+    const found = { ...others, count: 1 + others.count, atMs, listed: [{ notificationId, record }, ...others.listed] };
     await escalate(event, record, found, [notificationId, ...otherIds]);
   };
 

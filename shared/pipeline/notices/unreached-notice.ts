@@ -89,7 +89,7 @@ const destinationFacts = ({ notificationId, notification, record, isUnreadable }
   const name = notification ? `${notification.type} ${named(notificationId, notification)}` : 'notification';
   const problem = () => {
     if (isUnreadable) return 'cannot be read by the service';
-    if (!record || record.status === 'cancelled') return 'deleted';
+    if (!record || record.status === 'cancelled') return record?.withheld ?? 'deleted';
     return `${lastFailure(record)}; attempts ${attemptsSoFar(record)}`;
   };
   const nextMs = record && nextAttemptMs(record);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
-import type { DeliveryReason, MessageOutcome } from '../../contracts/outcomes.ts';
+import type { DeliveryReason, MessageOutcome, WithheldReason } from '../../contracts/outcomes.ts';
 import type { AttemptOutcome } from '../../domain/attempt-outcome.ts';
 import {
   claimedRecord,
@@ -13,8 +13,8 @@ import {
   roundExpiryCause,
   withAttempt,
   withCancellation,
-  withShadow,
   withSuperseded,
+  withWithheld,
 } from '../../domain/delivery-record.ts';
 import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import { changedAtMs, type EventTime } from '../../domain/event-time.ts';
@@ -23,6 +23,7 @@ import { type DeliveryTarget, operatorsNotification } from '../../domain/notific
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 import type { Summary } from '../../domain/summary.ts';
 import { MIN_TIME_TO_SEND_MS, NoTimeLeftError } from '../../domain/transport.ts';
+import { covers } from '../../domain/withheld.ts';
 import { ClaimedDelivery } from './claimed-delivery.ts';
 import { type DeliveryJob, idsOf } from './delivery-job.ts';
 import { createAttemptEnd } from './end-attempt.ts';
@@ -32,7 +33,7 @@ import { copyOfMessage, createRequeue } from './requeue.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** The target of a delivery, and whether the tenant is in shadow mode. */
-type Reads = readonly [target: DeliveryTarget | undefined, isWithheld: boolean];
+type Reads = readonly [target: DeliveryTarget | undefined, isShadowed: boolean];
 
 /** What is decided about a delivery before it is sent: its result, or that it is sent, with the summary if it is one. */
 type Decision = DeliveryResult | { kind: 'send'; target: DeliveryTarget; summary: Summary | undefined };
@@ -45,6 +46,15 @@ const hasSummaries = (type: NotificationTypeId): boolean => notificationTypes[ty
 /** Returns whether an attempt is the first of its delivery. One that an open circuit prevented leaves its cause. */
 const isFirstAttempt = ({ claimed, record }: ClaimedDelivery): boolean =>
   claimed.round === 1 && claimed.attempt_count === 0 && claimed.last_cause === undefined && record.attempt_count === 1;
+
+/** An OK ends an incident whatever is muted. The alerts of a summary were not. */
+const isMutedFor = (
+  { body: { event, notice, accepted_at_ms }, isOrdered }: DeliveryJob,
+  { mutes = [] }: DeliveryTarget,
+) =>
+  notice?.kind !== 'summary' &&
+  !(isOrdered && event.state === 'OK') &&
+  mutes.some((period) => covers(period, accepted_at_ms));
 
 /** Logs that an event was superseded only because of its timestamp. */
 const logOlderTimestamp = (job: DeliveryJob): void => {
@@ -186,12 +196,13 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     lock: HeldLock | undefined,
   ): Promise<Decision> => {
     const { job, record } = delivery;
-    const [target, isWithheld] = await reads;
+    const [target, isShadowed] = await reads;
     const isSummary = job.body.notice?.kind === 'summary';
     if (target && target.type !== type) return forward(delivery, target.type, isSummary);
     if (!target) return cancel(delivery);
     if (lock?.newer) return supersede(delivery, lock.newer);
-    if (isWithheld) return withhold(delivery, lock);
+    if (isShadowed) return withhold(delivery, 'shadow', lock);
+    if (isMutedFor(job, target)) return withhold(delivery, 'muted', undefined);
     if (isRoundExpired(record, clock()))
       return deadLetter(delivery, { reason: 'expired', cause: roundExpiryCause(record) });
     // A worker crashed after it recorded the last attempt and before it dead-lettered the delivery.
@@ -297,9 +308,13 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     return { kind: 'superseded', hasOlderTimestamp };
   };
 
-  /** Ends the delivery of an alert in shadow mode, which another system delivers. */
-  const withhold = async (delivery: ClaimedDelivery, lock: HeldLock | undefined): Promise<DeliveryResult> => {
-    await delivery.write(withShadow(delivery.record, clock()));
+  /** Ends the delivery of an alert that is not sent. In shadow mode, another system delivers it. */
+  const withhold = async (
+    delivery: ClaimedDelivery,
+    reason: WithheldReason,
+    lock: HeldLock | undefined,
+  ): Promise<DeliveryResult> => {
+    await delivery.write(withWithheld(delivery.record, reason, clock()));
     await delivery.markBounced();
     await lock?.advance();
     return { kind: 'cancelled' };

@@ -215,6 +215,22 @@ describe('an escalation', () => {
     expect(queued.map(({ url }) => url)).toEqual(['contacts', 'managed']);
   });
 
+  it('does not count muted destinations, and is not queued if all are muted', async () => {
+    const event = newEvent();
+    const [muted, other] = [newNotificationId(), newNotificationId()];
+    const mutedRecord = (ids: string[], id = newNotificationId()) =>
+      failedRecord(ids, { status: 'cancelled', withheld: 'muted', last_reason: undefined }, event, id);
+    await writeRecords(client, 'deliveries', [mutedRecord([], muted), failedRecord([], {}, event, other)]);
+    const { escalate, queued } = setUp();
+    await escalate(mutedRecord([]));
+    await escalate(mutedRecord([muted]));
+    expect(queued).toEqual([]);
+    await escalate(mutedRecord([muted, other]));
+    expect(queued.map(({ subject }) => subject)).toContain(
+      'CRITICAL on web-1: none of its 3 destinations could be reached',
+    );
+  });
+
   it('is not queued while another destination has not been attempted', async () => {
     const other = await stored.create('acme', webhookNotification(), audit);
     const { escalate, queued } = setUp();

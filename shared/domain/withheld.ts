@@ -1,0 +1,42 @@
+/**
+ * A period in which alerts are recorded and not sent: those of a tenant in shadow mode, or to a muted notification. The
+ * time at which SQS accepted the event decides. Times are ms since the epoch.
+ */
+export type WithheldPeriod = {
+  from_ms: number;
+  /** Exclusive. */
+  until_ms: number;
+};
+
+/** Returns whether a time, in ms since the epoch, is within the period. */
+export const covers = ({ from_ms, until_ms }: WithheldPeriod, timeMs: number): boolean =>
+  from_ms <= timeMs && timeMs < until_ms;
+
+/** Returns whether the period is over. */
+export const isOver = ({ until_ms }: WithheldPeriod, nowMs: number): boolean => until_ms <= nowMs;
+
+/** The maximum number of periods in which a notification is or was muted: the last ones. */
+const MAX_MUTES = 10;
+
+/** Returns until when a notification is muted, or undefined if it is not. @param mutes its periods, the last one last */
+export const mutedUntil = (mutes: readonly WithheldPeriod[] | undefined, nowMs: number): number | undefined => {
+  const last = mutes?.at(-1);
+  return last && !isOver(last, nowMs) ? last.until_ms : undefined;
+};
+
+/**
+ * Returns the periods of a notification after a request. A mute that lasts keeps its start. One that is over stays,
+ * because events of that time may still be queued.
+ *
+ * @param untilMs until when it is muted; undefined or a time that has passed ends the mute
+ */
+export const mutesAfter = (
+  mutes: readonly WithheldPeriod[],
+  untilMs: number | undefined,
+  nowMs: number,
+): readonly WithheldPeriod[] => {
+  const last = mutes.at(-1);
+  const until_ms = Math.max(untilMs ?? 0, nowMs);
+  if (last && !isOver(last, nowMs)) return [...mutes.slice(0, -1), { ...last, until_ms }];
+  return until_ms > nowMs ? [...mutes, { from_ms: nowMs, until_ms }].slice(-MAX_MUTES) : mutes;
+};
