@@ -1,6 +1,6 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
-import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createEmailStops } from '../shared/adapters/accounts/email-stops.ts';
+import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
 import { readNotificationCount } from '../shared/adapters/notifications/notification-counter.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
@@ -12,7 +12,7 @@ const { environment, client, endpoint } = apiFunction('get-account');
 const readAccount = createAccountReader(
   {
     accounts: createAccountRepository(client, environment.ACCOUNTS_TABLE),
-    counters: createDailyCounters(client, environment.ACCOUNTS_TABLE),
+    counters: createCounters(client, environment.ACCOUNTS_TABLE),
     stops: createEmailStops(client, environment.ACCOUNTS_TABLE),
     notifications: createTargetReader(client, environment.NOTIFICATIONS_TABLE),
     tokens: createTokenRepository(client, environment.TOKENS_TABLE),

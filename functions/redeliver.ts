@@ -1,8 +1,8 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
-import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDeliveryRepository } from '../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages } from '../shared/adapters/deliveries/failed-messages.ts';
+import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
@@ -24,7 +24,7 @@ const redeliver = createRedelivery(
     deliveries,
     failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
     queues: createQueues(),
-    counters: createDailyCounters(client, environment.ACCOUNTS_TABLE),
+    counters: createCounters(client, environment.ACCOUNTS_TABLE),
     limitOf: accounts.currentLimit('redeliveriesPerTenantPerDay', environment.TENANT_LIMITS),
   },
   environment,

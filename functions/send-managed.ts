@@ -1,11 +1,11 @@
-import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
+import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
 import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/pipeline/notices/notice-content.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
 import { createManagedTransport } from '../shared/pipeline/transports/managed.ts';
 
 const { environment, client, accounts, sender } = senderFunction('managed');
-const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
+const counters = createCounters(client, environment.ACCOUNTS_TABLE);
 const dailyLimit = createDailyLimit(
   counters,
   'managed',

@@ -1,5 +1,5 @@
-import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createSummarizedAlerts } from '../shared/adapters/deliveries/summarized-alerts.ts';
+import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
 import { createSummaries } from '../shared/pipeline/sender/summarize.ts';
@@ -7,7 +7,7 @@ import { createSharedRate } from '../shared/pipeline/shared-rate.ts';
 import { createSmsTransport } from '../shared/pipeline/transports/sms.ts';
 
 const { environment, client, accounts, sender } = senderFunction('sms');
-const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
+const counters = createCounters(client, environment.ACCOUNTS_TABLE);
 const limitOf = accounts.limit('smsPerTenantPerDay', environment.TENANT_LIMITS);
 const { limits, isNearLimit } = createMessageLimits(counters, 'sms', limitOf);
 const sharedRate = createSharedRate();

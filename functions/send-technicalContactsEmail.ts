@@ -1,7 +1,7 @@
-import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createEmailStops } from '../shared/adapters/accounts/email-stops.ts';
 import { createOptOutKeys } from '../shared/adapters/accounts/opt-out-keys.ts';
 import { createSummarizedAlerts } from '../shared/adapters/deliveries/summarized-alerts.ts';
+import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { createEmailSender } from '../shared/pipeline/email-sender.ts';
@@ -12,7 +12,7 @@ import { createSharedRate } from '../shared/pipeline/shared-rate.ts';
 import { createEmailRefusal, createTechnicalContactsTransport } from '../shared/pipeline/transports/email.ts';
 
 const { environment, client, accounts, sender } = senderFunction('technicalContactsEmail');
-const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
+const counters = createCounters(client, environment.ACCOUNTS_TABLE);
 const limitOf = accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMITS);
 const optOutKeys = createOptOutKeys(client, environment.ACCOUNTS_TABLE);
 const stops = createEmailStops(client, environment.ACCOUNTS_TABLE);

@@ -130,7 +130,7 @@ export class DeliveryReports extends Construct {
     const access = notifications
       .access('BatchGetItem')
       .and(deliveries.access('GetItem', 'BatchGetItem', 'Query', 'UpdateItem'))
-      .and(accounts.access('GetItem', 'UpdateItem'))
+      .and(accounts.access('GetItem', 'BatchGetItem', 'UpdateItem'))
       .and(sendAccess)
       .and(queue.visibilityAccess())
       .and(

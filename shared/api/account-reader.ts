@@ -1,6 +1,6 @@
 import type { AccountDescription, AccountRepository } from '../adapters/accounts/account-repository.ts';
-import type { DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import type { EmailStops } from '../adapters/accounts/email-stops.ts';
+import { type Counters, dailyCounter } from '../adapters/dynamodb/counters.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { omitUnreadable } from '../adapters/notifications/notification-items.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
@@ -12,6 +12,7 @@ import type { TokenRecord } from '../contracts/responses/tokens-and-audits.ts';
 import { effectiveLimits, type TenantLimits } from '../contracts/tenant-limits.ts';
 import { MAX_TOKENS } from '../contracts/token.ts';
 import type { Clock } from '../domain/clock.ts';
+import { dayEndMs } from '../domain/day.ts';
 import { unknownFallbacks } from '../domain/errors.ts';
 import { type Caller, isPermitted } from '../domain/token.ts';
 import { mutedUntil } from '../domain/withheld.ts';
@@ -19,7 +20,7 @@ import { takePage } from './paging.ts';
 
 type Dependencies = {
   accounts: Pick<AccountRepository, 'describe' | 'describeWithCredentials'>;
-  counters: Pick<DailyCounters, 'used'>;
+  counters: Pick<Counters, 'read'>;
   tokens: Pick<TokenRepository, 'list'>;
   stops: Pick<EmailStops, 'findAll'>;
   notifications: Pick<NotificationRepository, 'targets'>;
@@ -57,11 +58,14 @@ export const createAccountReader = (
   clock: Clock = Date.now,
 ) => {
   const readUsage = async (tenant: string): Promise<AccountRecord['usage']> => {
-    const [notifications, { used, dayEndsAtMs }, listedTokens] = await Promise.all([
+    const nowMs = clock();
+    const counterOf = (name: (typeof dailyCounters)[number]) => dailyCounter(name, tenant, nowMs);
+    const [notifications, taken, listedTokens] = await Promise.all([
       countNotifications(tenant),
-      counters.used(dailyCounters, tenant),
+      counters.read(dailyCounters.map(counterOf)),
       tokens.list(tenant),
     ]);
+    const used = (name: (typeof dailyCounters)[number]): number => taken(counterOf(name)).used;
     return {
       notifications,
       tests_per_day: used('tests'),
@@ -71,8 +75,8 @@ export const createAccountReader = (
       managed_per_day: used('managed'),
       email_summaries_per_day: used('email_summaries'),
       sms_summaries_per_day: used('sms_summaries'),
-      tokens: unexpiredTokens(listedTokens, clock()).length,
-      day_ends_at: dayEndsAtMs,
+      tokens: unexpiredTokens(listedTokens, nowMs).length,
+      day_ends_at: dayEndMs(nowMs),
     };
   };
 

@@ -1,7 +1,7 @@
 import type { LimitOf } from '../adapters/accounts/account-repository.ts';
-import { countUpTo, type DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import type { DeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import type { FailedMessage, FailedMessages } from '../adapters/deliveries/failed-messages.ts';
+import { type Counters, dailyCounter, takeUpTo } from '../adapters/dynamodb/counters.ts';
 import type { TransactItem } from '../adapters/dynamodb/transactions.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
@@ -39,7 +39,7 @@ export type RedeliveryDependencies = {
   deliveries: Pick<DeliveryRepository, 'readAll'>;
   failedMessages: Pick<FailedMessages, 'list' | 'delete'>;
   queues: Pick<Queues, 'sendAll'>;
-  counters: DailyCounters;
+  counters: Pick<Counters, 'take'>;
   /** Returns the daily limit of redeliveries of a tenant. */
   limitOf: LimitOf;
 };
@@ -149,10 +149,15 @@ export const createRedelivery = (
   const createCount = (tenant: string, dailyLimit: number, entry: () => TransactItem) => {
     let isRecorded = false;
     return (amount: number): Promise<number> =>
-      countUpTo(amount, async (step) => {
-        if (isRecorded) return counters.count('redeliveries', tenant, step, dailyLimit);
-        isRecorded = await counters.countWith(entry(), 'redeliveries', tenant, step, dailyLimit);
-        return isRecorded;
+      takeUpTo(amount, async (step) => {
+        const isTaken = await counters.take(
+          dailyCounter('redeliveries', tenant, clock()),
+          step,
+          dailyLimit,
+          isRecorded ? undefined : entry(),
+        );
+        isRecorded ||= isTaken;
+        return isTaken;
       });
   };
 

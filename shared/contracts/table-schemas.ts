@@ -2,7 +2,7 @@
 export const tableSchemas = {
   /** Notifications: see `notification-items.ts`. */
   notifications: { partitionKey: 'pk', sortKey: 'sk', ttl: 'ttl' },
-  /** Accounts of tenants: see `account-repository.ts`; their daily counters: see `daily-counter.ts`. */
+  /** Accounts of tenants: see `account-repository.ts`; their daily counters: see `counters.ts`. */
   accounts: { partitionKey: 'pk', sortKey: undefined, ttl: 'ttl' },
   /** Tokens by their hash: see `token-repository.ts`. */
   tokens: { partitionKey: 'pk', sortKey: undefined, ttl: 'ttl' },

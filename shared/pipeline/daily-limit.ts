@@ -1,6 +1,6 @@
 import { lru } from 'tiny-lru';
 import type { LimitOf } from '../adapters/accounts/account-repository.ts';
-import type { DailyCounter, DailyCounters } from '../adapters/accounts/daily-counter.ts';
+import { type Counters, dailyCounter, type MessageCounter } from '../adapters/dynamodb/counters.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { type AttemptOutcome, type Failure, failed } from '../domain/attempt-outcome.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -40,8 +40,8 @@ type Reserved = { tenant: string; timeMs: number };
  * never exceeded, and given back to the same day if AWS rejected it.
  */
 export const createDailyLimit = (
-  counters: Pick<DailyCounters, 'count' | 'giveBack'>,
-  counter: DailyCounter,
+  counters: Pick<Counters, 'take' | 'giveBack'>,
+  name: MessageCounter,
   limitOf: LimitOf,
   { above = 'fail', clock = Date.now }: { above?: AboveLimit; clock?: Clock } = {},
 ): DailyLimit => {
@@ -50,7 +50,7 @@ export const createDailyLimit = (
   /** Returns when the messages were counted, or undefined if they exceed the limit. */
   const count = async (tenant: string, amount: number, limit: number): Promise<number | undefined> => {
     const timeMs = clock();
-    return (await counters.count(counter, tenant, amount, limit, timeMs)) ? timeMs : undefined;
+    return (await counters.take(dailyCounter(name, tenant, timeMs), amount, limit)) ? timeMs : undefined;
   };
 
   const gatherCounts = createGatherer(
@@ -60,7 +60,7 @@ export const createDailyLimit = (
 
   const gatherReturns = createGatherer(async (reserved: readonly Reserved[]) => {
     const [first] = reserved;
-    if (first) await counters.giveBack(counter, first.tenant, reserved.length, first.timeMs);
+    if (first) await counters.giveBack(dailyCounter(name, first.tenant, first.timeMs), reserved.length);
   }, afterGathering);
 
   /** A message that cannot be given back counts: the limit is only reached earlier. */
@@ -68,7 +68,7 @@ export const createDailyLimit = (
     try {
       await gatherReturns(`${utcDay(reserved.timeMs)} ${reserved.tenant}`, reserved).result;
     } catch (error) {
-      logger.warn('message not given back', { tenant_id: reserved.tenant, counter, ...errorTrace(error) });
+      logger.warn('message not given back', { tenant_id: reserved.tenant, counter: name, ...errorTrace(error) });
     }
   };
 
@@ -78,7 +78,7 @@ export const createDailyLimit = (
     // If the whole group exceeds the limit, some of its messages may still be within it.
     const timeMs = (await result) ?? (values.length > 1 ? await count(tenant, 1, limit) : undefined);
     if (timeMs === undefined) {
-      const explanation = `The account's limit of ${limit} messages a day is reached (${counter})`;
+      const explanation = `The account's limit of ${limit} messages a day is reached (${name})`;
       const failure = failed('permanent', 'tenant_limit_exceeded', explanation);
       return limit === 0 ? failure : { ...failure, ...failureAbove(above, clock()) };
     }
@@ -107,7 +107,7 @@ const CACHE_MS = 60_000;
  * Creates the daily limits of a type whose alerts are summarized above the limit (docs/decisions/deliveries.md#summaries).
  * As many summaries as alerts are sent a day; further ones wait for the next day.
  */
-export const createMessageLimits = (counters: DailyCounters, type: 'email' | 'sms', limitOf: LimitOf) => {
+export const createMessageLimits = (counters: Counters, type: 'email' | 'sms', limitOf: LimitOf) => {
   const limits: MessageLimits = {
     alerts: createDailyLimit(counters, type, limitOf, { above: 'summarize' }),
     notices: createDailyLimit(counters, `${type}_notices`, async () => MAX_NOTICE_MESSAGES_PER_DAY[type]),
@@ -115,11 +115,10 @@ export const createMessageLimits = (counters: DailyCounters, type: 'email' | 'sm
   };
   const cache = lru<Promise<boolean>>(CACHE_SIZE, CACHE_MS);
   const readIsNearLimit = async (tenant: string): Promise<boolean> => {
-    const [limit, { used }] = await Promise.all([
-      limitOf(tenant),
-      counters.used([type, `${type}_summaries`] as const, tenant),
-    ]);
-    return Math.max(used(type), used(`${type}_summaries`)) > limit / 2;
+    const nowMs = Date.now();
+    const both = [dailyCounter(type, tenant, nowMs), dailyCounter(`${type}_summaries`, tenant, nowMs)];
+    const [limit, taken] = await Promise.all([limitOf(tenant), counters.read(both)]);
+    return both.some((counter) => taken(counter).used > limit / 2);
   };
   return {
     limits,

@@ -1,8 +1,8 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it, vi } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
-import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
 import { createEmailStops } from '../../shared/adapters/accounts/email-stops.ts';
+import { createCounters, dailyCounter } from '../../shared/adapters/dynamodb/counters.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import { readNotificationCount } from '../../shared/adapters/notifications/notification-counter.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
@@ -23,7 +23,7 @@ const setUp = (database = client) => {
   let now = START;
   const clock = () => now;
   const accounts = createAccountRepository(database, 'accounts', clock);
-  const counters = createDailyCounters(database, 'accounts', clock);
+  const counters = createCounters(database, 'accounts');
   const tokens = createTokenRepository(database, 'tokens', clock);
   const count = (tenant: string) => readNotificationCount(database, 'notifications', tenant);
   const stops = createEmailStops(database, 'accounts', clock);
@@ -118,11 +118,10 @@ describe('reading an account', () => {
 
   it('returns each limit, and how much of it is used on the UTC day', async () => {
     const { tenant, counters, tokens, read, advance } = setUp();
-    await counters.count('tests', tenant, 1, 100);
-    await counters.count('redeliveries', tenant, 2, 100);
-    await counters.count('email', tenant, 3, 100);
-    await counters.count('sms', tenant, 4, 100);
-    await counters.count('managed', tenant, 5, 100);
+    const amounts = { tests: 1, redeliveries: 2, email: 3, sms: 4, managed: 5 } as const;
+    for (const name of ['tests', 'redeliveries', 'email', 'sms', 'managed'] as const) {
+      await counters.take(dailyCounter(name, tenant, START), amounts[name], 100);
+    }
     await createNotificationRepository(client, 'notifications').create(tenant, webhookNotification(), audit);
     await tokens.issue({ tenant, role: 'observer', label: 'l', expiresInSeconds: 3_600, issuer: 'operator' }, audit);
     const { limits, usage } = await read({ tenant, role: 'observer' });

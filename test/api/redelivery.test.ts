@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
 import { createAuditReader } from '../../shared/adapters/audits/audit-log.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
+import { createCounters, dailyCounter } from '../../shared/adapters/dynamodb/counters.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import type { OutgoingMessage } from '../../shared/adapters/queues.ts';
@@ -43,7 +43,7 @@ const setUp = async (
   const notification = { tenant, notificationId: id };
   const sent: Sent[] = [];
   const entry = () => auditIn('audits', tenant)({ action: 'redeliver', target_id: id });
-  const counters = createDailyCounters(client, 'accounts', () => nowMs);
+  const counters = createCounters(client, 'accounts');
   let isUnsent = (_: Sent): boolean => false;
   let nowMs = NOW;
   const clock = () => nowMs;
@@ -102,7 +102,10 @@ const setUp = async (
       const range = { fromMs: 0, toMs: 9_999_999_999_999, isReverse: false };
       return (await Array.fromAsync(audits.list(tenant, range, null, 10))).length;
     },
-    used: async () => (await counters.used(['redeliveries'], tenant)).used('redeliveries'),
+    used: async () => {
+      const redeliveries = dailyCounter('redeliveries', tenant, nowMs);
+      return (await counters.read([redeliveries]))(redeliveries).used;
+    },
     bodies: () => sent.map(({ body }) => body),
     stored,
     fail,
@@ -316,7 +319,7 @@ describe('the audit of redeliveries', () => {
   });
 
   it('is written with the count before anything is sent, or nothing is sent and the limit is not used', async () => {
-    const failing = createDailyCounters(withRejections(connect(), TRANSACTION), 'accounts', () => NOW);
+    const failing = createCounters(withRejections(connect(), TRANSACTION), 'accounts');
     const { fail, since, entries, used, sent, stored } = await setUp({ counters: failing });
     await fail(1);
     await expect(since()).rejects.toThrow();

@@ -13,11 +13,11 @@ import { deleteWithReceipt } from '../../bin/ops/tenant/receipt.ts';
 import { rotateSecrets } from '../../bin/ops/tenant/rotation.ts';
 import { itemKinds } from '../../bin/ops/tenant/stored-items.ts';
 import { readOverviews } from '../../bin/ops/tenants.ts';
-import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
 import { createAuditReader } from '../../shared/adapters/audits/audit-log.ts';
 import { createDestinationListWriter } from '../../shared/adapters/deliveries/destination-list.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { createSummarizedAlerts } from '../../shared/adapters/deliveries/summarized-alerts.ts';
+import { createCounters, dailyCounter } from '../../shared/adapters/dynamodb/counters.ts';
 import { readNotificationCount } from '../../shared/adapters/notifications/notification-counter.ts';
 import { unexpiredTokens } from '../../shared/api/account-reader.ts';
 import { MAX_TIME_MS } from '../../shared/contracts/redelivery.ts';
@@ -172,10 +172,10 @@ describe('the overviews of tenants', () => {
     for (const { tenant, usage, alerts, stops } of exercisedOverviews) {
       const { NotificationsTable, AccountsTable } = session.deployment.outputs;
       const clock = () => world.stack.clock.now();
-      const { used } = await createDailyCounters(session.documents, AccountsTable, clock).used(
-        ['email', 'sms', 'managed', 'tests', 'redeliveries'],
-        tenant,
-      );
+      const names = ['email', 'sms', 'managed', 'tests', 'redeliveries'] as const;
+      const counterOf = (name: (typeof names)[number]) => dailyCounter(name, tenant, clock());
+      const taken = await createCounters(session.documents, AccountsTable).read(names.map(counterOf));
+      const used = (name: (typeof names)[number]) => taken(counterOf(name)).used;
       expect(usage).toEqual({
         notifications: await readNotificationCount(session.documents, NotificationsTable, tenant),
         tokens: unexpiredTokens(await session.tokens.list(tenant), clock()).length,

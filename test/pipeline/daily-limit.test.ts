@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
+import { type Counter, createCounters, dailyCounter } from '../../shared/adapters/dynamodb/counters.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import { DAY_MS } from '../../shared/domain/day.ts';
 import { createDailyLimit, createMessageLimits } from '../../shared/pipeline/daily-limit.ts';
@@ -10,22 +10,23 @@ const { client } = useDatabase();
 /** Creates a daily limit with an in-memory counter that, like the table, adds all or nothing. */
 const setUp = (limit: number) => {
   const used = new Map<string, number>();
-  const count = vi.fn(async (_counter: string, tenant: string, amount: number, maxTotal: number) => {
-    const sum = (used.get(tenant) ?? 0) + amount;
+  const take = vi.fn(async ({ key: { pk } }: Counter, amount: number, maxTotal: number) => {
+    const sum = (used.get(pk) ?? 0) + amount;
     if (sum > maxTotal) return false;
-    used.set(tenant, sum);
+    used.set(pk, sum);
     return true;
   });
-  const giveBack = vi.fn(async (_counter: string, tenant: string, amount: number, _countedAtMs: number) => {
-    used.set(tenant, (used.get(tenant) ?? 0) - amount);
+  const giveBack = vi.fn(async ({ key: { pk } }: Counter, amount: number) => {
+    used.set(pk, (used.get(pk) ?? 0) - amount);
   });
   const clock = vi.fn(() => NOON_MS);
   const limits = (above?: 'summarize' | 'wait') =>
-    createDailyLimit({ count, giveBack }, 'sms', async () => limit, { ...(above && { above }), clock });
-  return { count, giveBack, clock, limits, dailyLimit: limits() };
+    createDailyLimit({ take, giveBack }, 'sms', async () => limit, { ...(above && { above }), clock });
+  return { take, giveBack, clock, limits, dailyLimit: limits() };
 };
 
 const NOON_MS = Date.UTC(2026, 0, 1, 12);
+const counterAtNoon = dailyCounter('sms', 'acme', NOON_MS);
 
 const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
 const send = async () => delivered;
@@ -37,9 +38,9 @@ const sendAndCount = async (dailyLimit: ReturnType<typeof createDailyLimit>, ten
 
 describe('the daily limit', () => {
   it('counts a batch within the limit in one write', async () => {
-    const { dailyLimit, count } = setUp(100);
+    const { dailyLimit, take } = setUp(100);
     expect(await sendAndCount(dailyLimit, 'acme', 10)).toBe(10);
-    expect(count.mock.calls).toEqual([['sms', 'acme', 10, 100, NOON_MS]]);
+    expect(take.mock.calls).toEqual([[counterAtNoon, 10, 100]]);
   });
 
   it('returns a permanent failure with an explanation once it is reached', async () => {
@@ -70,7 +71,7 @@ describe('the daily limit', () => {
       clock.mockReturnValue(NOON_MS + DAY_MS);
       return failed('throttled', 'throttled', '', { nothingSent: true });
     });
-    expect(giveBack.mock.calls).toEqual([['sms', 'acme', 1, NOON_MS]]);
+    expect(giveBack.mock.calls).toEqual([[counterAtNoon, 1]]);
   });
 });
 
@@ -96,10 +97,10 @@ describe('a tenant is near its daily limit', () => {
     [11, 0, true],
     [0, 11, true],
   ])('if more than half of 20 is used, for alerts or for summaries: %s, %s', async (alerts, summaries, expected) => {
-    const counters = createDailyCounters(client, 'accounts');
+    const counters = createCounters(client, 'accounts');
     const tenant = `near-${alerts}-${summaries}`;
-    if (alerts > 0) await counters.count('email', tenant, alerts, 20);
-    if (summaries > 0) await counters.count('email_summaries', tenant, summaries, 20);
+    if (alerts > 0) await counters.take(dailyCounter('email', tenant, Date.now()), alerts, 20);
+    if (summaries > 0) await counters.take(dailyCounter('email_summaries', tenant, Date.now()), summaries, 20);
     const { isNearLimit } = createMessageLimits(counters, 'email', async () => 20);
     expect(await isNearLimit(tenant)).toBe(expected);
   });

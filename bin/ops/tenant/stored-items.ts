@@ -70,8 +70,8 @@ const isQueried = (table: TableName): table is QueriedTable => table in tenantPa
  */
 type ScannedTable = Exclude<TableName, QueriedTable>;
 
-/** Keys of daily counters: `daily-counter.ts` and `escalation-limit.ts`. */
-const DAILY_COUNTER = /^[a-z_]+#\d{4}-\d\d-\d\d#(.*)$/;
+/** Keys of `dailyCounter`. */
+const DAILY_COUNTER = /^[a-z_]+(?::\w+)?#\d{4}-\d\d-\d\d#(.*)$/;
 
 /** Returns the tenant and the kind of an item, or undefined if its key has an unknown format. */
 const ownerOf = (table: ScannedTable, item: Item): { tenant: unknown; kind: ItemKind } | undefined => {

@@ -1,7 +1,7 @@
 import { SNSClient, SubscribeCommand, UnsubscribeCommand } from '@aws-sdk/client-sns';
 import { CreateQueueCommand, DeleteQueueCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { DeleteCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import { counterKey } from '../../../shared/adapters/accounts/daily-counter.ts';
+import { dailyCounter } from '../../../shared/adapters/dynamodb/counters.ts';
 import { notificationItems, targetKey } from '../../../shared/adapters/notifications/notification-items.ts';
 import type { AlarmEvent } from '../../../shared/contracts/alarm-event.ts';
 import { messageBody } from '../../../shared/contracts/text.ts';
@@ -86,7 +86,7 @@ const createNotification = async ({ documents, deployment: { outputs } }: Sessio
       await documents.send(new DeleteCommand({ TableName: outputs.DeliveriesTable, Key: { pk, sk } }));
     }
     for (const timeMs of [startedMs, Date.now()]) {
-      const Key = counterKey('managed', TENANT, timeMs);
+      const { key: Key } = dailyCounter('managed', TENANT, timeMs);
       await documents.send(new DeleteCommand({ TableName: outputs.AccountsTable, Key }));
     }
   });

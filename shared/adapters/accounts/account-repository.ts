@@ -18,7 +18,7 @@ import { covers, isOver, type WithheldPeriod } from '../../domain/withheld.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import { attributesUpdate } from '../dynamodb/conditional-writes.ts';
 import { type Item, storedPeriod } from '../dynamodb/items.ts';
-import { FailedConditionsError, retryConflicts, type TransactItem, transact } from '../dynamodb/transactions.ts';
+import { retryConflicts, type TransactItem, transact } from '../dynamodb/transactions.ts';
 
 /**
  * The token and signing secrets (`whsec_…`) of a tenant's webhooks. After a rotation, `secrets` also contains the
@@ -282,7 +282,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       if (changed.length === 0) return;
       const attributes = Object.fromEntries(Object.entries(wanted).filter(([name]) => changed.includes(name)));
       const entry = audit({ action: 'update-account', target_id: tenant, changed });
-      await transact(client, [setAttributes(tenant, attributes), entry]);
+      await transact(client, { account: setAttributes(tenant, attributes), entry });
     },
 
     /**
@@ -297,7 +297,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       audit: Audit,
     ): Promise<void> {
       const entry = audit({ action: 'update-account', target_id: tenant, changed: Object.keys(changes) });
-      await transact(client, [setAttributes(tenant, changes), entry]);
+      await transact(client, { account: setAttributes(tenant, changes), entry });
     },
 
     /**
@@ -324,7 +324,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       const ended = [...earlier, ...replaced].filter(isNeeded);
       const entry = audit({ action: 'update-account', target_id: tenant, changed: ['shadow'] });
       const changes = { shadow, ended_shadows: ended.length > 0 ? ended : undefined };
-      await transact(client, [setAttributes(tenant, changes), entry]);
+      await transact(client, { account: setAttributes(tenant, changes), entry });
     },
 
     /**
@@ -337,13 +337,8 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       const changes = { email_off_since_ms: isOff ? clock() : undefined };
       const condition = `${isOff ? 'attribute_not_exists' : 'attribute_exists'}(email_off_since_ms)`;
       const entry = audit({ action: 'update-account', target_id: tenant, changed: ['email_off'] });
-      try {
-        await transact(client, [setAttributes(tenant, changes, { ConditionExpression: condition }), entry]);
-        return true;
-      } catch (error) {
-        if (error instanceof FailedConditionsError) return false;
-        throw error;
-      }
+      const account = setAttributes(tenant, changes, { ConditionExpression: condition });
+      return (await transact(client, { account, entry })).length === 0;
     },
 
     /**
@@ -367,18 +362,16 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
               ConditionExpression: 'webhook_secrets[0] = :current',
               ExpressionAttributeValues: { ':current': current },
             };
-      try {
-        await transact(client, [
-          setAttributes(tenant, { webhook_secrets: [secret], retired_secrets: retired }, unchanged),
-          audit({ action: 'rotate-signing-secret', target_id: tenant, changed: ['webhook_signing_secrets'] }),
-        ]);
-        return secret;
-      } catch (error) {
-        if (!(error instanceof FailedConditionsError)) throw error;
-        const { webhook_secrets: [newest] = [] } = canJoin ? await read(tenant) : {};
-        if (newest === undefined) throw new ConcurrentRotationError();
-        return newest;
-      }
+      const account = setAttributes(tenant, { webhook_secrets: [secret], retired_secrets: retired }, unchanged);
+      const entry = audit({
+        action: 'rotate-signing-secret',
+        target_id: tenant,
+        changed: ['webhook_signing_secrets'],
+      });
+      if ((await transact(client, { account, entry })).length === 0) return secret;
+      const { webhook_secrets: [newest] = [] } = canJoin ? await read(tenant) : {};
+      if (newest === undefined) throw new ConcurrentRotationError();
+      return newest;
     },
   };
 };

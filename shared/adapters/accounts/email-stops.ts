@@ -21,7 +21,7 @@ import type { Audit } from '../audits/audit-log.ts';
 import { batchGet } from '../dynamodb/batches.ts';
 import { attributesUpdate, createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import type { Item } from '../dynamodb/items.ts';
-import { FailedConditionsError, type TransactItem, transact } from '../dynamodb/transactions.ts';
+import { type TransactItem, transact } from '../dynamodb/transactions.ts';
 import { logger } from '../logger.ts';
 import { count } from '../metrics.ts';
 
@@ -104,13 +104,8 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
       },
     };
     if (!entry) return (await update(keyOf(recipient), request)).isWritten;
-    try {
-      await transact(client, [{ Update: { TableName: table, Key: keyOf(recipient), ...request } }, entry]);
-      return true;
-    } catch (error) {
-      if (error instanceof FailedConditionsError) return false;
-      throw error;
-    }
+    const mailbox = { Update: { TableName: table, Key: keyOf(recipient), ...request } };
+    return (await transact(client, { mailbox, entry })).length === 0;
   };
 
   /** Decides a change by the current item and writes it. @returns whether there was one, and the item after it */

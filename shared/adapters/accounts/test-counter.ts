@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
-import { DAY_SECONDS } from '../../domain/day.ts';
 import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
-import { counterKey } from './daily-counter.ts';
+import { dailyCounter } from '../dynamodb/counters.ts';
 
 /** The maximum number of tests of a tenant at a time. */
 export const MAX_CONCURRENT_TESTS = 20;
@@ -38,11 +37,11 @@ export const createTestCounter = (client: DynamoDBDocumentClient, table: string,
     async start(tenant: string, limit: number): Promise<StartedTest> {
       if (limit < 1) return { kind: 'daily_limit' };
       const startedAtMs = clock();
-      const key = counterKey('tests', tenant, startedAtMs);
+      const { key, ttl } = dailyCounter('tests', tenant, startedAtMs);
       const id = `${startedAtMs + LEASE_MS}#${randomUUID()}`;
       const started = { kind: 'started', lease: { tenant, startedAtMs, id } } as const;
       const names = { '#ttl': 'ttl' };
-      const values = { ':ttl': Math.floor(startedAtMs / 1000) + 2 * DAY_SECONDS, ':one': 1, ':limit': limit };
+      const values = { ':ttl': ttl, ':one': 1, ':limit': limit };
       const isBelowLimit = '(attribute_not_exists(used) OR used < :limit)';
       const first = await update(key, {
         UpdateExpression: 'SET #ttl = :ttl ADD used :one, leases :lease',
@@ -68,7 +67,7 @@ export const createTestCounter = (client: DynamoDBDocumentClient, table: string,
 
     /** Gives back the lease of a test. Repeating it has no effect. */
     async end({ tenant, startedAtMs, id }: TestLease): Promise<void> {
-      await update(counterKey('tests', tenant, startedAtMs), {
+      await update(dailyCounter('tests', tenant, startedAtMs).key, {
         UpdateExpression: 'DELETE leases :leases',
         ConditionExpression: 'attribute_exists(leases)',
         ExpressionAttributeValues: { ':leases': new Set([id]) },

@@ -5,7 +5,8 @@ import { alarmStates } from '../../contracts/alarm-event.ts';
 import { eventHash, summaryPartition } from '../../domain/delivery-key.ts';
 import { RETENTION_SECONDS } from '../../domain/delivery-record.ts';
 import { type SummarizedAlarm, type Summary, summaryOf } from '../../domain/summary.ts';
-import { createLimitedSet, orExisting } from '../dynamodb/conditional-writes.ts';
+import { orExisting } from '../dynamodb/conditional-writes.ts';
+import { createCounters } from '../dynamodb/counters.ts';
 import type { Item } from '../dynamodb/items.ts';
 
 /*
@@ -53,7 +54,7 @@ const ttlOf = (nowMs: number): number => Math.floor(nowMs / 1000) + RETENTION_SE
 
 /** Creates the reads and writes of summarized alerts. */
 export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: string) => {
-  const addFirstId = createLimitedSet(client, table, 'first_ids');
+  const counters = createCounters(client, table);
 
   const query = (summary: SummaryKey, input: Partial<QueryCommandInput>) =>
     client.send(
@@ -98,7 +99,7 @@ export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: st
      */
     addFirst(summary: SummaryKey, deliveryId: string, limit: number, nowMs: number): Promise<boolean> {
       const id = Buffer.from(deliveryId, 'hex').toString('base64url').slice(0, FIRST_ID_LENGTH);
-      return addFirstId({ pk: partitionOf(summary), sk: 'first' }, id, limit, ttlOf(nowMs));
+      return counters.takeOnce({ key: { pk: partitionOf(summary), sk: 'first' }, ttl: ttlOf(nowMs) }, id, limit);
     },
 
     /**

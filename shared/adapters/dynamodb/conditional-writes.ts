@@ -67,27 +67,3 @@ export const attributesUpdate = (attributes: Item) => {
     ExpressionAttributeValues: Object.fromEntries(set.map((name) => [`:new_${name}`, attributes[name]])),
   };
 };
-
-/**
- * Creates the function that adds a text to the set `attribute` of an item, unless the set has `limit` others. It stores
- * texts rather than their number, so that repeating a request changes nothing.
- *
- * @returns a function that returns false if the set is full without the text
- */
-export const createLimitedSet = (client: DynamoDBDocumentClient, table: string, attribute: string) => {
-  const update = createConditionalUpdate(client, table);
-  return async (key: { pk: string; sk?: string }, text: string, limit: number, ttl: number): Promise<boolean> => {
-    const { isWritten } = await update(key, {
-      UpdateExpression: 'SET #ttl = :ttl ADD #set :texts',
-      ConditionExpression: 'attribute_not_exists(#set) OR size(#set) < :limit OR contains(#set, :text)',
-      ExpressionAttributeNames: { '#ttl': 'ttl', '#set': attribute },
-      ExpressionAttributeValues: {
-        ':ttl': ttl,
-        ':texts': new Set([text]),
-        ':text': text,
-        ':limit': limit,
-      },
-    });
-    return isWritten;
-  };
-};

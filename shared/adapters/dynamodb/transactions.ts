@@ -16,18 +16,6 @@ import { TransactionContentionError, UnconfirmedChangeError } from './errors.ts'
 /** A put, update, delete or condition of one item in a transaction. */
 export type TransactItem = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 
-/** Conditions of a transaction failed, so that nothing was written. */
-export class FailedConditionsError extends Error {
-  override readonly name = 'FailedConditionsError';
-  /** The positions of the items whose conditions failed. */
-  readonly indexes: readonly number[];
-
-  constructor(indexes: readonly number[], cause: unknown) {
-    super(`The conditions of the items ${indexes.join(', ')} failed.`, { cause });
-    this.indexes = indexes;
-  }
-}
-
 /** The number of attempts at a write that conflicts with transactions, less than 5 s in total, before the last one. */
 const MAX_ATTEMPTS = 20;
 /** DynamoDB recovers a transaction that is stuck only for a request at least 5 s after the first. */
@@ -74,22 +62,31 @@ export const retryConflicts = async <Output>(write: () => Promise<Output>): Prom
   }
 };
 
-/** Returns the positions of the items whose conditions cancelled a transaction. */
-const failedConditions = (error: unknown): number[] =>
-  error instanceof TransactionCanceledException
-    ? reasonsOf(error).flatMap((reason, index) => (reason === 'ConditionalCheckFailed' ? [index] : []))
-    : [];
+/** Returns whether the condition of the item at a position cancelled a transaction. */
+const hasFailed = (error: unknown, position: number): boolean =>
+  error instanceof TransactionCanceledException && reasonsOf(error)[position] === 'ConditionalCheckFailed';
+
+/** The items of a transaction by name. */
+type NamedItems = Readonly<Record<string, TransactItem | readonly TransactItem[] | undefined>>;
+
+const namedItems = <Items extends NamedItems>(items: Items): { name: keyof Items; item: TransactItem }[] =>
+  Object.keys(items).flatMap((name) => [items[name] ?? []].flat().map((item) => ({ name, item })));
 
 /**
  * Writes up to 100 items (AWS limit) or none. All requests are identical and have one token, so DynamoDB applies the
  * transaction at most once, even if copies arrive late (docs/decisions/storage.md#transactions).
  *
- * @throws FailedConditionsError if conditions failed
+ * @param items by the names by which conditions that failed are returned; those without a value are omitted
+ * @returns the names of the items whose conditions failed: none if all items were written
  * @throws TransactionContentionError if other transactions use its items, or they are throttled, in every attempt
  * @throws UnconfirmedChangeError if it is unknown whether it was applied
  */
-export const transact = async (client: DynamoDBDocumentClient, items: readonly TransactItem[]): Promise<void> => {
-  const input = { TransactItems: [...items], ClientRequestToken: randomUUID() };
+export const transact = async <Items extends NamedItems>(
+  client: DynamoDBDocumentClient,
+  items: Items,
+): Promise<(keyof Items)[]> => {
+  const named = namedItems(items);
+  const input = { TransactItems: named.map(({ item }) => item), ClientRequestToken: randomUUID() };
   // The SDK repeats lost requests, so even one that it reports as throttled may follow one that was applied.
   let isLost = false;
   const send = (): Promise<unknown> => client.send(new TransactWriteCommand(input));
@@ -100,9 +97,10 @@ export const transact = async (client: DynamoDBDocumentClient, items: readonly T
   };
   try {
     await retryConflicts(() => send().catch(sendAgainIfLost));
+    return [];
   } catch (error) {
-    const failed = failedConditions(error);
-    if (failed.length > 0) throw new FailedConditionsError(failed, error);
+    const failed = named.filter((_, position) => hasFailed(error, position)).map(({ name }) => name);
+    if (failed.length > 0) return failed;
     throw isLost ? new UnconfirmedChangeError(error) : error;
   }
 };

@@ -2,7 +2,7 @@ import { type DynamoDBDocumentClient, GetCommand, paginateQuery } from '@aws-sdk
 import * as z from 'zod/mini';
 import { unavailable } from '../../domain/errors.ts';
 import type { Audit } from '../audits/audit-log.ts';
-import { FailedConditionsError, type TransactItem, transact } from '../dynamodb/transactions.ts';
+import { type TransactItem, transact } from '../dynamodb/transactions.ts';
 import { targetPartition } from './notification-items.ts';
 
 /** The maximum number of attempts at a recount while the notifications change. */
@@ -93,12 +93,9 @@ export const recountNotifications = async (
         ':changes': changes === 0 ? undefined : changes,
       },
     };
-    try {
-      await transact(client, [{ Update }, audit({ action: 'recount-notifications', target_id: tenant })]);
-      return { before: used, after: counted };
-    } catch (error) {
-      if (!(error instanceof FailedConditionsError)) throw error;
-    }
+    const entry = audit({ action: 'recount-notifications', target_id: tenant });
+    const failed = await transact(client, { counter: { Update }, entry });
+    if (failed.length === 0) return { before: used, after: counted };
   }
   throw unavailable();
 };

@@ -12,7 +12,7 @@ import { mutesAfter } from '../../domain/withheld.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import { batchWrite } from '../dynamodb/batches.ts';
 import type { Item } from '../dynamodb/items.ts';
-import { FailedConditionsError, type TransactItem, transact } from '../dynamodb/transactions.ts';
+import { type TransactItem, transact } from '../dynamodb/transactions.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { findCreated, type IdempotentRequest, idempotencyItem } from './idempotency-keys.ts';
 import { counterItem, readNotificationCount } from './notification-counter.ts';
@@ -26,8 +26,6 @@ const MAX_DELETE_ATTEMPTS = 10;
  * 1,000 write units per second (AWS limit).
  */
 const MAX_CHUNK_ATTEMPTS = 14;
-/** The positions in the transaction of a create. */
-const [TARGET_INDEX, COUNTER_INDEX, REQUEST_INDEX] = [0, 1, 3];
 
 /** A limit, or the function that reads it. A promise would reject unhandled if an earlier step failed. */
 type GivenLimit = number | (() => Promise<number>);
@@ -49,17 +47,6 @@ const versionOf = z.object({ version: z.string(), chunks: z.number() });
  * reused (docs/decisions/storage.md#large-notifications).
  */
 export const createNotificationWriter = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
-  /** Applies a transaction. @returns the positions of failed conditions, none if it was applied */
-  const apply = async (items: readonly TransactItem[]): Promise<readonly number[]> => {
-    try {
-      await transact(client, items);
-      return [];
-    } catch (error) {
-      if (error instanceof FailedConditionsError) return error.indexes;
-      throw error;
-    }
-  };
-
   /** Returns the version attributes of a target, unparsed, or undefined if the notification does not exist. */
   const readVersion = async (key: NotificationKey): Promise<Item | undefined> => {
     const { Item } = await client.send(
@@ -85,16 +72,16 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
    * Writes a version: first its chunks, then the target with other items in a transaction. A writer that fails leaves the
    * old version unchanged.
    *
-   * @returns the positions of failed conditions, none if the version was written
+   * @returns the names of failed conditions, none if the version was written
    */
-  const write = async (
+  const write = async <Others extends Readonly<Record<string, TransactItem | undefined>>>(
     key: NotificationKey,
     attributes: NotificationAttributes,
     condition: Condition,
     old: (Version & Pick<StoredTarget, 'mutes'>) | undefined,
-    others: readonly TransactItem[],
+    others: Others,
     signingSecrets?: SigningSecrets,
-  ): Promise<readonly number[]> => {
+  ): Promise<('target' | keyof Others)[]> => {
     const nowMs = clock();
     const version = ulid(nowMs);
     const mutes = mutesAfter(old?.mutes ?? [], attributes.muted_until, nowMs);
@@ -103,7 +90,10 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     const puts = chunks.map((Item) => ({ PutRequest: { Item } }));
     await batchWrite(client, table, puts, MAX_CHUNK_ATTEMPTS);
 
-    const failed = await apply([{ Put: { TableName: table, Item: target, ...condition } }, ...others]);
+    const failed = await transact(client, {
+      target: { Put: { TableName: table, Item: target, ...condition } },
+      ...others,
+    });
     const obsolete = failed.length > 0 ? written : old;
     if (obsolete) await deleteChunks(key, obsolete);
     return failed;
@@ -114,7 +104,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     const { data: stored } = versionOf.safeParse(target);
     const deletion = { Delete: { TableName: table, Key: targetKey(key), ...isUnchanged(target) } };
     const entry = audit({ action: 'delete-notification', target_id: key.id });
-    const failed = await apply([deletion, counterItem(table, key.tenant, -1), entry]);
+    const failed = await transact(client, { deletion, counter: counterItem(table, key.tenant, -1), entry });
     if (failed.length > 0) return false;
     if (stored) await deleteChunks(key, stored);
     return true;
@@ -147,13 +137,13 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     // A refused create would consume the capacity of the transaction, and conflict with others.
     const limit = givenLimit === undefined ? undefined : await readLimit(key.tenant, givenLimit);
     const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
-    const failed = await write(key, attributes, isNew, undefined, [
-      counterItem(table, key.tenant, 1, limit),
-      audit({ action: 'create-notification', target_id: key.id, changed: changedAttributes({}, attributes) }),
-      ...(request ? [idempotencyItem(table, key, request, clock())] : []),
-    ]);
-    if (failed.includes(TARGET_INDEX) || failed.includes(REQUEST_INDEX)) return false;
-    if (limit !== undefined && failed.includes(COUNTER_INDEX)) throw notificationLimitReached(limit);
+    const failed = await write(key, attributes, isNew, undefined, {
+      counter: counterItem(table, key.tenant, 1, limit),
+      entry: audit({ action: 'create-notification', target_id: key.id, changed: changedAttributes({}, attributes) }),
+      request: request && idempotencyItem(table, key, request, clock()),
+    });
+    if (failed.includes('target') || failed.includes('request')) return false;
+    if (limit !== undefined && failed.includes('counter')) throw notificationLimitReached(limit);
     return true;
   };
 
@@ -213,7 +203,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
       entry: TransactItem,
       signingSecrets = old.signing_secrets,
     ): Promise<boolean> {
-      const failed = await write(key, attributes, isUnchanged(old), old, [entry], signingSecrets);
+      const failed = await write(key, attributes, isUnchanged(old), old, { entry }, signingSecrets);
       return failed.length === 0;
     },
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { unavailable } from '../../domain/errors.ts';
-import { FailedConditionsError, type TransactItem, transact } from '../dynamodb/transactions.ts';
+import { type TransactItem, transact } from '../dynamodb/transactions.ts';
 
 /** How often a change is tried while other requests change the list, and the maximum delay before the next attempt. */
 type Persistence = { attempts: number; maxDelayMs: number };
@@ -94,12 +94,8 @@ export const createTokenLists = (client: DynamoDBDocumentClient, table: string) 
         const list = await read(tenant);
         const { result, change } = decide(list);
         if (!change) return result;
-        try {
-          await transact(client, [...change.others, put(tenant, { ...list, ...change.list })]);
-          return result;
-        } catch (error) {
-          if (!(error instanceof FailedConditionsError)) throw error;
-        }
+        const items = { others: change.others, list: put(tenant, { ...list, ...change.list }) };
+        if ((await transact(client, items)).length === 0) return result;
       }
       throw unavailable();
     },

@@ -1,6 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
-import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
+import { createCounters, dailyCounter } from '../../adapters/dynamodb/counters.ts';
 import { omitUnreadable } from '../../adapters/notifications/notification-items.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { EventHeader } from '../../contracts/event-header.ts';
@@ -17,6 +17,15 @@ import {
   type UnreachedAlert,
   unreachedNoticeId,
 } from './unreached-notice.ts';
+
+/** The maximum number of notices that are recorded as sent: more than a day can have. */
+const MAX_SENT_PER_DAY = 1_000;
+
+/** Returns the counters of a day: of its escalations, and of the notices that were queued for all of their recipients. */
+const countersOf = ({ tenant_id: tenant, state }: EventHeader, atMs: number) => {
+  const name = escalationCounter(state);
+  return { counted: dailyCounter(name, tenant, atMs), sent: dailyCounter(`sent_${name}`, tenant, atMs) };
+};
 
 /** What escalations use. */
 export type EscalationDependencies = {
@@ -43,7 +52,7 @@ export const createEscalation = (
 ) => {
   const toOperators = mode === 'contacts+managed';
   const notifiedTypes = [defaultNotification, ...(toOperators ? [operatorsNotification] : [])].map(({ type }) => type);
-  const escalations = createEscalationLimit(client, ACCOUNTS_TABLE, MAX_ESCALATIONS_PER_DAY);
+  const counters = createCounters(client, ACCOUNTS_TABLE);
 
   /**
    * Starts to read the fallback notifications of an account (docs/decisions/notices.md#fallback-notifications), without
@@ -75,9 +84,11 @@ export const createEscalation = (
     async isDue(event: EventHeader, atMs: number): Promise<boolean> {
       const id = unreachedNoticeId(event, atMs);
       if (mode === 'off' || notices.isQueued(id, toOperators)) return false;
-      const { keys, sent } = await escalations.read(escalationCounter(event.state), event.tenant_id, atMs);
-      const isAboveLimit = keys.size >= MAX_ESCALATIONS_PER_DAY && !keys.has(id);
-      return !sent.has(sentKey(isAboveLimit ? escalationLimitNoticeId(event, atMs) : id, toOperators));
+      const { counted, sent } = countersOf(event, atMs);
+      const taken = await counters.read([counted, sent]);
+      const { ids } = taken(counted);
+      const isAboveLimit = ids.size >= MAX_ESCALATIONS_PER_DAY && !ids.has(id);
+      return !taken(sent).ids.has(sentKey(isAboveLimit ? escalationLimitNoticeId(event, atMs) : id, toOperators));
     },
 
     /**
@@ -95,16 +106,15 @@ export const createEscalation = (
       createNotice: () => Notice | Promise<Notice>,
       isOfService = false,
     ): Promise<void> {
-      const { tenant_id: tenant, state } = event;
-      const counter = escalationCounter(state);
+      const { counted, sent } = countersOf(event, atMs);
       const recipients = {
         toOperators: toOperators && !isOfService,
         toOthers: () => readFallback(event, destinationIds),
       };
-      const isWithinLimit = await escalations.add(counter, tenant, unreachedNoticeId(event, atMs), atMs);
+      const isWithinLimit = await counters.takeOnce(counted, unreachedNoticeId(event, atMs), MAX_ESCALATIONS_PER_DAY);
       const notice = isWithinLimit ? await createNotice() : escalationLimitNotice(event, atMs);
       await notices.queue(notice, correlation, recipients);
-      await escalations.markSent(counter, tenant, sentKey(notice.event.event_id, recipients.toOperators), atMs);
+      await counters.takeOnce(sent, sentKey(notice.event.event_id, recipients.toOperators), MAX_SENT_PER_DAY);
     },
   };
 };

@@ -1,7 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { EmailStops } from '../../adapters/accounts/email-stops.ts';
-import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
+import { createCounters, dailyCounter } from '../../adapters/dynamodb/counters.ts';
 import type { StopReason } from '../../contracts/outcomes.ts';
 import { DAY_MS, dayEndMs } from '../../domain/day.ts';
 import { type EmailStop, type Recipient, shortMailboxHash } from '../../domain/email-stop.ts';
@@ -70,7 +70,7 @@ export const createStopNotices = (
   { client, notices, accounts, stops }: StopNoticeDependencies,
   { ACCOUNTS_TABLE }: Pick<ParsedEnvironment<'report-deliveries'>, 'ACCOUNTS_TABLE'>,
 ) => {
-  const limit = createEscalationLimit(client, ACCOUNTS_TABLE, MAX_STOP_NOTICES_PER_DAY);
+  const counters = createCounters(client, ACCOUNTS_TABLE);
 
   const hasReachableContact = async (tenant: string): Promise<boolean> => {
     if (await accounts.isEmailOff(tenant)) return false;
@@ -91,7 +91,7 @@ export const createStopNotices = (
     const id = notice.event.event_id;
     // A record of the notice makes a repetition a duplicate, but is not kept as long as a stop.
     if (reportedAtMs - sinceMs > DAY_MS || notices.isQueued(id)) return;
-    const isListed = await limit.add('stops', tenant, id, sinceMs);
+    const isListed = await counters.takeOnce(dailyCounter('stops', tenant, sinceMs), id, MAX_STOP_NOTICES_PER_DAY);
     const queued = isListed ? notice : stopLimitNotice(tenant, sinceMs);
     if (notices.isQueued(queued.event.event_id)) return;
     const toContacts = await hasReachableContact(tenant);

@@ -1,4 +1,3 @@
-import type { EscalationCounter } from '../../adapters/accounts/escalation-limit.ts';
 import type { AlarmEvent, AlarmState } from '../../contracts/alarm-event.ts';
 import type { EventHeader, Fact } from '../../contracts/event-header.ts';
 import type { NoticeContent } from '../../contracts/notice.ts';
@@ -170,7 +169,7 @@ export const unknownPlanNotice = (alert: UnreachedAlert, ids: readonly string[])
 export const MAX_ESCALATIONS_PER_DAY = 20;
 
 /** Returns the counter of a state. OK has its own, so that it cannot use up the limit of the other states. */
-export const escalationCounter = (state: AlarmState): EscalationCounter =>
+export const escalationCounter = (state: AlarmState): 'escalations' | 'ok_escalations' =>
   state === 'OK' ? 'ok_escalations' : 'escalations';
 
 /** Returns the event ID of the notice of the limit: one per tenant, state and UTC day. */

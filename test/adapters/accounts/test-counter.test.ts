@@ -1,7 +1,7 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
-import { createDailyCounters } from '../../../shared/adapters/accounts/daily-counter.ts';
 import { createTestCounter, type StartedTest, type TestLease } from '../../../shared/adapters/accounts/test-counter.ts';
+import { createCounters, dailyCounter } from '../../../shared/adapters/dynamodb/counters.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withLostResponse } from '../../support/dynamodb-faults.ts';
 import { testClock } from '../../support/test-clock.ts';
@@ -30,7 +30,10 @@ const setUp = (database = client) => {
     startAll,
     item,
     end: counter.end,
-    used: async () => (await createDailyCounters(client, 'accounts', clock).used(['tests'], tenant)).used('tests'),
+    used: async () => {
+      const tests = dailyCounter('tests', tenant, START);
+      return (await createCounters(client, 'accounts').read([tests]))(tests).used;
+    },
     advance,
   };
 };

@@ -3,12 +3,7 @@ import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/li
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { isThrottled } from '../../../shared/adapters/aws-client.ts';
 import { TransactionContentionError, UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
-import {
-  FailedConditionsError,
-  retryConflicts,
-  type TransactItem,
-  transact,
-} from '../../../shared/adapters/dynamodb/transactions.ts';
+import { retryConflicts, type TransactItem, transact } from '../../../shared/adapters/dynamodb/transactions.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import {
   countRequests,
@@ -85,31 +80,29 @@ const errorOf = (write: Promise<unknown>): Promise<unknown> =>
 describe('a transaction', () => {
   it('writes all of its items', async () => {
     const keys = [newKey(), newKey()];
-    await transact(client, keys.map(increment));
+    await transact(client, { counters: keys.map(increment) });
     expect(await Promise.all(keys.map(counter))).toEqual([1, 1]);
   });
 
   it('writes nothing if a condition fails, and reports which', async () => {
     const [existing, other, absent] = [newKey(), newKey(), newKey()];
-    await transact(client, [create(existing), create(other)]);
-    const error = await errorOf(transact(client, [create(existing), increment(absent), create(other)]));
-    expect(error).toBeInstanceOf(FailedConditionsError);
-    expect(error).toMatchObject({ indexes: [0, 2] });
+    await transact(client, { all: [create(existing), create(other)] });
+    const items = { first: create(existing), second: undefined, third: increment(absent), fourth: create(other) };
+    expect(await transact(client, items)).toEqual(['first', 'fourth']);
     expect(await counter(absent)).toBeUndefined();
   });
 
   it('reports a failed condition although another item conflicts', async () => {
-    const error = await errorOf(
-      transact(withReasons(connect(), 'TransactionConflict', 'None', 'ConditionalCheckFailed'), [create(newKey())]),
-    );
-    expect(error).toMatchObject({ name: 'FailedConditionsError', indexes: [2] });
+    const database = withReasons(connect(), 'TransactionConflict', 'None', 'ConditionalCheckFailed');
+    const [first, second, third] = [create(newKey()), create(newKey()), create(newKey())];
+    expect(await transact(database, { first, second, third })).toEqual(['third']);
     expect(sleeps).toEqual([]);
   });
 
   it('that DynamoDB rejects for another reason is sent once', async () => {
     const database = withReasons(connect(), 'ValidationError');
     const sent = recordTransactions(database);
-    expect(await errorOf(transact(database, [create(newKey())]))).toBeInstanceOf(TransactionCanceledException);
+    expect(await errorOf(transact(database, { item: create(newKey()) }))).toBeInstanceOf(TransactionCanceledException);
     expect(sent).toHaveLength(1);
   });
 });
@@ -117,7 +110,7 @@ describe('a transaction', () => {
 describe('a transaction whose response is lost', () => {
   it('is applied once', async () => {
     const key = newKey();
-    await transact(withLostResponse(connect(), WRITE), [increment(key)]);
+    await transact(withLostResponse(connect(), WRITE), { item: increment(key) });
     expect(await counter(key)).toBe(1);
   });
 
@@ -125,7 +118,7 @@ describe('a transaction whose response is lost', () => {
     const key = newKey();
     const database = withLostResponse(connect({ maxAttempts: 1 }), WRITE);
     const sent = recordTransactions(database);
-    await transact(database, [increment(key)]);
+    await transact(database, { item: increment(key) });
     expect(await counter(key)).toBe(1);
     const [first, second] = sent;
     expect(first).toMatchObject({ ClientRequestToken: expect.stringMatching(/^[\w-]{36}$/) });
@@ -136,14 +129,14 @@ describe('a transaction whose response is lost', () => {
   it('twice has an unknown outcome', async () => {
     const key = newKey();
     const database = withLostResponse(withLostResponse(connect({ maxAttempts: 1 }), WRITE), WRITE, { number: 2 });
-    expect(await errorOf(transact(database, [increment(key)]))).toBeInstanceOf(UnconfirmedChangeError);
+    expect(await errorOf(transact(database, { item: increment(key) }))).toBeInstanceOf(UnconfirmedChangeError);
     expect(await counter(key)).toBe(1);
   });
 
   it('has an unknown outcome if its copies conflict', async () => {
     const key = newKey();
     const database = withConflicts(withLostResponse(connect({ maxAttempts: 1 }), WRITE), WRITE, ATTEMPTS, 1);
-    expect(await errorOf(transact(database, [increment(key)]))).toBeInstanceOf(UnconfirmedChangeError);
+    expect(await errorOf(transact(database, { item: increment(key) }))).toBeInstanceOf(UnconfirmedChangeError);
     expect(await counter(key)).toBe(1);
   });
 
@@ -154,12 +147,12 @@ describe('a transaction whose response is lost', () => {
     database.middlewareStack.add(
       (next) => async (args) => {
         if (++requests > 1) return next(args);
-        await transact(client, [create(key)]);
+        await transact(client, { item: create(key) });
         throw Object.assign(new Error('never sent'), { name: 'TimeoutError' });
       },
       { step: 'deserialize' },
     );
-    expect(await errorOf(transact(database, [create(key)]))).toMatchObject({ indexes: [0] });
+    expect(await transact(database, { item: create(key) })).toEqual(['item']);
   });
 });
 
@@ -169,14 +162,14 @@ describe('a transaction that conflicts', () => {
     // The requests take no time, however busy the machine is.
     const now = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
     onTestFinished(() => now.mockRestore());
-    await transact(withConflicts(connect(), WRITE, ATTEMPTS - 1), [increment(key)]);
+    await transact(withConflicts(connect(), WRITE, ATTEMPTS - 1), { item: increment(key) });
     expect(await counter(key)).toBe(1);
     expect(sleeps.at(-1)).toBeGreaterThan(5_000);
   });
 
   it('is repeated with increasing delays', async () => {
     const key = newKey();
-    await transact(withConflicts(connect(), WRITE, 6), [increment(key)]);
+    await transact(withConflicts(connect(), WRITE, 6), { item: increment(key) });
     expect(await counter(key)).toBe(1);
     expect(sleeps).toHaveLength(6);
     for (const [index, maxMs] of [25, 50, 100, 200, 400, 400].entries()) {
@@ -188,7 +181,7 @@ describe('a transaction that conflicts', () => {
   it('is applied once although copies of earlier attempts arrive late', async () => {
     const key = newKey();
     const late: LateRequest[] = [];
-    await transact(withConflicts(withDelayedWrites(connect(), late), WRITE, 1), [increment(key)]);
+    await transact(withConflicts(withDelayedWrites(connect(), late), WRITE, 1), { item: increment(key) });
     for (const { send } of late) await send();
     expect(late).toHaveLength(2);
     expect(await counter(key)).toBe(1);
@@ -201,7 +194,7 @@ describe('a transaction that conflicts', () => {
     const database = withFault(connect(), WRITE);
     const requests = countRequests(database);
     const key = newKey();
-    const error = await errorOf(transact(database, [increment(key), increment(newKey())]));
+    const error = await errorOf(transact(database, { items: [increment(key), increment(newKey())] }));
     expect(error).toBeInstanceOf(TransactionContentionError);
     expect(isThrottled(error)).toBe(true);
     expect(requests).toEqual({ [WRITE]: ATTEMPTS });
@@ -211,7 +204,7 @@ describe('a transaction that conflicts', () => {
 
   it('is repeated if provisioned capacity is exceeded', async () => {
     const database = withReasons(connect(), 'None', 'ProvisionedThroughputExceeded');
-    expect(await errorOf(transact(database, [increment(newKey())]))).toBeInstanceOf(TransactionContentionError);
+    expect(await errorOf(transact(database, { item: increment(newKey()) }))).toBeInstanceOf(TransactionContentionError);
   });
 });
 

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
-import { createEscalationLimit } from '../../../shared/adapters/accounts/escalation-limit.ts';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import {
   createDestinationListReader,
   createDestinationListWriter,
 } from '../../../shared/adapters/deliveries/destination-list.ts';
+import { createCounters, dailyCounter } from '../../../shared/adapters/dynamodb/counters.ts';
 import { UnprocessedKeyError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { logger } from '../../../shared/adapters/logger.ts';
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/notification-items.ts';
@@ -479,9 +479,10 @@ describe('an escalation of an account with fallback notifications', () => {
 
   it('above the daily limit is a summary, which goes to these, too, once', async () => {
     const { owner, sms, webhook, event, failed, escalate, recipients } = await setUpAccount();
-    const limit = createEscalationLimit(client, 'accounts', MAX_ESCALATIONS_PER_DAY);
+    const counters = createCounters(client, 'accounts');
     for (let count = 0; count < MAX_ESCALATIONS_PER_DAY; count++) {
-      await limit.add(escalationCounter(event.state), owner, String(count), NOW_MS);
+      const counter = dailyCounter(escalationCounter(event.state), owner, NOW_MS);
+      await counters.takeOnce(counter, String(count), MAX_ESCALATIONS_PER_DAY);
     }
     await escalate(failed);
     expect(recipients.toSorted()).toEqual([...contactsAndOperators, sms, webhook].toSorted());

@@ -1,0 +1,133 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod/mini';
+import { DAY_SECONDS, utcDay } from '../../domain/day.ts';
+import { awsConfig, createDocumentClient } from '../aws-client.ts';
+import { batchGet } from './batches.ts';
+import { createConditionalUpdate } from './conditional-writes.ts';
+import { type TransactItem, transact } from './transactions.ts';
+
+/** A counter of messages. */
+export type MessageCounter =
+  | 'sms'
+  | 'email'
+  | 'managed'
+  | `${'sms' | 'email' | 'managed'}_notices`
+  | `${'sms' | 'email'}_summaries`;
+
+/** What is counted for each tenant and UTC day. `outages:<ID>` counts for one notification. */
+type DailyCounter =
+  | MessageCounter
+  | 'tests'
+  | 'redeliveries'
+  | 'escalations'
+  | 'ok_escalations'
+  | `sent_${'escalations' | 'ok_escalations'}`
+  | 'stops'
+  | `outages:${string}`;
+
+/** A counter in its period: the key of its item, and when that expires, in seconds since the epoch. */
+export type Counter = { key: { pk: string; sk?: string }; ttl: number };
+
+/** Returns the counter of a tenant on the UTC day of a time in ms since the epoch (table Accounts). */
+export const dailyCounter = (name: DailyCounter, tenant: string, timeMs: number): Counter => ({
+  key: { pk: `${name}#${utcDay(timeMs)}#${tenant}` },
+  ttl: Math.floor(timeMs / 1000) + 2 * DAY_SECONDS,
+});
+
+const storedCounter = z.object({
+  /** How much of an amount was taken. */
+  used: z._default(z.number(), 0),
+  /** What was taken once. */
+  ids: z._default(z.set(z.string()), new Set()),
+});
+
+/** Counts up to a limit. An item has `used` or `ids`, and `ttl`. */
+export const createCounters = (
+  client: DynamoDBDocumentClient,
+  table: string,
+  connectOnce = () => createDocumentClient({ ...awsConfig(), maxAttempts: 1 }),
+) => {
+  const update = createConditionalUpdate(client, table);
+  let onceClient: DynamoDBDocumentClient | undefined;
+
+  return {
+    /**
+     * Adds an amount. If the response is lost and the SDK repeats the request, it may count twice, which reaches the limit
+     * earlier, never later. With an audit entry, which is written in the same transaction, it counts once.
+     *
+     * @returns false, with nothing added, if the counter would exceed the limit
+     * @throws UnconfirmedChangeError if there is an entry
+     */
+    async take({ key, ttl }: Counter, amount: number, limit: number, entry?: TransactItem): Promise<boolean> {
+      if (amount > limit) return false;
+      const addition = {
+        UpdateExpression: 'SET #ttl = :ttl ADD used :amount',
+        ConditionExpression: 'attribute_not_exists(used) OR used <= :max_used',
+        ExpressionAttributeNames: { '#ttl': 'ttl' },
+        ExpressionAttributeValues: { ':ttl': ttl, ':amount': amount, ':max_used': limit - amount },
+      };
+      if (!entry) return (await update(key, addition)).isWritten;
+      const counter = { Update: { TableName: table, Key: key, ...addition } };
+      return (await transact(client, { counter, entry })).length === 0;
+    },
+
+    /**
+     * Adds an ID, which may be repeated: it counts once.
+     *
+     * @returns false if the counter has `limit` other IDs
+     */
+    async takeOnce({ key, ttl }: Counter, id: string, limit: number): Promise<boolean> {
+      const { isWritten } = await update(key, {
+        UpdateExpression: 'SET #ttl = :ttl ADD ids :ids',
+        ConditionExpression: 'attribute_not_exists(ids) OR size(ids) < :limit OR contains(ids, :id)',
+        ExpressionAttributeNames: { '#ttl': 'ttl' },
+        ExpressionAttributeValues: { ':ttl': ttl, ':ids': new Set([id]), ':id': id, ':limit': limit },
+      });
+      return isWritten;
+    },
+
+    /** Subtracts an amount that was taken. The SDK does not repeat the request, which could subtract it twice. */
+    async giveBack({ key }: Counter, amount: number): Promise<void> {
+      onceClient ??= connectOnce();
+      await createConditionalUpdate(onceClient, table)(key, {
+        UpdateExpression: 'ADD used :amount',
+        ConditionExpression: 'used >= :counted',
+        ExpressionAttributeValues: { ':amount': -amount, ':counted': amount },
+      });
+    },
+
+    /**
+     * Returns the function that returns what one of these counters has counted, strongly consistent.
+     *
+     * @throws ServiceError serviceUnavailable if a counter cannot be read
+     */
+    async read(counters: readonly Counter[]): Promise<(counter: Counter) => z.infer<typeof storedCounter>> {
+      const keys = counters.map(({ key }) => key);
+      const items = new Map((await batchGet(client, table, keys)).map((item) => [item.pk, item]));
+      return ({ key }) => storedCounter.parse(items.get(key.pk) ?? {});
+    },
+  };
+};
+
+/** Counts up to a limit. */
+export type Counters = ReturnType<typeof createCounters>;
+
+/**
+ * Takes as much of an amount as a limit permits, with one write if that is all of it.
+ *
+ * @param take takes an amount, unless it returns false
+ * @returns the amount taken
+ */
+export const takeUpTo = async (amount: number, take: (step: number) => Promise<boolean>): Promise<number> => {
+  let taken = 0;
+  let step = amount;
+  while (step > 0) {
+    if (await take(step)) {
+      taken += step;
+      step = Math.min(step, amount - taken);
+    } else {
+      step = Math.floor(step / 2);
+    }
+  }
+  return taken;
+};
