@@ -19,8 +19,8 @@ export type SimulatedLambdaOptions = Pick<
   randomOf: (actor: string) => Random;
   trace: (line: string) => void;
   write: (functionName: string, text: string) => void;
-  /** Called when an invocation starts in an execution environment. */
-  onInvocation: (environmentId: string) => void;
+  /** Called when an invocation starts in an execution environment, with its event (JSON text). */
+  onInvocation: (environmentId: string, event: string) => void;
 };
 
 type Invocation = { requestId: string; event: string; resolve: (result: InvocationResult) => void };
@@ -162,7 +162,7 @@ export class SimulatedLambda {
     if (!end || environment.isKilled) return;
     const { time, trace, onInvocation } = this.#options;
     const { settings } = pool;
-    onInvocation(environment.id);
+    onInvocation(environment.id, event);
     const deadlineMs = time.now() + settings.timeoutSeconds * 1_000;
     const cancelTimeout = time.after(settings.timeoutSeconds * 1_000, () =>
       this.#end(environment, TIMED_OUT, `Task timed out after ${settings.timeoutSeconds.toFixed(2)} seconds`),

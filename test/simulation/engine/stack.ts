@@ -51,7 +51,7 @@ export type SimulatedStackOptions = Pick<SimulatedAwsOptions, 'fateOf'> & {
   /** Called with the call that sent the email or message, whose caller is the ID of an execution environment. */
   onEmail: (email: SentEmail, call: AwsCall) => void;
   onMessage: (message: PublishedMessage, call: AwsCall) => void;
-  onInvocation: (environmentId: string) => void;
+  onInvocation: (environmentId: string, event: string) => void;
   onLog: (functionName: string, text: string) => void;
   trace: (line: string) => void;
 };

@@ -1,9 +1,8 @@
 import type { Observations } from '../world/observations.ts';
 import type { DeadLetter } from '../world/operators.ts';
 import { createOutcomes } from './alert-outcomes.ts';
-import { hasOneRound } from './failures-are-noticed.ts';
 import { nameOf, type PlannedDelivery, plannedDeliveries } from './planned-alerts.ts';
-import { areFunctionsCalm, MAX_RUN_MS, sendersOf, typesOf } from './requests.ts';
+import { areFunctionsCalm, hasOneRound, MAX_RUN_MS, sendersOf, typesOf } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 /** An attempt that an outage delays by an hour starts another round. */
@@ -57,7 +56,7 @@ export const deadLettersAreExact: Rule = {
       const isCalm = areFunctionsCalm(observations, sendersOf(notification.type), event.atMs, sentUntilMs);
       const isRepeated = rounds.length > distinct.length && redrives.length === 0 && isCalm;
       const hasGap = distinct.some((round, index) => round !== index + 2);
-      const isFailedOnce = entry?.status === 'failed' && hasOneRound(observations, notification.index);
+      const isFailedOnce = entry?.status === 'failed' && hasOneRound(observations, entry);
       const reasons = own.filter(({ round }) => round === 2).map(({ reason }) => reason);
       return [
         ...(isRepeated ? [`${name} has dead letters of the rounds ${rounds.join(', ')}.`] : []),

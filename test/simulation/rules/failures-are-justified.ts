@@ -4,12 +4,9 @@ import type { PlannedTenant } from '../world/scenario.ts';
 import { isAboveDailyLimit } from './alert-outcomes.ts';
 import { mayBeStopped } from './email-stops.ts';
 import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
-import { requestsOf } from './requests.ts';
+import { MAX_ATTEMPTS, requestsOf } from './requests.ts';
 import type { Rule } from './rule.ts';
 import { isStopped } from './stops-hold.ts';
-
-/** The number of attempts after which a delivery fails. */
-const MAX_ATTEMPTS = 9;
 
 const isRejected = ({ refusals }: Observations, kind: 'alert' | 'summary', to: string, number?: number): boolean =>
   refusals.some(

@@ -1,8 +1,8 @@
 import type { HistoryEntry } from '../world/observations.ts';
 import { notificationsOf, type PlannedNotification } from '../world/scenario.ts';
-import { hasOneRound } from './failures-are-noticed.ts';
+
 import { deletedAtMs } from './planned-alerts.ts';
-import { areFunctionsCalm, sendersOf } from './requests.ts';
+import { areFunctionsCalm, hasOneRound, sendersOf } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 /** The newest deliveries of a notification among which the last success is looked for. */
@@ -61,7 +61,10 @@ export const failuresAreListed: Rule = {
     };
     return scenario.tenants
       .flatMap(notificationsOf)
-      .filter(({ index }) => deletedAtMs(observations, index) === undefined && hasOneRound(observations, index))
+      .filter(({ index }) => deletedAtMs(observations, index) === undefined)
+      .filter(({ index }) =>
+        earlierHistory.every((entry) => entry.notification !== index || hasOneRound(observations, entry)),
+      )
       .filter(isCalm)
       .flatMap(problemsOf);
   },

@@ -3,7 +3,7 @@ import { isSentByAws, notificationsOf, type PlannedNotification, type PlannedTen
 import { isUnrecorded } from './duplicates-are-explained.ts';
 import { contactsOf, type Notice, type NoticeKind, noticeByMs, noticesOf } from './notices.ts';
 import { nameOf, plannedDeliveries } from './planned-alerts.ts';
-import { reportedByMs } from './requests.ts';
+import { hasOneRound, lateFromMs, reportedByMs } from './requests.ts';
 import type { Rule } from './rule.ts';
 import { isStopped } from './stops-hold.ts';
 
@@ -12,28 +12,8 @@ const DAY_MS = 86_400_000;
 /** A sender may be 2 s off, and a notice is queued within 5 s. */
 const TOLERANCE_MS = 10_000;
 
-/** After the fourth attempt of a round, none is due within five minutes of its start. */
-const FAILING_ATTEMPTS = 4;
-
 /** An alert that fails earlier than this after its event does not count as failing, ms (docs/decisions/notices.md). */
 const MIN_FAILING_MS = 240_000;
-
-/** Returns whether nobody asked to redeliver the failed alerts of a notification, so that each has had one round. */
-export const hasOneRound = ({ people, redrives, redeliveredMs }: Observations, notification: number): boolean =>
-  redrives.length === 0 &&
-  !people.some(
-    ({ action, startedMs }) =>
-      action.kind === 'redeliver' && action.notification === notification && startedMs < redeliveredMs,
-  );
-
-/** Returns from when on no attempt of an alert ends within five minutes for sure, ms since the epoch, or undefined. */
-export const lateFromMs = ({ attempts }: HistoryEntry): number | undefined => {
-  const last = attempts.slice(0, FAILING_ATTEMPTS);
-  if (last.length < FAILING_ATTEMPTS || last.some(({ result }) => result === 'delivered' || result === 'permanent'))
-    return undefined;
-  const { timestamp = 0, duration_ms = 0 } = last.at(-1) ?? {};
-  return timestamp + duration_ms;
-};
 
 /** Returns when an alert counted as failing for sure, ms since the epoch, or undefined. */
 const failingFromMs = (entry: HistoryEntry, { type }: Pick<PlannedNotification, 'type'>): number | undefined =>
@@ -41,9 +21,15 @@ const failingFromMs = (entry: HistoryEntry, { type }: Pick<PlannedNotification, 
   isSentByAws(type) ? undefined : lateFromMs(entry);
 
 /** Returns whether an alert may have ended before it was reported that it was failing. */
-const mayHaveEndedBefore = (entry: HistoryEntry, failedAtMs: number, observations: Observations): boolean => {
+const mayHaveEndedBefore = (
+  entry: HistoryEntry,
+  tenant: string,
+  failedAtMs: number,
+  observations: Observations,
+): boolean => {
   const { startMs } = observations;
-  return entry.status !== 'failed' && entry.updated_at - startMs <= reportedByMs(observations, failedAtMs - startMs);
+  const byMs = reportedByMs(observations, { tenant, eventId: entry.event_id }, failedAtMs - startMs);
+  return entry.status !== 'failed' && entry.updated_at - startMs <= byMs;
 };
 
 const startOfDay = (atMs: number): number => atMs - (atMs % DAY_MS);
@@ -81,8 +67,8 @@ export const failuresAreNoticed: Rule = {
         if (undelivered.length > 0)
           return [`${entry.event_id} to ${name} failed, and ${undelivered.join(', ')} got no notice in time.`];
         const failedAtMs = failingFromMs(entry, notification);
-        if (failedAtMs === undefined || !hasOneRound(observations, notification.index)) return [];
-        if (mayHaveEndedBefore(entry, failedAtMs, observations)) return [];
+        if (failedAtMs === undefined || !hasOneRound(observations, entry)) return [];
+        if (mayHaveEndedBefore(entry, tenant.name, failedAtMs, observations)) return [];
         return uninformed(['failing', 'undelivered'], failedAtMs).map(
           (contact) => `${entry.event_id} to ${name} was failing, and ${contact} got no notice in time.`,
         );

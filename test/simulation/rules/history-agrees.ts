@@ -13,12 +13,9 @@ import {
   type PlannedDelivery,
   plannedDeliveries,
 } from './planned-alerts.ts';
-import { mayBeUnrecorded } from './requests.ts';
+import { MAX_ATTEMPTS, mayBeUnrecorded } from './requests.ts';
 import type { Rule } from './rule.ts';
 import { isStopped } from './stops-hold.ts';
-
-/** The maximum number of attempts in the history, and in a round. */
-const MAX_ATTEMPTS = 9;
 
 /** The status of each delivery agrees with what arrived, and with what people did. */
 export const historyAgrees: Rule = {

@@ -1,4 +1,5 @@
-import type { Observations } from '../world/observations.ts';
+import { eventHash } from '../../../shared/domain/delivery-key.ts';
+import type { HistoryEntry, Invocation, Observations } from '../world/observations.ts';
 import type { Behavior } from '../world/scenario.ts';
 import type { PlannedAlert } from './planned-alerts.ts';
 
@@ -39,12 +40,22 @@ const LAST_FAULT_MS = MAX_RUN_MS - 13_000 - 6_000;
 /** A time in an execution environment. */
 type Moment = { environmentId: string; atMs: number };
 
-/** Returns when the invocation that sent a request started, and before when it ended, ms since the start of the run. */
-const invocationOf = ({ by, atMs }: Sent, { invocations }: Observations) => {
-  const own = invocations.filter(({ environmentId }) => environmentId === by);
-  const startedMs = own.findLast((each) => each.atMs <= atMs)?.atMs ?? atMs;
-  const nextMs = own.find((each) => each.atMs > atMs)?.atMs ?? Number.POSITIVE_INFINITY;
-  return { startedMs, endedMs: Math.min(nextMs, startedMs + MAX_RUN_MS + 1) };
+/** Returns before when an invocation had ended, ms since the start of the run. */
+const endedMs = ({ environmentId, atMs }: Moment, { invocations }: Observations): number =>
+  Math.min(
+    invocations.find((each) => each.environmentId === environmentId && each.atMs > atMs)?.atMs ??
+      Number.POSITIVE_INFINITY,
+    atMs + MAX_RUN_MS + 1,
+  );
+
+const isDuring = (invocation: Moment, atMs: number, observations: Observations): boolean =>
+  invocation.atMs <= atMs && atMs < endedMs(invocation, observations);
+
+/** Returns when the invocation that sent a request started and ended, ms since the start of the run. */
+const invocationOf = ({ by, atMs }: Sent, observations: Observations) => {
+  const startedMs =
+    observations.invocations.findLast((each) => each.environmentId === by && each.atMs <= atMs)?.atMs ?? atMs;
+  return { startedMs, endedMs: endedMs({ environmentId: by, atMs: startedMs }, observations) };
 };
 
 /** Returns whether the sender of a request may not have recorded its result. */
@@ -88,7 +99,17 @@ export const areFunctionsCalm = (
   return !kills.some(isInside) && !faults.some(isInside);
 };
 
-const REPORTERS = /^(watch|report)-deliveries#/;
+/** Returns the invocations of functions to which something of an event was passed: messages, stream records or reports. */
+export const invocationsWith = (
+  { tenant, eventId }: { tenant: string; eventId: string },
+  functions: RegExp,
+  { invocations }: Observations,
+): Invocation[] => {
+  const hash = eventHash({ tenant_id: tenant, event_id: eventId });
+  return invocations.filter(
+    ({ environmentId, text }) => functions.test(environmentId) && (text.includes(eventId) || text.includes(hash)),
+  );
+};
 
 /** How long the stream, its queue and the functions take without faults, with cold starts and differences of clocks, ms. */
 const REPORT_MS = 60_000;
@@ -96,16 +117,66 @@ const REPORT_MS = 60_000;
 /** After a fault of one of them, a record or message is tried again within this time, ms. */
 const RETRY_MS = 300_000;
 
-/** Returns by when what a sender recorded at a time has been reported, by the records as they then are, ms since the start. */
-export const reportedByMs = (observations: Observations, recordedMs: number): number => {
+/**
+ * Returns by when what a sender recorded of an event at a time has been reported, by the records as they then are, ms since
+ * the start. A fault of the watcher also delays the records behind it; one of the reporter, the reports of its invocation.
+ */
+export const reportedByMs = (
+  observations: Observations,
+  event: { tenant: string; eventId: string },
+  recordedMs: number,
+): number => {
   const { faults, kills, scenario } = observations;
   const { pause, maxDelayMs } = scenario.stream;
   const isPaused = pause !== undefined && pause.fromMs <= recordedMs + REPORT_MS && recordedMs < pause.untilMs;
   const byMs = (isPaused ? pause.untilMs : recordedMs) + REPORT_MS + 3 * maxDelayMs;
+  const reports = invocationsWith(event, /^report-/, observations);
+  const isOfReport = ({ environmentId, atMs }: Moment): boolean =>
+    reports.some((each) => each.environmentId === environmentId && isDuring(each, atMs, observations));
   const disturbances = [...faults, ...kills].filter(
-    ({ environmentId, atMs }) => REPORTERS.test(environmentId) && atMs >= recordedMs && atMs <= byMs,
+    (each) => each.atMs >= recordedMs && each.atMs <= byMs && (/^watch-/.test(each.environmentId) || isOfReport(each)),
   );
   return Math.max(byMs, ...disturbances.map(({ atMs }) => atMs + RETRY_MS));
+};
+
+/** The number of attempts in the history, and in a round. */
+export const MAX_ATTEMPTS = 9;
+
+/** Returns whether an alert has had one round: since its first attempt, nobody asked to send it again. */
+export const hasOneRound = (
+  { people, redrives, redeliveredMs, ids, startMs }: Observations,
+  { notification, event_id, attempts }: Pick<HistoryEntry, 'notification' | 'event_id' | 'attempts'>,
+): boolean => {
+  const [first] = attempts.length < MAX_ATTEMPTS ? attempts : [];
+  const sinceMs = first ? first.timestamp - startMs : 0;
+  const isRedriven = redrives.some(({ letters }) =>
+    [...letters.values()]
+      .flat()
+      .some(({ body }) => body.includes(`"${event_id}"`) && body.includes(`"${ids.get(notification)}"`)),
+  );
+  return (
+    !isRedriven &&
+    !people.some(
+      ({ action, startedMs, endedMs, responses }) =>
+        action.kind === 'redeliver' &&
+        action.notification === notification &&
+        startedMs < redeliveredMs &&
+        sinceMs < endedMs &&
+        responses.some(({ status, body }) => status >= 500 || (status === 202 && JSON.parse(body).count > 0)),
+    )
+  );
+};
+
+/** After the fourth attempt of a round, none is due within five minutes of its start. */
+const FAILING_ATTEMPTS = 4;
+
+/** Returns from when on no attempt of an alert ends within five minutes for sure, ms since the epoch, or undefined. */
+export const lateFromMs = ({ attempts }: HistoryEntry): number | undefined => {
+  const last = attempts.slice(0, FAILING_ATTEMPTS);
+  if (last.length < FAILING_ATTEMPTS || last.some(({ result }) => result === 'delivered' || result === 'permanent'))
+    return undefined;
+  const { timestamp = 0, duration_ms = 0 } = last.at(-1) ?? {};
+  return timestamp + duration_ms;
 };
 
 /** Returns the types that a notification of a type has in a run: a feed may become a webhook. */

@@ -1,5 +1,5 @@
 import type { Observations } from '../world/observations.ts';
-import { isInOrder, isSentByAws } from '../world/scenario.ts';
+import { isInOrder, isSentByAws, type PlannedTenant } from '../world/scenario.ts';
 import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import { type AlertRequest, areFunctionsCalm, isDisturbed, requestsOf, sendersOf } from './requests.ts';
 import type { Rule } from './rule.ts';
@@ -22,8 +22,13 @@ const DELAYS_MS = [
 /** A destination can delay the next attempt by at most an hour. */
 const MAX_RETRY_AFTER_MS = 60 * MINUTE_MS;
 
-/** The first retry has a jitter of a second, and waits for the batching window of its queue. */
-const MAX_FIRST_DELAY_MS = 29 * SECOND_MS;
+/** A retry waits for the batching window of its queue, and again whenever SQS can delay its message no longer, ms. */
+const MAX_WINDOW_MS = 23 * SECOND_MS;
+const MAX_SQS_DELAY_MS = 15 * MINUTE_MS;
+
+/** Returns the maximum delay before an attempt, which has a jitter of a fifth. */
+const maxDelayMs = (delayMs: number): number =>
+  1.2 * delayMs + MAX_WINDOW_MS * Math.ceil((1.2 * delayMs) / MAX_SQS_DELAY_MS);
 
 const firstRequestMs = ({ people, redrives }: Observations, notification: number): number =>
   Math.min(
@@ -92,22 +97,28 @@ const hasOthersOfIncident = ({ event, notification, to }: PlannedAlert, { scenar
 };
 
 const tooLate = (alert: PlannedAlert, observations: Observations): string[] => {
-  const isSlow = alert.tenant.notifications.some(({ phases }) =>
-    phases.some(({ behavior }) => HAS_CIRCUIT.includes(behavior)),
-  );
+  const isSlow = ({ notifications }: PlannedTenant): boolean =>
+    notifications.some(({ phases }) => phases.some(({ behavior }) => HAS_CIRCUIT.includes(behavior)));
   // An attempt to send to a private address reaches nobody.
   const isPrivate = observations.scenario.privateWebhooks.includes(alert.notification.index);
-  if (isSlow || isPrivate || hasOthersOfIncident(alert, observations) || isSentByAws(alert.notification.type))
-    return [];
-  const [first, second] = requestsOf(observations, alert);
-  if (!first || !second || (first.behavior !== 'fail' && first.behavior !== 'close')) return [];
-  const isCalm = areFunctionsCalm(observations, sendersOf(alert.notification.type), first.atMs, second.atMs);
-  return isCalm && second.atMs - first.atMs > MAX_FIRST_DELAY_MS
-    ? [`${nameOf(alert)} was tried again only after ${second.atMs - first.atMs} ms.`]
-    : [];
+  if (isSlow(alert.tenant) || isPrivate || hasOthersOfIncident(alert, observations)) return [];
+  if (isSentByAws(alert.notification.type)) return [];
+  const requests = requestsOf(observations, alert);
+  const firstOther = requests.findIndex(({ behavior }) => behavior !== 'fail' && behavior !== 'close');
+  const [first] = requests;
+  return requests.slice(0, firstOther < 0 ? undefined : firstOther).flatMap((last, index) => {
+    const [delayMs, next] = [DELAYS_MS[index], requests[index + 1]];
+    // The destinations of others may keep senders busy for longer.
+    const isBusy = index > 0 && observations.scenario.tenants.some(isSlow);
+    if (!first || !next || delayMs === undefined || isBusy) return [];
+    const isCalm = areFunctionsCalm(observations, sendersOf(alert.notification.type), first.atMs, next.atMs);
+    return isCalm && next.atMs - last.atMs > maxDelayMs(delayMs)
+      ? [`${nameOf(alert)} was tried again only after ${next.atMs - last.atMs} ms.`]
+      : [];
+  });
 };
 
-/** No retry is earlier than its schedule and the destination permit, the first is not late, and none follows a rejection. */
+/** No retry is earlier than its schedule and the destination permit, or late, and none follows a rejection. */
 export const retriesFollowTheSchedule: Rule = {
   name: 'retries follow the schedule',
   violations: (observations) =>

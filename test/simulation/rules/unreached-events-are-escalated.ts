@@ -1,9 +1,9 @@
+import { eventIdOf } from '../world/alarm-events.ts';
 import type { HistoryEntry, Observations } from '../world/observations.ts';
 import { recipientsOf as addressesOf } from '../world/receivers.ts';
 import { isSentByAws, type PlannedEvent, type PlannedTenant } from '../world/scenario.ts';
 import { createOutcomes, isOnlyOfType, type Outcomes } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
-import { hasOneRound, lateFromMs } from './failures-are-noticed.ts';
 import {
   contactsOf,
   mayBeShadowed,
@@ -22,7 +22,7 @@ import {
   type PlannedDelivery,
   plannedDeliveries,
 } from './planned-alerts.ts';
-import { reportedByMs } from './requests.ts';
+import { hasOneRound, lateFromMs, reportedByMs } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 const HOUR_MS = 3_600_000;
@@ -128,7 +128,7 @@ const unreachedFromMs = (
   if (entry.status === 'summarized') return summaryEndedMs(delivery, entry, observations);
   const isOver = ['failed', 'bounced', 'cancelled'].includes(entry.status) && entry.reason !== 'shadow';
   const endedAtMs = isOver ? entry.updated_at - startMs : undefined;
-  const isFirstRound = hasOneRound(observations, notification.index);
+  const isFirstRound = hasOneRound(observations, entry);
   const lateAtMs = isFirstRound ? lateFromMs(entry) : undefined;
   const refusedAtMs = isFirstRound ? refusedLateMs(delivery, observations) : undefined;
   const rejectedAtMs = isFirstRound ? rejectedLateMs(delivery, entry, observations) : undefined;
@@ -202,7 +202,7 @@ export const unreachedEventsAreEscalated: Rule = {
       const firstReachedMs = Math.min(...ofEvent.map(outcomes.arrivedAtMs));
       const atMs = Math.max(event.atMs, ...times.map((time) => time ?? Number.POSITIVE_INFINITY));
       if (isInShadow(event, observations)) return [];
-      const byMs = reportedByMs(observations, atMs);
+      const byMs = reportedByMs(observations, { tenant: event.tenant, eventId: eventIdOf(event) }, atMs);
       if (!tenant || !(byMs < firstReachedMs)) return [];
       const entries = ofEvent.flatMap((delivery) => outcomes.entryOf(delivery) ?? []);
       // The newer event was delivered before anybody learned that this one was late.
@@ -304,7 +304,10 @@ export const escalationsAreJustified: Rule = {
     const alerts = plannedDeliveries(scenario)
       .filter((alert) => isOnlyOfType(alert) || entryOf(alert)?.status === 'delivered')
       // An escalation may arrive after a redelivery of the alert.
-      .filter(({ notification }) => hasOneRound(observations, notification.index));
+      .filter((alert) => {
+        const entry = entryOf(alert);
+        return entry === undefined || hasOneRound(observations, entry);
+      });
     const escalations = noticesOf(observations).filter(isEscalation);
     const hourOf = (atMs: number): number => Math.floor((startMs + atMs) / HOUR_MS);
 

@@ -108,8 +108,8 @@ export type Redrive = { startedMs: number; letters: ReadonlyMap<string, readonly
 /** A period of shadow mode. Events are withheld from `startedMs` on, and at least from `fromMs` on. */
 export type ShadowPeriod = { tenant: string; startedMs: number; fromMs: number; untilMs: number };
 
-/** An invocation of a function, and when it started. */
-export type Invocation = { environmentId: string; atMs: number };
+/** An invocation of a function, when it started, and what was passed to it, as JSON. */
+export type Invocation = { environmentId: string; atMs: number; text: string };
 
 /** What is known after a run, for its rules. Times are ms since the start of the scenario. */
 export type Observations = {

@@ -169,7 +169,7 @@ export const runScenario = async ({
       logs.push(text.trim());
       traced(`${name}: ${text.trim()}`);
     },
-    onInvocation: (environmentId) => invocations.push({ environmentId, atMs: nowMs() }),
+    onInvocation: (environmentId, text) => invocations.push({ environmentId, atMs: nowMs(), text }),
     onDynamoDbCall: faults.onDynamoDbCall,
     trace: traced,
   });

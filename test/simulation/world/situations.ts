@@ -12,7 +12,7 @@ import {
   type Scenario,
   type Step,
 } from './scenario.ts';
-import { mailerOf, tenantNamed } from './special-tenants.ts';
+import { hangingOf, mailerOf, tenantNamed } from './special-tenants.ts';
 
 /*
  * Situations that few seeds have: scenarios that somebody wrote, for defects that can show in nothing else. Each has one
@@ -123,10 +123,30 @@ const seconds = (...each: number[]): number[] => each.map((second) => second * S
 const alertsAt = (timesMs: readonly number[], options: Partial<PlannedEvent> = {}): PlannedEvent[] =>
   timesMs.map((atMs, number) => alert(number, atMs, options));
 
+/** Returns the events of incidents that begin one after the other: when each is sent, and its time, both in ms after the begin. */
+const incidentsEvery = (
+  lengthMs: number,
+  count: number,
+  events: readonly (readonly [sentMs: number, timeMs: number])[],
+): PlannedEvent[] =>
+  Array.from({ length: count }, (_, incident) => {
+    const atMs = SECOND_MS + lengthMs * incident;
+    return events.map(([sentMs, timeMs], index) =>
+      alert(10 * incident + index, atMs + sentMs, { alarm: `al${incident}`, timeMs: atMs + timeMs }),
+    );
+  }).flat();
+
 const quietTenant: PlannedTenant = tenantNamed('quiet', 'quiet', [
   { index: 0, key: 'd0', type: 'email', phases: accepting },
 ]);
 const mailer = mailerOf(1, quietTenant, { emails: 200, startMs: SECOND_MS });
+const quietWebhook = tenantNamed('quiet', 'quiet', [{ index: 0, key: 'd0', type: 'webhook', phases: accepting }]);
+const hanging = hangingOf(1, quietWebhook, {
+  endpoints: 10,
+  startMs: SECOND_MS,
+  attacks: 12,
+  intervalMs: 10 * SECOND_MS,
+});
 
 /** The situations, by name. */
 export const situations: ReadonlyMap<string, Scenario> = new Map(
@@ -135,6 +155,10 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       ...situation({ types: [], steps: mailer.steps, concurrency: 25 }),
       tenants: [quietTenant, mailer.tenant],
       sendingRate: 14,
+    },
+    'a tenant is slow, and the alerts of another one follow': {
+      ...situation({ types: [], steps: hanging.steps, concurrency: 4 }),
+      tenants: [quietWebhook, hanging.tenant],
     },
     'alerts of an incident are rejected one after the other': situation({
       types: ['incidentpager'],
@@ -406,6 +430,23 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       ],
       frequentFault: { operation: 'sqs.SendMessageBatch', kind: 'error', rate: 1, functionName: 'redeliver' },
     }),
+    'two people redeliver the same alerts at the same time': situation({
+      types: ['webhook'],
+      phases: until(MINUTE_MS, 'reject'),
+      steps: [
+        ...alertsAt(seconds(1, 2, 3)),
+        ...seconds(30, 30, 120, 120).map(
+          (atMs): Step => ({ kind: 'redeliver', atMs, tenant: TENANT, notification: 0 }),
+        ),
+      ],
+    }),
+    'senders are ended before the first alerts of a window are sent': situation({
+      types: ['email'],
+      tenant: { summaries: { email_after: 2, sms_after: 1, window_minutes: 20 } },
+      steps: alertsAt(seconds(1, 400, 410, 420)),
+      frequentFault: { operation: 'ses.SendRawEmail', kind: 'kill', rate: 0.6, functionName: 'send-email' },
+      recoveryMs: 5 * MINUTE_MS,
+    }),
     'SQS refuses alerts that wait for their incident lock': situation({
       types: ['incidentpager'],
       phases: until(MINUTE_MS, 'accept-slowly'),
@@ -426,25 +467,47 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
     }),
     'workers are ended after newer events of incidents': situation({
       types: ['incidentpager'],
-      steps: [0, 1, 2, 3, 4, 5].flatMap((round) => {
-        const atMs = SECOND_MS + 200 * SECOND_MS * round;
-        const event = (number: number, offsetMs: number, timeMs: number): PlannedEvent =>
-          alert(10 * round + number, atMs + offsetMs, { alarm: `al${round}`, timeMs: atMs + timeMs });
-        return [event(0, 0, 0), event(1, 80 * SECOND_MS, -1)];
-      }),
+      steps: incidentsEvery(200 * SECOND_MS, 6, [
+        [0, 0],
+        [80 * SECOND_MS, -1],
+      ]),
       frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'kill', rate: 0.2, functionName: 'send-incidentpager' },
       recoveryMs: 30 * MINUTE_MS,
     }),
     'DynamoDB fails after newer events of incidents were accepted': situation({
       types: ['incidentpager'],
-      steps: [0, 1, 2, 3].flatMap((round) => {
-        const atMs = SECOND_MS + 600 * SECOND_MS * round;
-        const event = (number: number, offsetMs: number, timeMs: number): PlannedEvent =>
-          alert(10 * round + number, atMs + offsetMs, { alarm: `al${round}`, timeMs: atMs + timeMs });
-        return [event(0, 0, 0), event(1, 20 * SECOND_MS, -1)];
-      }),
+      steps: incidentsEvery(600 * SECOND_MS, 4, [
+        [0, 0],
+        [20 * SECOND_MS, -1],
+      ]),
       rates: { recordOutage: 0.7 },
       recoveryMs: 40 * MINUTE_MS,
+    }),
+    'copies of the release of an incident lock arrive late': situation({
+      types: ['incidentpager'],
+      phases: [0, 1, 2, 3, 4, 5].flatMap((round): Phase[] => [
+        { fromMs: MINUTE_MS * round, behavior: 'fail' },
+        { fromMs: MINUTE_MS * round + 3 * SECOND_MS, behavior: 'accept-slowly' },
+      ]),
+      steps: incidentsEvery(MINUTE_MS, 6, [
+        [0, 0],
+        [5_000, 30],
+        [6_000, 20],
+        [6_100, 10],
+      ]),
+      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'late', rate: 0.4, functionName: 'send-incidentpager' },
+      recoveryMs: 6 * MINUTE_MS,
+    }),
+    'alerts are listed in a summary long after the end of its window': situation({
+      types: ['email'],
+      tenant: { summaries: { email_after: 1, sms_after: 1, window_minutes: 1 } },
+      steps: [0, 1, 2, 3].flatMap((window) =>
+        [2, 5, 56, 56.4, 56.8, 57.2, 57.5, 57.8, 58, 58.2, 58.4, 58.6].map((second, index) =>
+          alert(20 * window + index, window * MINUTE_MS + second * SECOND_MS),
+        ),
+      ),
+      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'late', rate: 0.5, functionName: 'send-email' },
+      recoveryMs: 6 * MINUTE_MS,
     }),
     'one of three destinations is reached': situation({
       types: ['webhook', 'webhook', 'webhook'],
@@ -542,13 +605,13 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
     'copies of the advance of an incident lock arrive late': situation({
       seed: 2,
       types: ['incidentpager'],
-      steps: [0, 1, 2, 3, 4].flatMap((round) => {
-        const atMs = SECOND_MS + 40 * SECOND_MS * round;
-        const event = (number: number, offsetMs: number, timeMs: number): PlannedEvent =>
-          alert(10 * round + number, atMs + offsetMs, { alarm: `al${round}`, timeMs: atMs + timeMs });
-        // The first one keeps dispatch busy, so that the others share a batch.
-        return [event(0, 0, 0), event(1, 1, 10), event(2, 2, 30), event(3, 20 * SECOND_MS, 20)];
-      }),
+      // The first one keeps dispatch busy, so that the others share a batch.
+      steps: incidentsEvery(40 * SECOND_MS, 5, [
+        [0, 0],
+        [1, 10],
+        [2, 30],
+        [20 * SECOND_MS, 20],
+      ]),
       frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'late', rate: 0.3, functionName: 'send-incidentpager' },
       concurrency: 1,
     }),

@@ -259,13 +259,24 @@ const attackedBy = (
     return [attack, eventAt(otherMs, number, quiet.name, all(quiet.notifications))];
   }).flat();
 
-/** What occupies 25 execution environments, each with ten sends of 15 s, unless slow tenants wait. */
-const ENDPOINTS = 150;
-/** How often, and how many ms apart, the attacker sends an event to all of its endpoints. */
-const ATTACKS = 12;
-const ATTACK_INTERVAL_MS = 8_000;
+/** Returns an attacker whose endpoints hang until its last event, each at an origin of its own, and the events of it and of a quiet tenant. */
+export const hangingOf = (
+  firstIndex: number,
+  quiet: PlannedTenant | undefined,
+  { endpoints, ...attack }: Attack & { endpoints: number },
+  random: Random = () => 0.5,
+  maxMs = Number.POSITIVE_INFINITY,
+): SpecialTenant => {
+  const endMs = Math.min(maxMs, attack.startMs + attack.attacks * attack.intervalMs);
+  const phases: Phase[] = [
+    { fromMs: 0, behavior: 'hang' },
+    { fromMs: endMs, behavior: 'accept' },
+  ];
+  const tenant = tenantNamed('attacker', 'attacker', webhooksFrom(firstIndex, endpoints, phases));
+  return { tenant, steps: attackedBy(tenant, quiet, attack, random) };
+};
 
-/** Returns an attacker that lets alerts to many origins hang for three minutes, and the events of it and of a quiet tenant. */
+/** Returns one that occupies 25 execution environments, each with ten sends of 15 s, unless slow tenants wait. */
 export const attackOf = (
   firstIndex: number,
   quiet: PlannedTenant | undefined,
@@ -273,16 +284,8 @@ export const attackOf = (
   random: Random,
 ): SpecialTenant => {
   const startMs = Math.round(random() * 30_000);
-  const endMs = Math.min(recoveryMs, startMs + ATTACKS * ATTACK_INTERVAL_MS);
-  const hanging: Phase[] = [
-    { fromMs: 0, behavior: 'hang' },
-    { fromMs: endMs, behavior: 'accept' },
-  ];
-  const tenant = tenantNamed('attacker', 'attacker', webhooksFrom(firstIndex, ENDPOINTS, hanging));
-  return {
-    tenant,
-    steps: attackedBy(tenant, quiet, { startMs, attacks: ATTACKS, intervalMs: ATTACK_INTERVAL_MS }, random),
-  };
+  const attack = { endpoints: 150, startMs, attacks: 12, intervalMs: 8_000 };
+  return hangingOf(firstIndex, quiet, attack, random, recoveryMs);
 };
 
 /** Returns an attacker with many emails at once, and the events of it and of a quiet tenant. */
