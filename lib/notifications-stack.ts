@@ -12,7 +12,7 @@ import { createTopicKey, ManagedTopic } from './managed-topic.ts';
 import type { MonitoredResources } from './monitoring/monitored-resources.ts';
 import { Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
-import { type Settings, tenantLimitsJson } from './settings.ts';
+import { changedSettings, type Settings, tenantLimitsJson } from './settings.ts';
 import { NOT_IN_CHINA } from './stages.ts';
 import { Storage } from './storage.ts';
 import { addWarnings } from './warnings.ts';
@@ -99,7 +99,7 @@ const outputsOf = (
   { api, delivery, emailEvents, reports }: MonitoredResources,
 ): Record<string, [value: string, description: string]> => {
   const { emailFrom, smsPerTenantPerDay, smsMonthlyBudgetUsd, lambdaConcurrencyQuota } = settings;
-  const { logRetentionDays, auditRetentionDays } = settings;
+  const { logRetentionDays, auditRetentionDays, pagerEndpoint, routerEndpoint, feedEndpoint } = settings;
   const limits = { smsPerTenantPerDay, smsMonthlyBudgetUsd, lambdaConcurrencyQuota };
   const { notifications, accounts, tokens, deliveries, audits } = storage;
   const { alarmEvents, senders, crashedQueue } = delivery;
@@ -142,10 +142,13 @@ const outputsOf = (
       stack.toJsonString(queueUrls),
       'URLs of all queues as JSON: work queues, retry queues, dead-letter queues and the crashed queue',
     ],
-    // What `ops verify` and `ops tenant delete` need. None is secret.
+    // What the operators' command line needs. None is secret.
     Settings: [
-      JSON.stringify({ emailFrom, ...limits, logRetentionDays }),
-      'Settings that the account must permit, and of retention, as JSON',
+      JSON.stringify({
+        ...{ emailFrom, ...limits, logRetentionDays, pagerEndpoint, routerEndpoint, feedEndpoint },
+        changed: changedSettings(settings),
+      }),
+      'Settings that the command line needs, and all that differ from their defaults, as JSON',
     ],
   };
 };

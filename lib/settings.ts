@@ -324,6 +324,15 @@ export const parseSettings = (settings: Readonly<Record<string, unknown>>, regio
   throw new Error(sentences.map((sentence) => `Invalid setting: ${sentence}`).join('\n'));
 };
 
+/** Returns the settings that differ from their defaults. The URL of a monitor is a secret. */
+export const changedSettings = (settings: Settings): Record<string, unknown> => {
+  const defaults = new Map(Object.entries(settingsShape.parse({})));
+  const changed = Object.entries(settings).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(defaults.get(name)),
+  );
+  return Object.fromEntries(changed.map(([name, value]) => [name, name === 'heartbeatUrl' ? '(set)' : value]));
+};
+
 /** Returns the limits of a deployment as JSON. */
 export const tenantLimitsJson = (settings: Settings): string =>
   JSON.stringify(Object.fromEntries(limitNames.map((name) => [name, settings[name]])));

@@ -5,6 +5,7 @@ const SERVICE_BY_TARGET = new Map([
   ['DynamoDB_20120810', 'dynamodb'],
   ['GraniteServiceVersion20100801', 'monitoring'],
   ['AmazonSQS', 'sqs'],
+  ['Logs_20140328', 'logs'],
 ]);
 
 /** The services with the query protocol, by the version of their API. */

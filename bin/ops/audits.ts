@@ -6,6 +6,7 @@ import { auditRecord } from '../../shared/domain/audit.ts';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
 import { type Column, formatTable, sanitize, toSecond } from './print.ts';
 import { connect } from './session.ts';
+import { assertKnown } from './targets.ts';
 
 /** Adds `audits`: who changed what. */
 export const addAuditsCommand = (program: Command): void => {
@@ -19,7 +20,8 @@ export const addAuditsCommand = (program: Command): void => {
 };
 
 const show = async (tenant: string | undefined, { limit }: { limit: number }, command: Command): Promise<void> => {
-  const { documents, deployment, print } = await connect(command);
+  const session = await connect(command);
+  const { documents, deployment, print } = session;
   const reader = createAuditReader(documents, deployment.outputs.AuditsTable);
   const found: AuditRow[] = [];
   const newestFirst = { fromMs: 0, toMs: MAX_TIME_MS, isReverse: true };
@@ -27,6 +29,7 @@ const show = async (tenant: string | undefined, { limit }: { limit: number }, co
     found.push(auditJson(entry));
     if (found.length === limit) break;
   }
+  if (found.length === 0) await assertKnown(session, tenant);
   print(found, found.length > 0 ? formatTable(found, auditColumns) : 'There are no audit entries.');
 };
 

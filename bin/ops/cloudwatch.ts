@@ -1,4 +1,5 @@
 import type { MetricDataQuery } from '@aws-sdk/client-cloudwatch';
+import * as z from 'zod';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { messageOutcomes } from '../../shared/contracts/outcomes.ts';
 import { DAY_SECONDS } from '../../shared/domain/day.ts';
@@ -54,6 +55,46 @@ export const alarmsOf = async (session: Session): Promise<Alarm[] | undefined> =
     }));
   };
   return (await Promise.all(inBatches(names, MAX_ALARMS).map(describe))).flat();
+};
+
+const logLine = z.looseObject({
+  message: z.string(),
+  tenant_id: z.string().optional(),
+  event_id: z.string().optional(),
+  notification_ids: z.array(z.string()).optional(),
+  warnings: z.string().optional(),
+});
+
+/** A line of dispatch about an event. */
+export type DispatchLine = z.infer<typeof logLine> & { timeMs: number };
+
+/** These repeat what the records and dead letters of an event say. */
+const REPEATED_LINES = ['event dispatched', 'invalid event'];
+
+/**
+ * Returns what dispatch logged about the event with this ID or message ID between two times, ms since the epoch. Nothing
+ * for a local stack, which prints its logs.
+ */
+export const dispatchLines = async (
+  { deployment }: Session,
+  id: string,
+  [startTime, endTime]: readonly [startMs: number, endMs: number],
+): Promise<DispatchLine[]> => {
+  if (deployment.stackName === undefined) return [];
+  const resources = await stackResources(deployment, deployment.stackName);
+  const group = resources.find(
+    ({ type, logicalId }) => type === 'AWS::Logs::LogGroup' && logicalId.startsWith('Deliverydispatchalarmevents'),
+  );
+  if (!group) return [];
+  const { CloudWatchLogsClient, paginateFilterLogEvents } = await import('@aws-sdk/client-cloudwatch-logs');
+  const client = new CloudWatchLogsClient(deployment.aws);
+  const filterPattern = `{ $.event_id = ${JSON.stringify(id)} || $.message_id = ${JSON.stringify(id)} }`;
+  const request = { logGroupName: group.physicalId, filterPattern, startTime, endTime };
+  const pages = await Array.fromAsync(paginateFilterLogEvents({ client }, request));
+  return pages
+    .flatMap(({ events = [] }) => events)
+    .map(({ message = '', timestamp = startTime }) => ({ ...logLine.parse(JSON.parse(message)), timeMs: timestamp }))
+    .filter(({ message }) => !REPEATED_LINES.includes(message));
 };
 
 /** A metric to read. Its values are returned with its `subject`. */

@@ -10,7 +10,7 @@ import { type Column, colorize, formatTable, pluralize, sanitize, toSecond } fro
 import { inspect, visitMessages } from './queues.ts';
 import { crashedEventAttributes, moveMessages, type Progress } from './redrive.ts';
 import { connect, connectForChange, type Session } from './session.ts';
-import { labelCell, recordsOfEvents } from './targets.ts';
+import { assertKnown, labelCell, recordsOfEvents } from './targets.ts';
 
 /** Adds `dead-letters`: list, redrive and purge. */
 export const addDeadLettersCommands = (program: Command): void => {
@@ -92,6 +92,7 @@ type Selected = { count: number; has_more: boolean; tenants: { tenant_id: string
 const countSelected = async (session: Session, type: DeadLetterQueueName, selection: Selection): Promise<Selected> => {
   const { letters: read, total } = await readLetters(session, type, MAX_COUNTED);
   const selected = read.filter(selector(selection) ?? (() => true));
+  if (selected.length === 0) await assertKnown(session, selection.tenant);
   const tenants = [...Map.groupBy(selected, ({ tenant_id = null }) => tenant_id)].map(([tenant_id, letters]) => ({
     tenant_id,
     count: letters.length,
@@ -153,6 +154,7 @@ const list = async (
     }),
   );
   const nonEmpty = listings.filter(({ count }) => count > 0);
+  if (nonEmpty.length === 0) await assertKnown(session, selection.tenant);
   const rows = nonEmpty.flatMap(({ type: queue, letters }) => letters.map((letter) => ({ type: queue, ...letter })));
   const text = `${nonEmpty.map(totals).join('\n')}\n\n${formatTable(rows, deadLetterColumns(rows, queuesByName(deployment.outputs)))}`;
   const none = `There are no ${isSelected ? 'such ' : ''}dead letters.`;

@@ -13,7 +13,7 @@ import { UsageError } from './errors.ts';
 import { type Color, type Column, colorize, formatTable, sanitize, toSecond } from './print.ts';
 import { connect, connectForChange, type Session } from './session.ts';
 import { scanDeliveries } from './table-scan.ts';
-import { describeNotifications, labelCell, notificationIds } from './targets.ts';
+import { assertKnown, describeNotifications, labelCell, notificationIds } from './targets.ts';
 
 /** The number of notifications whose deliveries are queried concurrently. */
 const CONCURRENT_QUERIES = 25;
@@ -73,6 +73,7 @@ const show = async (options: Options, command: Command): Promise<void> => {
           filter,
           limit,
         );
+  if (newest.length === 0) await assertKnown(session, tenant);
   const { records, count } = retryNow ? await retryWaiting(session, newest) : { records: newest, count: 0 };
   const found = await deliveriesJson(session, records);
   session.print(
@@ -129,6 +130,7 @@ export const deliveryColumns = (rows: readonly DeliveryJson[], isOfAllTenants: b
     ['event', ({ event_id }) => sanitize(event_id)],
     ['state', ({ state }) => state],
     ['status', ({ status }) => colorize(STATUS_COLORS[status], status)],
+    ['reason', reasonCell],
     ['attempts', attemptSummary],
     ...(rows.some(({ conflict_at }) => conflict_at !== null) ? [conflict] : []),
   ];
@@ -228,8 +230,12 @@ const scanNewest = async (session: Session, filter: DeliveryFilter, limit: numbe
   return newest;
 };
 
-/** Returns attempts in the form `transient 503 ×3, delivered 200`, and the reason of an event that was superseded. */
-const attemptSummary = ({ attempts, reason }: DeliveryJson): string => {
+/** Returns the reason of a status, or while a delivery is pending that of its last attempt. */
+const reasonCell = ({ reason, status, attempts }: DeliveryJson): string =>
+  reason ?? (status === 'pending' ? attempts.at(-1)?.reason : null) ?? '–';
+
+/** Returns attempts in the form `transient 503 ×3, delivered 200`. */
+const attemptSummary = ({ attempts }: DeliveryJson): string => {
   const runs: { label: string; length: number }[] = [];
   for (const { result, status_code } of attempts) {
     const label = status_code === null ? result : `${result} ${status_code}`;
@@ -237,6 +243,5 @@ const attemptSummary = ({ attempts, reason }: DeliveryJson): string => {
     if (last?.label === label) last.length += 1;
     else runs.push({ label, length: 1 });
   }
-  const labels = runs.map(({ label, length }) => (length > 1 ? `${label} ×${length}` : label));
-  return [...labels, ...(reason === 'older_timestamp' ? [reason] : [])].join(', ') || '–';
+  return runs.map(({ label, length }) => (length > 1 ? `${label} ×${length}` : label)).join(', ') || '–';
 };

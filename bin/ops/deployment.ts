@@ -46,13 +46,17 @@ const parsedJson = z.string().transform((text, context): unknown => {
   }
 });
 
-/** The settings that commands need: most of them for `ops verify`. */
-const verifiedSettings = z.object({
+/** The settings that commands need: most of them for `ops verify`; `changed`, those that differ from their defaults. */
+const knownSettings = z.object({
   emailFrom: z.string(),
   smsPerTenantPerDay: z.number(),
   smsMonthlyBudgetUsd: z.number(),
   lambdaConcurrencyQuota: z.number(),
   logRetentionDays: z.number(),
+  pagerEndpoint: z.string(),
+  routerEndpoint: z.string(),
+  feedEndpoint: z.string().optional(),
+  changed: z.record(z.string(), z.unknown()),
 });
 
 const outputs = z.object({
@@ -67,7 +71,7 @@ const outputs = z.object({
   DeliveriesTable: z.string(),
   AuditsTable: z.string(),
   AuditRetentionDays: z.coerce.number(),
-  Settings: parsedJson.pipe(verifiedSettings),
+  Settings: parsedJson.pipe(knownSettings),
   TenantLimits: parsedJson.pipe(z.record(z.enum(limitNames), z.int())),
   QueueUrls: parsedJson.pipe(
     z.intersection(

@@ -11,6 +11,7 @@ import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared
 import { eventOfRecord } from '../../shared/pipeline/notices/notification-notice.ts';
 import { escalationLimitNoticeId, unreachedNoticeId } from '../../shared/pipeline/notices/unreached-notice.ts';
 import { examples, parseTenant, parseText } from './arguments.ts';
+import { type DispatchLine, dispatchLines } from './cloudwatch.ts';
 import { type DeadLetter, type DescribedLetter, readLetters, withNotifications } from './dead-letter.ts';
 import { type DeliveryJson, deliveriesJson, newestRecords, recordKey } from './deliveries.ts';
 import { type DeadLetterQueueName, deadLetterQueueNames } from './deployment.ts';
@@ -18,7 +19,7 @@ import { OperationError } from './errors.ts';
 import { type Column, formatTable, isoTime, sanitize } from './print.ts';
 import { connect, type Session } from './session.ts';
 import { scanDeliveries } from './table-scan.ts';
-import { type Described, labelCell, notificationIds, recordsOfEvents } from './targets.ts';
+import { assertKnown, type Described, labelCell, notificationIds, recordsOfEvents } from './targets.ts';
 
 /** A dead letter, and the type of its queue. */
 export type LetterOfQueue = DeadLetter & { type: DeadLetterQueueName };
@@ -31,6 +32,8 @@ export type TracedEvent = {
   /** Deliveries of notices about the event, or about its destinations or its alarm at the same time. */
   notices: readonly DeliveryRecord[];
   letters: readonly LetterOfQueue[];
+  /** What dispatch logged. */
+  lines: readonly DispatchLine[];
 };
 
 /** What to search: all tenants without `tenant`. `notifications` are those that may be deleted. */
@@ -211,15 +214,33 @@ export const findEvents = async (
       ...ofTenant.filter((record) => !deliveries.includes(record)),
       ...(isKnown ? await noticesOf(session, tenant, records, search.notifications) : []),
     ];
+    const [first] = [...records, ...notices];
     return {
       tenant,
       eventId,
       deliveries: records,
       notices: withoutDuplicates(notices),
       letters: letters.filter((letter) => letter.tenant_id === tenant && letter.event_id === eventId),
+      lines: await dispatchLines(session, eventId ?? id, logRange(eventId, first?.created_at_ms)),
     };
   });
-  return { events: await Promise.all(events), unread };
+  if (events.length > 0) return { events: await Promise.all(events), unread };
+  const lines = await dispatchLines(session, id, logRange(id));
+  const isOfTenant = ({ tenant_id }: DispatchLine) => search.tenant === undefined || tenant_id === search.tenant;
+  const logged = lines.filter(isOfTenant).map(({ tenant_id: tenant, event_id: eventId }) => ({ tenant, eventId }));
+  const nothingStored = { deliveries: [], notices: [], letters: [], lines };
+  return { events: logged.slice(0, 1).map((owner) => ({ ...owner, ...nothingStored })), unread };
+};
+
+/**
+ * Returns when dispatch may have logged something about an event: an hour around its record or the time in its ID, or the
+ * last three hours.
+ */
+const logRange = (id = '', recordMs?: number): readonly [startMs: number, endMs: number] => {
+  const [, timeInId] = /:(\d{13}):/.exec(id) ?? [];
+  const aroundMs = recordMs ?? (timeInId === undefined ? undefined : Number(timeInId));
+  const nowMs = Date.now();
+  return aroundMs === undefined ? [nowMs - 3 * HOUR_MS, nowMs] : [aroundMs - HOUR_MS / 2, aroundMs + HOUR_MS / 2];
 };
 
 /** Adds `event trace`: everything that happened to an event. */
@@ -254,7 +275,8 @@ const trace = async (id: string, { tenant, notification }: Options, command: Com
   const { events, unread } = await findEvents(session, id, { tenant, notifications: notification });
   const notes = Object.entries(unread).map(([type, count]) => `${count} dead letters of ${type} were not read.`);
   if (events.length === 0) {
-    const nothing = `There is neither a delivery nor a dead letter of ${id}. Causes: its previous_state equals its state, or its plan lists nobody for its state ("event unchanged", "event without destination" in the log of dispatch, with the message ID); its plan lists only unknown notifications (the message ID finds the escalation); it never reached the queue.`;
+    await assertKnown(session, tenant);
+    const nothing = `There is neither a delivery nor a dead letter of ${id}, nor a line in the log of dispatch, which a local stack prints: it never reached the queue. Without a time in the ID, only the last three hours of the log are searched.`;
     throw new OperationError([nothing, ...notes].join(' '));
   }
   const found = await Promise.all(events.map((event) => eventJson(session, event)));
@@ -282,7 +304,7 @@ const stepOf = (
   { notification_id, notification_label, type }: Pick<Step, keyof typeof noNotification> = noNotification,
 ): Step => ({ time: isoTime(timeMs), step, notification_id, notification_label, type, result });
 
-const eventJson = async (session: Session, { tenant, eventId, deliveries, notices, letters }: TracedEvent) => {
+const eventJson = async (session: Session, { tenant, eventId, deliveries, notices, letters, lines }: TracedEvent) => {
   const [first = notices[0]] = deliveries;
   const listed = await deliveriesJson(session, deliveries);
   const described = await withNotifications(session, letters);
@@ -305,6 +327,7 @@ const eventJson = async (session: Session, { tenant, eventId, deliveries, notice
       ...listed.flatMap(deliverySteps),
       ...noticesJson.flatMap(noticeSteps),
       ...described.map(letterStep),
+      ...lines.map(lineStep),
     ].toSorted((left, right) => left.time.localeCompare(right.time)),
   };
 };
@@ -362,6 +385,9 @@ const letterStep = (letter: LetterOfQueue & DescribedLetter): Step => ({
   type: letter.notification_type,
   result: `${letter.type}: ${words(letter.reason, `(${letter.cause})`, letter.detail)}`,
 });
+
+const lineStep = ({ timeMs, message, notification_ids: ids = [], warnings = '' }: DispatchLine): Step =>
+  stepOf(timeMs, 'dispatch', [message, [...ids, warnings].filter(Boolean).join(', ')].filter(Boolean).join(': '));
 
 /** Returns the IDs of an event, one on each line. */
 const heading = ({ tenant_id: tenant, event_id: event, producer_message_id: message, trace_id: traceId }: EventJson) =>

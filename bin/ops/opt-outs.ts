@@ -6,6 +6,7 @@ import { OperationError } from './errors.ts';
 import { formatTable, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
 import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './table-scan.ts';
+import { assertKnown } from './targets.ts';
 import { itemsOf } from './tenant/stored-items.ts';
 
 /** Adds `opt-outs`: the mailboxes that get no emails of a tenant. */
@@ -41,6 +42,7 @@ const list = async (tenant: string, _: object, command: Command): Promise<void> 
       const [, hash = ''] = String(item.pk).split('#');
       if (stop) found.push({ recipient: hash.slice(0, SHORT_HASH_LENGTH), reason: stop.reason, since: stop.sinceMs });
     }
+  if (found.length === 0) await assertKnown(session, tenant);
   const rows = found.toSorted((one, other) => one.since - other.since);
   const table = formatTable(rows, [
     ['recipient', ({ recipient }) => recipient],
@@ -51,7 +53,9 @@ const list = async (tenant: string, _: object, command: Command): Promise<void> 
 };
 
 const undo = async (tenant: string, address: string, _: object, command: Command): Promise<void> => {
-  const { documents, deployment, audit, print } = await connectForChange(command);
+  const session = await connectForChange(command);
+  await assertKnown(session, tenant);
+  const { documents, deployment, audit, print } = session;
   const recipient = { tenant, address };
   const hash = shortMailboxHash(recipient);
   const isRemoved = await createEmailStops(documents, deployment.outputs.AccountsTable).resumeByOperator(

@@ -11,7 +11,7 @@ import { connect, type Session } from './session.ts';
 export const addStatusCommand = (program: Command): void => {
   program
     .command('status')
-    .description('show the deployed version, queues, alarms, and the deliveries of the last hour')
+    .description('show the deployed version and settings, queues, alarms, and the deliveries of the last hour')
     .addHelpText('after', examples('status --stack MonitoringNotifications --json'))
     .action(show);
 };
@@ -34,16 +34,23 @@ const show = async (_: object, command: Command): Promise<void> => {
     outcomesSince(session, Date.now() - HOUR_MS),
   ]);
   const { name, outputs, deployedAtMs } = session.deployment;
+  const { changed } = outputs.Settings;
   const since = deployedAtMs === undefined ? '' : `, deployed ${toSecond(deployedAtMs)}`;
   const text = [
     `${colorize('bold', name)}\nversion ${sanitize(outputs.Version)}, commit ${sanitize(outputs.Commit)}${since}`,
-    `\n${formatTable(queues, queueColumns)}`,
+    `\n${colorize('bold', 'Settings that differ from their defaults')}\n${settingsText(changed)}`,
+    formatTable(queues, queueColumns),
     `${colorize('bold', 'Alarms')}\n${alarmText(alarms)}`,
     `${colorize('bold', 'Deliveries of the last hour')}\n${deliveries.length === 0 ? 'none\n' : formatTable(deliveries, outcomeColumns)}`,
   ].join('\n');
   const release = { version: outputs.Version, commit: outputs.Commit, deployed_at: deployedAtMs ?? null };
-  session.print({ stack: name, ...release, queues, alarms: alarms ?? null, deliveries }, text);
+  session.print({ stack: name, ...release, settings: changed, queues, alarms: alarms ?? null, deliveries }, text);
 };
+
+const settingsText = (settings: Readonly<Record<string, unknown>>): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `${name}=${sanitize(typeof value === 'string' ? value : JSON.stringify(value))}\n`)
+    .join('') || 'none\n';
 
 const queueStatuses = async (session: Session): Promise<QueueStatus[]> => {
   const { sqs, deployment } = session;

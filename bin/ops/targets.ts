@@ -98,13 +98,15 @@ const isKnown = async (session: Session, tenant: string): Promise<boolean> => {
 };
 
 /**
- * Rejects a tenant that has or had neither tokens, an account nor notifications: its name may be misspelled.
+ * Rejects a tenant that has or had neither tokens, an account nor notifications: its name may be misspelled. Commands
+ * that only read call it if they find nothing.
  *
+ * @param tenant undefined if the command names none
  * @param isNew whether the operator says that it is new (`--new`); undefined if the command has no such option
  * @throws OperationError
  */
-export const assertKnown = async (session: Session, tenant: string, isNew?: boolean): Promise<void> => {
-  if (isNew || (await isKnown(session, tenant))) return;
+export const assertKnown = async (session: Session, tenant: string | undefined, isNew?: boolean): Promise<void> => {
+  if (tenant === undefined || isNew || (await isKnown(session, tenant))) return;
   const next = isNew === undefined ? '' : ', or pass --new';
   throw new OperationError(`Tenant ${tenant} does not exist: check its name, as "tenants" lists it${next}.`);
 };

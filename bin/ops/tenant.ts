@@ -4,6 +4,7 @@ import { errorSummary, OperationError, UsageError } from './errors.ts';
 import { formatTable, isoTime, pluralize, toJson, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
 import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './table-scan.ts';
+import { assertKnown } from './targets.ts';
 import { countTenant, type Deletion, deleteTenant } from './tenant/deletion.ts';
 import { exportTenant } from './tenant/export.ts';
 import { describeImport, describeMap, importTenant } from './tenant/import.ts';
@@ -13,8 +14,6 @@ import { deleteWithReceipt } from './tenant/receipt.ts';
 
 /** Alerts in flight can add data for as long as their retries last. */
 const IN_FLIGHT_MS = 24 * 3_600_000;
-
-const NOTHING_STORED = 'Nothing is stored about the tenant.';
 
 /** Adds `tenant`: import, export and deletion of all data of one tenant. */
 export const addTenantCommands = (program: Command): void => {
@@ -114,6 +113,10 @@ const exportData = async (
     write: (line) => output.write(`${toJson(line, replaceBytes)}\n`),
     onProgress: (name, scanned) => session.progress.show(`Read ${scanned} items of table ${name}.`),
   })
+    .then(async (written) => {
+      if (Object.keys(written).length === 0) await assertKnown(session, tenant);
+      return written;
+    })
     .catch((error: unknown) => {
       output.discard();
       throw error;
@@ -125,7 +128,7 @@ const exportData = async (
   const note = `Wrote ${total} records of tenant ${tenant} to ${out}, using ${Math.ceil(pace.units)} capacity units.`;
   session.print(
     { tenant_id: tenant, file: out, records: counts, capacity_units: pace.units },
-    countsText(counts, NOTHING_STORED),
+    countsText(counts, ''),
     note,
   );
 };
@@ -159,7 +162,7 @@ const deleteData = async (
   const deletion = await run().finally(session.progress.clear);
   const { items, deadLetters: dead_letters } = deletion;
   const summary = { tenant_id: tenant, dry_run: dryRun, items, dead_letters, capacity_units: pace.units };
-  if (dryRun) return session.print(summary, deletionText(deletion, NOTHING_STORED));
+  if (dryRun) return session.print(summary, deletionText(deletion, 'Nothing is stored about the tenant.'));
   const isEmpty = Object.keys({ ...items, ...dead_letters }).length === 0;
   const runAgainMs = Date.now() + IN_FLIGHT_MS;
   session.print(

@@ -1,3 +1,4 @@
+import { text as readAll } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { TokenEntry } from '../../shared/adapters/tokens/token-list.ts';
 import { tokenRecord } from '../../shared/api/account-reader.ts';
@@ -33,16 +34,21 @@ export const addTokenCommands = (program: Command): void => {
     .requiredOption('--tenant <tenant>', 'the tenant of the tokens', parseTenant)
     .addHelpText('after', examples('token list --tenant acme'))
     .action(list);
+  token
+    .command('find')
+    .description('read a token from standard input, and name its tenant and ID')
+    .addHelpText('after', examples('token find --stack MonitoringNotifications'))
+    .action(find);
   addWhy(token.command('revoke'))
     .description(
-      'revoke a token or all tokens, even the last admin token; it takes effect within the setting tokenCacheSeconds, a minute by default',
+      'revoke a token with those that were issued since a time, or all tokens, even the last admin token; it takes effect within the setting tokenCacheSeconds, a minute by default',
     )
-    .argument('[id]', 'an ID from `token list`, as in the API', parseId)
+    .argument('[id]', 'an ID from `token find` or `token list`, as in the API', parseId)
     .requiredOption('--tenant <tenant>', 'the tenant of the token', parseTenant)
     .option(
       '--issued-since <time>',
-      'also revoke every token that a token issued since a time, such as 2026-11-22T09:00Z, or a duration, such as 24h',
-      parseSince,
+      'also revoke every token that a token issued since a time, such as 2026-11-22T09:00Z, or a duration, such as 24h; or none',
+      (text) => (text === 'none' ? text : parseSince(text)),
     )
     .addOption(new Option('--all', 'revoke all tokens of the tenant').conflicts('issuedSince'))
     .addHelpText(
@@ -77,7 +83,18 @@ const list = async ({ tenant }: { tenant: string }, command: Command): Promise<v
   print(found, found.length > 0 ? formatTable(found, tokenColumns) : `Tenant ${tenant} has no tokens.`);
 };
 
-type RevokeOptions = { tenant: string; issuedSince?: number; all?: true };
+const find = async (_: object, command: Command): Promise<void> => {
+  const { tokens, print } = await connect(command);
+  const found = await tokens.find((await readAll(process.stdin)).trim());
+  if (!found) throw new OperationError('It is no valid token of this stack: it may have expired, or was revoked.');
+  const { tenant, role, token } = found;
+  print(
+    { tenant_id: tenant, ...token, role },
+    `Token ${token.id} of tenant ${tenant} (${role}, ${sanitize(token.label)}).`,
+  );
+};
+
+type RevokeOptions = { tenant: string; issuedSince?: number | 'none'; all?: true };
 
 const revoke = async (
   id: string | undefined,
@@ -85,11 +102,16 @@ const revoke = async (
   command: Command,
 ): Promise<void> => {
   if ((id === undefined) !== (all === true)) throw new UsageError('Pass either the ID of a token or --all.');
+  if (!all && issuedSince === undefined) {
+    throw new UsageError(
+      'Whoever had the token may have issued others: pass --issued-since with the time since when, such as 24h, or none.',
+    );
+  }
+  const issuedSinceMs = issuedSince === 'none' ? undefined : issuedSince;
   const session = await connectForChange(command);
   await assertKnown(session, tenant);
   const { tokens, audit, print } = session;
-  const revokeOne = (one: string) =>
-    tokens.revoke({ tenant, id: one, revoker: OPERATOR, issuedSinceMs: issuedSince }, entry);
+  const revokeOne = (one: string) => tokens.revoke({ tenant, id: one, revoker: OPERATOR, issuedSinceMs }, entry);
   const entry = await audit(tenant);
   const request = id === undefined ? tokens.revokeAll(tenant, entry) : revokeOne(id);
   const revoked = await request.catch((error: unknown) => {

@@ -9,7 +9,7 @@ export const addVerifyCommand = (program: Command): void => {
   program
     .command('verify')
     .description(
-      'check a new deployment: the API answers, an event reaches the operators, event sources are enabled, and quotas and sandboxes of the account suffice',
+      'check a deployment: the API and the endpoints of pager, router and feed respond, an event reaches the operators, event sources are enabled, and quotas and sandboxes of the account suffice',
     )
     .addHelpText(
       'after',

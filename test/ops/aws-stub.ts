@@ -55,6 +55,10 @@ export const stackOutputs = (url: string): Record<string, string> => {
       smsMonthlyBudgetUsd: 1,
       lambdaConcurrencyQuota: 1_000,
       logRetentionDays: 30,
+      pagerEndpoint: url,
+      routerEndpoint: url,
+      feedEndpoint: `${url}/feed`,
+      changed: { emailFrom: 'alerts@mail.example.com', senderConcurrencyByType: { webhook: 100 } },
     }),
     AlarmEventsQueueArn: 'arn:aws:sqs:eu-west-1:111111111111:events',
     NotificationsTable: 'notifications',
@@ -98,8 +102,8 @@ export const startAwsStub = async (responses: Responses = {}) => {
     const isRest = !isJson && !form.has('Action');
     const action = isRest ? `${request.method} ${path.replace(/\/$/, '')}` : called.action;
     stub.actions.push(action);
-    // The only request without credentials is one of the API, whose tokens the stub does not know.
-    if (request.headers.authorization === undefined) return response.writeHead(401).end();
+    // Only requests of the API, whose tokens the stub does not know, and of the operators' endpoints have no credentials.
+    if (request.headers.authorization === undefined) return response.writeHead(path === '/feed' ? 200 : 401).end();
     const signed = readCredentialScope(request.headers.authorization);
     stub.regions.add(signed.region);
     const { protocol, service = signed.service } = called;

@@ -48,13 +48,24 @@ const metricRequest = z.object({ MetricDataQueries: z.array(z.object({ Id: z.str
 const stackResources = `<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries>${[
   ...alarms.map(({ AlarmName }) => ['AWS::CloudWatch::Alarm', AlarmName] as const),
   ['AWS::SQS::Queue', 'Prod-Queue'] as const,
+  ['AWS::Logs::LogGroup', 'Deliverydispatchalarmevents'] as const,
 ]
   .filter(([, name]) => !name.startsWith('Prod-Staging'))
   .map(
     ([type, name]) =>
-      `<member><ResourceType>${type}</ResourceType><PhysicalResourceId>${name}</PhysicalResourceId></member>`,
+      `<member><ResourceType>${type}</ResourceType><LogicalResourceId>${name}</LogicalResourceId><PhysicalResourceId>${name}</PhysicalResourceId></member>`,
   )
   .join('')}</StackResourceSummaries></ListStackResourcesResult></ListStackResourcesResponse>`;
+
+const EVENT_MS = 1_790_000_000_000;
+const EVENT_ID = `acme:en:al:ch:${EVENT_MS}:OK`;
+/** A line of dispatch. */
+const message = JSON.stringify({
+  message: 'unknown notifications',
+  tenant_id: 'acme',
+  event_id: EVENT_ID,
+  notification_ids: ['ntA', 'ntB\u0007'],
+});
 
 const responses: Responses = {
   ListStackResources: () => stackResources,
@@ -64,6 +75,13 @@ const responses: Responses = {
     const start = Number(page.NextToken ?? 0);
     const end = start + Math.min(page.MaxRecords, MAX_PAGE_SIZE);
     return { MetricAlarms: found.slice(start, end), ...(end < found.length && { NextToken: String(end) }) };
+  },
+  FilterLogEvents: (body) => {
+    const { logGroupName, filterPattern, startTime, endTime } = JSON.parse(body);
+    const isFound = startTime < EVENT_MS && endTime > EVENT_MS && filterPattern.includes(`$.event_id = "${EVENT_ID}"`);
+    return {
+      events: logGroupName === 'Deliverydispatchalarmevents' && isFound ? [{ timestamp: EVENT_MS, message }] : [],
+    };
   },
   ReceiveMessage: (body) => ({ Messages: body.includes('/crashed"') ? crashedMessages.splice(0) : [] }),
   TransactWriteItems: (body) => (body.includes('account#locked') ? undefined : {}),
@@ -103,8 +121,7 @@ describe('the command line', () => {
   it.each([
     ['unknown', "error: unknown command 'unknown'\n"],
     ['token revoke --tenant acme', 'Pass either the ID of a token or --all.\n'],
-    ['account rotate acme', "error: required option '--all' not specified\n"],
-    ['account rotate acme --all', /^This would revoke all tokens of tenant acme and .*: confirm with --yes\.\n$/],
+    ['account rotate acme', /^This would revoke all tokens of tenant acme and .*: confirm with --yes\.\n$/],
     ['account shadow acme on', /^This would record the alerts of tenant acme without .*: confirm with --yes\.\n$/],
     ['deliveries --notification ntA', '--notification needs --tenant.\n'],
     ['token list', "error: required option '--tenant <tenant>' not specified\n"],
@@ -149,6 +166,14 @@ describe('dead-letters list', () => {
     expect(out).toMatch(
       /\ntime .* event +source\n2027-01-15T08:00:00Z +received too often +service +– +acme +ntA +ev1 +sms retries\n$/,
     );
+  });
+});
+
+describe('event trace', () => {
+  it('shows what dispatch logged about an event of which nothing is stored', async () => {
+    const { code, out } = await onProd(`event trace ${EVENT_ID} --tenant acme`);
+    expect([code, out]).toEqual([0, expect.stringContaining('  unknown notifications: ntA, ntB\u{fffd}\n')]);
+    expect(await onProd(`event trace ${EVENT_ID} --tenant globex`)).toMatchObject({ code: 1 });
   });
 });
 

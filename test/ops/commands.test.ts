@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { marshall } from '@aws-sdk/util-dynamodb';
 import type { Command } from 'commander';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createProgram } from '../../bin/ops/program.ts';
@@ -10,10 +11,16 @@ import { commandLine, commandNames, useDirectory } from './command-line.ts';
 const directory = useDirectory();
 const run = commandLine(directory);
 let isDenied = false;
+const storedToken = { id: 'tk1', label: 'x', tenant: 'acme', role: 'admin', ttl: 4_000_000_000 };
 const aws = useStarted(
   // Without a subscription, `verify` does not wait for its event.
   () =>
     startAwsStub({
+      // All tenants and tokens exist.
+      GetItem: (body) => {
+        if (body.includes('"account#')) return { Item: { pk: { S: 'account#acme' } } };
+        return /"[0-9a-f]{64}"/.test(body) ? { Item: marshall(storedToken) } : {};
+      },
       Query: () => (isDenied ? new AwsFailure('AccessDeniedException', 'denied') : {}),
       Subscribe: () => undefined,
       // `event trace` fails if it finds nothing.
@@ -34,6 +41,7 @@ beforeEach(() => {
 
 /** Every command with arguments that run it, by what it does to a stack. */
 const reading: Record<string, string> = {
+  'token find': '',
   'token list': '--tenant acme',
   'account show': 'acme',
   'account limits': 'acme',
@@ -49,10 +57,10 @@ const reading: Record<string, string> = {
 };
 const changing: Record<string, string> = {
   'token create': '--tenant acme --role admin --label x',
-  'token revoke': 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme',
+  'token revoke': 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant acme --issued-since 1h',
   'account email': 'off acme --why x',
   'account shadow': 'acme on --for 1h --yes',
-  'account rotate': 'acme --all --yes',
+  'account rotate': 'acme --since 1h --yes',
   'account recount': 'acme',
   'event send': '-',
   'dead-letters redrive': 'sms',
@@ -73,7 +81,7 @@ const alsoChanging = [
 const offline = ['event example'];
 
 /** The AWS actions that change nothing; receiving a message and making it visible again only counts a receive. */
-const READ_ACTIONS = /^(Get|BatchGet|Describe|List|Query$|Scan$|ReceiveMessage$|ChangeMessageVisibility)/;
+const READ_ACTIONS = /^(Get|BatchGet|Describe|List|Filter|Query$|Scan$|ReceiveMessage$|ChangeMessageVisibility)/;
 
 describe('every command', () => {
   it('is known to either read, change or not use a stack', () => {

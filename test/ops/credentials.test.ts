@@ -55,16 +55,28 @@ describe('token', () => {
   it('revokes a token, even the last one of an admin', async () => {
     const { id, token } = await create('t5', 'gone');
     await create('t7', 'other');
-    const unknown = await ops(`token revoke ${id} --tenant t7`);
+    const unknown = await ops(`token revoke ${id} --tenant t7 --issued-since none`);
     expect([unknown.code, unknown.err.split('\n')[1]]).toEqual([
       1,
       `Tenant t7 has no token ${id}: see "token list --tenant t7".`,
     ]);
     expect((await ops('token list --tenant t5')).out).toContain(id);
-    const revoked = await ops(`token revoke ${id} --tenant t5`);
+    const unsure = await ops(`token revoke ${id} --tenant t5`);
+    expect([unsure.code, unsure.err]).toEqual([
+      2,
+      expect.stringMatching(/^Whoever had the token may have issued others/),
+    ]);
+    const revoked = await ops(`token revoke ${id} --tenant t5 --issued-since none`);
     expect(revoked).toMatchObject({ code: 0, out: `Revoked token ${id} of tenant t5 (gone).\n` });
     expect(await statusWith(token)).toBe(401);
     expect((await ops('token list --tenant t5')).out).toBe('Tenant t5 has no tokens.\n');
+  });
+
+  it('is found by its secret on standard input', async () => {
+    const { id, token } = await create('t4', 'pasted');
+    const found = `Token ${id} of tenant t4 (admin, pasted).\n`;
+    expect(await ops('token find', { input: `${token}\n` })).toEqual({ code: 0, out: found, err: '' });
+    expect(await ops('token find', { input: `${token}x` })).toMatchObject({ code: 1, out: '' });
   });
 
   it('revokes a token with what tokens issued since a time, also if it is not listed any more', async () => {
@@ -74,7 +86,7 @@ describe('token', () => {
     const minted = z
       .object({ id: z.string(), token: z.string() })
       .parse(await (await fetch(`${stack.base_url}/tokens`, { method: 'POST', headers, body })).json());
-    await ops(`token revoke ${id} --tenant t9`);
+    await ops(`token revoke ${id} --tenant t9 --issued-since none`);
     const since = `token revoke ${id} --tenant t9 --issued-since`;
     expect((await ops(`${since} 2100-01-01T00:00Z`)).err).toContain('issued_since: must not be in the future');
     expect(await ops(`${since} 1h`)).toMatchObject({
@@ -109,7 +121,17 @@ describe('a tenant of which nothing is stored', () => {
     ['account limits t10', ', or pass --new.'],
     ['account shadow t10 on --for 1h --yes', ', or pass --new.'],
     ['account recount t10', '.'],
-    ['account rotate t10 --all --yes', '.'],
+    ['account rotate t10 --yes', '.'],
+    ['deliveries --tenant t10', '.'],
+    ['deliveries --tenant t10 --retry-now', '.'],
+    ['audits t10', '.'],
+    ['opt-outs list t10', '.'],
+    ['opt-outs undo t10 jo@example.com', '.'],
+    ['dead-letters list sms --tenant t10', '.'],
+    ['dead-letters redrive sms --tenant t10', '.'],
+    ['dead-letters purge sms --tenant t10 --yes', '.'],
+    ['event trace e1 --tenant t10', '.'],
+    ['tenant export t10 --out t10.jsonl', '.'],
   ])('may be misspelled: %s', async (command, end) => {
     const { code, out, err } = await ops(command);
     expect([code, out, err.replace(/^Target: .*\n/, '')]).toEqual([1, '', `${missing}${end}\n`]);

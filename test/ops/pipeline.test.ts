@@ -143,8 +143,8 @@ describe('deliveries', () => {
     });
     expect(found.find(({ notification_id }) => notification_id === email)).toMatchObject({ status: 'delivered' });
     const { out } = await ops('deliveries --tenant acme --alarm alTest');
-    expect(out).toMatch(/^time +notification +type +label +event +state +status +attempts\n/);
-    expect(out).toMatch(/ permanent 410\n/);
+    expect(out).toMatch(/^time +notification +type +label +event +state +status +reason +attempts\n/);
+    expect(out).toMatch(/ failed +http_status +permanent 410\n/);
     expect(out).toContain(gone);
     expect(out).not.toContain('\u001b');
   });
@@ -222,7 +222,7 @@ describe('deliveries', () => {
   });
 
   it('shows no deliveries of another tenant or another alarm', async () => {
-    expect(await runJson(deliveries, `deliveries --tenant other --notification ${email}`)).toEqual([]);
+    expect(await runJson(deliveries, `deliveries --tenant globex --notification ${email}`)).toEqual([]);
     const { code, out } = await ops('deliveries --tenant acme --alarm alOther');
     expect([code, out]).toEqual([0, 'There are no such deliveries.\n']);
   });
@@ -235,6 +235,7 @@ describe('status', () => {
       version: z.string(),
       commit: z.literal('unknown'),
       deployed_at: z.null(),
+      settings: z.looseObject({ heartbeatUrl: z.literal('(set)'), retryDelayScale: z.literal(0.001) }),
       queues: z.array(z.looseObject({ queue: z.string(), visible: z.number(), dead_letters: z.number().nullable() })),
       alarms: z.null(),
       deliveries: z.array(z.strictObject({ type: z.string(), outcome: z.string(), deliveries: z.number() })),
@@ -254,7 +255,7 @@ describe('status', () => {
     expect([code, out]).toEqual([
       0,
       expect.stringMatching(
-        /^local stack .*\nversion \S+, commit unknown\n\n(.*\n)*Alarms\nA local stack has no alarms\.\n/,
+        /^local stack .*\nversion \S+, commit unknown\n\nSettings that differ from their defaults\n(.*\n)*retryDelayScale=0.001\n(.*\n)*Alarms\nA local stack has no alarms\.\n/,
       ),
     ]);
     expect(out).toMatch(/\nqueue +visible +in flight +delayed +oldest +dead letters\n/);

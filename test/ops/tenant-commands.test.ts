@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
@@ -48,7 +48,8 @@ describe('tenant export', () => {
     expect(lines.at(-1)?.record).toEqual({ counts: { account: 1, token: 3, audit: 4 } });
 
     const unknown = await ops(['tenant', 'export', 'nobody', '--out', join(directory.path, 'nobody.jsonl')]);
-    expect([unknown.code, unknown.out]).toEqual([0, 'Nothing is stored about the tenant.\n']);
+    expect([unknown.code, unknown.err]).toEqual([1, expect.stringMatching(/\nTenant nobody does not exist: /)]);
+    expect(existsSync(join(directory.path, 'nobody.jsonl'))).toBe(false);
 
     const again = await ops(['tenant', 'export', 'acme', '--out', file]);
     expect(again).toEqual({
@@ -188,7 +189,7 @@ describe('audits', () => {
     );
     await ops('account limits hooli smsPerTenantPerDay=1234');
     await ops('account recount hooli');
-    await ops(`token revoke ${id} --tenant hooli`);
+    await ops(`token revoke ${id} --tenant hooli --issued-since none`);
     const found = await runJson(audits, 'audits hooli');
     expect(found).toMatchObject([
       { action: 'revoke-token', changed: [], principal },
@@ -211,7 +212,9 @@ describe('audits', () => {
   });
 
   it('has no entry of a command that was refused', async () => {
-    expect((await ops('token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant nobody')).code).toBe(1);
-    expect((await ops('audits nobody')).out).toBe('There are no audit entries.\n');
+    const before = await runJson(audits, 'audits hooli');
+    const refused = await ops('token revoke tk01M7ZZ2AQ9MC8P6P3KH5Y23K83 --tenant hooli --issued-since none');
+    expect(refused.code).toBe(1);
+    expect(await runJson(audits, 'audits hooli')).toEqual(before);
   });
 });

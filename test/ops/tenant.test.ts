@@ -391,6 +391,38 @@ describe('a rotation of all secrets', () => {
 
   it('replaces nothing that a tenant does not have', async () => {
     const timed = { timing, onProgress: () => {} };
-    expect(await rotateSecrets(session, 'nobody', timed)).toEqual({ revoked: [], receivers: [] });
+    expect(await rotateSecrets(session, 'nobody', timed)).toEqual({ revoked: [], suspects: [], receivers: [] });
+  });
+
+  it('replaces nothing while a notification exists that a token created or sent elsewhere, unless it may stay', async () => {
+    const { token, create, put, delete: remove, tenant } = await world.newClient();
+    const webhook = { type: 'webhook', details: { url: 'https://example.com' } };
+    const [moved, renamed] = [await create({ label: 'a', ...webhook }), await create({ label: 'b', ...webhook })];
+    await world.call('GET', '/account', { token });
+    const before = await session.accounts.describe(tenant);
+    await timing.sleep(10);
+    const sinceMs = world.stack.clock.now();
+    const created = await create({ label: 'c', ...webhook });
+    const deleted = await create({ label: 'd', ...webhook });
+    await put(`/notifications/${moved}`, { details: { url: 'https://thief.example' } });
+    await put(`/notifications/${renamed}`, { label: 'other' });
+    await remove(`/notifications/${deleted}`);
+
+    const rotate = (kept: string[] | 'all') =>
+      rotateSecrets(session, tenant, { timing, onProgress: () => {} }, undefined, { sinceMs, kept });
+    const refused = await rotate([created]);
+    expect(refused.suspects).toMatchObject([
+      {
+        notification_id: moved,
+        notification_label: 'a',
+        changed: ['details'],
+        actor: expect.stringMatching(/\(tk\w+\)$/),
+      },
+    ]);
+    expect(refused.revoked.length).toBeGreaterThan(0);
+    expect((await rotate([moved])).suspects).toMatchObject([{ notification_id: created, changed: ['created'] }]);
+    expect(await session.accounts.describe(tenant)).toEqual(before);
+    expect((await rotate([moved, created])).webhookToken).toEqual(expect.any(String));
+    expect((await rotate('all')).webhookToken).toEqual(expect.any(String));
   });
 });

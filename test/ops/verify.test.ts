@@ -7,6 +7,7 @@ import { openSession } from '../../bin/ops/session.ts';
 import { verifyDeployment } from '../../bin/ops/verify/verify-deployment.ts';
 import type { DeliveryStatus } from '../../shared/contracts/outcomes.ts';
 import { deliveryRecord } from '../support/delivery-records.ts';
+import { startSink } from '../support/sink.ts';
 import { useStarted } from '../support/use-started.ts';
 import { type Responses, startAwsStub } from './aws-stub.ts';
 import { useStackWithCommandLine } from './command-line.ts';
@@ -96,10 +97,13 @@ const aws = useStarted(
   ({ stop }) => stop(),
 );
 
-const verify = (responses: Responses = {}) => {
+const verify = (responses: Responses = {}, outputs: Record<string, string> = {}) => {
   changes.responses = responses;
   aws.stub.actions.length = 0;
-  const deployment = { ...localDeployment({ port: 0, endpoint: aws.url, outputs: aws.outputs }), stackName: 'Prod' };
+  const deployment = {
+    ...localDeployment({ port: 0, endpoint: aws.url, outputs: { ...aws.outputs, ...outputs } }),
+    stackName: 'Prod',
+  };
   const session = openSession(deployment, true);
   return verifyDeployment(session, () => undefined, { now: () => clock.nowMs, sleep: async (ms) => clock.pass(ms) });
 };
@@ -172,6 +176,33 @@ describe('verify', () => {
     expect(actionsOf('Unsubscribe', 'DeleteQueue')).toHaveLength(2);
   });
 
+  it.each([
+    ['pagerEndpoint', 404, 'failed'],
+    ['pagerEndpoint', 400, 'ok'],
+    ['routerEndpoint', 503, 'failed'],
+    ['routerEndpoint', 404, 'ok'],
+    ['feedEndpoint', 401, 'failed'],
+    ['feedEndpoint', 200, 'ok'],
+  ] as const)('probes the %s: %i is %s', async (setting, status, expected) => {
+    const sink = await startSink((response) => response.writeHead(status).end());
+    const settings = { ...JSON.parse(aws.outputs.Settings ?? ''), [setting]: sink.url };
+    const results = await verify({}, { Settings: JSON.stringify(settings) });
+    expect(results.find(({ name }) => name === setting)).toMatchObject({ status: expected });
+    sink.close();
+  });
+
+  it('fails if an endpoint of the operators is unreachable, unless it may permit only the addresses of the stack', async () => {
+    const settings = { ...JSON.parse(aws.outputs.Settings ?? ''), pagerEndpoint: 'http://127.0.0.1:1' };
+    for (const [egress, status] of [
+      ['lambda', 'failed'],
+      ['static', 'skipped'],
+    ]) {
+      const results = await verify({}, { Settings: JSON.stringify({ ...settings, changed: { egress } }) });
+      const found = expect.stringContaining('127.0.0.1:1');
+      expect(results.find(({ name }) => name === 'pagerEndpoint')).toMatchObject({ status, found });
+    }
+  });
+
   it.each<[check: string, found: string | RegExp, Responses]>([
     ['delivery', 'failed', { BatchGetItem: recordsWith('failed') }],
     [
@@ -237,7 +268,7 @@ describe('the command', () => {
   it('delivers an event on the local stack, leaves nothing behind, and says what this stack cannot answer', async () => {
     const { code, out } = await local.ops('verify');
     expect(code).toBe(0);
-    expect(out).toMatch(/^ok +api: .*\nok +delivery: .*delivered after/);
+    expect(out).toMatch(/^ok +api: .*\n(ok +\w+Endpoint: .*\n){3}ok +delivery: .*delivered after/);
     expect(out).toMatch(/\n– +event-sources: .*not on the local stack/);
     const left = await local.ops('tenant delete ops-verify --dry-run --json');
     expect(JSON.parse(left.out)).toMatchObject({ items: {}, dead_letters: {} });

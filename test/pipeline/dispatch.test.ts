@@ -227,11 +227,13 @@ describe('dispatch', () => {
     expect(printedMetrics()).not.toHaveProperty('internal_errors');
   });
 
-  it('logs the message ID of an event with unknown notifications, which finds the escalation', async () => {
+  it('logs the message ID of an event with unknown notifications, which finds the escalation, and ten of their IDs', async () => {
     const { dispatch } = setUp(nobody);
-    await dispatch({ Records: [eventMessage(['nt0'], { messageId: 'message' })] });
-    const ids = expect.objectContaining({ message_id: 'message', event_id: expect.any(String), unknown: 1 });
-    expect(logger.warn).toHaveBeenCalledExactlyOnceWith('unknown notifications', ids);
+    const planned = Array.from({ length: 11 }, (_, index) => `${index}`.padEnd(65, 'x'));
+    await dispatch({ Records: [eventMessage(planned, { messageId: 'message' })] });
+    const notification_ids = planned.slice(0, 10).map((id) => `${id.slice(0, 64)}…`);
+    const ids = { message_id: 'message', event_id: expect.any(String), unknown: 11, notification_ids };
+    expect(logger.warn).toHaveBeenCalledExactlyOnceWith('unknown notifications', expect.objectContaining(ids));
   });
 });
 

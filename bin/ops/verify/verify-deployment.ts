@@ -21,6 +21,14 @@ import { deliveryCheck } from './delivery-check.ts';
 
 const TIMEOUT_MS = 30_000;
 
+/** Sends a request from this machine. @returns its status, or why there is no response: a name, connection or certificate */
+const statusOf = async (url: string, init: RequestInit = {}): Promise<number | string> => {
+  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(
+    (error: Error) => error,
+  );
+  return response instanceof Error ? errorSummary(response.cause ?? response) : response.status;
+};
+
 /** Sends a request without a token, which every API of this service refuses. */
 export const apiCheck: Check = {
   name: 'api',
@@ -29,13 +37,39 @@ export const apiCheck: Check = {
     'check the DNS record and the certificate (docs/operations.md#4-domain-and-certificate), then docs/runbook.md#the-api-returns-5xx',
   run: async ({ session }) => {
     const url = `${session.deployment.outputs.BaseUrl}/notifications`;
-    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((error: Error) => error);
-    // The cause says whether the name, the connection or the certificate is wrong.
-    if (response instanceof Error) return failed(`${url}: ${errorSummary(response.cause ?? response)}`);
-    const { status } = response;
+    const status = await statusOf(url);
+    if (typeof status === 'string') return failed(`${url}: ${status}`);
     return status === 401 ? ok(url) : failed(`${url} responds with ${status} instead of 401`);
   },
 };
+
+/**
+ * The operators' endpoints: a request that creates nothing there, because it is an empty event or reads, and the
+ * statuses of a wrong address or access. A router has no resource without keys.
+ */
+const endpoints = [
+  { setting: 'pagerEndpoint', init: { method: 'POST', body: '{}' }, wrong: /^(404|405|410|5..)$/ },
+  { setting: 'routerEndpoint', init: {}, wrong: /^5..$/ },
+  { setting: 'feedEndpoint', init: {}, wrong: /^(401|403|5..)$/ },
+] as const;
+
+const endpointChecks = endpoints.map(
+  ({ setting, init, wrong }): Check => ({
+    name: setting,
+    proves: 'the endpoint responds to this machine',
+    resolve: `correct the setting ${setting}: its failures look like mistakes of tenants`,
+    run: async ({ session }) => {
+      const { [setting]: url, changed } = session.deployment.outputs.Settings;
+      if (url === undefined) return skipped('not set');
+      const status = await statusOf(url, { ...init, redirect: 'manual' });
+      if (typeof status === 'number')
+        return wrong.test(String(status)) ? failed(`${url} responds with ${status}`) : ok(`${url}: ${status}`);
+      return changed.egress === 'static'
+        ? skipped(`${url}: ${status}; it may permit only the stack`)
+        : failed(`${url}: ${status}`);
+    },
+  }),
+);
 
 /** An event source of the stack, and what Lambda knows of it; undefined if it was deleted. */
 type EventSource = { logicalId: string; mapping: EventSourceMappingConfiguration | undefined };
@@ -159,7 +193,7 @@ export const accountChecks: readonly Check[] = [
   },
 ];
 
-const checks: readonly Check[] = [apiCheck, deliveryCheck, eventSourcesCheck, ...accountChecks];
+const checks: readonly Check[] = [apiCheck, ...endpointChecks, deliveryCheck, eventSourcesCheck, ...accountChecks];
 
 /** What a check found. `resolve` is null if nothing is to be done. */
 export type Result = Pick<Check, 'name' | 'proves'> & Pick<Finding, 'status' | 'found'> & { resolve: string | null };

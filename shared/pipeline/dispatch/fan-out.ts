@@ -6,6 +6,7 @@ import type { NotificationRepository } from '../../adapters/notifications/notifi
 import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';
 import type { OutgoingMessage, Queues } from '../../adapters/queues.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
+import { truncateKey } from '../../contracts/text.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { deliveryBody, deliveryBytes } from '../../domain/delivery-message.ts';
 import { createGatherer } from '../../domain/gather.ts';
@@ -35,6 +36,8 @@ export type FannedOut<Event extends PlannedEvent = PlannedEvent> = {
 const MAX_LISTED = 26;
 /** The maximum time that storing the list of an event's notifications may delay its deliveries. */
 const MAX_LIST_MS = 2_000;
+/** The most IDs of unknown notifications in a log line. */
+const MAX_LOGGED = 10;
 /** How long to wait before a delivery that SQS refused is sent again, in ms. */
 const RESEND_DELAYS_MS = [200, 1_000] as const;
 
@@ -143,10 +146,17 @@ export const createFanOut = (
   };
 
   /** The message ID leads from an event ID to the escalation, which is all that is stored if none exists. */
-  const logUnknown = (planned: PlannedEvent, unknown: number): void => {
-    if (unknown === 0) return;
+  const logUnknown = (planned: PlannedEvent, unknownIds: readonly string[]): void => {
+    if (unknownIds.length === 0) return;
     const message_id = planned.correlation.producer_message_id;
-    logger.warn('unknown notifications', { message_id, ...idsOfEvent(planned), unknown });
+    // A plan can list any text as an ID.
+    const notification_ids = unknownIds.slice(0, MAX_LOGGED).map(truncateKey);
+    logger.warn('unknown notifications', {
+      message_id,
+      ...idsOfEvent(planned),
+      unknown: unknownIds.length,
+      notification_ids,
+    });
   };
 
   const fanOutEvent = async <Event extends PlannedEvent>(
@@ -158,15 +168,15 @@ export const createFanOut = (
     const results = await Promise.all(planned.ids.map((id) => readTarget(targets, tenant, id)));
     const unread = results.flatMap((result) => ('error' in result ? [result] : []));
     const existing = results.flatMap((result) => ('target' in result && result.target ? [result.target] : []));
-    const unknown = results.length - unread.length - existing.length;
-    logUnknown(planned, unknown);
+    const unknownIds = results.filter(isUnknown).map(({ id }) => id);
+    logUnknown(planned, unknownIds);
     const internalErrors = unread.filter(({ id, error }) => logFailure('notification not read', planned, error, id));
     const listed = listedIds(results);
     const { sent, hasInternalError } = await sendDeliveries(planned, existing, listed, endsAtMs);
     return {
       planned,
       sent,
-      unknown,
+      unknown: unknownIds.length,
       isIncomplete: unread.length > 0 || sent < existing.length,
       hasInternalError: internalErrors.length > 0 || hasInternalError,
     };
