@@ -8,7 +8,7 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { alarmsOf } from './monitoring/alarms.ts';
 import { createDashboard } from './monitoring/dashboard.ts';
-import { type MonitoredResources, ServiceMetrics } from './monitoring/monitored-resources.ts';
+import { type MonitoredResources, ServiceMetrics } from './monitoring/monitored-stack.ts';
 import type { Settings } from './settings.ts';
 
 /**
@@ -29,7 +29,7 @@ export class Monitoring extends Construct {
       : createAlarmsTopic(this, 'Alarms', topicKey, alarmTarget);
     const action = new SnsAction(topic);
     const metrics = new ServiceMetrics(this);
-    const definitions = Object.entries(alarmsOf(this, settings, metrics, resources));
+    const definitions = Object.entries(alarmsOf({ scope: this, settings, metrics, resources }));
     const alarms = definitions.map(([name, { impact, firstStep, runbook, ...props }]) => {
       const alarm = new Alarm(new Construct(this, name), 'Alarm', {
         threshold: 1,

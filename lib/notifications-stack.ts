@@ -9,7 +9,7 @@ import { DeliveryReports } from './delivery-reports.ts';
 import { addEmailIdentity, Email } from './email.ts';
 import { EmailEvents } from './email-events.ts';
 import { createTopicKey, ManagedTopic } from './managed-topic.ts';
-import type { MonitoredResources } from './monitoring/monitored-resources.ts';
+import type { MonitoredResources } from './monitoring/monitored-stack.ts';
 import { Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
 import { changedSettings, type Settings, tenantLimitsJson } from './settings.ts';

@@ -258,7 +258,7 @@ export const RECORD_BYTES = 632 + 100;
 /** The bytes of a request to a receiver: a body of 2.5 KB, the headers, and a share of the TLS connection. */
 export const REQUEST_BYTES = 4_000;
 
-/** Counts of deliveries and two latencies over all types. One of them has one more metric for each type. */
+/** Counts of deliveries and two latencies over all types. Each type has a latency, and by HTTP the share of failures. */
 const TOTAL_METRICS = deliveryTotals.length + 2;
 
 /** Returns what a stack uses in a month of 30 days with this number of events. `template` is the synthesized one. */
@@ -271,7 +271,8 @@ export const monthlyUsage = (measured: MeasuredUnits, load: Load, events: number
     0,
   );
   const templateJson = JSON.stringify(template);
-  const metrics = TOTAL_METRICS + shares.size + (templateJson.includes(`"${EVENTS_RECEIVED}"`) ? 1 : 0);
+  const byHttp = [...shares.keys()].filter((type) => notificationTypes[type].sendsByHttp);
+  const metrics = TOTAL_METRICS + shares.size + byHttp.length + (templateJson.includes(`"${EVENTS_RECEIVED}"`) ? 1 : 0);
   const { emails = 0 } = used;
   const ofEvents: Usage = {
     storedGb: (deliveries * RECORD_BYTES) / 1e9,

@@ -46,9 +46,12 @@ export const TENANTS: readonly string[] = [...new Set(Object.values(tokenTenants
 
 const TABLES = 'tables';
 const TOKENS = 'tokens.json';
+const PORTS = 'ports.json';
 
-/** The entries of a data directory, including the file that becomes the tokens. */
-const ENTRIES = [TABLES, TOKENS, `${TOKENS}.new`];
+/** The entries of a data directory, including the files that become others. */
+const ENTRIES = [TABLES, TOKENS, `${TOKENS}.new`, PORTS, `${PORTS}.new`];
+
+const portsSchema = z.record(z.string(), z.number());
 
 /**
  * Opens a data directory and creates it if necessary. Only the user can read it, because it contains tokens.
@@ -70,11 +73,11 @@ export const openDataDirectory = (given: string) => {
     path,
     tables: join(path, TABLES),
     /** The tokens of the last start; undefined at the first one. The tables contain only their hashes. */
-    tokens: entries.includes(TOKENS) ? readTokens(tokensFile) : undefined,
-    saveTokens(tokens: Tokens): void {
-      writeFileSync(`${tokensFile}.new`, `${JSON.stringify(tokens, null, 2)}\n`, { mode: 0o600 });
-      renameSync(`${tokensFile}.new`, tokensFile);
-    },
+    tokens: entries.includes(TOKENS) ? read(tokensFile, tokensSchema, 'issue new tokens') : undefined,
+    /** The ports of the last start, by server; none at the first one. */
+    ports: entries.includes(PORTS) ? read(join(path, PORTS), portsSchema, 'get new ports') : {},
+    saveTokens: (tokens: Tokens) => write(tokensFile, tokens),
+    savePorts: (ports: Readonly<Record<string, number>>) => write(join(path, PORTS), ports),
   };
 };
 
@@ -92,12 +95,17 @@ const createDirectory = (path: string): string[] => {
   }
 };
 
-const readTokens = (file: string): Tokens => {
+const read = <Value>(file: string, schema: z.ZodType<Value>, effect: string): Value => {
   try {
-    return tokensSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+    return schema.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch {
-    throw new StartError(`${file} is damaged: delete this file to issue new tokens; the tables remain.`);
+    throw new StartError(`${file} is damaged: delete this file to ${effect}; the tables remain.`);
   }
+};
+
+const write = (file: string, value: object): void => {
+  writeFileSync(`${file}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
 };
 
 const TOKEN_LIFETIME_SECONDS = DEFAULT_TOKEN_DAYS * DAY_SECONDS;

@@ -37,10 +37,13 @@ const print = (line: string): void => {
 };
 
 const start = async (options: Options): Promise<void> => {
+  // Loading takes seconds, and so does synthesis.
+  print('Loading the local AWS …');
   const { startLocalStack } = await import('./stack.ts');
   const { partitionLimits, setting: settings, ...others } = options;
   const limits = partitionLimits ? {} : ({ partitionLimits: false } as const);
-  const starting = startLocalStack({ ...others, ...limits, settings, log: print, logError: print });
+  const output = { log: print, logError: print, progress: print };
+  const starting = startLocalStack({ ...others, ...limits, settings, ...output });
   stopOnSignal(starting);
   try {
     const { ready, plan } = await starting;

@@ -56,6 +56,8 @@ export type LocalStackOptions = {
   duplicateReceives?: number;
   /** The DynamoDB capacity of a partition key value; the default is that of AWS, `false` disables the limit. */
   partitionLimits?: PartitionLimits | false;
+  /** Called with each step of the start, for people who wait. */
+  progress?: (step: string) => void;
   /** Called with each line that a function prints, formatted for people. */
   log?: (line: string) => void;
   /** Called with the message of each error whose log line has none. AWS shows no messages. */
@@ -105,27 +107,35 @@ export type LocalStack = {
 
 /** Starts the stack; resolves when it is ready for use. Throws a `StartError` if the stack or an option is invalid. */
 export const startLocalStack = async (options: LocalStackOptions = {}): Promise<LocalStack> => {
-  const { log = () => {}, basePath = '' } = options;
+  const { log = () => {}, progress = () => {}, basePath = '' } = options;
   const cleanups: (() => unknown)[] = [];
   const stop = async () => {
     for (const cleanUp of cleanups.splice(0).reverse()) await cleanUp();
   };
-  const open = async (server: Server, port?: number): Promise<string> => {
-    const url = origin(await listen(server, port));
-    cleanups.push(() => close(server));
-    return url;
-  };
+  const ports: Record<string, number> = {};
   try {
     const data = options.data === undefined ? undefined : openDataDirectory(options.data);
+    /** Opens a server on this port, or on that of the last start with this data, or on a free one. */
+    const open = async (name: string, server: Server, given = 0): Promise<string> => {
+      const wanted = given || data?.ports[name];
+      const port = await listen(server, wanted).catch((error: unknown) => {
+        if (wanted === given) throw error;
+        return listen(server);
+      });
+      cleanups.push(() => close(server));
+      ports[name] = port;
+      return origin(port);
+    };
     const tables = data ? openTables(data.tables, data.tokens === undefined) : new Tables();
     cleanups.push(() => tables.close());
     const gateway = createGateway(basePath);
     const endpoint = createEndpoint();
     const inbox = createInbox();
-    const apiUrl = await open(gateway.server, options.port);
-    const endpointUrl = await open(endpoint.server);
-    const inboxUrl = await open(inbox.server);
+    const apiUrl = await open('api', gateway.server, options.port);
+    const endpointUrl = await open('aws', endpoint.server);
+    const inboxUrl = await open('inbox', inbox.server);
 
+    progress('Synthesizing the stack and bundling its functions …');
     const { settings = {}, strictEgress = false } = options;
     const synthesize = options.synthesize ?? (await import('./assembly.ts')).synthesize;
     const assembly = synthesize(localSettings({ settings, strictEgress, inboxUrl }));
@@ -171,10 +181,12 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       .set('sts', stsService)
       .set('monitoring', cloudWatchService(metrics));
 
+    progress('Creating tables and tokens …');
     const client = new DynamoDBClient({ endpoint: endpointUrl, ...LOCAL_CLIENT });
     cleanups.push(() => client.destroy());
     const tokens = await seed(plan, tables, client, data);
-    const docsUrl = await open(createApiDocs({ baseUrl: apiUrl + basePath, token: tokens.admin }));
+    const docsUrl = await open('docs', createApiDocs({ baseUrl: apiUrl + basePath, token: tokens.admin }));
+    data?.savePorts(ports);
     gateway.serve({
       routes: plan.routes,
       invoke: lambda.invoke,

@@ -11,8 +11,8 @@ import {
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { deliveryTotals, FIRST_ATTEMPT_LATENCY } from '../../shared/domain/delivery-metrics.ts';
-import { FailingTenantsWidget } from './failing-tenants.ts';
-import type { MonitoredResources, ServiceMetrics } from './monitored-resources.ts';
+import { FailingTenantsWidget } from './external-alarms.ts';
+import type { MonitoredResources, ServiceMetrics } from './monitored-stack.ts';
 
 /** The width of the grid. */
 const WIDTH = 24;

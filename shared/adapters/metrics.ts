@@ -48,20 +48,20 @@ const nonZero = (amounts: Readonly<Record<string, number>>): Record<string, numb
  *
  * @param amounts one value of each metric: a count, or a time in the unit of its name
  * @param dimensions must have few values: a type or a function, never a tenant
- * @param durationsMs several values of each metric. More than 100 need further lines.
+ * @param several several values of each metric, zeros included. More than 100 need further lines.
  */
 export const emitMetrics = (
   amounts: Readonly<Record<string, number>>,
   dimensions: Readonly<Record<string, string>> = {},
-  durationsMs: Readonly<Record<string, readonly number[]>> = {},
+  several: Readonly<Record<string, readonly number[]>> = {},
 ): void => {
   // The name of the stack separates the stacks of an account. Only functions have it.
   const service = process.env.STACK_NAME;
   if (service === undefined) return;
-  const durations = Object.entries(durationsMs);
-  const lineCount = Math.max(1, ...durations.map(([, { length }]) => Math.ceil(length / MAX_VALUES)));
+  const lists = Object.entries(several);
+  const lineCount = Math.max(1, ...lists.map(([, { length }]) => Math.ceil(length / MAX_VALUES)));
   for (let index = 0; index < lineCount; index++) {
-    const chunks = durations
+    const chunks = lists
       .map(([name, values]) => [name, values.slice(index * MAX_VALUES, (index + 1) * MAX_VALUES)] as const)
       .filter(([, { length }]) => length > 0)
       .map(([name, values]) => [name, values.length === 1 ? values.reduce((only) => only) : values] as const);

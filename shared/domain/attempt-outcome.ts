@@ -19,6 +19,8 @@ export type Failure = {
   countsAsAttempt?: boolean | undefined;
   /** True if the destination or AWS certainly rejected the message, which then counts toward no limit. False by default. */
   nothingSent?: boolean | undefined;
+  /** True if an endpoint of the operators failed, rather than a value of the tenant's. False by default. */
+  isEndpointFailure?: boolean | undefined;
   /** True if the alert exceeds a daily limit above which alerts are summarized. False by default. */
   canBeSummarized?: boolean | undefined;
   /** The beginning of the response, without secrets (`responseText`); never logged. */

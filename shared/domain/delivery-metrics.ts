@@ -1,3 +1,4 @@
+import { type NotificationTypeId, notificationTypes } from '../contracts/notification-types.ts';
 import type { FailureReason } from '../contracts/outcomes.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { DeliveryResult } from './delivery-result.ts';
@@ -7,8 +8,8 @@ export const METRICS_NAMESPACE = 'MonitoringNotifications';
 
 /** Counts of a type's deliveries, in addition to the message outcomes. */
 export type DeliveryCount =
-  /** Sends that failed because of the destination. */
-  | 'destination_failures'
+  /** Sends that failed because an endpoint of the operators did, also counted as failures of a destination. */
+  | 'endpoint_failures'
   /** Dead letters by cause. */
   | 'dead_lettered_service'
   | 'dead_lettered_destination'
@@ -77,8 +78,17 @@ export const deliveryTotals = [
 /** The name of a count of deliveries over all types. */
 export type DeliveryTotal = (typeof deliveryTotals)[number];
 
-/** Metrics of the stream of Deliveries: what senders recorded, what its watcher found, and the oldest of its records. */
-const streamMetrics = ['failures_recorded', 'failures_seen', 'oldest_record_seconds'] as const;
+/**
+ * Metric of a type: for each attempt that called the destination, 1 if it failed because of the destination and, of types
+ * that send by HTTP, 0 if it was delivered. Its sum is the number of failures, and its average their share.
+ */
+export const DESTINATION_FAILURES = 'destination_failures';
+
+/**
+ * Metrics of the stream of Deliveries: failures that senders recorded less those that its watcher saw, so that no value is
+ * below 0 while it sees none; and the age of the oldest record.
+ */
+const streamMetrics = ['failures_unseen', 'oldest_record_seconds'] as const;
 
 /** The name of a metric of the stream of Deliveries. */
 export type StreamMetric = (typeof streamMetrics)[number];
@@ -87,13 +97,14 @@ export type StreamMetric = (typeof streamMetrics)[number];
 export type TotalMetric =
   | typeof DELIVERY_LATENCY
   | Extract<BatchFailure, 'internal_errors' | 'oldest_unprocessed_seconds'>
-  | Extract<DeliveryCount, 'dead_lettered_service' | 'service_failures'>;
+  | Extract<DeliveryCount, 'dead_lettered_service' | 'endpoint_failures' | 'service_failures'>;
 
 const totalMetrics: Record<TotalMetric, true> = {
   delivery_latency: true,
   internal_errors: true,
   oldest_unprocessed_seconds: true,
   dead_lettered_service: true,
+  endpoint_failures: true,
   service_failures: true,
 };
 
@@ -132,10 +143,21 @@ export const destinationField = (reason: FailureReason): 'called' | 'not_called'
 
 const countsOfAttempt = (attempt: AttemptOutcome): DeliveryCount[] => {
   if (attempt.result === 'delivered') return [];
-  const { reason, cause } = attempt;
+  const { reason, cause, isEndpointFailure } = attempt;
   if (reason === 'tenant_limit_exceeded') return ['tenant_limit_exceeded'];
   if (destinationField(reason) === 'not_called') return [];
-  return [cause === 'service' ? 'service_failures' : 'destination_failures'];
+  if (cause === 'service') return ['service_failures'];
+  return isEndpointFailure ? ['endpoint_failures'] : [];
+};
+
+/** Returns the value of the metric `DESTINATION_FAILURES`, if the result of a message has one. */
+export const destinationFailure = (
+  { attempt }: Pick<DeliveryResult, 'attempt'>,
+  type: NotificationTypeId,
+): number[] => {
+  if (!attempt) return [];
+  if (attempt.result === 'delivered') return notificationTypes[type].sendsByHttp ? [0] : [];
+  return attempt.cause === 'destination' && destinationField(attempt.reason) === 'called' ? [1] : [];
 };
 
 /** Returns the metrics that the result of a message increments. */

@@ -111,9 +111,9 @@ export const createDeliveryWatch =
     const oldestSeconds = oldestAgeSeconds(records.flatMap(createdAtMs), clock());
     emitMetrics(
       {
-        failures_seen: messages
+        failures_unseen: messages
           .filter((message) => !unsent.includes(message))
-          .reduce((sum, { failures }) => sum + failures, 0),
+          .reduce((sum, { failures }) => sum - failures, 0),
         unreadable_records: unreadable,
         oldest_record_seconds: oldestSeconds,
         internal_errors: unsent.length,

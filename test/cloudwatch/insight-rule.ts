@@ -19,7 +19,6 @@ type Line = Readonly<Record<string, unknown>>;
 /** The metrics of a rule, from the number of lines of each contributor. */
 const METRICS = new Map<string, (counts: readonly number[]) => number>([
   ['UniqueContributors', (counts) => counts.length],
-  ['MaxContributorValue', (counts) => Math.max(...counts)],
   ['Sum', (counts) => counts.reduce((sum, amount) => sum + amount, 0)],
 ]);
 

@@ -47,7 +47,7 @@ describe('the alarm drill', () => {
 
   beforeAll(async () => {
     sink = await startSink((response) => response.writeHead(isSinkUp ? 200 : 500).end());
-    harness = await startMonitoredStack({ ...HIGH_LIMITS, deliveryOutcomes: 'true' });
+    harness = await startMonitoredStack({ ...HIGH_LIMITS, deliveryOutcomes: 'true', feedEndpoint: `${sink.url}/feed` });
     client = await harness.newClient();
     await client.put('/account', { technical_contacts: ['contact@example.com'] });
     const details = { ...validDetails, webhook: { url: sink.url } };
@@ -147,6 +147,7 @@ describe('the alarm drill', () => {
     await annotate(`${minutes.join(', ')}; all clear ${minutesSince(recoveredMs)} min after the recovery`);
   };
 
+  /** Makes webhooks and the operators' feed fail. */
   const failWebhooks = () => {
     isSinkUp = false;
     return () => {
@@ -341,6 +342,17 @@ describe('the alarm drill', () => {
           alarms: ['FunctionErrors'],
           // An operator deletes the message.
           outage: () => [harness.injectFault(DENIED, crash), () => harness.queue('Delivery-atomfeed').purge()],
+          requests: once(() => harness.sendEvents([event])),
+        };
+      },
+    ],
+    [
+      'only the alarm of endpoints when the feed of the operators returns 500 to one alert',
+      () => {
+        const event = newEvent(['atomfeed']);
+        return {
+          alarms: ['EndpointFailures'],
+          outage: () => [failWebhooks()],
           requests: once(() => harness.sendEvents([event])),
         };
       },

@@ -112,36 +112,66 @@ describe('alarms of the template over hours', () => {
   });
 
   describe('on destinations', () => {
-    /** Writes failed attempts of tenants and delivered alerts, each minute. */
-    const deliver =
-      (failures: Readonly<Record<string, number>>, delivered: number, destination = 'called') =>
-      () => {
-        for (const [tenant_id, amount] of Object.entries(failures)) {
-          const line = { message: 'delivery failed', cause: 'destination', destination, tenant_id };
-          for (let count = 0; count < amount; count++) cloudWatch.log(JSON.stringify(line), 'Delivery-send-webhook');
+    /** Writes failed attempts of tenants and attempts that delivered alerts of a type, each minute. */
+    const deliver = (failures: Readonly<Record<string, number>>, delivered: number, type = 'webhook') => {
+      const attempt = (destination_failures: number) =>
+        writeWith([['service', 'type']], { destination_failures }, type);
+      for (const [tenant_id, amount] of Object.entries(failures)) {
+        const line = { message: 'delivery failed', cause: 'destination', destination: 'called', tenant_id };
+        for (let count = 0; count < amount; count++) {
+          cloudWatch.log(JSON.stringify(line), `Delivery-send-${type}`);
+          attempt(1);
         }
-        for (let count = 0; count < delivered; count++) write('webhook', { delivery_latency: 100 });
-      };
+      }
+      for (let count = 0; count < delivered; count++) attempt(0);
+    };
 
-    it('fire when most attempts of several tenants fail', () => {
-      expect(advance(60, deliver({ a: 4, b: 4, c: 4 }, 6))).toEqual(['DestinationFailures']);
+    it('fire when most attempts of several tenants fail, also without any delivered alert', () => {
+      expect(advance(60, () => deliver({ a: 4, b: 4, c: 4 }, 12))).toEqual(['DestinationFailures']);
+      advance(60);
+      expect(advance(60, () => deliver({ a: 1, b: 1, c: 1 }, 0))).toEqual(['DestinationFailures']);
     });
 
-    it('stay clear for one tenant, whatever its share, while a few attempts of others fail', () => {
-      expect(advance(60, deliver({ a: 50, b: 1, c: 1 }, 6))).toEqual([]);
+    it('fire when those of one type fail, which another type with more alerts does not hide', () => {
+      const fired = advance(60, () => {
+        deliver({}, 40);
+        deliver({ a: 1, b: 1, c: 1 }, 1, 'atomfeed');
+      });
+      expect(fired).toEqual(['DestinationFailures']);
     });
 
-    it('stay clear while failed deliveries did not call their destinations', () => {
-      expect(advance(60, deliver({ a: 4, b: 4, c: 4 }, 6, 'not_called'))).toEqual([]);
+    it.each<[string, Parameters<typeof deliver>]>([
+      ['most attempts deliver alerts', [{ a: 4, b: 4, c: 4 }, 13]],
+      ['they fail for two tenants', [{ a: 20, b: 20 }, 1]],
+      ['an email service fails, which other alarms report', [{ a: 4, b: 4, c: 4 }, 0, 'email']],
+    ])('stay clear while %s', (_, args) => {
+      expect(advance(60, () => deliver(...args))).toEqual([]);
     });
 
-    it('stay clear for two tenants', () => {
-      expect(advance(60, deliver({ a: 20, b: 20 }, 1))).toEqual([]);
+    it('stay clear while a few attempts fail', () => {
+      expect(advance(120, (minute) => minute % 15 < 8 && deliver({ [`tenant${minute % 3}`]: 3 }, 0))).toEqual([]);
     });
+  });
 
-    it('fire without any delivered alert', () => {
-      expect(advance(60, deliver({ a: 4, b: 4, c: 4 }, 0))).toEqual(['DestinationFailures']);
-    });
+  it('fire for an endpoint of the operators that fails in the first attempts of one alert, not for two failures in half an hour', () => {
+    const failIn = (minutes: readonly number[]) => (minute: number) =>
+      minutes.includes(minute) && writeWith([['service', 'type'], ['service']], { endpoint_failures: 1 }, 'atomfeed');
+    expect(advance(120, failIn([0, 20, 60, 80]))).toEqual([]);
+    expect(advance(20, failIn([0, 2, 12]))).toEqual(['EndpointFailures']);
+    advance(30);
+    expect(cloudWatch.firing).toEqual([]);
+  });
+
+  it('fire while senders record failures and the watcher of the stream sees none', () => {
+    const record = (failures_unseen: number) => writeWith([['service']], { failures_unseen });
+    const seen = (minute: number) => {
+      record(2);
+      if (minute % 4 === 0) record(-1);
+    };
+    expect(advance(60, seen)).toEqual([]);
+    expect(advance(12, () => record(1))).toEqual(['FailuresNotSeen']);
+    advance(7, seen);
+    expect(cloudWatch.firing).toEqual([]);
   });
 
   /** Writes the report of an invocation, as Lambda does with its logging configuration. */

@@ -58,7 +58,20 @@ it('failures in records are counted, those of notices are not', async () => {
   const receive = setUp(async () => outcomes[attempts++] ?? failed('transient', 'timeout', ''));
   const bodies = [newBody(), newBody(), newBody(), newBody().replace('{', `{"notice":${notice},`)];
   for (const body of bodies) await receive(sqsMessage({ body }));
-  expect(written.match(/"failures_recorded":1/g)).toHaveLength(2);
+  expect(written.match(/"failures_unseen":1/g)).toHaveLength(2);
+});
+
+it('attempts at destinations count as 1 if they fail and 0 if not, so that the average is the share of failures', async () => {
+  const outcomes = [
+    failed('transient', 'http_status', ''),
+    delivered,
+    { ...failed('transient', 'timeout', ''), isEndpointFailure: true },
+    { ...failed('transient', 'circuit_open', ''), countsAsAttempt: false },
+  ];
+  const receive = setUp(async () => outcomes.shift() ?? delivered);
+  await receive(...Array.from({ length: 4 }, () => sqsMessage({ body: newBody() })));
+  expect(written).toContain('"destination_failures":[1,0,1]');
+  expect(written).toContain('"endpoint_failures":1');
 });
 
 describe('the time to the first attempt', () => {

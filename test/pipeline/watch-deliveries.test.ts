@@ -81,7 +81,7 @@ describe('the watcher of deliveries', () => {
       expect.objectContaining({ kind: 'failures', notification_id: 'ntB', failed_count: 1, last_reason: 'opted_out' }),
     ]);
     expect(groups).toEqual(Array(4).fill('acme'));
-    expect(metrics()).toMatchObject([{ function: 'watch-deliveries', failures_seen: 4, oldest_record_seconds: 60 }]);
+    expect(metrics()).toMatchObject([{ function: 'watch-deliveries', failures_unseen: -4, oldest_record_seconds: 60 }]);
   });
 
   it('keeps events of tenants apart', async () => {
@@ -133,7 +133,7 @@ describe('the watcher of deliveries', () => {
     const records = ['one', 'two', 'three'].map((id) => failedOf(pendingOf(`nt${id}`, id)));
     const { repeated } = await watch(records, { refused: (body) => body.includes('nttwo') });
     expect(repeated).toEqual([records[1]?.dynamodb?.SequenceNumber]);
-    expect(metrics()).toMatchObject([{ internal_errors: 2, failures_seen: 2 }]);
+    expect(metrics()).toMatchObject([{ internal_errors: 2, failures_unseen: -2 }]);
   });
 
   it('accepts the records that the AWS CLI prints, whose times are texts', async () => {
@@ -141,7 +141,7 @@ describe('the watcher of deliveries', () => {
     const printed = { ...record, dynamodb: { ...dynamodb, ApproximateCreationDateTime: '2026-01-01T00:00:00+00:00' } };
     const { reports } = await watch(JSON.parse(JSON.stringify([printed])));
     expect(reports).toHaveLength(2);
-    expect(metrics()).toMatchObject([{ failures_seen: 1 }]);
+    expect(metrics()).toMatchObject([{ failures_unseen: -1 }]);
     expect(metrics()[0]).not.toHaveProperty('oldest_record_seconds');
   });
 });

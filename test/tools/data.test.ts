@@ -1,9 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { close, listen } from 'local-aws/http.ts';
 import { useBundles } from 'local-aws/test/support/bundles.ts';
 import { template } from 'local-aws/test/support/template.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -73,12 +75,12 @@ const tableSortedBy = (sortKey: string) => ({
 });
 
 describe('a data directory', () => {
-  it('keeps tables and tokens across starts', async () => {
+  it('keeps tables, tokens and ports across starts', async () => {
     const first = await start(tableSortedBy('sk'));
     await using(first, (client) => client.send(new PutItemCommand({ TableName, Item })));
     await stop(first);
     const second = await start(tableSortedBy('sk'));
-    expect(second.ready.tokens).toEqual(first.ready.tokens);
+    expect(second.ready).toEqual(first.ready);
     expect(await readItem(second)).toEqual(Item);
   });
 
@@ -116,6 +118,18 @@ describe('a data directory', () => {
     expect(log.at(-1)).toBe('The data directory does not keep queues. Discarded messages: Jobs 1.');
   });
 
+  it('gets another port for one that is in use', async () => {
+    const first = await start();
+    const port = Number(new URL(first.ready.inbox_url).port);
+    await stop(first);
+    const other = createServer();
+    await listen(other, port);
+    const second = await start();
+    await close(other);
+    expect(second.ready).toMatchObject({ aws_endpoint: first.ready.aws_endpoint, base_url: first.ready.base_url });
+    expect(second.ready.inbox_url).not.toBe(first.ready.inbox_url);
+  });
+
   it('is used by one stack at a time', async () => {
     await start();
     await expect(start()).rejects.toThrow(
@@ -133,6 +147,7 @@ describe('a data directory', () => {
 
   it.each([
     ['tokens.json', '{', /tokens\.json is damaged: delete this file to issue new tokens; the tables remain\.$/],
+    ['ports.json', '[]', /ports\.json is damaged: delete this file to get new ports; the tables remain\.$/],
     [
       'tables/tables.sqlite',
       'garbage',

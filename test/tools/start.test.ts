@@ -57,6 +57,18 @@ describe('npm start', () => {
     expect(readdirSync(temporary.path)).toEqual([]);
   });
 
+  it('says what it does while it starts', async () => {
+    const child = start('--json', '--port', '0');
+    const errors = text(child.stderr);
+    await once(child.stdout, 'readable');
+    child.kill('SIGTERM');
+    expect((await errors).split('\n').slice(0, 3)).toEqual([
+      'Loading the local AWS …',
+      'Synthesizing the stack and bundling its functions …',
+      'Creating tables and tokens …',
+    ]);
+  });
+
   it('prints the tokens of each tenant, and commands that configure the AWS SDK in a shell', async () => {
     const child = start('--port', '0');
     let output = '';
@@ -118,13 +130,13 @@ describe('npm start', () => {
     await close(other);
     expect({ output, errors, code }).toEqual({
       output: '',
-      errors: `Port ${port} is in use: pass --port with another number, or --port 0 for a free port.\n`,
+      errors: `Loading the local AWS …\nPort ${port} is in use: pass --port with another number, or --port 0 for a free port.\n`,
       code: 1,
     });
   });
 
   it.each([
-    [['-c', 'mispelt=1', '--port', '0'], /^Invalid setting: "mispelt" is not a setting; the settings are .*\n$/],
+    [['-c', 'mispelt=1', '--port', '0'], /\nInvalid setting: "mispelt" is not a setting; the settings are .*\n$/],
     [['-c', 'nothing'], /must have the form name=value\.\n$/],
     [['--port', 'many'], /must be a number from 0 to 65535\.\n$/],
     [['--base-path', 'v1'], /must start with \/.*\n$/],

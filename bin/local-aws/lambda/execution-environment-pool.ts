@@ -28,6 +28,8 @@ export type ExecutionEnvironmentPoolOptions = ExecutionEnvironmentOptions & {
   size: number;
   timeoutSeconds: number;
   memoryMb: number;
+  /** How long an execution environment stays idle in real time before it ends, unless it is the only one. */
+  idleMs: number;
   /** Called with each line that an execution environment prints. */
   print: (line: string) => void;
   /** Called with the text of each error that a function publishes to `settings.errorChannel`. */
@@ -57,10 +59,12 @@ const INIT_TIMEOUT_SECONDS = 60;
 
 /**
  * The execution environments of one function. They start on demand (a cold start), handle one event at a time and are
- * reused, the most recently used one first. Those that crash or exceed the timeout are replaced.
+ * reused, the most recently used one first. Those that crash or exceed the timeout are replaced, and those that nobody
+ * uses end, because each has a heap of its own.
  */
 export class ExecutionEnvironmentPool {
   readonly #options: ExecutionEnvironmentPoolOptions;
+  /** In the order of their last use. */
   readonly #idle: ExecutionEnvironment[] = [];
   readonly #all = new Set<ExecutionEnvironment>();
   readonly #waiting: Invocation[] = [];
@@ -76,6 +80,11 @@ export class ExecutionEnvironmentPool {
       this.#waiting.push({ requestId: crypto.randomUUID(), event, resolve });
       this.#dispatch();
     });
+  }
+
+  /** The number of execution environments. */
+  get size(): number {
+    return this.#all.size;
   }
 
   /** The number of busy execution environments. */
@@ -108,10 +117,19 @@ export class ExecutionEnvironmentPool {
       const next = environment && this.#waiting.shift();
       if (!next) return;
       void environment.run(next).then(() => {
-        if (environment.isAlive) this.#idle.push(environment);
+        if (environment.isAlive) this.#rest(environment);
         this.#dispatch();
       });
     }
+  }
+
+  #rest(environment: ExecutionEnvironment): void {
+    this.#idle.push(environment);
+    const usedCount = environment.usedCount;
+    setTimeout(() => {
+      const isUnused = environment.usedCount === usedCount && this.#idle.includes(environment);
+      if (isUnused && this.#idle.length > 1) void environment.kill('Runtime.ExitError', 'Idle.');
+    }, this.#options.idleMs).unref();
   }
 
   #start(): ExecutionEnvironment | undefined {
@@ -130,6 +148,8 @@ export class ExecutionEnvironmentPool {
 /** A worker thread and its running invocation. */
 class ExecutionEnvironment {
   isAlive = true;
+  /** The number of invocations. */
+  usedCount = 0;
   readonly #options: ExecutionEnvironmentPoolOptions;
   readonly #environment: RunningEnvironment;
   readonly #onEnd: () => void;
@@ -171,6 +191,7 @@ class ExecutionEnvironment {
         },
       };
       this.#current = run;
+      this.usedCount++;
       if (this.#isReady) this.#startInvocation();
       else this.#killAfter(INIT_TIMEOUT_SECONDS);
     });

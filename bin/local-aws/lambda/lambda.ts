@@ -33,6 +33,8 @@ export type Lambda = {
   /** Throttles all invocations of a function until the returned function is called. */
   throttle(name: string): () => void;
   has(name: string): boolean;
+  /** Returns the number of execution environments of a function, busy or idle. */
+  environments(name: string): number;
   /** Returns the number of running invocations of one function or, without a name, of all. */
   busy(name?: string): number;
   stop(): Promise<void>;
@@ -45,6 +47,8 @@ export type LambdaOptions = {
   concurrency: (name: string) => number;
   endpointUrl: string;
   clock: MovableClock;
+  /** How long an execution environment stays idle in real time before it ends. Default: a minute. */
+  idleMs?: number;
   log: (line: string) => void;
   /** Called with each line as CloudWatch Logs stores it. */
   rawLog?: (line: string, functionName: string) => void;
@@ -60,6 +64,7 @@ export const createLambda = ({
   concurrency,
   endpointUrl,
   clock,
+  idleMs = 60_000,
   log,
   rawLog = () => {},
   errors,
@@ -69,6 +74,7 @@ export const createLambda = ({
     size: concurrency(settings.name),
     timeoutSeconds: settings.timeoutSeconds,
     memoryMb: settings.memoryMb,
+    idleMs,
     env: lambdaEnvironment(settings, endpointUrl),
     settings: {
       directory: settings.directory,
@@ -123,6 +129,7 @@ export const createLambda = ({
       return () => throttles.delete(throttle);
     },
     has: (name) => pools.has(name),
+    environments: (name) => pool(name).size,
     busy: (name) => (name === undefined ? [...pools.values()] : [pool(name)]).reduce((sum, { busy }) => sum + busy, 0),
     async stop() {
       isStopping = true;

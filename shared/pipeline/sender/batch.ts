@@ -8,9 +8,11 @@ import { messageBody } from '../../contracts/text.ts';
 import { parseDelivery } from '../../domain/delivery-message.ts';
 import {
   DELIVERY_LATENCY,
+  DESTINATION_FAILURES,
   type DeliveryTotal,
   deliveryCounts,
   deliveryTotal,
+  destinationFailure,
   FIRST_ATTEMPT_LATENCY,
   PRODUCER_ERRORS,
   PRODUCER_FAULTS,
@@ -108,7 +110,7 @@ export const createBatchProcessing = (
         ...tally(processed.flatMap(({ result }) => deliveryCounts(result))),
         ...tally(processed.flatMap(totalOf)),
         [PRODUCER_ERRORS]: outcomes.conflict ?? 0,
-        failures_recorded: processed.filter(isRecordedFailure).length,
+        failures_unseen: processed.filter(isRecordedFailure).length,
         internal_errors: unprocessed.length + unrecorded.length,
         oldest_unprocessed_seconds: Math.max(
           oldestAgeSeconds(
@@ -123,6 +125,7 @@ export const createBatchProcessing = (
       },
       { type },
       {
+        [DESTINATION_FAILURES]: processed.flatMap(({ result }) => destinationFailure(result, type)),
         [DELIVERY_LATENCY]: jobs.flatMap(latencyMs),
         [FIRST_ATTEMPT_LATENCY]: jobs.flatMap((job) => firstAttemptLatencyMs(job, dependencies)),
       },

@@ -3,7 +3,7 @@ import { failed } from '../../domain/attempt-outcome.ts';
 import type { HttpResponses } from '../../domain/http-outcome.ts';
 import type { Transport } from '../../domain/transport.ts';
 import { ATOM_ENTRY_TYPE, atomEntry } from './atom-entry.ts';
-import { sendByHttp } from './http-transport.ts';
+import { type OperatorsEndpoint, sendByHttp } from './http-transport.ts';
 
 /** The responses of the feed. */
 export const feedResponses: HttpResponses = {
@@ -18,6 +18,9 @@ export const feedResponses: HttpResponses = {
   ],
 };
 
+/** The operators also set its credentials, in its URL. */
+const operatorsEndpoint: OperatorsEndpoint = { name: 'the feed', faults: /^(5..|401|403)$/ };
+
 /**
  * Creates the transport of `atomfeed` notifications, which posts an entry to the operators' Atom collection (RFC 5023).
  *
@@ -31,5 +34,6 @@ export const createFeedTransport =
     }
     const headers = { 'content-type': ATOM_ENTRY_TYPE, 'user-agent': 'monitoring-notifications/1' };
     const body = atomEntry(alert.event, alert.payload, category, alert.deliveryId, alert.eventTimeMs);
-    return sendByHttp(feedResponses, http, alert, { url: new URL(endpoint), headers, body, secrets: [] }, 'the feed');
+    const request = { url: new URL(endpoint), headers, body, secrets: [] };
+    return sendByHttp(feedResponses, http, alert, request, operatorsEndpoint);
   };

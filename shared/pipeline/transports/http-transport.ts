@@ -34,6 +34,18 @@ const failedRequest = (error: unknown, host: string): Failure => {
 /** The parts of a request that a type sets, and the secrets in it that a failed response may repeat. */
 export type TypeRequest = Pick<HttpPost, 'url' | 'headers' | 'body' | 'readBody'> & { secrets: readonly string[] };
 
+/** An endpoint that the operators set. */
+export type OperatorsEndpoint = {
+  /** Its name in explanations: tenants must not see its host. */
+  name: string;
+  /** The statuses that are faults of the endpoint or of its setting, rather than of a tenant's values. */
+  faults: RegExp;
+};
+
+/** Returns whether an attempt failed because of the endpoint, or because it cannot be reached. */
+const isEndpointFailure = ({ reason, status }: Failure, { faults }: OperatorsEndpoint): boolean =>
+  reason === 'network_error' || reason === 'timeout' || (status !== undefined && faults.test(String(status)));
+
 /** Returns the secrets in a URL: its credentials, and its host and path unless tenants may see them. */
 export const secretsIn = (
   { username, password, host, hostname, pathname, search }: URL,
@@ -52,7 +64,7 @@ export const secretsIn = (
  * no notification ID, and a heartbeat have no circuit: they must neither be affected by failing alerts nor postpone
  * alerts.
  *
- * @param hiddenHost the destination's name in explanations; tenants must not see the operators' endpoints
+ * @param endpoint given if the URL is that of the operators
  * @throws NoTimeLeftError
  */
 export const sendByHttp = async (
@@ -60,19 +72,21 @@ export const sendByHttp = async (
   http: HttpClient,
   alert: Pick<Alert, 'event' | 'trace' | 'notificationId' | 'mayHaveArrived' | 'timeLeft'>,
   { secrets, ...request }: TypeRequest,
-  hiddenHost?: string,
+  endpoint?: OperatorsEndpoint,
 ): Promise<AttemptOutcome> => {
   const { event, trace, notificationId, timeLeft } = alert;
   const headers = { ...request.headers, ...trace?.headers };
   const circuitTenant = notificationId === undefined || isHeartbeat(event) ? undefined : event.tenant_id;
   const timeoutMs = sendTimeoutMs(timeLeft);
+  const ofEndpoint = (failure: Failure): Failure =>
+    endpoint && isEndpointFailure(failure, endpoint) ? { ...failure, isEndpointFailure: true } : failure;
   try {
     const response = await http.post({ ...request, headers, timeoutMs, circuitTenant });
     const outcome = httpOutcome(responses, response, Date.now(), alert);
     if (outcome.result === 'delivered') return outcome;
-    const hidden = [...secrets, ...secretsIn(request.url, hiddenHost !== undefined)];
-    return { ...outcome, responseText: responseText(response.body, hidden) };
+    const hidden = [...secrets, ...secretsIn(request.url, endpoint !== undefined)];
+    return { ...ofEndpoint(outcome), responseText: responseText(response.body, hidden) };
   } catch (error) {
-    return failedRequest(error, hiddenHost ?? request.url.host);
+    return ofEndpoint(failedRequest(error, endpoint?.name ?? request.url.host));
   }
 };

@@ -1,7 +1,7 @@
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
 import type { HttpResponses } from '../../domain/http-outcome.ts';
 import type { Transport } from '../../domain/transport.ts';
-import { sendByHttp } from './http-transport.ts';
+import { type OperatorsEndpoint, sendByHttp } from './http-transport.ts';
 import { pagerEvent, pagerEventV2 } from './pager-event.ts';
 
 /** An endpoint whose path ends like this gets PagerDuty Events API v2, all others v1. */
@@ -17,6 +17,8 @@ export const pagerResponses: HttpResponses = {
     { status: /^(403|429)$/, result: 'throttled' },
   ],
 };
+
+const operatorsEndpoint: OperatorsEndpoint = { name: 'the incident pager', faults: /^5..$/ };
 
 /**
  * Creates the transport of `incidentpager` notifications (PagerDuty Events API).
@@ -35,6 +37,6 @@ export const createPagerTransport =
     const headers = { 'content-type': 'application/json', 'user-agent': 'monitoring-notifications/1' };
     const request = { url, headers, body, secrets: [serviceKey] };
     return tenantEndpoint === undefined
-      ? sendByHttp(pagerResponses, direct, alert, request, 'the incident pager')
+      ? sendByHttp(pagerResponses, direct, alert, request, operatorsEndpoint)
       : sendByHttp(pagerResponses, guarded, alert, request);
   };

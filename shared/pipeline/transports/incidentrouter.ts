@@ -2,7 +2,7 @@ import type { AccountRepository } from '../../adapters/accounts/account-reposito
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
 import type { HttpResponses } from '../../domain/http-outcome.ts';
 import type { Transport } from '../../domain/transport.ts';
-import { sendByHttp } from './http-transport.ts';
+import { type OperatorsEndpoint, sendByHttp } from './http-transport.ts';
 import { routerEvent } from './router-event.ts';
 import { webhookHeaders } from './webhook.ts';
 
@@ -17,6 +17,8 @@ export const routerResponses: HttpResponses = {
     { status: /^429$/, result: 'throttled' },
   ],
 };
+
+const operatorsEndpoint: OperatorsEndpoint = { name: 'the incident router', faults: /^5..$/ };
 
 /**
  * Creates the transport of `incidentrouter` notifications: a webhook call (docs/api.md#what-arrives-where) to the
@@ -39,5 +41,5 @@ export const createRouterTransport =
       readBody: true,
       secrets: [apiKey, credentials.token, ...credentials.secrets],
     };
-    return sendByHttp(routerResponses, http, alert, request, 'the incident router');
+    return sendByHttp(routerResponses, http, alert, request, operatorsEndpoint);
   };

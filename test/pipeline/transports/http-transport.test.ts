@@ -3,7 +3,7 @@ import { createHttpClient, type HttpPost } from '../../../shared/adapters/outbou
 import type { AttemptOutcome } from '../../../shared/domain/attempt-outcome.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
-import { sendByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
+import { type OperatorsEndpoint, sendByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
 import { webhookResponses } from '../../../shared/pipeline/transports/webhook.ts';
 import { alarmHeader, TRACE_ID, traceFields } from '../../support/events.ts';
 import { closedPort, respondWith, startHttp, startTcp } from '../../support/servers.ts';
@@ -36,12 +36,16 @@ const send = (
 const sendTo = async (
   { status = 200, bodyOf = () => '' }: { status?: number; bodyOf?: (url: URL) => string },
   url: string,
-  { headers = {}, hiddenHost, ...changes }: { headers?: object; hiddenHost?: string; [field: string]: unknown } = {},
+  {
+    headers = {},
+    endpoint,
+    ...changes
+  }: { headers?: object; endpoint?: OperatorsEndpoint; [field: string]: unknown } = {},
 ) => {
   const post = vi.fn(async (request: HttpPost) => ({ status, retryAfter: undefined, body: bodyOf(request.url) }));
   const alert = { event: alarmHeader(), timeLeft: () => 30_000, ...changes };
   const request = { url: new URL(url), headers: { ...headers }, body: '{}', secrets: [] };
-  const outcome = await sendByHttp(webhookResponses, { post }, alert, request, hiddenHost);
+  const outcome = await sendByHttp(webhookResponses, { post }, alert, request, endpoint);
   return { outcome, posted: post.mock.calls[0]?.[0] };
 };
 
@@ -120,8 +124,13 @@ describe('sendByHttp', () => {
 
   it.each([
     ['its host and path', (url: URL) => url.host + url.pathname, 'No: a.example.com:8443/feed/x1', {}],
-    ['those of an operators’ endpoint', (url: URL) => url.host, NOT_SHOWN, { hiddenHost: 'the feed' }],
-    ['that path', (url: URL) => url.pathname, NOT_SHOWN, { hiddenHost: 'the feed' }],
+    [
+      'those of an operators’ endpoint',
+      (url: URL) => url.host,
+      NOT_SHOWN,
+      { endpoint: { name: 'the feed', faults: /^5..$/ } },
+    ],
+    ['that path', (url: URL) => url.pathname, NOT_SHOWN, { endpoint: { name: 'the feed', faults: /^5..$/ } }],
     ['its password', () => 'pass word', NOT_SHOWN, {}],
     ['its credentials', basic, NOT_SHOWN, {}],
   ])('shows of a response that repeats %s of the URL: %s', async (_, repeated, responseText, options) => {

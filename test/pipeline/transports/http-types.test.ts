@@ -162,3 +162,45 @@ describe('the Atom feed transport', () => {
     expect(http.post).not.toHaveBeenCalled();
   });
 });
+
+describe('an endpoint of the operators', () => {
+  const ENDPOINT = 'https://operators.example.com/x';
+  const transports: Record<string, (http: HttpClient) => ReturnType<Transport>> = {
+    pager: (http) => createPagerTransport(http, http, ENDPOINT)(alert, validDetails.incidentpager),
+    router: (http) => createRouterTransport(accounts, http, ENDPOINT)(alert, validDetails.incidentrouter),
+    feed: (http) => createFeedTransport(http, ENDPOINT)(alert, validDetails.atomfeed),
+    'tenant’s pager': (http) =>
+      createPagerTransport(
+        http,
+        http,
+        ENDPOINT,
+      )(alert, {
+        ...validDetails.incidentpager,
+        service_endpoint: 'https://tenant.example.com/x',
+      }),
+  };
+  const send = async (name: string, status?: number) => {
+    const refused = async () => Promise.reject(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
+    const outcome = await transports[name]?.(status === undefined ? { post: refused } : recordingClient(status));
+    const isEndpointFailure = outcome && 'isEndpointFailure' in outcome && outcome.isEndpointFailure;
+    return [outcome && 'cause' in outcome ? outcome.cause : undefined, isEndpointFailure];
+  };
+
+  it.each(['pager', 'router', 'feed'])(
+    'fails by its own fault if it is down, and is still a destination: %s',
+    async (name) => {
+      expect(await send(name, 503)).toEqual(['destination', true]);
+      expect(await send(name)).toEqual(['destination', true]);
+      expect(await send(name, 429)).toEqual(['destination', false]);
+    },
+  );
+
+  it('fails by its own fault if it refuses the operators’ credentials, not those of a tenant', async () => {
+    expect(await send('feed', 401)).toEqual(['destination', true]);
+    expect(await send('feed', 403)).toEqual(['destination', true]);
+    expect(await send('feed', 404)).toEqual(['destination', false]);
+    expect(await send('router', 403)).toEqual(['destination', false]);
+    expect(await send('pager', 400)).toEqual(['destination', false]);
+    expect(await send('tenant’s pager', 503)).toEqual(['destination', false]);
+  });
+});

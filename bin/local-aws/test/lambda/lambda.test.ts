@@ -1,5 +1,6 @@
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -150,6 +151,22 @@ describe('an execution environment', () => {
     expect(returned.environment).not.toHaveProperty('PATH');
     expect(returned.context.remaining).toBeGreaterThan(0);
     expect(returned.context.remaining).toBeLessThanOrEqual(20_000);
+  });
+
+  it('ends when nobody uses it, unless it is the only one of its function', async () => {
+    const idle = createLambda({
+      clock,
+      functions: [settings('meet')],
+      concurrency: () => 3,
+      endpointUrl: 'http://127.0.0.1:1',
+      idleMs: 10,
+      log: () => undefined,
+    });
+    await Promise.all([1, 2, 3].map(() => idle.invoke('meet', '{"together":3}')));
+    while (idle.environments('meet') > 1) await sleep(10);
+    await sleep(30);
+    expect(idle.environments('meet')).toBe(1);
+    await idle.stop();
   });
 
   it.runIf(process.platform === 'linux')('leaves the CPU to the thread that is its AWS', async () => {

@@ -1,0 +1,148 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import { CfnInsightRule, ConcreteWidget, MathExpression, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { Construct } from 'constructs';
+import { notificationTypes } from '../../shared/contracts/notification-types.ts';
+import { EVENTS_RECEIVED, PRODUCER_FAULTS } from '../../shared/domain/delivery-metrics.ts';
+import {
+  type Alarms,
+  type Monitored,
+  minute,
+  opsCommand,
+  type ServiceAlarm,
+  SINGLE_PERIOD,
+} from './monitored-stack.ts';
+
+/** The alarm on destinations needs this share of failed attempts, number of failures, and tenants with one. */
+const MIN_FAILED_PERCENT = 50;
+const MIN_FAILURES = 25;
+const MIN_TENANTS = 3;
+
+/** Returns the alarms on those outside of the service: producers, destinations and the operators' endpoints. */
+export const externalAlarms = (stack: Monitored): Alarms => ({
+  ProducerErrors: {
+    metric: stack.metrics.count(PRODUCER_FAULTS, { period: SINGLE_PERIOD }),
+    impact:
+      'Alarm events are invalid, or use an event ID again with different content, and are not delivered; or they are delivered although they break a rule, such as a time that is not in milliseconds.',
+    firstStep: `list the dead letters (${opsCommand(stack.scope, 'dead-letters list alarm-events')}), and search the log of dispatch for "event with warnings" and those of the senders for "event conflict".`,
+    runbook: 'a-producer-sends-wrong-events',
+  },
+  ...missingEventsAlarm(stack),
+  DestinationFailures: destinationAlarm(stack),
+  EndpointFailures: {
+    metric: stack.metrics.count('endpoint_failures', { period: minute }),
+    // The first attempts of one alert fall into at least three minutes: retries begin after 5 s, 30 s, 2 and 10 minutes.
+    evaluationPeriods: 30,
+    datapointsToAlarm: 3,
+    impact:
+      'The URL of pagerEndpoint, routerEndpoint or feedEndpoint fails, for all tenants: it cannot be reached, returns 5xx, or the feed refuses its credentials.',
+    firstStep: `find the type with the metric endpoint_failures, and request its URL: ${opsCommand(stack.scope, 'verify')}.`,
+    runbook: 'an-endpoint-of-the-operators-fails',
+  },
+});
+
+/** Returns the alarm on a pipeline that sends no alarm events, if the setting says how often it does at least. */
+const missingEventsAlarm = ({ metrics, settings: { expectedEventIntervalMinutes: minutes } }: Monitored): Alarms =>
+  minutes === undefined
+    ? {}
+    : {
+        MissingEvents: {
+          metric: new MathExpression({
+            expression: 'IF(FILL(events, 0) >= 1, 0, 1)',
+            usingMetrics: { events: metrics.count(EVENTS_RECEIVED, { period: minute }) },
+            // The evaluation periods last a minute each, so the longest interval is a day, the maximum of CloudWatch.
+            period: minute,
+            label: 'minutes without an alarm event',
+          }),
+          evaluationPeriods: minutes,
+          // Without any event in the whole time, there is nothing to fill.
+          treatMissingData: TreatMissingData.BREACHING,
+          impact: `Dispatch has received no alarm event for ${minutes} minutes. If its pipeline has failed, nobody is alerted.`,
+          firstStep: 'check whether the pipeline runs and is allowed to send to the queue of alarm events.',
+          runbook: 'no-alarm-events',
+        },
+      };
+
+/**
+ * Returns the alarm on destinations: the highest share of failed attempts among the types that send by HTTP, because most
+ * alerts of a stack have one type, which would hide the others. One or two tenants never trigger it.
+ */
+const destinationAlarm = (stack: Monitored): ServiceAlarm => {
+  const period = Duration.minutes(15);
+  const types = stack.resources.delivery.senders.flatMap(({ type }) =>
+    notificationTypes[type].sendsByHttp ? [type] : [],
+  );
+  const { tenants, failures } = countFailingTenants(stack, period);
+  const shares = types.map((type) => [type, stack.metrics.failureShare(type, { statistic: Stats.AVERAGE, period })]);
+  return {
+    metric: new MathExpression({
+      expression: `IF(tenants >= ${MIN_TENANTS} AND failures >= ${MIN_FAILURES}, 100 * MAX([${types.map((type) => `FILL(${type}, 0)`).join(', ')}]), 0)`,
+      usingMetrics: { tenants, failures, ...Object.fromEntries(shares) },
+      period,
+      label: 'highest share of failed attempts of a type, %',
+    }),
+    threshold: MIN_FAILED_PERCENT,
+    evaluationPeriods: 2,
+    impact:
+      'Most attempts of a type fail, at the destinations of several tenants. The service retries them for about 8 hours.',
+    firstStep:
+      'find the type with the metric destination_failures, and check by status and reason in the log of its sender whether the network or the destinations fail.',
+    runbook: 'destinations-of-many-tenants-fail',
+  };
+};
+
+/** Returns the name of the rule. CloudFormation requires one; that of the stack makes it unique. */
+const ruleNameIn = (scope: Construct): string => `${Stack.of(scope).stackName}-FailingTenants`;
+
+/**
+ * Creates a Contributor Insights rule that counts the failed attempts in the logs of all senders by tenant, because
+ * metrics have no tenant dimension. Operators can also view the rule in CloudWatch.
+ *
+ * @returns per period, the number of tenants with a failed attempt, and the failed attempts
+ */
+const countFailingTenants = ({ scope, resources }: Monitored, period: Duration) => {
+  const rule = new CfnInsightRule(new Construct(scope, 'FailingTenants'), 'Rule', {
+    ruleName: ruleNameIn(scope),
+    ruleState: 'ENABLED',
+    ruleBody: Stack.of(scope).toJsonString({
+      Schema: { Name: 'CloudWatchLogRule', Version: 1 },
+      LogGroupNames: resources.delivery.senders.map(({ lambda }) => lambda.logGroup.logGroupName),
+      LogFormat: 'JSON',
+      Contribution: {
+        Keys: ['$.tenant_id'],
+        Filters: [
+          { Match: '$.message', In: ['delivery failed'] },
+          { Match: '$.cause', In: ['destination'] },
+          { Match: '$.destination', In: ['called'] },
+        ],
+      },
+      AggregateOn: 'Count',
+    }),
+  });
+  const metric = (name: 'UniqueContributors' | 'Sum') =>
+    new MathExpression({ expression: `INSIGHT_RULE_METRIC("${rule.attrRuleName}", "${name}")`, period });
+  return { tenants: metric('UniqueContributors'), failures: metric('Sum') };
+};
+
+/**
+ * Shows the ten tenants with the most failed attempts, which is what the rule of `countFailingTenants` counts
+ * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html).
+ */
+export class FailingTenantsWidget extends ConcreteWidget {
+  readonly #scope: Construct;
+
+  constructor(scope: Construct, width: number, height: number) {
+    super(width, height);
+    this.#scope = scope;
+  }
+
+  toJson(): object[] {
+    const properties = {
+      title: 'Failed attempts by tenant',
+      view: 'timeSeries',
+      region: Stack.of(this.#scope).region,
+      period: 300,
+      insightRule: { ruleName: ruleNameIn(this.#scope), maxContributorCount: 10, orderBy: 'Sum' },
+    };
+    return [{ type: 'metric', width: this.width, height: this.height, x: this.x, y: this.y, properties }];
+  }
+}
