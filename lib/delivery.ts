@@ -159,7 +159,7 @@ export class Delivery extends Construct {
       .access('BatchGetItem')
       .and(deliveries.access('PutItem', 'BatchGetItem', 'UpdateItem'))
       .and(accounts.access('GetItem'))
-      .and(new ResourceAccess({ RETRY_DELAY_SCALE: String(settings.retryDelayScale) }));
+      .and(new ResourceAccess({ RETRY_DELAY_SCALE: String(settings.retryDelayScale), ALARM_URL: settings.alarmUrl }));
     // An address that SES rejects stops its mailbox.
     const sesAccess = email
       .sendAccess()

@@ -1,5 +1,6 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
+import { ALARM_URL_PLACEHOLDER } from '../shared/contracts/event-header.ts';
 import { escalationModes } from '../shared/contracts/notice.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../shared/contracts/notification-types.ts';
 import { type LimitName, limitNames, minimumLimit } from '../shared/contracts/tenant-limits.ts';
@@ -99,6 +100,22 @@ const monitorUrl = () =>
     ]),
   );
 
+/** The parts after the host have characters of RFC 3986, and placeholders. */
+const ALARM_URL = /^https:\/\/[\w.-]+(:\d+)?([/?#][\w.~%!$&'()*+,;=:@/?#[\]-]*)?$/;
+
+const alarmUrl = () =>
+  setting(
+    `must be a URL of at most ${MAX_URL_LENGTH} characters that starts with https://, in which {tenant_id}, {entity_id} and {alarm_id} may follow the host`,
+    z
+      .string()
+      .max(MAX_URL_LENGTH)
+      .refine((template) => /^https:\/\/[\w.-]+(:\d+)?($|[/?#])/.test(template))
+      .refine((template) => {
+        const url = template.replace(ALARM_URL_PLACEHOLDER, 'id');
+        return ALARM_URL.test(url) && URL.canParse(url);
+      }),
+  );
+
 const hostname = () => setting('must be a host name such as api.example.org', z.hostname().regex(/^[^.]+(\.[^.]+)+$/));
 
 /** Values by name, written `name=value,...`. `rule` completes "must be a comma-separated list such as". */
@@ -164,6 +181,7 @@ const settingsShape = z.strictObject({
   pagerEndpoint: httpUrl().default('https://events.pagerduty.com/generic/2010-04-15/create_event.json'),
   routerEndpoint: httpUrl().default('https://alert.victorops.com/integrations/generic/20131114/alert'),
   feedEndpoint: httpUrl().optional(),
+  alarmUrl: alarmUrl().optional(),
   deadLetterEmail: flag().default(true),
   failingNotices: flag().default(true),
   deliveryOutcomes: flag().default(false),

@@ -46,7 +46,15 @@ const deliveries = { DELIVERIES_TABLE: nonEmptyString };
 /** The queue of delivery reports. */
 const reports = { REPORTS_QUEUE: url };
 const retryDelays = { RETRY_DELAY_SCALE: nonNegativeNumber };
-const sender = { ...accounts, ...notifications, ...deliveries, ...queues, ...retryDelays, RETRY_QUEUE: url };
+const sender = {
+  ...accounts,
+  ...notifications,
+  ...deliveries,
+  ...queues,
+  ...retryDelays,
+  RETRY_QUEUE: url,
+  ALARM_URL: optionalString,
+};
 const ses = { EMAIL_FROM: nonEmptyString, EMAIL_REPLY_TO: optionalString, CONFIGURATION_SET: nonEmptyString };
 /** Emails have links to the page that stops them. */
 const email = { ...limits, ...ses, ...reports, API_URL: url };

@@ -24,6 +24,7 @@ export const alertNames = [
   'emoji',
   'time',
   'incident_key',
+  'url',
 ] as const;
 
 /** The name of a derived value. */

@@ -38,5 +38,8 @@ export const eventHeader = z.object({
   facts: z.array(fact),
 });
 
+/** What senders replace in the setting `alarmUrl` by the IDs of an event. */
+export const ALARM_URL_PLACEHOLDER = /\{(tenant_id|entity_id|alarm_id)\}/g;
+
 /** What senders know of an event without reading its payload. */
 export type EventHeader = z.infer<typeof eventHeader>;

@@ -71,18 +71,33 @@ const MAX_HEADLINE_LENGTH = 200;
 export const plainName = ({ name, plain_name = name }: EventHeader['entity']): string | undefined =>
   plain_name || undefined;
 
+/** Alerts that are sent later than this after SQS accepted them say so. */
+const MAX_UNMENTIONED_DELAY_MS = 120_000;
+
+/** Returns a state such as `CRITICAL (delayed by 7 minutes)`, from two hours on in hours. A short delay is not mentioned. */
+export const lateState = (state: string, delayMs = 0): string => {
+  if (delayMs <= MAX_UNMENTIONED_DELAY_MS) return state;
+  const minutes = Math.floor(delayMs / 60_000);
+  return `${state} (delayed by ${minutes < 120 ? `${minutes} minutes` : `${Math.floor(minutes / 60)} hours`})`;
+};
+
 /** What headlines are about. */
 type Named = Pick<EventHeader, 'state' | 'entity' | 'alarm'>;
 
-const headlineOf = (state: string, entity = '?', alarm = '?'): string =>
-  truncate(`[${state}] ${entity}: ${alarm}`, MAX_HEADLINE_LENGTH);
+const headlineOf = (state: string, delayMs: number | undefined, entity = '?', alarm = '?'): string =>
+  truncate(`${lateState(`[${state}]`, delayMs)} ${entity}: ${alarm}`, MAX_HEADLINE_LENGTH);
 
-/** Returns state, entity and alarm in one line: `[CRITICAL] web-1: Disk space`. */
-export const headline = ({ state, entity, alarm }: Named): string => headlineOf(state, entity.name, alarm.name);
+/**
+ * Returns state, entity and alarm in one line: `[CRITICAL] web-1: Disk space`.
+ *
+ * @param delayMs the time since SQS accepted the event, which follows the state
+ */
+export const headline = ({ state, entity, alarm }: Named, delayMs?: number): string =>
+  headlineOf(state, delayMs, entity.name, alarm.name);
 
 /** Returns the headline of an event for subjects and SMS, without format characters. */
-export const subjectLine = ({ state, entity, alarm }: Named): string =>
-  headlineOf(state, plainName(entity), plainName(alarm));
+export const subjectLine = ({ state, entity, alarm }: Named, delayMs?: number): string =>
+  headlineOf(state, delayMs, plainName(entity), plainName(alarm));
 
 /**
  * Returns the subject of a notice, which has no format characters (`createNotice`), truncated to the length of a headline.
@@ -112,12 +127,20 @@ export const noticeFacts = ({ facts: rows }: Pick<NoticeContent, 'facts'>): { fi
   return { first: rows.filter((row) => !isId(row)), ids: rows.filter(isId) };
 };
 
+/** What links to an alarm say. */
+export const LINK_TEXT = 'Open the alarm';
+
+/** Returns the link to an alarm as plain text, if there is one. */
+export const linkLines = (alarmUrl: string | undefined): string[] =>
+  alarmUrl === undefined ? [] : [`${LINK_TEXT}: ${alarmUrl}`];
+
 /** Returns a notice as plain text, without its subject. */
-export const noticeText = (notice: NoticeContent, timeText?: TimeText): string => {
+export const noticeText = (notice: NoticeContent, alarmUrl?: string, timeText?: TimeText): string => {
   const { first, ids } = noticeFacts(notice);
   const { paragraphs, commands = [] } = notice;
   return [
     ...paragraphs,
+    ...linkLines(alarmUrl),
     factLines(first, timeText),
     ...commands.map(([name, command]) => `${name}:\n${command}`),
     factLines(ids, timeText),
@@ -130,10 +153,20 @@ export const noticeText = (notice: NoticeContent, timeText?: TimeText): string =
 export const statusText = ({ details: { status } }: Pick<AlarmEvent, 'details'>): string | undefined =>
   typeof status === 'string' ? multiLine(status) || undefined : scalar(status);
 
+const byteUnits = ['KB', 'MB', 'GB', 'TB', 'PB', 'EB'];
+
+/** Returns a number of bytes as ` (1.1 GB)`, or nothing below 1 KB, which has 1,024 bytes. */
+const inByteUnit = (bytes: number): string => {
+  const exponent = Math.min(Math.floor(Math.log2(Math.abs(bytes)) / 10), byteUnits.length);
+  const unit = byteUnits[exponent - 1];
+  return unit === undefined ? '' : ` (${(bytes / 1_024 ** exponent).toFixed(1)} ${unit})`;
+};
+
 const metric = (value: unknown): string | undefined => {
   const data = scalar(property(value, 'data'));
   const unit = scalar(property(value, 'unit'));
-  return data && (unit && unit !== 'unknown' ? `${data} ${unit}` : data);
+  if (!data || !unit || unit === 'unknown') return data;
+  return `${data} ${unit}${unit === 'bytes' ? inByteUnit(Number(data)) : ''}`;
 };
 
 /** Maximum number of metrics in a message. */

@@ -1,5 +1,5 @@
-import type { EventHeader } from '../contracts/event-header.ts';
-import type { NoticeContent } from '../contracts/notice.ts';
+import { ALARM_URL_PLACEHOLDER, type EventHeader } from '../contracts/event-header.ts';
+import { type NoticeContent, noticeKinds } from '../contracts/notice.ts';
 import type { StringMap } from '../contracts/text.ts';
 import type { Trace } from '../contracts/trace.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
@@ -13,8 +13,10 @@ export type Alert = {
   payload: string;
   /** When the alarm's state changed, ms since the epoch. */
   eventTimeMs: number;
-  /** When SQS accepted the event, ms since the epoch. Absent in a test. */
-  acceptedAtMs?: number;
+  /** How long after SQS accepted the event the attempt started, in ms. Absent in a test. */
+  delayMs?: number;
+  /** The link to the alarm, if there is one (`withAlarmUrl`). */
+  alarmUrl?: string | undefined;
   /** Unique per delivery, the same in all attempts. */
   deliveryId: string;
   /** Present if the alert is a notice of the service. */
@@ -37,13 +39,38 @@ export type Alert = {
  * if nothing was sent because a dependency such as DynamoDB failed or was slow, which does not count as an attempt.
  *
  * @param details valid fields of the type
- * @param options only of type `webhook`: the serialized `webhook_request`, and the signing secrets of its own
+ * @param options the label of the notification; of type `webhook` its serialized `webhook_request` and signing secrets
  */
 export type Transport = (
   alert: Alert,
   details: StringMap,
-  options?: Pick<DeliveryTarget, 'webhookRequest' | 'signingSecrets'>,
+  options?: Pick<DeliveryTarget, 'webhookRequest' | 'signingSecrets' | 'label'>,
 ) => Promise<AttemptOutcome>;
+
+/** An ID that would change the path of a URL, or that is stored shortened or altered (`shortenedId`). */
+const UNLINKED_ID = /^\.\.?$|^.{125}\.{3}$|\ufffd/su;
+
+const percentEncoded = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+
+/**
+ * Returns the link to the alarm of an alert. The only notices about one alarm are escalations, except that of a summary
+ * and the one of their daily limit, whose alarm is a kind of notice.
+ *
+ * @param template the setting `alarmUrl`
+ */
+const alarmUrlOf = (template: string, { event, notice }: Pick<Alert, 'event' | 'notice'>): string | undefined => {
+  const ids = { tenant_id: event.tenant_id, entity_id: event.entity.id, alarm_id: event.alarm.id };
+  const isOfAlarm = !notice || (notice.kind === 'unreached' && !noticeKinds.some((kind) => kind === ids.alarm_id));
+  if (!isOfAlarm || Object.values(ids).some((id) => UNLINKED_ID.test(id))) return undefined;
+  return template.replace(ALARM_URL_PLACEHOLDER, (_, name: keyof typeof ids) => percentEncoded(ids[name]));
+};
+
+/** Returns a transport whose alerts have links to their alarms. @param template the setting `alarmUrl`, if it is set */
+export const withAlarmUrl = (transport: Transport, template: string | undefined): Transport =>
+  template === undefined
+    ? transport
+    : (alert, ...target) => transport({ ...alert, alarmUrl: alarmUrlOf(template, alert) }, ...target);
 
 /** Timeout of a send, including DNS, connect, TLS, headers and body (docs/decisions/deliveries.md#timeouts). */
 export const SEND_TIMEOUT_MS = 15_000;

@@ -6,7 +6,7 @@ import {
   parseBodyTemplate,
   placeholderText,
 } from '../contracts/body-template.ts';
-import { factLines, subjectLine, truncateUnits } from './alert-text.ts';
+import { factLines, lateState, noticeText, subjectLine, truncateUnits } from './alert-text.ts';
 import { jsonSources } from './json-source.ts';
 import type { Alert } from './transport.ts';
 
@@ -20,12 +20,12 @@ const asText = (source: string): string => {
 };
 
 /** What placeholders can name of an alert. */
-type RenderedAlert = Pick<Alert, 'event' | 'payload' | 'eventTimeMs'>;
+type RenderedAlert = Pick<Alert, 'payload'> & DescribedAlert;
 
 /** Returns all values that placeholders can name, as JSON. */
-const valuesOf = ({ event, payload, eventTimeMs }: RenderedAlert): string => {
-  const derived = { previous_state: event.previous_state, alert: alertValues({ event, eventTimeMs }) };
-  return `${JSON.stringify(derived).slice(0, -1)},${payload.slice(1)}`;
+const valuesOf = (alert: RenderedAlert): string => {
+  const derived = { previous_state: alert.event.previous_state, alert: alertValues(alert) };
+  return `${JSON.stringify(derived).slice(0, -1)},${alert.payload.slice(1)}`;
 };
 
 /** Returns the value of a placeholder as it stands in the body. @param source its JSON */
@@ -80,20 +80,29 @@ const appearances: Record<AlarmState, { color: string; style: string; emoji: str
   CRITICAL: { color: '#d32f2f', style: 'attention', emoji: '🚨' },
 };
 
+/** What the values of an alert are derived from. */
+type DescribedAlert = Pick<Alert, 'event' | 'notice' | 'eventTimeMs' | 'delayMs' | 'alarmUrl'>;
+
+/** Returns what an alert says, one fact per line. A late one says so after its state, which comes first. */
+const textOf = ({ event: { state, facts }, notice, delayMs }: DescribedAlert): string => {
+  if (notice) return `${notice.subject}\n\n${noticeText(notice)}`;
+  const withDelay = (text: string) => text.replace(state, () => lateState(state, delayMs));
+  return factLines(facts.map(([name, value], index) => [name, index === 0 ? withDelay(String(value)) : value]));
+};
+
 /** Returns the values that placeholders name with `alert.` (docs/api.md#placeholders). */
-export const alertValues = ({
-  event,
-  eventTimeMs,
-}: Pick<Alert, 'event' | 'eventTimeMs'>): Readonly<Record<AlertName, string | number>> => {
+export const alertValues = (alert: DescribedAlert): Readonly<Record<AlertName, string | number | null>> => {
+  const { event, eventTimeMs, delayMs, alarmUrl = null } = alert;
   const { state } = event;
   return {
     ...appearances[state],
-    title: truncateUnits(subjectLine(event), MAX_TITLE_LENGTH),
-    text: truncateUnits(factLines(event.facts), MAX_TEXT_LENGTH),
+    title: truncateUnits(subjectLine(event, delayMs), MAX_TITLE_LENGTH),
+    text: truncateUnits(textOf(alert), MAX_TEXT_LENGTH),
     state,
     status: state === 'OK' ? 'resolved' : 'firing',
     color_number: Number.parseInt(appearances[state].color.slice(1), 16),
     time: new Date(eventTimeMs).toISOString().replace(/\.\d+Z$/, 'Z'),
     incident_key: event.incident_key,
+    url: alarmUrl,
   };
 };

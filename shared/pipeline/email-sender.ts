@@ -4,6 +4,7 @@ import type { OptOutKeys } from '../adapters/accounts/opt-out-keys.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { createSesClient } from '../adapters/ses.ts';
 import type { StopReason } from '../contracts/outcomes.ts';
+import { plainLine } from '../domain/alert-text.ts';
 import { type AttemptOutcome, failed } from '../domain/attempt-outcome.ts';
 import { awsFailure } from '../domain/aws-outcome.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -36,8 +37,17 @@ export type EmailSenderDependencies = {
   reportStop: ReportStop;
 };
 
-/** Sends an email to one recipient, because SES rejects a whole call if it rejects one of its addresses. */
-export type SendEmail = (alert: Alert, address: string, message: EmailMessage) => Promise<AttemptOutcome>;
+/**
+ * Sends an email to one recipient, because SES rejects a whole call if it rejects one of its addresses.
+ *
+ * @param label that of the notification, which the email names; absent in a test
+ */
+export type SendEmail = (
+  alert: Alert,
+  address: string,
+  message: EmailMessage,
+  label?: string,
+) => Promise<AttemptOutcome>;
 
 const kindOf = ({ notice, notificationId }: Alert): 'alert' | 'summary' | 'notice' | 'test' => {
   if (notificationId === undefined) return 'test';
@@ -65,8 +75,9 @@ const notSent = (reason: StopReason | 'email_off'): AttemptOutcome =>
   });
 
 /** Returns an email with the ways to stop the emails of its tenant: a footer, and headers (RFC 8058). */
-const withOptOut = ({ subject, text, html }: EmailMessage, tenant: string, url: string) => {
-  const explanation = `This email is from the account ${tenant}.`;
+const withOptOut = ({ subject, text, html }: EmailMessage, tenant: string, label: string, url: string) => {
+  const sender = plainLine(label);
+  const explanation = `This email is from ${sender === '' ? '' : `"${sender}" of `}the account ${tenant}.`;
   const link = 'Stop emails from this account to you';
   return {
     subject,
@@ -121,7 +132,7 @@ export const createEmailSender = (
     }
   };
 
-  return async (alert, address, message) => {
+  return async (alert, address, message, label = '') => {
     const { tenant_id: tenant } = alert.event;
     const recipient = { tenant, address };
     if (await accounts.isEmailOff(tenant)) return notSent('email_off');
@@ -130,7 +141,7 @@ export const createEmailSender = (
     if (stop) await report(recipient, stop);
     if (stop && !(kindOf(alert) === 'test' && stop.reason === 'bounced')) return notSent(stop.reason);
     const email = {
-      ...withOptOut(message, tenant, optOutUrl(API_URL, await optOutKeys.current(), recipient)),
+      ...withOptOut(message, tenant, label, optOutUrl(API_URL, await optOutKeys.current(), recipient)),
       from,
       replyTo,
       to: address,

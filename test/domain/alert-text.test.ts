@@ -83,7 +83,7 @@ describe('the facts of an alert', () => {
       .replace('"target":1', '"target":1.00000000000000000001');
     const event = parseJson(text);
     expect(isAlarmEvent(event) && factsOf(event)).toMatchObject({
-      bytes: '18446744073709551615 bytes',
+      bytes: '18446744073709551615 bytes (16.0 EB)',
       Target: '1.00000000000000000001',
     });
   });

@@ -209,6 +209,12 @@ describe('the values of an alert', () => {
     expect(String(values.text).split('\n')).toEqual(expect.arrayContaining(['Status: full', 'Entity: web 1']));
   });
 
+  it('have the text of a notice', () => {
+    const notice = { kind: 'unreached' as const, subject: 'Nobody', paragraphs: ['Check.'], facts: [] };
+    const event = { ...alarmHeader(), facts: [] };
+    expect(alertValues({ event, notice, eventTimeMs: NOW_MS }).text).toBe('Nobody\n\nCheck.');
+  });
+
   it('have at most 150 and 1,900 UTF-16 units, without half characters', () => {
     for (const label of ['l'.repeat(5_000), '😀'.repeat(5_000), `x${'😀'.repeat(5_000)}`, '\ud800'.repeat(5_000)]) {
       const metrics = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`m${index}`, { data: label }]));

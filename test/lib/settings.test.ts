@@ -127,6 +127,21 @@ describe('an invalid setting', () => {
     ['smsOriginationNumber', ['12025550123']],
     ['pagerEndpoint', ['ftp://pager.example.com']],
     ['routerEndpoint', ['https://router.example.com/alert?key=1']],
+    [
+      'alarmUrl',
+      [
+        'http://console.example.com/{alarm_id}',
+        'console.example.com/{alarm_id}',
+        'https://{tenant_id}.example.com/{alarm_id}',
+        'https://console.example.com{alarm_id}',
+        'https://user@console.example.com/{alarm_id}',
+        'https://console.example.com/{alarm}',
+        'https://console.example.com/{alarm_id',
+        'https://console.example.com/a b',
+        'https://console.example.com/"><b>',
+        'https://-.-:99999/',
+      ],
+    ],
     ['heartbeatUrl', ['hc-ping.com/abc', 'http://hc-ping.com/abc', 'http://127.0.0.1.example.com/abc']],
     ['expectedEventIntervalMinutes', ['4', '1441', '7.5']],
     ['testsPerTenantPerDay', ['-1', '1.5', 'many', '', ' ', null, true, 'Infinity']],
@@ -170,6 +185,7 @@ describe('an invalid setting', () => {
     ['producerAccounts', ',111111111111'],
     ['pagerEndpoint', 'x'],
     ['heartbeatUrl', 'x'],
+    ['alarmUrl', 'x'],
   ] as const)('is rejected if it is longer than AWS permits: %s', (name, more) => {
     expect(() => parseSettings({ [name]: longest[name] })).not.toThrow();
     expect(messageOf({ [name]: longest[name] + more })).toMatch(
@@ -194,6 +210,7 @@ describe('related settings', () => {
     ['a domain with a hosted zone', { ...domain, ...zone }],
     ['a domain that equals its hosted zone', { ...domain, domainName: 'example.org', ...zone }],
     ['an https heartbeat', { heartbeatUrl: 'https://monitor.example.org/push/abc?status=up' }],
+    ['a link to an alarm', { alarmUrl: 'https://console.example.com:8443/{tenant_id}?a={alarm_id}#{entity_id}' }],
     ['a local heartbeat', { heartbeatUrl: 'http://127.0.0.1:8080/abc' }],
   ])('are accepted together: %s', (_, settings) => {
     expect(() => parseSettings(settings)).not.toThrow();

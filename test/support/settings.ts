@@ -10,6 +10,7 @@ export const allSettings: Record<string, string> = {
   smsMaxPriceUsd: '0.5',
   expectedEventIntervalMinutes: '60',
   heartbeatUrl: 'https://monitor.example.org/push/abc',
+  alarmUrl: 'https://console.example.org/{tenant_id}/alarms/{alarm_id}?entity={entity_id}',
   feedEndpoint: 'https://feed.example.org/alerts',
   domainName: 'api.example.org',
   certificateArn: 'arn:aws:acm:eu-west-1:111111111111:certificate/0a1b2c3d-0000-4000-8000-000000000000',
@@ -27,6 +28,7 @@ export const longest = {
   smsCountries: Array.from({ length: 175 }, () => '+49').join(','),
   pagerEndpoint: `https://pager.example.org/${'x'.repeat(174)}`,
   heartbeatUrl: `https://monitor.example.org/${'x'.repeat(172)}`,
+  alarmUrl: `https://console.example.org/{tenant_id}/{alarm_id}/${'x'.repeat(149)}`,
   producerAccounts: Array.from({ length: 50 }, (_, index) => 222_222_222_200 + index).join(','),
 };
 

@@ -30,6 +30,12 @@ export const unreachedNoticeId = (event: EventHeader, atMs: number): string => {
   return noticeId('unreached', event.tenant_id, `${key.slice(0, INCIDENT_KEY_LENGTH)}-${event.state}`, timeMs);
 };
 
+/** Returns what an escalation is about: entity and alarm, or the notification of a summary. */
+const subjectOf = (event: EventHeader): string =>
+  (isSummary(event) ? [event.entity] : [event.entity, event.alarm])
+    .map((record) => truncate(plainName(record) ?? '?', MAX_LABEL_LENGTH))
+    .join(', ');
+
 /** Returns an entity or alarm as events contain it. */
 const recordOf = ({ id, name }: EventHeader['entity']): AlarmEvent['entity'] => ({
   id,
@@ -60,7 +66,7 @@ const escalationOf = (
     unreachedNoticeId(event, atMs),
     {
       kind: 'unreached',
-      subject: `${event.state} on ${truncate(plainName(event.entity) ?? '?', MAX_LABEL_LENGTH)}: ${problem}`,
+      subject: `${event.state} on ${subjectOf(event)}: ${problem}`,
       paragraphs,
       facts: [
         ['Alert', headline(event)],

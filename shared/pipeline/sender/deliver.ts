@@ -265,7 +265,7 @@ export const createDeliver = (dependencies: SenderDependencies) => {
       summary,
       trace,
       eventTimeMs: changedAtMs(time),
-      acceptedAtMs: time.acceptedAtMs,
+      delayMs: clock() - time.acceptedAtMs,
       notificationId,
       deliveryId,
       reachedRecipientHashes: record.reached_recipient_hashes ?? [],

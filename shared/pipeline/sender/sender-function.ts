@@ -1,7 +1,7 @@
 import { createAccountRepository } from '../../adapters/accounts/account-repository.ts';
 import { createDocumentClient } from '../../adapters/aws-client.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
-import type { Transport } from '../../domain/transport.ts';
+import { type Transport, withAlarmUrl } from '../../domain/transport.ts';
 import { parseEnvironment, type SenderName, senderName } from '../../environment.ts';
 import { createSender, type SenderOptions } from './sender.ts';
 
@@ -19,6 +19,6 @@ export const senderFunction = <Type extends NotificationTypeId>(type: Type) => {
     client,
     accounts,
     sender: (transport: Transport, options?: SenderOptions) =>
-      createSender(type, client, accounts, shared, transport, options),
+      createSender(type, client, accounts, shared, withAlarmUrl(transport, shared.ALARM_URL), options),
   };
 };

@@ -1,7 +1,7 @@
 import XMLBuilder from 'fast-xml-builder';
 import { v5 as uuidFrom } from 'uuid';
-import type { EventHeader } from '../../contracts/event-header.ts';
 import { headline } from '../../domain/alert-text.ts';
+import type { Alert } from '../../domain/transport.ts';
 
 /** Namespace of entry IDs (RFC 9562, section 5.5). */
 const ENTRY_NAMESPACE = '6f3b2f0e-6f0b-4c7f-9d6e-3c1a5a0c9b1e';
@@ -25,24 +25,27 @@ const term = (text: string) => ({ '@term': xmlAttribute(text) });
  * Returns an Atom entry (RFC 4287) about an alarm event. Its ID is the same in all attempts, so that the feed can
  * deduplicate. The payload is text, because content of type `application/json` requires base64 (section 4.1.3.3).
  *
- * @param payload the JSON that webhooks get
- * @param deliveryId identifies the event and the notification
- * @param eventTimeMs when the alarm's state changed, ms since the epoch
+ * @param category that of the notification
  */
 export const atomEntry = (
-  event: EventHeader,
-  payload: string,
+  {
+    event,
+    payload,
+    deliveryId,
+    eventTimeMs,
+    delayMs,
+    alarmUrl,
+  }: Pick<Alert, 'event' | 'payload' | 'deliveryId' | 'eventTimeMs' | 'delayMs' | 'alarmUrl'>,
   category: string,
-  deliveryId: string,
-  eventTimeMs: number,
 ): string =>
   builder.build({
     '?xml': { '@version': '1.0', '@encoding': 'utf-8' },
     entry: {
       '@xmlns': 'http://www.w3.org/2005/Atom',
       id: `urn:uuid:${uuidFrom(deliveryId, ENTRY_NAMESPACE)}`,
-      title: { '@type': 'text', '#text': xmlText(headline(event)) },
+      title: { '@type': 'text', '#text': xmlText(headline(event, delayMs)) },
       updated: new Date(eventTimeMs).toISOString(),
+      ...(alarmUrl !== undefined && { link: { '@rel': 'alternate', '@href': alarmUrl } }),
       author: { name: 'Monitoring Notifications' },
       category: [
         term(`monitoring.alerts.${category}`),

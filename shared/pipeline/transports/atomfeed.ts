@@ -33,7 +33,6 @@ export const createFeedTransport =
       return failed('permanent', 'no_feed_configured', 'This service has no Atom feed', { cause: 'service' });
     }
     const headers = { 'content-type': ATOM_ENTRY_TYPE, 'user-agent': 'monitoring-notifications/1' };
-    const body = atomEntry(alert.event, alert.payload, category, alert.deliveryId, alert.eventTimeMs);
-    const request = { url: new URL(endpoint), headers, body, secrets: [] };
+    const request = { url: new URL(endpoint), headers, body: atomEntry(alert, category), secrets: [] };
     return sendByHttp(feedResponses, http, alert, request, operatorsEndpoint);
   };

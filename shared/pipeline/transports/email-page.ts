@@ -26,6 +26,14 @@ const named = (name: string): string =>
 export const fact = (name: string, value: string): string =>
   `${named(name)}<p dir="auto" style="margin:0 16px">${lines(value)}</p>`;
 
+/** Returns a name and its value on one line. */
+export const lineOf = (name: string, value: string): string =>
+  `<p dir="auto" style="margin:4px 16px"><span style="font-size:13px">${escapeHtml(name)}</span> ${lines(value)}</p>`;
+
+/** Returns a link as a button. */
+export const button = (text: string, url: string): string =>
+  `<p style="margin:16px"><a href="${escapeHtml(url)}" style="display:inline-block;padding:8px 16px;border:1px solid #888;border-radius:4px;color:inherit;font-weight:bold;text-decoration:none">${escapeHtml(text)}</a></p>`;
+
 /** Returns a command to copy, below what it does. */
 export const command = (name: string, text: string): string =>
   `${named(name)}<pre style="margin:4px 16px;padding:8px;border:1px solid #888;white-space:pre-wrap;font-size:13px">${escapeHtml(text)}</pre>`;

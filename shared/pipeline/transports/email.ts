@@ -2,7 +2,6 @@ import type { AccountRepository } from '../../adapters/accounts/account-reposito
 import type { EmailStops } from '../../adapters/accounts/email-stops.ts';
 import { stopReasons } from '../../contracts/outcomes.ts';
 import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-outcome.ts';
-import type { Clock } from '../../domain/clock.ts';
 import { recipientHash } from '../../domain/delivery-key.ts';
 import type { Alert, Transport } from '../../domain/transport.ts';
 import type { SendEmail } from '../email-sender.ts';
@@ -13,15 +12,11 @@ import { summaryEmail } from './summary-message.ts';
 /** The accounts whose time zones emails have. */
 type TimeZones = Pick<AccountRepository, 'timeZone'>;
 
-/** Returns the email of an alert. @param nowMs when the attempt started, ms since the epoch */
-const messageOf = async (
-  { event, notice, summary, acceptedAtMs }: Alert,
-  accounts: TimeZones,
-  nowMs: number,
-): Promise<EmailMessage> => {
+/** Returns the email of an alert. */
+const messageOf = async (alert: Alert, accounts: TimeZones): Promise<EmailMessage> => {
+  const { event, notice, summary } = alert;
   const timeZone = await accounts.timeZone(event.tenant_id);
-  if (notice && summary) return summaryEmail(summary, notice, timeZone);
-  return emailMessage(event, notice, acceptedAtMs === undefined ? 0 : nowMs - acceptedAtMs, timeZone);
+  return notice && summary ? summaryEmail(summary, notice, timeZone) : emailMessage(alert, timeZone);
 };
 
 const isFailure = (outcome: AttemptOutcome): outcome is Failure => outcome.result !== 'delivered';
@@ -40,10 +35,10 @@ export const createRecipientRefusal =
 
 /** Creates the transport of `email` notifications. Delivered means accepted by SES. */
 export const createEmailTransport =
-  (sendEmail: SendEmail, accounts: TimeZones, clock: Clock = Date.now): Transport =>
-  async (alert, { address = '' }) => {
+  (sendEmail: SendEmail, accounts: TimeZones): Transport =>
+  async (alert, { address = '' }, { label } = {}) => {
     const { deliveryId, reachedRecipientHashes } = alert;
-    const outcome = await sendEmail(alert, address, await messageOf(alert, accounts, clock()));
+    const outcome = await sendEmail(alert, address, await messageOf(alert, accounts), label);
     if (isFailure(outcome)) return outcome;
     const reached = new Set([...reachedRecipientHashes, recipientHash(deliveryId, address)]);
     return { ...outcome, reachedRecipientHashes: [...reached] };
@@ -67,14 +62,10 @@ const stopIndex = ({ reason }: Failure): number => stopReasons.findIndex((stop) 
  * only to the contacts that were not reached. Contacts whose mailboxes are stopped are skipped.
  */
 export const createTechnicalContactsTransport =
-  (
-    sendEmail: SendEmail,
-    accounts: TimeZones & Pick<AccountRepository, 'technicalContacts'>,
-    clock: Clock = Date.now,
-  ): Transport =>
-  async (alert) => {
+  (sendEmail: SendEmail, accounts: TimeZones & Pick<AccountRepository, 'technicalContacts'>): Transport =>
+  async (alert, _details, { label } = {}) => {
     const { event, deliveryId, reachedRecipientHashes } = alert;
-    const message = await messageOf(alert, accounts, clock());
+    const message = await messageOf(alert, accounts);
     const contacts = await accounts.technicalContacts(event.tenant_id);
     if (contacts.length === 0) return failed('permanent', 'no_contacts', 'The account has no technical contacts');
     const unreached = contacts
@@ -83,7 +74,7 @@ export const createTechnicalContactsTransport =
     const results = await Promise.all(
       unreached.map(async ({ contact, hash }) => ({
         hash,
-        outcome: await sendEmail(alert, contact, message).catch(notCounted),
+        outcome: await sendEmail(alert, contact, message, label).catch(notCounted),
       })),
     );
     const reached = [

@@ -31,9 +31,7 @@ export const createPagerTransport =
   (guarded: HttpClient, direct: HttpClient, endpoint: string): Transport =>
   (alert, { service_key: serviceKey = '', service_endpoint: tenantEndpoint }) => {
     const url = new URL(tenantEndpoint ?? endpoint);
-    const body = V2_PATH.test(url.pathname)
-      ? pagerEventV2(alert.event, alert.payload, serviceKey, alert.eventTimeMs)
-      : pagerEvent(alert.event, alert.payload, serviceKey);
+    const body = V2_PATH.test(url.pathname) ? pagerEventV2(alert, serviceKey) : pagerEvent(alert, serviceKey);
     const headers = { 'content-type': 'application/json', 'user-agent': 'monitoring-notifications/1' };
     const request = { url, headers, body, secrets: [serviceKey] };
     return tenantEndpoint === undefined

@@ -28,11 +28,11 @@ const operatorsEndpoint: OperatorsEndpoint = { name: 'the incident router', faul
 export const createRouterTransport =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, endpoint: string): Transport =>
   async (alert, { api_key: apiKey = '', routing_key: routingKey }) => {
-    const { event, payload, eventTimeMs, deliveryId } = alert;
+    const { event, deliveryId } = alert;
     const credentials = await accounts.webhookCredentials(event.tenant_id);
     const path = [apiKey, ...(routingKey === undefined ? [] : [routingKey])].map(encodeURIComponent).join('/');
     const url = new URL(`${endpoint.replace(/\/$/, '')}/${path}`);
-    const body = routerEvent(event, payload, eventTimeMs);
+    const body = routerEvent(alert);
     const headers = webhookHeaders(credentials, deliveryId, Date.now(), body);
     const request = {
       url,

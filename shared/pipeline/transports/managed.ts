@@ -16,11 +16,11 @@ export const createManagedTransport = (
   noticeLimit: DailyLimit,
 ): Transport => {
   const { publishToTopic } = createSnsClient();
-  return ({ event, payload, notice, timeLeft }) =>
-    (notice ? noticeLimit : dailyLimit)(event.tenant_id, async () => {
-      const timeoutMs = sendTimeoutMs(timeLeft);
+  return (alert) =>
+    (alert.notice ? noticeLimit : dailyLimit)(alert.event.tenant_id, async () => {
+      const timeoutMs = sendTimeoutMs(alert.timeLeft);
       try {
-        await publishToTopic(topicArn, operatorMessage(event, payload, notice), timeoutMs);
+        await publishToTopic(topicArn, operatorMessage(alert), timeoutMs);
         return { result: 'delivered', explanation: 'Success: Operators were told' };
       } catch (error) {
         return awsFailure('sns', error);

@@ -1,6 +1,14 @@
-import type { EventHeader } from '../../contracts/event-header.ts';
 import type { NoticeContent } from '../../contracts/notice.ts';
-import { factLines, headline, noticeSubject, noticeText, subjectLine, truncateUnits } from '../../domain/alert-text.ts';
+import {
+  factLines,
+  headline,
+  linkLines,
+  noticeSubject,
+  noticeText,
+  subjectLine,
+  truncateUnits,
+} from '../../domain/alert-text.ts';
+import type { Alert } from '../../domain/transport.ts';
 
 /** More is of no use to a person, and 100 larger messages exceed the memory of the function. SNS accepts 256 KB. */
 const MAX_MESSAGE_BYTES = 32 * 1024;
@@ -11,18 +19,25 @@ const MAX_SUBJECT_LENGTH = 99;
 export type OperatorMessage = { subject: string; text: string };
 
 /** Returns the notice for operators as plain text. */
-const operatorNotice = (tenant: string, notice: NoticeContent): OperatorMessage => ({
+const operatorNotice = (tenant: string, notice: NoticeContent, alarmUrl: string | undefined): OperatorMessage => ({
   subject: truncateUnits(`${tenant} ${noticeSubject(notice)}`, MAX_SUBJECT_LENGTH),
-  text: [`Tenant: ${tenant}`, notice.subject, noticeText(notice)].join('\n\n'),
+  text: [`Tenant: ${tenant}`, notice.subject, noticeText(notice, alarmUrl)].join('\n\n'),
 });
 
 /** Returns the message for operators as plain text: tenant, facts and, if it fits, the webhook payload. */
-export const operatorMessage = (event: EventHeader, payload: string, notice?: NoticeContent): OperatorMessage => {
-  if (notice) return operatorNotice(event.tenant_id, notice);
-  const summary = [`Tenant: ${event.tenant_id}`, headline(event), factLines(event.facts)].join('\n');
+export const operatorMessage = ({
+  event,
+  payload,
+  notice,
+  delayMs,
+  alarmUrl,
+}: Pick<Alert, 'event' | 'payload' | 'notice' | 'delayMs' | 'alarmUrl'>): OperatorMessage => {
+  if (notice) return operatorNotice(event.tenant_id, notice, alarmUrl);
+  const lines = [headline(event, delayMs), factLines(event.facts), ...linkLines(alarmUrl)];
+  const summary = [`Tenant: ${event.tenant_id}`, ...lines].join('\n');
   const withPayload = `${summary}\n\n${payload}`;
   return {
-    subject: truncateUnits(`${event.tenant_id} ${subjectLine(event)}`, MAX_SUBJECT_LENGTH),
+    subject: truncateUnits(`${event.tenant_id} ${subjectLine(event, delayMs)}`, MAX_SUBJECT_LENGTH),
     text: Buffer.byteLength(withPayload) <= MAX_MESSAGE_BYTES ? withPayload : summary,
   };
 };

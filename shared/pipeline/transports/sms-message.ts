@@ -1,6 +1,6 @@
 import { SegmentedMessage } from 'sms-segments-calculator';
-import type { EventHeader } from '../../contracts/event-header.ts';
 import { plainLine, subjectLine } from '../../domain/alert-text.ts';
+import type { Alert } from '../../domain/transport.ts';
 
 /** One SMS part: 140 octets, which fit 160 GSM-7 or 70 UCS-2 characters (3GPP TS 23.040). */
 const PART_BITS = 140 * 8;
@@ -99,7 +99,7 @@ export const smsPart = (text: string): string => toPart(text).text;
 export const fitsSms = (text: string): boolean => toPart(text).isWhole;
 
 /** Returns the text of an SMS about an event, in one part (`smsPart`). */
-export const smsMessage = (event: EventHeader): string => {
+export const smsMessage = ({ event, delayMs }: Pick<Alert, 'event' | 'delayMs'>): string => {
   const status = plainLine(event.status ?? '');
-  return smsPart(status === '' ? subjectLine(event) : `${subjectLine(event)}: ${status}`);
+  return smsPart(`${subjectLine(event, delayMs)}${status === '' ? '' : `: ${status}`}`);
 };

@@ -38,7 +38,7 @@ export const createSmsTransport = (
     const send = async (): Promise<AttemptOutcome> => {
       const timeoutMs = sendTimeoutMs(timeLeft);
       try {
-        await publishSms(phoneNumber, summary ? summarySms(summary) : smsMessage(event), settings, timeoutMs);
+        await publishSms(phoneNumber, summary ? summarySms(summary) : smsMessage(alert), settings, timeoutMs);
         logAccepted('sms accepted', alert);
         return { result: 'delivered', explanation: 'Success: Text message accepted for delivery' };
       } catch (error) {

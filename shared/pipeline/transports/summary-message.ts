@@ -1,4 +1,5 @@
 import { escape as escapeHtml } from 'html-escaper';
+import type { AlarmState } from '../../contracts/alarm-event.ts';
 import type { NoticeContent } from '../../contracts/notice.ts';
 import { DEFAULT_TIME_ZONE } from '../../contracts/time-zone.ts';
 import { factTexts, minuteText, plainLine, timesIn, type ZonedTime } from '../../domain/alert-text.ts';
@@ -27,34 +28,51 @@ const EXPLANATION = 'Each alarm has the state of its newest alert in this messag
 /** Returns the time of an alarm. */
 type TimeOf = (timeMs: number) => ZonedTime;
 
-/** Returns when a state was seen: `OK at 02:24 UTC`, with the date unless it is that of the newest alarm. */
-const seen = ({ state, atMs }: ListedAlarm, newestDay: string, timeOf: TimeOf): string => {
-  const text = minuteText(timeOf(atMs));
-  return `${state} at ${text.startsWith(newestDay) ? text.slice(newestDay.length + 1) : text}`;
-};
-
 /** The maximum length of the list of alarms as HTML, in bytes: Gmail clips emails above 102 KB. */
 const MAX_LIST_BYTES = 90_000 - 2_000;
 
-const itemOf = (alarm: ListedAlarm, newestDay: string, timeOf: TimeOf) => {
-  const line = `${seen(alarm, newestDay, timeOf)}${alarm.status === '' ? '' : `: ${alarm.status}`}`;
-  return {
-    state: alarm.state,
-    text: `- ${alarm.name}\n  ${line}`,
-    html: `<p dir=auto><b>${escapeHtml(alarm.name)}</b><br>${escapeHtml(line)}`,
-  };
+/** An alarm in a list, below its state and the minute in which it was seen. */
+type Item = { state: AlarmState; minute: string; text: string; html: string };
+
+/** Returns the items of a list. A minute has its date unless it is that of the newest alarm. */
+const itemsOf = (alarms: readonly ListedAlarm[], timeOf: TimeOf): Item[] => {
+  const { day: newestDay } = timeOf(Math.max(...alarms.map(({ atMs }) => atMs)));
+  return alarms.map(({ state, name, status, atMs }) => {
+    const minute = minuteText(timeOf(atMs));
+    return {
+      state,
+      minute: minute.startsWith(newestDay) ? minute.slice(newestDay.length + 1) : minute,
+      text: `- ${name}${status === '' ? '' : `: ${status}`}`,
+      html: `<li dir=auto><b>${escapeHtml(name)}</b> ${escapeHtml(status)}`,
+    };
+  });
 };
 
-/** Returns the alarms that fit, as text and HTML, most severe first. */
-const listOf = ({ alarms }: Summary, timeOf: TimeOf) => {
-  const { day: newestDay } = timeOf(Math.max(...alarms.map(({ atMs }) => atMs)));
-  let bytes = 0;
-  return alarms
-    .map((alarm) => itemOf(alarm, newestDay, timeOf))
-    .filter(({ html }) => {
-      bytes += Buffer.byteLength(html) + 1;
-      return bytes <= MAX_LIST_BYTES;
-    });
+const minuteHtml = (minute: string, items: readonly Item[]): string =>
+  `<h3 style="margin:12px 0 0;font-size:14px">${minute}</h3>
+<ul style="margin:4px 0;padding-left:20px">
+${items.map(({ html }) => html).join('\n')}
+</ul>`;
+
+/** Returns the items that fit. */
+const fitting = (items: readonly Item[]): Item[] => {
+  let [bytes, group] = [0, ''];
+  return items.filter(({ state, minute, html }) => {
+    const isFirst = group !== state + minute;
+    group = state + minute;
+    bytes += Buffer.byteLength(html) + 1 + (isFirst ? minuteHtml(minute, []).length : 0);
+    return bytes <= MAX_LIST_BYTES;
+  });
+};
+
+/** Returns the alarms of a state by minute, as text and HTML. */
+const sectionOf = (state: AlarmState, items: readonly Item[]) => {
+  const minutes = [...Map.groupBy(items, ({ minute }) => minute)];
+  return {
+    text: [state, ...minutes.flatMap(([minute, listed]) => [minute, ...listed.map(({ text }) => text)])].join('\n'),
+    html: `${stateHeading(state)}
+<div style="margin:0 16px">${minutes.map(([minute, listed]) => minuteHtml(minute, listed)).join('\n')}</div>`,
+  };
 };
 
 /**
@@ -71,27 +89,22 @@ export const summaryEmail = (
   const timeOf = timesIn(timeZone);
   const [from, to] = factTexts(facts, (timeMs) => minuteText(timeOf(timeMs))).map(([, time]) => time);
   const period = `Alerts from ${from} to ${to}.`;
-  const listed = listOf(summary, timeOf);
+  const listed = fitting(itemsOf(summary.alarms, timeOf));
   const more = alarmCount(summary) - listed.length;
   const ended = [
     ...(more > 0 ? [`And ${plural(more, 'more alarm')}: see the delivery history of the notification.`] : []),
     ...paragraphs,
     EXPLANATION,
   ];
-  const sections = statesBySeverity
-    .map((state) => ({ state, items: listed.filter((item) => item.state === state) }))
-    .filter(({ items }) => items.length > 0);
-  const text = sections.map(({ state, items }) => [state, ...items.map((item) => item.text)].join('\n'));
-  const mostSevere = sections[0]?.state ?? 'OK';
+  const states = [...Map.groupBy(listed, ({ state }) => state)];
+  const sections = states.map(([state, items]) => sectionOf(state, items));
+  const mostSevere = states[0]?.[0] ?? 'OK';
   return {
     subject: heading,
-    text: `${[heading, period, ...text, ...ended].join('\n\n')}\n`,
+    text: `${[heading, period, ...sections.map(({ text }) => text), ...ended].join('\n\n')}\n`,
     html: emailPage(mostSevere, mostSevere, heading, [
       paragraph(period),
-      ...sections.map(
-        ({ state, items }) =>
-          `${stateHeading(state)}\n<div style="margin:0 16px">${items.map(({ html }) => html).join('\n')}</div>`,
-      ),
+      ...sections.map(({ html }) => html),
       ...ended.map(paragraph),
     ]),
   };

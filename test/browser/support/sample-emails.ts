@@ -23,6 +23,7 @@ import { summaryEmail } from '../../../shared/pipeline/transports/summary-messag
 import { alarmHeader, EVENT_TIME_MS, headerOf } from '../../support/events.ts';
 
 const API_URL = 'https://a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com';
+const ALARM_URL = 'https://console.example.com/acme/alarms/alDisk?entity=enWeb1';
 const MINUTE_MS = 60_000;
 
 /** The texts in emails that tenants and producers choose. */
@@ -96,14 +97,14 @@ export const sampleEmails = (texts: EmailTexts): ReadonlyMap<string, string> => 
     'a notice of a daily limit': limitNotice(event, 'email', EVENT_TIME_MS),
   };
   return new Map([
-    ['an alert', emailMessage(event, undefined, 0, TIME_ZONE).html],
-    ['a late alert', emailMessage(event, undefined, 7 * MINUTE_MS).html],
-    ['a warning', emailMessage(eventOf(texts, 'WARNING')).html],
-    ['a recovery', emailMessage(eventOf(texts, 'OK')).html],
-    ['a test', emailMessage(headerOf(testEvent('acme', EVENT_TIME_MS))).html],
+    ['an alert', emailMessage({ event }, TIME_ZONE).html],
+    ['a late alert with a link', emailMessage({ event, delayMs: 7 * MINUTE_MS, alarmUrl: ALARM_URL }).html],
+    ['a warning', emailMessage({ event: eventOf(texts, 'WARNING') }).html],
+    ['a recovery', emailMessage({ event: eventOf(texts, 'OK') }).html],
+    ['a test', emailMessage({ event: headerOf(testEvent('acme', EVENT_TIME_MS)) }).html],
     ...Object.entries(notices).map(([kind, { event: noticeEvent, content }]): [string, string] => [
       kind,
-      emailMessage(headerOf(noticeEvent), content, 0, TIME_ZONE).html,
+      emailMessage({ event: headerOf(noticeEvent), notice: content, alarmUrl: ALARM_URL }, TIME_ZONE).html,
     ]),
     ['a summary', summaryEmail(summaryOf(alarms, 4_000), summary.content, TIME_ZONE).html],
   ]);

@@ -26,7 +26,7 @@ export const email = (label: string, to = 'oncall@example.com'): SentMessage => 
   kind: 'email',
   from: 'notifications@example.com',
   to: [to],
-  ...emailMessage(headerOf(alarm(label))),
+  ...emailMessage({ event: headerOf(alarm(label)) }),
 });
 
 /** A text message about an alarm. */
@@ -34,23 +34,23 @@ export const sms = (text: string, to = '+14155550100'): SentMessage => ({ kind: 
 
 /** The pager, router, feed and operators' messages about an alarm, as the service renders them. */
 export const receiverMessages = (label: string): SentMessage[] => {
-  const { event, payload } = alertContent(alarm(label));
+  const content = { ...alertContent(alarm(label)), deliveryId: 'delivery1', eventTimeMs: Date.now() };
   const json = 'application/json';
   return [
-    { kind: 'incidentpager', path: '/pager', content_type: json, body: pagerEvent(event, payload, 'key') },
+    { kind: 'incidentpager', path: '/pager', content_type: json, body: pagerEvent(content, 'key') },
     {
       kind: 'incidentrouter',
       path: '/router/api-key/routing-key',
       content_type: json,
-      body: routerEvent(event, payload, Date.now()),
+      body: routerEvent(content),
     },
     {
       kind: 'atomfeed',
       path: '/feed',
       content_type: 'application/atom+xml;type=entry;charset=utf-8',
-      body: atomEntry(event, payload, 'databases', 'delivery1', Date.now()),
+      body: atomEntry(content, 'databases'),
     },
-    { kind: 'managed', topic: 'arn:aws:sns:us-east-1:000000000000:Operators', ...operatorMessage(event, payload) },
+    { kind: 'managed', topic: 'arn:aws:sns:us-east-1:000000000000:Operators', ...operatorMessage(content) },
   ];
 };
 

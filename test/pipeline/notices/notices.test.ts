@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type AlarmState, alarmStates, isAlarmEvent } from '../../../shared/contracts/alarm-event.ts';
 import type { EventHeader } from '../../../shared/contracts/event-header.ts';
 import { failureReasons, type StopReason } from '../../../shared/contracts/outcomes.ts';
-import { factLines, factTexts } from '../../../shared/domain/alert-text.ts';
+import { factLines, factTexts, truncateUnits } from '../../../shared/domain/alert-text.ts';
 import { failed } from '../../../shared/domain/attempt-outcome.ts';
 import { DAY_MS, HOUR_MS } from '../../../shared/domain/day.ts';
 import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
@@ -118,10 +118,10 @@ describe('every notice', () => {
   );
 
   it.each(notices)('%s has the same text in its email and in the message to the operators', (_, { event, content }) => {
-    const email = emailMessage(headerOf(event), content);
-    const message = operatorMessage(headerOf(event), '{}', content);
+    const email = emailMessage({ event: headerOf(event), notice: content });
+    const message = operatorMessage({ event: headerOf(event), payload: '{}', notice: content });
     expect(email.subject).toBe(content.subject);
-    expect(message.subject).toBe(`acme ${content.subject}`.slice(0, 99));
+    expect(message.subject).toBe(truncateUnits(`acme ${content.subject}`, 99));
     for (const paragraph of content.paragraphs) {
       expect(email.text).toContain(paragraph);
       expect(message.text).toContain(paragraph);
@@ -162,7 +162,7 @@ describe('every notice', () => {
           const parts = [content.subject, ...content.paragraphs, ...factTexts(content.facts).flat()];
           expect(parts.filter((part) => /\p{Cc}/u.test(part))).toEqual([]);
           expect(content.subject).not.toMatch(/\p{Cf}/u);
-          expect(emailMessage(headerOf(noticeEvent), content).html).not.toMatch(/<script|<img/i);
+          expect(emailMessage({ event: headerOf(noticeEvent), notice: content }).html).not.toMatch(/<script|<img/i);
         }
       }),
       { numRuns: runs(200) },
@@ -212,7 +212,7 @@ it.each<[string, [Notice, Notice], Notice[]]>([
 
 describe('the notice of a failing destination', () => {
   it('contains what happened, when it started, what comes next and what to do', () => {
-    const { text } = emailMessage(headerOf(failing().event), failing().content);
+    const { text } = emailMessage({ event: headerOf(failing().event), notice: failing().content });
     for (const part of [
       'Delivery to "On call" is failing',
       'Type: webhook',
@@ -247,7 +247,7 @@ describe('the notice of a failing destination', () => {
 
 describe('the notice of an undelivered alert', () => {
   it('contains the command that redelivers it, then IDs', () => {
-    const { text, html } = emailMessage(headerOf(undelivered().event), undelivered().content);
+    const { text, html } = emailMessage({ event: headerOf(undelivered().event), notice: undelivered().content });
     expect(text).toContain(
       `curl -X POST https://api.example.com/notifications/ntA/redeliver -H "X-Auth-Token: $TOKEN" -d '{"since":0}'`,
     );
@@ -261,7 +261,7 @@ describe('the notice of an undelivered alert', () => {
 describe('the escalation of an alert that reached nobody', () => {
   it('names the alert, and each destination with its failure', () => {
     const { content } = unreached();
-    expect(content.subject).toBe('CRITICAL on web-1: none of its 2 destinations could be reached');
+    expect(content.subject).toBe('CRITICAL on web-1, Disk space: none of its 2 destinations could be reached');
     expect(content.facts).toContainEqual([
       'webhook "On call"',
       'the destination returned an unexpected status (HTTP 503); attempts 4 of 9 (ntA)',
@@ -283,7 +283,7 @@ describe('the escalation of an alert that reached nobody', () => {
       record: failingRecord(),
     }));
     const { content } = unreachedNotice(alertOf(alarmHeader()), destinations, 29_700);
-    expect(content.subject).toBe('CRITICAL on web-1: none of its 29700 destinations could be reached');
+    expect(content.subject).toBe('CRITICAL on web-1, Disk space: none of its 29700 destinations could be reached');
     expect(content.facts.filter(([name]) => name.startsWith('webhook'))).toHaveLength(26);
     expect(content.facts.at(-2)).toEqual(['and 29674 more', 'none of them could be reached']);
   });
@@ -312,7 +312,7 @@ describe('the escalation of an alert that reached nobody', () => {
 
   it('says in an SMS that the alert reached nobody, and what the alert was', () => {
     const event = alarmHeader({ details: { state: 'CRITICAL', status: 'Disk is 98 % full' } });
-    expect(smsMessage(headerOf(unreached(event).event))).toMatch(
+    expect(smsMessage({ event: headerOf(unreached(event).event) })).toMatch(
       /^\[CRITICAL\] web-1: .*: Escalated: none of its 2 destinations could be reached\. Disk is 98 % full$/,
     );
   });

@@ -101,7 +101,7 @@ const newEvent = (state: AlarmState = 'CRITICAL', tenant = 'acme') =>
   alarmHeader({
     tenant_id: tenant,
     event_id: `${tenant}:en:al${events++}:ch:${NOW_MS}:${state}`,
-    alarm: { id: `al${events}` },
+    alarm: { id: `al${events}`, label: 'Disk space' },
     details: { state },
   });
 
@@ -185,7 +185,7 @@ describe('an escalation', () => {
   it('has the labels and the status of the alert, as the record stores them', async () => {
     const { escalate, queued } = setUp();
     await escalate(failedRecord());
-    expect(queued[0]?.subject).toBe('CRITICAL on web-1: its only destination could not be reached');
+    expect(queued[0]?.subject).toBe('CRITICAL on web-1, Disk space: its only destination could not be reached');
   });
 
   it('goes to the operators only if a destination is to blame: for causes of the service, they have an alarm', async () => {
@@ -248,7 +248,7 @@ describe('an escalation of an event whose plan lists notifications that do not e
     const plan = planOf();
     await escalatePlan(plan);
     await setUp().escalatePlan(plan);
-    const subject = 'CRITICAL on web-1: its notification plan lists only notifications that do not exist';
+    const subject = 'CRITICAL on web-1, Disk space: its notification plan lists only notifications that do not exist';
     expect(queued).toEqual(['contacts', 'managed'].map((url) => ({ url, kind: 'unreached', subject })));
   });
 
@@ -362,7 +362,7 @@ describe('an escalation of an event with more than 26 notifications', () => {
     const { escalate, queued } = setUp({ deliveries: reads.deliveries });
     await write(ids.map((id) => recordOf(id)));
     await escalate(recordOf(ids[0] ?? ''));
-    const subject = 'CRITICAL on web-1: none of its 130 destinations could be reached';
+    const subject = 'CRITICAL on web-1, Disk space: none of its 130 destinations could be reached';
     expect(queued).toMatchObject([
       { url: 'contacts', subject },
       { url: 'managed', subject },

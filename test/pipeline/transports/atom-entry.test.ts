@@ -16,7 +16,7 @@ const read = ({ event, payload } = alertContent(alarmEvent()), category = 'datab
     },
   });
   const entry = parser.parseFromString(
-    atomEntry(event, payload, category, deliveryId, EVENT_TIME_MS),
+    atomEntry({ event, payload, deliveryId, eventTimeMs: EVENT_TIME_MS }, category),
     'text/xml',
   ).documentElement;
   const elements = (name: string): Element[] => [...(entry?.getElementsByTagNameNS(ATOM, name) ?? [])];

@@ -52,7 +52,7 @@ const send = async (changes: Partial<Alert> = {}, stops: Stops = noStops, status
     sharedRate: { send: (_, sendOnce) => sendOnce() },
   });
   const transport = createEmailTransport(sendEmail, { timeZone: async () => 'UTC' });
-  const outcome = await transport({ ...alert, ...changes }, { address: 'a@example.com' });
+  const outcome = await transport({ ...alert, ...changes }, { address: 'a@example.com' }, { label: 'On\u202e call' });
   vi.unstubAllEnvs();
   return { outcome, form, reported };
 };
@@ -86,7 +86,9 @@ it('an email has a way to stop the emails of its tenant: in two headers, in its 
   expect(header('list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click');
   expect(url).toMatch(/^https:\/\/api\.example\.org\/v1\/opt-out\?tenant=[\w-]+&link=[\w-]+$/);
   expect(url).not.toContain('example.com');
-  expect(message.text).toContain(`This email is from the account acme. Stop emails from this account to you: ${url}`);
+  expect(message.text).toContain(
+    `This email is from "On call" of the account acme. Stop emails from this account to you: ${url}`,
+  );
   expect(message.html).toContain(`<a href="${escapeHtml(url)}">Stop emails from this account to you</a>`);
   const recipient = { tenant: 'acme', address: 'a@example.com' };
   expect(parseOptOutQuery(await optOutKeys.current(), new URL(url).search.slice(1))).toEqual(recipient);

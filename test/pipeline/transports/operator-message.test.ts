@@ -5,12 +5,12 @@ import { alarmEvent, alertContent, EXACT_NUMBERS, exactContent } from '../../sup
 
 const messageOf = (changes: Partial<AlarmEvent> = {}) => {
   const { event, payload } = alertContent(alarmEvent(changes));
-  return operatorMessage(event, payload);
+  return operatorMessage({ event, payload });
 };
 
 describe('the message to operators', () => {
   it('contains the tenant, the facts and the webhook payload, in this order', () => {
-    const { text } = operatorMessage(exactContent.event, exactContent.payload);
+    const { text } = operatorMessage(exactContent);
     expect(text).toMatch(/^Tenant: acme\n\[CRITICAL\] web-1: Disk space\nState: CRITICAL/);
     expect(text.split('\n').at(-1)).toBe(exactContent.payload);
     expect(text).toContain(EXACT_NUMBERS);

@@ -13,8 +13,7 @@ import { alarmEvent, alertContent, EVENT_TIME_MS, EXACT_NUMBERS, exactContent } 
 import { runs } from '../../support/quick-run.ts';
 
 const parsedEvent = (event: AlarmEvent) => {
-  const { event: header, payload } = alertContent(event);
-  return JSON.parse(pagerEvent(header, payload, 'key1'));
+  return JSON.parse(pagerEvent(alertContent(event), 'key1'));
 };
 
 const inState = (state: AlarmState, status?: string) => alarmEvent({ details: { state, status } });
@@ -38,7 +37,7 @@ describe('an event for the incident pager', () => {
   });
 
   it('preserves the digits of the numbers in the payload', () => {
-    const body = pagerEvent(exactContent.event, exactContent.payload, 'key1');
+    const body = pagerEvent(exactContent, 'key1');
     expect(body).toContain(`"details":${exactContent.payload}`);
     expect(body).toContain(EXACT_NUMBERS);
   });
@@ -52,9 +51,9 @@ describe('an event for the incident pager', () => {
 
 describe('an event for PagerDuty Events API v2', () => {
   const inV2 = (event: AlarmEvent) => {
-    const { event: header, payload } = alertContent(event);
-    const body = pagerEventV2(header, payload, 'key1', EVENT_TIME_MS);
-    return { body, payload, parsed: JSON.parse(body) };
+    const content = alertContent(event);
+    const body = pagerEventV2({ ...content, eventTimeMs: EVENT_TIME_MS }, 'key1');
+    return { body, payload: content.payload, parsed: JSON.parse(body) };
   };
 
   it.each([

@@ -5,8 +5,7 @@ import { routerEvent } from '../../../shared/pipeline/transports/router-event.ts
 import { alarmEvent, alertContent, EVENT_TIME_MS, EXACT_NUMBERS, exactContent } from '../../support/events.ts';
 
 const parsedEvent = (changes: Partial<AlarmEvent> = {}, timeMs = EVENT_TIME_MS) => {
-  const { event, payload } = alertContent(alarmEvent(changes));
-  return JSON.parse(routerEvent(event, payload, timeMs));
+  return JSON.parse(routerEvent({ ...alertContent(alarmEvent(changes)), eventTimeMs: timeMs }));
 };
 
 describe('an event for the incident router', () => {
@@ -24,9 +23,8 @@ describe('an event for the incident router', () => {
   });
 
   it('preserves the digits of the numbers in the payload', () => {
-    const { event, payload } = exactContent;
-    const body = routerEvent(event, payload, EVENT_TIME_MS);
-    expect(body).toContain(payload.slice(0, -1));
+    const body = routerEvent({ ...exactContent, eventTimeMs: EVENT_TIME_MS });
+    expect(body).toContain(exactContent.payload.slice(0, -1));
     expect(body).toContain(EXACT_NUMBERS);
   });
 

@@ -6,9 +6,13 @@ import { alarmHeader } from '../../support/events.ts';
 import { runs } from '../../support/quick-run.ts';
 
 const smsOf = (label: string, status?: string): string =>
-  smsMessage(
-    alarmHeader({ details: { state: 'OK', status }, entity: { id: 'e', label }, alarm: { id: 'a', label: 'b' } }),
-  );
+  smsMessage({
+    event: alarmHeader({
+      details: { state: 'OK', status },
+      entity: { id: 'e', label },
+      alarm: { id: 'a', label: 'b' },
+    }),
+  });
 
 /** Returns the encoding and number of parts of a text without character replacement. */
 const encode = (text: string) => {
@@ -18,7 +22,7 @@ const encode = (text: string) => {
 
 describe('an SMS about an alert', () => {
   it('contains the headline and, if there is one, the status message', () => {
-    expect(smsMessage(alarmHeader())).toBe('[CRITICAL] web-1: Disk space: Disk is full');
+    expect(smsMessage({ event: alarmHeader() })).toBe('[CRITICAL] web-1: Disk space: Disk is full');
     expect(smsOf('web-1')).toBe('[OK] web-1: b');
   });
 

@@ -35,24 +35,26 @@ const notice = {
 };
 
 describe('the email of a summary', () => {
-  it('says what is wrong, then what has recovered, each with its text and when it was seen', () => {
+  it('says what is wrong, then what has recovered, by the minute when it was seen', () => {
     const { subject, text } = summaryEmail(
       summaryOf(
         [
           alarm('db: Load', 'OK', { status: 'Load is 0.7', atMs: SEEN_MS + 60_000 }),
           alarm('web-0: Disk', 'CRITICAL', { atMs: SEEN_MS - 86_400_000 }),
+          alarm('web-1: Disk', 'CRITICAL', { status: 'Full' }),
+          alarm('web-2: Disk', 'CRITICAL', { atMs: SEEN_MS + 1_000 }),
         ],
         0,
       ),
       notice,
     );
-    expect(subject).toBe('2 alarms: 1 CRITICAL, 1 OK');
+    expect(subject).toBe('4 alarms: 3 CRITICAL, 1 OK');
     expect(text).toBe(
       [
-        '2 alarms: 1 CRITICAL, 1 OK',
+        '4 alarms: 3 CRITICAL, 1 OK',
         'Alerts from 2026-01-01 12:00 UTC to 2026-01-01 12:05 UTC.',
-        'CRITICAL\n- web-0: Disk\n  CRITICAL at 2025-12-31 12:03 UTC',
-        'OK\n- db: Load\n  OK at 12:04 UTC: Load is 0.7',
+        'CRITICAL\n2025-12-31 12:03 UTC\n- web-0: Disk\n12:03 UTC\n- web-1: Disk: Full\n- web-2: Disk',
+        'OK\n12:04 UTC\n- db: Load: Load is 0.7',
         'Why.',
         'Each alarm has the state of its newest alert in this message. Later alerts arrive separately.\n',
       ].join('\n\n'),
@@ -66,9 +68,9 @@ describe('the email of a summary', () => {
       'Asia/Kathmandu',
     );
     expect(text).toContain('Alerts from 2026-01-01 17:45 UTC+05:45 to 2026-01-01 17:50 UTC+05:45.');
-    expect(text).toContain('OK at 17:48 UTC+05:45');
+    expect(text).toContain('OK\n17:48 UTC+05:45\n');
     // In UTC, it was seen on another day.
-    expect(text).toContain('CRITICAL at 10:48 UTC+05:45');
+    expect(text).toContain('CRITICAL\n10:48 UTC+05:45\n');
     expect(text).not.toMatch(/UTC(?!\+05:45)/);
   });
 
