@@ -66,6 +66,10 @@ describe('the recipes', () => {
   });
 });
 
+it.each(Object.keys(receivers))('the recipe for %s lets no CRITICAL follow the OK of its alarm', (name) => {
+  expect(recipes.get(name)).toMatchObject({ ordered: true });
+});
+
 describe.each(Object.entries(receivers))('%s', (name, rejectionOf) => {
   const recipe = recipes.get(name);
 

@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { synthesize } from '../../bin/local/assembly.ts';
 import { sharedAssembly } from '../support/shared-assembly.ts';
+import { CONSOLE_URL } from './world/scenario.ts';
 
 /** The endpoints of the operators, which the receivers answer. */
 const SETTINGS = {
   deliveryOutcomes: 'true',
   linkScheme: 'http',
+  alarmUrl: `${CONSOLE_URL}/{tenant_id}/alarms/{alarm_id}?entity={entity_id}`,
   pagerEndpoint: 'https://pager.test',
   routerEndpoint: 'https://router.test',
   feedEndpoint: 'https://feed.test',

@@ -5,7 +5,6 @@ import { changesTakeEffect } from './changes-take-effect.ts';
 import { deadLettersAreExact } from './dead-letters-are-exact.ts';
 import { duplicatesAreExplained } from './duplicates-are-explained.ts';
 import { emailsAreConfirmed } from './emails-are-confirmed.ts';
-import { emailsTellTheTime } from './emails-tell-the-time.ts';
 import { failuresAreDeadLettered } from './failures-are-dead-lettered.ts';
 import { failuresAreJustified } from './failures-are-justified.ts';
 import { failuresAreListed } from './failures-are-listed.ts';
@@ -30,6 +29,7 @@ import { shadowWithholdsAlerts } from './shadow-withholds-alerts.ts';
 import { stopsHold } from './stops-hold.ts';
 import { summariesHold } from './summaries-hold.ts';
 import { tenantsAreSeparate } from './tenants-are-separate.ts';
+import { textsTellTheTime } from './texts-tell-the-time.ts';
 import {
   escalationsAreJustified,
   failedSummariesAreEscalated,
@@ -79,7 +79,7 @@ const rules: readonly Rule[] = [
   changesAreAudited,
   changesTakeEffect,
   limitsHold,
-  emailsTellTheTime,
+  textsTellTheTime,
   emailsAreConfirmed,
   failuresAreNoticed,
   emailReportsAreNoticed,

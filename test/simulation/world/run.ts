@@ -36,10 +36,16 @@ export type RunOptions = {
   trace?: (line: string) => void;
 };
 
-/** A body of `webhook_request` with the fields of the usual body, which rules read. */
-const PAYLOAD_AS_BODY = Object.fromEntries(
-  ['event_id', 'log_entry_id', 'details', 'entity', 'check', 'alarm', 'tenant_id'].map((name) => [name, `{{${name}}}`]),
-);
+/** A body of `webhook_request` with the fields of the usual body, and texts for people, which rules read. */
+const PAYLOAD_AS_BODY = {
+  ...Object.fromEntries(
+    ['event_id', 'log_entry_id', 'details', 'entity', 'check', 'alarm', 'tenant_id'].map((name) => [
+      name,
+      `{{${name}}}`,
+    ]),
+  ),
+  texts: ['{{alert.title}}', '{{alert.url}}'],
+};
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

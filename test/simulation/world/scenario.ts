@@ -1,6 +1,9 @@
 import { type NotificationTypeId, notificationTypes } from '../../../shared/contracts/notification-types.ts';
 import type { Operation } from './operations.ts';
 
+/** The start of links to alarms. */
+export const CONSOLE_URL = 'https://console.test';
+
 /** A state of an alarm. */
 export type State = 'OK' | 'WARNING' | 'CRITICAL';
 
