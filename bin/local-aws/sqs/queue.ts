@@ -33,7 +33,8 @@ export type ReceiveRequest = {
 /** Faults to inject: `duplicateReceives` is the probability (0 to 1) that a received message stays visible. */
 export type FaultInjection = {
   duplicateReceives: number;
-  random: () => number;
+  /** Decides about a message. */
+  random: (messageId: string) => number;
 };
 
 type Waiter = {
@@ -206,7 +207,7 @@ export class Queue {
     message.firstReceivedAtMs ??= this.#clock.now();
     const staysVisible =
       this.#faultInjection.duplicateReceives > 0 &&
-      this.#faultInjection.random() < this.#faultInjection.duplicateReceives;
+      this.#faultInjection.random(message.id) < this.#faultInjection.duplicateReceives;
     if (visibilitySeconds === 0 || staysVisible) this.#show(message);
     else this.#hide(message, 'inFlight', visibilitySeconds);
     return { message, handle: this.#handle(message) };

@@ -141,6 +141,8 @@ export class SimulatedStack {
   readonly time = new VirtualTime(START_MS);
   readonly plan: Plan;
   readonly queues: ReadonlyMap<string, Queue>;
+  /** The IDs of messages that SQS delivered twice. */
+  readonly duplicated: string[] = [];
   readonly lambda: SimulatedLambda;
   readonly dynamodb: DynamoDb;
   /** DynamoDB as eventually consistent reads see it. */
@@ -159,14 +161,14 @@ export class SimulatedStack {
     const { time } = this;
     this.plan = plan;
     const randomOfQueues = randomFor('queues');
-    let duplicates = 0;
+    const { duplicated } = this;
     this.queues = queuesOf(plan, time, {
       get duplicateReceives() {
-        return duplicates < options.maxDuplicates ? options.duplicateReceives() : 0;
+        return duplicated.length < options.maxDuplicates ? options.duplicateReceives() : 0;
       },
-      random() {
+      random(messageId) {
         const drawn = randomOfQueues();
-        if (drawn < options.duplicateReceives()) duplicates++;
+        if (drawn < options.duplicateReceives()) duplicated.push(messageId);
         return drawn;
       },
     });

@@ -15,7 +15,7 @@ export const observationsOf = async (
   scenario: Scenario,
   ids: ReadonlyMap<number, string>,
 ): Promise<Observations> => {
-  const { time, receivers, kills, failures, faults, queues, waiting, log } = world;
+  const { time, receivers, kills, failures, faults, invocations, queues, waiting, log } = world;
   const client = createOperatorClient();
   const deliveries = createDeliveryRepository(client, plan.output('DeliveriesTable'));
   const failedMessages = createFailedMessages(client, plan.output('DeliveriesTable'));
@@ -44,6 +44,7 @@ export const observationsOf = async (
     requests: receivers.requests,
     refusals: receivers.refusals,
     faults,
+    duplicated: [],
     kills,
     people: [],
     history,
@@ -72,7 +73,7 @@ export const observationsOf = async (
     startMs: START_MS,
     failures,
     endedMs,
-    invocations: [],
+    invocations,
     outcomes: [],
     reportsGivenUp: 0,
   };

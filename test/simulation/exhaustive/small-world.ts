@@ -28,6 +28,7 @@ import { callOf } from '../engine/simulated-aws.ts';
 import { queuesOf, START_MS } from '../engine/stack.ts';
 import { VirtualTime } from '../engine/virtual-time.ts';
 import type { InjectedFault } from '../world/faults.ts';
+import type { Invocation } from '../world/observations.ts';
 import { createReceivers } from '../world/receivers.ts';
 import type { Scenario } from '../world/scenario.ts';
 import { type Access, accessOf, dependsOn, type SharedAccesses } from './access.ts';
@@ -109,6 +110,7 @@ export class SmallWorld {
   readonly kills: { functionName: string; environmentId: string; atMs: number; isTimeout: boolean }[] = [];
   readonly failures: string[] = [];
   readonly faults: InjectedFault[] = [];
+  readonly invocations: Invocation[] = [];
   /** What functions logged, and what arrived. */
   readonly log: string[] = [];
   /** The context of whatever is not a function. Its calls are answered at once. */
@@ -241,6 +243,7 @@ export class SmallWorld {
       awsRequestId: id,
       getRemainingTimeInMillis: () => endMs - this.time.now(),
     };
+    this.invocations.push({ environmentId: id, atMs: this.time.now() - START_MS, text: event });
     environment.invoke(JSON.parse(event), context).then(
       (value) => {
         worker.status = 'ended';

@@ -1,8 +1,9 @@
+import { eventIdOf } from '../world/alarm-events.ts';
 import type { Observations } from '../world/observations.ts';
 import type { Arrival } from '../world/receivers.ts';
 import { isInOrder } from '../world/scenario.ts';
 import { type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
-import { mayBeUnrecorded, sendersOf } from './requests.ts';
+import { faultsWith, invocationsWith, mayBeUnrecorded, sendersOf } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 /** Returns whether the sender of a message may not have recorded that it was accepted. */
@@ -13,31 +14,25 @@ export const isUnrecorded = (arrival: Arrival, observations: Observations): bool
  * Returns whether an alert has one message, so that it is sent once although DynamoDB cannot record that it was accepted:
  * the message is then acknowledged.
  */
-const hasOneMessage = (
-  { event, notification }: PlannedAlert,
-  arrivals: readonly Arrival[],
-  observations: Observations,
-): boolean => {
-  const { scenario, redrives, people } = observations;
+const hasOneMessage = ({ event, notification }: PlannedAlert, observations: Observations): boolean => {
+  const { duplicated, redrives, people, ids } = observations;
+  const key = { tenant: event.tenant, eventId: eventIdOf(event) };
+  const id = ids.get(notification.index) ?? '';
+  const senders = invocationsWith(key, sendersOf(notification.type), observations);
+  const isOther = ({ operation = 'kill', environmentId }: { operation?: string; environmentId: string }): boolean =>
+    // A message that dispatch or a sender could not record as sent is sent again.
+    operation === 'kill' || operation.startsWith('sqs') || environmentId.startsWith('dispatch');
   return (
     event.repeatsAfterMs.length === 0 &&
     event.alteredAfterMs === undefined &&
-    scenario.rates.duplicateReceives === 0 &&
-    redrives.length === 0 &&
-    !people.some(({ action }) => action.kind === 'redeliver' && action.notification === notification.index) &&
     // If the lock of an incident cannot be advanced, the message is received again.
     !isInOrder(notification) &&
-    !observations.kills.some(
-      ({ environmentId, atMs }) =>
-        sendersOf(notification.type).test(environmentId) && atMs <= (arrivals.at(-1)?.atMs ?? event.atMs),
+    !duplicated.some((messageId) => senders.some(({ text }) => text.includes(messageId))) &&
+    !redrives.some(({ letters }) =>
+      [...letters.values()].flat().some(({ body }) => body.includes(key.eventId) && body.includes(id)),
     ) &&
-    !observations.faults.some(
-      ({ environmentId, operation, atMs }) =>
-        sendersOf(notification.type).test(environmentId) &&
-        // A message that dispatch or a sender could not record as sent is sent again.
-        (operation.startsWith('sqs') || environmentId.startsWith('dispatch')) &&
-        atMs <= (arrivals.at(-1)?.atMs ?? event.atMs),
-    )
+    !people.some(({ action }) => action.kind === 'redeliver' && action.notification === notification.index) &&
+    !faultsWith(key, sendersOf(notification.type), observations).some(isOther)
   );
 };
 
@@ -54,7 +49,7 @@ export const duplicatesAreExplained: Rule = {
       const arrivals = observations.arrivals.filter(
         ({ to, kind, numbers }) => to === first?.to && kind === 'alert' && numbers.includes(first?.event.number ?? -1),
       );
-      const isOnce = first !== undefined && hasOneMessage(first, arrivals, observations);
+      const isOnce = first !== undefined && hasOneMessage(first, observations);
       const unexplained = arrivals.filter(
         (arrival) => arrival.isAnswered && (isOnce || !isUnrecorded(arrival, observations)),
       ).length;

@@ -1,8 +1,9 @@
+import { eventIdOf } from '../world/alarm-events.ts';
 import type { Observations } from '../world/observations.ts';
 import type { Arrival } from '../world/receivers.ts';
-import { isInOrder } from '../world/scenario.ts';
+import { isInOrder, type PlannedEvent } from '../world/scenario.ts';
 import { eventsOf, mustBeOlder } from './planned-alerts.ts';
-import { mayBeUnrecorded } from './requests.ts';
+import { faultsWith, mayBeUnrecorded } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 /** If an accepted event could not be stored in its lock, its message is received and sent again within this time, without faults. */
@@ -20,21 +21,20 @@ const MAX_WAIT_MS = 240_000;
 /** A crash before the newer event was accepted may have been at its first claim: its message came back within this time. */
 const MAX_EARLIER_CLAIM_MS = 300_000;
 
-const functionOf = (environmentId: string): string => environmentId.replace(/#.*/, '');
+/** What sends alerts of incidents. */
+const SENDERS = /^send-(incidentpager|incidentrouter|webhook)#/;
 
 /** Returns whether an older event had to wait for the message of an accepted event, which had not come back. */
 const mustHaveWaited = (
   accepted: readonly Arrival[],
   later: Arrival,
-  { refusals, faults, kills }: Observations,
+  crashes: readonly { atMs: number }[],
+  { refusals }: Observations,
 ): boolean => {
   const last = accepted.at(-1);
   if (!last) return false;
-  const crashes = [...faults, ...kills].filter(
-    ({ environmentId, atMs }) =>
-      functionOf(environmentId) === functionOf(last.by) && atMs < last.atMs && last.atMs - atMs < MAX_EARLIER_CLAIM_MS,
-  );
-  const claimedMs = Math.min(last.atMs, ...crashes.map(({ atMs }) => atMs));
+  const earlier = crashes.filter(({ atMs }) => atMs < last.atMs && last.atMs - atMs < MAX_EARLIER_CLAIM_MS);
+  const claimedMs = Math.min(last.atMs, ...earlier.map(({ atMs }) => atMs));
   const hasComeBack = refusals.some(
     ({ to, numbers, atMs }) =>
       to === last.to && numbers[0] === last.numbers[0] && last.atMs < atMs && atMs < later.atMs,
@@ -74,20 +74,16 @@ const isRecordedBefore = (
 export const incidentsAreOrdered: Rule = {
   name: 'incidents are in order',
   violations(observations) {
-    const { arrivals, scenario, faults, kills } = observations;
-    const isOfSenders = ({ environmentId }: { environmentId: string }): boolean =>
-      /^send-(incidentpager|incidentrouter|webhook)#/.test(environmentId);
+    const { arrivals, scenario } = observations;
     /** Whether the service knew at the time of the later arrival that an event was accepted, which arrived before. */
-    const isKnown = (earlier: readonly Arrival[], later: Arrival): boolean => {
+    const isKnown = (newer: PlannedEvent, earlier: readonly Arrival[], later: Arrival): boolean => {
       const answered = earlier.filter(({ isAnswered }) => isAnswered);
-      const disturbances = [...answered, ...faults, ...kills].filter(
-        (each) => each.atMs < later.atMs && ('by' in each || isOfSenders(each)),
-      );
-      const lastMs = Math.max(...disturbances.map(({ atMs }) => atMs));
+      const crashes = faultsWith({ tenant: newer.tenant, eventId: eventIdOf(newer) }, SENDERS, observations);
+      const lastMs = Math.max(...[...answered, ...crashes].map(({ atMs }) => atMs).filter((atMs) => atMs < later.atMs));
       const isLastLongAgo = answered.length > 0 && later.atMs - lastMs > MAX_UNKNOWN_MS;
       return (
         isLastLongAgo ||
-        mustHaveWaited(earlier, later, observations) ||
+        mustHaveWaited(earlier, later, crashes, observations) ||
         answered.some((arrival) => !mayBeUnrecorded(arrival, observations)) ||
         isRecordedBefore(later.atMs, answered, observations)
       );
@@ -101,7 +97,7 @@ export const incidentsAreOrdered: Rule = {
         const earlier = Map.groupBy(received.slice(0, index), ({ numbers: [number = -1] }) => number);
         const newer = [...earlier].find(([number, others]) => {
           const other = events.get(number);
-          return event && other && mustBeOlder(event, other) && isKnown(others, arrival);
+          return event && other && mustBeOlder(event, other) && isKnown(other, others, arrival);
         });
         return event && newer
           ? [`${key} got #${event.number}# (${event.state} of ${event.timeMs}) after the newer #${newer[0]}#.`]

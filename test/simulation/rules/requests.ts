@@ -111,6 +111,18 @@ export const invocationsWith = (
   );
 };
 
+/** Returns the faults and kills of functions in invocations to which something of an event was passed. */
+export const faultsWith = (
+  event: { tenant: string; eventId: string },
+  functions: RegExp,
+  observations: Observations,
+): (Moment & { operation?: string })[] => {
+  const own = invocationsWith(event, functions, observations);
+  return [...observations.faults, ...observations.kills].filter(({ environmentId, atMs }) =>
+    own.some((each) => each.environmentId === environmentId && isDuring(each, atMs, observations)),
+  );
+};
+
 /** How long the stream, its queue and the functions take without faults, with cold starts and differences of clocks, ms. */
 const REPORT_MS = 60_000;
 
@@ -130,12 +142,10 @@ export const reportedByMs = (
   const { pause, maxDelayMs } = scenario.stream;
   const isPaused = pause !== undefined && pause.fromMs <= recordedMs + REPORT_MS && recordedMs < pause.untilMs;
   const byMs = (isPaused ? pause.untilMs : recordedMs) + REPORT_MS + 3 * maxDelayMs;
-  const reports = invocationsWith(event, /^report-/, observations);
-  const isOfReport = ({ environmentId, atMs }: Moment): boolean =>
-    reports.some((each) => each.environmentId === environmentId && isDuring(each, atMs, observations));
-  const disturbances = [...faults, ...kills].filter(
-    (each) => each.atMs >= recordedMs && each.atMs <= byMs && (/^watch-/.test(each.environmentId) || isOfReport(each)),
-  );
+  const disturbances = [
+    ...[...faults, ...kills].filter(({ environmentId }) => /^watch-/.test(environmentId)),
+    ...faultsWith(event, /^report-/, observations),
+  ].filter(({ atMs }) => atMs >= recordedMs && atMs <= byMs);
   return Math.max(byMs, ...disturbances.map(({ atMs }) => atMs + RETRY_MS));
 };
 

@@ -118,6 +118,8 @@ export type Observations = {
   refusals: readonly Refusal[];
   requests: readonly ReceivedRequest[];
   faults: readonly InjectedFault[];
+  /** The IDs of messages that SQS delivered twice. */
+  duplicated: readonly string[];
   kills: readonly { functionName: string; environmentId: string; atMs: number; isTimeout: boolean }[];
   people: readonly PersonRequest[];
   history: readonly HistoryEntry[];

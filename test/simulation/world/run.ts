@@ -83,6 +83,14 @@ const withoutOutcomes = (plan: Plan): Plan => ({
   })),
 });
 
+/** Returns a template with another maximum number of concurrent batches of reports. */
+const withReporters = (plan: Plan, reporters: number): Plan => ({
+  ...plan,
+  eventSources: plan.eventSources.map((source) =>
+    source.functionName.endsWith('report-deliveries') ? { ...source, maxConcurrency: reporters } : source,
+  ),
+});
+
 /** Runs a scenario. */
 export const runScenario = async ({
   scenario,
@@ -92,6 +100,7 @@ export const runScenario = async ({
   trace = () => undefined,
 }: RunOptions): Promise<Observations> => {
   const { seed, tenants, rates, recoveryMs } = scenario;
+  const planned = scenario.hasOutcomes ? plan : withoutOutcomes(plan);
   const outcomesTopicArn = plan.topicArns.find((arn) => arn.endsWith('Outcomes'));
   let isFaulty = false;
   const nowMs = (): number => stack.time.now() - startMs;
@@ -143,7 +152,7 @@ export const runScenario = async ({
   const stack: SimulatedStack = new SimulatedStack({
     seed,
     code,
-    plan: scenario.hasOutcomes ? plan : withoutOutcomes(plan),
+    plan: scenario.reporters === undefined ? planned : withReporters(planned, scenario.reporters),
     isSerialized,
     maxSkewMs: scenario.maxSkewMs,
     concurrency: scenario.concurrency,
@@ -351,6 +360,7 @@ export const runScenario = async ({
       refusals: receivers.refusals,
       requests: receivers.requests,
       faults: faults.injected,
+      duplicated: stack.duplicated,
       kills: stack.lambda.kills.map((kill) => ({ ...kill, atMs: kill.atMs - startMs })),
       people: people.requests,
       history,

@@ -223,6 +223,8 @@ export type Scenario = {
   maxSkewMs: number;
   /** The maximum number of execution environments of a function. */
   concurrency: number;
+  /** The maximum number of concurrent batches of reports. Default: that of the template */
+  reporters?: number;
   /** How old the items may be that an eventually consistent read of DynamoDB finds, in ms. */
   replicationLagMs: number;
   stream: StreamFaults;

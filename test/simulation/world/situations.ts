@@ -12,7 +12,7 @@ import {
   type Scenario,
   type Step,
 } from './scenario.ts';
-import { hangingOf, mailerOf, tenantNamed } from './special-tenants.ts';
+import { hangingOf, mailerOf, stormOf, tenantNamed } from './special-tenants.ts';
 
 /*
  * Situations that few seeds have: scenarios that somebody wrote, for defects that can show in nothing else. Each has one
@@ -148,6 +148,16 @@ const hanging = hangingOf(1, quietWebhook, {
   intervalMs: 10 * SECOND_MS,
 });
 
+const rejectedTenant: PlannedTenant = {
+  ...tenantNamed('quiet', 'quiet', [{ index: 0, key: 'd0', type: 'webhook', phases: until(9 * MINUTE_MS, 'reject') }]),
+  fallback: { index: 1, key: 'd1', type: 'sms', phases: accepting },
+};
+const storm = stormOf(2, rejectedTenant, {
+  alerts: 200,
+  startMs: SECOND_MS,
+  phases: until(9 * MINUTE_MS, 'reject'),
+});
+
 /** The situations, by name. */
 export const situations: ReadonlyMap<string, Scenario> = new Map(
   Object.entries({
@@ -159,6 +169,17 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
     'a tenant is slow, and the alerts of another one follow': {
       ...situation({ types: [], steps: hanging.steps, concurrency: 4 }),
       tenants: [quietWebhook, hanging.tenant],
+    },
+    // At 1/130 of the speed of AWS (docs/decisions/notices.md#reports).
+    'many alerts of a tenant are rejected, and some of another one': {
+      ...situation({
+        types: [],
+        steps: storm.steps,
+        frequentFault: { operation: 'dynamodb.BatchGetItem', kind: 'slow', rate: 1, functionName: 'report-deliveries' },
+        concurrency: 20,
+      }),
+      tenants: [rejectedTenant, storm.tenant],
+      reporters: 1,
     },
     'alerts of an incident are rejected one after the other': situation({
       types: ['incidentpager'],

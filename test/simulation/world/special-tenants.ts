@@ -315,6 +315,26 @@ export const mailerOf = (
   return { tenant, steps: [...attacks, ...others] };
 };
 
+/** Returns an attacker whose webhook answers as given, whose alerts are sent at once, and the events of it and of a quiet tenant. */
+export const stormOf = (
+  firstIndex: number,
+  quiet: PlannedTenant,
+  { alerts, startMs, phases }: { alerts: number; startMs: number; phases: readonly Phase[] },
+): SpecialTenant => {
+  const tenant = tenantNamed('storm', 'attacker', webhooksFrom(firstIndex, 1, phases));
+  const event = (position: number, atMs: number, { name, notifications }: PlannedTenant): PlannedEvent => {
+    const indexes = notifications.map(({ index }) => index);
+    return { ...eventAt(atMs, FIRST_OF_ATTACK + position, name, indexes), alarm: `storm${position}` };
+  };
+  return {
+    tenant,
+    steps: [
+      ...Array.from({ length: alerts }, (_, position) => event(position, startMs, tenant)),
+      ...Array.from({ length: 6 }, (_, position) => event(alerts + position, startMs + 5_000 * position, quiet)),
+    ],
+  };
+};
+
 /** Returns an attacker whose endpoints hang for a minute at the origin of all others, and the events of it and of a quiet tenant. */
 export const neighborOf = (firstIndex: number, quiet: PlannedTenant | undefined, random: Random): SpecialTenant => {
   const startMs = Math.round(random() * 30_000);
