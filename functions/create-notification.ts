@@ -6,12 +6,15 @@ import { createChangedResponse, returnPreference } from '../shared/api/notificat
 import { idempotentRequest, notificationBody, requestUrl, validBody } from '../shared/api/request.ts';
 import { assertFitsResponse } from '../shared/api/response.ts';
 import { newNotificationBody } from '../shared/contracts/notification.ts';
+import { urlRule } from '../shared/domain/egress.ts';
 
 const { environment, client, endpoint } = apiFunction('create-notification');
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const audits = createAuditLog(client, environment);
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 const changedResponse = createChangedResponse(notifications);
+
+const contract = newNotificationBody(urlRule(environment.EGRESS_ALLOW));
 
 const limitOf = accounts.currentLimit('notificationsPerTenant', environment.TENANT_LIMITS);
 
@@ -21,7 +24,7 @@ const limitOf = accounts.currentLimit('notificationsPerTenant', environment.TENA
  */
 export const handler = endpoint(
   (request) => {
-    const attributes = validBody(request, notificationBody(request), newNotificationBody);
+    const attributes = validBody(request, notificationBody(request), contract);
     assertFitsResponse(attributes);
     return {
       attributes,

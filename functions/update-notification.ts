@@ -5,11 +5,12 @@ import { createNotificationUpdate } from '../shared/api/notification-change.ts';
 import { createChangedResponse, returnPreference } from '../shared/api/notification-response.ts';
 import { notificationBody, pathParameter, requestUrl, validBody } from '../shared/api/request.ts';
 import { changesBody } from '../shared/contracts/notification.ts';
+import { urlRule } from '../shared/domain/egress.ts';
 
 const { environment, client, endpoint } = apiFunction('update-notification');
 const audits = createAuditLog(client, environment);
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
-const update = createNotificationUpdate(notifications);
+const update = createNotificationUpdate(notifications, urlRule(environment.EGRESS_ALLOW));
 const changedResponse = createChangedResponse(notifications);
 
 /** PUT /notifications/{notificationId}: 204 with the URL of the notification, or 200 with the notification. */

@@ -21,7 +21,7 @@ import type { EnvironmentOf } from '../shared/environment.ts';
 import type { Delivery } from './delivery.ts';
 import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
-import { type Settings, tenantLimitsOf } from './settings.ts';
+import { egressOf, type Settings, tenantLimitsOf } from './settings.ts';
 import type { Storage } from './storage.ts';
 
 /**
@@ -129,10 +129,11 @@ export class Api extends Construct {
         .and(notifications.access('PutItem', 'UpdateItem', 'BatchGetItem', ...writeActions))
         .and(limits)
         .and(links)
-        .and(audited),
+        .and(audited)
+        .and(egressOf(settings)),
       'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
       'get-notification': caller.and(notifications.access('GetItem', 'BatchGetItem')).and(accounts.access('GetItem')),
-      'update-notification': changeNotification.and(links),
+      'update-notification': changeNotification.and(links).and(egressOf(settings)),
       'delete-notification': caller.and(notifications.access('DeleteItem', 'UpdateItem', ...writeActions)).and(audited),
       'test-notification': testAccess.and(notifications.access('BatchGetItem')),
       'test-new-notification': testAccess,

@@ -18,7 +18,7 @@ import type { Network } from './network.ts';
 import { allow, flag, ResourceAccess } from './resource-access.ts';
 import { RETRY_BATCH_SIZE, SenderQueue } from './sender-queue.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
-import { reservedSenderConcurrency, type Settings, senderConcurrency, tenantLimitsOf } from './settings.ts';
+import { egressOf, reservedSenderConcurrency, type Settings, senderConcurrency, tenantLimitsOf } from './settings.ts';
 import type { Storage } from './storage.ts';
 import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
@@ -170,13 +170,12 @@ export class Delivery extends Construct {
     // Webhook credentials are created when they are first needed.
     const writesAccount = common.and(accounts.access('UpdateItem'));
     const counted = writesAccount.and(tenantLimitsOf(settings));
-    const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
     return {
       email: counted.and(summarized).and(sesAccess),
       technicalContactsEmail: counted.and(summarized).and(sesAccess),
-      webhook: writesAccount.and(egressAllow).and(new ResourceAccess({ HEARTBEAT_URL: settings.heartbeatUrl })),
+      webhook: writesAccount.and(egressOf(settings)).and(new ResourceAccess({ HEARTBEAT_URL: settings.heartbeatUrl })),
       sms: counted.and(summarized).and(smsAccess(settings)),
-      incidentpager: common.and(egressAllow).and(new ResourceAccess({ PAGER_ENDPOINT: settings.pagerEndpoint })),
+      incidentpager: common.and(egressOf(settings)).and(new ResourceAccess({ PAGER_ENDPOINT: settings.pagerEndpoint })),
       incidentrouter: writesAccount.and(new ResourceAccess({ ROUTER_ENDPOINT: settings.routerEndpoint })),
       atomfeed: common.and(new ResourceAccess({ FEED_ENDPOINT: settings.feedEndpoint })),
       managed: counted.and(managedTopic.publishAccess()),

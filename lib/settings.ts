@@ -351,6 +351,9 @@ export const changedSettings = (settings: Settings): Record<string, unknown> => 
   return Object.fromEntries(changed.map(([name, value]) => [name, name === 'heartbeatUrl' ? '(set)' : value]));
 };
 
+/** Lets a function know which private addresses URLs of tenants may have. */
+export const egressOf = ({ egressAllow }: Settings) => new ResourceAccess({ EGRESS_ALLOW: egressAllow.join(',') });
+
 /** Returns the limits of a deployment as JSON. */
 export const tenantLimitsJson = (settings: Settings): string =>
   JSON.stringify(Object.fromEntries(limitNames.map((name) => [name, settings[name]])));

@@ -56,7 +56,7 @@ const knownSettings = z.object({
   pagerEndpoint: z.string(),
   routerEndpoint: z.string(),
   feedEndpoint: z.string().optional(),
-  changed: z.record(z.string(), z.unknown()),
+  changed: z.looseObject({ egressAllow: z.array(z.string()).optional() }),
 });
 
 const outputs = z.object({

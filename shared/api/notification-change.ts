@@ -5,6 +5,7 @@ import type {
 } from '../adapters/notifications/notification-repository.ts';
 import type { AuditedEndpoint } from '../contracts/audit.ts';
 import { type NotificationAttributes, parseNotification } from '../contracts/notification.ts';
+import type { UrlRule } from '../contracts/notification-types.ts';
 import type { SigningSecrets } from '../contracts/signing-secrets.ts';
 import { changedAttributes } from '../domain/audit.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -14,6 +15,7 @@ import {
   type Changes,
   keptHeaders,
   type NotificationKey,
+  typeFields,
   withChanges,
 } from '../domain/notification.ts';
 import { newSigningSecret, noSigningSecrets, withNewSecret, withoutSecret } from '../domain/signing-secrets.ts';
@@ -61,17 +63,21 @@ export const createNotificationChange =
 
 /**
  * Creates the update of a notification: it merges the changes and validates the result. An update that changes nothing
- * writes nothing.
+ * writes nothing. A URL that was stored may stay.
  *
  * @throws ServiceError 400, 403, 404, 413, or 503 if every attempt conflicts with another change
  */
-export const createNotificationUpdate = (notifications: Pick<NotificationRepository, 'get' | 'replace'>) => {
+export const createNotificationUpdate = (
+  notifications: Pick<NotificationRepository, 'get' | 'replace'>,
+  isAllowedUrl: UrlRule,
+) => {
   const change = createNotificationChange(notifications, 'update-notification');
   return (key: NotificationKey, changes: Changes, audit: Audit): Promise<void> =>
     change(key, audit, ({ record, unmasked, stored }) => {
       if (Object.keys(changes).length === 0) return undefined;
       const updated = withChanges(record, changes);
-      const attributes = valid(parseNotification(updated, keptHeaders(unmasked, updated)));
+      const isAllowed = (url: string) => isAllowedUrl(url) || Object.values(typeFields(record)).includes(url);
+      const attributes = valid(parseNotification(updated, isAllowed, keptHeaders(unmasked, updated)));
       assertFitsResponse(attributes);
       const isUnsigned = stored.signing_secrets !== undefined && attributes.type !== 'webhook';
       const changed = [...changedAttributes(unmasked, attributes), ...(isUnsigned ? ['signing_secret'] : [])];

@@ -12,6 +12,8 @@ export type DetailsField = {
   readonly allows: (value: string) => boolean;
   /** The rule as it follows the field name in an error message. */
   readonly rule: string;
+  /** Whether alerts are sent to the value, a URL. */
+  readonly isUrl?: true;
 };
 
 type NotificationType = {
@@ -67,10 +69,12 @@ export const emailAddress = () =>
     z.regex(/^[^@]{1,64}@[^@]+\.[a-zA-Z][^@.]*$/),
   );
 
-const urlThat = (isAllowed: (value: string) => boolean) =>
-  allowedBy(() =>
+const urlThat = (isAllowed: (value: string) => boolean) => ({
+  isUrl: true as const,
+  ...allowedBy(() =>
     z.string().check(z.refine(isAllowed), z.meta({ format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?:\\S+$' })),
-  );
+  ),
+});
 
 /** An HTTP URL. Its JSON Schema expresses only the scheme. */
 const httpUrl = urlThat(isHttpUrl);
@@ -220,9 +224,16 @@ const withAsciiDomain = (value: string): string => {
   return domain !== undefined && /[^\0-\x7f]/.test(domain) && URL.canParse(url) ? name + new URL(url).hostname : value;
 };
 
+/** Returns whether alerts may be sent to a valid URL (`urlRule`). */
+export type UrlRule = (url: string) => boolean;
+
 /** Returns the rule that a value of valid length breaks, with the cause where it is hard to see, or undefined. */
-export const brokenFieldRule = ({ allows, rule }: DetailsField, value: string): string | undefined => {
-  if (allows(value)) return undefined;
+export const brokenFieldRule = (
+  { allows, rule, isUrl }: DetailsField,
+  value: string,
+  isAllowedUrl: UrlRule,
+): string | undefined => {
+  if (allows(value)) return isUrl && !isAllowedUrl(value) ? 'must not have a private IP address' : undefined;
   if (allows(value.trim())) return `${rule}, without white space around it`;
   const ascii = withAsciiDomain(value);
   if (allows(ascii)) return `${rule}, with its domain in ASCII: ${ascii}`;

@@ -6,6 +6,7 @@ import {
   isNotificationTypeId,
   type NotificationTypeId,
   notificationTypeIds,
+  type UrlRule,
 } from './notification-types.ts';
 import { type StringMap, stringMap, text, typeRule, withoutNulls } from './text.ts';
 import { webhookRequest } from './webhook-request.ts';
@@ -22,13 +23,13 @@ export const MAX_METADATA_VALUE_LENGTH = 255;
 const type = z.enum(notificationTypeIds, typeRule(`must be one of ${notificationTypeIds.join(', ')}`));
 
 /** Validates the fields of the type and accepts additional entries (docs/decisions/api.md#leniency). */
-const detailsOf = (typeId: NotificationTypeId) => {
+const detailsOf = (typeId: NotificationTypeId, isAllowedUrl: UrlRule) => {
   const fields = Object.entries(fieldsOf(typeId));
   const map = stringMap(MAX_DETAILS_VALUE_LENGTH, (details, report) => {
     for (const [name, field] of fields) {
       const value = Object.hasOwn(details, name) ? details[name] : undefined;
       if (value === undefined && !field.optional) report(name, 'is required');
-      const rule = typeof value === 'string' && value !== '' ? brokenFieldRule(field, value) : undefined;
+      const rule = typeof value === 'string' && value !== '' ? brokenFieldRule(field, value, isAllowedUrl) : undefined;
       if (rule) report(name, rule);
     }
   });
@@ -63,10 +64,10 @@ const mutedUntil = z.pipe(
  *
  * @param storedHeaders the headers whose values `webhook_request` may keep
  */
-const attributes = (typeId: unknown, storedHeaders: StringMap = {}) => ({
+const attributes = (typeId: unknown, storedHeaders: StringMap = {}, isAllowedUrl: UrlRule = () => true) => ({
   label: text(1, MAX_LABEL_LENGTH),
   type,
-  details: isNotificationTypeId(typeId) ? detailsOf(typeId) : stringMap(MAX_DETAILS_VALUE_LENGTH),
+  details: isNotificationTypeId(typeId) ? detailsOf(typeId, isAllowedUrl) : stringMap(MAX_DETAILS_VALUE_LENGTH),
   metadata: z.optional(stringMap(MAX_METADATA_VALUE_LENGTH)),
   webhook_request: z.optional(webhookRequest(typeId === 'webhook', storedHeaders)),
   ordered: z.optional(ordered(typeId === 'webhook')),
@@ -83,8 +84,8 @@ const INVALID_BODY = 'must be a JSON object';
  *
  * @param body the result of `withoutNulls`
  */
-const notificationSchema = (body: unknown, storedHeaders: StringMap | undefined) =>
-  z.object(attributes(typeOf(body), storedHeaders), INVALID_BODY);
+const notificationSchema = (body: unknown, storedHeaders?: StringMap, isAllowedUrl?: UrlRule) =>
+  z.object(attributes(typeOf(body), storedHeaders, isAllowedUrl), INVALID_BODY);
 
 /** The attributes that clients set, after validation. */
 export type NotificationAttributes = z.infer<ReturnType<typeof notificationSchema>>;
@@ -100,11 +101,12 @@ const destinationSchema = (body: unknown) => {
 /**
  * Parses the body of a create request, or an updated notification. The error lists every invalid field.
  *
+ * @param isAllowedUrl default: any
  * @param storedHeaders the headers whose values an update may keep. Default: none
  */
-export const parseNotification = (body: unknown, storedHeaders?: StringMap) => {
+export const parseNotification = (body: unknown, isAllowedUrl?: UrlRule, storedHeaders?: StringMap) => {
   const present = withoutNulls(body);
-  return notificationSchema(present, storedHeaders).safeParse(present);
+  return notificationSchema(present, storedHeaders, isAllowedUrl).safeParse(present);
 };
 
 /** Parses the body of a test request for a new destination. The error lists every invalid field. */
@@ -140,11 +142,11 @@ const otherMuteErrors = (body: unknown): string[] =>
     .map(([name]) => `${name}: has no effect, set muted_until to mute the notification`);
 
 /** The body of a create request. */
-export const newNotificationBody = {
-  parse: (body: unknown) => parseNotification(body),
+export const newNotificationBody = (isAllowedUrl: UrlRule) => ({
+  parse: (body: unknown) => parseNotification(body, isAllowedUrl),
   attributes: attributeNames,
   otherErrors: otherMuteErrors,
-};
+});
 
 /** The body of a test request: what a create request has, of which the test ignores the rest. */
 export const destinationBody = { parse: parseDestination, attributes: attributeNames };

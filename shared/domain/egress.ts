@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import type { UrlRule } from '../contracts/notification-types.ts';
 
 type Address = ReturnType<typeof ipaddr.parse>;
 
@@ -55,6 +56,24 @@ export const egressRule = (allowedBlocks: readonly string[]): EgressRule => {
 
 /** Returns whether connections to an IP address are allowed. */
 export type EgressRule = (address: string) => boolean;
+
+/**
+ * Returns the host of a URL if it is an IP address. URL parsing normalizes IPv4 notations (WHATWG URL) and brackets
+ * IPv6.
+ */
+export const literalAddress = ({ hostname }: URL): string | undefined => {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return ipaddr.isValid(host) ? host : undefined;
+};
+
+/** Returns whether a URL that is stored has a host name, or an allowed address. */
+export const urlRule = (allowedBlocks: readonly string[]): UrlRule => {
+  const isAllowed = egressRule(allowedBlocks);
+  return (url) => {
+    const address = literalAddress(new URL(url));
+    return address === undefined || isAllowed(address);
+  };
+};
 
 /** The rule for endpoints that operators configure, which may be in a private network. */
 export const anyAddress: EgressRule = () => true;

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createNotificationUpdate } from '../../shared/api/notification-change.ts';
 import { parseChanges } from '../../shared/contracts/notification.ts';
+import { urlRule } from '../../shared/domain/egress.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { audit } from '../support/audit.ts';
 import { useDatabase } from '../support/dynamodb.ts';
@@ -9,7 +10,8 @@ import { validDetails, webhookNotification } from '../support/notifications.ts';
 
 const { client } = useDatabase();
 const notifications = createNotificationRepository(client, 'notifications', () => Date.now());
-const update = createNotificationUpdate(notifications);
+const isAllowedUrl = urlRule(['10.1.0.0/16']);
+const update = createNotificationUpdate(notifications, isAllowedUrl);
 
 afterEach(() => {
   vi.useRealTimers();
@@ -46,6 +48,15 @@ describe('an update', () => {
     const key = await create();
     await put(key, { type: 'managed' });
     expect(await read(key)).toMatchObject({ type: 'managed', details: validDetails.webhook });
+  });
+
+  it('refuses a private IP address, unless it is permitted or stored', async () => {
+    const key = await create({ details: { url: 'https://192.168.0.1/old' } });
+    const refused = { details: 'details.url: must not have a private IP address' };
+    await expect(put(key, { details: { url: 'https://192.168.0.2' } })).rejects.toMatchObject(refused);
+    await put(key, { label: 'New', details: { url: 'https://192.168.0.1/old', own: 'https://192.168.0.2' } });
+    await put(key, { details: { url: 'https://10.1.2.3' } });
+    expect(await read(key)).toMatchObject({ label: 'New', details: { url: 'https://10.1.2.3' } });
   });
 
   it('reports all invalid fields', async () => {
@@ -211,19 +222,17 @@ describe('concurrent updates', () => {
   });
 
   it('fail with 503 if every attempt conflicts', async () => {
-    const losing = createNotificationUpdate({ get: notifications.get, replace: async () => false });
+    const losing = createNotificationUpdate({ get: notifications.get, replace: async () => false }, isAllowedUrl);
     await expect(losing(await create(), { label: 'x' }, audit)).rejects.toMatchObject({ type: 'serviceUnavailable' });
   });
 
   it('fail with 404 if the notification is deleted', async () => {
     const key = await create();
-    const overtaken = createNotificationUpdate({
-      get: notifications.get,
-      replace: async (target, version, attributes) => {
-        await notifications.delete(target, audit);
-        return notifications.replace(target, version, attributes, audit);
-      },
-    });
+    const replace: typeof notifications.replace = async (target, version, attributes, entry) => {
+      await notifications.delete(target, audit);
+      return notifications.replace(target, version, attributes, entry);
+    };
+    const overtaken = createNotificationUpdate({ get: notifications.get, replace }, isAllowedUrl);
     await expect(overtaken(key, { label: 'x' }, audit)).rejects.toMatchObject({ type: 'notFoundError' });
   });
 });

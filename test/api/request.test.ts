@@ -47,7 +47,7 @@ describe('a body with unknown attributes', () => {
   it('of other services for a mute are refused with the name of ours, also if the request is not strict', () => {
     const details =
       'enabled: has no effect, set muted_until to mute the notification; muted: has no effect, set muted_until to mute the notification';
-    for (const contract of [newNotificationBody, changesBody]) {
+    for (const contract of [newNotificationBody(() => true), changesBody]) {
       const body = { label: 'l', type: 'managed', enabled: false, disabled: false, muted: true };
       const lenient = { ...strict, isStrict: false };
       expect(() => validBody(lenient, body, contract)).toThrow(expect.objectContaining({ details }));

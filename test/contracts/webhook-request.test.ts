@@ -16,7 +16,7 @@ import { runs } from '../support/quick-run.ts';
 import { rejectionDetails } from '../support/rejection.ts';
 
 const parse = (webhook_request: unknown, storedHeaders?: Record<string, string>) =>
-  parseNotification({ ...webhookNotification(), webhook_request }, storedHeaders);
+  parseNotification({ ...webhookNotification(), webhook_request }, undefined, storedHeaders);
 const parsed = (webhook_request: unknown, storedHeaders?: Record<string, string>) =>
   parse(webhook_request, storedHeaders).data?.webhook_request;
 const withHeaders = (headers: unknown) => ({ headers });

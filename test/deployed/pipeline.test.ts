@@ -3,14 +3,23 @@ import { newClient } from '../end-to-end/support/api.ts';
 import { deadLetter, delivery, sendEvents } from '../end-to-end/support/pipeline.ts';
 import { newAlarmEvent } from '../support/events.ts';
 
-/** An address that every sender blocks, so that these tests send nothing. */
+/** An address that every sender blocks, so that the test sends nothing. */
 const BLOCKED_URL = 'http://169.254.169.254/latest';
+
+/** Its body is too large, so that the delivery sends nothing. */
+const unsentWebhook = {
+  label: 'w',
+  type: 'webhook',
+  details: { url: 'https://hooks.example.com' },
+  webhook_request: { body: Array.from({ length: 900 }, () => '{{details}}') },
+};
 
 describe('the deployed pipeline', () => {
   it('dispatches an alarm event, attempts its delivery and records it', async () => {
     const client = await newClient();
-    const id = await client.create({ label: 'w', type: 'webhook', details: { url: BLOCKED_URL } });
-    const event = newAlarmEvent(client.tenant, [id]);
+    const id = await client.create(unsentWebhook);
+    const details = { state: 'CRITICAL', status: 'x'.repeat(500) };
+    const event = { ...newAlarmEvent(client.tenant, [id]), details };
     await sendEvents([event]);
     const record = await delivery(client.tenant, id, 'failed');
     expect(record).toMatchObject({ event_id: event.event_id, attempt_count: 1, attempts: [{ result: 'permanent' }] });

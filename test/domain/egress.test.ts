@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { egressRule } from '../../shared/domain/egress.ts';
+import { egressRule, urlRule } from '../../shared/domain/egress.ts';
 
 const isAllowed = egressRule([]);
 
@@ -120,4 +120,12 @@ describe('a rule with allowed blocks', () => {
   it('cannot be created with an invalid block', () => {
     for (const block of ['loopback', '127.0.0.1', '127.0.0.0/33', '']) expect(() => egressRule([block])).toThrow();
   });
+});
+
+it('the rule of URLs applies to addresses in any notation, and not to names', () => {
+  const isAllowedUrl = urlRule(['10.1.0.0/16']);
+  const blocked = ['http://127.1/', 'https://0x7f000001', 'http://u:p@[::1]:8080/a', 'http://[::ffff:10.2.0.1]'];
+  expect(blocked.filter(isAllowedUrl)).toEqual([]);
+  const others = ['http://10.1.0.1/', 'https://8.8.8.8', 'http://localhost', 'http://10.2.0.1.example.com'];
+  expect(others.filter(isAllowedUrl)).toEqual(others);
 });

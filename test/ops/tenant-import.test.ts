@@ -40,8 +40,9 @@ const storedRecords = async (tenant: string) =>
 describe('tenant import', () => {
   it('creates notifications and prints their IDs, and nothing again if it is repeated', async () => {
     const file = join(directory.path, 'page.json');
+    const muted_until = Date.now() + 3_600_000;
     const records = [
-      { ...email('ntOldA'), metadata: { team: 'ops' }, created_at: 1 },
+      { ...email('ntOldA'), metadata: { team: 'ops' }, muted_until, created_at: 1 },
       email('ntOldB'),
       email('ntOldB'),
       { id: 'ntTechnicalContactsEmail', label: 'Other words', type: 'technicalContactsEmail', details: {} },
@@ -69,6 +70,7 @@ describe('tenant import', () => {
       type: 'email',
       details: { address: 'ntOldA@example.com' },
       metadata: { team: 'ops' },
+      muted_until,
     });
     expect(await storedRecords('page')).toHaveLength(2);
   });
@@ -83,6 +85,7 @@ describe('tenant import', () => {
       { id: 'masked', label: 'masked', type: 'incidentpager', details: { service_key: '***' } },
       { id: 'a\u001bb', label: 'a', type: 'managed' },
       { technical_contacts: ['nobody'], webhook_token: '**********' },
+      { id: 'private', label: 'l', type: 'webhook', details: { url: 'http://10.0.0.1/' } },
     );
     const dry = await runImport('dry --dry-run', `${lines}\n{"id":`);
     expect(resultsOf(dry)).toEqual({ good: 'created' });
@@ -98,12 +101,13 @@ describe('tenant import', () => {
       { source: 'standard input:6', old_id: 'masked', error: 'details.service_key: is masked, enter the value' },
       { source: 'standard input:7', old_id: 'a\u001bb', error: 'id: must not contain control characters' },
       { source: 'standard input:8', error: 'webhook_token: is masked, enter the value' },
-      { source: 'standard input:9', error: 'is not valid JSON' },
+      { source: 'standard input:9', old_id: 'private', error: 'details.url: must not have a private IP address' },
+      { source: 'standard input:10', error: 'is not valid JSON' },
     ]);
     expect(await storedRecords('dry')).toEqual([]);
     const { err } = await ops('tenant import dry --dry-run', { input: lines });
     expect(err).toContain('standard input:7: a\u{fffd}b: id: must not');
-    expect(err).toContain('Dry run, nothing was changed. 1 notification: 1 created; 7 records refused.\n');
+    expect(err).toContain('Dry run, nothing was changed. 1 notification: 1 created; 8 records refused.\n');
   });
 
   it('obeys the limit of notifications, in a dry run too', async () => {

@@ -12,6 +12,7 @@ import { type NotificationAttributes, parseNotification } from '../../../shared/
 import { brokenTextRule } from '../../../shared/contracts/text.ts';
 import { DEFAULT_TIME_ZONE } from '../../../shared/contracts/time-zone.ts';
 import { changedAttributes } from '../../../shared/domain/audit.ts';
+import { urlRule } from '../../../shared/domain/egress.ts';
 import { badRequest, notificationLimitReached, ServiceError } from '../../../shared/domain/errors.ts';
 import type { NotificationKey } from '../../../shared/domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isNotificationId } from '../../../shared/domain/notification-id.ts';
@@ -102,6 +103,7 @@ const notificationImport = (
   tenant: string,
   { limit, isDryRun, canUpdate }: ImportOptions,
 ) => {
+  const isAllowedUrl = urlRule(deployment.outputs.Settings.changed.egressAllow ?? []);
   /** The hashes and places of the imported notifications by ID. */
   const imported = new Map<string, { hash: string; source: string }>();
   /** How many notifications the tenant would have after a dry run. */
@@ -147,7 +149,7 @@ const notificationImport = (
     if (old_id === DEFAULT_NOTIFICATION_ID) return { old_id, new_id: old_id, result: 'unchanged' };
     const { details, metadata } = record;
     assertUnmasked({ details, metadata });
-    const attributes = valid(parseNotification(record));
+    const attributes = valid(parseNotification(record, isAllowedUrl));
     assertFitsResponse(attributes);
     const hash = hashOf(attributes);
     const earlier = imported.get(old_id);

@@ -1,8 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
-import { isIP } from 'node:net';
 import type { Clock } from '../../domain/clock.ts';
-import type { EgressRule } from '../../domain/egress.ts';
+import { type EgressRule, literalAddress } from '../../domain/egress.ts';
 import type { HttpResponse } from '../../domain/http-outcome.ts';
 import { errorCode } from '../../domain/network-error.ts';
 import { SEND_TIMEOUT_MS } from '../../domain/transport.ts';
@@ -56,15 +55,6 @@ const FAILED_BODY_TIMEOUT_MS = 2_000;
 const MAX_IDLE_MS = 2_000;
 /** How long a connection attempt to one address may take before the next address is tried. */
 const CONNECT_ATTEMPT_TIMEOUT_MS = 3_000;
-
-/**
- * Returns the host of a URL if it is an IP address. URL parsing normalizes IPv4 notations (WHATWG URL) and brackets
- * IPv6.
- */
-const literalAddress = ({ hostname }: URL): string | undefined => {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return isIP(host) ? host : undefined;
-};
 
 /** Returns the text of a body in its charset, UTF-8 by default. A compressed body has none. */
 const textOf = (body: Buffer, { headers }: http.IncomingMessage): string => {
