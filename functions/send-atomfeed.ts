@@ -1,7 +1,17 @@
 import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { createSlowTenants } from '../shared/adapters/outbound-http/slow-tenants.ts';
 import { anyAddress } from '../shared/domain/egress.ts';
-import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
+import {
+  deleted,
+  exhausted,
+  expired,
+  muted,
+  notSummarized,
+  outOfTime,
+  shadowed,
+  typeChanged,
+} from '../shared/pipeline/sender/decisions.ts';
+import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createFeedTransport } from '../shared/pipeline/transports/atomfeed.ts';
 
 const { environment, sender } = senderFunction('atomfeed');
@@ -9,6 +19,8 @@ const slowTenants = createSlowTenants();
 const http = createOutboundClient(anyAddress, slowTenants);
 
 /** Sends alerts to `atomfeed` notifications. */
-export const handler = sender(createFeedTransport(http, environment.FEED_ENDPOINT), {
-  isSlowTenant: slowTenants.isSlow,
+export const handler = sender({
+  isSlow: slowTenants.isSlow,
+  decisions: [typeChanged, deleted, shadowed, muted, expired, exhausted, outOfTime, notSummarized],
+  transport: createFeedTransport(http, environment.FEED_ENDPOINT),
 });

@@ -1,7 +1,18 @@
 import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { createSlowTenants } from '../shared/adapters/outbound-http/slow-tenants.ts';
 import { anyAddress, egressRule } from '../shared/domain/egress.ts';
-import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
+import {
+  deleted,
+  exhausted,
+  expired,
+  muted,
+  notSummarized,
+  outOfTime,
+  shadowed,
+  superseded,
+  typeChanged,
+} from '../shared/pipeline/sender/decisions.ts';
+import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createPagerTransport } from '../shared/pipeline/transports/incidentpager.ts';
 
 const { environment, sender } = senderFunction('incidentpager');
@@ -10,7 +21,8 @@ const tenantUrlClient = createOutboundClient(egressRule(environment.EGRESS_ALLOW
 const defaultEndpointClient = createOutboundClient(anyAddress, slowTenants);
 
 /** Sends alerts to `incidentpager` notifications. */
-export const handler = sender(
-  createPagerTransport(tenantUrlClient, defaultEndpointClient, environment.PAGER_ENDPOINT),
-  { isSlowTenant: slowTenants.isSlow },
-);
+export const handler = sender({
+  isSlow: slowTenants.isSlow,
+  decisions: [typeChanged, deleted, superseded, shadowed, muted, expired, exhausted, outOfTime, notSummarized],
+  transport: createPagerTransport(tenantUrlClient, defaultEndpointClient, environment.PAGER_ENDPOINT),
+});

@@ -1,7 +1,18 @@
 import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { createSlowTenants } from '../shared/adapters/outbound-http/slow-tenants.ts';
 import { anyAddress } from '../shared/domain/egress.ts';
-import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
+import {
+  deleted,
+  exhausted,
+  expired,
+  muted,
+  notSummarized,
+  outOfTime,
+  shadowed,
+  superseded,
+  typeChanged,
+} from '../shared/pipeline/sender/decisions.ts';
+import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createRouterTransport } from '../shared/pipeline/transports/incidentrouter.ts';
 
 const { environment, accounts, sender } = senderFunction('incidentrouter');
@@ -9,6 +20,8 @@ const slowTenants = createSlowTenants();
 const http = createOutboundClient(anyAddress, slowTenants);
 
 /** Sends alerts to `incidentrouter` notifications. */
-export const handler = sender(createRouterTransport(accounts, http, environment.ROUTER_ENDPOINT), {
-  isSlowTenant: slowTenants.isSlow,
+export const handler = sender({
+  isSlow: slowTenants.isSlow,
+  decisions: [typeChanged, deleted, superseded, shadowed, muted, expired, exhausted, outOfTime, notSummarized],
+  transport: createRouterTransport(accounts, http, environment.ROUTER_ENDPOINT),
 });

@@ -1,7 +1,17 @@
 import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
 import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/pipeline/notices/notice-content.ts';
-import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
+import {
+  deleted,
+  exhausted,
+  expired,
+  muted,
+  notSummarized,
+  outOfTime,
+  shadowed,
+  typeChanged,
+} from '../shared/pipeline/sender/decisions.ts';
+import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createManagedTransport } from '../shared/pipeline/transports/managed.ts';
 
 const { environment, client, accounts, sender } = senderFunction('managed');
@@ -14,4 +24,8 @@ const dailyLimit = createDailyLimit(
 const noticeLimit = createDailyLimit(counters, 'managed_notices', async () => MAX_NOTICE_MESSAGES_PER_DAY.managed);
 
 /** Sends alerts to the operators of the service. */
-export const handler = sender(createManagedTransport(environment.MANAGED_TOPIC, dailyLimit, noticeLimit));
+export const handler = sender({
+  isSlow: () => false,
+  decisions: [typeChanged, deleted, shadowed, muted, expired, exhausted, outOfTime, notSummarized],
+  transport: createManagedTransport(environment.MANAGED_TOPIC, dailyLimit, noticeLimit),
+});

@@ -1,19 +1,38 @@
 import { createSummarizedAlerts } from '../shared/adapters/deliveries/summarized-alerts.ts';
 import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
-import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
+import { deleted, exhausted, expired, muted, outOfTime, shadowed } from '../shared/pipeline/sender/decisions.ts';
+import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createSummaries } from '../shared/pipeline/sender/summarize.ts';
 import { createSharedRate } from '../shared/pipeline/shared-rate.ts';
 import { createSmsTransport } from '../shared/pipeline/transports/sms.ts';
 
-const { environment, client, accounts, sender } = senderFunction('sms');
+const { environment, client, accounts, dependencies, sender } = senderFunction('sms');
 const counters = createCounters(client, environment.ACCOUNTS_TABLE);
 const limitOf = accounts.limit('smsPerTenantPerDay', environment.TENANT_LIMITS);
 const { limits, isNearLimit } = createMessageLimits(counters, 'sms', limitOf);
 const sharedRate = createSharedRate();
 
+const summaries = createSummaries(
+  dependencies,
+  createSummarizedAlerts(client, environment.DELIVERIES_TABLE),
+  isNearLimit,
+);
+
 /** Sends alerts to `sms` notifications. */
-export const handler = sender(createSmsTransport(environment, limits, sharedRate), {
-  createSummaries: createSummaries(createSummarizedAlerts(client, environment.DELIVERIES_TABLE), isNearLimit),
-  isSlowTenant: sharedRate.isSlow,
+export const handler = sender({
+  isSlow: sharedRate.isSlow,
+  decisions: [
+    summaries.forwarded,
+    deleted,
+    shadowed,
+    muted,
+    expired,
+    exhausted,
+    outOfTime,
+    summaries.listed(),
+    summaries.read,
+  ],
+  transport: createSmsTransport(environment, limits, sharedRate),
+  endAboveLimit: summaries.listAboveLimit,
 });

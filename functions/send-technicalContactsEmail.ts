@@ -6,12 +6,21 @@ import { createQueues } from '../shared/adapters/queues.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { createEmailSender } from '../shared/pipeline/email-sender.ts';
 import { createStopReports } from '../shared/pipeline/report-messages.ts';
-import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
+import {
+  deleted,
+  exhausted,
+  expired,
+  muted,
+  outOfTime,
+  refused,
+  shadowed,
+} from '../shared/pipeline/sender/decisions.ts';
+import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createSummaries } from '../shared/pipeline/sender/summarize.ts';
 import { createSharedRate } from '../shared/pipeline/shared-rate.ts';
 import { createEmailRefusal, createTechnicalContactsTransport } from '../shared/pipeline/transports/email.ts';
 
-const { environment, client, accounts, sender } = senderFunction('technicalContactsEmail');
+const { environment, client, accounts, dependencies, sender } = senderFunction('technicalContactsEmail');
 const counters = createCounters(client, environment.ACCOUNTS_TABLE);
 const limitOf = accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMITS);
 const optOutKeys = createOptOutKeys(client, environment.ACCOUNTS_TABLE);
@@ -21,9 +30,26 @@ const sharedRate = createSharedRate();
 const reportStop = createStopReports(createQueues(), environment.REPORTS_QUEUE);
 const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops, accounts, reportStop, sharedRate });
 
+const summaries = createSummaries(
+  dependencies,
+  createSummarizedAlerts(client, environment.DELIVERIES_TABLE),
+  isNearLimit,
+);
+
 /** Sends alerts to the technical contacts of accounts. */
-export const handler = sender(createTechnicalContactsTransport(sendEmail, accounts), {
-  createSummaries: createSummaries(createSummarizedAlerts(client, environment.DELIVERIES_TABLE), isNearLimit),
-  isSlowTenant: sharedRate.isSlow,
-  refusalOf: createEmailRefusal(accounts),
+export const handler = sender({
+  isSlow: sharedRate.isSlow,
+  decisions: [
+    summaries.forwarded,
+    deleted,
+    shadowed,
+    muted,
+    expired,
+    exhausted,
+    outOfTime,
+    summaries.listed(refused(createEmailRefusal(accounts))),
+    summaries.read,
+  ],
+  transport: createTechnicalContactsTransport(sendEmail, accounts),
+  endAboveLimit: summaries.listAboveLimit,
 });

@@ -1,7 +1,18 @@
 import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { createSlowTenants } from '../shared/adapters/outbound-http/slow-tenants.ts';
 import { egressRule } from '../shared/domain/egress.ts';
-import { senderFunction } from '../shared/pipeline/sender/sender-function.ts';
+import {
+  deleted,
+  exhausted,
+  expired,
+  muted,
+  notSummarized,
+  outOfTime,
+  shadowed,
+  superseded,
+  typeChanged,
+} from '../shared/pipeline/sender/decisions.ts';
+import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createWebhookTransport } from '../shared/pipeline/transports/webhook.ts';
 
 const { environment, accounts, sender } = senderFunction('webhook');
@@ -9,6 +20,8 @@ const slowTenants = createSlowTenants();
 const http = createOutboundClient(egressRule(environment.EGRESS_ALLOW), slowTenants);
 
 /** Sends alerts to `webhook` notifications. */
-export const handler = sender(createWebhookTransport(accounts, http, environment.HEARTBEAT_URL), {
-  isSlowTenant: slowTenants.isSlow,
+export const handler = sender({
+  isSlow: slowTenants.isSlow,
+  decisions: [typeChanged, deleted, superseded, shadowed, muted, expired, exhausted, outOfTime, notSummarized],
+  transport: createWebhookTransport(accounts, http, environment.HEARTBEAT_URL),
 });

@@ -20,8 +20,6 @@ export type DeliveryResult = {
    * acknowledged.
    */
   isReturned?: true;
-  /** True if the delivery is unrecorded because DynamoDB throttles the tenant's partition key, which is not an outage. */
-  isTenantThrottled?: boolean;
-  /** True if the incident lock could not be advanced, which is an internal error. */
-  isLockNotAdvanced?: true;
+  /** Whether it counts as an internal error: by default if that is its kind. */
+  isInternalError?: boolean;
 };

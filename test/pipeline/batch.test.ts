@@ -6,13 +6,14 @@ import { logger } from '../../shared/adapters/logger.ts';
 import type { Queues } from '../../shared/adapters/queues.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { createBatchProcessing } from '../../shared/pipeline/sender/batch.ts';
-import { lateRetrySeconds } from '../../shared/pipeline/sender/received-message.ts';
-import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
+import type { Transport } from '../../shared/domain/transport.ts';
+import { lateRetrySeconds } from '../../shared/pipeline/sender/batch-metrics.ts';
+import { createDeliveryConsumer } from '../../shared/pipeline/sender/deliver.ts';
+import { lambdaContext } from '../support/api-request.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent, deliveryMessage } from '../support/events.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
-import { senderDependencies } from '../support/sender-dependencies.ts';
+import { type SenderOptions, senderOf } from '../support/sender-dependencies.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client } = useDatabase();
@@ -41,12 +42,14 @@ const queues = {
 };
 
 /** Creates the webhook sender. */
-const setUp = (transport: SenderDependencies['transport'], changes: Partial<SenderDependencies> = {}) => {
+const setUp = (transport: Transport, changes: Partial<SenderOptions> = {}) => {
   const given = { type: 'webhook', transport, queues, clock: () => NOW_MS, ...changes } as const;
-  const process = createBatchProcessing(senderDependencies(client, given), {
+  const { dependencies, parts } = senderOf(client, given);
+  const handler = createDeliveryConsumer(dependencies, parts, {
     targets: () => ({ find: async ({ id }) => ({ id, type: 'webhook', details: {} }) }),
   });
-  return async (...Records: SQSRecord[]) => (await process({ Records }, () => 20_000)).batchItemFailures.length;
+  const context = { ...lambdaContext, getRemainingTimeInMillis: () => 20_000 };
+  return async (...Records: SQSRecord[]) => (await handler({ Records }, context)).batchItemFailures.length;
 };
 
 const newBody = () => deliveryMessage(newNotificationId(), alarmEvent({ event_id: randomUUID() }), ACCEPTED_MS);
@@ -165,12 +168,12 @@ describe('a first attempt of a slow tenant', () => {
       for (const { body, messageGroupId } of messages) sent.push({ url, body: body(), messageGroupId });
       return [];
     };
-    const transport: SenderDependencies['transport'] = async ({ event }) => {
+    const transport: Transport = async ({ event }) => {
       attempted.push(event.tenant_id);
       return delivered;
     };
-    const isSlowTenant = (tenant: string) => tenant === 'slow';
-    return { sent, attempted, receive: setUp(transport, { queues: { ...queues, sendAll }, isSlowTenant }) };
+    const isSlow = (tenant: string) => tenant === 'slow';
+    return { sent, attempted, receive: setUp(transport, { queues: { ...queues, sendAll }, isSlow }) };
   };
 
   it('is moved to the retry queue, and that of another tenant is not', async () => {

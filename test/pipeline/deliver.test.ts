@@ -23,14 +23,14 @@ import { heartbeatEvent, unstoredTarget } from '../../shared/domain/heartbeat.ts
 import type { DeliveryTarget } from '../../shared/domain/notification.ts';
 import { newNotificationId, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import type { Summary } from '../../shared/domain/summary.ts';
+import type { Transport } from '../../shared/domain/transport.ts';
 import { summaryProblem } from '../../shared/pipeline/notices/unreached-notice.ts';
-import { createDeliver } from '../../shared/pipeline/sender/deliver.ts';
+import { createDelivery } from '../../shared/pipeline/sender/deliver.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
-import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent, alarmHeader, alertContent } from '../support/events.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
-import { type SummaryFakes, senderDependencies } from '../support/sender-dependencies.ts';
+import { type SenderOptions, senderOf } from '../support/sender-dependencies.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client } = useDatabase();
@@ -48,13 +48,12 @@ beforeEach(() => {
   return () => vi.restoreAllMocks();
 });
 
-type Options = Partial<SenderDependencies> &
-  SummaryFakes & {
-    changes?: Partial<Delivery>;
-    receiveCount?: number;
-    queueChanges?: Partial<Queues>;
-    timeLeft?: () => number;
-  };
+type Options = Partial<SenderOptions> & {
+  changes?: Partial<Delivery>;
+  receiveCount?: number;
+  queueChanges?: Partial<Queues>;
+  timeLeft?: () => number;
+};
 
 /** The account has summaries, and the window of the alert has had its first alerts. */
 const summarizing: Options = {
@@ -71,7 +70,7 @@ const setUp = (
   outcome: AttemptOutcome,
   { changes = {}, receiveCount = 1, queueChanges = {}, timeLeft = () => 20_000, ...others }: Options = {},
 ) => {
-  const transport = vi.fn<SenderDependencies['transport']>(async () => outcome);
+  const transport = vi.fn<Transport>(async () => outcome);
   const deadLetters: string[] = [];
   const reasons: DeadLetterReason[] = [];
   const delayed: { url: string; waitMs: number }[] = [];
@@ -93,7 +92,7 @@ const setUp = (
   const accepted = { accepted_at_ms: NOW_MS, content_hash: 'hash' };
   const body = { notification_id: id, ...alertContent(alarmEvent()), ...accepted, ...changes };
   const notification = { tenant: body.event.tenant_id, notificationId: id };
-  const dependencies = senderDependencies(client, { type, transport, queues, clock: () => NOW_MS, ...others });
+  const { dependencies, parts } = senderOf(client, { type, transport, queues, clock: () => NOW_MS, ...others });
   const { deliveries } = dependencies;
   const received = { SentTimestamp: String(NOW_MS), ApproximateReceiveCount: String(receiveCount) };
   const { payload, ...envelope } = body;
@@ -105,8 +104,11 @@ const setUp = (
     body,
     timeLeft,
   });
-  const deliver = (target: Promise<DeliveryTarget | undefined> = Promise.resolve({ id, type, details: {} })) =>
-    createDeliver(dependencies)(job, target);
+  const deliver = async (target: Promise<DeliveryTarget | undefined> = Promise.resolve({ id, type, details: {} })) => {
+    const deliverAll = createDelivery(dependencies, parts, { targets: () => ({ find: () => target }) });
+    const [processed] = await deliverAll([job]);
+    return processed?.result ?? expect.unreachable();
+  };
   const record = async () => {
     const newest = await deliveries.listNewest(notification, 100);
     return newest.find(({ event_id }) => event_id === body.event.event_id);
@@ -400,7 +402,7 @@ describe('an alert that is summarized', () => {
   ])('is listed in the summary %s', async (_, outcome, options, waitMinutes) => {
     const { deliver, delayed } = setUp('email', outcome, options);
     expect(await deliver()).toMatchObject({ kind: 'summarized' });
-    expect(delayed).toEqual([{ url: senderQueueUrls.email, waitMs: waitMinutes * MINUTE_MS }]);
+    expect(delayed).toEqual([{ url: queueUrl('email-Retries'), waitMs: waitMinutes * MINUTE_MS }]);
   });
 
   it('and was received before is sent again: by a slow clock, the summary of its window may have been sent', async () => {
@@ -443,7 +445,7 @@ describe('an event of an incident', () => {
     const options = { incidentLocks, timeLeft: () => timeLeftMs };
     const id = newNotificationId();
     const { deliver, delayed } = setUpEvent(id, 'first', { produced: NOW_MS, accepted: NOW_MS }, options);
-    expect(await deliver()).toMatchObject({ kind: 'delivered', isReturned: true, isLockNotAdvanced: true });
+    expect(await deliver()).toMatchObject({ kind: 'delivered', isReturned: true, isInternalError: true });
     expect(logger.error).toHaveBeenCalledExactlyOnceWith('internal error', expect.anything());
     expect(delayed).toEqual([{ url: senderQueueUrls.incidentpager, waitMs: 2_000 }]);
     expect(await setUpEvent(id, 'second', { produced: NOW_MS - 1, accepted: NOW_MS }).deliver()).toMatchObject({

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { persist } from '../../shared/pipeline/sender/persist.ts';
+import { persist } from '../../shared/pipeline/sender/delivery-job.ts';
 
 const time = vi.hoisted(() => ({ leftMs: 30_000, waits: [] as number[] }));
 vi.mock('node:timers/promises', () => ({

@@ -4,38 +4,63 @@ import { createFailedMessages } from '../../shared/adapters/deliveries/failed-me
 import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { createSummarizedAlerts, type SummarizedAlerts } from '../../shared/adapters/deliveries/summarized-alerts.ts';
 import { notificationTypes } from '../../shared/contracts/notification-types.ts';
-import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
+import {
+  deleted,
+  exhausted,
+  expired,
+  muted,
+  notSummarized,
+  outOfTime,
+  type RefusalOf,
+  refused,
+  shadowed,
+  superseded,
+  typeChanged,
+} from '../../shared/pipeline/sender/decisions.ts';
+import type { SenderParts } from '../../shared/pipeline/sender/deliver.ts';
+import type { SenderDependencies } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createSummaries } from '../../shared/pipeline/sender/summarize.ts';
 import { queueUrl, senderQueueUrls } from './queue-urls.ts';
 
-type Required = 'type' | 'transport' | 'queues' | 'clock';
+/** What a test must give, and what it may replace. */
+export type SenderOptions = Pick<SenderDependencies, 'type' | 'queues' | 'clock'> &
+  Pick<SenderParts, 'transport'> &
+  Partial<SenderDependencies & SenderParts> & {
+    summarizedAlerts?: Partial<SummarizedAlerts>;
+    isNearLimit?: () => Promise<boolean>;
+    refusalOf?: RefusalOf;
+  };
 
-/** What the tests of summaries replace. */
-export type SummaryFakes = { summarizedAlerts?: Partial<SummarizedAlerts>; isNearLimit?: () => Promise<boolean> };
-
-/** Returns the dependencies of a type's sender on a database. */
-export const senderDependencies = (
+/** Returns the dependencies and the parts of a type's sender on a database. */
+export const senderOf = (
   database: DynamoDBDocumentClient,
   {
+    transport,
+    isSlow = () => false,
     summarizedAlerts,
     isNearLimit = async () => false,
+    refusalOf = async () => undefined,
     ...given
-  }: Pick<SenderDependencies, Required> & Partial<SenderDependencies> & SummaryFakes,
-): SenderDependencies => ({
-  deliveries: createDeliveryRepository(database, 'deliveries'),
-  incidentLocks: createIncidentLocks(database, 'deliveries'),
-  failedMessages: createFailedMessages(database, 'deliveries'),
-  queueUrls: senderQueueUrls,
-  delayedQueueUrls: senderQueueUrls,
-  retryQueueUrl: queueUrl(`${given.type}-Retries`),
-  deadLetterQueueUrl: queueUrl('DeadLetters'),
-  retryDelayScale: 1,
-  accounts: { isShadowed: async () => false, summaries: async () => undefined },
-  isTenantThrottled: () => false,
-  isSlowTenant: () => false,
-  createSummaries:
-    notificationTypes[given.type].summarizedAfter === null
-      ? undefined
-      : createSummaries({ ...createSummarizedAlerts(database, 'deliveries'), ...summarizedAlerts }, isNearLimit),
-  ...given,
-});
+  }: SenderOptions,
+): { dependencies: SenderDependencies; parts: SenderParts } => {
+  const dependencies: SenderDependencies = {
+    deliveries: createDeliveryRepository(database, 'deliveries'),
+    incidentLocks: createIncidentLocks(database, 'deliveries'),
+    failedMessages: createFailedMessages(database, 'deliveries'),
+    queueUrls: senderQueueUrls,
+    retryQueueUrl: queueUrl(`${given.type}-Retries`),
+    deadLetterQueueUrl: queueUrl('DeadLetters'),
+    retryDelayScale: 1,
+    accounts: { isShadowed: async () => false, summaries: async () => undefined },
+    isTenantThrottled: () => false,
+    ...given,
+  };
+  const usual = [deleted, superseded, shadowed, muted, expired, exhausted, outOfTime];
+  if (notificationTypes[given.type].summarizedAfter === null) {
+    return { dependencies, parts: { isSlow, decisions: [typeChanged, ...usual, notSummarized], transport } };
+  }
+  const alerts = { ...createSummarizedAlerts(database, 'deliveries'), ...summarizedAlerts };
+  const summaries = createSummaries(dependencies, alerts, isNearLimit);
+  const decisions = [summaries.forwarded, ...usual, summaries.listed(refused(refusalOf)), summaries.read];
+  return { dependencies, parts: { isSlow, decisions, transport, endAboveLimit: summaries.listAboveLimit } };
+};

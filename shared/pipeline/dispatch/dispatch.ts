@@ -1,8 +1,7 @@
-import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { SQSRecord } from 'aws-lambda';
 import type { WriteDestinationList } from '../../adapters/deliveries/destination-list.ts';
 import { createThrottlingWatch } from '../../adapters/dynamodb/errors.ts';
-import { errorTrace, logger } from '../../adapters/logger.ts';
-import { count, emitMetrics, oldestAgeSeconds } from '../../adapters/metrics.ts';
+import { logger } from '../../adapters/logger.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import { CORRELATION_ATTRIBUTES, type Queues } from '../../adapters/queues.ts';
 import type { PlanReport } from '../../contracts/delivery-report.ts';
@@ -21,8 +20,8 @@ import {
   planEvent,
 } from '../../domain/planned-event.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
+import { createBatchConsumer, createMessageReturn, type Handled } from '../queue-consumer.ts';
 import { reportMessage } from '../report-messages.ts';
-import { returnWithBackoff } from '../return-with-backoff.ts';
 import { deliveriesBytes, eventGroups } from './event-groups.ts';
 import { createFanOut, type FannedOut } from './fan-out.ts';
 
@@ -47,14 +46,10 @@ const MAX_SMALL_LENGTH = 64 * 1_024;
 type EventMessage = PlannedEvent & { message: SQSRecord };
 type InvalidMessage = { message: SQSRecord; invalid: InvalidEvent; sentAtMs: number };
 
-/** The result of a message. If `isReturned`, it stays on the queue, with its visibility timeout already set. */
-type MessageResult = {
-  message: SQSRecord;
+/** What became of the message of an event. */
+type MessageResult = Handled & {
   /** Undefined for an invalid message, and for one that was not started. */
   planned?: PlannedEvent;
-  isReturned: boolean;
-  isInternalError: boolean;
-  sentAtMs: number;
   /** True if there was no time left for the event. */
   isUnstarted?: true;
   /** Who caused the dead letter, if the message was dead-lettered. */
@@ -141,8 +136,9 @@ export const createDispatch = (
     sleep,
   );
 
-  const returnToEventQueue = (message: SQSRecord): Promise<void> =>
-    returnWithBackoff(queues, environment.ALARM_EVENTS_QUEUE, message);
+  const dimension = { function: 'dispatch-alarm-events' } as const;
+  const queueUrlOf = () => environment.ALARM_EVENTS_QUEUE;
+  const { returnMessage, returnAfterError } = createMessageReturn({ dimension, queueUrlOf, queues, isTenantThrottled });
 
   const deadLetterInvalid = async ({ message, invalid, sentAtMs }: InvalidMessage): Promise<MessageResult> => {
     const { MessageGroupId: messageGroupId } = message.attributes;
@@ -156,15 +152,10 @@ export const createDispatch = (
       );
       const { tenant_id = messageGroupId, event_id, trace_id } = ids;
       logger.warn('invalid event', { message_id: message.messageId, tenant_id, event_id, trace_id, ...fields });
-      return { message, isReturned: false, isInternalError: false, sentAtMs, deadLetterCause: cause };
+      return { message, deadLetterCause: cause };
     } catch (error) {
-      logger.error('internal error', {
-        message_id: message.messageId,
-        tenant_id: messageGroupId,
-        ...errorTrace(error),
-      });
-      await returnToEventQueue(message);
-      return { message, isReturned: true, isInternalError: true, sentAtMs };
+      const failure = await returnAfterError(message, {}, error);
+      return { message, isReturned: true, failure, waitsSinceMs: sentAtMs };
     }
   };
 
@@ -174,19 +165,20 @@ export const createDispatch = (
    */
   const finishEvent = async (fannedOut: FannedOut<EventMessage>): Promise<MessageResult> => {
     const { planned, isIncomplete, hasInternalError } = fannedOut;
-    const { message, acceptedAtMs: sentAtMs } = planned;
+    const { message, acceptedAtMs: waitsSinceMs } = planned;
     const isUnreported = mayReachNobody(fannedOut) && !(await reportPlan(planned));
     const isReturned = (isIncomplete || isUnreported) && !isHeartbeat(planned.shared.header);
-    if (isReturned) await returnToEventQueue(message);
-    return { message, planned, isReturned, isInternalError: hasInternalError || isUnreported, sentAtMs };
+    if (isReturned) await returnMessage(message);
+    const throttled = isReturned ? 'throttled_keys' : undefined;
+    const failure = hasInternalError || isUnreported ? 'internal_error' : throttled;
+    return { message, planned, isReturned, failure, waitsSinceMs };
   };
 
   /** Returns an event to its queue that an invocation has no time for. Never rejects. */
   const returnUnstarted = async (message: SQSRecord): Promise<MessageResult> => {
     logger.warn('event not started', { message_id: message.messageId, tenant_id: message.attributes.MessageGroupId });
-    await returnToEventQueue(message);
-    const sentAtMs = Number(message.attributes.SentTimestamp);
-    return { message, isReturned: true, isInternalError: false, isUnstarted: true, sentAtMs };
+    await returnMessage(message);
+    return { message, isReturned: true, isUnstarted: true };
   };
 
   /** Sends an event to the queue of delivery reports. @returns false if SQS refused it */
@@ -233,36 +225,6 @@ export const createDispatch = (
     };
   };
 
-  const emitPassMetrics = (fannedOut: readonly FannedOut[], results: readonly MessageResult[]): void => {
-    const unprocessed = results.filter(({ isInternalError }) => isInternalError);
-    const throttled = results.filter(
-      ({ isReturned, isInternalError, isUnstarted }) => isReturned && !isInternalError && !isUnstarted,
-    );
-    const deadLettered = (wanted: InvalidEvent['cause']) =>
-      results.filter(({ deadLetterCause }) => deadLetterCause === wanted).length;
-    // Only dispatch emits these, so they need no dimension.
-    count({
-      deliveries_planned: fannedOut.reduce((total, { sent }) => total + sent, 0),
-      unknown_notifications: fannedOut.reduce((total, { unknown }) => total + unknown, 0),
-      [EVENTS_RECEIVED]: environment.COUNT_EVENTS ? results.filter(isNewEvent).length : 0,
-      ...reportFindings(results),
-    });
-    emitMetrics(
-      {
-        [PRODUCER_ERRORS]: deadLettered('producer'),
-        dead_lettered_service: deadLettered('service'),
-        throttled_keys: throttled.length,
-        events_not_started: results.filter(({ isUnstarted }) => isUnstarted).length,
-        internal_errors: unprocessed.length,
-        oldest_unprocessed_seconds: oldestAgeSeconds(
-          unprocessed.map(({ sentAtMs }) => sentAtMs),
-          clock(),
-        ),
-      },
-      { function: 'dispatch-alarm-events' },
-    );
-  };
-
   /**
    * Plans and sends the events of a batch: small messages before large ones, and of each those with the smallest
    * deliveries first. An event is only started if there is time to finish it.
@@ -293,13 +255,32 @@ export const createDispatch = (
     return { fannedOut, results: await Promise.all(results) };
   };
 
-  return async ({ Records: messages }: SQSEvent, context?: Context): Promise<SQSBatchResponse> => {
-    logger.appendKeys({ request_id: context?.awsRequestId });
-    const pass = await runPass(messages);
-    const fannedOut = pass.fannedOut.filter((each) => !isHeartbeatOf(each));
-    const results = pass.results.filter((each) => !isHeartbeatOf(each));
-    emitPassMetrics(fannedOut, results);
-    const returned = results.filter(({ isReturned }) => isReturned);
-    return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
-  };
+  return createBatchConsumer({
+    dimension,
+    clock,
+    // Large events are parsed after small ones are sent.
+    parse: (body) => body,
+    async process(received) {
+      const pass = await runPass(received.map(({ message }) => message));
+      const fannedOut = pass.fannedOut.filter((each) => !isHeartbeatOf(each));
+      const handled = pass.results.filter((each) => !isHeartbeatOf(each));
+      const deadLettered = (wanted: InvalidEvent['cause']) =>
+        handled.filter(({ deadLetterCause }) => deadLetterCause === wanted).length;
+      return {
+        handled,
+        // Only dispatch emits these, so they need no dimension.
+        counts: {
+          deliveries_planned: fannedOut.reduce((total, { sent }) => total + sent, 0),
+          unknown_notifications: fannedOut.reduce((total, { unknown }) => total + unknown, 0),
+          [EVENTS_RECEIVED]: environment.COUNT_EVENTS ? handled.filter(isNewEvent).length : 0,
+          ...reportFindings(handled),
+        },
+        metrics: {
+          [PRODUCER_ERRORS]: deadLettered('producer'),
+          dead_lettered_service: deadLettered('service'),
+          events_not_started: handled.filter(({ isUnstarted }) => isUnstarted).length,
+        },
+      };
+    },
+  });
 };

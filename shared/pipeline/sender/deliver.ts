@@ -1,107 +1,171 @@
 import { randomUUID } from 'node:crypto';
+import type { SQSRecord } from 'aws-lambda';
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
-import type { DeliveryReason, MessageOutcome, WithheldReason } from '../../contracts/outcomes.ts';
+import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
+import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';
+import { dueTimeMs, lockWaitCount } from '../../adapters/queues.ts';
+import { messageBody } from '../../contracts/text.ts';
 import type { AttemptOutcome } from '../../domain/attempt-outcome.ts';
+import { parseDelivery } from '../../domain/delivery-message.ts';
 import {
   claimedRecord,
   type DeliveryRecord,
   isOfSameDispatch,
-  isRoundExpired,
   isShadow,
   mayHaveArrived,
-  roundExpiryCause,
   withAttempt,
-  withCancellation,
-  withSuperseded,
-  withWithheld,
 } from '../../domain/delivery-record.ts';
 import type { DeliveryResult } from '../../domain/delivery-result.ts';
-import { changedAtMs, type EventTime } from '../../domain/event-time.ts';
-import { isHeartbeat, isLateHeartbeat } from '../../domain/heartbeat.ts';
+import { changedAtMs, compareEventTimes } from '../../domain/event-time.ts';
+import { isHeartbeat, isLateHeartbeat, unstoredTarget } from '../../domain/heartbeat.ts';
+import { lockRetryDelayMs } from '../../domain/incident.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
-import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
-import type { Summary } from '../../domain/summary.ts';
-import { MIN_TIME_TO_SEND_MS, NoTimeLeftError } from '../../domain/transport.ts';
-import { covers } from '../../domain/withheld.ts';
-import { ClaimedDelivery } from './claimed-delivery.ts';
-import { type DeliveryJob, idsOf } from './delivery-job.ts';
-import { createAttemptEnd } from './end-attempt.ts';
+import { MIN_TIME_TO_SEND_MS, NoTimeLeftError, type Transport } from '../../domain/transport.ts';
+import { createBatchConsumer, createMessageReturn } from '../queue-consumer.ts';
+import { type ProcessedMessage, resultOfBatch } from './batch-metrics.ts';
+import { ClaimedDelivery, type Decision } from './claimed-delivery.ts';
+import { createJob, type DeliveryJob, idsOf, queueUrlOf, type SenderDependencies, sqsTimeMs } from './delivery-job.ts';
 import { HeldLock } from './held-lock.ts';
-import { sqsTimeMs } from './received-message.ts';
-import { copyOfMessage, createRequeue } from './requeue.ts';
-import type { SenderDependencies } from './sender-dependencies.ts';
+import { findDue, moveFirstAttempts, sendCopy } from './requeue.ts';
 
-/** The target of a delivery, and whether the tenant is in shadow mode. */
+/** What distinguishes the senders. */
+export type SenderParts = {
+  /** Returns whether the first attempts of a tenant are moved to the retry queue. */
+  isSlow: (tenant: string) => boolean;
+  /** What is decided about a claimed delivery before it is sent. The first decision that applies ends it. */
+  decisions: readonly Decision[];
+  transport: Transport;
+  /** Ends the delivery of an alert that the transport did not send because of a daily limit above which it is summarized. */
+  endAboveLimit?: (delivery: ClaimedDelivery) => Promise<DeliveryResult>;
+};
+
+/** The target of a delivery, undefined if the notification was deleted, and whether the tenant is in shadow mode. */
 type Reads = readonly [target: DeliveryTarget | undefined, isShadowed: boolean];
-
-/** What is decided about a delivery before it is sent: its result, or that it is sent, with the summary if it is one. */
-type Decision = DeliveryResult | { kind: 'send'; target: DeliveryTarget; summary: Summary | undefined };
 
 /** The last 12 digits of a UUID are random: enough for the claims of one record, which is charged by size. */
 const CLAIM_ID_LENGTH = 12;
 
-const hasSummaries = (type: NotificationTypeId): boolean => notificationTypes[type].summarizedAfter !== null;
+/**
+ * Creates the Lambda handler of the queues of a sender. What follows is the way of a message from its receipt to its
+ * acknowledgment, from top to bottom (docs/decisions/deliveries.md): it is claimed, decided, sent and recorded.
+ */
+export const createDeliveryConsumer = (
+  dependencies: SenderDependencies,
+  parts: SenderParts,
+  notifications: Pick<NotificationRepository, 'targets'>,
+) => {
+  const { type, queues, deadLetterQueueUrl, clock } = dependencies;
+  const deliverAll = createDelivery(dependencies, parts, notifications);
+  const { returnAfterError } = createReturn(dependencies);
 
-/** Returns whether an attempt is the first of its delivery. One that an open circuit prevented leaves its cause. */
-const isFirstAttempt = ({ claimed, record }: ClaimedDelivery): boolean =>
-  claimed.round === 1 && claimed.attempt_count === 0 && claimed.last_cause === undefined && record.attempt_count === 1;
+  const deadLetterMalformed = async (message: SQSRecord): Promise<DeliveryResult> => {
+    const { body, attributes } = message;
+    const reason = { reason: 'malformed', cause: 'service', attemptCount: 0 } as const;
+    const letter = { body: messageBody(body), messageGroupId: attributes.MessageGroupId };
+    await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, reason);
+    logger.error('malformed delivery', { type, message_id: message.messageId, tenant_id: attributes.MessageGroupId });
+    return { kind: 'dead_lettered', cause: 'service' };
+  };
 
-/** An OK ends an incident whatever is muted. The alerts of a summary were not. */
-const isMutedFor = (
-  { body: { event, notice, accepted_at_ms }, isOrdered }: DeliveryJob,
-  { mutes = [] }: DeliveryTarget,
-) =>
-  notice?.kind !== 'summary' &&
-  !(isOrdered && event.state === 'OK') &&
-  mutes.some((period) => covers(period, accepted_at_ms));
+  const processMalformed = async (message: SQSRecord): Promise<ProcessedMessage> => {
+    const result = await deadLetterMalformed(message).catch(
+      async (error: unknown): Promise<DeliveryResult> => ({
+        kind: await returnAfterError(message, {}, error),
+        isReturned: true,
+      }),
+    );
+    return { message, result, endedAtMs: clock() };
+  };
 
-/** Logs that an event was superseded only because of its timestamp. */
-const logOlderTimestamp = (job: DeliveryJob): void => {
-  const [outcome, reason]: [MessageOutcome, DeliveryReason] = ['superseded', 'older_timestamp'];
-  logger.warn('event superseded', { outcome, ...idsOf(job), reason });
+  return createBatchConsumer({
+    dimension: { type },
+    clock,
+    parse: parseDelivery,
+    async process(received, invalid, timeLeft) {
+      const jobs = received.map((each) => createJob(type, { ...each, timeLeft }));
+      const processed = await Promise.all([deliverAll(jobs), Promise.all(invalid.map(processMalformed))]);
+      return resultOfBatch(processed.flat(), dependencies);
+    },
+  });
 };
 
-/**
- * Creates the delivery of one alert (docs/decisions/deliveries.md): what follows are its decisions, from the claim of the
- * record to the record of the attempt.
- */
-export const createDeliver = (dependencies: SenderDependencies) => {
-  const { type, transport, accounts, deliveries, incidentLocks, queues, queueUrls, clock, refusalOf } = dependencies;
-  const { reschedule, returnBusyMessage, waitForLock, returnAfterError, replaceAfterError } =
-    createRequeue(dependencies);
-  const { recordDelivered, recordFailed, deadLetter } = createAttemptEnd(dependencies);
+const createReturn = (dependencies: SenderDependencies) =>
+  createMessageReturn({
+    ...dependencies,
+    dimension: { type: dependencies.type },
+    queueUrlOf: (message) => queueUrlOf(message, dependencies),
+  });
 
-  /**
-   * Delivers the alert of a message: makes at most one attempt, and records it. Never rejects: a failure of a dependency
-   * returns the message to its queue, and counts no attempt.
-   *
-   * @param target the notification's target, or undefined if the notification was deleted
-   */
+/** Creates the delivery of the jobs of a batch. Never rejects: what fails returns its message, and counts no attempt. */
+export const createDelivery = (
+  dependencies: SenderDependencies,
+  { isSlow, decisions, transport, endAboveLimit }: SenderParts,
+  notifications: Pick<NotificationRepository, 'targets'>,
+) => {
+  const { accounts, deliveries, incidentLocks, clock } = dependencies;
+  const { returnMessage, logError, returnAfterError } = createReturn(dependencies);
+
+  const deliverAll = async (jobs: readonly DeliveryJob[]): Promise<ProcessedMessage[]> => {
+    // SQS delays a message by at most 15 min: one that is due later is rescheduled, after a read instead of a claim.
+    const nowMs = clock();
+    const isEarly = ({ message }: DeliveryJob): boolean => dueTimeMs(message) > nowMs;
+    const due = jobs.filter((job) => !isEarly(job));
+    return (await Promise.all([deliverDue(due), deliverEarly(jobs.filter(isEarly))])).flat();
+  };
+
+  /** Delivers early messages whose delivery has become due, and reschedules the others. */
+  const deliverEarly = async (jobs: readonly DeliveryJob[]): Promise<ProcessedMessage[]> => {
+    if (jobs.length === 0) return [];
+    const due = await findDue(dependencies, jobs);
+    const notDue = jobs.filter((job) => !due.includes(job));
+    const rescheduled = notDue.map((job) => processedJob(job, reschedule(job, dueTimeMs(job.message) - clock())));
+    return (await Promise.all([deliverDue(due), ...rescheduled])).flat();
+  };
+
+  /** Moves the first attempts of slow tenants, and delivers the others. */
+  const deliverDue = async (jobs: readonly DeliveryJob[]): Promise<ProcessedMessage[]> => {
+    const { moved, unsent } = moveFirstAttempts(dependencies, isSlow, jobs);
+    const others = jobs.filter((job) => !moved.includes(job));
+    const targets = notifications.targets(others.map(targetKeyOf));
+    const processed = await Promise.all([
+      ...moved.map(async (job) => [await processedJob(job, resultOfMove(job, unsent))]),
+      ...inOrder(others).map((group) => deliverInTurn(group, targets)),
+    ]);
+    return processed.flat();
+  };
+
+  const resultOfMove = async (job: DeliveryJob, unsent: Promise<readonly DeliveryJob[]>): Promise<DeliveryResult> => {
+    if ((await unsent).includes(job)) throw new Error('The message could not be moved.');
+    return { kind: 'moved' };
+  };
+
+  /** Delivers jobs one after the other. */
+  const deliverInTurn = async (jobs: readonly DeliveryJob[], targets: TargetReads): Promise<ProcessedMessage[]> => {
+    const processed: ProcessedMessage[] = [];
+    for (const job of jobs) processed.push(await processedJob(job, deliver(job, findTarget(job, targets))));
+    return processed;
+  };
+
+  const processedJob = async (job: DeliveryJob, result: Promise<DeliveryResult>): Promise<ProcessedMessage> => {
+    const ended = await result.catch((error: unknown) => endAfterError(job, error));
+    const isOfHeartbeat = isHeartbeat(job.body.event);
+    return { job, message: job.message, result: isOfHeartbeat ? { kind: 'heartbeat' } : ended, endedAtMs: clock() };
+  };
+
+  /** Delivers the alert of a message: makes at most one attempt, and records it. */
   const deliver = async (job: DeliveryJob, target: Promise<DeliveryTarget | undefined>): Promise<DeliveryResult> => {
-    const { event, accepted_at_ms } = job.body;
-    if (isHeartbeat(event) && isLateHeartbeat(accepted_at_ms, clock())) {
+    const { event, accepted_at_ms: acceptedAtMs, notice } = job.body;
+    if (isHeartbeat(event) && isLateHeartbeat(acceptedAtMs, clock())) {
       logger.error('heartbeat too late', idsOf(job));
       return { kind: 'heartbeat' };
     }
-    const result = await deliverOnce(job, target).catch((error: unknown) => endAfterError(job, error));
-    return isHeartbeat(event) ? { kind: 'heartbeat' } : result;
-  };
-
-  const deliverOnce = async (
-    job: DeliveryJob,
-    target: Promise<DeliveryTarget | undefined>,
-  ): Promise<DeliveryResult> => {
-    const waitMs = summaryWaitMs(job);
+    // By the clock of SQS, a summary must wait for other senders to list alerts.
+    const waitMs = notice?.kind === 'summary' ? acceptedAtMs - sqsTimeMs(job.message) : 0;
     if (waitMs > 0) return reschedule(job, waitMs);
     if (job.isOrdered) return deliverInOrder(job, target);
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
     return claimAndDeliver(job, target, undefined);
   };
-
-  /** Returns how long, by the clock of SQS, a summary must wait for other senders to list alerts. */
-  const summaryWaitMs = ({ body: { notice, accepted_at_ms }, message }: DeliveryJob): number =>
-    notice?.kind === 'summary' ? accepted_at_ms - sqsTimeMs(message) : 0;
 
   /** Delivers an event while this worker holds the lock of its incident. */
   const deliverInOrder = async (
@@ -118,7 +182,7 @@ export const createDeliver = (dependencies: SenderDependencies) => {
       isDecided = result.isReturned !== true;
       if (!lock.error) return result;
       await returnAfterError(job.message, idsOf(job), lock.error);
-      return { ...result, isReturned: true, isLockNotAdvanced: true };
+      return { ...result, isReturned: true, isInternalError: true };
     } finally {
       await lock.release(isDecided);
     }
@@ -132,7 +196,7 @@ export const createDeliver = (dependencies: SenderDependencies) => {
   ): Promise<DeliveryResult> => {
     const reads = Promise.all([target, isInShadowMode(job)]);
     reads.catch(() => undefined);
-    const first = claimedRecord(job.body, randomUUID().slice(-CLAIM_ID_LENGTH), clock(), type);
+    const first = claimedRecord(job.body, randomUUID().slice(-CLAIM_ID_LENGTH), clock(), job.type);
     const claim = await deliveries.claim(first, clock());
     switch (claim.kind) {
       case 'ended':
@@ -140,11 +204,12 @@ export const createDeliver = (dependencies: SenderDependencies) => {
       case 'conflict':
         return reportConflict(job, first);
       case 'busy':
-        return returnBusyMessage(job, claim.leaseUntilMs - clock() + 1_000);
+        await returnMessage(job.message, claim.leaseUntilMs - clock() + 1_000);
+        return { kind: 'busy', isReturned: true };
       case 'not_due':
         return reschedule(job, claim.record.next_attempt_at_ms - clock());
       case 'claimed':
-        return deliverClaimed(job, claim.record, reads, lock);
+        return deliverClaimed(new ClaimedDelivery(job, claim.record, lock, dependencies), reads);
     }
   };
 
@@ -174,88 +239,48 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     return { kind: 'conflict', isRepeated: true };
   };
 
-  /** Decides about a claimed delivery and sends it. Never rejects. */
-  const deliverClaimed = async (
-    job: DeliveryJob,
-    claimed: DeliveryRecord,
-    reads: Promise<Reads>,
-    lock: HeldLock | undefined,
-  ): Promise<DeliveryResult> => {
-    const delivery = new ClaimedDelivery(job, claimed, dependencies);
-    const run = async (): Promise<DeliveryResult> => {
-      const decision = await decide(delivery, reads, lock).catch(releaseAfter(delivery));
-      return decision.kind === 'send' ? send(delivery, decision.target, decision.summary, lock) : decision;
-    };
-    return run().catch((error: unknown) => endClaimedAfterError(delivery, error));
+  /** Decides about a claimed delivery and sends it. */
+  const deliverClaimed = async (delivery: ClaimedDelivery, reads: Promise<Reads>): Promise<DeliveryResult> => {
+    try {
+      return (await decide(delivery, reads).catch(releaseAfter(delivery))) ?? (await send(delivery));
+    } catch (error) {
+      if (delivery.hasUnrecordedRecipients) return replaceAfterError(delivery, error);
+      throw error;
+    }
   };
 
-  /** Decides about a claimed delivery, up to its send. */
-  const decide = async (
-    delivery: ClaimedDelivery,
-    reads: Promise<Reads>,
-    lock: HeldLock | undefined,
-  ): Promise<Decision> => {
-    const { job, record } = delivery;
-    const [target, isShadowed] = await reads;
-    const isSummary = job.body.notice?.kind === 'summary';
-    if (target && target.type !== type) return forward(delivery, target.type, isSummary);
-    if (!target) return cancel(delivery);
-    if (lock?.newer) return supersede(delivery, lock.newer);
-    if (isShadowed) return withhold(delivery, 'shadow', lock);
-    if (isMutedFor(job, target)) return withhold(delivery, 'muted', undefined);
-    if (isRoundExpired(record, clock()))
-      return deadLetter(delivery, { reason: 'expired', cause: roundExpiryCause(record) });
-    // A worker crashed after it recorded the last attempt and before it dead-lettered the delivery.
-    if (record.attempt_count >= MAX_ATTEMPTS)
-      return deadLetter(delivery, { reason: 'attempts_exhausted', cause: roundExpiryCause(record) });
-    if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
-    const summarized = await summaries?.unlessFirst(delivery, target, () => refuse(delivery, target));
-    if (summarized) return summarized;
-    if (!isSummary) return { kind: 'send', target, summary: undefined };
-    if (!summaries) return deadLetter(delivery, { reason: 'type_without_summaries', cause: 'destination' });
-    const summary = await summaries.read(delivery);
-    if (summary === 'late') return sendAgain(delivery);
-    return summary === 'empty' ? cancel(delivery) : { kind: 'send', target, summary };
-  };
-
-  /** Ends the delivery of an alert to a destination to which nothing is sent. @returns undefined for others */
-  const refuse = async (
-    delivery: ClaimedDelivery,
-    { details }: DeliveryTarget,
-  ): Promise<DeliveryResult | undefined> => {
-    const reason = await refusalOf?.(delivery.job.body.event.tenant_id, details);
-    return reason && deadLetter(delivery, { reason, cause: 'destination' });
+  /** Returns the result of the first decision that applies, or undefined if the alert is sent. */
+  const decide = async (delivery: ClaimedDelivery, reads: Promise<Reads>): Promise<DeliveryResult | undefined> => {
+    [delivery.notification, delivery.isShadowed] = await reads;
+    for (const decision of decisions) {
+      const result = await decision(delivery);
+      if (result) return result;
+    }
+    return undefined;
   };
 
   /** Makes one attempt, and records it. */
-  const send = async (
-    delivery: ClaimedDelivery,
-    target: DeliveryTarget,
-    summary: Summary | undefined,
-    lock: HeldLock | undefined,
-  ): Promise<DeliveryResult> => {
+  const send = async (delivery: ClaimedDelivery): Promise<DeliveryResult> => {
     const startedAtMs = clock();
-    const attempt = await callTransport(delivery, target, summary).catch(releaseAfter(delivery));
-    const { record } = delivery;
-    if (attempt.result === 'permanent' && attempt.canBeSummarized && summaries) {
+    const attempt = await callTransport(delivery).catch(releaseAfter(delivery));
+    const { claimed, record, lock } = delivery;
+    if (attempt.result === 'permanent' && attempt.canBeSummarized && endAboveLimit) {
       const { reachedRecipientHashes: reached = record.reached_recipient_hashes } = attempt;
       delivery.record = { ...record, reached_recipient_hashes: reached, last_reason: attempt.reason };
-      return { ...(await summaries.aboveLimit(delivery, target).catch(releaseAfter(delivery))), attempt };
+      return { ...(await endAboveLimit(delivery).catch(releaseAfter(delivery))), attempt };
     }
     delivery.record = withAttempt(record, attempt, startedAtMs, clock() - startedAtMs);
-    const firstAttemptAtMs = isFirstAttempt(delivery) ? startedAtMs : undefined;
-    if (attempt.result !== 'delivered')
-      return { ...(await recordFailed(delivery, attempt)), attempt, firstAttemptAtMs };
+    // An attempt that an open circuit prevented leaves its cause.
+    const isUnattempted = claimed.round === 1 && claimed.attempt_count === 0 && claimed.last_cause === undefined;
+    const isFirst = isUnattempted && delivery.record.attempt_count === 1;
+    const result = { attempt, firstAttemptAtMs: isFirst ? startedAtMs : undefined };
+    if (attempt.result !== 'delivered') return { ...(await delivery.recordFailed(attempt)), ...result };
     // The lock advances before the delivery is recorded: a crash in between must not let an older event follow.
     await lock?.advance();
-    return { ...(await recordDelivered(delivery)), attempt, firstAttemptAtMs };
+    return { ...(await delivery.recordDelivered()), ...result };
   };
 
-  const callTransport = (
-    { job, record }: ClaimedDelivery,
-    target: DeliveryTarget,
-    summary: Summary | undefined,
-  ): Promise<AttemptOutcome> => {
+  const callTransport = ({ job, record, target, summary }: ClaimedDelivery): Promise<AttemptOutcome> => {
     const { body, deliveryId, time, timeLeft } = job;
     const { event, payload, notice, trace, notification_id: notificationId } = body;
     const alert = {
@@ -275,51 +300,6 @@ export const createDeliver = (dependencies: SenderDependencies) => {
     return transport(alert, target.details, target);
   };
 
-  /**
-   * Sends the message to the queue of the notification's new type. A type without summaries cannot read their alerts, and
-   * the escalation says how many alarms there are, and their state.
-   */
-  const forward = async (
-    delivery: ClaimedDelivery,
-    newType: NotificationTypeId,
-    isSummary: boolean,
-  ): Promise<DeliveryResult> => {
-    const isUnsent = isSummary && !hasSummaries(newType);
-    const unsent = isUnsent ? await summaries?.read(delivery) : undefined;
-    if (unsent === 'empty') return cancel(delivery);
-    await delivery.release();
-    await queues.sendDelayed(queueUrls[newType], copyOfMessage(delivery.job), 0);
-    return { kind: 'forwarded' };
-  };
-
-  /** Ends the delivery of a deleted notification, or of an empty summary. */
-  const cancel = async (delivery: ClaimedDelivery): Promise<DeliveryResult> => {
-    await delivery.write(withCancellation(delivery.record, undefined, clock()));
-    await delivery.markBounced();
-    return { kind: 'cancelled' };
-  };
-
-  /** Ends the delivery of an event after a newer one was delivered. */
-  const supersede = async (delivery: ClaimedDelivery, newer: EventTime): Promise<DeliveryResult> => {
-    const superseded = withSuperseded(delivery.record, delivery.job.time, newer, clock());
-    await delivery.write(superseded);
-    const hasOlderTimestamp = superseded.newer_event_at_ms !== undefined;
-    if (hasOlderTimestamp) logOlderTimestamp(delivery.job);
-    return { kind: 'superseded', hasOlderTimestamp };
-  };
-
-  /** Ends the delivery of an alert that is not sent. In shadow mode, another system delivers it. */
-  const withhold = async (
-    delivery: ClaimedDelivery,
-    reason: WithheldReason,
-    lock: HeldLock | undefined,
-  ): Promise<DeliveryResult> => {
-    await delivery.write(withWithheld(delivery.record, reason, clock()));
-    await delivery.markBounced();
-    await lock?.advance();
-    return { kind: 'cancelled' };
-  };
-
   /** Releases the claim after an internal error: nothing was sent. If this write fails too, the lease expires. */
   const releaseAfter =
     (delivery: ClaimedDelivery) =>
@@ -328,27 +308,74 @@ export const createDeliver = (dependencies: SenderDependencies) => {
       throw error;
     };
 
-  /** Returns the message to its queue. A heartbeat is given up: its receiver reports missing ones. Never rejects. */
+  /** Sends a copy of the message, visible after `waitMs`, in its place. */
+  const reschedule = async (job: DeliveryJob, waitMs: number): Promise<DeliveryResult> => {
+    await sendCopy(dependencies, job, waitMs);
+    return { kind: 'not_due' };
+  };
+
+  /**
+   * Sends a copy of a message that waits for its incident lock: returning the message to its queue would exhaust
+   * maxReceiveCount. The copy goes to the queue of its original, because the retry queue has a longer batching window.
+   */
+  const waitForLock = async (job: DeliveryJob): Promise<DeliveryResult> => {
+    const waits = lockWaitCount(job.message);
+    const url = queueUrlOf(job.message, dependencies);
+    await sendCopy(dependencies, job, lockRetryDelayMs(waits), { url, lockWaits: waits + 1 });
+    return { kind: 'busy' };
+  };
+
+  /**
+   * Sends a copy of the message after an attempt that reached recipients who could not be recorded, due after the lease:
+   * it lists them, so that they get no second email.
+   */
+  const replaceAfterError = async (
+    { job, claimed, record }: ClaimedDelivery,
+    error: unknown,
+  ): Promise<DeliveryResult> => {
+    const waitMs = Math.max(0, claimed.lease_until_ms - clock()) + 1_000;
+    try {
+      await sendCopy(dependencies, job, waitMs, { record });
+    } catch {
+      throw error;
+    }
+    return { kind: logError(job.message, idsOf(job), error) };
+  };
+
+  /** Returns the message to its queue. A heartbeat is given up: its receiver reports missing ones. */
   const endAfterError = async (job: DeliveryJob, error: unknown): Promise<DeliveryResult> => {
-    if (!isHeartbeat(job.body.event)) return returnAfterError(job.message, idsOf(job), error);
+    if (!isHeartbeat(job.body.event)) {
+      return { kind: await returnAfterError(job.message, idsOf(job), error), isReturned: true };
+    }
     logger.error('heartbeat not delivered', { ...idsOf(job), ...errorTrace(error) });
     return { kind: 'heartbeat' };
   };
 
-  /** Does the same for a claimed delivery, or sends a copy that says who was reached, due after the lease. */
-  const endClaimedAfterError = (delivery: ClaimedDelivery, error: unknown): Promise<DeliveryResult> => {
-    const { job, claimed, record } = delivery;
-    if (!delivery.hasUnrecordedRecipients) return endAfterError(job, error);
-    return replaceAfterError(job, record, Math.max(0, claimed.lease_until_ms - clock()) + 1_000, error);
-  };
+  return deliverAll;
+};
 
-  /** Releases the claim, and sends the message again. */
-  const sendAgain = async (delivery: ClaimedDelivery): Promise<DeliveryResult> => {
-    await delivery.release();
-    return reschedule(delivery.job, 0);
-  };
+const targetKeyOf = ({ body }: DeliveryJob) => ({ tenant: body.event.tenant_id, id: body.notification_id });
 
-  const summaries = dependencies.createSummaries?.(dependencies, sendAgain);
+const readTarget = async (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTarget | undefined> => {
+  const { event, notice, notification_id: id } = job.body;
+  if (notice && id === operatorsNotification.id) return operatorsNotification;
+  return (await targets.find(targetKeyOf(job))) ?? unstoredTarget(event.tenant_id);
+};
 
-  return deliver;
+/** Returns the target of a job, or undefined if it does not exist. Only notices go to the operators' notification. */
+const findTarget = (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTarget | undefined> => {
+  const target = readTarget(job, targets);
+  // Not every delivery is claimed and awaits its target: an unhandled rejection would end the process.
+  target.catch(() => undefined);
+  return target;
+};
+
+/** Groups the jobs that must be delivered one after the other, oldest event first. */
+const inOrder = (jobs: readonly DeliveryJob[]): DeliveryJob[][] => {
+  const ordered = jobs.filter(({ isOrdered }) => isOrdered);
+  const sorted = ordered.toSorted((first, second) => compareEventTimes(first.time, second.time));
+  return [
+    ...Map.groupBy(sorted, ({ body }) => `${body.notification_id} ${body.event.incident_key}`).values(),
+    ...jobs.filter(({ isOrdered }) => !isOrdered).map((job) => [job]),
+  ];
 };

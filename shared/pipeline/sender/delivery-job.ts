@@ -1,9 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SQSRecord } from 'aws-lambda';
+import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
+import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
+import type { FailedMessages } from '../../adapters/deliveries/failed-messages.ts';
+import type { IncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
+import type { IsTenantThrottled } from '../../adapters/dynamodb/errors.ts';
+import type { Queues } from '../../adapters/queues.ts';
 import type { Delivery } from '../../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
+import type { Clock } from '../../domain/clock.ts';
 import { deliveryId } from '../../domain/delivery-key.ts';
 import { eventTime } from '../../domain/event-header.ts';
 import type { EventTime } from '../../domain/event-time.ts';
+
+/** What all senders have: repositories, queues and settings. */
+export type SenderDependencies = {
+  type: NotificationTypeId;
+  accounts: Pick<AccountRepository, 'isShadowed' | 'summaries'>;
+  deliveries: DeliveryRepository;
+  incidentLocks: IncidentLocks;
+  failedMessages: FailedMessages;
+  queues: Queues;
+  /** The URL of each type's queue for first attempts. */
+  queueUrls: Record<NotificationTypeId, string>;
+  /** The URL of this type's retry queue. */
+  retryQueueUrl: string;
+  deadLetterQueueUrl: string;
+  retryDelayScale: number;
+  clock: Clock;
+  isTenantThrottled: IsTenantThrottled;
+};
 
 /** A message of the batch that the sender is processing. */
 export type DeliveryJob = {
@@ -44,3 +70,60 @@ export const idsOf = ({ type, deliveryId, body }: DeliveryJob) => ({
   notification_id: body.notification_id,
   ...(body.trace && { trace_id: body.trace.id }),
 });
+
+/** Returns whether a message is a notice about other deliveries. A summary is one of alerts. */
+export const isNotice = ({ notice }: Delivery): boolean => notice !== undefined && notice.kind !== 'summary';
+
+/** The queues that a sender receives from. */
+export type QueueUrls = Pick<SenderDependencies, 'type' | 'queueUrls' | 'retryQueueUrl'>;
+
+/** Returns the URL of the queue that the message came from: the type's queue for first attempts or its retry queue. */
+export const queueUrlOf = ({ eventSourceARN }: SQSRecord, { type, queueUrls, retryQueueUrl }: QueueUrls): string =>
+  eventSourceARN.split(':').at(-1) === retryQueueUrl.split('/').at(-1) ? retryQueueUrl : queueUrls[type];
+
+/** Returns whether the message came from the retry queue. */
+export const isRetry = (message: SQSRecord, urls: QueueUrls): boolean =>
+  queueUrlOf(message, urls) === urls.retryQueueUrl;
+
+/** Returns when the message was sent, in ms since the epoch. */
+export const sentAtMs = ({ attributes }: SQSRecord): number => Number(attributes.SentTimestamp);
+
+/** Returns when the message was first received, in ms since the epoch. */
+export const firstReceivedAtMs = ({ attributes }: SQSRecord): number =>
+  Number(attributes.ApproximateFirstReceiveTimestamp);
+
+/**
+ * Returns a time, in ms since the epoch, that the clock of SQS has reached. Unlike that of an execution environment, it
+ * is the same for all senders.
+ */
+export const sqsTimeMs = (message: SQSRecord): number => Math.max(sentAtMs(message), firstReceivedAtMs(message));
+
+/** Returns whether SQS has delivered the message before, so that its times may be long ago. */
+export const isReceivedAgain = ({ attributes }: SQSRecord): boolean => attributes.ApproximateReceiveCount !== '1';
+
+/** The maximum duration of a write: three SDK attempts of 4 s each (`awsConfig`), with backoff. */
+const MIN_TIME_TO_WRITE_MS = 13_000;
+/** The delay before the first retry. Each following one is twice as long, so that an outage is not made worse. */
+const FIRST_DELAY_MS = 250;
+const MAX_DELAY_MS = 1_000;
+
+/**
+ * Repeats a write until it succeeds or no time is left. Without the record of a send, the recipient would get the alert
+ * twice.
+ *
+ * @throws the error of the last write
+ */
+export const persist = async <Result>(
+  { timeLeft }: Pick<DeliveryJob, 'timeLeft'>,
+  write: () => Promise<Result>,
+): Promise<Result> => {
+  for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_DELAY_MS)) {
+    try {
+      return await write();
+    } catch (error) {
+      const remainingMs = timeLeft() - MIN_TIME_TO_WRITE_MS;
+      if (remainingMs <= 0) throw error;
+      await sleep(Math.min(delayMs, remainingMs));
+    }
+  }
+};

@@ -4,20 +4,7 @@ import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { type EventTime, isOlder } from '../../domain/event-time.ts';
 import { claimedLock, newestEventTime } from '../../domain/incident.ts';
-import type { DeliveryJob } from './delivery-job.ts';
-import { persist } from './persist.ts';
-
-/**
- * The event was delivered, but the lock does not record it: the message must be received again before an older event is
- * sent.
- */
-export class LockNotAdvancedError extends Error {
-  override readonly name = 'LockNotAdvancedError';
-
-  constructor(cause: unknown) {
-    super('The incident lock could not be advanced.', { cause });
-  }
-}
+import { type DeliveryJob, persist } from './delivery-job.ts';
 
 /**
  * The incident lock that this worker has claimed. One worker at a time delivers events of an incident to a
@@ -27,8 +14,11 @@ export class LockNotAdvancedError extends Error {
 export class HeldLock {
   /** The times of the newest delivered event, if it is newer than the one of the job. */
   readonly newer: EventTime | undefined;
-  /** Why the lock could not be advanced. It then stays locked until its lease expires. */
-  error: LockNotAdvancedError | undefined;
+  /**
+   * Why the lock does not record that the event was delivered. It then stays locked until its lease expires, and the
+   * message must be received again before an older event is sent.
+   */
+  error: unknown;
   readonly #locks: IncidentLocks;
   readonly #lock: ClaimedLock;
   readonly #job: DeliveryJob;
@@ -57,7 +47,7 @@ export class HeldLock {
     try {
       await persist(this.#job, () => this.#locks.advanceAndRelease(this.#lock, this.#job.time, this.#clock()));
     } catch (error) {
-      this.error = new LockNotAdvancedError(error);
+      this.error = error;
     }
   }
 

@@ -1,99 +1,83 @@
-import type { SQSRecord } from 'aws-lambda';
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import { lockWaitCount, type Message } from '../../adapters/queues.ts';
+import { lockWaitCount } from '../../adapters/queues.ts';
 import { roundOf } from '../../contracts/messages.ts';
 import { messageBody } from '../../contracts/text.ts';
+import { deliveryKey } from '../../domain/delivery-key.ts';
 import { bodyForRound } from '../../domain/delivery-message.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
-import type { DeliveryResult } from '../../domain/delivery-result.ts';
-import { lockRetryDelayMs } from '../../domain/incident.ts';
-import { returnWithBackoff } from '../return-with-backoff.ts';
-import { type DeliveryJob, idsOf } from './delivery-job.ts';
-import { queueUrlOf } from './received-message.ts';
-import type { SenderDependencies } from './sender-dependencies.ts';
+import { type DeliveryJob, isRetry, type SenderDependencies } from './delivery-job.ts';
 
-/** Returns a new message with the body, message group and lock waits of the job's message. */
-export const copyOfMessage = ({ message, body }: DeliveryJob): Message => ({
-  body: messageBody(message.body),
-  messageGroupId: body.event.tenant_id,
-  lockWaitCount: lockWaitCount(message),
-});
-
-/** Returns the same with the round of the record and the recipients that were reached. */
-export const copyForRecord = (job: DeliveryJob, record: DeliveryRecord): Message => {
-  const copy = copyOfMessage(job);
-  const isUnchanged = roundOf(job.body) === record.round && !record.reached_recipient_hashes?.length;
-  return isUnchanged ? copy : { ...copy, body: bodyForRound(job.body, record) };
+/** What distinguishes a copy of a message from the message. */
+type CopyChanges = {
+  /** The URL of the queue that gets the copy: by default the retry queue. */
+  url?: string;
+  /** The record whose round and reached recipients the copy names. */
+  record?: DeliveryRecord;
+  lockWaits?: number;
 };
 
-/** Creates what a sender does with messages that it does not process now. None of it counts an attempt. */
-export const createRequeue = (dependencies: SenderDependencies) => {
-  const { type, queues, retryQueueUrl, retryDelayScale, isTenantThrottled } = dependencies;
-
-  /** Logs an internal error. @returns the outcome of the message */
-  const logError = (message: SQSRecord, ids: Readonly<Record<string, string>>, error: unknown) => {
-    const receives = Number(message.attributes.ApproximateReceiveCount);
-    const { MessageGroupId: tenant_id } = message.attributes;
-    const outcome = isTenantThrottled(error, tenant_id ?? '') ? 'throttled_keys' : 'internal_error';
-    const fields = { type, outcome, message_id: message.messageId, tenant_id, ...ids, receives, ...errorTrace(error) };
-    if (outcome === 'internal_error') logger.error('internal error', fields);
-    else logger.warn('partition key throttled', fields);
-    return outcome;
+/** Sends a copy of the message of a job, visible after `waitMs`, before the message is acknowledged. */
+export const sendCopy = async (
+  { queues, retryQueueUrl }: Pick<SenderDependencies, 'queues' | 'retryQueueUrl'>,
+  { message, body }: DeliveryJob,
+  waitMs: number,
+  { url = retryQueueUrl, record, lockWaits = lockWaitCount(message) }: CopyChanges = {},
+): Promise<void> => {
+  const isChanged = record && (roundOf(body) !== record.round || record.reached_recipient_hashes?.length);
+  const copy = {
+    body: isChanged ? bodyForRound(body, record) : messageBody(message.body),
+    messageGroupId: body.event.tenant_id,
+    lockWaitCount: lockWaits,
   };
+  await queues.sendDelayed(url, copy, waitMs);
+};
 
-  /** Logs an internal error and returns the message to its queue. Never rejects. @param ids identify the delivery */
-  const returnAfterError = async (
-    message: SQSRecord,
-    ids: Readonly<Record<string, string>>,
-    error: unknown,
-  ): Promise<DeliveryResult> => {
-    const kind = logError(message, ids, error);
-    await returnWithBackoff(queues, queueUrlOf(message, dependencies), message, retryDelayScale, { type });
-    return { kind, isReturned: true };
-  };
+/**
+ * Returns the jobs that became due while their message was delayed, because a tenant requested a retry
+ * (docs/decisions/deliveries.md#retry-now). Never rejects: if records cannot be read, the deliveries are not due, and
+ * their messages are sent again.
+ */
+export const findDue = async (
+  { type, deliveries, clock }: Pick<SenderDependencies, 'type' | 'deliveries' | 'clock'>,
+  jobs: readonly DeliveryJob[],
+): Promise<DeliveryJob[]> => {
+  const keyOf = ({ body }: DeliveryJob) => deliveryKey(body.event, body.notification_id);
+  const isDue = deliveries.readDue(jobs.map(keyOf), clock());
+  const results = await Promise.allSettled(jobs.map((job) => isDue(keyOf(job))));
+  const [error] = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  if (error !== undefined) logger.warn('records of early messages not read', { type, ...errorTrace(error) });
+  return jobs.filter((_, index) => {
+    const result = results[index];
+    return result?.status === 'fulfilled' && result.value;
+  });
+};
 
-  return {
-    returnAfterError,
-
-    /**
-     * Logs an internal error after an attempt that reached recipients who could not be recorded. Sends a copy of the
-     * message that lists them, visible after `waitMs`, so that they get no second email. Never rejects.
-     */
-    async replaceAfterError(
-      job: DeliveryJob,
-      record: DeliveryRecord,
-      waitMs: number,
-      error: unknown,
-    ): Promise<DeliveryResult> {
-      try {
-        await queues.sendDelayed(retryQueueUrl, copyForRecord(job, record), waitMs);
-      } catch {
-        return returnAfterError(job.message, idsOf(job), error);
-      }
-      return { kind: logError(job.message, idsOf(job), error) };
-    },
-
-    /** Sends a copy of the message to the retry queue, visible after `waitMs`. */
-    async reschedule(job: DeliveryJob, waitMs: number): Promise<DeliveryResult> {
-      await queues.sendDelayed(retryQueueUrl, copyOfMessage(job), waitMs);
-      return { kind: 'not_due' };
-    },
-
-    /** Returns the message to its queue for `timeoutMs`, until the claim of another worker ends. */
-    async returnBusyMessage({ message }: DeliveryJob, timeoutMs: number): Promise<DeliveryResult> {
-      await queues.changeVisibility(queueUrlOf(message, dependencies), message, timeoutMs);
-      return { kind: 'busy', isReturned: true };
-    },
-
-    /**
-     * Sends a copy of a message that waits for its incident lock: returning the message to its queue would exhaust
-     * maxReceiveCount. The copy goes to the queue of its original, because the retry queue has a longer batching window.
-     */
-    async waitForLock(job: DeliveryJob): Promise<DeliveryResult> {
-      const waits = lockWaitCount(job.message);
-      const copy = { ...copyOfMessage(job), lockWaitCount: waits + 1 };
-      await queues.sendDelayed(queueUrlOf(job.message, dependencies), copy, lockRetryDelayMs(waits));
-      return { kind: 'busy' };
-    },
-  };
+/**
+ * Moves first attempts of slow tenants to the retry queue, before they are claimed, so that they leave no record and
+ * count as no attempt (docs/decisions/deliveries.md#slow-tenants). A message on the retry queue is attempted, so none is
+ * moved twice.
+ *
+ * @returns the jobs to move; `unsent` resolves to those that SQS did not accept
+ */
+export const moveFirstAttempts = (
+  dependencies: Pick<SenderDependencies, 'type' | 'queues' | 'queueUrls' | 'retryQueueUrl'>,
+  isSlow: (tenant: string) => boolean,
+  jobs: readonly DeliveryJob[],
+) => {
+  const { type, queues, retryQueueUrl } = dependencies;
+  const tenantOf = ({ body }: DeliveryJob): string => body.event.tenant_id;
+  const slow = new Set([...new Set(jobs.map(tenantOf))].filter(isSlow));
+  const isMoved = (job: DeliveryJob): boolean => slow.has(tenantOf(job)) && !isRetry(job.message, dependencies);
+  const moved = jobs.filter(isMoved);
+  for (const [tenant_id, { length }] of Map.groupBy(moved, tenantOf)) {
+    logger.warn('first attempts moved', { type, tenant_id, messages: length });
+  }
+  const copies = moved.map((job) => ({
+    job,
+    body: () => messageBody(job.message.body),
+    bytes: Buffer.byteLength(job.message.body),
+    messageGroupId: tenantOf(job),
+  }));
+  const sendAll = async () => (await queues.sendAll(retryQueueUrl, copies)).map(({ job }) => job);
+  return { moved, unsent: sendAll() };
 };

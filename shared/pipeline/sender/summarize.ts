@@ -1,13 +1,13 @@
 import { lru } from 'tiny-lru';
 import type { SummarizedAlerts } from '../../adapters/deliveries/summarized-alerts.ts';
-import { notificationTypes } from '../../contracts/notification-types.ts';
+import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
 import { correlationOf, withSummary } from '../../domain/delivery-record.ts';
 import type { DeliveryResult } from '../../domain/delivery-result.ts';
-import type { DeliveryTarget } from '../../domain/notification.ts';
 import {
   accountWindow,
   alarmCount,
   limitWindow,
+  type Summary,
   type SummaryWindow,
   summarizedAlarm,
   summaryDueAtMs,
@@ -17,10 +17,9 @@ import {
 } from '../../domain/summary.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { createNoticeQueue } from '../notices/notice-queue.ts';
-import type { ClaimedDelivery } from './claimed-delivery.ts';
-import type { DeliveryJob } from './delivery-job.ts';
-import { isReceivedAgain, sqsTimeMs } from './received-message.ts';
-import type { CreateSummaries } from './sender-dependencies.ts';
+import type { ClaimedDelivery, Decision } from './claimed-delivery.ts';
+import { typeChanged } from './decisions.ts';
+import { type DeliveryJob, isReceivedAgain, type SenderDependencies, sqsTimeMs } from './delivery-job.ts';
 
 /** The maximum number of windows in the cache of an execution environment. */
 const CACHE_SIZE = 1_000;
@@ -28,84 +27,131 @@ const CACHE_SIZE = 1_000;
 /** The minimum time before the function times out to read a summary and to send it. */
 const MIN_TIME_TO_SUMMARIZE_MS = MIN_TIME_TO_SEND_MS + 3_000;
 
+const hasSummaries = (type: NotificationTypeId): boolean => notificationTypes[type].summarizedAfter !== null;
+
 /**
- * Creates what the senders of types with summaries do about them (docs/decisions/deliveries.md#summaries): an alert is sent
- * at once, or listed in the summary of its window, whose message reads the alarms.
+ * Creates what the senders of types with summaries decide about them (docs/decisions/deliveries.md#summaries): an alert is
+ * sent at once, or listed in the summary of its window, whose message reads the alarms.
  *
  * @param isNearLimit returns whether a tenant has used more than half of a daily limit of the type
  */
-export const createSummaries =
-  (summarizedAlerts: SummarizedAlerts, isNearLimit: (tenant: string) => Promise<boolean>): CreateSummaries =>
-  ({ type, accounts, queues, delayedQueueUrls, clock }, sendAgain) => {
-    const notices = createNoticeQueue(queues, delayedQueueUrls, clock);
-    /** The windows that have had their first alerts. */
-    const fullWindows = lru<true>(CACHE_SIZE);
-    const { summarizedAfter: setting } = notificationTypes[type];
+export const createSummaries = (
+  { type, accounts, queues, queueUrls, retryQueueUrl, clock }: SenderDependencies,
+  summarizedAlerts: SummarizedAlerts,
+  isNearLimit: (tenant: string) => Promise<boolean>,
+) => {
+  // On the queue of the type, a notice that is due later would raise the age of the oldest message.
+  const notices = createNoticeQueue(queues, { ...queueUrls, [type]: retryQueueUrl }, clock);
+  /** The windows that have had their first alerts. */
+  const fullWindows = lru<true>(CACHE_SIZE);
+  const { summarizedAfter: setting } = notificationTypes[type];
 
-    /** Returns the time that determines the window of an alert: if the own clock is slow, the time of SQS. */
-    const windowTimeMs = ({ message }: DeliveryJob): number => Math.max(clock(), sqsTimeMs(message));
+  /** Returns the time that determines the window of an alert: if the own clock is slow, the time of SQS. */
+  const windowTimeMs = ({ message }: DeliveryJob): number => Math.max(clock(), sqsTimeMs(message));
 
-    /**
-     * Lists an alert in the summary of a window: (1) queue the summary, (2) store the alarm, (3) record the alert. A crash
-     * loses nothing, because the message is received again until (3). After (1), the summary may be empty and is cancelled.
-     * After (2), the alert may be listed twice. In the order (2), (1), a crash between them could list it twice, too: in this
-     * summary, if another alert queues it, and in that of a later window.
-     */
-    const summarize = async (
-      delivery: ClaimedDelivery,
-      target: DeliveryTarget,
-      window: SummaryWindow,
-    ): Promise<DeliveryResult> => {
-      const { job, record } = delivery;
-      // The times of the message may be long ago, and if the own clock is slow, the summary of the window may be sent.
-      if (isReceivedAgain(job.message)) return sendAgain(delivery);
-      const { event, accepted_at_ms } = job.body;
-      const notice = summaryNotice({ tenant: event.tenant_id, notificationId: target.id }, window);
-      await notices.queue(notice, correlationOf(record), {
-        toContacts: false,
-        toOperators: false,
-        toOthers: async () => [Promise.resolve(target)],
-        dueAtMs: summaryDueAtMs(window),
-      });
-      const alarm = summarizedAlarm(event, record.accepted_at_ms ?? accepted_at_ms);
-      await summarizedAlerts.put(notice.event, alarm, clock());
-      await delivery.persist(withSummary(record, notice.event.event_id, clock()));
-      return { kind: 'summarized' };
-    };
-
-    return {
-      async read(delivery) {
-        const { body, timeLeft } = delivery.job;
-        const summary = await summarizedAlerts.read(body.event, () => timeLeft() >= MIN_TIME_TO_SUMMARIZE_MS);
-        if (!summary) return 'late';
-        if (alarmCount(summary) === 0) return 'empty';
-        delivery.record = withSummaryOf(delivery.record, summary);
-        return summary;
-      },
-
-      async unlessFirst(delivery, target, refuse) {
-        const { job, record } = delivery;
-        const { tenant_id } = job.body.event;
-        const hasReached = (record.reached_recipient_hashes?.length ?? 0) > 0;
-        const isAttempted = record.attempt_count > 0 || record.last_cause !== undefined || hasReached;
-        if (setting === null || job.body.notice || isAttempted) return undefined;
-        const settings = await accounts.summaries(tenant_id);
-        if (!settings) return undefined;
-        const after = settings[setting];
-        const timeMs = windowTimeMs(job);
-        const isNear = await isNearLimit(tenant_id);
-        const window = accountWindow(timeMs, settings.window_minutes, isNear);
-        const summary = { tenant_id, event_id: summaryId({ tenant: tenant_id, notificationId: target.id }, window) };
-        // A larger number has room again.
-        const full = `${summary.event_id} ${after}`;
-        // One that was received before may be among the first, although it was not sent.
-        if (isReceivedAgain(job.message) || !fullWindows.get(full)) {
-          if (await summarizedAlerts.addFirst(summary, job.deliveryId, after, clock())) return undefined;
-          fullWindows.set(full, true);
-        }
-        return (await refuse()) ?? summarize(delivery, target, window);
-      },
-
-      aboveLimit: (delivery, target) => summarize(delivery, target, limitWindow(windowTimeMs(delivery.job))),
-    };
+  /**
+   * Lists an alert in the summary of a window: (1) queue the summary, (2) store the alarm, (3) record the alert. A crash
+   * loses nothing, because the message is received again until (3). After (1), the summary may be empty and is cancelled.
+   * After (2), the alert may be listed twice. In the order (2), (1), a crash between them could list it twice, too: in this
+   * summary, if another alert queues it, and in that of a later window.
+   */
+  const summarize = async (delivery: ClaimedDelivery, window: SummaryWindow): Promise<DeliveryResult> => {
+    const { job, record, target } = delivery;
+    // The times of the message may be long ago, and if the own clock is slow, the summary of the window may be sent.
+    if (isReceivedAgain(job.message)) return delivery.sendAgain();
+    const { event, accepted_at_ms } = job.body;
+    const notice = summaryNotice({ tenant: event.tenant_id, notificationId: target.id }, window);
+    await notices.queue(notice, correlationOf(record), {
+      toContacts: false,
+      toOperators: false,
+      toOthers: async () => [Promise.resolve(target)],
+      dueAtMs: summaryDueAtMs(window),
+    });
+    const alarm = summarizedAlarm(event, record.accepted_at_ms ?? accepted_at_ms);
+    await summarizedAlerts.put(notice.event, alarm, clock());
+    await delivery.persist(withSummary(record, notice.event.event_id, clock()));
+    return { kind: 'summarized' };
   };
+
+  /**
+   * Reads the alarms of a summary, also into its record.
+   *
+   * @returns `late` without time for that and to send it, `empty` if a worker that queued the summary crashed before it
+   *   stored an alert, which another summary then lists
+   */
+  const readSummary = async (delivery: ClaimedDelivery): Promise<Summary | 'late' | 'empty'> => {
+    const { body, timeLeft } = delivery.job;
+    const summary = await summarizedAlerts.read(body.event, () => timeLeft() >= MIN_TIME_TO_SUMMARIZE_MS);
+    if (!summary) return 'late';
+    if (alarmCount(summary) === 0) return 'empty';
+    delivery.record = withSummaryOf(delivery.record, summary);
+    return summary;
+  };
+
+  /** Forwards the message of a notification that has got another type. One without summaries cannot read their alerts, and
+   * the escalation says how many alarms there are, and their state.
+   */
+  const forwarded: Decision = async (delivery) => {
+    const { isSummary, notification } = delivery;
+    const isUnsent = isSummary && notification && !hasSummaries(notification.type);
+    return isUnsent && (await readSummary(delivery)) === 'empty' ? delivery.cancel() : typeChanged(delivery);
+  };
+
+  /**
+   * Lists an alert in the summary of its window if the account summarizes and the window has had its first alerts. An
+   * alert is counted once, at its first attempt.
+   *
+   * @param unless what is decided about an alert before it is listed
+   */
+  const listed =
+    (...unless: Decision[]): Decision =>
+    async (delivery) => {
+      const { job, record, target } = delivery;
+      const { tenant_id } = job.body.event;
+      const hasReached = (record.reached_recipient_hashes?.length ?? 0) > 0;
+      const isAttempted = record.attempt_count > 0 || record.last_cause !== undefined || hasReached;
+      if (setting === null || job.body.notice || isAttempted) return undefined;
+      const settings = await accounts.summaries(tenant_id);
+      if (!settings) return undefined;
+      const after = settings[setting];
+      const timeMs = windowTimeMs(job);
+      const isNear = await isNearLimit(tenant_id);
+      const window = accountWindow(timeMs, settings.window_minutes, isNear);
+      const summary = { tenant_id, event_id: summaryId({ tenant: tenant_id, notificationId: target.id }, window) };
+      // A larger number has room again.
+      const full = `${summary.event_id} ${after}`;
+      // One that was received before may be among the first, although it was not sent.
+      if (isReceivedAgain(job.message) || !fullWindows.get(full)) {
+        if (await summarizedAlerts.addFirst(summary, job.deliveryId, after, clock())) return undefined;
+        fullWindows.set(full, true);
+      }
+      for (const decision of unless) {
+        const result = await decision(delivery);
+        if (result) return result;
+      }
+      return summarize(delivery, window);
+    };
+
+  /** Reads what a summary lists. One that lists nothing is cancelled. */
+  const read: Decision = async (delivery) => {
+    if (!delivery.isSummary) return undefined;
+    const summary = await readSummary(delivery);
+    if (summary === 'late') return delivery.sendAgain();
+    if (summary === 'empty') return delivery.cancel();
+    delivery.summary = summary;
+    return undefined;
+  };
+
+  return {
+    forwarded,
+    listed,
+    read,
+
+    /** Lists an alert above the daily limit in the summary of the hour. */
+    listAboveLimit: (delivery: ClaimedDelivery): Promise<DeliveryResult> =>
+      summarize(delivery, limitWindow(windowTimeMs(delivery.job))),
+  };
+};
+
+/** What the senders of types with summaries decide about them. */
+export type Summaries = ReturnType<typeof createSummaries>;

@@ -5,7 +5,7 @@ import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-
 import { recipientHash } from '../../domain/delivery-key.ts';
 import type { Alert, Transport } from '../../domain/transport.ts';
 import type { SendEmail } from '../email-sender.ts';
-import type { RefusalOf } from '../sender/sender-dependencies.ts';
+import type { RefusalOf } from '../sender/decisions.ts';
 import { type EmailMessage, emailMessage } from './email-message.ts';
 import { summaryEmail } from './summary-message.ts';
 

@@ -10,7 +10,7 @@ beforeAll(() => {
 });
 afterAll(() => template.remove());
 
-const END = 'shared/pipeline/sender/end-attempt.ts';
+const END = 'shared/pipeline/sender/claimed-delivery.ts';
 
 /** Defects, and the cases that find them. */
 const defects: readonly { name: string; caseName: string; faults: number; mutations: readonly Mutation[] }[] = [
@@ -31,12 +31,12 @@ const defects: readonly { name: string; caseName: string; faults: number; mutati
     caseName: 'a webhook that fails at first',
     faults: 1,
     mutations: [
-      { file: END, find: 'await delivery.persist(withNextAttempt(record, clock() + waitMs));', replace: '' },
+      { file: END, find: 'await this.persist(withNextAttempt(record, this.nowMs + waitMs));', replace: '' },
       {
         file: END,
-        find: "logFailure(delivery, 'retried'",
+        find: "this.#logFailure('retried'",
         replace:
-          "await delivery.write(withNextAttempt(record, clock() + waitMs)).catch(() => undefined);\n    logFailure(delivery, 'retried'",
+          "await this.write(withNextAttempt(record, this.nowMs + waitMs)).catch(() => undefined);\n    this.#logFailure('retried'",
       },
     ],
   },

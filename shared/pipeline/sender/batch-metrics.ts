@@ -1,0 +1,110 @@
+import type { SQSRecord } from 'aws-lambda';
+import { tally } from '../../adapters/metrics.ts';
+import { lockWaitCount, MAX_DELAY_SECONDS } from '../../adapters/queues.ts';
+import {
+  DELIVERY_LATENCY,
+  DESTINATION_FAILURES,
+  type DeliveryTotal,
+  deliveryCounts,
+  deliveryTotal,
+  destinationFailure,
+  FIRST_ATTEMPT_LATENCY,
+  PRODUCER_ERRORS,
+  PRODUCER_FAULTS,
+} from '../../domain/delivery-metrics.ts';
+import type { DeliveryResult } from '../../domain/delivery-result.ts';
+import type { Handled, HandledBatch } from '../queue-consumer.ts';
+import { type DeliveryJob, firstReceivedAtMs, isNotice, isRetry, type QueueUrls, sentAtMs } from './delivery-job.ts';
+
+/**
+ * A message, its result, and when it had it, ms since the epoch: the rest of the batch may take longer. It has no job if
+ * it is malformed.
+ */
+export type ProcessedMessage = { message: SQSRecord; job?: DeliveryJob; result: DeliveryResult; endedAtMs: number };
+
+/** Returns the result of a batch: which messages return to their queue, and the metrics. Heartbeats emit none. */
+export const resultOfBatch = (all: readonly ProcessedMessage[], urls: QueueUrls): HandledBatch => {
+  const processed = all.filter(({ result }) => result.kind !== 'heartbeat');
+  const { delivered: _, ...outcomes } = tally(processed.map(({ result }) => result.kind));
+  return {
+    handled: processed.map((each) => handledMessage(each, urls)),
+    counts: { [PRODUCER_FAULTS]: outcomes.conflict ?? 0 },
+    metrics: {
+      ...outcomes,
+      ...tally(processed.flatMap(({ result }) => deliveryCounts(result))),
+      ...tally(processed.flatMap(totalOf)),
+      [PRODUCER_ERRORS]: outcomes.conflict ?? 0,
+      failures_unseen: processed.filter(isRecordedFailure).length,
+    },
+    values: {
+      [DESTINATION_FAILURES]: processed.flatMap(({ result }) => destinationFailure(result, urls.type)),
+      [DELIVERY_LATENCY]: processed.flatMap(latencyMs),
+      [FIRST_ATTEMPT_LATENCY]: processed.flatMap((each) => firstAttemptLatencyMs(each, urls)),
+    },
+    lateSeconds: lateRetrySeconds(
+      processed.map(({ message }) => message),
+      urls,
+    ),
+  };
+};
+
+/** A retry waits from when it was first received, because it is delayed intentionally. */
+const handledMessage = ({ message, result }: ProcessedMessage, urls: QueueUrls): Handled => {
+  const { kind, isReturned = false, isInternalError = kind === 'internal_error' } = result;
+  const waitsSinceMs = isRetry(message, urls) ? firstReceivedAtMs(message) : sentAtMs(message);
+  return {
+    message,
+    isReturned,
+    failure: isInternalError ? 'internal_error' : kind === 'throttled_keys' ? kind : undefined,
+    // A delivery that could not be recorded does not wait.
+    ...((isReturned || kind === 'internal_error') && { waitsSinceMs }),
+  };
+};
+
+/** Returns whether a message leaves a failure in a record, which the watcher of the stream counts, too. */
+const isRecordedFailure = ({ job, result: { kind } }: ProcessedMessage): boolean =>
+  job !== undefined && !isNotice(job.body) && (kind === 'retried' || kind === 'dead_lettered');
+
+/** Returns the total that a message increments, none for notices. */
+const totalOf = ({ job, result }: ProcessedMessage): DeliveryTotal[] => {
+  const total = job?.body.notice ? undefined : deliveryTotal(result);
+  return total ? [total] : [];
+};
+
+/** Returns the latency of a delivered alert in ms, none for other messages and for notices. */
+const latencyMs = (processed: ProcessedMessage): number[] => {
+  const { job, endedAtMs } = processed;
+  const isDelivered = totalOf(processed).includes('deliveries_delivered');
+  return job && isDelivered ? [Math.max(0, endedAtMs - job.body.accepted_at_ms)] : [];
+};
+
+/**
+ * Returns the ms from the acceptance of an alert to the start of its first attempt. None for later attempts and rounds
+ * and for notices, and none if a circuit, a daily limit, the move of a slow tenant or an incident lock postponed it.
+ */
+const firstAttemptLatencyMs = ({ job, message, result }: ProcessedMessage, urls: QueueUrls): number[] => {
+  const { firstAttemptAtMs } = result;
+  const isPostponed = isRetry(message, urls) || lockWaitCount(message) > 0;
+  if (!job || firstAttemptAtMs === undefined || job.body.notice || isPostponed) return [];
+  return [Math.max(0, firstAttemptAtMs - job.body.accepted_at_ms)];
+};
+
+/** Retries that wait this much longer than SQS can delay them are late. */
+const LATE_SECONDS = 300;
+
+/**
+ * Returns how many seconds too late the latest retry of a batch was first received: beyond the maximum delay of a
+ * message. 0 unless retries of at least two tenants are 5 minutes late or more: a backlog of one tenant delays only its
+ * own, because the queue is fair.
+ */
+export const lateRetrySeconds = (messages: readonly SQSRecord[], urls: QueueUrls): number => {
+  const late = messages
+    .filter((message) => isRetry(message, urls))
+    .map((message) => ({
+      tenant: message.attributes.MessageGroupId,
+      seconds: Math.round((firstReceivedAtMs(message) - sentAtMs(message)) / 1000) - MAX_DELAY_SECONDS,
+    }))
+    .filter(({ seconds }) => seconds >= LATE_SECONDS);
+  const tenants = new Set(late.map(({ tenant }) => tenant));
+  return tenants.size < 2 ? 0 : Math.max(...late.map(({ seconds }) => seconds));
+};

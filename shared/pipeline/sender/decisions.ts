@@ -1,0 +1,83 @@
+import { logger } from '../../adapters/logger.ts';
+import type { DeliveryReason, FailureReason, MessageOutcome } from '../../contracts/outcomes.ts';
+import type { StringMap } from '../../contracts/text.ts';
+import { isRoundExpired, roundExpiryCause, withSuperseded } from '../../domain/delivery-record.ts';
+import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
+import { MIN_TIME_TO_SEND_MS, NoTimeLeftError } from '../../domain/transport.ts';
+import { covers } from '../../domain/withheld.ts';
+import type { Decision } from './claimed-delivery.ts';
+import { idsOf } from './delivery-job.ts';
+
+/** Forwards the message of a notification that has got another type. */
+export const typeChanged: Decision = (delivery) => {
+  const { notification, job } = delivery;
+  return notification && notification.type !== job.type ? delivery.forward(notification.type) : undefined;
+};
+
+/** Cancels the delivery of a deleted notification. */
+export const deleted: Decision = (delivery) => (delivery.notification ? undefined : delivery.cancel());
+
+/** Ends the delivery of an event after a newer one of its incident was delivered. */
+export const superseded: Decision = async (delivery) => {
+  const { job, lock, record } = delivery;
+  if (!lock?.newer) return undefined;
+  const next = withSuperseded(record, job.time, lock.newer, delivery.nowMs);
+  await delivery.write(next);
+  const hasOlderTimestamp = next.newer_event_at_ms !== undefined;
+  const [outcome, reason]: [MessageOutcome, DeliveryReason] = ['superseded', 'older_timestamp'];
+  if (hasOlderTimestamp) logger.warn('event superseded', { outcome, ...idsOf(job), reason });
+  return { kind: 'superseded', hasOlderTimestamp };
+};
+
+/** Ends the delivery of an alert in shadow mode, which another system delivers. */
+export const shadowed: Decision = async (delivery) => {
+  if (!delivery.isShadowed) return undefined;
+  const result = await delivery.withhold('shadow');
+  await delivery.lock?.advance();
+  return result;
+};
+
+/**
+ * Ends the delivery of an alert to a notification that was muted. An OK ends an incident whatever is muted. The alerts of
+ * a summary were not.
+ */
+export const muted: Decision = (delivery) => {
+  const { job, isSummary, target } = delivery;
+  const { event, accepted_at_ms } = job.body;
+  if (isSummary || (job.isOrdered && event.state === 'OK')) return undefined;
+  const isMuted = target.mutes?.some((period) => covers(period, accepted_at_ms));
+  return isMuted ? delivery.withhold('muted') : undefined;
+};
+
+/** Fails a delivery whose round has expired. */
+export const expired: Decision = (delivery) =>
+  isRoundExpired(delivery.record, delivery.nowMs)
+    ? delivery.deadLetter({ reason: 'expired', cause: roundExpiryCause(delivery.record) })
+    : undefined;
+
+/** Fails a delivery whose worker crashed after it recorded the last attempt and before it dead-lettered it. */
+export const exhausted: Decision = (delivery) =>
+  delivery.record.attempt_count >= MAX_ATTEMPTS
+    ? delivery.deadLetter({ reason: 'attempts_exhausted', cause: roundExpiryCause(delivery.record) })
+    : undefined;
+
+/** Returns the message to its queue if there is no time to send it. */
+export const outOfTime: Decision = ({ job }) => {
+  if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
+  return undefined;
+};
+
+/** Fails a summary whose notification has got a type without summaries. */
+export const notSummarized: Decision = (delivery) =>
+  delivery.isSummary ? delivery.deadLetter({ reason: 'type_without_summaries', cause: 'destination' }) : undefined;
+
+/** Returns why nothing is sent to a destination of a tenant, or undefined. */
+export type RefusalOf = (tenant: string, details: StringMap) => Promise<FailureReason | undefined>;
+
+/** Fails an alert to a destination to which nothing is sent. */
+export const refused =
+  (refusalOf: RefusalOf): Decision =>
+  async (delivery) => {
+    const reason = await refusalOf(delivery.job.body.event.tenant_id, delivery.target.details);
+    return reason && delivery.deadLetter({ reason, cause: 'destination' });
+  };
