@@ -1,4 +1,4 @@
-import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
+import { createAccountAdministration } from '../shared/adapters/accounts/account-administration.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
@@ -9,7 +9,7 @@ import { newNotificationBody } from '../shared/contracts/notification.ts';
 import { urlRule } from '../shared/domain/egress.ts';
 
 const { environment, client, endpoint } = apiFunction('create-notification');
-const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
+const accounts = createAccountAdministration(client, environment.ACCOUNTS_TABLE);
 const audits = createAuditLog(client, environment);
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 const changedResponse = createChangedResponse(notifications);

@@ -1,4 +1,4 @@
-import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
+import { createAccountAdministration } from '../shared/adapters/accounts/account-administration.ts';
 import { createEmailStops } from '../shared/adapters/accounts/email-stops.ts';
 import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
 import { readNotificationCount } from '../shared/adapters/notifications/notification-counter.ts';
@@ -11,7 +11,7 @@ import { ok } from '../shared/api/response.ts';
 const { environment, client, endpoint } = apiFunction('get-account');
 const readAccount = createAccountReader(
   {
-    accounts: createAccountRepository(client, environment.ACCOUNTS_TABLE),
+    accounts: createAccountAdministration(client, environment.ACCOUNTS_TABLE),
     counters: createCounters(client, environment.ACCOUNTS_TABLE),
     stops: createEmailStops(client, environment.ACCOUNTS_TABLE),
     notifications: createTargetReader(client, environment.NOTIFICATIONS_TABLE),

@@ -1,4 +1,4 @@
-import { createDeliveryRepository } from '../shared/adapters/deliveries/delivery-repository.ts';
+import { createDeliveryReader } from '../shared/adapters/deliveries/delivery-reader.ts';
 import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
 import { createDeliveryHistory } from '../shared/api/delivery-history.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
@@ -10,7 +10,7 @@ import { isPermitted } from '../shared/domain/token.ts';
 
 const { environment, client, endpoint } = apiFunction('list-deliveries');
 const listDeliveries = createDeliveryHistory(
-  createDeliveryRepository(client, environment.DELIVERIES_TABLE),
+  createDeliveryReader(client, environment.DELIVERIES_TABLE),
   createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
 );
 

@@ -1,6 +1,7 @@
-import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
+import { createAccountAdministration } from '../shared/adapters/accounts/account-administration.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
-import { createDeliveryRepository } from '../shared/adapters/deliveries/delivery-repository.ts';
+import { createDeliveryChanges } from '../shared/adapters/deliveries/delivery-changes.ts';
+import { createDeliveryReader } from '../shared/adapters/deliveries/delivery-reader.ts';
 import { createFailedMessages } from '../shared/adapters/deliveries/failed-messages.ts';
 import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
@@ -13,11 +14,12 @@ import { createRetryNow } from '../shared/api/retry-now.ts';
 import { redeliveryBody } from '../shared/contracts/redelivery.ts';
 
 const { environment, client, endpoint } = apiFunction('redeliver');
-const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
+const accounts = createAccountAdministration(client, environment.ACCOUNTS_TABLE);
 const audits = createAuditLog(client, environment);
 const notifications = createTargetReader(client, environment.NOTIFICATIONS_TABLE);
-const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE);
-const retryNow = createRetryNow({ notifications, deliveries });
+const deliveries = createDeliveryReader(client, environment.DELIVERIES_TABLE);
+const { requestRetry } = createDeliveryChanges(client, environment.DELIVERIES_TABLE);
+const retryNow = createRetryNow({ notifications, deliveries: { ...deliveries, requestRetry } });
 const redeliver = createRedelivery(
   {
     notifications,

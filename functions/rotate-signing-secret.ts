@@ -1,4 +1,4 @@
-import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
+import { createAccountAdministration } from '../shared/adapters/accounts/account-administration.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { ok } from '../shared/api/response.ts';
@@ -6,7 +6,7 @@ import type { NewSecret } from '../shared/contracts/responses/account.ts';
 
 const { environment, client, endpoint } = apiFunction('rotate-signing-secret');
 const audits = createAuditLog(client, environment);
-const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
+const accounts = createAccountAdministration(client, environment.ACCOUNTS_TABLE);
 
 /** POST /account/rotate-signing-secret: 200 with the new secret, the same for concurrent requests. */
 export const handler = endpoint(

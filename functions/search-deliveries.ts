@@ -1,4 +1,4 @@
-import { createDeliveryRepository } from '../shared/adapters/deliveries/delivery-repository.ts';
+import { createDeliveryReader } from '../shared/adapters/deliveries/delivery-reader.ts';
 import { createDestinationListReader } from '../shared/adapters/deliveries/destination-list.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { createDeliverySearch } from '../shared/api/delivery-search.ts';
@@ -12,7 +12,7 @@ import { isPermitted } from '../shared/domain/token.ts';
 const { environment, client, endpoint } = apiFunction('search-deliveries');
 const searchDeliveries = createDeliverySearch({
   notifications: createTargetReader(client, environment.NOTIFICATIONS_TABLE),
-  deliveries: createDeliveryRepository(client, environment.DELIVERIES_TABLE),
+  deliveries: createDeliveryReader(client, environment.DELIVERIES_TABLE),
   readDestinationList: createDestinationListReader(client, environment.DELIVERIES_TABLE),
 });
 

@@ -1,4 +1,4 @@
-import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
+import { createAccountAdministration } from '../shared/adapters/accounts/account-administration.ts';
 import { createTestCounter } from '../shared/adapters/accounts/test-counter.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
@@ -9,7 +9,7 @@ import { destinationBody } from '../shared/contracts/notification.ts';
 import { serializeRequest } from '../shared/contracts/webhook-request.ts';
 
 const { environment, client, endpoint } = apiFunction('test-new-notification');
-const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
+const accounts = createAccountAdministration(client, environment.ACCOUNTS_TABLE);
 const audits = createAuditLog(client, environment);
 const runTest = createTestRunner(
   createTestCounter(client, environment.ACCOUNTS_TABLE),

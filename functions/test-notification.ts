@@ -1,4 +1,4 @@
-import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
+import { createAccountAdministration } from '../shared/adapters/accounts/account-administration.ts';
 import { createTestCounter } from '../shared/adapters/accounts/test-counter.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
@@ -9,7 +9,7 @@ import { createTestRunner, parseTestState } from '../shared/api/test-runner.ts';
 import { notFound } from '../shared/domain/errors.ts';
 
 const { environment, client, endpoint } = apiFunction('test-notification');
-const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
+const accounts = createAccountAdministration(client, environment.ACCOUNTS_TABLE);
 const audits = createAuditLog(client, environment);
 const notifications = createTargetReader(client, environment.NOTIFICATIONS_TABLE);
 const runTest = createTestRunner(

@@ -1,4 +1,4 @@
-import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
+import { createAccountAdministration } from '../shared/adapters/accounts/account-administration.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
 import { assertExistingFallbacks } from '../shared/api/account-reader.ts';
@@ -9,7 +9,7 @@ import { accountChangesBody } from '../shared/contracts/account.ts';
 
 const { environment, client, endpoint } = apiFunction('update-account');
 const audits = createAuditLog(client, environment);
-const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
+const accounts = createAccountAdministration(client, environment.ACCOUNTS_TABLE);
 const notifications = createNotificationReader(client, environment.NOTIFICATIONS_TABLE);
 
 /** PUT /account: 204. */

@@ -7,7 +7,7 @@ import type { Tables } from 'local-aws/dynamodb/tables.ts';
 import { StartError } from 'local-aws/start-error.ts';
 import type { Plan } from 'local-aws/template.ts';
 import { z } from 'zod';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { createAccountAdministration } from '../../shared/adapters/accounts/account-administration.ts';
 import { createAuditLog } from '../../shared/adapters/audits/audit-log.ts';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
@@ -124,7 +124,7 @@ export const seed = async (
 ): Promise<Tokens> => {
   for (const table of plan.tables) ensureTable(tables, table);
   const documents = DynamoDBDocumentClient.from(client, documentOptions);
-  const accounts = createAccountRepository(documents, plan.output('AccountsTable'));
+  const accounts = createAccountAdministration(documents, plan.output('AccountsTable'));
   const audits = createAuditLog(documents, {
     AUDITS_TABLE: plan.output('AuditsTable'),
     AUDIT_RETENTION_DAYS: Number(plan.output('AuditRetentionDays')),

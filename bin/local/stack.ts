@@ -30,7 +30,7 @@ import { Queue } from 'local-aws/sqs/queue.ts';
 import { StartError } from 'local-aws/start-error.ts';
 import { stsService } from 'local-aws/sts.ts';
 import { type Plan, readTemplate } from 'local-aws/template.ts';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { createAccountAdministration } from '../../shared/adapters/accounts/account-administration.ts';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { TRACED_ERRORS } from '../../shared/adapters/logger.ts';
 import { createApiDocs } from './api-docs.ts';
@@ -222,7 +222,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       () => eventSources.stop(),
     );
     const documents = DynamoDBDocumentClient.from(client, documentOptions);
-    const accounts = createAccountRepository(documents, plan.output('AccountsTable'), () => clock.now());
+    const accounts = createAccountAdministration(documents, plan.output('AccountsTable'), () => clock.now());
     inbox.connect({
       addresses: { base_url: apiUrl + basePath, inbox_url: inboxUrl, token: tokens.admin, tenants: TENANTS },
       // As they are stored now, unlike senders, which cache them for a minute.

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Argument, type Command, InvalidArgumentError } from 'commander';
-import type { AccountDescription } from '../../shared/adapters/accounts/account-repository.ts';
+import type { AccountDescription } from '../../shared/adapters/accounts/account-administration.ts';
 import { UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
 import { recountNotifications } from '../../shared/adapters/notifications/notification-counter.ts';
 import { MAX_AUDIT_TEXT_LENGTH } from '../../shared/contracts/audit.ts';

@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
 import pLimit from 'p-limit';
-import { type DeliveryFilter, filterExpression } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { type DeliveryFilter, filterExpression } from '../../shared/adapters/deliveries/delivery-reader.ts';
 import { CONFLICT_PREFIX } from '../../shared/adapters/deliveries/stored-record.ts';
 import { type DeliveryStatus, deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { listedDelivery } from '../../shared/domain/delivery-history.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
-import { type DeliveryRecord, isWaiting, wasRetryRequested } from '../../shared/domain/delivery-record.ts';
+import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
+import { isWaiting, wasRetryRequested } from '../../shared/domain/delivery-status.ts';
 import { inBatches } from '../../shared/domain/in-batches.ts';
 import type { NotificationKey } from '../../shared/domain/notification.ts';
 import { addWhy, examples, parseNumber, parseSince, parseTenant } from './arguments.ts';

@@ -4,9 +4,10 @@ import type { STSClientConfig } from '@aws-sdk/client-sts';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { createAccountAdministration } from '../../shared/adapters/accounts/account-administration.ts';
 import { type Audit, createAuditLog } from '../../shared/adapters/audits/audit-log.ts';
-import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { createDeliveryChanges } from '../../shared/adapters/deliveries/delivery-changes.ts';
+import { createDeliveryReader } from '../../shared/adapters/deliveries/delivery-reader.ts';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
@@ -102,9 +103,12 @@ export const openSession = (deployment: Deployment, json: boolean, why?: string)
     sqs,
     documents,
     tokens: createTokenRepository(documents, outputs.TokensTable),
-    accounts: createAccountRepository(documents, outputs.AccountsTable),
+    accounts: createAccountAdministration(documents, outputs.AccountsTable),
     notifications: createNotificationRepository(documents, outputs.NotificationsTable),
-    deliveries: createDeliveryRepository(documents, outputs.DeliveriesTable),
+    deliveries: {
+      ...createDeliveryReader(documents, outputs.DeliveriesTable),
+      ...createDeliveryChanges(documents, outputs.DeliveriesTable),
+    },
     /** Returns the IAM principal of the credentials. */
     operator,
 

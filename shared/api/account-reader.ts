@@ -1,4 +1,4 @@
-import type { AccountDescription, AccountRepository } from '../adapters/accounts/account-repository.ts';
+import type { AccountAdministration, AccountDescription } from '../adapters/accounts/account-administration.ts';
 import type { EmailStops } from '../adapters/accounts/email-stops.ts';
 import { type Counters, dailyCounter } from '../adapters/dynamodb/counters.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
@@ -19,7 +19,7 @@ import { mutedUntil } from '../domain/withheld.ts';
 import { takePage } from './paging.ts';
 
 type Dependencies = {
-  accounts: Pick<AccountRepository, 'describe' | 'describeWithCredentials'>;
+  accounts: Pick<AccountAdministration, 'describe' | 'describeWithCredentials'>;
   counters: Pick<Counters, 'read'>;
   tokens: Pick<TokenRepository, 'list'>;
   stops: Pick<EmailStops, 'findAll'>;
@@ -162,12 +162,12 @@ export const createAccountReader = (
  */
 export const assertExistingFallbacks = async (
   notifications: Pick<NotificationRepository, 'exists'>,
-  accounts: Pick<AccountRepository, 'fallbackNotifications'>,
+  accounts: Pick<AccountAdministration, 'describe'>,
   tenant: string,
   wanted: readonly string[] = [],
 ): Promise<void> => {
   if (wanted.length === 0) return;
-  const present = await accounts.fallbackNotifications(tenant);
+  const { fallbackNotifications: present } = await accounts.describe(tenant);
   const ids = wanted.filter((id) => !present.includes(id));
   const isFound = await Promise.all(ids.map((id) => notifications.exists({ tenant, id })));
   const unknown = ids.filter((_, index) => !isFound[index]);

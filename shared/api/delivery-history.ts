@@ -1,4 +1,4 @@
-import type { DeliveryFilter, DeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
+import type { DeliveryFilter, DeliveryReader } from '../adapters/deliveries/delivery-reader.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
 import type { Page, Slice } from '../contracts/collection.ts';
 import type { ListedDelivery } from '../contracts/responses/deliveries.ts';
@@ -26,7 +26,7 @@ type Found = { records: DeliveryRecord[]; before: string | undefined };
  */
 export const createDeliveryHistory =
   (
-    deliveries: Pick<DeliveryRepository, 'listPage' | 'readAll'>,
+    deliveries: Pick<DeliveryReader, 'listPage' | 'readAll'>,
     notifications: Pick<NotificationRepository, 'exists'>,
     clock: Clock = Date.now,
   ) =>

@@ -1,4 +1,4 @@
-import type { DeliveryFilter, DeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
+import type { DeliveryFilter, DeliveryReader } from '../adapters/deliveries/delivery-reader.ts';
 import { MissingDestinationsError, type ReadDestinationList } from '../adapters/deliveries/destination-list.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
 import type { TargetPage } from '../adapters/notifications/notification-targets.ts';
@@ -40,7 +40,7 @@ const afterId = (id: string): string => `${id}$`;
 /** What a search reads. */
 export type SearchDependencies = {
   notifications: Pick<NotificationRepository, 'listTargets'>;
-  deliveries: Pick<DeliveryRepository, 'listPage' | 'readAll'>;
+  deliveries: Pick<DeliveryReader, 'listPage' | 'readAll'>;
   readDestinationList: ReadDestinationList;
 };
 

@@ -1,5 +1,5 @@
 import type { LimitOf } from '../adapters/accounts/account-repository.ts';
-import type { DeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
+import type { DeliveryReader } from '../adapters/deliveries/delivery-reader.ts';
 import type { FailedMessage, FailedMessages } from '../adapters/deliveries/failed-messages.ts';
 import { type Counters, dailyCounter, takeUpTo } from '../adapters/dynamodb/counters.ts';
 import type { TransactItem } from '../adapters/dynamodb/transactions.ts';
@@ -36,7 +36,7 @@ const MIN_TIME_LEFT_MS = 10_000;
 /** What a redelivery reads from and writes to. */
 export type RedeliveryDependencies = {
   notifications: Pick<NotificationRepository, 'targets'>;
-  deliveries: Pick<DeliveryRepository, 'readAll'>;
+  deliveries: Pick<DeliveryReader, 'readAll'>;
   failedMessages: Pick<FailedMessages, 'list' | 'delete'>;
   queues: Pick<Queues, 'sendAll'>;
   counters: Pick<Counters, 'take'>;

@@ -1,4 +1,5 @@
-import type { DeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
+import type { DeliveryChanges } from '../adapters/deliveries/delivery-changes.ts';
+import type { DeliveryReader } from '../adapters/deliveries/delivery-reader.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
 import type { RedeliveryRequest } from '../contracts/redelivery.ts';
@@ -6,7 +7,7 @@ import type { RedeliveryResult } from '../contracts/responses/deliveries.ts';
 import type { Clock } from '../domain/clock.ts';
 import { isExpired } from '../domain/delivery-history.ts';
 import { deliveryKey } from '../domain/delivery-key.ts';
-import { isWaiting, wasRetryRequested } from '../domain/delivery-record.ts';
+import { isWaiting, wasRetryRequested } from '../domain/delivery-status.ts';
 import { notFound } from '../domain/errors.ts';
 import { inBatches } from '../domain/in-batches.ts';
 import type { NotificationKey } from '../domain/notification.ts';
@@ -30,7 +31,7 @@ const MIN_TIME_LEFT_MS = 10_000;
 /** What a retry reads from and writes to. */
 export type RetryDependencies = {
   notifications: Pick<NotificationRepository, 'targets'>;
-  deliveries: Pick<DeliveryRepository, 'listPage' | 'readAll' | 'requestRetry'>;
+  deliveries: Pick<DeliveryReader, 'listPage' | 'readAll'> & Pick<DeliveryChanges, 'requestRetry'>;
 };
 
 /**

@@ -1,5 +1,5 @@
 import type { AuditRange } from '../adapters/audits/audit-log.ts';
-import type { DeliveryFilter } from '../adapters/deliveries/delivery-repository.ts';
+import type { DeliveryFilter } from '../adapters/deliveries/delivery-reader.ts';
 import { type DeliveryStatus, deliveryStatuses } from '../contracts/outcomes.ts';
 import { isTimeMs, MAX_EVENT_ID_LENGTH, MAX_TIME_MS, TIME_RULE } from '../contracts/redelivery.ts';
 import { badRequest } from '../domain/errors.ts';

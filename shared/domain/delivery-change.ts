@@ -1,15 +1,8 @@
 import type { DeliveryHappening, DeliveryOutcome } from '../contracts/delivery-report.ts';
 import type { FailureReason } from '../contracts/outcomes.ts';
 import { parseDeliveryPartition } from './delivery-key.ts';
-import {
-  type DeliveryRecord,
-  failureReasonOf,
-  isFailing,
-  isMuted,
-  isShadow,
-  isUnreached,
-  reasonOf,
-} from './delivery-record.ts';
+import { type DeliveryRecord, isMuted, isShadow } from './delivery-record.ts';
+import { failureReasonOf, isFailing, isUnreached, reasonOf } from './delivery-status.ts';
 import { isHeartbeat } from './heartbeat.ts';
 
 /** A failed attempt, or the end of a delivery that has not arrived. */

@@ -1,5 +1,6 @@
 import type { ListedDelivery } from '../contracts/responses/deliveries.ts';
-import { type DeliveryRecord, reasonOf } from './delivery-record.ts';
+import type { DeliveryRecord } from './delivery-record.ts';
+import { reasonOf } from './delivery-status.ts';
 
 /**
  * Returns a delivery as tenants see it (docs/decisions/api.md#delivery-history). Times are ms since the epoch.

@@ -1,13 +1,7 @@
 import type { Attempt, DeliveryRecord } from '../contracts/delivery-record.ts';
 import { type Correlation, type Envelope, roundOf } from '../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../contracts/notification-types.ts';
-import type {
-  DeliveryReason,
-  DeliveryStatus,
-  FailureCause,
-  FailureReason,
-  WithheldReason,
-} from '../contracts/outcomes.ts';
+import type { DeliveryStatus, FailureCause, FailureReason, WithheldReason } from '../contracts/outcomes.ts';
 import { truncate, truncateBytes } from './alert-text.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import { deliveryKey } from './delivery-key.ts';
@@ -172,17 +166,6 @@ export const evaluateClaim = (existing: DeliveryRecord, initial: DeliveryRecord,
     : { kind: 'claimed', record: claimed };
 };
 
-/** How often a tenant can request the next attempt of a delivery. */
-export const RETRY_REQUEST_INTERVAL_MS = 3_600_000;
-
-/** Returns whether the delivery waits for its next attempt, so that no worker has claimed it. */
-export const isWaiting = ({ status, lease_until_ms, next_attempt_at_ms }: DeliveryRecord, nowMs: number): boolean =>
-  status === 'pending' && lease_until_ms === 0 && next_attempt_at_ms > nowMs;
-
-/** Returns whether the tenant has requested the next attempt within the last hour. */
-export const wasRetryRequested = ({ retry_requested_at_ms: requestedAtMs }: DeliveryRecord, nowMs: number): boolean =>
-  requestedAtMs !== undefined && nowMs - requestedAtMs < RETRY_REQUEST_INTERVAL_MS;
-
 /**
  * Returns whether the destination may have accepted the alert although no attempt is recorded as delivered: a request
  * without a response, or with a server error, can have been processed.
@@ -287,7 +270,7 @@ export const withFailure = (record: DeliveryRecord, reason: FailureReason, nowMs
 });
 
 /** Returns whether SES accepted emails of the delivery, and all their recipients have bounced. */
-const haveAllBounced = ({
+export const haveAllBounced = ({
   reached_recipient_hashes: reached = [],
   bounced_recipient_hashes: bounced,
 }: DeliveryRecord): boolean => reached.length > 0 && reached.every((hash) => bounced?.has(hash));
@@ -304,23 +287,6 @@ export const withBounce = (record: DeliveryRecord, nowMs: number): DeliveryRecor
   ...withStatus(record, 'bounced', nowMs),
   last_reason: record.bounce_reason ?? 'bounced',
 });
-
-/** Returns the reason of the last failure in this round, if the delivery has not arrived. */
-export const failureReasonOf = ({
-  status,
-  last_cause,
-  last_reason,
-  attempts,
-}: DeliveryRecord): FailureReason | undefined => {
-  if (status === 'failed' || (status === 'pending' && last_cause)) return last_reason ?? attempts.at(-1)?.reason;
-  return status === 'bounced' ? last_reason : undefined;
-};
-
-/** Returns why the delivery has not arrived. */
-export const reasonOf = (record: DeliveryRecord): DeliveryReason | undefined => {
-  if (record.status === 'cancelled') return record.withheld ?? record.last_reason;
-  return record.newer_event_at_ms === undefined ? failureReasonOf(record) : 'older_timestamp';
-};
 
 /** Returns the record without a lease, claimable from `nextAttemptAtMs` on. */
 export const withNextAttempt = (record: DeliveryRecord, nextAttemptAtMs: number): DeliveryRecord => ({
@@ -340,7 +306,7 @@ const REPORT_AFTER_MS = 5 * 60_000 - 50_000;
  * Returns whether attempts fail, whoever is at fault, and none ends within five minutes of the round's start. With the
  * normal schedule, this is after the fourth attempt, or after the third one if all of them time out.
  */
-const isLate = (
+export const isLate = (
   { status, last_cause, next_attempt_at_ms, scheduled_attempt_at_ms = 0, round_started_at_ms }: DeliveryRecord,
   scale: number,
 ): boolean =>
@@ -348,14 +314,6 @@ const isLate = (
   last_cause !== undefined &&
   // A tenant who requests the next attempt earlier does not end the failure.
   Math.max(next_attempt_at_ms, scheduled_attempt_at_ms) - round_started_at_ms > REPORT_AFTER_MS * scale;
-
-/**
- * Returns whether the destination fails and no attempt ends within five minutes of the round's start.
- *
- * @param scale factor for all delays; tests use a small one
- */
-export const isFailing = (record: DeliveryRecord, scale: number): boolean =>
-  record.last_cause === 'destination' && isLate(record, scale);
 
 /** Maximum length of a status text in a record, in code points. */
 const MAX_STATUS_LENGTH = 255;
@@ -380,32 +338,4 @@ export const withReportedAlert = (
   const failure = isFailure && { entity, alarm, status: text };
   const late = hasBecomeLate && { late_at_ms: record.late_at_ms ?? record.updated_at_ms };
   return { ...record, ...late, siblings, alert: { incident_key, produced_at_ms, ...failure } };
-};
-
-/** Returns when the alert failed, or became late: further attempts do not change that. */
-export const failedAtMs = ({ status, late_at_ms, updated_at_ms }: DeliveryRecord): number =>
-  status === 'pending' || status === 'cancelled' ? (late_at_ms ?? updated_at_ms) : updated_at_ms;
-
-/** Returns when the alert had not reached the destination, by its attempts and what SES last reported about its emails. */
-export const unreachedAtMs = (record: DeliveryRecord): number =>
-  Math.max(failedAtMs(record), record.email_reported_at_ms ?? 0);
-
-/** Returns whether the service is at fault for all failures, and no destination. */
-export const isCausedByService = (failures: readonly DeliveryRecord[]): boolean =>
-  failures.length > 0 && failures.every(({ status, last_cause }) => status !== 'bounced' && last_cause === 'service');
-
-/** Returns whether the delivery has reached a recipient, and not all emails to those that it has reached have bounced. */
-export const hasReachedRecipient = (record: DeliveryRecord): boolean =>
-  (record.reached_recipient_hashes?.length ?? 0) > 0 && !haveAllBounced(record);
-
-/**
- * Returns whether the alert has not reached the destination and is not about to. A delivery that reached one of several
- * recipients counts as reached, unless the emails to all that it reached have bounced. So does one that ended in shadow
- * mode. A summarized alert may still arrive; its summary is a delivery of its own.
- */
-export const isUnreached = (record: DeliveryRecord, scale: number): boolean => {
-  if (record.status === 'bounced' || mustBecomeBounced(record)) return true;
-  if (hasReachedRecipient(record) || record.status === 'summarized') return false;
-  const isCancelled = record.status === 'cancelled' && !isShadow(record);
-  return record.status === 'failed' || isCancelled || isLate(record, scale);
 };

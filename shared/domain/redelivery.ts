@@ -1,4 +1,5 @@
-import { type DeliveryRecord, isMuted, isShadow, isWaiting } from './delivery-record.ts';
+import { type DeliveryRecord, isMuted, isShadow } from './delivery-record.ts';
+import { isWaiting } from './delivery-status.ts';
 
 /** The progress of a redelivery that takes several requests. */
 export type RedeliveryCursor = {

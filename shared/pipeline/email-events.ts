@@ -2,6 +2,8 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { createEmailStops } from '../adapters/accounts/email-stops.ts';
+import { createDeliveryChanges } from '../adapters/deliveries/delivery-changes.ts';
+import { createDeliveryReader } from '../adapters/deliveries/delivery-reader.ts';
 import { createDeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import { logger } from '../adapters/logger.ts';
 import type { Queues } from '../adapters/queues.ts';
@@ -127,7 +129,9 @@ export const createEmailEventRecorder = (
   environment: ParsedEnvironment<'record-email-events'>,
   clock: Clock = Date.now,
 ): ((event: SQSEvent, context?: Context) => Promise<SQSBatchResponse>) => {
-  const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE);
+  const { read } = createDeliveryReader(client, environment.DELIVERIES_TABLE);
+  const { recordEmailReport, recordEmailTime } = createDeliveryChanges(client, environment.DELIVERIES_TABLE);
+  const { markBounced } = createDeliveryRepository(client, environment.DELIVERIES_TABLE);
   const stops = createEmailStops(client, environment.ACCOUNTS_TABLE, clock);
   const reportStop = createStopReports(queues, environment.REPORTS_QUEUE);
 
@@ -143,7 +147,7 @@ export const createEmailEventRecorder = (
       eventType === 'Delivery'
         ? (['confirmed_at_ms', 'email_confirmations'] as const)
         : (['delayed_at_ms', 'email_delays'] as const);
-    return (await deliveries.recordEmailTime(key, name, timeMs)) ? { [metric]: 1 } : {};
+    return (await recordEmailTime(key, name, timeMs)) ? { [metric]: 1 } : {};
   };
 
   /**
@@ -172,15 +176,15 @@ export const createEmailEventRecorder = (
     report: EmailReport,
     atMs: number,
   ): Promise<'bounced' | 'recorded' | 'repeated' | 'no_record'> => {
-    const found = await deliveries.read(key);
+    const found = await read(key);
     if (!found) return 'no_record';
     const bounced = eventType === 'Complaint' ? undefined : hashOf(found, address);
     const isRepeated = bounced
       ? found.bounced_recipient_hashes?.has(bounced)
       : found.email_report === report && found.email_reported_at_ms === atMs;
-    const added = await deliveries.recordEmailReport(key, report, atMs, bounced);
+    const added = await recordEmailReport(key, report, atMs, bounced);
     if (!added) return 'no_record';
-    const { status } = await deliveries.markBounced(added, clock());
+    const { status } = await markBounced(added, clock());
     if (isRepeated) return 'repeated';
     return status === 'bounced' ? 'bounced' : 'recorded';
   };

@@ -2,7 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { createAccountRepository } from '../adapters/accounts/account-repository.ts';
 import { createEmailStops } from '../adapters/accounts/email-stops.ts';
-import { createDeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
+import { createDeliveryReader } from '../adapters/deliveries/delivery-reader.ts';
 import { createDestinationListReader } from '../adapters/deliveries/destination-list.ts';
 import { createFailureWriter } from '../adapters/deliveries/notification-failures.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
@@ -24,7 +24,8 @@ import { serializeBody } from '../contracts/text.ts';
 import type { Clock } from '../domain/clock.ts';
 import { outcomeOf } from '../domain/delivery-change.ts';
 import { deliveryPartition } from '../domain/delivery-key.ts';
-import { type DeliveryRecord, isUnreached } from '../domain/delivery-record.ts';
+import type { DeliveryRecord } from '../domain/delivery-record.ts';
+import { isUnreached } from '../domain/delivery-status.ts';
 import { inBatches } from '../domain/in-batches.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 import { createDeliveryNotices, createNameReader } from './notices/delivery-notices.ts';
@@ -89,7 +90,7 @@ export const createDeliveryReporter = (
   random: () => number = Math.random,
 ): ((event: SQSEvent, context?: Context) => Promise<SQSBatchResponse>) => {
   const { DELIVERIES_TABLE, RETRY_DELAY_SCALE: scale } = environment;
-  const deliveries = createDeliveryRepository(client, DELIVERIES_TABLE);
+  const deliveries = createDeliveryReader(client, DELIVERIES_TABLE);
   const notifications = {
     ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
     ...createTargetReader(client, environment.NOTIFICATIONS_TABLE),

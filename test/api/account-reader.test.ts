@@ -1,6 +1,6 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it, vi } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { createAccountAdministration } from '../../shared/adapters/accounts/account-administration.ts';
 import { createEmailStops } from '../../shared/adapters/accounts/email-stops.ts';
 import { createCounters, dailyCounter } from '../../shared/adapters/dynamodb/counters.ts';
 import { logger } from '../../shared/adapters/logger.ts';
@@ -22,7 +22,7 @@ let tenants = 0;
 const setUp = (database = client) => {
   let now = START;
   const clock = () => now;
-  const accounts = createAccountRepository(database, 'accounts', clock);
+  const accounts = createAccountAdministration(database, 'accounts', clock);
   const counters = createCounters(database, 'accounts');
   const tokens = createTokenRepository(database, 'tokens', clock);
   const count = (tenant: string) => readNotificationCount(database, 'notifications', tenant);

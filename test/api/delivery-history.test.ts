@@ -1,7 +1,7 @@
 import { DeleteCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createDeliveryRepository, type DeliveryFilter } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import type { DeliveryFilter } from '../../shared/adapters/deliveries/delivery-reader.ts';
 import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createDeliveryHistory } from '../../shared/api/delivery-history.ts';
@@ -12,7 +12,7 @@ import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { audit } from '../support/audit.ts';
-import { deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/delivery-records.ts';
+import { createDeliveries, deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { countRequests } from '../support/dynamodb-faults.ts';
 import { alarmHeader } from '../support/events.ts';
@@ -29,7 +29,7 @@ const setUp = (database: DynamoDBDocumentClient = client) => {
   const key = { tenant: notification.tenant, id: notification.notificationId };
   let nowMs = RECORD_TIME_MS;
   const list = createDeliveryHistory(
-    createDeliveryRepository(database, 'deliveries'),
+    createDeliveries(database),
     createNotificationRepository(database, 'notifications'),
     () => nowMs,
   );
@@ -142,7 +142,7 @@ describe('the history of a notification', () => {
     const { list, write, record, advance, notification } = setUp();
     const [old, current] = [record(1_700_000_000_000), record(RECORD_TIME_MS, { ttl: 9_999_999_999 })];
     await write([old, current]);
-    const repository = createDeliveryRepository(client, 'deliveries');
+    const repository = createDeliveries(client);
     await repository.recordConflict(current, RECORD_TIME_MS);
     const event = alarmHeader({ tenant_id: notification.tenant });
     await createIncidentLocks(client, 'deliveries').claim(

@@ -1,10 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
-import {
-  createDeliveryRepository,
-  type DeliveryRepository,
-} from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { createDeliveryReader, type DeliveryReader } from '../../shared/adapters/deliveries/delivery-reader.ts';
 import {
   createDestinationListReader,
   createDestinationListWriter,
@@ -59,14 +56,14 @@ const countQueryUnits = (database: DynamoDBDocumentClient) => {
   return read;
 };
 
-const setUp = (database: DynamoDBDocumentClient = client, changed: Partial<DeliveryRepository> = {}) => {
+const setUp = (database: DynamoDBDocumentClient = client, changed: Partial<DeliveryReader> = {}) => {
   const tenant = `searched${tenants++}`;
   const notifications = createNotificationRepository(database, 'notifications');
   let nowMs = RECORD_TIME_MS;
   const search = createDeliverySearch(
     {
       notifications,
-      deliveries: { ...createDeliveryRepository(database, 'deliveries'), ...changed },
+      deliveries: { ...createDeliveryReader(database, 'deliveries'), ...changed },
       readDestinationList: createDestinationListReader(database, 'deliveries'),
     },
     () => nowMs,

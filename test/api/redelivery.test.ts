@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createAuditReader } from '../../shared/adapters/audits/audit-log.ts';
-import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { createCounters, dailyCounter } from '../../shared/adapters/dynamodb/counters.ts';
 import { logger } from '../../shared/adapters/logger.ts';
@@ -12,7 +11,7 @@ import { deliveryKey } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { audit, auditIn } from '../support/audit.ts';
-import { deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/delivery-records.ts';
+import { createDeliveries, deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { withRejections, withThrottling } from '../support/dynamodb-faults.ts';
 import { webhookNotification } from '../support/notifications.ts';
@@ -59,7 +58,7 @@ const setUp = async (
   const redeliver = createRedelivery(
     {
       notifications,
-      deliveries: createDeliveryRepository(client, 'deliveries'),
+      deliveries: createDeliveries(client),
       failedMessages,
       queues: { sendAll },
       counters,
@@ -239,7 +238,7 @@ describe('a redelivery since a time', () => {
 describe('a redelivery of one event', () => {
   it('sends a delivery that failed for one contact after the email to the other contact has bounced', async () => {
     const { tenant, id, bodies, fail, event, since } = await setUp();
-    const deliveries = createDeliveryRepository(client, 'deliveries');
+    const deliveries = createDeliveries(client);
     // SES accepted the email to one contact, and throttled that to the other until the round expired.
     const failAndBounce = async (offsetMs: number): Promise<string> => {
       const eventId = await fail(offsetMs, { attempts: [], reached_recipient_hashes: ['a'] });

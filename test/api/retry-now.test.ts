@@ -1,12 +1,11 @@
 import { expect, it, vi } from 'vitest';
-import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createRetryNow } from '../../shared/api/retry-now.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { audit } from '../support/audit.ts';
-import { deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/delivery-records.ts';
+import { createDeliveries, deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { webhookNotification } from '../support/notifications.ts';
 
@@ -14,7 +13,7 @@ const { client } = useDatabase();
 const NOW = RECORD_TIME_MS + 60_000;
 const HOUR_MS = 3_600_000;
 const notifications = createNotificationRepository(client, 'notifications');
-const stored = createDeliveryRepository(client, 'deliveries');
+const stored = createDeliveries(client);
 
 let tenants = 0;
 

@@ -6,12 +6,9 @@ import {
   correlationOf,
   type DeliveryRecord,
   evaluateClaim,
-  isFailing,
   isRoundExpired,
-  isUnreached,
   LEASE_MS,
   mayHaveArrived,
-  reasonOf,
   roundExpiryCause,
   withAttempt,
   withFailure,
@@ -21,6 +18,7 @@ import {
   withSuperseded,
   withWithheld,
 } from '../../shared/domain/delivery-record.ts';
+import { isFailing, isUnreached, reasonOf } from '../../shared/domain/delivery-status.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { retryDelayMs } from '../../shared/domain/retry-schedule.ts';
 import { SEND_TIMEOUT_MS } from '../../shared/domain/transport.ts';

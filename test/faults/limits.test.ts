@@ -1,6 +1,6 @@
 // The simulation has no limits of tests, and counts no requests.
 import { describe, expect, it } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { createAccountAdministration } from '../../shared/adapters/accounts/account-administration.ts';
 import { createTestCounter } from '../../shared/adapters/accounts/test-counter.ts';
 import { limitNames } from '../../shared/contracts/tenant-limits.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
@@ -39,7 +39,7 @@ describe('limits against abuse', () => {
   it('return 503 while a tenant runs 20 tests, which end also if they fail', async () => {
     await harness.stayWithinDay();
     const tester = await harness.newClient();
-    const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
+    const accounts = createAccountAdministration(harness.documents, harness.table('Accounts'));
     await accounts.changeLimits(tester.tenant, { testsPerTenantPerDay: 100 }, auditIn(harness.table('Audits')));
     const tests = createTestCounter(harness.documents, harness.table('Accounts'), () => harness.stack.clock.now());
     const start = () => tests.start(tester.tenant, 100);
@@ -56,7 +56,7 @@ describe('limits against abuse', () => {
   it('are overridden for one tenant', async () => {
     await harness.stayWithinDay();
     const [limited, other] = [await harness.newClient(), await harness.newClient()];
-    const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
+    const accounts = createAccountAdministration(harness.documents, harness.table('Accounts'));
     const overrides = Object.fromEntries(limitNames.map((name, index) => [name, index + 1]));
     await accounts.changeLimits(limited.tenant, overrides, auditIn(harness.table('Audits')));
     expect((await limited.get('/account')).body).toMatchObject({

@@ -7,6 +7,7 @@ import { localDeployment, outputNames } from '../../bin/ops/deployment.ts';
 import { openSession } from '../../bin/ops/session.ts';
 import { createPace } from '../../bin/ops/table-scan.ts';
 import { exportTenant } from '../../bin/ops/tenant/export.ts';
+import { createAccountAdministration } from '../../shared/adapters/accounts/account-administration.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import type { ReceivedResponse } from '../support/api.ts';
 import { auditIn } from '../support/audit.ts';
@@ -43,7 +44,8 @@ it('logs, delivery records, audit entries and dead-letter attributes contain no 
     details: { url: `${url.replace('//', `//${userinfo}@`)}/secret-path?key=secret-query` },
   });
   const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
-  await accounts.update(client.tenant, { technical_contacts: [contact] }, auditIn(harness.table('Audits')));
+  const administration = createAccountAdministration(harness.documents, harness.table('Accounts'));
+  await administration.update(client.tenant, { technical_contacts: [contact] }, auditIn(harness.table('Audits')));
   const destinations = [
     webhookTo(healthySink.url),
     webhookTo(goneSink.url),

@@ -1,7 +1,7 @@
 import type { AwsCall, AwsFault } from 'local-aws/aws-service.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { synthesize } from '../../bin/local/assembly.ts';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { createAccountAdministration } from '../../shared/adapters/accounts/account-administration.ts';
 import { type FaultyStack, startFaultyStack, throttled } from '../faults/support.ts';
 import { auditIn } from '../support/audit.ts';
 import { type Sink, startSink } from '../support/sink.ts';
@@ -75,7 +75,7 @@ describe('the permissions of functions and schedules', () => {
     assembly.remove();
 
     const client = await world.newClient();
-    const accounts = createAccountRepository(world.documents, world.table('Accounts'));
+    const accounts = createAccountAdministration(world.documents, world.table('Accounts'));
     await accounts.update(
       client.tenant,
       { technical_contacts: ['oncall@example.com'] },

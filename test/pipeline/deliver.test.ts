@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages, type FailedMessage } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { logger } from '../../shared/adapters/logger.ts';
@@ -14,10 +13,10 @@ import {
   claimedRecord,
   type DeliveryRecord,
   LEASE_MS,
-  reasonOf,
   withAttempt,
   withNextAttempt,
 } from '../../shared/domain/delivery-record.ts';
+import { reasonOf } from '../../shared/domain/delivery-status.ts';
 import { eventHeader } from '../../shared/domain/event-header.ts';
 import { heartbeatEvent, unstoredTarget } from '../../shared/domain/heartbeat.ts';
 import type { DeliveryTarget } from '../../shared/domain/notification.ts';
@@ -27,6 +26,7 @@ import type { Transport } from '../../shared/domain/transport.ts';
 import { summaryProblem } from '../../shared/pipeline/notices/unreached-notice.ts';
 import { createDelivery } from '../../shared/pipeline/sender/deliver.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
+import { createDeliveries } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent, alarmHeader, alertContent } from '../support/events.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
@@ -110,7 +110,7 @@ const setUp = (
     return processed?.result ?? expect.unreachable();
   };
   const record = async () => {
-    const newest = await deliveries.listNewest(notification, 100);
+    const newest = await createDeliveries(client).listNewest(notification, 100);
     return newest.find(({ event_id }) => event_id === body.event.event_id);
   };
   const stored = async (): Promise<FailedMessage[]> => {
@@ -168,7 +168,7 @@ describe('an email that bounces before its sender records that SES accepted it',
     const world = setUp('email', { ...outcome, ...accepted }, options);
     const { event, notification_id } = world.job.body;
     world.transport.mockImplementation(async () => {
-      await world.deliveries.recordEmailReport(deliveryKey(event, notification_id), 'bounce', NOW_MS, 'a');
+      await createDeliveries(client).recordEmailReport(deliveryKey(event, notification_id), 'bounce', NOW_MS, 'a');
       return { ...outcome, ...accepted };
     });
     return world;
@@ -189,7 +189,7 @@ describe('an email that bounces before its sender records that SES accepted it',
   it('has the status bounced after its message is repeated, if its sender was ended before it wrote that', async () => {
     const changes = { notification_id: newNotificationId() };
     const markBounced = async (found: DeliveryRecord) => found;
-    const deliveries = { ...createDeliveryRepository(client, 'deliveries'), markBounced };
+    const deliveries = { ...createDeliveries(client), markBounced };
     const ended = setUpBounce(delivered, { changes, deliveries });
     await ended.deliver();
     expect(await ended.record()).toMatchObject({ status: 'delivered' });
@@ -529,7 +529,7 @@ describe('an alert to several contacts, one of which was reached', () => {
   /** DynamoDB fails after the claim, until no time is left to repeat the write. */
   const setUpOutage = (outcome: AttemptOutcome, options: Options = {}) => {
     const update = () => Promise.reject(new Error('no response'));
-    const deliveries = { ...createDeliveryRepository(client, 'deliveries'), update };
+    const deliveries = { ...createDeliveries(client), update };
     let timeLeftMs = 20_000;
     const transport = async () => {
       timeLeftMs = 13_000;
@@ -571,7 +571,7 @@ describe('an alert to several contacts, one of which was reached', () => {
 
   it('is retried with those who were reached in its message, in case another worker has claimed the record', async () => {
     const update = async () => undefined;
-    const deliveries = { ...createDeliveryRepository(client, 'deliveries'), update };
+    const deliveries = { ...createDeliveries(client), update };
     const { deliver, copies } = setUp(type, throttled, { deliveries });
     expect(await deliver()).toMatchObject({ kind: 'retried' });
     expect(copies).toMatchObject([{ reached_recipient_hashes: ['a'] }]);

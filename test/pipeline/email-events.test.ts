@@ -1,7 +1,6 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import type { OutgoingMessage, Queues } from '../../shared/adapters/queues.ts';
 import { type DeliveryReport, deliveryReport } from '../../shared/contracts/delivery-report.ts';
 import { deliveryId, recipientHash } from '../../shared/domain/delivery-key.ts';
@@ -9,13 +8,14 @@ import { claimedRecord, type DeliveryRecord, withStatus } from '../../shared/dom
 import { emailTags, tenantTag } from '../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
+import { createDeliveries } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { withThrottling } from '../support/dynamodb-faults.ts';
 import { alarmEvent, alarmHeader } from '../support/events.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client, connect } = useDatabase();
-const deliveries = createDeliveryRepository(client, 'deliveries');
+const deliveries = createDeliveries(client);
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const environment = {

@@ -1,4 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { createDeliveryChanges } from '../../shared/adapters/deliveries/delivery-changes.ts';
+import { createDeliveryReader } from '../../shared/adapters/deliveries/delivery-reader.ts';
+import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { batchWrite } from '../../shared/adapters/dynamodb/batches.ts';
 import { deliveryKey, type NotificationOfTenant } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
@@ -46,3 +49,10 @@ export const writeRecords = (
     table,
     records.map((Item) => ({ PutRequest: { Item } })),
   );
+
+/** Reads and writes a table of deliveries, like all functions together. */
+export const createDeliveries = (client: DynamoDBDocumentClient, table = 'deliveries') => ({
+  ...createDeliveryReader(client, table),
+  ...createDeliveryRepository(client, table),
+  ...createDeliveryChanges(client, table),
+});

@@ -6,7 +6,7 @@ import { notificationItems, targetKey } from '../../../shared/adapters/notificat
 import type { AlarmEvent } from '../../../shared/contracts/alarm-event.ts';
 import { messageBody } from '../../../shared/contracts/text.ts';
 import { deliveryKey, deliveryPartition } from '../../../shared/domain/delivery-key.ts';
-import { reasonOf } from '../../../shared/domain/delivery-record.ts';
+import { reasonOf } from '../../../shared/domain/delivery-status.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { testEvent } from '../../../shared/domain/test-event.ts';
 import { OperationError } from '../errors.ts';

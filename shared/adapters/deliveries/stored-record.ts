@@ -29,3 +29,13 @@ export const heldBy = ({ claim_id, lease_until_ms }: { claim_id: string; lease_u
   ConditionExpression: 'claim_id = :claim_id AND lease_until_ms = :lease_until_ms',
   ExpressionAttributeValues: { ':claim_id': claim_id, ':lease_until_ms': lease_until_ms },
 });
+
+/** Returns the condition that a record has not changed since it was read. */
+export const unchanged = (record: DeliveryRecord) => {
+  const { ConditionExpression, ExpressionAttributeValues } = heldBy(record);
+  return {
+    ConditionExpression: `${ConditionExpression} AND #status = :status`,
+    ExpressionAttributeNames: { '#status': 'status' },
+    ExpressionAttributeValues: { ...ExpressionAttributeValues, ':status': record.status },
+  };
+};

@@ -5,14 +5,8 @@ import type { DeliveryHappening } from '../../contracts/delivery-report.ts';
 import { isNotificationTypeId } from '../../contracts/notification-types.ts';
 import { isStopReason } from '../../contracts/outcomes.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
-import {
-  correlationOf,
-  type DeliveryRecord,
-  failedAtMs,
-  failureReasonOf,
-  isFailing,
-  unreachedAtMs,
-} from '../../domain/delivery-record.ts';
+import { correlationOf, type DeliveryRecord } from '../../domain/delivery-record.ts';
+import { failedAtMs, failureReasonOf, isFailing, unreachedAtMs } from '../../domain/delivery-status.ts';
 import { dailyNoticeId } from '../../domain/notice.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { withTimeout } from '../with-timeout.ts';

@@ -1,6 +1,7 @@
 import type { NotificationRecord } from '../../contracts/responses/notifications.ts';
 import { plainLine, truncate } from '../../domain/alert-text.ts';
-import { type DeliveryRecord, failureReasonOf } from '../../domain/delivery-record.ts';
+import type { DeliveryRecord } from '../../domain/delivery-record.ts';
+import { failureReasonOf } from '../../domain/delivery-status.ts';
 import { failureText } from '../../domain/failure-text.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 

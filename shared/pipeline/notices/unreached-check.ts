@@ -1,15 +1,10 @@
-import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
+import type { DeliveryReader } from '../../adapters/deliveries/delivery-reader.ts';
 import { MAX_BATCH_KEYS } from '../../adapters/dynamodb/batches.ts';
 import { UnreadableNotificationError } from '../../adapters/notifications/notification-items.ts';
 import type { NotificationRepository, TargetReads } from '../../adapters/notifications/notification-repository.ts';
 import { type DeliveryKey, deliveryKey, deliveryPartition, parseDeliveryPartition } from '../../domain/delivery-key.ts';
-import {
-  type DeliveryRecord,
-  hasReachedRecipient,
-  isMuted,
-  isUnreached,
-  unreachedAtMs,
-} from '../../domain/delivery-record.ts';
+import { type DeliveryRecord, isMuted } from '../../domain/delivery-record.ts';
+import { hasReachedRecipient, isUnreached, unreachedAtMs } from '../../domain/delivery-status.ts';
 import { inBatches } from '../../domain/in-batches.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import type { UnreachedDelivery } from './notice-content.ts';
@@ -18,7 +13,7 @@ import { MAX_LISTED_DESTINATIONS } from './unreached-notice.ts';
 /** What the check uses. */
 export type CheckDependencies = {
   notifications: Pick<NotificationRepository, 'targets'>;
-  deliveries: Pick<DeliveryRepository, 'readReadable'>;
+  deliveries: Pick<DeliveryReader, 'readReadable'>;
   /** Returns a number from 0 up to 1, exclusive. */
   random: () => number;
 };

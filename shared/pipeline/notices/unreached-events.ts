@@ -1,18 +1,12 @@
 import pLimit from 'p-limit';
-import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
+import type { DeliveryReader } from '../../adapters/deliveries/delivery-reader.ts';
 import { MissingDestinationsError, type ReadDestinationList } from '../../adapters/deliveries/destination-list.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { PlanReport } from '../../contracts/delivery-report.ts';
 import type { EventHeader } from '../../contracts/event-header.ts';
 import { deliveryKey, parseDeliveryPartition } from '../../domain/delivery-key.ts';
-import {
-  correlationOf,
-  type DeliveryRecord,
-  isCausedByService,
-  isMuted,
-  isUnreached,
-  unreachedAtMs,
-} from '../../domain/delivery-record.ts';
+import { correlationOf, type DeliveryRecord, isMuted } from '../../domain/delivery-record.ts';
+import { isCausedByService, isUnreached, unreachedAtMs } from '../../domain/delivery-status.ts';
 import { isNotificationId } from '../../domain/notification-id.ts';
 import type { ReadNames } from './delivery-notices.ts';
 import type { Escalation } from './escalation.ts';
@@ -26,7 +20,7 @@ const MAX_CONCURRENT_CHECKS = 20;
 
 /** What escalations of events that reached nobody use. */
 export type UnreachedEventDependencies = {
-  deliveries: Pick<DeliveryRepository, 'listPage'>;
+  deliveries: Pick<DeliveryReader, 'listPage'>;
   readDestinationList: ReadDestinationList;
   escalation: Escalation;
   findUnreached: FindUnreached;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createAccountAdministration } from '../../../shared/adapters/accounts/account-administration.ts';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
 import type { Audit } from '../../../shared/adapters/audits/audit-log.ts';
 import { limitNames } from '../../../shared/contracts/tenant-limits.ts';
@@ -14,7 +15,11 @@ const START = Date.UTC(2026, 0, 1, 23, 59, 59);
 
 const setUp = (database = client) => {
   const { clock, advance } = testClock(START);
-  return { advance, accounts: createAccountRepository(database, 'accounts', clock) };
+  const accounts = {
+    ...createAccountRepository(database, 'accounts', clock),
+    ...createAccountAdministration(database, 'accounts', clock),
+  };
+  return { advance, accounts };
 };
 
 /** An audit, and the attributes that its entries name. */

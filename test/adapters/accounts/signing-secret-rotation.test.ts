@@ -3,8 +3,9 @@ import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import {
   ConcurrentRotationError,
-  createAccountRepository,
-} from '../../../shared/adapters/accounts/account-repository.ts';
+  createAccountAdministration,
+} from '../../../shared/adapters/accounts/account-administration.ts';
+import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
 import { webhookHeaders } from '../../../shared/pipeline/transports/webhook.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
@@ -18,14 +19,14 @@ const HOUR_MS = 3_600_000;
 /** An account with its own clock. Every access uses a new repository, as a sender without a cache does. */
 const setUp = (tenant: string) => {
   const time = { now: Date.now() };
-  const accounts = () => createAccountRepository(client, 'accounts', () => time.now);
+  const accounts = () => createAccountAdministration(client, 'accounts', () => time.now);
   return {
     time,
     rotate: () => accounts().rotateSecret(tenant, audit),
     /** Rotates the secret over a connection with faults. */
     rotateOn: (database: typeof client, options = {}) =>
-      createAccountRepository(database, 'accounts').rotateSecret(tenant, audit, options),
-    credentials: () => accounts().webhookCredentials(tenant),
+      createAccountAdministration(database, 'accounts').rotateSecret(tenant, audit, options),
+    credentials: () => createAccountRepository(client, 'accounts', () => time.now).webhookCredentials(tenant),
   };
 };
 
@@ -111,7 +112,11 @@ describe('rotating a signing secret', () => {
     const { credentials, rotateOn } = setUp('thirteen');
     const [old] = (await credentials()).secrets;
     const change = () =>
-      createAccountRepository(client, 'accounts').update('thirteen', { technical_contacts: ['a@example.com'] }, audit);
+      createAccountAdministration(client, 'accounts').update(
+        'thirteen',
+        { technical_contacts: ['a@example.com'] },
+        audit,
+      );
     const database = withInterruption(connect(), TRANSACTION, change, (count) => count <= 3);
     const secret = await rotateOn(database);
     expect((await credentials()).secrets).toEqual([secret, old]);

@@ -1,6 +1,5 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
-import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import { failed } from '../../../shared/domain/attempt-outcome.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import {
@@ -12,12 +11,13 @@ import {
   withStatus,
 } from '../../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { createDeliveries } from '../../support/delivery-records.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withLostResponse } from '../../support/dynamodb-faults.ts';
 import { alarmHeader } from '../../support/events.ts';
 
 const { client, connect } = useDatabase();
-const deliveries = createDeliveryRepository(client, 'deliveries');
+const deliveries = createDeliveries(client);
 
 const NOW = Date.UTC(2026, 0, 1);
 const transient = failed('transient', 'http_status', '', { status: 500 });
@@ -53,7 +53,7 @@ describe('an unclaimed delivery', () => {
     const by = await retriedDelivery(NOW);
     const database = connect();
     const counts = countRequests(database);
-    await createDeliveryRepository(database, 'deliveries').claim(by('b'), NOW);
+    await createDeliveries(database).claim(by('b'), NOW);
     expect(counts).toEqual({ PutItemCommand: 1, UpdateItemCommand: 1 });
   });
 });
@@ -62,7 +62,7 @@ describe('a delivery with a scheduled retry', () => {
   it('is claimed even if the response to the claim was lost', async () => {
     const by = await retriedDelivery(NOW);
     // The first write fails its condition, since there is a record. The response to the second one is lost.
-    const losing = createDeliveryRepository(withLostResponse(connect(), 'UpdateItemCommand'), 'deliveries');
+    const losing = createDeliveries(withLostResponse(connect(), 'UpdateItemCommand'));
     expect(await losing.claim(by('b'), NOW)).toMatchObject({
       kind: 'claimed',
       record: {
@@ -102,7 +102,7 @@ describe('a write that makes a delivery claimable', () => {
   it('is applied once if its response is lost and the SDK repeats it', async () => {
     const by = newDelivery();
     await deliveries.claim(by('a'), NOW);
-    const losing = createDeliveryRepository(withLostResponse(connect(), 'UpdateItemCommand'), 'deliveries');
+    const losing = createDeliveries(withLostResponse(connect(), 'UpdateItemCommand'));
     const next = withNextAttempt(by('a'), NOW + 5_000);
     expect(await losing.update(by('a'), next)).toEqual(next);
     expect(await deliveries.read(by('a'))).toEqual(next);
@@ -110,7 +110,7 @@ describe('a write that makes a delivery claimable', () => {
 });
 
 describe('a delivery that can bounce', () => {
-  const repository = createDeliveryRepository(client, 'deliveries');
+  const repository = createDeliveries(client);
 
   it('keeps its bounces through every write of its sender, and returns them to it', async () => {
     const by = newDelivery();
@@ -144,7 +144,7 @@ describe('a delivery that can bounce', () => {
   it('costs one request per claim and per write', async () => {
     const database = connect();
     const counts = countRequests(database);
-    const counted = createDeliveryRepository(database, 'deliveries');
+    const counted = createDeliveries(database);
     const by = newDelivery();
     await counted.claim(by('a'), NOW);
     await counted.update(by('a'), withStatus(by('a'), 'delivered', NOW));

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
-import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
+import { createDeliveryReader } from '../../../shared/adapters/deliveries/delivery-reader.ts';
 import {
   createDestinationListReader,
   createDestinationListWriter,
@@ -49,7 +49,7 @@ beforeEach(() => {
 
 const NOW_MS = Date.UTC(2026, 0, 1, 6);
 const stored = createNotificationRepository(client, 'notifications');
-const deliveries = createDeliveryRepository(client, 'deliveries');
+const deliveries = createDeliveryReader(client, 'deliveries');
 const writeDestinationList = createDestinationListWriter(client, 'deliveries');
 const readDestinationList = createDestinationListReader(client, 'deliveries');
 
@@ -386,7 +386,7 @@ describe('an escalation of an event with more than 26 notifications', () => {
 
   it('fails if a read is throttled, and is given up with a log line if the list has expired', async () => {
     const { ids, recordOf } = await setUpEvent();
-    const throttled = createDeliveryRepository(
+    const throttled = createDeliveryReader(
       withThrottling(connect({ maxAttempts: 1 }), 'BatchGetItemCommand'),
       'deliveries',
     );

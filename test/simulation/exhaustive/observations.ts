@@ -1,5 +1,5 @@
 import type { Plan } from 'local-aws/template.ts';
-import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
+import { createDeliveryReader } from '../../../shared/adapters/deliveries/delivery-reader.ts';
 import { createFailedMessages } from '../../../shared/adapters/deliveries/failed-messages.ts';
 import { listedDelivery } from '../../../shared/domain/delivery-history.ts';
 import { START_MS } from '../engine/stack.ts';
@@ -17,7 +17,7 @@ export const observationsOf = async (
 ): Promise<Observations> => {
   const { time, receivers, kills, failures, faults, invocations, queues, waiting, log } = world;
   const client = createOperatorClient();
-  const deliveries = createDeliveryRepository(client, plan.output('DeliveriesTable'));
+  const deliveries = createDeliveryReader(client, plan.output('DeliveriesTable'));
   const failedMessages = createFailedMessages(client, plan.output('DeliveriesTable'));
   const history: HistoryEntry[] = [];
   const notRedelivered: string[] = [];

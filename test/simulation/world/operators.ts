@@ -4,7 +4,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Clock } from 'local-aws/clock.ts';
 import type { Queue } from 'local-aws/sqs/queue.ts';
 import { moveMessages } from '../../../bin/ops/redrive.ts';
-import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
+import { createAccountAdministration } from '../../../shared/adapters/accounts/account-administration.ts';
 import { createAuditLog } from '../../../shared/adapters/audits/audit-log.ts';
 import { documentOptions } from '../../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
@@ -32,7 +32,7 @@ export const createOperatorClient = (): DynamoDBDocumentClient =>
 /** Creates what operators do, with the parts of `bin/ops`. It must run in the context of the world. */
 export const createOperators = ({ plan, queues, time }: Pick<SimulatedStack, 'plan' | 'queues'> & { time: Clock }) => {
   const documents = createOperatorClient();
-  const accounts = createAccountRepository(documents, plan.output('AccountsTable'));
+  const accounts = createAccountAdministration(documents, plan.output('AccountsTable'));
   const log = createAuditLog(documents, {
     AUDITS_TABLE: plan.output('AuditsTable'),
     AUDIT_RETENTION_DAYS: Number(plan.output('AuditRetentionDays')),

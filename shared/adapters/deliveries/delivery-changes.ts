@@ -1,0 +1,88 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { EmailReport } from '../../contracts/delivery-record.ts';
+import type { DeliveryKey } from '../../domain/delivery-key.ts';
+import type { DeliveryRecord } from '../../domain/delivery-record.ts';
+import { RETRY_REQUEST_INTERVAL_MS } from '../../domain/delivery-status.ts';
+import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
+import { parseRecord, unchanged } from './stored-record.ts';
+
+/** Creates the changes of delivery records that need no claim (table Deliveries): by tenants, and by SES. */
+export const createDeliveryChanges = (client: DynamoDBDocumentClient, table: string) => {
+  const update = createConditionalUpdate(client, table);
+  return {
+    /**
+     * Makes the next attempt of a waiting delivery due now, unless the delivery has changed since it was read, or that
+     * was requested within the last hour.
+     *
+     * @returns whether this request, or a concurrent one, did so
+     */
+    async requestRetry(record: DeliveryRecord, nowMs: number): Promise<boolean> {
+      const found = unchanged(record);
+      const { isWritten, existing } = await update(record, {
+        ...found,
+        UpdateExpression:
+          'SET scheduled_attempt_at_ms = next_attempt_at_ms, next_attempt_at_ms = :now, retry_requested_at_ms = :now',
+        ConditionExpression: `${found.ConditionExpression} AND next_attempt_at_ms > :now AND (attribute_not_exists(retry_requested_at_ms) OR retry_requested_at_ms <= :before)`,
+        ExpressionAttributeValues: {
+          ...found.ExpressionAttributeValues,
+          ':now': nowMs,
+          ':before': nowMs - RETRY_REQUEST_INTERVAL_MS,
+        },
+      });
+      // The SDK repeats a write whose first response was lost.
+      return isWritten || existing?.retry_requested_at_ms === nowMs;
+    },
+
+    /**
+     * Records what SES reported about an email of the delivery, and if it did not arrive, that it bounced, whatever the
+     * status of the delivery. Safe to apply twice.
+     *
+     * @param atMs when SES reported it, ms since the epoch
+     * @param bounced the salted hash of the recipient's address (`recipientHash`), undefined for a complaint
+     * @returns the record as stored, or undefined if it does not exist
+     */
+    async recordEmailReport(
+      key: DeliveryKey,
+      report: EmailReport,
+      atMs: number,
+      bounced: string | undefined,
+    ): Promise<DeliveryRecord | undefined> {
+      const bounce = bounced !== undefined && {
+        ':reason': report === 'reject' ? 'rejected' : 'bounced',
+        ':recipients': new Set([bounced]),
+      };
+      const reported = 'SET email_report = :report, email_reported_at_ms = :at';
+      const { item } = await update(key, {
+        UpdateExpression: bounce
+          ? `${reported}, bounce_reason = :reason ADD bounced_recipient_hashes :recipients`
+          : reported,
+        ConditionExpression: 'attribute_exists(pk)',
+        ExpressionAttributeValues: { ':report': report, ':at': atMs, ...bounce },
+      });
+      return item && parseRecord(item);
+    },
+
+    /**
+     * Records when the server of a recipient accepted an email of the delivery, or SES reported a delay, whatever the
+     * status, unless a later time is recorded. So events may be repeated, and come in any order.
+     *
+     * @returns false if nothing was changed
+     */
+    async recordEmailTime(
+      key: DeliveryKey,
+      name: 'confirmed_at_ms' | 'delayed_at_ms',
+      timeMs: number,
+    ): Promise<boolean> {
+      const { isWritten } = await update(key, {
+        UpdateExpression: 'SET #time = :time',
+        ConditionExpression: 'attribute_exists(pk) AND (attribute_not_exists(#time) OR #time < :time)',
+        ExpressionAttributeNames: { '#time': name },
+        ExpressionAttributeValues: { ':time': timeMs },
+      });
+      return isWritten;
+    },
+  };
+};
+
+/** Changes delivery records without a claim. */
+export type DeliveryChanges = ReturnType<typeof createDeliveryChanges>;

@@ -1,0 +1,197 @@
+import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod/mini';
+import type { DeliveryStatus } from '../../contracts/outcomes.ts';
+import {
+  type DeliveryKey,
+  deliveryPartition,
+  type NotificationOfTenant,
+  parseDeliveryPartition,
+  shortenedId,
+} from '../../domain/delivery-key.ts';
+import type { DeliveryRecord } from '../../domain/delivery-record.ts';
+import { batchGet } from '../dynamodb/batches.ts';
+import { queryItems } from '../dynamodb/items.ts';
+import { errorTrace, logger } from '../logger.ts';
+import { CONFLICT_PREFIX, parseRecord } from './stored-record.ts';
+
+const storedConflict = z.object({ sk: z.string(), conflict_at_ms: z.number() });
+
+/** Conditions on the records of a page. Times are ms since the epoch. */
+export type DeliveryFilter = {
+  statuses?: readonly DeliveryStatus[] | undefined;
+  alarmId?: string | undefined;
+  entityId?: string | undefined;
+  /** Only records whose event SQS accepted at this time or later. */
+  fromMs?: number | undefined;
+  /** Only records whose event SQS accepted at this time or earlier. */
+  toMs?: number | undefined;
+  /** Only records whose current round started at this time or later. */
+  sinceMs?: number | undefined;
+  producerMessageId?: string | undefined;
+};
+
+/** A page of records, and the sort key that the next page must be below; undefined after the last page. */
+export type DeliveryPage = {
+  records: DeliveryRecord[];
+  before: string | undefined;
+  /** The read units that it cost, each 4 KB of records, with those that the filter excludes. */
+  readUnits: number;
+};
+
+/** Returns the filter of a query or a scan, or undefined without a condition. */
+export const filterExpression = ({ statuses = [], alarmId, entityId, ...filter }: DeliveryFilter) => {
+  const idOf = (id: string | undefined) => (id === undefined ? undefined : shortenedId(id));
+  const conditions = [
+    { text: 'alarm_id = :alarm', name: ':alarm', value: idOf(alarmId) },
+    { text: 'entity_id = :entity', name: ':entity', value: idOf(entityId) },
+    { text: 'accepted_at_ms >= :from', name: ':from', value: filter.fromMs },
+    { text: 'accepted_at_ms <= :to', name: ':to', value: filter.toMs },
+    { text: 'round_started_at_ms >= :since', name: ':since', value: filter.sinceMs },
+    { text: 'producer_message_id = :message', name: ':message', value: filter.producerMessageId },
+  ].filter(({ value }) => value !== undefined);
+  const named = statuses.map((value, index) => ({ name: `:status${index}`, value }));
+  const texts = conditions.map(({ text }) => text);
+  if (named.length > 0) texts.push(`(${named.map(({ name }) => `#status = ${name}`).join(' OR ')})`);
+  if (texts.length === 0) return undefined;
+  return {
+    expression: texts.join(' AND '),
+    names: named.length > 0 ? { '#status': 'status' } : undefined,
+    values: Object.fromEntries([...conditions, ...named].map(({ name, value }) => [name, value])),
+  };
+};
+
+/** Creates the reads of delivery records and conflicts (table Deliveries). */
+export const createDeliveryReader = (client: DynamoDBDocumentClient, table: string) => {
+  /**
+   * Returns one page of a notification's deliveries by event time, newest first, with one strongly consistent query.
+   * Without a filter, it evaluates `limit` records; with one, up to 1 MB of them (AWS limit), so a page can have more
+   * records than `limit`, or none although there are more pages (docs/decisions/api.md#delivery-history).
+   *
+   * @param before a sort key that the records must be below
+   * @param maxRead evaluates at most this number of records
+   */
+  const listPage = async (
+    notification: NotificationOfTenant,
+    {
+      limit,
+      before = CONFLICT_PREFIX,
+      filter = {},
+      maxRead,
+    }: { limit: number; before?: string | undefined; filter?: DeliveryFilter; maxRead?: number | undefined },
+  ): Promise<DeliveryPage> => {
+    const condition = filterExpression(filter);
+    const {
+      Items = [],
+      LastEvaluatedKey,
+      ConsumedCapacity,
+    } = await client.send(
+      new QueryCommand({
+        TableName: table,
+        // Conflicts and incident locks sort after the records of the partition.
+        KeyConditionExpression: 'pk = :pk AND sk < :before',
+        ExpressionAttributeValues: {
+          ':pk': deliveryPartition(notification),
+          ':before': before < CONFLICT_PREFIX ? before : CONFLICT_PREFIX,
+          ...condition?.values,
+        },
+        Limit: condition ? maxRead : Math.min(limit, maxRead ?? limit),
+        ...(condition && { FilterExpression: condition.expression, ExpressionAttributeNames: condition.names }),
+        ReturnConsumedCapacity: 'TOTAL',
+        ScanIndexForward: false,
+        ConsistentRead: true,
+      }),
+    );
+    return {
+      records: Items.map(parseRecord),
+      before: LastEvaluatedKey && String(LastEvaluatedKey.sk),
+      readUnits: ConsumedCapacity?.CapacityUnits ?? 0,
+    };
+  };
+
+  const getAll = (keys: readonly DeliveryKey[]) =>
+    batchGet(
+      client,
+      table,
+      keys.map(({ pk, sk }) => ({ pk, sk })),
+    );
+
+  return {
+    /** Returns a delivery record, strongly consistent, or undefined if it does not exist. */
+    async read({ pk, sk }: DeliveryKey): Promise<DeliveryRecord | undefined> {
+      const { Item } = await client.send(new GetCommand({ TableName: table, Key: { pk, sk }, ConsistentRead: true }));
+      return Item && parseRecord(Item);
+    },
+
+    listPage,
+
+    /** Returns a notification's deliveries by event time, newest first. */
+    async listNewest(
+      notification: NotificationOfTenant,
+      limit: number,
+      filter: DeliveryFilter = {},
+    ): Promise<DeliveryRecord[]> {
+      const records: DeliveryRecord[] = [];
+      let before: string | undefined;
+      do {
+        const page = await listPage(notification, { limit: limit - records.length, before, filter });
+        records.push(...page.records);
+        before = page.before;
+      } while (before !== undefined && records.length < limit);
+      return records.slice(0, limit);
+    },
+
+    /**
+     * Returns the records of distinct keys, as far as they exist, strongly consistent, in any order.
+     *
+     * @throws ServiceError serviceUnavailable if DynamoDB leaves keys unprocessed
+     */
+    async readAll(keys: readonly DeliveryKey[]): Promise<DeliveryRecord[]> {
+      return (await getAll(keys)).map(parseRecord);
+    },
+
+    /**
+     * Reads like `readAll`, and logs the records that cannot be parsed: one must not prevent the reports of the others.
+     *
+     * @returns the records, and the keys of those that cannot be parsed
+     */
+    async readReadable(
+      keys: readonly DeliveryKey[],
+    ): Promise<{ records: DeliveryRecord[]; unreadable: DeliveryKey[] }> {
+      const records: DeliveryRecord[] = [];
+      const unreadable: DeliveryKey[] = [];
+      for (const item of await getAll(keys)) {
+        try {
+          records.push(parseRecord(item));
+        } catch (error) {
+          const key = keys.find(({ pk, sk }) => item.pk === pk && item.sk === sk);
+          if (!key) throw error;
+          const { tenant: tenant_id, notificationId: notification_id } = parseDeliveryPartition(key.pk);
+          logger.error('unreadable delivery', { tenant_id, notification_id, sk: key.sk, ...errorTrace(error) });
+          unreadable.push(key);
+        }
+      }
+      return { records, unreadable };
+    },
+
+    /**
+     * Returns when a different event with the same ID was last received, in ms since the epoch, by sort key of the
+     * record.
+     */
+    async listConflicts(notification: NotificationOfTenant): Promise<ReadonlyMap<string, number>> {
+      const conflicts = new Map<string, number>();
+      const items = queryItems(client, {
+        TableName: table,
+        KeyConditionExpression: 'pk = :pk AND begins_with(sk, :conflict)',
+        ExpressionAttributeValues: { ':pk': deliveryPartition(notification), ':conflict': CONFLICT_PREFIX },
+      });
+      for await (const item of items) {
+        const { sk, conflict_at_ms } = storedConflict.parse(item);
+        conflicts.set(sk.slice(CONFLICT_PREFIX.length), conflict_at_ms);
+      }
+      return conflicts;
+    },
+  };
+};
+
+/** Reads the table Deliveries. */
+export type DeliveryReader = ReturnType<typeof createDeliveryReader>;
