@@ -75,7 +75,10 @@ const importData = async (
 ): Promise<void> => {
   const session = await (dryRun ? connect(command) : connectForChange(command));
   const imported = await importTenant(session, tenant, readSources(sources, process.env.SOURCE_TOKEN), {
-    limit: await session.accounts.currentLimit('notificationsPerTenant', session.deployment.outputs.TenantLimits)(tenant),
+    limit: await session.accounts.currentLimit(
+      'notificationsPerTenant',
+      session.deployment.outputs.TenantLimits,
+    )(tenant),
     isDryRun: dryRun,
     canUpdate: update,
     onProgress: (count) => session.progress.show(`Read ${pluralize(count, 'record')}.`),
