@@ -5,7 +5,6 @@ import { addWhy, examples, parseTenant } from './arguments.ts';
 import { OperationError } from './errors.ts';
 import { formatTable, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
-import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './table-scan.ts';
 import { assertKnown } from './targets.ts';
 import { itemsOf } from './tenant/stored-items.ts';
 
@@ -34,9 +33,8 @@ type Listed = { recipient: string; reason: string; since: number };
 
 const list = async (tenant: string, _: object, command: Command): Promise<void> => {
   const session = await connect(command);
-  const pace = createPace(DEFAULT_UNITS_PER_SECOND, realTime);
   const found: Listed[] = [];
-  for await (const items of itemsOf(session, tenant, { tables: ['accounts'], pace }))
+  for await (const items of itemsOf(session, tenant, { tables: ['accounts'] }))
     for (const { kind, item } of items) {
       const stop = kind === 'email_stops' ? storedStop(item, Date.now()) : undefined;
       const [, hash = ''] = String(item.pk).split('#');

@@ -1,16 +1,14 @@
-import { type Command, Option } from 'commander';
-import { addWhy, examples, parseNumber, parseTenant } from './arguments.ts';
+import type { Command } from 'commander';
+import { addWhy, examples, parseTenant } from './arguments.ts';
 import { errorSummary, OperationError, UsageError } from './errors.ts';
-import { formatTable, isoTime, pluralize, toJson, toSecond } from './print.ts';
+import { formatTable, isoTime, toJson, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
-import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './table-scan.ts';
 import { assertKnown } from './targets.ts';
 import { countTenant, type Deletion, deleteTenant } from './tenant/deletion.ts';
 import { exportTenant } from './tenant/export.ts';
 import { describeImport, describeMap, importTenant } from './tenant/import.ts';
 import { readSources } from './tenant/import-source.ts';
 import { createFile, standardOutput } from './tenant/output.ts';
-import { deleteWithReceipt } from './tenant/receipt.ts';
 
 /** Alerts in flight can add data for as long as their retries last. */
 const IN_FLIGHT_MS = 24 * 3_600_000;
@@ -18,31 +16,22 @@ const IN_FLIGHT_MS = 24 * 3_600_000;
 /** Adds `tenant`: import, export and deletion of all data of one tenant. */
 export const addTenantCommands = (program: Command): void => {
   const tenant = program.command('tenant').description('import, export or delete all data of a tenant');
-  const addOptions = (command: Command) =>
-    command
-      .argument('<tenant>', 'the tenant', parseTenant)
-      .option(
-        '--units-per-second <number>',
-        'read and write capacity units that the command uses; it scans the tables',
-        parseNumber(40_000),
-        DEFAULT_UNITS_PER_SECOND,
-      );
-  addOptions(tenant.command('export'))
-    .description('write everything that is stored about a tenant to a new file, as JSON Lines')
+  tenant
+    .command('export')
+    .description('write everything that is stored about a tenant to a new file, as JSON Lines; it scans the tables')
+    .argument('<tenant>', 'the tenant', parseTenant)
     .option('--out <file>', 'the file, readable only by you; - for standard output (default: <tenant>.jsonl)')
     .option('--secrets', 'also write the webhook token and the signing secrets', false)
     .addHelpText('after', examples('tenant export acme', 'tenant export acme --out - | gzip > acme.jsonl.gz'))
     .action(exportData);
-  addWhy(addOptions(tenant.command('delete')))
-    .description('revoke all tokens of a tenant and delete everything that is stored about it')
+  addWhy(tenant.command('delete'))
+    .description('revoke all tokens of a tenant and delete everything that is stored about it; it scans the tables')
+    .argument('<tenant>', 'the tenant', parseTenant)
     .option('--dry-run', 'only count what would be deleted', false)
     .option('--yes', 'confirm the deletion', false)
-    .addOption(
-      new Option('--receipt <file>', 'write a receipt with counts before and after to a new file').conflicts('dryRun'),
-    )
     .addHelpText(
       'after',
-      `\nStop the producer of the tenant's alarm events first. An interruption does no harm: run the command again.\n${examples('tenant delete acme --dry-run', 'tenant delete acme --yes --receipt acme.json')}`,
+      `\nStop the producer of the tenant's alarm events first. An interruption does no harm: run the command again.\n${examples('tenant delete acme --dry-run', 'tenant delete acme --yes --json > acme.json')}`,
     )
     .action(deleteData);
   addWhy(tenant.command('import'))
@@ -81,7 +70,6 @@ const importData = async (
     )(tenant),
     isDryRun: dryRun,
     canUpdate: update,
-    onProgress: (count) => session.progress.show(`Read ${pluralize(count, 'record')}.`),
   })
     .catch((error: unknown) => {
       if (error instanceof UsageError) throw error;
@@ -98,42 +86,31 @@ const importData = async (
   if (imported.refused.length > 0) process.exitCode = 1;
 };
 
-type ExportOptions = { out?: string; secrets: boolean; unitsPerSecond: number };
+type ExportOptions = { out?: string; secrets: boolean };
 
 const exportData = async (
   tenant: string,
-  { out = `${encodeURIComponent(tenant)}.jsonl`, secrets, unitsPerSecond }: ExportOptions,
+  { out = `${encodeURIComponent(tenant)}.jsonl`, secrets }: ExportOptions,
   command: Command,
 ): Promise<void> => {
   // The export contains keys of destinations.
   const session = await connectForChange(command);
-  const pace = createPace(unitsPerSecond, realTime);
   const output = out === '-' ? standardOutput : createFile(out);
-  const counts = await exportTenant(session, tenant, {
-    pace,
-    withSecrets: secrets,
-    nowMs: Date.now(),
-    write: (line) => output.write(`${toJson(line, replaceBytes)}\n`),
-    onProgress: (name, scanned) => session.progress.show(`Read ${scanned} items of table ${name}.`),
-  })
-    .then(async (written) => {
-      if (Object.keys(written).length === 0) await assertKnown(session, tenant);
-      return written;
-    })
-    .catch((error: unknown) => {
-      output.discard();
-      throw error;
-    })
-    .finally(session.progress.clear);
+  const write = (line: unknown) => output.write(`${toJson(line, replaceBytes)}\n`);
+  const run = async (): Promise<Record<string, number>> => {
+    const written = await exportTenant(session, tenant, { withSecrets: secrets, nowMs: Date.now(), write });
+    if (Object.keys(written).length === 0) await assertKnown(session, tenant);
+    return written;
+  };
+  const records = await run().catch((error: unknown) => {
+    output.discard();
+    throw error;
+  });
   output.close();
   if (out === '-') return;
-  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const note = `Wrote ${total} records of tenant ${tenant} to ${out}, using ${Math.ceil(pace.units)} capacity units.`;
-  session.print(
-    { tenant_id: tenant, file: out, records: counts, capacity_units: pace.units },
-    countsText(counts, ''),
-    note,
-  );
+  const total = Object.values(records).reduce((sum, count) => sum + count, 0);
+  const note = `Wrote ${total} records of tenant ${tenant} to ${out}.`;
+  session.print({ tenant_id: tenant, file: out, records }, countsText(records, ''), note);
 };
 
 /** Writes bytes as Base64, and sets as lists. */
@@ -142,29 +119,18 @@ const replaceBytes = (_: string, value: unknown): unknown => {
   return value instanceof Set ? [...value] : value;
 };
 
-type DeleteOptions = { dryRun: boolean; yes: boolean; unitsPerSecond: number; receipt?: string };
+type DeleteOptions = { dryRun: boolean; yes: boolean };
 
-const deleteData = async (
-  tenant: string,
-  { dryRun, yes, unitsPerSecond, receipt }: DeleteOptions,
-  command: Command,
-): Promise<void> => {
+const deleteData = async (tenant: string, { dryRun, yes }: DeleteOptions, command: Command): Promise<void> => {
   if (!dryRun && !yes) {
     throw new UsageError(
       `This would permanently delete all data of tenant ${tenant}: see what with --dry-run, confirm with --yes.`,
     );
   }
   const session = await (dryRun ? connect(command) : connectForChange(command));
-  const pace = createPace(unitsPerSecond, realTime);
-  const options = { pace, timing: realTime, onProgress: session.progress.show };
-  const run = () => {
-    if (dryRun) return countTenant(session, tenant, options);
-    if (receipt === undefined) return deleteTenant(session, tenant, options);
-    return deleteWithReceipt(session, tenant, receipt, options);
-  };
-  const deletion = await run().finally(session.progress.clear);
+  const deletion = await (dryRun ? countTenant : deleteTenant)(session, tenant);
   const { items, deadLetters: dead_letters } = deletion;
-  const summary = { tenant_id: tenant, dry_run: dryRun, items, dead_letters, capacity_units: pace.units };
+  const summary = { tenant_id: tenant, dry_run: dryRun, items, dead_letters };
   if (dryRun) return session.print(summary, deletionText(deletion, 'Nothing is stored about the tenant.'));
   const isEmpty = Object.keys({ ...items, ...dead_letters }).length === 0;
   const runAgainMs = Date.now() + IN_FLIGHT_MS;

@@ -7,11 +7,11 @@ import { type DeliveryStatus, deliveryStatuses } from '../../shared/contracts/ou
 import { DAY_MS, utcDay } from '../../shared/domain/day.ts';
 import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { isOver, type WithheldPeriod } from '../../shared/domain/withheld.ts';
-import { examples, parseNumber } from './arguments.ts';
+import { examples } from './arguments.ts';
 import { type Column, formatTable, sanitize } from './print.ts';
 import { connect, type Session } from './session.ts';
 import { shadowRecord } from './shadow.ts';
-import { createPace, DEFAULT_UNITS_PER_SECOND, type Pace, realTime, scanTable } from './table-scan.ts';
+import { scanTable } from './table-scan.ts';
 import { type TableName, tableOf } from './tenant/stored-items.ts';
 
 /** The daily counters of an overview, with their names in `usage` of the API. */
@@ -34,13 +34,6 @@ export type TenantOverview = {
   shadow: WithheldPeriod | undefined;
   /** The number of mailboxes that get no emails of the tenant. */
   stops: number;
-};
-
-type OverviewOptions = {
-  pace: Pace;
-  nowMs: number;
-  /** Called after each page with the number of items read so far in the table. */
-  onProgress: (table: TableName, scanned: number) => void;
 };
 
 const counterItem = z.object({ used: z.number() });
@@ -134,20 +127,12 @@ const sourcesOf = (overviews: ReturnType<typeof createOverviews>, nowMs: number)
  * Reads the overviews of all tenants, in any order, by a scan of each table: eventually consistent, which costs half.
  * Nothing else counts the alerts of one tenant, because metrics have no tenant.
  */
-export const readOverviews = async (
-  session: Session,
-  { pace, nowMs, onProgress }: OverviewOptions,
-): Promise<TenantOverview[]> => {
+export const readOverviews = async (session: Session, nowMs: number): Promise<TenantOverview[]> => {
   const overviews = createOverviews();
   for (const { table, filter, values, add } of sourcesOf(overviews, nowMs)) {
     const scan = { FilterExpression: filter, ExpressionAttributeValues: values };
-    let scanned = 0;
-    for await (const { items, count, units } of scanTable(session, tableOf(session, table), scan)) {
+    for await (const items of scanTable(session, tableOf(session, table), scan))
       for (const item of items) add(String(item.pk), item);
-      scanned += count;
-      onProgress(table, scanned);
-      await pace.spend(units);
-    }
   }
   return overviews.all();
 };
@@ -158,12 +143,6 @@ export const addTenantsCommand = (program: Command): void => {
     .command('tenants')
     .description(
       'list all tenants, those with the most stopped mailboxes first, with notifications, tokens, usage of today (UTC), and alerts of the last 24 hours',
-    )
-    .option(
-      '--units-per-second <number>',
-      'read capacity units that the command uses; it scans the tables',
-      parseNumber(40_000),
-      DEFAULT_UNITS_PER_SECOND,
     )
     .addHelpText(
       'after',
@@ -176,19 +155,14 @@ ${examples('tenants', 'tenants --stack MonitoringNotifications --json')}`,
     .action(list);
 };
 
-const list = async ({ unitsPerSecond }: { unitsPerSecond: number }, command: Command): Promise<void> => {
+const list = async (_: object, command: Command): Promise<void> => {
   const session = await connect(command);
-  const pace = createPace(unitsPerSecond, realTime);
-  const overviews = await readOverviews(session, {
-    pace,
-    nowMs: Date.now(),
-    onProgress: (table, scanned) => session.progress.show(`Read ${scanned} items of table ${table}.`),
-  }).finally(session.progress.clear);
+  const overviews = await readOverviews(session, Date.now());
   const rows = overviews
     .map(tenantJson)
     .toSorted((left, right) => right.stops - left.stops || (left.tenant_id < right.tenant_id ? -1 : 1));
   const text = rows.length === 0 ? 'There are no tenants.' : formatTable(rows, tenantColumns);
-  session.print(rows, text, `Used ${Math.ceil(pace.units)} capacity units.`);
+  session.print(rows, text);
 };
 
 const tenantJson = ({ tenant, usage, alerts, shadow, stops }: TenantOverview) => ({

@@ -5,7 +5,6 @@ import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { localDeployment, outputNames } from '../../bin/ops/deployment.ts';
 import { openSession } from '../../bin/ops/session.ts';
-import { createPace } from '../../bin/ops/table-scan.ts';
 import { exportTenant } from '../../bin/ops/tenant/export.ts';
 import { createAccountAdministration } from '../../shared/adapters/accounts/account-administration.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
@@ -168,11 +167,9 @@ const exportedText = async (withSecrets: boolean): Promise<string> => {
   const session = openSession(localDeployment(address), true);
   const lines: unknown[] = [];
   await exportTenant(session, client.tenant, {
-    pace: createPace(1_000_000, { now: Date.now, sleep: async () => undefined }),
     withSecrets,
     nowMs: 0,
     write: async (line) => void lines.push(line),
-    onProgress: () => undefined,
   });
   return JSON.stringify(lines);
 };

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
@@ -23,7 +23,7 @@ describe('tenant export', () => {
     const { code, out, err } = await ops(['tenant', 'export', 'acme', '--out', file]);
     expect([code, err]).toEqual([
       0,
-      expect.stringMatching(/^Target: local stack .*\nWrote 8 records of tenant acme to .*, using \d+ capacity/),
+      expect.stringMatching(/^Target: local stack .*\nWrote 8 records of tenant acme to .*\.\n$/),
     ]);
     expect(out).toMatch(/^kind +count\naccount +1\ntoken +3\naudit +4\n$/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -91,10 +91,9 @@ describe('tenants', () => {
     const rowOf = (id: string) => rows.find(({ tenant_id }) => tenant_id === id);
     expect(rowOf('acme')).toMatchObject({ usage: { tokens: 3, notifications: 0 }, shadow: null });
     expect(rowOf('umbrella')).toMatchObject({ usage: { tokens: 0 }, stops: 1, shadow: { until: expect.any(Number) } });
-    const { out, err } = await ops('tenants');
+    const { out } = await ops('tenants');
     expect(out).toMatch(/^tenant +notifications +tokens +alerts +failed +email +sms +managed +/);
     expect(out).toMatch(/^umbrella .* shadow$/m);
-    expect(err).toMatch(/Used \d+ capacity units\.\n/);
   });
 });
 
@@ -115,40 +114,6 @@ describe('tenant delete', () => {
     const { items, dry_run } = await runJson(deletion, 'tenant delete acme --dry-run');
     expect([dry_run, items]).toEqual([true, { accounts: 1, tokens: 3, token_lists: 1, audits: 4 }]);
     expect(await runJson(deletion, 'tenant delete acme --dry-run')).toMatchObject({ items });
-  });
-
-  it('writes a receipt to a new file', async () => {
-    await ops('account limits hooli smsPerTenantPerDay=1 --new');
-    const file = join(directory.path, 'receipt.json');
-    expect((await ops(`tenant delete hooli --yes --receipt ${file}`)).code).toBe(0);
-    const items = { accounts: 1, audits: 1 };
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
-      format: 2,
-      tenant_id: 'hooli',
-      stack: expect.stringMatching(/^local stack/),
-      target: expect.stringMatching(/^local stack/),
-      operator: 'arn:aws:iam::000000000000:user/local-operator',
-      started_at: expect.stringMatching(/Z$/),
-      ended_at: expect.stringMatching(/Z$/),
-      result: 'completed',
-      before: { items, dead_letters: {} },
-      deleted: { items, dead_letters: {} },
-      after: { items: {}, dead_letters: {} },
-      kept: expect.arrayContaining([{ what: expect.stringContaining('backups'), until: expect.stringMatching(/Z$/) }]),
-    });
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-  });
-
-  it('deletes nothing without its receipt', async () => {
-    await ops('account limits massive smsPerTenantPerDay=1 --new');
-    const file = join(directory.path, 'existing.json');
-    writeFileSync(file, 'kept');
-    expect(await ops(`tenant delete massive --yes --receipt ${file}`)).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/existing\.json cannot be created, pass the path of a new file: EEXIST/),
-    });
-    expect(readFileSync(file, 'utf8')).toBe('kept');
-    expect((await ops('account limits massive')).out).toContain('overridden');
   });
 
   it('deletes, says when to repeat it, and then finds nothing', async () => {

@@ -2,8 +2,8 @@ import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { inBatches } from '../../../shared/domain/in-batches.ts';
 import { type DeadLetterCounts, visitDeadLettersOf } from '../dead-letter.ts';
 import type { Session } from '../session.ts';
-import type { Pace } from '../table-scan.ts';
-import { type AccessOptions, stopAccess } from './rotation.ts';
+import { createPace, realTime, type Timing } from '../table-scan.ts';
+import { stopAccess } from './rotation.ts';
 import { type ItemKind, itemsOf, type OwnedItem, type TableName, tableNames, tableOf } from './stored-items.ts';
 
 /** The number of concurrent deletes. */
@@ -16,10 +16,11 @@ const add = ({ items }: Deletion, kind: ItemKind, count = 1): void => {
   items[kind] = (items[kind] ?? 0) + count;
 };
 
-/** How a deletion waits and reports. */
-export type DeletionOptions = AccessOptions & { pace: Pace };
-
-const deleteItems = async (session: Session, items: readonly OwnedItem[], pace: Pace): Promise<void> => {
+const deleteItems = async (
+  session: Session,
+  items: readonly OwnedItem[],
+  pace: ReturnType<typeof createPace>,
+): Promise<void> => {
   for (const batch of inBatches(items, CONCURRENT_DELETES)) {
     const responses = await Promise.all(
       batch.map(({ table, item: { pk, sk } }) =>
@@ -32,9 +33,7 @@ const deleteItems = async (session: Session, items: readonly OwnedItem[], pace: 
         ),
       ),
     );
-    await pace.spend(
-      responses.reduce((units, { ConsumedCapacity }) => units + (ConsumedCapacity?.CapacityUnits ?? 0), 0),
-    );
+    await pace(responses.reduce((units, { ConsumedCapacity }) => units + (ConsumedCapacity?.CapacityUnits ?? 0), 0));
   }
 };
 
@@ -43,22 +42,19 @@ const eachItem = async (
   session: Session,
   tenant: string,
   tables: readonly TableName[],
-  { pace, onProgress }: DeletionOptions,
   counts: Deletion,
   remove: (items: readonly OwnedItem[]) => Promise<void>,
 ): Promise<void> => {
-  const onPage = (table: TableName, count: number) =>
-    onProgress(`Read ${count} items of table ${tableOf(session, table)}.`);
-  for await (const items of itemsOf(session, tenant, { tables, pace, isKeysOnly: true, onProgress: onPage })) {
+  for await (const items of itemsOf(session, tenant, { tables, isKeysOnly: true })) {
     await remove(items);
     for (const { kind } of items) add(counts, kind);
   }
 };
 
 /** Counts what `deleteTenant` would delete. Changes nothing. */
-export const countTenant = async (session: Session, tenant: string, options: DeletionOptions): Promise<Deletion> => {
+export const countTenant = async (session: Session, tenant: string): Promise<Deletion> => {
   const counts: Deletion = { items: {}, deadLetters: {} };
-  await eachItem(session, tenant, tableNames, options, counts, async () => undefined);
+  await eachItem(session, tenant, tableNames, counts, async () => undefined);
   counts.deadLetters = await visitDeadLettersOf(session, tenant, async () => undefined);
   return counts;
 };
@@ -70,21 +66,16 @@ export const countTenant = async (session: Session, tenant: string, options: Del
  * The tokens are revoked first, so that no request adds data behind the deletion. Then the notifications: without them,
  * alerts in flight end. The delivery records follow later, since those alerts write some. The audit of the tenant is
  * deleted last; that the tenant was deleted, and by whom, is in the audit of the stack.
- *
- * @param deleted counts what was deleted so far, also if the deletion fails
  */
-export const deleteTenant = async (
-  session: Session,
-  tenant: string,
-  options: DeletionOptions,
-  deleted: Deletion = { items: {}, deadLetters: {} },
-): Promise<Deletion> => {
-  const remove = (items: readonly OwnedItem[]) => deleteItems(session, items, options.pace);
+export const deleteTenant = async (session: Session, tenant: string, timing: Timing = realTime): Promise<Deletion> => {
+  const deleted: Deletion = { items: {}, deadLetters: {} };
+  const pace = createPace(timing);
+  const remove = (items: readonly OwnedItem[]) => deleteItems(session, items, pace);
   await session.record({ action: 'delete-tenant', target_id: tenant });
-  const revoked = await stopAccess(session, tenant, options);
+  const revoked = await stopAccess(session, tenant, timing);
   if (revoked.length > 0) add(deleted, 'tokens', revoked.length);
-  await eachItem(session, tenant, ['notifications'], options, deleted, remove);
+  await eachItem(session, tenant, ['notifications'], deleted, remove);
   deleted.deadLetters = await visitDeadLettersOf(session, tenant, (_, { messages, remove }) => remove(messages));
-  await eachItem(session, tenant, ['accounts', 'tokens', 'deliveries', 'audits'], options, deleted, remove);
+  await eachItem(session, tenant, ['accounts', 'tokens', 'deliveries', 'audits'], deleted, remove);
   return deleted;
 };

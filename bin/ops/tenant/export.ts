@@ -16,8 +16,7 @@ import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import { accountRecord } from '../account.ts';
 import { deadLetter, visitDeadLettersOf } from '../dead-letter.ts';
 import type { Session } from '../session.ts';
-import type { Pace } from '../table-scan.ts';
-import { type ItemKind, itemsOf, type OwnedItem, type TableName } from './stored-items.ts';
+import { type ItemKind, itemsOf, type OwnedItem } from './stored-items.ts';
 
 /** A line of an export: the kind of the record, and the record with the field names of the API where it has them. */
 export type ExportLine = { kind: string; record: unknown };
@@ -27,12 +26,10 @@ const FORMAT = 2;
 
 type Writer = (line: ExportLine) => Promise<void>;
 type ExportOptions = {
-  pace: Pace;
   /** Whether to include the webhook token and the signing secrets. */
   withSecrets: boolean;
   nowMs: number;
   write: Writer;
-  onProgress: (table: TableName, scanned: number) => void;
 };
 
 const sortKey = ({ item }: OwnedItem): string => String(item.sk);
@@ -167,7 +164,7 @@ const converters = (
 export const exportTenant = async (
   session: Session,
   tenant: string,
-  { pace, withSecrets, nowMs, write, onProgress }: ExportOptions,
+  { withSecrets, nowMs, write }: ExportOptions,
 ): Promise<Record<string, number>> => {
   const counts: Record<string, number> = {};
   const add = async (line: ExportLine): Promise<void> => {
@@ -177,7 +174,7 @@ export const exportTenant = async (
   const header = { format: FORMAT, tenant_id: tenant, created_at: nowMs, includes_secrets: withSecrets };
   await write({ kind: 'export', record: header });
   const convert = converters(session, tenant, withSecrets, await session.tokens.list(tenant));
-  for await (const items of itemsOf(session, tenant, { pace, onProgress })) {
+  for await (const items of itemsOf(session, tenant)) {
     for (const owned of items) for await (const line of convert[owned.kind](owned)) await add(line);
   }
   await visitDeadLettersOf(session, tenant, async (queue, { messages }) => {

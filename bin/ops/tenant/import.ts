@@ -46,8 +46,6 @@ type ImportOptions = {
   isDryRun: boolean;
   /** Replaces what differs. */
   canUpdate: boolean;
-  /** Called after each record with their number. */
-  onProgress: (count: number) => void;
 };
 
 /** Returns the rule that a record breaks. Rethrows an error that is no reason to refuse it. */
@@ -244,7 +242,7 @@ export const importTenant = async (
       const id = 'record' in found && isJsonObject(found.record) ? kindAndRecord(found.record).record.id : undefined;
       result.refused.push({ source, ...(typeof id === 'string' && { old_id: id }), error: brokenRule(error) });
     }
-    options.onProgress(++count);
+    session.progress.show(`Read ${pluralize(++count, 'record')}.`);
   }
   if (openExport) result.refused.push({ source: openExport, error: 'the export is incomplete: it has no line `end`' });
   return result;

@@ -22,29 +22,23 @@ import { revokedText } from '../token.ts';
  */
 const TOKEN_SETTLES_MS = 90_000;
 
-/** How a command waits and reports. */
-export type AccessOptions = {
-  timing: Timing;
-  /** Called with each step. */
-  onProgress: (text: string) => void;
-};
-
 /**
  * Revokes all tokens of a tenant, and returns them once no request with any of them can still run. The revoked tokens
  * issue no others.
  */
 export const stopAccess = async (
-  session: Pick<Session, 'tokens' | 'audit'>,
+  session: Pick<Session, 'tokens' | 'audit' | 'progress'>,
   tenant: string,
-  { timing, onProgress }: AccessOptions,
+  timing: Timing = realTime,
 ): Promise<TokenEntry[]> => {
   const revoked = await session.tokens.revokeAll(tenant, await session.audit(tenant));
   // Only the list knows of tokens that an interrupted run revoked, and only this run has this clock.
   const lastMs = revoked.length > 0 ? timing.now() : await session.tokens.lastRevokedAtMs(tenant);
   const waitMs = lastMs + TOKEN_SETTLES_MS - timing.now();
   if (waitMs <= 0) return revoked;
-  onProgress(`Revoked the tokens. Waiting ${Math.ceil(waitMs / 1000)} s until no request can use them.`);
+  session.progress.show(`Revoked the tokens. Waiting ${Math.ceil(waitMs / 1000)} s until no request can use them.`);
   await timing.sleep(waitMs);
+  session.progress.clear();
   return revoked;
 };
 
@@ -116,12 +110,12 @@ export type RotationCheck = { sinceMs: number; kept: readonly string[] | 'all' }
 export const rotateSecrets = async (
   session: Session,
   tenant: string,
-  options: AccessOptions,
-  rotation: Rotation = { revoked: [], suspects: [], receivers: [] },
+  rotation: Rotation,
   check?: RotationCheck,
+  timing: Timing = realTime,
 ): Promise<Rotation> => {
   const { accounts, audit } = session;
-  rotation.revoked = await stopAccess(session, tenant, options);
+  rotation.revoked = await stopAccess(session, tenant, timing);
   if (check && check.kept !== 'all') {
     const { sinceMs, kept } = check;
     const suspects = await suspectsOf(session, tenant, sinceMs);
@@ -142,7 +136,7 @@ export const rotateSecrets = async (
     rotation.receivers.push({
       notification_id: id,
       notification_label: label,
-      uses_account: !signingSecrets || signersAt(signingSecrets, options.timing.now()).isAccountSigning,
+      uses_account: !signingSecrets || signersAt(signingSecrets, timing.now()).isAccountSigning,
       secret: signingSecrets?.current === undefined ? null : await changes.create({ tenant, id }, entry),
     });
   }
@@ -190,12 +184,10 @@ const rotate = async (tenant: string, { since, keep, yes }: RotateOptions, comma
   if (since !== undefined && since < Date.now() - retentionDays * DAY_MS)
     throw new OperationError(`The audit is kept for ${retentionDays} days: pass a later --since, or none.`);
   const rotation: Rotation = { revoked: [], suspects: [], receivers: [] };
-  const options = { timing: realTime, onProgress: session.progress.show };
   const kept = keep.includes('all') ? 'all' : keep;
   try {
-    await rotateSecrets(session, tenant, options, rotation, since === undefined ? undefined : { sinceMs: since, kept });
+    await rotateSecrets(session, tenant, rotation, since === undefined ? undefined : { sinceMs: since, kept });
   } finally {
-    session.progress.clear();
     const isRefused = rotation.suspects.length > 0;
     if (isRefused) process.exitCode = 1;
     // After a failure too: nobody else can show the own signing secrets of webhooks.

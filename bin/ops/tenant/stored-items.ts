@@ -4,7 +4,7 @@ import type { Item } from '../../../shared/adapters/dynamodb/items.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import { OperationError } from '../errors.ts';
 import type { Session } from '../session.ts';
-import { type Pace, scanTable } from '../table-scan.ts';
+import { scanTable } from '../table-scan.ts';
 
 /** The tables, in the order in which the data of a tenant is read and deleted. */
 export const tableNames = ['notifications', 'accounts', 'tokens', 'deliveries', 'audits'] as const;
@@ -110,11 +110,8 @@ const KEYS_ONLY = {
 
 type ReadOptions = {
   tables?: readonly TableName[];
-  pace: Pace;
   /** Reads only the attributes in `KEYS_ONLY`. */
   isKeysOnly?: boolean;
-  /** Called after each page with the number of items read so far in the table, of all tenants. */
-  onProgress?: (table: TableName, scanned: number) => void;
 };
 
 /**
@@ -127,24 +124,17 @@ type ReadOptions = {
 export async function* itemsOf(
   session: Session,
   tenant: string,
-  { tables = tableNames, pace, isKeysOnly = false, onProgress = () => undefined }: ReadOptions,
+  { tables = tableNames, isKeysOnly = false }: ReadOptions = {},
 ): AsyncGenerator<OwnedItem[]> {
   for (const table of tables) {
     const projection = isKeysOnly ? { ProjectionExpression: KEYS_ONLY[table] } : {};
     const pages = isQueried(table)
       ? queried(session, table, tenant, projection)
       : scanned(session, table, tenant, projection);
-    let total = 0;
-    for await (const { owned, count, units } of pages) {
-      total += count;
-      onProgress(table, total);
-      if (owned.length > 0) yield owned;
-      await pace.spend(units);
-    }
+    for await (const owned of pages) if (owned.length > 0) yield owned;
   }
 }
 
-type Page = { owned: OwnedItem[]; count: number; units: number };
 type Projection = { ProjectionExpression?: string };
 
 async function* queried(
@@ -152,7 +142,7 @@ async function* queried(
   table: QueriedTable,
   tenant: string,
   projection: Projection,
-): AsyncGenerator<Page> {
+): AsyncGenerator<OwnedItem[]> {
   for (const [prefix, kind] of Object.entries(tenantPartitions[table])) {
     const pages = paginateQuery(
       { client: session.documents },
@@ -161,14 +151,10 @@ async function* queried(
         KeyConditionExpression: 'pk = :pk',
         ExpressionAttributeValues: { ':pk': `${prefix}#${tenant}` },
         ConsistentRead: true,
-        ReturnConsumedCapacity: 'TOTAL',
         ...projection,
       },
     );
-    for await (const { Items = [], ConsumedCapacity } of pages) {
-      const owned = Items.map((item): OwnedItem => ({ table, kind, item }));
-      yield { owned, count: Items.length, units: ConsumedCapacity?.CapacityUnits ?? 0 };
-    }
+    for await (const { Items = [] } of pages) yield Items.map((item) => ({ table, kind, item }));
   }
 }
 
@@ -186,10 +172,10 @@ async function* scanned(
   table: ScannedTable,
   tenant: string,
   projection: Projection,
-): AsyncGenerator<Page> {
+): AsyncGenerator<OwnedItem[]> {
   const filter = { ...filterOf(table, tenant), ...projection };
-  for await (const { items, count, units } of scanTable(session, tableOf(session, table), filter)) {
-    const owned = items.flatMap((item): OwnedItem[] => {
+  for await (const items of scanTable(session, tableOf(session, table), filter)) {
+    yield items.flatMap((item): OwnedItem[] => {
       const owner = ownerOf(table, item);
       if (!owner && String(item.pk).endsWith(`#${tenant}`)) {
         throw new OperationError(
@@ -198,6 +184,5 @@ async function* scanned(
       }
       return owner?.tenant === tenant ? [{ table, kind: owner.kind, item }] : [];
     });
-    yield { owned, count, units };
   }
 }
