@@ -52,12 +52,12 @@ describe('docs/runbook.md', () => {
   });
 });
 
-it('every command of the command line in the runbook and in alarms selects the stack', () => {
+it('every command of the command line in the runbook, by its helper, and in alarms selects the stack', () => {
   const descriptions = [...alarms.values()].map(({ AlarmDescription }) => AlarmDescription);
   const opsCommands = [...[runbook, ...descriptions].join('\n').matchAll(/npm run .*?ops -- [^`\n|]+/g)].map(
     ([text]) => text,
   );
-  expect(opsCommands.length).toBeGreaterThan(15);
+  expect(opsCommands.length).toBeGreaterThan(5);
   const withoutStack = opsCommands.filter((text) => !/ --(stack MonitoringNotifications|offline)\b/.test(text));
   expect(withoutStack).toEqual([]);
 });
@@ -107,7 +107,8 @@ describe('the helper logs of docs/runbook.md', () => {
   it.each(jsonPatterns)(
     'is called with messages and fields that the service or Lambda logs: $pattern',
     ({ pattern }) => {
-      for (const { path, value } of parseFilterPattern(pattern)) {
+      const alternatives = pattern.slice(1, -1).split('||');
+      for (const { path, value } of alternatives.flatMap((each) => parseFilterPattern(`{ ${each.trim()} }`))) {
         const [field = ''] = path;
         if (field === 'message') expect(logMessages).toContain(value);
         else expect(sources).toMatch(new RegExp(`\\b${field}\\b`));
@@ -119,7 +120,7 @@ describe('the helper logs of docs/runbook.md', () => {
 describe('docs/runbook.md quotes', () => {
   it('only log messages, and titles of the dashboard, whose units and details it may omit', () => {
     const quoted = [...prose.matchAll(/"([^"\n]+)"/g)].map(([, text]) => text);
-    expect(quoted.length).toBeGreaterThan(5);
+    expect(quoted.length).toBeGreaterThan(0);
     const isTitle = (text = '') =>
       [...widgetTitles].some((title) => title.split(/[,:] /)[0] === text || title === text);
     expect(quoted.filter((text) => !logMessages.has(text) && !isTitle(text))).toEqual([]);
