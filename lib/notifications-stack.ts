@@ -12,7 +12,7 @@ import { createTopicKey, ManagedTopic } from './managed-topic.ts';
 import type { MonitoredResources } from './monitoring/monitored-stack.ts';
 import { Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
-import { changedSettings, type Settings, tenantLimitsJson } from './settings.ts';
+import { changedSettings, type Settings, tenantLimitsJson, withoutCredentials } from './settings.ts';
 import { NOT_IN_CHINA } from './stages.ts';
 import { Storage } from './storage.ts';
 import { addWarnings } from './warnings.ts';
@@ -99,7 +99,12 @@ const outputsOf = (
   { api, delivery, emailEvents, reports }: MonitoredResources,
 ): Record<string, [value: string, description: string]> => {
   const { emailFrom, smsPerTenantPerDay, smsMonthlyBudgetUsd, lambdaConcurrencyQuota } = settings;
-  const { logRetentionDays, auditRetentionDays, pagerEndpoint, routerEndpoint, feedEndpoint } = settings;
+  const { auditRetentionDays, feedEndpoint = '' } = settings;
+  const endpoints = {
+    pagerEndpoint: withoutCredentials(settings.pagerEndpoint),
+    routerEndpoint: withoutCredentials(settings.routerEndpoint),
+    feedEndpoint: withoutCredentials(feedEndpoint),
+  };
   const limits = { smsPerTenantPerDay, smsMonthlyBudgetUsd, lambdaConcurrencyQuota };
   const { notifications, accounts, tokens, deliveries, audits } = storage;
   const { alarmEvents, senders, crashedQueue } = delivery;
@@ -145,7 +150,9 @@ const outputsOf = (
     // What the operators' command line needs. None is secret.
     Settings: [
       JSON.stringify({
-        ...{ emailFrom, ...limits, logRetentionDays, pagerEndpoint, routerEndpoint, feedEndpoint },
+        emailFrom,
+        ...limits,
+        ...endpoints,
         changed: changedSettings(settings),
       }),
       'Settings that the command line needs, and all that differ from their defaults, as JSON',

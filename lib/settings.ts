@@ -342,13 +342,21 @@ export const parseSettings = (settings: Readonly<Record<string, unknown>>, regio
   throw new Error(sentences.map((sentence) => `Invalid setting: ${sentence}`).join('\n'));
 };
 
-/** Returns the settings that differ from their defaults. The URL of a monitor is a secret. */
+/** Replaces the user and password in a URL. */
+export const withoutCredentials = (url: string): string => url.replace(/(?<=^https?:\/\/)[^/]*@/, '***@');
+
+const shownSetting = (name: string, value: unknown): unknown => {
+  if (name === 'heartbeatUrl') return '(set)';
+  return typeof value === 'string' ? withoutCredentials(value) : value;
+};
+
+/** Returns the settings that differ from their defaults, without secrets: the URL of a monitor is one. */
 export const changedSettings = (settings: Settings): Record<string, unknown> => {
   const defaults = new Map(Object.entries(settingsShape.parse({})));
   const changed = Object.entries(settings).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(defaults.get(name)),
   );
-  return Object.fromEntries(changed.map(([name, value]) => [name, name === 'heartbeatUrl' ? '(set)' : value]));
+  return Object.fromEntries(changed.map(([name, value]) => [name, shownSetting(name, value)]));
 };
 
 /** Lets a function know which private addresses URLs of tenants may have. */

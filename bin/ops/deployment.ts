@@ -52,10 +52,9 @@ const knownSettings = z.object({
   smsPerTenantPerDay: z.number(),
   smsMonthlyBudgetUsd: z.number(),
   lambdaConcurrencyQuota: z.number(),
-  logRetentionDays: z.number(),
   pagerEndpoint: z.string(),
   routerEndpoint: z.string(),
-  feedEndpoint: z.string().optional(),
+  feedEndpoint: z.string(),
   changed: z.looseObject({ egressAllow: z.array(z.string()).optional() }),
 });
 

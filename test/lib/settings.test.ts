@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseSettings, settingNames } from '../../lib/settings.ts';
+import { changedSettings, parseSettings, settingNames } from '../../lib/settings.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { longest } from '../support/settings.ts';
 
@@ -8,6 +8,17 @@ const STREAM = 'arn:aws:dynamodb:eu-west-1:111111111111:table/Deliveries-restore
 describe('settings', () => {
   it('have defaults, so none is required', () => {
     expect(() => parseSettings({})).not.toThrow();
+  });
+
+  it('are shown to operators if they differ from their defaults, without secrets', () => {
+    const monitor = 'https://monitor.example.org/push/secret';
+    const changed = { feedEndpoint: 'https://me:secret@feed.example.org/a@b', heartbeatUrl: monitor, memoryMb: 512 };
+    const settings = parseSettings({ ...changed, smsPerTenantPerDay: '1000', smsCountries: '' });
+    expect(changedSettings(settings)).toEqual({
+      feedEndpoint: 'https://***@feed.example.org/a@b',
+      heartbeatUrl: '(set)',
+      memoryMb: 512,
+    });
   });
 
   it('are parsed from strings, as passed by -c', () => {

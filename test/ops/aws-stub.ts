@@ -54,7 +54,6 @@ export const stackOutputs = (url: string): Record<string, string> => {
       smsPerTenantPerDay: 1_000,
       smsMonthlyBudgetUsd: 1,
       lambdaConcurrencyQuota: 1_000,
-      logRetentionDays: 30,
       pagerEndpoint: url,
       routerEndpoint: url,
       feedEndpoint: `${url}/feed`,

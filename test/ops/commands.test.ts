@@ -154,7 +154,6 @@ describe('the documents', () => {
     );
     expect(unknown).toEqual([]);
   });
-
 });
 
 describe('an export that fails', () => {
