@@ -4,7 +4,7 @@ import { apiFunction } from '../shared/api/endpoint.ts';
 import { pathParameter } from '../shared/api/request.ts';
 import { noContent } from '../shared/api/response.ts';
 import { notFound } from '../shared/domain/errors.ts';
-import { assertChangeable } from '../shared/domain/notification.ts';
+import { assertChangeable } from '../shared/domain/notification-changes.ts';
 
 const { environment, client, endpoint } = apiFunction('delete-notification');
 const audits = createAuditLog(client, environment);

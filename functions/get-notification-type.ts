@@ -1,7 +1,8 @@
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { pathParameter } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
-import { isNotificationTypeId, notificationTypeRecord } from '../shared/contracts/notification-types.ts';
+import { notificationTypeRecord } from '../shared/contracts/notification-fields.ts';
+import { isNotificationTypeId } from '../shared/contracts/notification-types.ts';
 import { notFound } from '../shared/domain/errors.ts';
 
 const { endpoint } = apiFunction('get-notification-type');

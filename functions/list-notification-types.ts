@@ -1,11 +1,8 @@
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { collection, pageRequest, takePage } from '../shared/api/paging.ts';
 import { ok } from '../shared/api/response.ts';
-import {
-  isNotificationTypeId,
-  notificationTypeIds,
-  notificationTypeRecord,
-} from '../shared/contracts/notification-types.ts';
+import { notificationTypeRecord } from '../shared/contracts/notification-fields.ts';
+import { isNotificationTypeId, notificationTypeIds } from '../shared/contracts/notification-types.ts';
 
 const { environment, endpoint } = apiFunction('list-notification-types');
 

@@ -2,7 +2,7 @@ import { createAccountAdministration } from '../shared/adapters/accounts/account
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDeliveryChanges } from '../shared/adapters/deliveries/delivery-changes.ts';
 import { createDeliveryReader } from '../shared/adapters/deliveries/delivery-reader.ts';
-import { createFailedMessages } from '../shared/adapters/deliveries/failed-messages.ts';
+import { createFailedMessageList } from '../shared/adapters/deliveries/failed-message-list.ts';
 import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
@@ -24,7 +24,7 @@ const redeliver = createRedelivery(
   {
     notifications,
     deliveries,
-    failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
+    failedMessages: createFailedMessageList(client, environment.DELIVERIES_TABLE),
     queues: createQueues(),
     counters: createCounters(client, environment.ACCOUNTS_TABLE),
     limitOf: accounts.currentLimit('redeliveriesPerTenantPerDay', environment.TENANT_LIMITS),

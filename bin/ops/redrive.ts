@@ -1,6 +1,6 @@
 import { type Message, SendMessageBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { CORRELATION_ATTRIBUTES, packBatches } from '../../shared/adapters/queues.ts';
-import { messageBody } from '../../shared/contracts/text.ts';
+import { messageBody } from '../../shared/contracts/messages.ts';
 import { OperationError } from './errors.ts';
 import { pluralize } from './print.ts';
 import { inspect, visitMessages } from './queues.ts';

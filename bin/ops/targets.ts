@@ -1,6 +1,6 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { accountKey } from '../../shared/adapters/accounts/account-repository.ts';
-import { omitUnreadable } from '../../shared/adapters/notifications/notification-items.ts';
+import { omitUnreadable } from '../../shared/adapters/notifications/notification-targets.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { truncate } from '../../shared/domain/alert-text.ts';
 import { deliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';

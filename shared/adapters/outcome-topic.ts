@@ -1,5 +1,5 @@
 import { PublishBatchCommand, SNSClient } from '@aws-sdk/client-sns';
-import type { MessageBody } from '../contracts/text.ts';
+import type { MessageBody } from '../contracts/messages.ts';
 import { awsConfig } from './aws-client.ts';
 
 /** The maximum number of messages in a batch (AWS limit). */

@@ -2,8 +2,8 @@ import type { AccountAdministration, AccountDescription } from '../adapters/acco
 import type { EmailStops } from '../adapters/accounts/email-stops.ts';
 import { type Counters, dailyCounter } from '../adapters/dynamodb/counters.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
-import { omitUnreadable } from '../adapters/notifications/notification-items.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
+import { omitUnreadable } from '../adapters/notifications/notification-targets.ts';
 import type { TokenEntry } from '../adapters/tokens/token-list.ts';
 import type { TokenRepository } from '../adapters/tokens/token-repository.ts';
 import type { Page, Slice } from '../contracts/collection.ts';

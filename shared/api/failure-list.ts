@@ -1,6 +1,6 @@
 import type { FailureReader, NotificationFailures } from '../adapters/deliveries/notification-failures.ts';
-import { omitUnreadable } from '../adapters/notifications/notification-items.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
+import { omitUnreadable } from '../adapters/notifications/notification-targets.ts';
 import type { Page, Slice } from '../contracts/collection.ts';
 import type { ListedFailures } from '../contracts/responses/deliveries.ts';
 import type { DeliveryTarget } from '../domain/notification.ts';

@@ -5,19 +5,14 @@ import type {
 } from '../adapters/notifications/notification-repository.ts';
 import type { AuditedEndpoint } from '../contracts/audit.ts';
 import { type NotificationAttributes, parseNotification } from '../contracts/notification.ts';
-import type { UrlRule } from '../contracts/notification-types.ts';
+import type { UrlRule } from '../contracts/notification-fields.ts';
+import { typeFields } from '../contracts/notification-fields.ts';
 import type { SigningSecrets } from '../contracts/signing-secrets.ts';
 import { changedAttributes } from '../domain/audit.ts';
 import type { Clock } from '../domain/clock.ts';
 import { noSigningSecret, notFound, unavailable } from '../domain/errors.ts';
-import {
-  assertChangeable,
-  type Changes,
-  keptHeaders,
-  type NotificationKey,
-  typeFields,
-  withChanges,
-} from '../domain/notification.ts';
+import type { NotificationKey } from '../domain/notification.ts';
+import { assertChangeable, type Changes, keptHeaders, withChanges } from '../domain/notification-changes.ts';
 import { newSigningSecret, noSigningSecrets, withNewSecret, withoutSecret } from '../domain/signing-secrets.ts';
 import { valid } from './request.ts';
 import { assertFitsResponse } from './response.ts';

@@ -1,14 +1,14 @@
 import type { LimitOf } from '../adapters/accounts/account-repository.ts';
 import type { DeliveryReader } from '../adapters/deliveries/delivery-reader.ts';
-import type { FailedMessage, FailedMessages } from '../adapters/deliveries/failed-messages.ts';
+import type { FailedMessage, FailedMessageList } from '../adapters/deliveries/failed-message-list.ts';
 import { type Counters, dailyCounter, takeUpTo } from '../adapters/dynamodb/counters.ts';
 import type { TransactItem } from '../adapters/dynamodb/transactions.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
 import type { OutgoingMessage, Queues } from '../adapters/queues.ts';
+import { messageBody } from '../contracts/messages.ts';
 import type { RedeliveryRequest } from '../contracts/redelivery.ts';
 import type { RedeliveryResult } from '../contracts/responses/deliveries.ts';
-import { messageBody } from '../contracts/text.ts';
 import type { Clock } from '../domain/clock.ts';
 import { isExpired } from '../domain/delivery-history.ts';
 import { deliveryKey } from '../domain/delivery-key.ts';
@@ -37,7 +37,7 @@ const MIN_TIME_LEFT_MS = 10_000;
 export type RedeliveryDependencies = {
   notifications: Pick<NotificationRepository, 'targets'>;
   deliveries: Pick<DeliveryReader, 'readAll'>;
-  failedMessages: Pick<FailedMessages, 'list' | 'delete'>;
+  failedMessages: Pick<FailedMessageList, 'list' | 'delete'>;
   queues: Pick<Queues, 'sendAll'>;
   counters: Pick<Counters, 'take'>;
   /** Returns the daily limit of redeliveries of a tenant. */

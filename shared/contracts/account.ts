@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { MAX_EMAIL_ADDRESS_LENGTH, notificationTypes } from './notification-types.ts';
+import { MAX_EMAIL_ADDRESS_LENGTH, notificationFields } from './notification-fields.ts';
 import { boundedText, text, withoutNulls } from './text.ts';
 import { timeZone } from './time-zone.ts';
 import { unknownNameErrors } from './unknown-names.ts';
@@ -68,7 +68,7 @@ const MAX_WEBHOOK_TOKEN_LENGTH = 64;
 /** The format of a webhook token. */
 export const WEBHOOK_TOKEN = /^[\x21-\x7e]{10,64}$/;
 
-const { allows: isEmailAddress, rule: EMAIL_ADDRESS_RULE } = notificationTypes.email.fields.address;
+const { allows: isEmailAddress, rule: EMAIL_ADDRESS_RULE } = notificationFields.email.address;
 
 const emailAddress = boundedText(
   { max: MAX_EMAIL_ADDRESS_LENGTH, rule: EMAIL_ADDRESS_RULE },

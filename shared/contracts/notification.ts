@@ -1,15 +1,9 @@
 import * as z from 'zod/mini';
 import { isJsonObject } from './json.ts';
-import {
-  brokenFieldRule,
-  fieldsOf,
-  isNotificationTypeId,
-  type NotificationTypeId,
-  notificationTypeIds,
-  type UrlRule,
-} from './notification-types.ts';
+import { brokenFieldRule, fieldsOf, type UrlRule } from './notification-fields.ts';
+import { isNotificationTypeId, type NotificationTypeId, notificationTypeIds } from './notification-types.ts';
 import { type StringMap, stringMap, text, typeRule, withoutNulls } from './text.ts';
-import { webhookRequest } from './webhook-request.ts';
+import { webhookRequest } from './webhook-request-rules.ts';
 
 /** Maximum length of a label, in code points (docs/api.md#notifications). */
 export const MAX_LABEL_LENGTH = 255;

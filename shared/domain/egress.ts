@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import type { UrlRule } from '../contracts/notification-types.ts';
+import type { UrlRule } from '../contracts/notification-fields.ts';
 
 type Address = ReturnType<typeof ipaddr.parse>;
 

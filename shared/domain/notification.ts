@@ -1,11 +1,6 @@
-import { isJsonObject } from '../contracts/json.ts';
-import type { Destination, NotificationAttributes } from '../contracts/notification.ts';
-import { fieldsOf } from '../contracts/notification-types.ts';
+import type { Destination } from '../contracts/notification.ts';
 import type { NotificationRecord } from '../contracts/responses/notifications.ts';
 import type { SigningSecrets } from '../contracts/signing-secrets.ts';
-import type { StringMap } from '../contracts/text.ts';
-import { maskedRequest } from '../contracts/webhook-request.ts';
-import { defaultNotificationFixed } from './errors.ts';
 import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from './notification-id.ts';
 import type { WithheldPeriod } from './withheld.ts';
 
@@ -35,53 +30,5 @@ export const defaultNotification: NotificationRecord = {
   details: {},
 };
 
-/** Returns the record of a notification, as responses contain it. */
-export const maskedRecord = (id: string, attributes: NotificationAttributes): NotificationRecord => ({
-  id,
-  ...attributes,
-  ...(attributes.webhook_request && { webhook_request: maskedRequest(attributes.webhook_request) }),
-});
-
 /** The target of escalations to the operators. It is neither stored nor listed. */
 export const operatorsNotification: DeliveryTarget = { id: OPERATORS_NOTIFICATION_ID, type: 'managed', details: {} };
-
-/** Returns the entries of `details` that are fields of the type. */
-export const typeFields = ({ type, details }: Pick<Destination, 'type' | 'details'>): Record<string, string> =>
-  Object.fromEntries(Object.entries(details).filter(([key]) => Object.hasOwn(fieldsOf(type), key)));
-
-/** The attributes in an update request. Only the updated notification as a whole is validated. */
-export type Changes = Partial<Record<keyof NotificationAttributes, unknown>>;
-
-/**
- * Returns the attributes after an update. Those that the request omits are unchanged
- * (docs/decisions/api.md#partial-updates), except that another type has none of those of a webhook.
- */
-export const withChanges = (
-  { label, type, details, metadata, webhook_request, ordered, muted_until }: NotificationAttributes,
-  changes: Changes,
-): Changes => ({
-  label,
-  type,
-  details,
-  metadata,
-  muted_until,
-  ...((changes.type ?? type) === type && { webhook_request, ordered }),
-  ...changes,
-});
-
-const originOf = (url: unknown): string | undefined =>
-  typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : undefined;
-
-/**
- * Returns the headers of a `webhook_request` whose values an update may keep: none if it changes the origin of the URL,
- * so that nobody can have secrets sent elsewhere.
- */
-export const keptHeaders = (before: NotificationAttributes, { details }: Changes): StringMap =>
-  originOf(before.details.url) === originOf(isJsonObject(details) ? details.url : undefined)
-    ? (before.webhook_request?.headers ?? {})
-    : {};
-
-/** Rejects changes to the default notification. @throws ServiceError forbiddenError */
-export const assertChangeable = (id: string): void => {
-  if (id === DEFAULT_NOTIFICATION_ID) throw defaultNotificationFixed(id);
-};

@@ -3,9 +3,9 @@ import { parseJson } from '../contracts/json.ts';
 import type { Correlation } from '../contracts/messages.ts';
 import type { DeadLetterCause, FailureReason } from '../contracts/outcomes.ts';
 import { readTrace } from '../contracts/trace.ts';
-import { type SharedBody, sharedBody } from './delivery-message.ts';
 import { checkEvent, type EventFindings, type EventIds, readableIds } from './event-findings.ts';
 import { isStateChange, plannedNotifications } from './event-header.ts';
+import { type SharedBody, sharedBody } from './new-delivery-message.ts';
 
 /** Why an event is sent to nobody, with the sentence that `event check` shows. */
 export const noDeliveryReasons = {

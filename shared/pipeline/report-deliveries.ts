@@ -20,7 +20,7 @@ import {
   type FailuresReport,
 } from '../contracts/delivery-report.ts';
 import { jsonOrUndefined } from '../contracts/json.ts';
-import { serializeBody } from '../contracts/text.ts';
+import { serializeBody } from '../contracts/messages.ts';
 import type { Clock } from '../domain/clock.ts';
 import { outcomeOf } from '../domain/delivery-change.ts';
 import { deliveryPartition } from '../domain/delivery-key.ts';

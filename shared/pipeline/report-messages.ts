@@ -1,6 +1,6 @@
 import type { OutgoingMessage, Queues } from '../adapters/queues.ts';
 import type { DeliveryReport } from '../contracts/delivery-report.ts';
-import { serializeBody } from '../contracts/text.ts';
+import { serializeBody } from '../contracts/messages.ts';
 import type { EmailStop, Recipient } from '../domain/email-stop.ts';
 
 /** Returns the tenant of a report. */

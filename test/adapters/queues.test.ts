@@ -8,7 +8,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
 import { createOutcomeTopic } from '../../shared/adapters/outcome-topic.ts';
 import { createQueues, dueTimeMs, type OutgoingMessage, packBatches } from '../../shared/adapters/queues.ts';
-import { messageBody, serializeBody } from '../../shared/contracts/text.ts';
+import { messageBody, serializeBody } from '../../shared/contracts/messages.ts';
 import { TRACE_ID, traceFields } from '../support/events.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createAuditReader } from '../../shared/adapters/audits/audit-log.ts';
+import { createFailedMessageList } from '../../shared/adapters/deliveries/failed-message-list.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { createCounters, dailyCounter } from '../../shared/adapters/dynamodb/counters.ts';
 import { logger } from '../../shared/adapters/logger.ts';
@@ -28,7 +29,10 @@ const NOW = RECORD_TIME_MS + 3_600_000;
 const MB = 1024 * 1024;
 const TRANSACTION = 'TransactWriteItemsCommand';
 const notifications = createNotificationRepository(client, 'notifications');
-const failedMessages = createFailedMessages(client, 'deliveries');
+const failedMessages = {
+  ...createFailedMessages(client, 'deliveries'),
+  ...createFailedMessageList(client, 'deliveries'),
+};
 
 let tenants = 0;
 
@@ -329,7 +333,7 @@ describe('the audit of redeliveries', () => {
 describe('a redelivery while a dependency fails', () => {
   it('reports what it sent if a later read fails', async () => {
     const database = withThrottling(connect({ maxAttempts: 1 }), 'QueryCommand', 1, 1);
-    const { fail, since } = await setUp({ failedMessages: createFailedMessages(database, 'deliveries') });
+    const { fail, since } = await setUp({ failedMessages: createFailedMessageList(database, 'deliveries') });
     for (let index = 0; index < 120; index++) await fail(index);
     const first = await since();
     expect(first).toEqual({ count: 100, next_marker: expect.any(String) });
@@ -338,7 +342,7 @@ describe('a redelivery while a dependency fails', () => {
 
   it('succeeds even if the sent messages cannot be deleted', async () => {
     const database = withThrottling(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand');
-    const undeletable = { list: failedMessages.list, delete: createFailedMessages(database, 'deliveries').delete };
+    const undeletable = { list: failedMessages.list, delete: createFailedMessageList(database, 'deliveries').delete };
     const { fail, since } = await setUp({ failedMessages: undeletable });
     await fail(1);
     expect(await since()).toEqual({ count: 1, next_marker: null });

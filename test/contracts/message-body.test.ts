@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { isValidContent } from 'local-aws/sqs/queued-message.ts';
 import { describe, expect, it } from 'vitest';
-import { messageBody, serializeBody } from '../../shared/contracts/text.ts';
+import { messageBody, serializeBody } from '../../shared/contracts/messages.ts';
 
 const EXCLUDED = '\ufffe\uffff';
 

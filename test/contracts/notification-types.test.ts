@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseNotification } from '../../shared/contracts/notification.ts';
-import {
-  isNotificationTypeId,
-  notificationTypeIds,
-  notificationTypeRecord,
-} from '../../shared/contracts/notification-types.ts';
+import { notificationTypeRecord } from '../../shared/contracts/notification-fields.ts';
+import { isNotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { validDetails } from '../support/notifications.ts';
 import { rejectionDetails } from '../support/rejection.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseAccountChanges } from '../../shared/contracts/account.ts';
 import { parseChanges, parseDestination, parseNotification } from '../../shared/contracts/notification.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { withChanges } from '../../shared/domain/notification.ts';
+import { withChanges } from '../../shared/domain/notification-changes.ts';
 import { validDetails, webhookNotification } from '../support/notifications.ts';
 import { rejectionDetails } from '../support/rejection.ts';
 

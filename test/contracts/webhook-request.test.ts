@@ -4,12 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { parseJson } from '../../shared/contracts/json.ts';
 import { parseDestination, parseNotification } from '../../shared/contracts/notification.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import {
-  maskedRequest,
-  parseStoredRequest,
-  reservedHeaders,
-  serializeRequest,
-} from '../../shared/contracts/webhook-request.ts';
+import { maskedRequest, parseStoredRequest, serializeRequest } from '../../shared/contracts/webhook-request.ts';
+import { reservedHeaders } from '../../shared/contracts/webhook-request-rules.ts';
 import { schemaViolations } from '../support/api-description.ts';
 import { validDetails, webhookNotification } from '../support/notifications.ts';
 import { runs } from '../support/quick-run.ts';

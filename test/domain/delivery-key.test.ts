@@ -6,14 +6,8 @@ import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
 import { type Delivery, roundOf } from '../../shared/contracts/messages.ts';
 import { deliveryId, deliveryKey, recipientHash } from '../../shared/domain/delivery-key.ts';
-import {
-  bodyForRound,
-  deliveryBody,
-  deliveryBytes,
-  MAX_ENVELOPE_BYTES,
-  parseDelivery,
-  sharedBody,
-} from '../../shared/domain/delivery-message.ts';
+import { bodyForRound, MAX_ENVELOPE_BYTES, parseDelivery } from '../../shared/domain/delivery-message.ts';
+import { deliveryBody, deliveryBytes, sharedBody } from '../../shared/domain/new-delivery-message.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { alarmEvent, alertContent, EVENT_TIME_MS } from '../support/events.ts';
 import { runs } from '../support/quick-run.ts';

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { typeFields } from '../../shared/contracts/notification-fields.ts';
 import { deliveryStatuses, withheldReasons } from '../../shared/contracts/outcomes.ts';
 import { parseRedelivery } from '../../shared/contracts/redelivery.ts';
-import { assertChangeable, defaultNotification, typeFields, withChanges } from '../../shared/domain/notification.ts';
+import { defaultNotification } from '../../shared/domain/notification.ts';
+import { assertChangeable, withChanges } from '../../shared/domain/notification-changes.ts';
 import { isStoredNotificationId, newNotificationId } from '../../shared/domain/notification-id.ts';
 import {
   isCurrentFailure,

@@ -5,8 +5,9 @@ import { alarmEventJsonSchema } from '../../shared/contracts/alarm-event-schema.
 import { parseJson } from '../../shared/contracts/json.ts';
 import { noticeKinds } from '../../shared/contracts/notice.ts';
 import type { Trace } from '../../shared/contracts/trace.ts';
-import { deliveryBody, parseDelivery } from '../../shared/domain/delivery-message.ts';
+import { parseDelivery } from '../../shared/domain/delivery-message.ts';
 import { checkEvent, findingFields, readableIds } from '../../shared/domain/event-findings.ts';
+import { deliveryBody } from '../../shared/domain/new-delivery-message.ts';
 import { isInvalidEvent, type PlannedEvent, planEvent } from '../../shared/domain/planned-event.ts';
 import { alarmEvent, EVENT_TIME_MS, TRACE_ID, traceFields } from '../support/events.ts';
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { notificationTypeIds, notificationTypeRecord } from '../../shared/contracts/notification-types.ts';
+import { notificationTypeRecord } from '../../shared/contracts/notification-fields.ts';
+import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { newClient } from './support/api.ts';
 
 const ids = notificationTypeIds.toSorted();

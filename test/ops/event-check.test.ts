@@ -5,7 +5,7 @@ import { checkEvents, splitEvents, withAdvice } from '../../bin/ops/event-check.
 import { logger } from '../../shared/adapters/logger.ts';
 import { HEARTBEAT_TENANT } from '../../shared/contracts/alarm-event.ts';
 import { alarmEventJsonSchema } from '../../shared/contracts/alarm-event-schema.ts';
-import { messageBody } from '../../shared/contracts/text.ts';
+import { messageBody } from '../../shared/contracts/messages.ts';
 import { noDeliveryReasons } from '../../shared/domain/planned-event.ts';
 import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createFailedMessages, type FailedMessage } from '../../shared/adapters/deliveries/failed-messages.ts';
+import { createFailedMessageList, type FailedMessage } from '../../shared/adapters/deliveries/failed-message-list.ts';
 import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import type { DeadLetterReason, Queues } from '../../shared/adapters/queues.ts';
@@ -34,7 +34,7 @@ import { type SenderOptions, senderOf } from '../support/sender-dependencies.ts'
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client } = useDatabase();
-const failedMessages = createFailedMessages(client, 'deliveries');
+const failedMessages = createFailedMessageList(client, 'deliveries');
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const notice: NoticeContent = { kind: 'failing', subject: 's', paragraphs: [], facts: [] };

@@ -3,8 +3,9 @@ import type { EventHeader } from '../../shared/contracts/event-header.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
 import type { Delivery } from '../../shared/contracts/messages.ts';
 import { planLists } from '../../shared/contracts/notification-plan.ts';
-import { deliveryBody, parseDelivery, sharedBody } from '../../shared/domain/delivery-message.ts';
+import { parseDelivery } from '../../shared/domain/delivery-message.ts';
 import { eventHeader } from '../../shared/domain/event-header.ts';
+import { deliveryBody, sharedBody } from '../../shared/domain/new-delivery-message.ts';
 
 /** The time of `alarmEvent()`, in ms. */
 export const EVENT_TIME_MS = 1_700_000_000_000;

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { exampleDetails } from '../../bin/openapi/examples.ts';
 import type { NotificationAttributes } from '../../shared/contracts/notification.ts';
-import { byType, fieldsOf, type NotificationTypeId } from '../../shared/contracts/notification-types.ts';
-import { MAX_HEADER_LENGTH } from '../../shared/contracts/webhook-request.ts';
+import { fieldsOf } from '../../shared/contracts/notification-fields.ts';
+import { byType, type NotificationTypeId } from '../../shared/contracts/notification-types.ts';
+import { MAX_HEADER_LENGTH } from '../../shared/contracts/webhook-request-rules.ts';
 
 const requiredExamples = (type: NotificationTypeId): Record<string, string> =>
   Object.fromEntries(

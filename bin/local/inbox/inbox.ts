@@ -9,7 +9,8 @@ import { BodyTooLargeError, origin, readBody } from 'local-aws/http.ts';
 import { foreignPageRefusal, loopbackRefusal } from 'local-aws/loopback-refusal.ts';
 import { z } from 'zod';
 import { tenantId } from '../../../shared/contracts/alarm-event.ts';
-import { isReservedHeader, MASKED_VALUE } from '../../../shared/contracts/webhook-request.ts';
+import { MASKED_VALUE } from '../../../shared/contracts/webhook-request.ts';
+import { isReservedHeader } from '../../../shared/contracts/webhook-request-rules.ts';
 import {
   type InboxMessage,
   kindNames,

@@ -4,11 +4,8 @@ import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../../shared/api/request.ts';
 import { MAX_BODY_BYTES } from '../../../shared/api/response.ts';
 import { alarmStates } from '../../../shared/contracts/alarm-event.ts';
 import { parseDestination, parseNotification } from '../../../shared/contracts/notification.ts';
-import {
-  byType,
-  type NotificationTypeId,
-  notificationTypeRecord,
-} from '../../../shared/contracts/notification-types.ts';
+import { notificationTypeRecord } from '../../../shared/contracts/notification-fields.ts';
+import { byType, type NotificationTypeId } from '../../../shared/contracts/notification-types.ts';
 import {
   attributes,
   type NotificationRecord,

@@ -1,9 +1,9 @@
 import type { Message } from '@aws-sdk/client-sqs';
 import { storedStop } from '../../../shared/adapters/accounts/email-stops.ts';
-import { createFailedMessages } from '../../../shared/adapters/deliveries/failed-messages.ts';
+import { createFailedMessageList } from '../../../shared/adapters/deliveries/failed-message-list.ts';
 import { parseFailures } from '../../../shared/adapters/deliveries/notification-failures.ts';
 import { parseRecord } from '../../../shared/adapters/deliveries/stored-record.ts';
-import { UnreadableNotificationError } from '../../../shared/adapters/notifications/notification-items.ts';
+import { UnreadableNotificationError } from '../../../shared/adapters/notifications/notification-targets.ts';
 import type { TokenEntry } from '../../../shared/adapters/tokens/token-list.ts';
 import { tokenRecord } from '../../../shared/api/account-reader.ts';
 import { failureFields } from '../../../shared/api/failure-list.ts';
@@ -53,7 +53,7 @@ const converters = (
   withSecrets: boolean,
   tokens: readonly TokenEntry[],
 ): Record<ItemKind, (owned: OwnedItem) => AsyncIterable<ExportLine> | Iterable<ExportLine>> => {
-  const failedMessages = createFailedMessages(session.documents, session.deployment.outputs.DeliveriesTable);
+  const failedMessages = createFailedMessageList(session.documents, session.deployment.outputs.DeliveriesTable);
   /** The current version of each notification, whose chunks are a part of its record. */
   const versions = new Map<string, unknown>();
   let failedNotification: string | undefined;

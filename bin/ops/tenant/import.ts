@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { readNotificationCount } from '../../../shared/adapters/notifications/notification-counter.ts';
-import { UnreadableNotificationError } from '../../../shared/adapters/notifications/notification-items.ts';
 import type { VersionedNotification } from '../../../shared/adapters/notifications/notification-reader.ts';
+import { UnreadableNotificationError } from '../../../shared/adapters/notifications/notification-targets.ts';
 import { valid } from '../../../shared/api/request.ts';
 import { assertFitsResponse } from '../../../shared/api/response.ts';
 import { type AccountChanges, parseAccountChanges } from '../../../shared/contracts/account.ts';

@@ -2,9 +2,10 @@ import { SNSClient, SubscribeCommand, UnsubscribeCommand } from '@aws-sdk/client
 import { CreateQueueCommand, DeleteQueueCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { DeleteCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { dailyCounter } from '../../../shared/adapters/dynamodb/counters.ts';
-import { notificationItems, targetKey } from '../../../shared/adapters/notifications/notification-items.ts';
+import { notificationItems } from '../../../shared/adapters/notifications/notification-items.ts';
+import { targetKey } from '../../../shared/adapters/notifications/notification-targets.ts';
 import type { AlarmEvent } from '../../../shared/contracts/alarm-event.ts';
-import { messageBody } from '../../../shared/contracts/text.ts';
+import { messageBody } from '../../../shared/contracts/messages.ts';
 import { deliveryKey, deliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import { reasonOf } from '../../../shared/domain/delivery-status.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';

@@ -14,8 +14,8 @@ import { DEFAULT_TIME_ZONE } from '../../contracts/time-zone.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { newSigningSecret } from '../../domain/signing-secrets.ts';
 import { covers, isOver, type WithheldPeriod } from '../../domain/withheld.ts';
+import { retryConflicts } from '../dynamodb/conditional-writes.ts';
 import { type Item, storedPeriod } from '../dynamodb/items.ts';
-import { retryConflicts } from '../dynamodb/transactions.ts';
 
 /**
  * The token and signing secrets (`whsec_…`) of a tenant's webhooks. After a rotation, `secrets` also contains the

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
+import { retryConflicts } from '../dynamodb/conditional-writes.ts';
 import type { Item } from '../dynamodb/items.ts';
-import { retryConflicts } from '../dynamodb/transactions.ts';
 
 /** The item of the stack with the key of opt-out links (table Accounts). It belongs to no tenant. */
 const KEY = { pk: 'opt_out_keys' };

@@ -7,7 +7,6 @@ import {
   mustBecomeBounced,
   withBounce,
 } from '../../domain/delivery-record.ts';
-import { readEach } from '../dynamodb/batches.ts';
 import {
   attributesUpdate,
   type ConditionalUpdate,
@@ -15,6 +14,7 @@ import {
   orExisting,
   RETURN_EXISTING,
 } from '../dynamodb/conditional-writes.ts';
+import { readEach } from '../dynamodb/read-each.ts';
 import { CONFLICT_PREFIX, heldBy, parseEmailReports, parseRecord, unchanged } from './stored-record.ts';
 
 type Conditional = Omit<ConditionalUpdate, 'UpdateExpression'>;

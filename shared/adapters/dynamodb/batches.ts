@@ -1,35 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BatchGetCommand, BatchWriteCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { BatchWriteCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { unavailable } from '../../domain/errors.ts';
 import { inBatches } from '../../domain/in-batches.ts';
 import { UnprocessedItemsError, UnprocessedKeyError } from './errors.ts';
 import type { Item, Projection, WriteRequest } from './items.ts';
+import { batchGetItems, MAX_BATCH_KEYS } from './read-each.ts';
 
-/** The maximum number of keys in a BatchGetItem request (AWS limit). */
-export const MAX_BATCH_KEYS = 100;
 /**
  * The maximum number of writes in a BatchWriteItem request (AWS limit). 25 items of 350 KB stay below its 16 MB limit.
  */
 const MAX_BATCH_WRITES = 25;
 /** The maximum number of attempts to process all keys or items, about 3 s in total. */
 const MAX_ATTEMPTS = 8;
-/** The maximum delay before the second read of unprocessed keys. */
-const SECOND_READ_DELAY_MS = 50;
-
-/** Reads up to 100 items of one table by key (AWS limit), strongly consistent by default. */
-const batchGetItems = async (
-  client: DynamoDBDocumentClient,
-  table: string,
-  { keys, ...options }: { keys: readonly Item[]; ConsistentRead?: boolean } & Projection,
-): Promise<{ items: Item[]; unprocessedKeys: Item[] }> => {
-  const request = { Keys: [...keys], ConsistentRead: true, ...options };
-  const { Responses, UnprocessedKeys } = await client.send(new BatchGetCommand({ RequestItems: { [table]: request } }));
-  return { items: Responses?.[table] ?? [], unprocessedKeys: UnprocessedKeys?.[table]?.Keys ?? [] };
-};
-
-/** The primary key of an item in a table with a sort key. */
-export type ItemKey = { pk: string; sk: string };
-
 /** Returns an exponential backoff with jitter, at most 1 s. */
 const backoffMs = (attempt: number): number => Math.min(25 * 2 ** attempt, 1_000) * (0.5 + Math.random() / 2);
 
@@ -56,86 +38,6 @@ export const batchGet = async (
     }
   }
   return found;
-};
-
-/** A key and the promise of its item. */
-type Read = PromiseWithResolvers<Item | undefined> & { key: ItemKey };
-
-const keyText = ({ pk, sk }: Item): string => `${pk}\n${sk}`;
-
-/** The keys of a request that did not resolve, by reason. */
-type Unresolved = { missing: Read[]; unprocessed: Read[] };
-
-/**
- * Starts to read any number of items by key, in concurrent requests of up to 100 keys. Each key resolves independently,
- * so that a throttled partition neither delays nor fails the other items. Unprocessed keys are read once more.
- *
- * @param projection must include `pk` and `sk`
- * @param isConsistent whether to read strongly consistent. Otherwise an item costs half and can lack recent writes; a
- * key without an item is read once more, strongly consistent, so that no item is missed
- * @returns a function that resolves to the item of one of the keys, or undefined if there is no item. It rejects with
- * UnprocessedKeyError, or with the SDK's error if the request failed
- */
-export const readEach = (
-  client: DynamoDBDocumentClient,
-  table: string,
-  keys: readonly ItemKey[],
-  projection: Projection = {},
-  isConsistent = true,
-): ((key: ItemKey) => Promise<Item | undefined>) => {
-  const reads = new Map<string, Read>(
-    keys.map((key) => [keyText(key), { key, ...Promise.withResolvers<Item | undefined>() }]),
-  );
-  // Callers may await only some results: an unhandled rejection would end the process.
-  for (const { promise } of reads.values()) promise.catch(() => undefined);
-
-  /**
-   * Sends one request. Resolves the keys with an item, and those without one only if the read is strongly consistent.
-   */
-  const readOnce = async (batch: readonly Read[], isConsistentRead: boolean): Promise<Unresolved> => {
-    const batchKeys = batch.map(({ key: { pk, sk } }) => ({ pk, sk }));
-    const found = await batchGetItems(client, table, {
-      keys: batchKeys,
-      ConsistentRead: isConsistentRead,
-      ...projection,
-    });
-    const items = new Map(found.items.map((item) => [keyText(item), item]));
-    const unprocessedKeys = new Set(found.unprocessedKeys.map(keyText));
-    const unresolved: Unresolved = { missing: [], unprocessed: [] };
-    for (const read of batch) {
-      const item = items.get(keyText(read.key));
-      if (unprocessedKeys.has(keyText(read.key))) unresolved.unprocessed.push(read);
-      else if (item || isConsistentRead) read.resolve(item);
-      else unresolved.missing.push(read);
-    }
-    return unresolved;
-  };
-
-  /** If all keys of a request are throttled, BatchGetItem fails with the reason instead of leaving them unprocessed. */
-  const readAgain = async ({ missing, unprocessed }: Unresolved): Promise<readonly Read[]> => {
-    if (unprocessed.length > 0) await sleep(SECOND_READ_DELAY_MS * (0.5 + Math.random() / 2));
-    return (await readOnce([...missing, ...unprocessed], true)).unprocessed;
-  };
-
-  const readBatch = async (batch: readonly Read[]): Promise<void> => {
-    try {
-      const unresolved = await readOnce(batch, isConsistent);
-      const isResolved = unresolved.missing.length + unresolved.unprocessed.length === 0;
-      const stillUnprocessed = isResolved ? [] : await readAgain(unresolved);
-      for (const { reject } of stillUnprocessed) reject(new UnprocessedKeyError());
-    } catch (error) {
-      // Has no effect on reads that are already resolved.
-      for (const { reject } of batch) reject(error);
-    }
-  };
-
-  for (const batch of inBatches([...reads.values()], MAX_BATCH_KEYS)) void readBatch(batch);
-
-  return async (key) => {
-    const read = reads.get(keyText(key));
-    if (!read) throw new Error('The key is not being read.');
-    return read.promise;
-  };
 };
 
 /**

@@ -1,8 +1,60 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  ConditionalCheckFailedException,
+  TransactionCanceledException,
+  TransactionConflictException,
+  TransactionInProgressException,
+} from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { TransactionContentionError } from './errors.ts';
 import type { Item } from './items.ts';
-import { retryConflicts } from './transactions.ts';
+
+/** The number of attempts at a write that conflicts with transactions, less than 5 s in total, before the last one. */
+const MAX_ATTEMPTS = 20;
+/** DynamoDB recovers a transaction that is stuck only for a request at least 5 s after the first. */
+const RECOVERY_MS = 5_500;
+const FIRST_DELAY_MS = 25;
+const MAX_DELAY_MS = 400;
+
+/** Returns an exponential backoff with jitter. */
+const delayMs = (attempt: number): number =>
+  Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), MAX_DELAY_MS) * (0.5 + Math.random() / 2);
+
+/** Reasons that cancel a transaction for a moment: another transaction uses the item, or it is throttled. */
+const CONTENTION = ['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'];
+
+/** Returns the reason of each item of a cancelled transaction; `None` for an item that did not cancel it. */
+export const reasonsOf = ({ CancellationReasons = [] }: TransactionCanceledException): string[] =>
+  CancellationReasons.map(({ Code = 'None' }) => Code);
+
+const isContention = (error: unknown): boolean => {
+  if (error instanceof TransactionConflictException || error instanceof TransactionInProgressException) return true;
+  if (!(error instanceof TransactionCanceledException)) return false;
+  const reasons = reasonsOf(error).filter((reason) => reason !== 'None');
+  return reasons.length > 0 && reasons.every((reason) => CONTENTION.includes(reason));
+};
+
+/**
+ * Repeats a write, a transaction or not, that fails because another transaction uses one of its items. The SDK does not
+ * retry this failure.
+ *
+ * @throws TransactionContentionError after the last attempt; other errors of the write
+ */
+export const retryConflicts = async <Output>(write: () => Promise<Output>): Promise<Output> => {
+  const startMs = performance.now();
+  for (let attempt = 1; ; attempt++) {
+    const isLast = attempt > MAX_ATTEMPTS || performance.now() - startMs >= RECOVERY_MS;
+    try {
+      return await write();
+    } catch (error) {
+      if (!isContention(error)) throw error;
+      if (isLast) throw new TransactionContentionError(error);
+      const recoveryMs = startMs + RECOVERY_MS - performance.now();
+      await sleep(attempt === MAX_ATTEMPTS ? Math.max(recoveryMs, FIRST_DELAY_MS) : delayMs(attempt));
+    }
+  }
+};
 
 /** The option of a conditional write whose failure returns the item, which saves a read. */
 export const RETURN_EXISTING = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const;

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { unavailable } from '../../domain/errors.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import { type TransactItem, transact } from '../dynamodb/transactions.ts';
-import { targetPartition } from './notification-items.ts';
+import { targetPartition } from './notification-targets.ts';
 
 /** The maximum number of attempts at a recount while the notifications change. */
 const MAX_ATTEMPTS = 10;

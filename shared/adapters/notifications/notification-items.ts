@@ -1,15 +1,13 @@
 import * as z from 'zod/mini';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
-import { isNotificationTypeId, type NotificationTypeId } from '../../contracts/notification-types.ts';
-import { type SigningSecrets, signingSecrets } from '../../contracts/signing-secrets.ts';
+import { typeFields } from '../../contracts/notification-fields.ts';
+import type { SigningSecrets } from '../../contracts/signing-secrets.ts';
 import type { StringMap } from '../../contracts/text.ts';
 import { parseStoredRequest, serializeRequest } from '../../contracts/webhook-request.ts';
-import { splitBytes } from '../../domain/in-batches.ts';
-import { type DeliveryTarget, type NotificationKey, typeFields } from '../../domain/notification.ts';
+import type { NotificationKey } from '../../domain/notification.ts';
 import { mutedUntil, type WithheldPeriod } from '../../domain/withheld.ts';
-import { storedPeriod, zlib } from '../dynamodb/items.ts';
-import { errorTrace, logger } from '../logger.ts';
-import { count } from '../metrics.ts';
+import { zlib } from '../dynamodb/items.ts';
+import { projectedTarget, targetKey } from './notification-targets.ts';
 
 /*
  * The items of the table Notifications. A notification may have 4.5 MB of UTF-8, an item at most 400 KB (AWS limit), so
@@ -44,12 +42,6 @@ const SMALL_TARGET_BYTES = 8 * 1024;
 /** A target item that would exceed this size with its compressed content stores it in chunks. */
 const MAX_TARGET_BYTES = 300 * 1024;
 
-/** Returns the partition key of a tenant's targets. */
-export const targetPartition = (tenant: string): string => `notification#${tenant}`;
-
-/** Returns the primary key of a target. */
-export const targetKey = ({ tenant, id }: NotificationKey) => ({ pk: targetPartition(tenant), sk: id });
-
 /** Returns the partition key of a tenant's chunks. */
 export const chunkPartition = (tenant: string): string => `chunk#${tenant}`;
 
@@ -64,18 +56,6 @@ export const chunkKeys = ({ tenant, id }: NotificationKey, { version, chunks }: 
   }));
 
 const bytes = z.instanceof(Uint8Array);
-
-/** The attributes that a delivery and lists of deliveries need. */
-const projectedTarget = z.object({
-  sk: z.string(),
-  type: z.custom<NotificationTypeId>(isNotificationTypeId),
-  fields: z.record(z.string(), z.string()),
-  webhook_request: z.optional(z.string()),
-  ordered: z.optional(z.literal(true)),
-  signing_secrets: z.optional(signingSecrets),
-  label: z.string(),
-  mutes: z.optional(z.array(storedPeriod)),
-});
 
 const storedTarget = z.object({
   ...projectedTarget.shape,
@@ -94,19 +74,6 @@ export type StoredTarget = z.infer<typeof storedTarget>;
 /** Parses the item of a target. @throws ZodError */
 export const parseStoredTarget = (item: unknown): StoredTarget => storedTarget.parse(item);
 
-/** The projection of the attributes that a delivery and lists of deliveries need. */
-export const TARGET_PROJECTION = {
-  ProjectionExpression: 'pk, sk, #type, #fields, webhook_request, ordered, signing_secrets, #label, mutes',
-  ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields', '#label': 'label' },
-};
-
-/** Parses a projected target. @throws ZodError */
-export const parseTarget = (item: unknown): DeliveryTarget => {
-  const { sk: id, fields: details, ...target } = projectedTarget.parse(item);
-  const { webhook_request: webhookRequest, signing_secrets: signingSecrets, ...rest } = target;
-  return { id, details, webhookRequest, signingSecrets, ...rest };
-};
-
 const storedChunk = z.object({ content: bytes });
 
 /** Returns the content of a chunk, or undefined if the item is not a valid chunk. */
@@ -115,6 +82,12 @@ export const parseChunk = (item: unknown): Uint8Array | undefined => storedChunk
 /** Returns at least the size of a target that DynamoDB bills and limits: as JSON, it has also quotes and separators. */
 const maxTargetBytes = (target: object, content: Uint8Array): number =>
   Buffer.byteLength(JSON.stringify(target)) + content.length;
+
+/** Splits bytes into parts of at most `size` bytes, in order. */
+const splitBytes = (bytes: Buffer, size: number): Buffer[] =>
+  Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+    bytes.subarray(index * size, (index + 1) * size),
+  );
 
 /** Returns the target and chunk items of a version of a notification. */
 export const notificationItems = (
@@ -202,31 +175,4 @@ export const attributesFrom = (target: StoredTarget, content: Uint8Array, nowMs:
     ...(target.ordered && { ordered: true }),
     ...(muted_until !== undefined && { muted_until }),
   };
-};
-
-/**
- * A stored notification cannot be read: its type is unknown to this version of the service, or its data is incomplete.
- */
-export class UnreadableNotificationError extends Error {
-  override readonly name = 'UnreadableNotificationError';
-
-  constructor({ id }: NotificationKey, cause?: unknown) {
-    super(`The notification ${id} cannot be read.`, { cause });
-  }
-}
-
-/** Logs and counts an unreadable notification. @returns the error to throw */
-export const unreadable = (key: NotificationKey, cause?: unknown): UnreadableNotificationError => {
-  logger.error('unreadable notification', {
-    tenant_id: key.tenant,
-    notification_id: key.id,
-    ...(cause !== undefined && errorTrace(cause)),
-  });
-  count({ unreadable_notifications: 1 });
-  return new UnreadableNotificationError(key, cause);
-};
-
-/** Returns undefined for an unreadable notification, which is already logged and counted. Rethrows other errors. */
-export const omitUnreadable = (error: unknown): undefined => {
-  if (!(error instanceof UnreadableNotificationError)) throw error;
 };

@@ -4,22 +4,21 @@ import type { NotificationRecord } from '../../contracts/responses/notifications
 import type { Clock } from '../../domain/clock.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { inBatches } from '../../domain/in-batches.ts';
-import { defaultNotification, maskedRecord, type NotificationKey } from '../../domain/notification.ts';
+import { defaultNotification, type NotificationKey } from '../../domain/notification.ts';
+import { maskedRecord } from '../../domain/notification-changes.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
-import { batchGet, MAX_BATCH_KEYS } from '../dynamodb/batches.ts';
+import { batchGet } from '../dynamodb/batches.ts';
 import { type Item, queryItems, sortKeyOf } from '../dynamodb/items.ts';
+import { MAX_BATCH_KEYS } from '../dynamodb/read-each.ts';
 import {
   attributesFrom,
   chunkKeys,
-  omitUnreadable,
   parseChunk,
   parseStoredTarget,
   type StoredTarget,
-  targetKey,
-  targetPartition,
-  unreadable,
   type Version,
 } from './notification-items.ts';
+import { omitUnreadable, targetKey, targetPartition, unreadable } from './notification-targets.ts';
 
 /** A notification and its stored version, which an update expects to be unchanged. */
 export type VersionedNotification = {

@@ -1,9 +1,71 @@
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod/mini';
+import { isNotificationTypeId, type NotificationTypeId } from '../../contracts/notification-types.ts';
+import { signingSecrets } from '../../contracts/signing-secrets.ts';
 import { type DeliveryTarget, defaultNotification, type NotificationKey } from '../../domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
-import { readEach } from '../dynamodb/batches.ts';
-import type { Item } from '../dynamodb/items.ts';
-import { parseTarget, TARGET_PROJECTION, targetKey, targetPartition, unreadable } from './notification-items.ts';
+import { type Item, storedPeriod } from '../dynamodb/items.ts';
+import { readEach } from '../dynamodb/read-each.ts';
+import { errorTrace, logger } from '../logger.ts';
+import { count } from '../metrics.ts';
+
+/** Returns the partition key of a tenant's targets. */
+export const targetPartition = (tenant: string): string => `notification#${tenant}`;
+
+/** Returns the primary key of a target. */
+export const targetKey = ({ tenant, id }: NotificationKey) => ({ pk: targetPartition(tenant), sk: id });
+
+/** The attributes that a delivery and lists of deliveries need. */
+export const projectedTarget = z.object({
+  sk: z.string(),
+  type: z.custom<NotificationTypeId>(isNotificationTypeId),
+  fields: z.record(z.string(), z.string()),
+  webhook_request: z.optional(z.string()),
+  ordered: z.optional(z.literal(true)),
+  signing_secrets: z.optional(signingSecrets),
+  label: z.string(),
+  mutes: z.optional(z.array(storedPeriod)),
+});
+
+/** The projection of the attributes that a delivery and lists of deliveries need. */
+export const TARGET_PROJECTION = {
+  ProjectionExpression: 'pk, sk, #type, #fields, webhook_request, ordered, signing_secrets, #label, mutes',
+  ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields', '#label': 'label' },
+};
+
+/** Parses a projected target. @throws ZodError */
+export const parseTarget = (item: unknown): DeliveryTarget => {
+  const { sk: id, fields: details, ...target } = projectedTarget.parse(item);
+  const { webhook_request: webhookRequest, signing_secrets: signingSecrets, ...rest } = target;
+  return { id, details, webhookRequest, signingSecrets, ...rest };
+};
+
+/**
+ * A stored notification cannot be read: its type is unknown to this version of the service, or its data is incomplete.
+ */
+export class UnreadableNotificationError extends Error {
+  override readonly name = 'UnreadableNotificationError';
+
+  constructor({ id }: NotificationKey, cause?: unknown) {
+    super(`The notification ${id} cannot be read.`, { cause });
+  }
+}
+
+/** Logs and counts an unreadable notification. @returns the error to throw */
+export const unreadable = (key: NotificationKey, cause?: unknown): UnreadableNotificationError => {
+  logger.error('unreadable notification', {
+    tenant_id: key.tenant,
+    notification_id: key.id,
+    ...(cause !== undefined && errorTrace(cause)),
+  });
+  count({ unreadable_notifications: 1 });
+  return new UnreadableNotificationError(key, cause);
+};
+
+/** Returns undefined for an unreadable notification, which is already logged and counted. Rethrows other errors. */
+export const omitUnreadable = (error: unknown): undefined => {
+  if (!(error instanceof UnreadableNotificationError)) throw error;
+};
 
 /** Pending reads of delivery targets. */
 export type TargetReads = {

@@ -16,8 +16,9 @@ import { type TransactItem, transact } from '../dynamodb/transactions.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { findCreated, type IdempotentRequest, idempotencyItem } from './idempotency-keys.ts';
 import { counterItem, readNotificationCount } from './notification-counter.ts';
-import { chunkKeys, notificationItems, type StoredTarget, targetKey, type Version } from './notification-items.ts';
+import { chunkKeys, notificationItems, type StoredTarget, type Version } from './notification-items.ts';
 import type { VersionedNotification } from './notification-reader.ts';
+import { targetKey } from './notification-targets.ts';
 
 /** The maximum number of attempts to delete a notification that other requests replace concurrently. */
 const MAX_DELETE_ATTEMPTS = 10;

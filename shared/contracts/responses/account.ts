@@ -7,7 +7,7 @@ import {
   summarySettings,
   WEBHOOK_TOKEN,
 } from '../account.ts';
-import { emailAddress } from '../notification-types.ts';
+import { emailAddress } from '../notification-fields.ts';
 import { stopReasons } from '../outcomes.ts';
 import { MAX_TIME_ZONE_LENGTH } from '../time-zone.ts';
 import { component, integer, string, text, timestamp } from './schemas.ts';

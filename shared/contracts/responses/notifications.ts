@@ -1,17 +1,18 @@
 import * as z from 'zod';
 import { MAX_DETAILS_VALUE_LENGTH, MAX_LABEL_LENGTH, MAX_METADATA_VALUE_LENGTH } from '../notification.ts';
-import { byType, fieldsOf, type NotificationTypeId, notificationTypeIds } from '../notification-types.ts';
+import { fieldsOf } from '../notification-fields.ts';
+import { byType, type NotificationTypeId, notificationTypeIds } from '../notification-types.ts';
 import { stopReasons } from '../outcomes.ts';
 import { MAX_ENTRIES, MAX_KEY_LENGTH } from '../text.ts';
+import { MASKED_VALUE } from '../webhook-request.ts';
 import {
   HEADER_NAME,
   HEADER_VALUE,
-  MASKED_VALUE,
   MAX_HEADER_LENGTH,
   MAX_HEADERS,
   MAX_REQUEST_BYTES,
   reservedHeaders,
-} from '../webhook-request.ts';
+} from '../webhook-request-rules.ts';
 import { component, nullable, string, text, timestamp } from './schemas.ts';
 
 /** A map of texts, with values of at most `maxLength` code points. */

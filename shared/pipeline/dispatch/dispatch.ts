@@ -6,7 +6,7 @@ import type { NotificationRepository } from '../../adapters/notifications/notifi
 import { CORRELATION_ATTRIBUTES, type Queues } from '../../adapters/queues.ts';
 import type { PlanReport } from '../../contracts/delivery-report.ts';
 import type { Correlation } from '../../contracts/messages.ts';
-import { messageBody } from '../../contracts/text.ts';
+import { messageBody } from '../../contracts/messages.ts';
 import { readTrace } from '../../contracts/trace.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { EVENTS_RECEIVED, PRODUCER_ERRORS, PRODUCER_FAULTS, PRODUCER_WARNINGS } from '../../domain/delivery-metrics.ts';

@@ -1,8 +1,8 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import { createCounters, dailyCounter } from '../../adapters/dynamodb/counters.ts';
-import { omitUnreadable } from '../../adapters/notifications/notification-items.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
+import { omitUnreadable } from '../../adapters/notifications/notification-targets.ts';
 import type { EventHeader } from '../../contracts/event-header.ts';
 import type { Correlation } from '../../contracts/messages.ts';
 import type { Notice } from '../../domain/notice.ts';

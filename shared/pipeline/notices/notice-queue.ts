@@ -3,7 +3,7 @@ import type { Queues } from '../../adapters/queues.ts';
 import type { Correlation } from '../../contracts/messages.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { noticeBody } from '../../domain/delivery-message.ts';
+import { noticeBody } from '../../domain/new-delivery-message.ts';
 import type { Notice } from '../../domain/notice.ts';
 import { type DeliveryTarget, defaultNotification, operatorsNotification } from '../../domain/notification.ts';
 

@@ -1,7 +1,7 @@
 import type { DeliveryReader } from '../../adapters/deliveries/delivery-reader.ts';
-import { MAX_BATCH_KEYS } from '../../adapters/dynamodb/batches.ts';
-import { UnreadableNotificationError } from '../../adapters/notifications/notification-items.ts';
+import { MAX_BATCH_KEYS } from '../../adapters/dynamodb/read-each.ts';
 import type { NotificationRepository, TargetReads } from '../../adapters/notifications/notification-repository.ts';
+import { UnreadableNotificationError } from '../../adapters/notifications/notification-targets.ts';
 import { type DeliveryKey, deliveryKey, deliveryPartition, parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { type DeliveryRecord, isMuted } from '../../domain/delivery-record.ts';
 import { hasReachedRecipient, isUnreached, unreachedAtMs } from '../../domain/delivery-status.ts';

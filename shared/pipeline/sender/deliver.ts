@@ -4,7 +4,7 @@ import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';
 import { dueTimeMs, lockWaitCount } from '../../adapters/queues.ts';
-import { messageBody } from '../../contracts/text.ts';
+import { messageBody } from '../../contracts/messages.ts';
 import type { AttemptOutcome } from '../../domain/attempt-outcome.ts';
 import { parseDelivery } from '../../domain/delivery-message.ts';
 import {

@@ -1,7 +1,6 @@
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { lockWaitCount } from '../../adapters/queues.ts';
-import { roundOf } from '../../contracts/messages.ts';
-import { messageBody } from '../../contracts/text.ts';
+import { messageBody, roundOf } from '../../contracts/messages.ts';
 import { deliveryKey } from '../../domain/delivery-key.ts';
 import { bodyForRound } from '../../domain/delivery-message.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
+  createFailedMessageList,
+  type FailedMessage,
+} from '../../../shared/adapters/deliveries/failed-message-list.ts';
+import {
   createFailedMessages,
   FAILED_MESSAGE_RETENTION_SECONDS,
-  type FailedMessage,
 } from '../../../shared/adapters/deliveries/failed-messages.ts';
 import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
 import { MAX_ENVELOPE_BYTES } from '../../../shared/domain/delivery-message.ts';
@@ -13,7 +16,10 @@ import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests } from '../../support/dynamodb-faults.ts';
 
 const { client, connect } = useDatabase();
-const failedMessages = createFailedMessages(client, 'deliveries');
+const failedMessages = {
+  ...createFailedMessages(client, 'deliveries'),
+  ...createFailedMessageList(client, 'deliveries'),
+};
 
 const NOW = Date.UTC(2026, 0, 1);
 const ALL = { sinceMs: 0, after: null, untilMs: NOW + 1_000_000 };
@@ -112,7 +118,7 @@ describe('a list of failed messages', () => {
     const database = connect();
     const counts = countRequests(database);
     const sizes: number[] = [];
-    for await (const group of createFailedMessages(database, 'deliveries').list(notification, ALL)) {
+    for await (const group of createFailedMessageList(database, 'deliveries').list(notification, ALL)) {
       expect(counts).toEqual({ QueryCommand: sizes.length + 1 });
       sizes.push(group.length);
     }

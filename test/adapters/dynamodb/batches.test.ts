@@ -1,7 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isDependencyFailure, isThrottled } from '../../../shared/adapters/aws-client.ts';
-import { batchGet, batchWrite, readEach } from '../../../shared/adapters/dynamodb/batches.ts';
+import { batchGet, batchWrite } from '../../../shared/adapters/dynamodb/batches.ts';
 import { UnprocessedItemsError } from '../../../shared/adapters/dynamodb/errors.ts';
+import { readEach } from '../../../shared/adapters/dynamodb/read-each.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import {
   countRequests,

@@ -2,8 +2,9 @@ import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { isThrottled } from '../../../shared/adapters/aws-client.ts';
+import { retryConflicts } from '../../../shared/adapters/dynamodb/conditional-writes.ts';
 import { TransactionContentionError, UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
-import { retryConflicts, type TransactItem, transact } from '../../../shared/adapters/dynamodb/transactions.ts';
+import { type TransactItem, transact } from '../../../shared/adapters/dynamodb/transactions.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import {
   countRequests,

@@ -1,8 +1,8 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
-import { UnreadableNotificationError } from '../../../shared/adapters/notifications/notification-items.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
+import { UnreadableNotificationError } from '../../../shared/adapters/notifications/notification-targets.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';

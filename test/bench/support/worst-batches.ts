@@ -1,6 +1,6 @@
 import { parseJson } from '../../../shared/contracts/json.ts';
 import type { NotificationTypeId } from '../../../shared/contracts/notification-types.ts';
-import { noticeBody } from '../../../shared/domain/delivery-message.ts';
+import { noticeBody } from '../../../shared/domain/new-delivery-message.ts';
 import { accountWindow, summaryNotice } from '../../../shared/domain/summary.ts';
 import { costlyEvent, LARGEST_EVENT_BYTES } from '../../support/costly-event.ts';
 import { alarmEvent, deliveryMessage } from '../../support/events.ts';

@@ -8,7 +8,6 @@ import { factLines, factTexts, truncateUnits } from '../../../shared/domain/aler
 import { failed } from '../../../shared/domain/attempt-outcome.ts';
 import { DAY_MS, HOUR_MS } from '../../../shared/domain/day.ts';
 import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
-import { noticeBody } from '../../../shared/domain/delivery-message.ts';
 import {
   claimedRecord,
   type DeliveryRecord,
@@ -18,6 +17,7 @@ import {
 } from '../../../shared/domain/delivery-record.ts';
 import { eventHeader, eventTime } from '../../../shared/domain/event-header.ts';
 import { failureText } from '../../../shared/domain/failure-text.ts';
+import { noticeBody } from '../../../shared/domain/new-delivery-message.ts';
 import type { Notice } from '../../../shared/domain/notice.ts';
 import {
   eventOfRecord,

@@ -8,8 +8,8 @@ import {
 import { createCounters, dailyCounter } from '../../../shared/adapters/dynamodb/counters.ts';
 import { UnprocessedKeyError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { logger } from '../../../shared/adapters/logger.ts';
-import { UnreadableNotificationError } from '../../../shared/adapters/notifications/notification-items.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
+import { UnreadableNotificationError } from '../../../shared/adapters/notifications/notification-targets.ts';
 import type { AlarmState } from '../../../shared/contracts/alarm-event.ts';
 import { deliveryKey, parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import {

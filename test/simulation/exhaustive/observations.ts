@@ -1,6 +1,6 @@
 import type { Plan } from 'local-aws/template.ts';
 import { createDeliveryReader } from '../../../shared/adapters/deliveries/delivery-reader.ts';
-import { createFailedMessages } from '../../../shared/adapters/deliveries/failed-messages.ts';
+import { createFailedMessageList } from '../../../shared/adapters/deliveries/failed-message-list.ts';
 import { listedDelivery } from '../../../shared/domain/delivery-history.ts';
 import { START_MS } from '../engine/stack.ts';
 import type { HistoryEntry, Observations } from '../world/observations.ts';
@@ -18,7 +18,7 @@ export const observationsOf = async (
   const { time, receivers, kills, failures, faults, invocations, queues, waiting, log } = world;
   const client = createOperatorClient();
   const deliveries = createDeliveryReader(client, plan.output('DeliveriesTable'));
-  const failedMessages = createFailedMessages(client, plan.output('DeliveriesTable'));
+  const failedMessages = createFailedMessageList(client, plan.output('DeliveriesTable'));
   const history: HistoryEntry[] = [];
   const notRedelivered: string[] = [];
   for (const { name: tenant } of scenario.tenants)

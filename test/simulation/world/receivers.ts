@@ -1,7 +1,7 @@
 import type { AwsFault } from 'local-aws/aws-service.ts';
 import type { SentEmail } from 'local-aws/ses.ts';
 import type { PublishedMessage } from 'local-aws/sns.ts';
-import { fieldsOf } from '../../../shared/contracts/notification-types.ts';
+import { fieldsOf } from '../../../shared/contracts/notification-fields.ts';
 import type { HttpReply, HttpRequest } from '../engine/context.ts';
 import type { Random } from '../engine/random.ts';
 import {

@@ -1,0 +1,51 @@
+import { isJsonObject } from '../contracts/json.ts';
+import type { NotificationAttributes } from '../contracts/notification.ts';
+import type { NotificationRecord } from '../contracts/responses/notifications.ts';
+import type { StringMap } from '../contracts/text.ts';
+import { maskedRequest } from '../contracts/webhook-request.ts';
+import { defaultNotificationFixed } from './errors.ts';
+import { DEFAULT_NOTIFICATION_ID } from './notification-id.ts';
+
+/** Returns the record of a notification, as responses contain it. */
+export const maskedRecord = (id: string, attributes: NotificationAttributes): NotificationRecord => ({
+  id,
+  ...attributes,
+  ...(attributes.webhook_request && { webhook_request: maskedRequest(attributes.webhook_request) }),
+});
+
+/** The attributes in an update request. Only the updated notification as a whole is validated. */
+export type Changes = Partial<Record<keyof NotificationAttributes, unknown>>;
+
+/**
+ * Returns the attributes after an update. Those that the request omits are unchanged
+ * (docs/decisions/api.md#partial-updates), except that another type has none of those of a webhook.
+ */
+export const withChanges = (
+  { label, type, details, metadata, webhook_request, ordered, muted_until }: NotificationAttributes,
+  changes: Changes,
+): Changes => ({
+  label,
+  type,
+  details,
+  metadata,
+  muted_until,
+  ...((changes.type ?? type) === type && { webhook_request, ordered }),
+  ...changes,
+});
+
+const originOf = (url: unknown): string | undefined =>
+  typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : undefined;
+
+/**
+ * Returns the headers of a `webhook_request` whose values an update may keep: none if it changes the origin of the URL,
+ * so that nobody can have secrets sent elsewhere.
+ */
+export const keptHeaders = (before: NotificationAttributes, { details }: Changes): StringMap =>
+  originOf(before.details.url) === originOf(isJsonObject(details) ? details.url : undefined)
+    ? (before.webhook_request?.headers ?? {})
+    : {};
+
+/** Rejects changes to the default notification. @throws ServiceError forbiddenError */
+export const assertChangeable = (id: string): void => {
+  if (id === DEFAULT_NOTIFICATION_ID) throw defaultNotificationFixed(id);
+};
