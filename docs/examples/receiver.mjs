@@ -49,8 +49,19 @@ const store = (id, alert) => {
   return true;
 };
 
+const newestTimes = new Map();
+
+/** Returns whether a newer event of the alarm was received. An alert without a time is not compared. */
+const isOutdated = (alert) => {
+  const key = JSON.stringify([alert?.entity?.id, alert?.alarm?.id]);
+  const time = Number(alert?.details?.timestamp);
+  if (time < newestTimes.get(key)) return true;
+  if (time > 0) newestTimes.set(key, time);
+  return false;
+};
+
 // A custom body has the form that you gave it.
-const processAlert = (alert) => console.log(alert?.details?.state, alert?.event_id);
+const processAlert = (alert) => console.log(isOutdated(alert) ? 'outdated' : alert?.details?.state, alert?.event_id);
 
 const receive = async (request) => {
   const body = await readBody(request);

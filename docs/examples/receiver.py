@@ -46,11 +46,25 @@ def store(alert_id, alert):
         return True
 
 
+newest_times = {}
+
+
+def is_outdated(alert):
+    """Returns whether a newer event of the alarm was received. An alert without a time is not compared."""
+    key = (alert["entity"]["id"], alert["alarm"]["id"])
+    time = alert["details"].get("timestamp")
+    if not isinstance(time, (int, float)):
+        return False
+    newest_times[key] = max(time, newest_times.get(key, time))
+    return time < newest_times[key]
+
+
 def process_alerts():
     while True:
         alert = unprocessed.get()
         try:
-            print(alert["details"]["state"], alert["event_id"], flush=True)
+            state = "outdated" if is_outdated(alert) else alert["details"]["state"]
+            print(state, alert["event_id"], flush=True)
         except (KeyError, TypeError):
             print("an alert with a custom body", flush=True)
 

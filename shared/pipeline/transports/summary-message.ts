@@ -50,7 +50,7 @@ const itemsOf = (alarms: readonly ListedAlarm[], timeOf: TimeOf): Item[] => {
 
 const minuteHtml = (minute: string, items: readonly Item[]): string =>
   `<h3 style="margin:12px 0 0;font-size:14px">${minute}</h3>
-<ul style="margin:4px 0;padding-left:20px">
+<ul style="margin:4px 0;padding:0 20px">
 ${items.map(({ html }) => html).join('\n')}
 </ul>`;
 

@@ -30,10 +30,18 @@ const [oldSecret, newSecret, otherSecret] = [secret('a'), secret('b'), secret('c
 const credentials: WebhookCredentials = { token: 'token-of-acme', secrets: [oldSecret] };
 
 /** Sends an alert as the service does. @returns the outcome */
-const send = (url: string, { token, secrets }: WebhookCredentials = credentials, deliveryId = 'd1') => {
+const send = (
+  url: string,
+  { token, secrets }: WebhookCredentials = credentials,
+  deliveryId = 'd1',
+  timestamp = EVENT_TIME_MS,
+) => {
   const http = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8']) });
   const transport = createWebhookTransport({ webhookCredentials: async () => ({ token, secrets }) }, http);
-  const event = alarmEvent({ event_id: `acme:enWeb1:alDisk:chDisk:${EVENT_TIME_MS}:${deliveryId}` });
+  const event = alarmEvent({
+    event_id: `acme:enWeb1:alDisk:chDisk:${EVENT_TIME_MS}:${deliveryId}`,
+    details: { state: 'CRITICAL', timestamp },
+  });
   return transport({ ...alert, ...alertContent(event), deliveryId }, { url });
 };
 
@@ -74,6 +82,19 @@ describe.each(receivers)('docs/examples/$name', ({ name, command, check, customL
     expect(await send(url)).toEqual(accepted);
     expect(await send(url, credentials, 'd2')).toEqual(accepted);
     expect(await nextLine()).toMatch(/:d2$/);
+  });
+
+  it('takes an event that is older than the newest of its alarm for outdated', async () => {
+    const { url, nextLine } = await startReceiver({ WEBHOOK_SECRETS: oldSecret });
+    for (const [id, offsetMs, state] of [
+      ['d1', 0, 'CRITICAL'],
+      ['d2', -1, 'outdated'],
+      ['d3', 0, 'CRITICAL'],
+      ['d4', 1, 'CRITICAL'],
+    ] as const) {
+      expect(await send(url, credentials, id, EVENT_TIME_MS + offsetMs)).toEqual(accepted);
+      expect(await nextLine()).toMatch(new RegExp(`^${state} acme:.*:${id}$`));
+    }
   });
 
   it('accepts either secret during a rotation, and both if it has both', async () => {
