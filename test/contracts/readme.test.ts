@@ -87,7 +87,7 @@ it('docs/api.md marks the extensions of the interface in its tables, and no othe
 
 it('docs/api.md explains every delivery status, attempt result and reason, and no other', () => {
   const names = (heading: string): string[] =>
-    [...section(read('docs/api.md'), heading).matchAll(/^\| `(\w+)` \|/gm)].flatMap(([, name = '']) => name);
+    [...section(read('docs/api.md'), heading).matchAll(/^- `(\w+)`: /gm)].flatMap(([, name = '']) => name);
   expect(names('### Statuses').toSorted()).toEqual(deliveryStatuses.toSorted());
   expect(names('### Reasons').toSorted()).toEqual(deliveryReasons.toSorted());
   expect(names('### Attempts')).toEqual(expect.arrayContaining([...attemptResults]));

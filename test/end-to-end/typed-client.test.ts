@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { codeBlocks, readDocument, root } from '../support/documents.ts';
+import { readDocument, root } from '../support/documents.ts';
 import { isLocal, newTenant, tokenFor } from './support/api.ts';
 
 const TIMEOUT_MS = 180_000;
@@ -16,9 +16,9 @@ const project = join(root, 'test/typed-client');
 const { resolve } = createRequire(join(project, 'package.json'));
 const programOf = (name: string, path: string): string => join(dirname(resolve(`${name}/package.json`)), path);
 
-/** The program in docs/api.md, with the address and a token of the running stack. */
+/** The example, with the address and a token of the running stack. */
 const documentedProgram = (token: string): string => {
-  const [program = ''] = codeBlocks(readDocument('docs/api.md'), 'ts').filter((code) => code.includes('openapi-fetch'));
+  const program = readDocument('docs/examples/client.ts');
   const filled = program.replace('http://127.0.0.1:3000', inject('stack').base_url).replace('mnt_…', token);
   expect(filled).toContain(token);
   return filled;
@@ -67,7 +67,7 @@ describe.runIf(isLocal)('a client with types generated from openapi.json', { tim
     });
   });
 
-  it('works as docs/api.md shows it', async () => {
+  it('works as docs/examples/client.ts shows it', async () => {
     const { stdout } = await run(process.execPath, [join(directory, 'documented.ts')]);
     expect(stdout).toBe('technicalContactsEmail Email All Technical Contacts\n');
   });
