@@ -73,9 +73,24 @@ export type ApiResponse = { status: number; headers: Readonly<Record<string, str
 /** The start of every run: a day on which nothing special happens. */
 export const START_MS = Date.UTC(2026, 2, 3, 8);
 
+/** A queue that does not delete some of the messages that were acknowledged. */
+class UnreliableQueue extends Queue {
+  keeps: (messageId: string) => boolean = () => false;
+
+  override delete(handle: string): void {
+    const [, messageId = ''] = Buffer.from(handle, 'base64').toString().split('/');
+    if (!this.keeps(messageId)) super.delete(handle);
+  }
+}
+
 /** Creates the queues of a template. */
-export const queuesOf = ({ queues }: Plan, time: VirtualTime, faults: FaultInjection): Map<string, Queue> => {
-  const created = queues.map((settings) => new Queue(settings, time, faults));
+export const queuesOf = (
+  { queues }: Plan,
+  time: VirtualTime,
+  faults: FaultInjection,
+  keeps: (messageId: string) => boolean = () => false,
+): Map<string, Queue> => {
+  const created = queues.map((settings) => Object.assign(new UnreliableQueue(settings, time, faults), { keeps }));
   queues.forEach(({ redrive }, index) => {
     const target = created.find(({ settings }) => settings.arn === redrive?.targetArn);
     const queue = created[index];
@@ -162,7 +177,7 @@ export class SimulatedStack {
     this.plan = plan;
     const randomOfQueues = randomFor('queues');
     const { duplicated } = this;
-    this.queues = queuesOf(plan, time, {
+    const faults: FaultInjection = {
       get duplicateReceives() {
         return duplicated.length < options.maxDuplicates ? options.duplicateReceives() : 0;
       },
@@ -171,6 +186,12 @@ export class SimulatedStack {
         if (drawn < options.duplicateReceives()) duplicated.push(messageId);
         return drawn;
       },
+    };
+    const randomOfDeletes = randomFor('deletes of messages');
+    this.queues = queuesOf(plan, time, faults, (messageId) => {
+      const isKept = faults.duplicateReceives > 0 && randomOfDeletes() < faults.duplicateReceives / 2;
+      if (isKept) duplicated.push(messageId);
+      return isKept;
     });
     const tables = new ReplicatedTables(time, options.replicationLagMs);
     this.replica = createDynamoDb({ tables: tables.replica, clock: time, partitionLimits: false });

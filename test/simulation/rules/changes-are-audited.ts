@@ -12,6 +12,8 @@ export const ACTIONS: Record<PersonAction['kind'], string> = {
   delete: 'delete-notification',
   relabel: 'update-notification',
   summaries: 'update-account',
+  contacts: 'update-account',
+  fallback: 'update-account',
   rotate: 'rotate-signing-secret',
   sign: 'create-signing-secret',
   unsign: 'delete-signing-secret',
@@ -28,9 +30,9 @@ type Change = { action: string; outcome: 'certain' | 'unknown' };
 
 const isOfDelivery = (kind: PersonAction['kind']): boolean => kind === 'redeliver' || kind === 'retry-now';
 
-/** Returns whether an action certainly changes something: settings of summaries may be as they were, and a webhook may have no secret. */
+/** Returns whether an action certainly changes something: settings may be as they were, and a webhook may have no secret. */
 const isChange = (action: PersonAction, { people, scenario }: Observations): boolean => {
-  if (action.kind === 'unsign') return false;
+  if (['unsign', 'contacts', 'fallback'].includes(action.kind)) return false;
   if (action.kind !== 'summaries') return true;
   if (action.summaries === undefined) return false;
   const others = people.flatMap(({ action: other }) =>

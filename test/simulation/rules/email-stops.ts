@@ -259,6 +259,22 @@ export const stopsOf = (observations: Observations, to: string): StopPeriod[] =>
   return periods;
 };
 
-/** Returns whether the mailbox of a recipient may have been stopped at some time of a period, for some reason. */
+/** Functions read an account at most so long after it was read last. */
+const MAX_CACHED_MS = 65_000;
+
+/** Returns whether a recipient may have been no contact of an account at some time of a period. */
+const mayBeRemoved = (observations: Observations, to: string, fromMs: number, untilMs: number): boolean => {
+  const { scenario, people } = observations;
+  const tenant = scenario.tenants.find(({ contacts }) => contacts.some(({ address }) => address === to));
+  const changes = people.filter(({ action }) => action.kind === 'contacts' && action.tenant === tenant?.name);
+  return changes.some(({ action, startedMs }, index) => {
+    const next = changes.slice(index + 1).find(isDone);
+    const isRemoved = action.kind === 'contacts' && !action.addresses.includes(to);
+    return isRemoved && startedMs <= untilMs && fromMs <= (next?.endedMs ?? Number.POSITIVE_INFINITY) + MAX_CACHED_MS;
+  });
+};
+
+/** Returns whether a recipient may have got no emails at some time of a period: the mailbox was stopped, or removed. */
 export const mayBeStopped = (observations: Observations, to: string, fromMs: number, untilMs: number): boolean =>
+  mayBeRemoved(observations, to, fromMs, untilMs) ||
   stopsOf(observations, to).some((period) => mayOverlap(period, fromMs, untilMs));

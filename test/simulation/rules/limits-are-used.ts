@@ -1,7 +1,8 @@
 import type { Observations } from '../world/observations.ts';
 import type { Refusal } from '../world/receivers.ts';
-import type { PlannedTenant } from '../world/scenario.ts';
+import type { PlannedTenant, Scenario } from '../world/scenario.ts';
 import { isAboveDailyLimit } from './alert-outcomes.ts';
+import { limitChangesOf } from './limits-hold.ts';
 import type { Rule } from './rule.ts';
 
 const DAY_MS = 86_400_000;
@@ -20,7 +21,12 @@ type Way = {
 /** Where accounts have none of their own (`managedPerTenantPerDay` in docs/operations.md). */
 const DEFAULT_MANAGED_LIMIT = 100;
 
-const waysOf = ({ name, notifications, contacts, limits }: PlannedTenant): Way[] => {
+const waysOf = ({ name, notifications, contacts, limits: first }: PlannedTenant, scenario: Scenario): Way[] => {
+  const changed = limitChangesOf(scenario, name);
+  const least = (kind: keyof PlannedTenant['limits']): number | undefined => {
+    const limits = [first, ...changed].flatMap((each) => each[kind] ?? []);
+    return limits.length > 0 ? Math.min(...limits) : undefined;
+  };
   const keys = (type: string) => notifications.filter((each) => each.type === type).map(({ key }) => key);
   const emails = [...keys('email'), ...contacts.map(({ address }) => address)];
   return [
@@ -29,21 +35,21 @@ const waysOf = ({ name, notifications, contacts, limits }: PlannedTenant): Way[]
       service: 'ses',
       senders: /^send-(email|technicalContactsEmail)#/,
       recipients: new Set(emails),
-      limit: limits.emailsPerTenantPerDay,
+      limit: least('emailsPerTenantPerDay'),
     },
     {
       name: 'SMS',
       service: 'sns',
       senders: /^send-sms#/,
       recipients: new Set(keys('sms')),
-      limit: limits.smsPerTenantPerDay,
+      limit: least('smsPerTenantPerDay'),
     },
     {
       name: 'messages to operators',
       service: 'sns',
       senders: /^send-managed#/,
       recipients: new Set([`tenant ${name}`]),
-      limit: limits.managedPerTenantPerDay ?? DEFAULT_MANAGED_LIMIT,
+      limit: least('managedPerTenantPerDay') ?? DEFAULT_MANAGED_LIMIT,
     },
   ];
 };
@@ -100,7 +106,7 @@ export const limitsAreUsed: Rule = {
       .filter(({ summaries }) => summaries === undefined)
       .filter(({ name }) => !people.some(({ action }) => action.kind === 'summaries' && action.tenant === name))
       .flatMap((tenant) =>
-        waysOf(tenant).flatMap((way) => {
+        waysOf(tenant, scenario).flatMap((way) => {
           // A count whose response is lost counts twice, and one that cannot be given back counts.
           const firstFaultMs = Math.min(
             ...faults

@@ -118,7 +118,8 @@ export const noticeByMs = (
 ): number => {
   const { stream, sendingRate } = observations.scenario;
   const fromMs = atMs - MAX_RECORD_MS;
-  const byMs = atMs + MAX_PROMPT_MS + stream.maxDelayMs;
+  // A batch waits for the one before it.
+  const byMs = atMs + MAX_PROMPT_MS + 2 * stream.maxDelayMs;
   const { phases = [] } =
     contacts.find(({ address }) => address === to) ?? (fallback?.key === to ? fallback : undefined) ?? {};
   const accepts = phases.every(

@@ -67,20 +67,26 @@ const acceptedMs = ({ atMs, repeatsAfterMs }: PlannedEvent): number[] => [
 const areOfIncident = (event: PlannedEvent, other: PlannedEvent): boolean =>
   event.number !== other.number && event.tenant === other.tenant && event.alarm === other.alarm;
 
+/** Returns whether the producer's times of two events decide which one is older. */
+const haveOrder = (event: PlannedEvent, other: PlannedEvent): boolean =>
+  !event.hasNoTime && !other.hasNoTime && event.timeMs !== other.timeMs;
+
 /**
- * Returns whether an event may be older than another one of its incident: by its own time or, if these are equal, by that of
+ * Returns whether an event may be older than another one of its incident: by its own time or, if these are equal or missing, by that of
  * SQS, which repeats have, too.
  */
 export const mayBeOlder = (event: PlannedEvent, other: PlannedEvent): boolean =>
   areOfIncident(event, other) &&
-  (event.timeMs < other.timeMs ||
-    (event.timeMs === other.timeMs && Math.min(...acceptedMs(event)) < Math.max(...acceptedMs(other))));
+  (haveOrder(event, other)
+    ? event.timeMs < other.timeMs
+    : Math.min(...acceptedMs(event)) < Math.max(...acceptedMs(other)));
 
 /** Returns whether it must be older, whichever of their copies were delivered. */
 export const mustBeOlder = (event: PlannedEvent, other: PlannedEvent): boolean =>
   areOfIncident(event, other) &&
-  (event.timeMs < other.timeMs ||
-    (event.timeMs === other.timeMs && Math.max(...acceptedMs(event)) < Math.min(...acceptedMs(other))));
+  (haveOrder(event, other)
+    ? event.timeMs < other.timeMs
+    : Math.max(...acceptedMs(event)) < Math.min(...acceptedMs(other)));
 
 /** Returns whether a newer event of the incident may have been withheld in shadow mode, which supersedes older ones. */
 export const isSupersededInShadow = (event: PlannedEvent, observations: Observations): boolean =>

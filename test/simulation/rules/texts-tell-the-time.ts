@@ -47,7 +47,9 @@ const violationsOf = (alert: PlannedAlert, { arrivals, scenario }: Observations)
       const found = HEADLINE.exec(text);
       const isEmail = notification.type === 'email' || notification.type === 'technicalContactsEmail';
       return [
-        ...(isEmail && !hasTime(alert, text) ? [`${nameOf(alert)} has another time: ${SINCE.exec(text)?.[0]}.`] : []),
+        ...(isEmail && !event.hasNoTime && !hasTime(alert, text)
+          ? [`${nameOf(alert)} has another time: ${SINCE.exec(text)?.[0]}.`]
+          : []),
         ...(text.includes(link) === (notification.type !== 'sms') ? [] : [`${nameOf(alert)} has another link.`]),
         ...(found && isTrue(alert, atMs, found, scenario.maxSkewMs)
           ? []

@@ -172,11 +172,16 @@ const recipientsOf = (
   observations: Observations,
 ): string[] => {
   const { fallback, name } = tenant;
+  const { scenario, people } = observations;
+  const { escalations = 'contacts+managed' } = scenario;
+  if (escalations === 'off') return [];
+  const mayBeRemoved = people.some(({ action }) => action.kind === 'fallback' && action.tenant === name);
   return [
     ...contactsOf(tenant, time, observations),
-    ...(isOfService ? [] : [`tenant ${name}`]),
+    ...(isOfService || escalations === 'contacts' ? [] : [`tenant ${name}`]),
     // A pager that got an escalation of a newer event of the alarm gets no older one.
     ...(fallback &&
+    !mayBeRemoved &&
     !mayBeShadowed(tenant, time, observations) &&
     mustGetNotice({ to: fallback.key, phases: fallback.phases }, time, observations) &&
     state !== 'OK' &&
@@ -271,6 +276,7 @@ export const failedSummariesAreEscalated: Rule = {
   violations(observations) {
     const { scenario, earlierHistory } = observations;
     const notices = noticesOf(observations);
+    if ((scenario.escalations ?? 'contacts+managed') !== 'contacts+managed') return [];
     return scenario.tenants.flatMap((tenant) => {
       const { name } = tenant;
       // Of several contacts, one may have got it.
@@ -343,6 +349,24 @@ export const escalationsAreJustified: Rule = {
       return recorded.length > hours ? [`${name}: ${recorded.length} escalations in ${hours} hours.`] : [];
     });
 
+    // Once when the last destination is late or has failed, and again when a late one has failed for good, or bounced.
+    const again = plannedDeliveries(scenario).flatMap((delivery) => {
+      const { event } = delivery;
+      const ends = plannedDeliveries(scenario)
+        .filter((other) => other.event.number === event.number)
+        .map((other) => entryOf(other));
+      const isOnce = ends.every((entry) => entry && hasOneRound(observations, entry) && entry.status !== 'summarized');
+      const max = 1 + ends.filter((entry) => entry?.status !== 'delivered').length;
+      const own = escalations.filter(
+        ({ arrival, alarm, tenant }) =>
+          alarm === event.alarm && tenant.name === event.tenant && arrival.numbers.includes(event.number),
+      );
+      return [...Map.groupBy(own, ({ arrival }) => arrival.to)].flatMap(([to, group]) => {
+        const recorded = group.filter(({ arrival }) => !isUnrecorded(arrival, observations)).length;
+        return isOnce && recorded > max ? [`${to}: ${recorded} escalations of ${nameOf(delivery)}, not ${max}.`] : [];
+      });
+    });
+
     const tooMany = [
       ...Map.groupBy(escalations, ({ arrival, state }) => {
         const day = Math.floor((startMs + arrival.atMs) / DAY_MS);
@@ -353,6 +377,6 @@ export const escalationsAreJustified: Rule = {
       return recorded.length > MAX_PER_DAY ? [`${name}: ${recorded.length} escalations.`] : [];
     });
 
-    return [...unjustified, ...repeated, ...tooMany];
+    return [...unjustified, ...repeated, ...again, ...tooMany];
   },
 };

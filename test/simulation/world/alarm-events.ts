@@ -8,8 +8,8 @@ export const eventTimeMs = ({ timeMs }: PlannedEvent): number => START_MS + time
 
 /** Returns the ID of an event. */
 export const eventIdOf = (event: PlannedEvent): string => {
-  const { tenant, alarm, state, number } = event;
-  return `${tenant}:en:${alarm}:ch${number}:${eventTimeMs(event)}:${state}`;
+  const { tenant, alarm, state, number, hasNoTime } = event;
+  return `${tenant}:en:${alarm}:ch${number}:${hasNoTime ? 'untimed' : eventTimeMs(event)}:${state}`;
 };
 
 /** Returns an event as a producer sends it. @param isAltered true if it is another one with the same ID */
@@ -22,7 +22,7 @@ export const eventBody = (event: PlannedEvent, ids: ReadonlyMap<number, string>,
     tenant_id: tenant,
     details: {
       target: 'web.test',
-      timestamp: eventTimeMs(event),
+      timestamp: event.hasNoTime ? undefined : eventTimeMs(event),
       state,
       status: 'simulated',
       metrics: {},
@@ -36,7 +36,7 @@ export const eventBody = (event: PlannedEvent, ids: ReadonlyMap<number, string>,
     },
     check: { id: 'ch', label: 'Check', type: 'agent.filesystem' },
     alarm: { id: alarm, label: `${alarm} ${isAltered ? 'altered' : `#${number}#`}`, active_suppressions: [] },
-    previous_state: null,
+    previous_state: number % 2 === 0 ? null : state === 'OK' ? 'CRITICAL' : 'OK',
     notification_plan: { id: 'np', [list]: notifications.map((index) => ids.get(index) ?? `ntUnknown${index}`) },
   });
 };

@@ -30,6 +30,34 @@ export const withUnwantedEmails = (tenant: PlannedTenant, recoveryMs: number, ra
   };
 };
 
+/** Returns changes of the contacts of accounts, which get them all back, and of where their escalations go. */
+export const accountActionsOf = (
+  tenants: readonly PlannedTenant[],
+  recoveryMs: number,
+  random: Random,
+): PersonAction[] =>
+  tenants
+    .filter(({ kind }) => kind === 'ordinary')
+    .flatMap(({ name: tenant, contacts, fallback }) => {
+      const addresses = contacts.map(({ address }) => address);
+      const anyTime = (): number => Math.round(random() * recoveryMs);
+      const removedMs = anyTime();
+      const contactActions: PersonAction[] = [
+        { kind: 'contacts', atMs: removedMs, tenant, addresses: addresses.slice(integer(1, 2, random)) },
+        { kind: 'contacts', atMs: removedMs + integer(1, recoveryMs, random), tenant, addresses },
+      ];
+      const fallbackAction: PersonAction = {
+        kind: 'fallback',
+        atMs: anyTime(),
+        tenant,
+        fallback: random() < 0.5 ? undefined : fallback?.index,
+      };
+      return [
+        ...(addresses.length > 0 && random() < 0.1 ? contactActions : []),
+        ...(fallback && random() < 0.1 ? [fallbackAction] : []),
+      ];
+    });
+
 /** Returns what recipients of the emails of tenants do on the page of their links. */
 export const recipientActionsOf = (
   tenants: readonly PlannedTenant[],

@@ -96,7 +96,9 @@ export const createFaults = (options: FaultOptions) => {
       service === call.service && fromMs <= nowMs() && nowMs() < untilMs;
     const local = localOutages.get(call.caller);
     const isDownHere = local?.service === call.service && nowMs() < local.untilMs;
-    if (isActive() && (isDownHere || outages.some(isDown))) return { fate: { fault: FAILED }, kind: 'outage' };
+    const outage = outages.find(isDown);
+    if (isActive() && (isDownHere || outage))
+      return { fate: { fault: FAILED, isLost: outage?.isHanging === true }, kind: 'outage' };
     if (
       frequentFault?.operation === `${call.service}.${call.action}` &&
       isOfFunction(call.caller, frequentFault.functionName) &&

@@ -1,16 +1,25 @@
 import { integer, pick, type Random } from '../engine/random.ts';
+import type { Operation, PlannedTenant } from './scenario.ts';
 
 /** What operations need to know of a tenant. */
-type Tenant = { name: string; kind: string; notifications: readonly { index: number; type: string }[] };
+type Tenant = {
+  name: string;
+  kind: string;
+  limits: PlannedTenant['limits'];
+  notifications: readonly { index: number; type: string }[];
+};
 
-/** What AWS and the operators do. */
-export type Operation =
-  /** Lambda ends all execution environments that are idle, as after a deployment. */
-  | { kind: 'recycle'; atMs: number }
-  /** The operators move all dead letters of the senders back to their queues. */
-  | { kind: 'redrive'; atMs: number }
-  /** The operators turn on shadow mode for a time. */
-  | { kind: 'shadow'; atMs: number; tenant: string; lengthMs: number };
+/** Returns changes of the limits of tenants that have some. */
+export const limitChangesOf = (tenants: readonly Tenant[], recoveryMs: number, random: Random): Operation[] =>
+  tenants
+    .filter(({ limits }) => Object.keys(limits).length > 0)
+    .filter(() => random() < 0.3)
+    .map(({ name, limits }) => ({
+      kind: 'limits',
+      atMs: Math.round(random() * recoveryMs),
+      tenant: name,
+      limits: Object.fromEntries(Object.keys(limits).map((limit) => [limit, integer(1, 10, random)])),
+    }));
 
 /** Returns the operations of a scenario. */
 export const operationsOf = (tenants: readonly Tenant[], recoveryMs: number, random: Random): Operation[] => {

@@ -74,6 +74,11 @@ export const createOperators = ({ plan, queues, time }: Pick<SimulatedStack, 'pl
       );
     },
 
+    /** Changes the limits of an account. */
+    async limit(tenant: string, limits: PlannedTenant['limits']): Promise<void> {
+      await accounts.changeLimits(tenant, limits, auditOf(tenant));
+    },
+
     /** Turns on shadow mode from now on for a time in ms. */
     async shadow(tenant: string, lengthMs: number): Promise<void> {
       const nowMs = time.now();

@@ -54,6 +54,12 @@ const requestOf = (action: SimpleAction, token: string, idOf: (index: number) =>
       };
     case 'summaries':
       return { method: 'PUT', path: '/account', token, body: { summaries: action.summaries ?? {} } };
+    case 'contacts':
+      return { method: 'PUT', path: '/account', token, body: { technical_contacts: action.addresses } };
+    case 'fallback': {
+      const ids = action.fallback === undefined ? [] : [idOf(action.fallback)];
+      return { method: 'PUT', path: '/account', token, body: { escalation_notifications: ids } };
+    }
     case 'rotate':
       return { method: 'POST', path: '/account/rotate-signing-secret', token };
     case 'test':

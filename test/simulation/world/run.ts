@@ -19,11 +19,17 @@ import {
   type Redrive,
   type ShadowPeriod,
 } from './observations.ts';
-import type { Operation } from './operations.ts';
 import { createOperators, lettersIn } from './operators.ts';
 import { createPeople } from './people.ts';
 import { createReceivers, detailsOf, PRIVATE_HOST } from './receivers.ts';
-import { notificationsOf, type PlannedNotification, type PlannedTenant, type Scenario, type Step } from './scenario.ts';
+import {
+  notificationsOf,
+  type Operation,
+  type PlannedNotification,
+  type PlannedTenant,
+  type Scenario,
+  type Step,
+} from './scenario.ts';
 
 /** Options of a run. */
 export type RunOptions = {
@@ -66,15 +72,18 @@ const lastEventMs = ({ steps }: Scenario): number =>
     ...steps.map((step) => (step.kind === 'event' ? step.atMs + Math.max(0, ...step.repeatsAfterMs) : step.atMs)),
   );
 
-/** Returns a template without the setting `deliveryOutcomes`. */
-const withoutOutcomes = (plan: Plan): Plan => ({
+/** Returns a template with a value of an environment variable for the functions that have it. */
+const withVariable = (plan: Plan, name: string, value: string): Plan => ({
   ...plan,
   functions: plan.functions.map((each) => ({
     ...each,
-    environment: each.environment.DELIVERY_OUTCOMES
-      ? { ...each.environment, DELIVERY_OUTCOMES: 'false' }
-      : each.environment,
+    environment: each.environment[name] ? { ...each.environment, [name]: value } : each.environment,
   })),
+});
+
+/** Returns a template without the setting `deliveryOutcomes`. */
+const withoutOutcomes = (plan: Plan): Plan => ({
+  ...withVariable(plan, 'DELIVERY_OUTCOMES', 'false'),
   streamSources: plan.streamSources.map((source) => ({
     ...source,
     filters: filterCriteria.parse({
@@ -100,7 +109,8 @@ export const runScenario = async ({
   trace = () => undefined,
 }: RunOptions): Promise<Observations> => {
   const { seed, tenants, rates, recoveryMs } = scenario;
-  const planned = scenario.hasOutcomes ? plan : withoutOutcomes(plan);
+  const { hasOutcomes, escalations = 'contacts+managed' } = scenario;
+  const planned = withVariable(hasOutcomes ? plan : withoutOutcomes(plan), 'ESCALATE_UNREACHED', escalations);
   const outcomesTopicArn = plan.topicArns.find((arn) => arn.endsWith('Outcomes'));
   let isFaulty = false;
   const nowMs = (): number => stack.time.now() - startMs;
@@ -247,6 +257,9 @@ export const runScenario = async ({
       case 'redrive':
         redrives.push({ startedMs, letters: await operators.redrive() });
         break;
+      case 'limits':
+        await operators.limit(operation.tenant, operation.limits);
+        break;
       case 'shadow':
         await operators.shadow(operation.tenant, operation.lengthMs);
         shadows.push({ tenant: operation.tenant, startedMs, fromMs: nowMs(), untilMs: startedMs + operation.lengthMs });
@@ -255,7 +268,7 @@ export const runScenario = async ({
   };
 
   const perform = (step: Step): void => {
-    if (step.kind === 'recycle' || step.kind === 'redrive' || step.kind === 'shadow') {
+    if (step.kind === 'recycle' || step.kind === 'redrive' || step.kind === 'shadow' || step.kind === 'limits') {
       // With faults of DynamoDB or SQS, it has no effect.
       operate(step).catch(() => undefined);
       return;

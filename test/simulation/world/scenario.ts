@@ -1,5 +1,5 @@
+import type { escalationModes } from '../../../shared/contracts/notice.ts';
 import { type NotificationTypeId, notificationTypes } from '../../../shared/contracts/notification-types.ts';
-import type { Operation } from './operations.ts';
 
 /** The start of links to alarms. */
 export const CONSOLE_URL = 'https://console.test';
@@ -86,6 +86,8 @@ export type PlannedEvent = {
   state: State;
   /** Its time by the producer's clock, ms since the start of the scenario. */
   timeMs: number;
+  /** True if it does not tell its time. */
+  hasNoTime?: true;
   notifications: readonly number[];
   /** After how many ms the same event is sent again. */
   repeatsAfterMs: readonly number[];
@@ -102,6 +104,9 @@ export type PersonAction =
   | { kind: 'redeliver'; atMs: number; tenant: string; notification: number }
   | { kind: 'retry-now'; atMs: number; tenant: string; notification: number }
   | { kind: 'summaries'; atMs: number; tenant: string; summaries: Summaries | undefined }
+  /** Sets the technical contacts of the account, or the notification to which escalations go. */
+  | { kind: 'contacts'; atMs: number; tenant: string; addresses: readonly string[] }
+  | { kind: 'fallback'; atMs: number; tenant: string; fallback: number | undefined }
   | { kind: 'rotate'; atMs: number; tenant: string }
   | { kind: 'test'; atMs: number; tenant: string; notification: number }
   | { kind: 'token'; atMs: number; tenant: string }
@@ -132,6 +137,17 @@ export type OccupyingEvent = {
   windowMinutes: number;
 };
 
+/** What AWS and the operators do. */
+export type Operation =
+  /** Lambda ends all execution environments that are idle, as after a deployment. */
+  | { kind: 'recycle'; atMs: number }
+  /** The operators move all dead letters of the senders back to their queues. */
+  | { kind: 'redrive'; atMs: number }
+  /** The operators turn on shadow mode for a time. */
+  | { kind: 'shadow'; atMs: number; tenant: string; lengthMs: number }
+  /** The operators change the limits of an account. */
+  | { kind: 'limits'; atMs: number; tenant: string; limits: PlannedTenant['limits'] };
+
 /** What happens in a run. The shortest failing prefix of a run is a prefix of its steps. */
 export type Step = PlannedEvent | PersonAction | InvalidEvent | OccupyingEvent | Operation;
 
@@ -149,6 +165,7 @@ export type FaultRates = {
   sendError: number;
   sendThrottled: number;
   sendLost: number;
+  /** Of a second receive at once, or after a message was acknowledged. */
   duplicateReceives: number;
   slowCall: number;
   /** Of an outage for one execution environment that starts when a message that it sent was accepted or refused. */
@@ -187,8 +204,8 @@ export type FrequentFault = {
   functionName?: string;
 };
 
-/** A time at which each call to an AWS service fails, ms since the start. */
-export type Outage = { service: 'dynamodb' | 'sqs'; fromMs: number; untilMs: number };
+/** A time at which each call to an AWS service fails, or is not answered, ms since the start. */
+export type Outage = { service: 'dynamodb' | 'sqs'; fromMs: number; untilMs: number; isHanging?: boolean };
 
 /** What happens to the stream of the table Deliveries. */
 export type StreamFaults = {
@@ -230,6 +247,8 @@ export type Scenario = {
   stream: StreamFaults;
   /** Whether delivery outcomes are published. */
   hasOutcomes: boolean;
+  /** Who gets escalations. Default: contacts and operators */
+  escalations?: (typeof escalationModes)[number];
   /** When faults end and all destinations accept, ms since the start. */
   recoveryMs: number;
 };

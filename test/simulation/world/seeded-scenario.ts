@@ -1,8 +1,9 @@
+import { escalationModes } from '../../../shared/contracts/notice.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
 import { integer, pick, type Random, randomOf } from '../engine/random.ts';
 import { contactsOf, limitedOf, summarizedOf } from './bounded-tenants.ts';
-import { recipientActionsOf, withUnwantedEmails } from './email-recipients.ts';
-import { operationsOf, privateWebhooksOf, unusualEventsOf } from './operations.ts';
+import { accountActionsOf, recipientActionsOf, withUnwantedEmails } from './email-recipients.ts';
+import { limitChangesOf, operationsOf, privateWebhooksOf, unusualEventsOf } from './operations.ts';
 import {
   type Behavior,
   type FaultRates,
@@ -34,7 +35,7 @@ import {
   retypedOf,
   type SpecialTenant,
 } from './special-tenants.ts';
-import { twinsOf, withLateRepeats } from './twins.ts';
+import { twinsOf, withLateRepeats, withoutTimes } from './twins.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -446,6 +447,7 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
   });
   const first = specialTenantsOf(index, ordinaryTenants[0], recoveryMs, randomOf(seed, 'special tenants'));
   const optOutRandom = randomOf(seed, 'opt-outs');
+  const [hangingRandom, settingsRandom] = [randomOf(seed, 'outages that hang'), randomOf(seed, 'settings')];
   const special =
     optOutRandom() < 0.1 ? [...first, optedOutOf(indexAfter(ordinaryTenants, first), recoveryMs, optOutRandom)] : first;
   // Only without faults, it is known how long the alerts of others should take.
@@ -473,6 +475,8 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     ...special.flatMap((each) => each.steps),
     ...moreActionsOf(restless, storms, recoveryMs, randomOf(seed, 'more actions')),
     ...recipientActionsOf(restless, recoveryMs, randomOf(seed, 'pages of recipients')),
+    ...accountActionsOf(tenants, recoveryMs, randomOf(seed, 'changes of accounts')),
+    ...limitChangesOf(tenants, recoveryMs, randomOf(seed, 'changes of limits')),
     ...signingActionsOf(restless, recoveryMs, randomOf(seed, 'signing secrets')),
     ...Array.from({ length: actions }, () => actionOf(restless, recoveryMs, random)),
     ...storms.flatMap(({ tenant, fromMs }) => (random() < 0.3 ? occupyingEvents(tenant, fromMs) : [])),
@@ -497,7 +501,7 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
   return {
     seed,
     tenants,
-    steps: steps.sort((left, right) => left.atMs - right.atMs),
+    steps: withoutTimes(steps, randomOf(seed, 'events without a time')).sort((left, right) => left.atMs - right.atMs),
     rates: {
       ...ratesOf(!isCalm && !hasOneFault, random),
       ...(hasOneFault
@@ -505,9 +509,10 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
         : addedRatesOf(isCalm, randomOf(seed, 'added rates'))),
     },
     frequentFault,
-    outages: Array.from({ length: isCalm || hasOneFault ? 0 : integer(0, 3, random) }, () =>
-      outageOf(recoveryMs, random),
-    ),
+    outages: Array.from({ length: isCalm || hasOneFault ? 0 : integer(0, 3, random) }, () => ({
+      ...outageOf(recoveryMs, random),
+      isHanging: hangingRandom() < 0.3,
+    })),
     emailReports: otherRandom() < 0.4 ? otherRandom() * 0.5 : 0,
     privateWebhooks: privateWebhooksOf(ordinaryTenants, otherRandom),
     // Few, so that they are reused and shared. A deployment has at least 20 for each type, and 5 for retries, which a slow
@@ -516,6 +521,7 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     replicationLagMs: integer(0, 1_000, randomOf(seed, 'replication')),
     stream: streamFaultsOf(recoveryMs, isCalm || hasOneFault, randomOf(seed, 'stream')),
     hasOutcomes: randomOf(seed, 'outcomes')() < 0.5,
+    escalations: settingsRandom() < 0.8 ? 'contacts+managed' : pick(escalationModes, settingsRandom),
     maxSkewMs: random() < 0.5 && !isCalm && !hasOneFault ? 2_000 : 0,
     recoveryMs,
   };

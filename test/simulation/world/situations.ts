@@ -11,6 +11,7 @@ import {
   type PlannedTenant,
   type Scenario,
   type Step,
+  type StreamFaults,
 } from './scenario.ts';
 import { hangingOf, mailerOf, stormOf, tenantNamed } from './special-tenants.ts';
 
@@ -43,6 +44,7 @@ type SituationOptions = {
   emailReports?: number;
   recoveryMs?: number;
   concurrency?: number;
+  stream?: StreamFaults;
 };
 
 const accepting: readonly Phase[] = [{ fromMs: 0, behavior: 'accept' }];
@@ -82,6 +84,7 @@ const situation = (options: SituationOptions): Scenario => {
   } = options;
   const { rates = {}, frequentFault, ...rest } = faults;
   const { seed = 1, outages = [], emailReports = 0, recoveryMs = 10 * MINUTE_MS, concurrency = 8 } = rest;
+  const { stream = noStreamFaults } = rest;
   const notifications = types.map(
     (type, index): PlannedNotification => ({
       index,
@@ -102,7 +105,7 @@ const situation = (options: SituationOptions): Scenario => {
     emailReports,
     privateWebhooks: [],
     maxSkewMs: 0,
-    stream: noStreamFaults,
+    stream,
     hasOutcomes: true,
     concurrency,
     replicationLagMs: 0,
@@ -551,6 +554,15 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       tenant: { fallback: { index: 1, key: 'd1', type: 'sms', phases: accepting } },
       steps: [alert(0, SECOND_MS)],
       recoveryMs: 10 * HOUR_MS,
+    }),
+    'alerts fail across an hour, and their reports come late': situation({
+      types: ['webhook', 'webhook'],
+      phases: until(2.5 * HOUR_MS, 'fail'),
+      steps: [0, 1, 2, 3, 4, 5].map((number) =>
+        alert(number, 54 * MINUTE_MS + 20 * SECOND_MS * number, { notifications: [0, 1] }),
+      ),
+      stream: { ...noStreamFaults, maxDelayMs: 12 * MINUTE_MS },
+      recoveryMs: 2.5 * HOUR_MS,
     }),
     'SES throttles an alert for minutes, whose account has a fallback by SMS': situation({
       types: ['email'],

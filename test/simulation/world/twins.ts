@@ -1,5 +1,5 @@
 import { integer, pick, type Random } from '../engine/random.ts';
-import { isInOrder, type PlannedEvent, type PlannedTenant, type State } from './scenario.ts';
+import { isInOrder, type PlannedEvent, type PlannedTenant, type State, type Step } from './scenario.ts';
 
 /** The number of the first twin. */
 const FIRST_TWIN = 2_000;
@@ -31,5 +31,15 @@ export const withLateRepeats = (events: readonly PlannedEvent[], random: Random)
   if (random() < 0.8) return [...events];
   return events.map((event) =>
     random() < 0.3 ? { ...event, repeatsAfterMs: [...event.repeatsAfterMs, integer(1, 8, random) * HOUR_MS] } : event,
+  );
+};
+
+/** Returns steps in which no event of some alarms tells its time, so that the order of these is that of SQS. */
+export const withoutTimes = (steps: readonly Step[], random: Random): Step[] => {
+  const events = steps.filter((step) => step.kind === 'event');
+  const alarmOf = ({ tenant, alarm }: PlannedEvent): string => `${tenant} ${alarm}`;
+  const untimed = new Set([...new Set(events.map(alarmOf))].sort().filter(() => random() < 0.1));
+  return steps.map((step) =>
+    step.kind === 'event' && untimed.has(alarmOf(step)) ? { ...step, timeMs: step.atMs, hasNoTime: true } : step,
   );
 };
