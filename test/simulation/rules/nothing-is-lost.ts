@@ -68,23 +68,21 @@ export const nothingIsLost: Rule = {
         (entry) => entry.notification === notification.index && entry.event_id.includes(`:ch${event.number}:`),
       );
 
+    const summaryOf = ({ notification, summary_id }: HistoryEntry): HistoryEntry | undefined =>
+      history.find((other) => other.event_id === summary_id && other.notification === notification);
+
     /** Whether the alert may have been attempted only while the contact was stopped, who is skipped then. */
     const isSkipped = (alert: PlannedAlert): boolean =>
       alert.notification.type === 'technicalContactsEmail' &&
-      entriesOf(alert).some(({ status, updated_at }) => {
+      entriesOf(alert).some((entry) => {
+        const { status, updated_at } = summaryOf(entry) ?? entry;
         // The result of a pending one could not be recorded.
         const untilMs =
           status === 'pending' ? Number.POSITIVE_INFINITY : updated_at - observations.startMs + MAX_SKEW_MS;
         return mayBeStopped(observations, alert.to, alert.event.atMs, untilMs);
       });
 
-    const wasStopped = (entry: HistoryEntry): boolean =>
-      isStopped(entry) ||
-      (entry.status === 'summarized' &&
-        history.some(
-          (other) =>
-            other.event_id === entry.summary_id && other.notification === entry.notification && isStopped(other),
-        ));
+    const wasStopped = (entry: HistoryEntry): boolean => isStopped(entry) || isStopped(summaryOf(entry) ?? entry);
 
     const statusOf = (alert: PlannedAlert): string =>
       entriesOf(alert)

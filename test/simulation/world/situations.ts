@@ -286,12 +286,6 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       types: ['atomfeed'],
       steps: [alert(2, SECOND_MS)],
     }),
-    'SES throttles alerts, then accepts others up to the limit': situation({
-      types: ['email'],
-      phases: until(60 * SECOND_MS, 'throttle'),
-      tenant: { limits: { emailsPerTenantPerDay: 3 } },
-      steps: alertsAt(seconds(1, 5, 100)),
-    }),
     'an alert to several addresses is partly above the daily limit': situation({
       seed: 2,
       types: ['email', 'email', 'email'],
@@ -310,12 +304,6 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       steps: alertsAt(seconds(1, 2, 7, 40, 80, 120)),
       frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'lost', rate: 0.3, functionName: 'send-email' },
       recoveryMs: 35 * SECOND_MS,
-    }),
-    'a summary cannot read its alarms': situation({
-      types: ['email'],
-      tenant: { summaries: { email_after: 1, sms_after: 1, window_minutes: 1 } },
-      steps: alertsAt(seconds(1, 2, 3)),
-      frequentFault: { operation: 'dynamodb.Query', kind: 'error', rate: 0.9, functionName: 'send-email' },
     }),
     'the partition of a tenant is throttled': situation({
       types: ['webhook', 'email'],
@@ -408,17 +396,6 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       phases: until(5 * MINUTE_MS, 'reject'),
       steps: alertsAt(seconds(1, 10, 20, 30, 40, 50)),
       frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'kill', rate: 0.3, functionName: 'send-webhook' },
-    }),
-    'reports of SES cannot be recorded': situation({
-      types: ['email'],
-      steps: alertsAt(seconds(1, 10, 20)),
-      emailReports: 1,
-      frequentFault: {
-        operation: 'dynamodb.UpdateItem',
-        kind: 'error',
-        rate: 0.9,
-        functionName: 'record-email-events',
-      },
     }),
     'one contact is rejected, and the email to the other bounces': situation({
       types: ['technicalContactsEmail'],
