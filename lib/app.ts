@@ -76,7 +76,9 @@ const parse = (
         'Invalid setting: alarmTarget is required in a stage that has alarms: only one with developmentStage has none.',
       );
     }
-    if (alarmTarget?.endsWith('@example.com') && account !== PLACEHOLDER_ACCOUNT) {
+    // The CDK CLI asks for the account of the credentials.
+    const { CDK_DEFAULT_ACCOUNT } = process.env;
+    if (alarmTarget?.endsWith('@example.com') && (account ?? CDK_DEFAULT_ACCOUNT) !== PLACEHOLDER_ACCOUNT) {
       throw new Error(`Invalid setting: alarmTarget must be your address or topic, not ${alarmTarget}.`);
     }
     return settings;

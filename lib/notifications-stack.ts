@@ -12,6 +12,7 @@ import { createTopicKey, ManagedTopic } from './managed-topic.ts';
 import type { MonitoredResources } from './monitoring/monitored-stack.ts';
 import { Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
+import { addOperatorsPolicies } from './operators-policies.ts';
 import { changedSettings, type Settings, tenantLimitsJson, withoutCredentials } from './settings.ts';
 import { NOT_IN_CHINA } from './stages.ts';
 import { Storage } from './storage.ts';
@@ -58,6 +59,9 @@ export class NotificationsStack extends Stack {
     const resources = { api, delivery, emailEvents, reports };
 
     const outputs = outputsOf(this, settings, storage, managedTopic, resources);
+    const { read, change } = addOperatorsPolicies(this, storage, managedTopic, resources);
+    outputs.OperatorsReadPolicyArn = [read.managedPolicyArn, 'IAM policy for commands of operators that read'];
+    outputs.OperatorsChangePolicyArn = [change.managedPolicyArn, 'IAM policy for commands that change, in addition'];
     outputs.Version = [packageJson.version, 'Version of the service'];
     outputs.Commit = [commit, 'Commit of the deployed sources'];
     if (topicKey) {

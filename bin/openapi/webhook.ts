@@ -2,7 +2,9 @@ import * as z from 'zod';
 import { WEBHOOK_TOKEN } from '../../shared/contracts/account.ts';
 import { alarmEvent, webhookPayload } from '../../shared/contracts/alarm-event.ts';
 import { component } from '../../shared/contracts/responses/schemas.ts';
+import { MAX_ATTEMPTS, RETRY_HOURS } from '../../shared/domain/retry-schedule.ts';
 import { testEvent } from '../../shared/domain/test-event.ts';
+import { SEND_TIMEOUT_MS } from '../../shared/domain/transport.ts';
 import { webhookHeaders } from '../../shared/pipeline/transports/webhook.ts';
 import { EXAMPLE_TIME_MS, exampleCredentials } from './examples.ts';
 import { contentOf, parameter, parametersIn } from './operation.ts';
@@ -11,7 +13,7 @@ const description = [
   'The service POSTs each alert of a `webhook` notification to the URL of the notification. Its `webhook_request` can add headers and replace the body.',
   '**Verify the signature before you parse the body.** It is the proof of origin: every receiver of the account has the token. A body of `webhook_request` is signed only with the own secret of the notification. `webhook-signature` contains one or two signatures, separated by a space, each `v1,` and the base64 of HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{body}`. The key is the base64-decoded part of a signing secret after `whsec_`. Accept the request if one signature is correct and the timestamp is at most five minutes old. This is [Standard Webhooks](https://www.standardwebhooks.com) 1.0.0, whose libraries do all of it.',
   '**Discard duplicates.** All attempts of a delivery have the same `webhook-id`.',
-  '**Respond within 15 seconds.** Only the status counts; the response body is ignored and redirects are not followed. A delivery has nine attempts over about eight hours.',
+  `**Respond within ${SEND_TIMEOUT_MS / 1000} seconds.** Only the status counts; the response body is ignored and redirects are not followed. A delivery has ${MAX_ATTEMPTS} attempts over about ${RETRY_HOURS} hours.`,
 ].join('\n\n');
 
 /** A field that the service forwards without validating it. */

@@ -3,6 +3,7 @@ import { CfnInsightRule, ConcreteWidget, MathExpression, Stats, TreatMissingData
 import { Construct } from 'constructs';
 import { notificationTypes } from '../../shared/contracts/notification-types.ts';
 import { EVENTS_RECEIVED, PRODUCER_FAULTS } from '../../shared/domain/delivery-metrics.ts';
+import { RETRY_HOURS } from '../../shared/domain/retry-schedule.ts';
 import {
   type Alarms,
   type Monitored,
@@ -82,8 +83,7 @@ const destinationAlarm = (stack: Monitored): ServiceAlarm => {
     }),
     threshold: MIN_FAILED_PERCENT,
     evaluationPeriods: 2,
-    impact:
-      'Most attempts of a type fail, at the destinations of several tenants. The service retries them for about 8 hours.',
+    impact: `Most attempts of a type fail, at the destinations of several tenants. The service retries them for about ${RETRY_HOURS} hours.`,
     firstStep:
       'find the type with the metric destination_failures, and check by status and reason in the log of its sender whether the network or the destinations fail.',
     runbook: 'destinations-of-many-tenants-fail',

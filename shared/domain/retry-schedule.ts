@@ -19,6 +19,9 @@ const RETRY_DELAYS_MS = [
 /** Maximum number of attempts in a round. */
 export const MAX_ATTEMPTS = RETRY_DELAYS_MS.length + 1;
 
+/** How long the attempts of a round take, in whole hours. */
+export const RETRY_HOURS = Math.round(RETRY_DELAYS_MS.reduce((sum, delayMs) => sum + delayMs, 0) / HOUR_MS);
+
 /** Time after the first attempt of a round at which the round expires. */
 export const MAX_AGE_MS = 24 * HOUR_MS;
 

@@ -3,12 +3,16 @@ import { posix, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { openApiDocument } from '../../bin/openapi/openapi-document.ts';
-import { settingNames } from '../../lib/settings.ts';
+import { parseSettings, reservedConcurrency, settingNames } from '../../lib/settings.ts';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { errorStatus } from '../../shared/contracts/errors.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { attemptResults, deliveryReasons, deliveryStatuses } from '../../shared/contracts/outcomes.ts';
+import { failed } from '../../shared/domain/attempt-outcome.ts';
+import { HOUR_MS } from '../../shared/domain/day.ts';
 import { checkEvent } from '../../shared/domain/event-findings.ts';
+import { MAX_AGE_MS, MAX_ATTEMPTS, RETRY_HOURS, retryDelayMs } from '../../shared/domain/retry-schedule.ts';
+import { SEND_TIMEOUT_MS } from '../../shared/domain/transport.ts';
 import { codeBlocks, readDocument as read, root } from '../support/documents.ts';
 
 const documents = globSync(['*.md', '{docs,bin/local-aws}/**/*.md'], {
@@ -20,6 +24,17 @@ const sources = globSync(['{.github,bin,functions,lib,shared,test}/**/*.{ts,tsx,
   cwd: root,
   exclude: (path) => path.includes('node_modules'),
 });
+
+/** The numbers up to ten. */
+const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
+
+/** The delays before the attempts after the first one, as `2 min`. */
+const retryDelays = Array.from({ length: MAX_ATTEMPTS - 1 }, (_, index) => {
+  const seconds = (retryDelayMs(index + 1, failed('transient', 'timeout', ''), 1, () => 0) ?? 0) / 1000;
+  if (seconds < 60) return `${seconds} s`;
+  return seconds < 3_600 ? `${seconds / 60} min` : `${seconds / 3_600} h`;
+});
+const listed = (texts: readonly string[]): string => `${texts.slice(0, -1).join(', ')} and ${texts.at(-1)}`;
 
 /** The text outside code blocks. */
 const prose = (text: string): string => text.replace(/^ *```.*?^ *```$/gms, '');
@@ -58,6 +73,35 @@ it('docs/operations.md has a row for every setting, and no other', () => {
       .filter((line) => line.startsWith('| `')) ?? [];
   const named = rows.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name));
   expect(named.toSorted()).toEqual([...settingNames, 'stage', 'stackName', 'account', 'region'].toSorted());
+});
+
+/** Facts of the code in documents, with its constants, as they begin a sentence or not. */
+const facts: readonly (readonly [document: string, text: string])[] = [
+  ['README.md', `${words[MAX_ATTEMPTS]} attempts over about ${RETRY_HOURS} hours`],
+  ['docs/api.md', `\`timeout\`: no response within ${SEND_TIMEOUT_MS / 1000} seconds`],
+  [
+    'docs/api.md',
+    `A round has ${words[MAX_ATTEMPTS]} attempts: at once, then after ${listed(retryDelays)}, plus up to`,
+  ],
+  ['docs/api.md', `It ends after ${MAX_AGE_MS / HOUR_MS} hours`],
+  ['docs/runbook.md', `Retries last about ${RETRY_HOURS} hours`],
+  ['docs/operations.md', `${reservedConcurrency(parseSettings({}))} by default; needs a quota`],
+];
+
+it.each(facts)('%s says what the code does: %s', (document, text) => {
+  expect(read(document).toLowerCase()).toContain(text.toLowerCase());
+});
+
+it('no other place of the documents repeats how often and how long a delivery is tried', () => {
+  const counts = `(?:${words[MAX_ATTEMPTS]}|${MAX_ATTEMPTS}) attempts|${RETRY_HOURS} (?:h|hours)`;
+  const repeated = new RegExp(`(?<![\\w.])(?:${counts})\\b`, 'gi');
+  const found = documents.flatMap((file) =>
+    file === 'CHANGELOG.md' ? [] : [...read(file).matchAll(repeated)].map(([text]) => `${file}: ${text.toLowerCase()}`),
+  );
+  const known = facts.flatMap(([file, fact]) =>
+    [...fact.matchAll(repeated)].map(([text]) => `${file}: ${text.toLowerCase()}`),
+  );
+  expect(found.toSorted()).toEqual(known.toSorted());
 });
 
 it('docs/operations.md names every kind of record that an export of a tenant contains', () => {

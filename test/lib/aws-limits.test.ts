@@ -19,6 +19,11 @@ const MAX_NAME_LENGTHS = new Map([
 ]);
 /** As long as the rest of an ARN, or of the URL of a queue. */
 const ARN = 'arn:aws:cloudwatch:ap-southeast-2:123456789012:insight-rule/';
+/** The rest of the ARNs of which a policy has many. */
+const ARNS = new Map([
+  ['AWS::SQS::Queue', 'arn:aws-us-gov:sqs:ap-southeast-2:123456789012:'],
+  ['AWS::DynamoDB::Table', 'arn:aws-us-gov:dynamodb:ap-southeast-2:123456789012:table/'],
+]);
 
 const joinSchema = z.tuple([z.string(), z.array(z.unknown())]);
 
@@ -36,7 +41,10 @@ const resolved = (value: unknown, types: ReadonlyMap<string, string>, stackName:
     if (id.startsWith('AWS::')) return 'ap-southeast-2';
     return /::(Queue|Topic)$/.test(types.get(id) ?? '') ? `${ARN}${nameOf(id)}` : nameOf(id);
   }
-  if (key === 'Fn::GetAtt') return `${ARN}${nameOf(z.tuple([z.string(), z.string()]).parse(argument)[0])}`;
+  if (key === 'Fn::GetAtt') {
+    const [id] = z.tuple([z.string(), z.string()]).parse(argument);
+    return `${ARNS.get(types.get(id) ?? '') ?? ARN}${nameOf(id)}`;
+  }
   if (key === 'Fn::Join') {
     const [delimiter, parts] = joinSchema.parse(argument);
     return parts.map((part) => z.string().parse(resolve(part))).join(delimiter);
@@ -137,6 +145,8 @@ const limits: readonly Limit[] = [
   ['AWS::IAM::Policy', 'PolicyName', 'characters', 128],
   ['AWS::IAM::Policy', 'PolicyDocument', 'charactersBeyondLatin1', 0],
   [ROLE_POLICIES, '', 'characters', 10_240],
+  ['AWS::IAM::ManagedPolicy', 'PolicyDocument', 'characters', 6_144],
+  ['AWS::IAM::ManagedPolicy', 'Description', 'characters', 1_000],
   // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-policies.html
   ['AWS::SQS::QueuePolicy', 'PolicyDocument', 'bytes', 8_192],
   ['AWS::SQS::QueuePolicy', 'PolicyDocument.Statement', 'elements', 20],

@@ -114,6 +114,15 @@ describe('the idle bill', () => {
     });
   });
 
+  it('is that of docs/operations.md', () => {
+    const text = readDocument('docs/operations.md');
+    for (const [name, settings] of [
+      ['by default', {}],
+      ['with `developmentStage`', { developmentStage: true }],
+    ] as const)
+      expect(text).toContain(`$${totalOf(idleBillOf(settings)).toFixed(2)} ${name}`);
+  });
+
   it.each([
     ['$73 a month more with static egress: two NAT gateways and two public addresses', { egress: 'static' }, 73],
     ['$0.16 more with a heartbeat every five minutes', { heartbeatUrl: 'https://monitor.example.org' }, 0.16],

@@ -24,6 +24,17 @@ const acceptedFindings: readonly { rule: string; resource: RegExp; reason: strin
       'Only with egress=static: EC2 supports no other resource for these actions, and a Deny covers the code of functions.',
   },
   {
+    rule: 'AwsSolutions-IAM5[Resource::*]',
+    resource: /^Operators\/(Read|Change)\/Resource$/,
+    reason:
+      'CloudWatch, SES, SNS and Lambda support no other resource for the calls of operators that read the account.',
+  },
+  {
+    rule: 'AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:ops-verify-*]',
+    resource: /^Operators\/Change\/Resource$/,
+    reason: 'A check of a deployment creates a queue with a random name.',
+  },
+  {
     rule: 'AwsSolutions-SQS3',
     resource: /^Delivery\/\w+\/DeadLetters\/Resource$/,
     reason: 'These are dead-letter queues. The senders and dispatch send to them without a redrive policy.',

@@ -5,6 +5,18 @@ import { allSettings } from '../support/settings.ts';
 import { propertiesOf, reference, synthesize } from '../support/stack.ts';
 
 const NETWORK_ACTIONS = NETWORK_INTERFACE_ACTIONS.join();
+/** The calls of operators that support no other resource. */
+const ACCOUNT_READS = [
+  'sns:Unsubscribe',
+  'sns:GetSMSAttributes',
+  'sns:GetSMSSandboxAccountStatus',
+  'ses:GetAccountSendingEnabled',
+  'ses:GetIdentityDkimAttributes',
+  'ses:GetIdentityVerificationAttributes',
+  'ses:GetSendQuota',
+  'lambda:GetAccountSettings',
+  'lambda:ListEventSourceMappings',
+].join();
 const { template } = synthesize(allSettings);
 
 const oneOrMore = <Schema extends z.ZodType>(schema: Schema) =>
@@ -31,9 +43,11 @@ const statement = z.object({
 });
 const policyDocument = z.object({ Statement: z.array(statement) });
 
-const policies = propertiesOf(template, 'AWS::IAM::Policy', z.object({ PolicyDocument: policyDocument }));
+const withDocument = z.object({ PolicyDocument: policyDocument });
+const policies = propertiesOf(template, 'AWS::IAM::Policy', withDocument);
+const ofOperators = propertiesOf(template, 'AWS::IAM::ManagedPolicy', withDocument);
 describe('policies', () => {
-  const allowed = [...policies.values()].flatMap(({ PolicyDocument }) =>
+  const allowed = [...policies.values(), ...ofOperators.values()].flatMap(({ PolicyDocument }) =>
     PolicyDocument.Statement.filter(({ Effect }) => Effect === 'Allow'),
   );
 
@@ -41,16 +55,19 @@ describe('policies', () => {
     for (const { Action } of allowed) for (const action of Action) expect(action).toMatch(/^[a-z0-9]+:[A-Za-z]+$/);
   });
 
-  it('contain no wildcard resources except for emails, SMS and network interfaces', () => {
+  it('contain no wildcard resources except for emails, SMS, network interfaces, and what operators need', () => {
     const wide = allowed.flatMap(({ Action, Resource = [], NotResource = [] }) =>
       [...Resource.filter((arn) => arn.includes('*')), ...NotResource.map((arn) => `all but ${arn}`)].map(
         (resources) => `${Action} ${resources}`,
       ),
     );
     expect([...new Set(wide)].toSorted()).toEqual([
+      'cloudwatch:GetMetricData,cloudwatch:DescribeAlarms *',
       `${NETWORK_ACTIONS} *`,
       'ses:SendRawEmail arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:identity/*',
       'sns:Publish all but arn:<AWS::Partition>:sns:*:*:*',
+      `${ACCOUNT_READS} *`,
+      'sqs:CreateQueue,sqs:DeleteQueue,sqs:ReceiveMessage arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:ops-verify-*',
     ]);
   });
 

@@ -131,6 +131,7 @@ describe('tags', () => {
     expect([...new Set(untagged)].toSorted()).toEqual([
       ...['ApiMapping', 'Integration', 'Route'].map((type) => `ApiGatewayV2::${type}`),
       ...['Route', 'SubnetRouteTableAssociation', 'VPCGatewayAttachment'].map((type) => `EC2::${type}`),
+      'IAM::ManagedPolicy',
       'IAM::Policy',
       'Lambda::Permission',
       'Logs::MetricFilter',

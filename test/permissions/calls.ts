@@ -12,7 +12,8 @@ export type Call = {
   context: Readonly<Record<string, string>>;
 };
 
-const arn = (service: string, resource: string): string =>
+/** Returns the ARN of a resource of the local AWS. */
+export const arn = (service: string, resource: string): string =>
   `arn:aws:${service}:${LOCAL_ENV.region}:${LOCAL_ENV.account}:${resource}`;
 
 const json = (body: Buffer): unknown => JSON.parse(body.toString('utf8'));
@@ -34,12 +35,18 @@ const transaction = z.object({
   ),
 });
 
-const queue = z.object({ QueueUrl: z.string() }).transform(({ QueueUrl }) => QueueUrl.split('/').at(-1));
+const queue = z.union([
+  z.object({ QueueUrl: z.string() }).transform(({ QueueUrl }) => QueueUrl.split('/').at(-1)),
+  z.object({ QueueName: z.string() }).transform(({ QueueName }) => QueueName),
+]);
+const logGroup = z.object({ logGroupName: z.string() }).transform(({ logGroupName }) => logGroupName);
 
 /** Operations whose IAM action has a different name. */
 const actionByOperation = new Map([
   ['SendMessageBatch', 'SendMessage'],
   ['PublishBatch', 'Publish'],
+  ['ChangeMessageVisibilityBatch', 'ChangeMessageVisibility'],
+  ['DeleteMessageBatch', 'DeleteMessage'],
   ['Invoke', 'InvokeFunction'],
 ]);
 
@@ -53,7 +60,7 @@ const transactionCalls = ({ body }: AwsCall): Pick<Call, 'action' | 'resource'>[
       ),
     );
 
-const resourcesOf = ({ service, path, body }: AwsCall): string[] => {
+const resourcesOf = ({ service, action, path, body }: AwsCall): string[] => {
   const form = new URLSearchParams(body.toString('utf8'));
   switch (service) {
     case 'dynamodb':
@@ -61,14 +68,22 @@ const resourcesOf = ({ service, path, body }: AwsCall): string[] => {
     case 'sqs':
       return [arn('sqs', queue.parse(json(body)) ?? '')];
     case 'lambda':
+      if (!path.endsWith('/invocations')) return ['*'];
       return [arn('lambda', `function:${decodeURIComponent(path.split('/')[3] ?? '')}`)];
     case 'ses':
+      if (action !== 'SendRawEmail') return ['*'];
       return [
         arn('ses', `identity/${form.get('Source')}`),
         arn('ses', `configuration-set/${form.get('ConfigurationSetName')}`),
       ];
     case 'sns':
-      return [form.get('TopicArn') ?? form.get('PhoneNumber') ?? ''];
+      return [form.get('TopicArn') ?? form.get('PhoneNumber') ?? '*'];
+    case 'cloudformation':
+      return [arn('cloudformation', `stack/${form.get('StackName')}/local`)];
+    case 'logs':
+      return [arn('logs', `log-group:${logGroup.parse(json(body))}:log-stream`)];
+    case 'monitoring':
+      return ['*'];
     default:
       throw new Error(`No IAM resources are defined for ${service}.`);
   }
@@ -77,13 +92,29 @@ const resourcesOf = ({ service, path, body }: AwsCall): string[] => {
 const contextOf = ({ service, body }: AwsCall): Call['context'] =>
   service === 'ses' ? { 'ses:FromAddress': new URLSearchParams(body.toString('utf8')).get('Source') ?? '' } : {};
 
-/** Returns the IAM requests of an AWS call by a function or schedule. Returns none for calls by the tests. */
+/** The access key of the operator whose commands a test runs. */
+export const OPERATOR_KEY = 'operator';
+
+/** The actions of Lambda without a target, by the end of their path. */
+const LAMBDA_ACTIONS = new Map([
+  ['event-source-mappings', 'ListEventSourceMappings'],
+  ['account-settings', 'GetAccountSettings'],
+]);
+
+const actionOf = ({ service, action, path }: AwsCall): string => {
+  const [, resource = ''] = /\/([\w-]+)\/?(?:\?.*)?$/.exec(path) ?? [];
+  const name = actionByOperation.get(action) ?? (action || LAMBDA_ACTIONS.get(resource));
+  return `${service === 'monitoring' ? 'cloudwatch' : service}:${name}`;
+};
+
+/** Returns the IAM requests of an AWS call by a function, a schedule or an operator. Returns none for calls by the tests. */
 export const callsOf = (call: AwsCall): Call[] => {
   const [, lambda, role] = /^local-(.+)$|^(.+):scheduler$/.exec(call.caller) ?? [];
-  const caller = lambda ?? role;
-  if (caller === undefined) return [];
+  const caller = lambda ?? role ?? (call.caller === OPERATOR_KEY ? OPERATOR_KEY : undefined);
+  // Everybody may ask STS.
+  if (caller === undefined || call.service === 'sts') return [];
   if (call.action === 'TransactWriteItems')
     return transactionCalls(call).map((itemCall) => ({ ...itemCall, caller, context: {} }));
-  const action = `${call.service}:${actionByOperation.get(call.action) ?? call.action}`;
+  const action = actionOf(call);
   return resourcesOf(call).map((resource) => ({ caller, action, resource, context: contextOf(call) }));
 };

@@ -1,8 +1,8 @@
-import { textOf } from 'local-aws/intrinsics.ts';
+import { type References, textOf } from 'local-aws/intrinsics.ts';
 import { referencesOf } from 'local-aws/resources.ts';
 import { templateResources } from 'local-aws/template.ts';
 import * as z from 'zod';
-import type { Call } from './calls.ts';
+import { arn, type Call, OPERATOR_KEY } from './calls.ts';
 
 /** An action on a resource, or on all resources but one, that a role allows. */
 export type Grant = {
@@ -34,10 +34,9 @@ const statement = z.strictObject({
   Condition: z.strictObject({ StringEquals: z.record(z.string(), z.string()) }).optional(),
 });
 
-const policy = z.object({
-  Roles: z.array(role),
-  PolicyDocument: z.object({ Statement: z.array(statement) }),
-});
+const PolicyDocument = z.object({ Statement: z.array(statement) });
+const policy = z.object({ Roles: z.array(role), PolicyDocument });
+const managedPolicy = z.object({ PolicyDocument });
 const lambdaFunction = z.object({ Role: role });
 const schedule = z.object({ Target: z.object({ RoleArn: role }) });
 
@@ -56,23 +55,45 @@ export const grantsOf = (template: unknown, endpointUrl: string): Grant[] => {
   ]);
   return ofType('AWS::IAM::Policy')
     .map(([, { Properties }]) => policy.parse(Properties))
-    .flatMap(({ Roles, PolicyDocument }) =>
+    .flatMap(({ Roles, PolicyDocument: { Statement } }) =>
       Roles.flatMap((id) => callerByRole.get(id) ?? []).flatMap((caller) =>
-        PolicyDocument.Statement.filter(({ Action }) => !Action.some((action) => action.startsWith('logs:'))).flatMap(
-          ({ Action, Resource, NotResource, Condition }) =>
-            (Resource ?? NotResource ?? []).flatMap((resource) =>
-              Action.map((action) => ({
-                caller,
-                action,
-                resource: textOf(resource, references),
-                isExcluded: NotResource !== undefined,
-                conditions: Condition?.StringEquals ?? {},
-              })),
-            ),
+        grantsIn(
+          Statement.filter(({ Action }) => !Action.some((action) => action.startsWith('logs:'))),
+          caller,
+          references,
         ),
       ),
     );
 };
+
+/** Returns what the policies of operators allow. */
+export const operatorsGrantsOf = (template: unknown, endpointUrl: string): Record<'read' | 'change', Grant[]> => {
+  const resources = templateResources(template);
+  const references = referencesOf(resources, { endpointUrl, apiUrl: endpointUrl });
+  // The local AWS has no log groups: their names are their logical IDs here.
+  const attribute = (id: string, name: string) =>
+    resources[id]?.Type === 'AWS::Logs::LogGroup' ? arn('logs', `log-group:${id}:*`) : references.attribute(id, name);
+  const grantsOfPolicy = (start: string): Grant[] =>
+    Object.entries(resources)
+      .filter(([id, { Type }]) => Type === 'AWS::IAM::ManagedPolicy' && id.startsWith(start))
+      .flatMap(([, { Properties }]) =>
+        grantsIn(managedPolicy.parse(Properties).PolicyDocument.Statement, OPERATOR_KEY, { ...references, attribute }),
+      );
+  return { read: grantsOfPolicy('OperatorsRead'), change: grantsOfPolicy('OperatorsChange') };
+};
+
+const grantsIn = (statements: readonly z.infer<typeof statement>[], caller: string, references: References): Grant[] =>
+  statements.flatMap(({ Action, Resource, NotResource, Condition }) =>
+    (Resource ?? NotResource ?? []).flatMap((resource) =>
+      Action.map((action) => ({
+        caller,
+        action,
+        resource: textOf(resource, references),
+        isExcluded: NotResource !== undefined,
+        conditions: Condition?.StringEquals ?? {},
+      })),
+    ),
+  );
 
 const matches = (pattern: string, resource: string): boolean =>
   new RegExp(`^${pattern.split('*').map(RegExp.escape).join('.*')}$`, 's').test(resource);

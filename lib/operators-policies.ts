@@ -1,0 +1,89 @@
+import type { Stack } from 'aws-cdk-lib';
+import { ManagedPolicy } from 'aws-cdk-lib/aws-iam';
+import { Construct } from 'constructs';
+import type { ManagedTopic } from './managed-topic.ts';
+import type { MonitoredResources } from './monitoring/monitored-stack.ts';
+import { allow } from './resource-access.ts';
+import type { Storage } from './storage.ts';
+
+/** What the queues of the check of `ops verify` are called. */
+const VERIFICATION_QUEUES = 'ops-verify-*';
+
+/**
+ * Creates the two IAM policies of operators: what the commands of the operators' command line that read a stack need, and
+ * what those that change it need in addition (docs/operations.md#command-line). A test compares them with its calls.
+ */
+export const addOperatorsPolicies = (
+  stack: Stack,
+  storage: Storage,
+  managedTopic: ManagedTopic,
+  { delivery, emailEvents, reports }: Omit<MonitoredResources, 'api'>,
+): { read: ManagedPolicy; change: ManagedPolicy } => {
+  const scope = new Construct(stack, 'Operators');
+  const { notifications, accounts, tokens, deliveries, audits } = storage;
+  const onTables = (of: readonly { table: { tableArn: string } }[], ...actions: string[]) =>
+    allow(
+      actions.map((action) => `dynamodb:${action}`),
+      of.map(({ table }) => table.tableArn),
+    );
+  const { alarmEvents, senders, crashedQueue, dispatch } = delivery;
+  const types = senders.map(({ queue }) => queue);
+  const arns = (queues: readonly { queueArn: string }[]) => queues.map(({ queueArn }) => queueArn);
+  const work = arns([alarmEvents.queue, ...types.map(({ queue }) => queue)]);
+  const others = arns([...types.map(({ retries }) => retries), emailEvents.queue.queue, reports.queue.queue]);
+  const dead = arns([
+    crashedQueue,
+    alarmEvents.deadLetterQueue,
+    ...types.map(({ deadLetterQueue }) => deadLetterQueue),
+  ]);
+  const read = new ManagedPolicy(scope, 'Read', {
+    description: `What the operators' command line needs to read ${stack.stackName}`,
+    statements: [
+      allow(['cloudformation:DescribeStacks', 'cloudformation:ListStackResources'], [stack.stackId]),
+      onTables([notifications, deliveries], 'BatchGetItem', 'Query', 'Scan'),
+      onTables([accounts, tokens], 'GetItem', 'Scan'),
+      onTables([deliveries], 'GetItem'),
+      onTables([audits], 'Query'),
+      allow(['sqs:GetQueueAttributes'], [...work, ...others]),
+      // It receives dead letters to show them, and makes them visible again.
+      allow(['sqs:GetQueueAttributes', 'sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility'], dead),
+      allow(['logs:FilterLogEvents'], [dispatch.logGroup.logGroupArn]),
+      // They support no other resource.
+      allow(['cloudwatch:GetMetricData', 'cloudwatch:DescribeAlarms'], ['*']),
+    ],
+  });
+  const change = new ManagedPolicy(scope, 'Change', {
+    description: `What the operators' command line needs to change ${stack.stackName}, in addition`,
+    statements: [
+      onTables([notifications], 'GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem'),
+      onTables([accounts], 'UpdateItem', 'DeleteItem'),
+      onTables([tokens], 'PutItem', 'DeleteItem'),
+      onTables([deliveries], 'UpdateItem', 'DeleteItem'),
+      onTables([audits], 'PutItem', 'DeleteItem'),
+      // A crashed message returns to its queue.
+      allow(['sqs:SendMessage'], [...work, ...others]),
+      allow(['sqs:DeleteMessage', 'sqs:PurgeQueue'], dead),
+      // The checks of `ops verify`, which also sends an event through the stack.
+      allow(
+        ['sqs:CreateQueue', 'sqs:DeleteQueue', 'sqs:ReceiveMessage'],
+        [stack.formatArn({ service: 'sqs', resource: VERIFICATION_QUEUES })],
+      ),
+      allow(['sns:Subscribe'], [managedTopic.topic.topicArn]),
+      allow(
+        [
+          'sns:Unsubscribe',
+          'sns:GetSMSAttributes',
+          'sns:GetSMSSandboxAccountStatus',
+          'ses:GetAccountSendingEnabled',
+          'ses:GetIdentityDkimAttributes',
+          'ses:GetIdentityVerificationAttributes',
+          'ses:GetSendQuota',
+          'lambda:GetAccountSettings',
+          'lambda:ListEventSourceMappings',
+        ],
+        ['*'],
+      ),
+    ],
+  });
+  return { read, change };
+};
