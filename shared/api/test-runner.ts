@@ -72,6 +72,7 @@ export const createTestRunner = (
       tenant,
       type: destination.type,
       details: typeFields(destination),
+      label: destination.label,
       webhook_request: destination.webhookRequest,
       signing_secrets: destination.signingSecrets,
       state: destination.state,

@@ -93,6 +93,8 @@ export const testRequest = z.object({
   tenant: tenantId,
   type: z.custom<NotificationTypeId>(isNotificationTypeId),
   details: z.custom<Readonly<Record<string, string>>>((value) => typeof value === 'object' && value !== null),
+  /** That of a stored notification. */
+  label: z.optional(z.string()),
   /** The serialized `webhook_request`. */
   webhook_request: z.optional(z.string()),
   /** Those of the webhook of its own. */

@@ -136,7 +136,10 @@ describe.runIf(isLocal)('testing a notification', () => {
     expect((await client.post('/notifications/ntTechnicalContactsEmail/test')).body).toMatchObject({
       status: 'success',
     });
-    expect((await inbox()).some((message) => message.kind === 'email' && message.to.includes(contact))).toBe(true);
+    const email = (await inbox()).find((message) => message.kind === 'email' && message.to.includes(contact));
+    expect(email).toMatchObject({
+      text: expect.stringContaining('from "Email All Technical Contacts" of the account'),
+    });
   });
 });
 

@@ -37,12 +37,14 @@ const createTestRun =
       reachedRecipientHashes: [],
       timeLeft,
     };
-    const { details, webhook_request: webhookRequest, signing_secrets: signingSecrets } = tested;
-    const outcome = await transport(alert, details, { webhookRequest, signingSecrets }).catch((error: unknown) => {
-      logger.error('internal error', { type, ...errorTrace(error) });
-      // Lambda logs the thrown error, so it must not contain the original message.
-      throw new Error('The test did not run.');
-    });
+    const { details, label, webhook_request: webhookRequest, signing_secrets: signingSecrets } = tested;
+    const outcome = await transport(alert, details, { label, webhookRequest, signingSecrets }).catch(
+      (error: unknown) => {
+        logger.error('internal error', { type, ...errorTrace(error) });
+        // Lambda logs the thrown error, so it must not contain the original message.
+        throw new Error('The test did not run.');
+      },
+    );
     emitMetrics({ [`test_${outcome.result}`]: 1 }, { type });
     const { explanation: message, shown } = outcome;
     return outcome.result === 'delivered'
