@@ -3,13 +3,11 @@ import {
   createDestinationListReader,
   MissingDestinationsError,
 } from '../../shared/adapters/deliveries/destination-list.ts';
-import { DAY_MS, HOUR_MS, startOf } from '../../shared/domain/day.ts';
+import { DAY_MS, dayEndMs, HOUR_MS, startOf } from '../../shared/domain/day.ts';
 import { deliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
-import { dailyNoticeId } from '../../shared/domain/notice.ts';
 import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
-import { eventOfRecord } from '../../shared/pipeline/notices/notification-notice.ts';
-import { escalationLimitNoticeId, unreachedNoticeId } from '../../shared/pipeline/notices/unreached-notice.ts';
+import { escalationLimitNoticeId, eventOfRecord, unreachedNoticeId } from '../../shared/pipeline/notices/notice-table.ts';
 import { examples, parseTenant, parseText } from './arguments.ts';
 import { type DispatchLine, dispatchLines } from './cloudwatch.ts';
 import { type DeadLetter, type DescribedLetter, readLetters, withNotifications } from './dead-letter.ts';
@@ -133,9 +131,13 @@ export const isCausedBy = (notice: DeliveryRecord, deliveries: readonly Delivery
   notice.producer_message_id !== undefined &&
   deliveries.some(({ producer_message_id: id }) => id === notice.producer_message_id);
 
+/** More than the notices about a notification on a day. */
+const MAX_NOTICES = 100;
+
 /**
- * Reads the notices of the days and hours in which deliveries of an event failed, whose event IDs are known. One notice
- * covers all alerts of a period. Escalations are found at the account's present fallback notifications.
+ * Reads the notices about the notifications of an event on the days on which their deliveries failed, and escalations,
+ * whose event IDs are known. One notice covers all alerts of a period. Escalations are found at the account's present
+ * fallback notifications.
  *
  * @param notifications IDs of other notifications that may have got escalations
  */
@@ -152,14 +154,17 @@ const noticesOf = async (
   const fromMs = Math.min(...failing.map(({ created_at_ms }) => created_at_ms));
   const toMs = Math.max(...failing.map(({ updated_at_ms }) => updated_at_ms));
   const days = periods(DAY_MS, fromMs, toMs);
-  const ofEvent = [
-    ...periods(HOUR_MS, fromMs, toMs).map((hourMs) => unreachedNoticeId(event, hourMs)),
-    ...failing.flatMap(({ pk }) => {
-      const { notificationId } = parseDeliveryPartition(pk);
-      const kinds = ['failing', 'undelivered'] as const;
-      return days.flatMap((dayMs) => kinds.map((kind) => dailyNoticeId(kind, tenant, notificationId, dayMs)));
-    }),
-  ];
+  const ofEvent = periods(HOUR_MS, fromMs, toMs).map((hourMs) => unreachedNoticeId(event, hourMs));
+  const contacts = { tenant, notificationId: DEFAULT_NOTIFICATION_ID };
+  const aboutNotifications = await Promise.all(
+    failing.map(({ pk }) =>
+      session.deliveries.listNewest(contacts, MAX_NOTICES, {
+        entityId: parseDeliveryPartition(pk).notificationId,
+        fromMs: startOf(DAY_MS, fromMs),
+        toMs: dayEndMs(toMs),
+      }),
+    ),
+  );
   const ofTenant = days.map((dayMs) => escalationLimitNoticeId(event, dayMs));
   const { fallbackNotifications } = await session.accounts.describe(tenant);
   const ids = [DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID, ...fallbackNotifications, ...notifications];
@@ -168,7 +173,7 @@ const noticesOf = async (
     [...ofEvent, ...ofTenant].map((eventId) => ({ tenant, eventId, ids })),
   );
   const isReached = deliveries.some(({ status }) => status === 'delivered');
-  return found.flat().filter((notice) => {
+  return [...found, ...aboutNotifications].flat().filter((notice) => {
     const isOfOtherAlert = ofTenant.includes(notice.event_id) || (notice.notice === 'unreached' && isReached);
     return isCausedBy(notice, deliveries) || !isOfOtherAlert;
   });

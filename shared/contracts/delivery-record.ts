@@ -116,6 +116,8 @@ export const deliveryRecord = z.object({
   retry_requested_at_ms: z.optional(z.number()),
   /** Cause of the last failure in this round, including attempts that do not count. */
   last_cause: z.optional(z.enum(failureCauses)),
+  /** When an attempt or a round last failed; new rounds keep it, so an alert that arrives shows that it had failed. */
+  last_failed_at_ms: z.optional(z.number()),
   /**
    * Reason of the last failure in this round, if it is not that of the last entry of `attempts` (`failureReasonOf`), or
    * why a notice was cancelled.

@@ -36,7 +36,8 @@ export type DeliveryOutcome = z.infer<typeof deliveryOutcome>;
 /**
  * What happened to a delivery. `late`: no attempt ends within five minutes, whoever is at fault. `failing`: the
  * destination is at fault for a delivery that was late before. `above_limit`: the alert is in the summary of a daily
- * limit. `unreadable`: the record could not be read from the stream. The others are statuses and reports of SES.
+ * limit. `recovered`: an alert that had failed arrived. `unreadable`: the record could not be read from the stream. The
+ * others are statuses and reports of SES.
  */
 export const deliveryHappenings = [
   'late',
@@ -45,6 +46,7 @@ export const deliveryHappenings = [
   'cancelled',
   'bounced',
   'above_limit',
+  'recovered',
   'unreadable',
   ...emailReportKinds,
 ] as const;
@@ -63,12 +65,13 @@ const eventReport = z.object({
   outcomes: z.array(deliveryOutcome),
 });
 
-/** Deliveries to a notification that failed: those that have failed for the first time in their round, and the last reason. */
+/** Deliveries to a notification that failed, and the last reason. */
 const failuresReport = z.object({
   kind: z.literal('failures'),
   tenant_id: tenantId,
   notification_id: z.string(),
-  failed_count: z.number(),
+  /** Identifies those that have failed for the first time in their round: repeated ones count once. Sorts by time. */
+  failed_ids: z.array(z.string()),
   first_failed_at_ms: z.number(),
   last_failed_at_ms: z.number(),
   last_reason: knownReason,

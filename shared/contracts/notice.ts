@@ -5,9 +5,17 @@ import { fact } from './event-header.ts';
  * The kinds of notices. `failing`: alerts of a notification fail or bounce. `undelivered`: an alert was dead-lettered.
  * `unreached`: an alert reached none of its destinations (docs/decisions/notices.md#notices). `limit`: the daily limit of a
  * tenant is reached. `summary`: lists alerts that were not sent one by one (docs/decisions/deliveries.md#summaries).
- * `stopped`: the emails of a tenant to a mailbox are stopped.
+ * `stopped`: the emails of a tenant to a mailbox are stopped. `recovered`: alerts of a notification arrive again.
  */
-export const noticeKinds = ['failing', 'undelivered', 'unreached', 'limit', 'summary', 'stopped'] as const;
+export const noticeKinds = [
+  'failing',
+  'undelivered',
+  'recovered',
+  'unreached',
+  'limit',
+  'summary',
+  'stopped',
+] as const;
 
 /** The kind of a notice. */
 export type NoticeKind = (typeof noticeKinds)[number];
@@ -32,6 +40,33 @@ export const noticeContent = z.object({
 
 /** The text of a notice. */
 export type NoticeContent = z.infer<typeof noticeContent>;
+
+/**
+ * The last outage of a notification, as stored (docs/decisions/notices.md#outages). Times are ms since the epoch, days
+ * the start of a UTC day.
+ */
+export const outage = z.object({
+  /** When the alert that began it failed, or became late. It identifies the outage. */
+  started_at_ms: z.number(),
+  /** When the first attempt of that alert failed. */
+  first_failed_at_ms: z.number(),
+  /** When an alert that had failed arrived; absent while the outage lasts. */
+  ended_at_ms: z.optional(z.number()),
+  /** The notice that announces it; absent if the limit of the day was reached. */
+  first_notice: z.optional(z.enum(['failing', 'undelivered'])),
+  /** True if that notice is queued. */
+  is_announced: z.optional(z.boolean()),
+  /** The last day on which an outage of the notification was announced, and how many were. */
+  announced_day_ms: z.number(),
+  announced_count: z.number(),
+  /** The last day with a notice `undelivered`. */
+  undelivered_day_ms: z.number(),
+  /** Increases with each write, which is conditional on it. */
+  version: z.number(),
+});
+
+/** The last outage of a notification. */
+export type Outage = z.infer<typeof outage>;
 
 /** The values of the setting `escalateUnreached`: who is notified of an alert that reached nobody. */
 export const escalationModes = ['contacts+managed', 'contacts', 'off'] as const;

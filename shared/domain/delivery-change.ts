@@ -1,5 +1,6 @@
 import type { DeliveryHappening, DeliveryOutcome } from '../contracts/delivery-report.ts';
 import type { FailureReason } from '../contracts/outcomes.ts';
+import { utcDay } from './day.ts';
 import { parseDeliveryPartition } from './delivery-key.ts';
 import { type DeliveryRecord, isMuted, isShadow } from './delivery-record.ts';
 import { failureReasonOf, isFailing, isUnreached, reasonOf } from './delivery-status.ts';
@@ -58,8 +59,9 @@ export const outcomeOf = (
 
 /** An alert that is cancelled while it is late was reported before. A muted one matters only to other destinations. */
 const endOf = (before: DeliveryRecord, after: DeliveryRecord, scale: number): DeliveryHappening | undefined => {
-  const { status, last_reason, siblings } = after;
+  const { status, last_reason, last_failed_at_ms, siblings } = after;
   if (status === 'failed' || status === 'bounced') return status;
+  if (status === 'delivered' && last_failed_at_ms !== undefined) return 'recovered';
   if (status === 'summarized' && last_reason === 'tenant_limit_exceeded') return 'above_limit';
   const isReported = isShadow(after) || isUnreached(before, scale) || (isMuted(after) && siblings?.length === 0);
   return status === 'cancelled' && !isReported ? 'cancelled' : undefined;
@@ -74,7 +76,9 @@ const happenedIn = (before: DeliveryRecord, after: DeliveryRecord, scale: number
   if (isShadow(after) || isMuted(after)) return undefined;
   // So is a delivery whose emails bounced before it ended.
   if (isUnreached(after, scale) && !isUnreached(before, scale)) return 'late';
-  return isFailing(after, scale) && !isFailing(before, scale) ? 'failing' : undefined;
+  // An outage above the limit of a day is reported if it lasts on the next one.
+  const isNew = !isFailing(before, scale) || utcDay(before.updated_at_ms) !== utcDay(after.updated_at_ms);
+  return isFailing(after, scale) && isNew ? 'failing' : undefined;
 };
 
 const failureIn = (before: DeliveryRecord, after: DeliveryRecord): Failure | undefined => {

@@ -21,6 +21,10 @@ export const failedMessagePartition = ({ tenant, notificationId }: NotificationO
 /** Returns the partition key of the failures of a tenant's notifications. It names no notification. */
 export const failuresPartition = (tenant: string): string => `failures##${tenant}`;
 
+/** Returns the partition key of the last outage of a notification. */
+export const outagePartition = ({ tenant, notificationId }: NotificationOfTenant): string =>
+  `outage#${notificationId}#${tenant}`;
+
 /** Returns the tenant and notification of a partition key. Notification IDs contain no `#`. */
 export const parseDeliveryPartition = (pk: string): NotificationOfTenant => {
   const [, notificationId = '', ...tenant] = pk.split('#');

@@ -197,7 +197,11 @@ export const withAttempt = (
       first_attempt_at_ms: record.first_attempt_at_ms || startedAtMs,
       attempts: [...record.attempts, attemptOf(outcome, startedAtMs, durationMs)].slice(-MAX_ATTEMPTS),
     }),
-    ...(isFailure && { last_cause: outcome.cause, last_reason: counts ? undefined : outcome.reason }),
+    ...(isFailure && {
+      last_cause: outcome.cause,
+      last_reason: counts ? undefined : outcome.reason,
+      last_failed_at_ms: startedAtMs + durationMs,
+    }),
     // The first of the two requests may have arrived, whatever the response to the second one.
     ...(isFailure && outcome.wasResent && { was_interrupted: true }),
     updated_at_ms: startedAtMs + durationMs,
@@ -267,6 +271,7 @@ export const withSuperseded = (
 export const withFailure = (record: DeliveryRecord, reason: FailureReason, nowMs: number): DeliveryRecord => ({
   ...withStatus(record, 'failed', nowMs),
   last_reason: record.attempts.at(-1)?.reason === reason ? undefined : reason,
+  last_failed_at_ms: nowMs,
 });
 
 /** Returns whether SES accepted emails of the delivery, and all their recipients have bounced. */

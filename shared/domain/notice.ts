@@ -3,6 +3,12 @@ import type { NoticeContent, NoticeKind } from '../contracts/notice.ts';
 import { MAX_VALUE_LENGTH, oneLine, plainLine, truncate } from './alert-text.ts';
 import { DAY_MS, startOf } from './day.ts';
 
+/**
+ * The maximum number of notices per tenant and UTC day: emails, messages to the operators, and SMS. They bound the cost
+ * if notices are repeated, and are separate from the limits of alerts, which may be 0.
+ */
+export const MAX_NOTICE_MESSAGES_PER_DAY = { email: 10_000, managed: 1_000, sms: 100 } as const;
+
 /** A notice of the service: the alarm event that identifies it, and its text. */
 export type Notice = {
   event: AlarmEvent;

@@ -6,8 +6,8 @@ import { type AttemptOutcome, type Failure, failed } from '../domain/attempt-out
 import type { Clock } from '../domain/clock.ts';
 import { secondsToNextDay, utcDay } from '../domain/day.ts';
 import { createGatherer } from '../domain/gather.ts';
+import { MAX_NOTICE_MESSAGES_PER_DAY } from '../domain/notice.ts';
 import type { Alert } from '../domain/transport.ts';
-import { MAX_NOTICE_MESSAGES_PER_DAY } from './notices/notice-content.ts';
 
 /**
  * Sends one message of a tenant within a daily limit. Above the limit, returns a failure instead of sending. A message

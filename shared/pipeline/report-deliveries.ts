@@ -5,6 +5,7 @@ import { createEmailStops } from '../adapters/accounts/email-stops.ts';
 import { createDeliveryReader } from '../adapters/deliveries/delivery-reader.ts';
 import { createDestinationListReader } from '../adapters/deliveries/destination-list.ts';
 import { createFailureWriter } from '../adapters/deliveries/notification-failures.ts';
+import { createOutages } from '../adapters/deliveries/notification-outages.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { count } from '../adapters/metrics.ts';
 import { createNotificationReader } from '../adapters/notifications/notification-reader.ts';
@@ -98,7 +99,8 @@ export const createDeliveryReporter = (
   const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE, clock);
   const notices = createNoticeQueue(queues, environment.SENDER_QUEUES, clock);
   const readNames = createNameReader(notifications);
-  const notify = createDeliveryNotices(notices, readNames, environment);
+  const outages = createOutages(client, DELIVERIES_TABLE);
+  const notify = createDeliveryNotices({ notices, outages, deliveries, readNames, clock }, environment);
   const unreachedEvents = createUnreachedEvents({
     deliveries,
     readDestinationList: createDestinationListReader(client, DELIVERIES_TABLE),
@@ -166,24 +168,23 @@ export const createDeliveryReporter = (
     ]);
   };
 
-  const reportFailures = async (report: FailuresReport, reportId: string): Promise<void> => {
+  const reportFailures = async (report: FailuresReport): Promise<void> => {
     const { tenant_id: tenant, notification_id: notificationId, last_reason: lastReason } = report;
     if (!lastReason) return;
     await addFailures(
       { tenant, notificationId },
       {
-        failedCount: report.failed_count,
+        failedIds: report.failed_ids,
         firstFailedAtMs: report.first_failed_at_ms,
         lastFailedAtMs: report.last_failed_at_ms,
         lastReason,
-        reportId,
       },
     );
   };
 
   const reportOne = async ({ message, body: report }: Received<DeliveryReport>): Promise<void> => {
     if (report.kind === 'event') return reportEvent(report);
-    if (report.kind === 'failures') return reportFailures(report, message.messageId);
+    if (report.kind === 'failures') return reportFailures(report);
     if (report.kind === 'plan') return unreachedEvents.escalatePlan(report);
     const { tenant_id: tenant, address, reason, since_ms: sinceMs } = report;
     return notifyOfStop({ tenant, address }, { reason, sinceMs }, Number(message.attributes.SentTimestamp));

@@ -6,7 +6,7 @@ import type { Queues } from '../adapters/queues.ts';
 import type { DeliveryHappening, DeliveryOutcome, DeliveryReport } from '../contracts/delivery-report.ts';
 import type { Clock } from '../domain/clock.ts';
 import { changeOf, type Failure } from '../domain/delivery-change.ts';
-import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key.ts';
+import { type DeliveryKey, hashPart, parseDeliveryPartition } from '../domain/delivery-key.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 import { reportMessage } from './report-messages.ts';
 
@@ -33,9 +33,13 @@ const eventReport = (changes: readonly Change[]): Report[] => {
   return [{ index: first.index, report, failures: 0 }];
 };
 
+/** Returns a short ID of a failure, the same if its stream record is repeated. It sorts by time. */
+const failureId = ({ sk, timeMs }: DeliveryKey & Failure): string =>
+  `${Math.floor(timeMs / 1000).toString(36)}${hashPart({ sk }).slice(0, 6)}`;
+
 const failuresReport = (changes: readonly Change[]): Report[] => {
   const failures = changes
-    .flatMap(({ index, pk, failure }) => (failure ? [{ index, pk, ...failure }] : []))
+    .flatMap(({ index, pk, sk, failure }) => (failure ? [{ index, pk, sk, ...failure }] : []))
     .sort((one, other) => one.timeMs - other.timeMs);
   const [first, last] = [failures[0], failures.at(-1)];
   if (!first || !last) return [];
@@ -44,7 +48,7 @@ const failuresReport = (changes: readonly Change[]): Report[] => {
     kind: 'failures',
     tenant_id: tenant,
     notification_id: notificationId,
-    failed_count: failures.filter(({ isFirst }) => isFirst).length,
+    failed_ids: failures.filter(({ isFirst }) => isFirst).map(failureId),
     first_failed_at_ms: first.timeMs,
     last_failed_at_ms: last.timeMs,
     last_reason: last.reason,

@@ -61,7 +61,20 @@ describe('what happened to a delivery', () => {
     ['nothing in shadow mode', soon, withWithheld(soon, 'shadow', RECORD_TIME_MS), undefined],
     ['that it is muted, if it has other destinations', pending, muted('ntOther'), 'cancelled'],
     ['nothing if it is muted and has none', pending, muted(), undefined],
-    ['nothing if it is delivered', failing, withStatus(failing, 'delivered', RECORD_TIME_MS), undefined],
+    ['nothing if it is delivered at once', pending, withStatus(pending, 'delivered', RECORD_TIME_MS), undefined],
+    ['that it arrived after it had failed', soon, withStatus(soon, 'delivered', RECORD_TIME_MS), 'recovered'],
+    [
+      'that it arrived in a new round after it had failed',
+      { ...withFailure(soon, 'expired', 0), status: 'pending', round: 2, last_cause: undefined },
+      { ...withFailure(soon, 'expired', 0), status: 'delivered', round: 2, last_cause: undefined },
+      'recovered',
+    ],
+    [
+      'that it still fails on another day',
+      failing,
+      { ...retried(failing, 20), updated_at_ms: RECORD_TIME_MS + 86_400_000 },
+      'failing',
+    ],
     ['nothing if it is superseded', failing, withStatus(failing, 'superseded', RECORD_TIME_MS), undefined],
     ['nothing if a window of the account lists it', pending, withStatus(pending, 'summarized', 0), undefined],
     [

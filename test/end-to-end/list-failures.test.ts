@@ -25,11 +25,10 @@ const fail = ({ tenant }: Client, notificationId: string) =>
   writeFailures(
     { tenant, notificationId },
     {
-      failedCount: 1,
+      failedIds: [randomUUID()],
       firstFailedAtMs: Date.now(),
       lastFailedAtMs: Date.now(),
       lastReason: 'timeout',
-      reportId: randomUUID(),
     },
   );
 

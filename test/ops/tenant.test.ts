@@ -182,6 +182,7 @@ describe('exporting a tenant', () => {
         'destination_list',
         'summarized_alert',
         'failures',
+        'outage',
         'audit',
         'dead_letter',
         'end',

@@ -18,11 +18,10 @@ const listDeliveries = async (world: FaultyStack, client: Client, id: string): P
   await writeRecords(world.documents, deliveries, [deliveryRecord(notification, 'event', { ttl: 9_999_999_999 })]);
   const failedAtMs = 9_999_999_999_000;
   await createFailureWriter(world.documents, deliveries)(notification, {
-    failedCount: 1,
+    failedIds: ['one'],
     firstFailedAtMs: failedAtMs,
     lastFailedAtMs: failedAtMs,
     lastReason: 'timeout',
-    reportId: 'report',
   });
   for (const path of ['/deliveries', '/deliveries?event_id=event', '/failures']) await client.get(path);
   await client.get(`/notifications/${id}/deliveries?event_id=event`);

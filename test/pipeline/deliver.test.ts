@@ -23,7 +23,7 @@ import type { DeliveryTarget } from '../../shared/domain/notification.ts';
 import { newNotificationId, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import type { Summary } from '../../shared/domain/summary.ts';
 import type { Transport } from '../../shared/domain/transport.ts';
-import { summaryProblem } from '../../shared/pipeline/notices/unreached-notice.ts';
+import { summaryProblem } from '../../shared/pipeline/notices/notice-table.ts';
 import { createDelivery } from '../../shared/pipeline/sender/deliver.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createDeliveries } from '../support/delivery-records.ts';

@@ -6,7 +6,7 @@ import { logger } from '../../shared/adapters/logger.ts';
 import type { OutcomeTopic, PublishResult, TopicMessage } from '../../shared/adapters/outcome-topic.ts';
 import type { DeliveryHappening, DeliveryReport } from '../../shared/contracts/delivery-report.ts';
 import { changeOf } from '../../shared/domain/delivery-change.ts';
-import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
+import { deliveryPartition, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import {
   claimedRecord,
   type DeliveryRecord,
@@ -69,12 +69,15 @@ const setUp = (
   environment = reportEnvironment,
 ) => {
   const queued: string[] = [];
+  const paragraphs: (string | undefined)[] = [];
   const published: TopicMessage[] = [];
   const returned: string[] = [];
   const queues = {
     changeVisibility: async (_url: string, { messageId }: SQSRecord) => void returned.push(messageId),
     sendDelayed: async (url: string, { body }: { body: string }) => {
+      if (state.isQueueFailing) throw new Error('unavailable');
       const { notice, event } = readDelivery(body);
+      paragraphs.push(notice?.paragraphs[0]);
       queued.push(`${url.split('/').at(-1)} ${notice?.kind}: ${notice?.subject} ${event.event_id.split(':')[2]}`);
     },
   };
@@ -85,6 +88,7 @@ const setUp = (
     },
   };
   const clock = { nowMs: NOW_MS };
+  const state = { isQueueFailing: false };
   const handler = createDeliveryReporter(client, queues, topic, environment, () => clock.nowMs);
   const report = async (...reports: (DeliveryReport | string)[]) => {
     const messages = reports.map((each, index) =>
@@ -97,7 +101,7 @@ const setUp = (
     const { batchItemFailures } = await handler({ Records: messages });
     return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
   };
-  return { report, queued, published, returned, clock };
+  return { report, queued, paragraphs, published, returned, clock, state };
 };
 
 const kindsOf = ({ queued }: ReturnType<typeof setUp>) => queued.map((text) => text.split(':')[0]).toSorted();
@@ -232,15 +236,115 @@ describe('a delivery that does not arrive', () => {
       kind: 'failures',
       tenant_id: 'acme',
       notification_id: 'ntA',
-      failed_count: 1,
+      failed_ids: ['one'],
       first_failed_at_ms: 1,
       last_failed_at_ms: 1,
       last_reason: 'timeout',
-    } as const;
+    } satisfies DeliveryReport;
     expect(await reporter.report(eventReport(record, 'failed'), failures)).toEqual(['m0']);
     expect(reporter.returned).toEqual(['m0']);
     expect(kindsOf(reporter)).toEqual(['contacts undelivered']);
     expect(metrics()).toMatchObject([{ function: 'report-deliveries', internal_errors: 1 }]);
+  });
+});
+
+describe('an outage', () => {
+  const MINUTE_MS = 60_000;
+  /** Sets up a notification, whose alerts fail and arrive at times in minutes. */
+  const setUpOutage = () => {
+    const { notificationId } = parseDeliveryPartition(pendingRecord().pk);
+    const of = (record: DeliveryRecord) => ({
+      ...record,
+      pk: deliveryPartition({ tenant: 'acme', notificationId }),
+      siblings: [newNotificationId()],
+    });
+    const environment = { ...reportEnvironment, ESCALATE_UNREACHED: 'off' } as const;
+    const reporters = [setUp(undefined, environment), setUp(undefined, environment)];
+    const at = (minutes: number) => NOW_MS + minutes * MINUTE_MS;
+    /** Writes a record, and reports it with one or all of the reporters. */
+    const report = async (happened: DeliveryHappening, record: DeliveryRecord, all = false) => {
+      await writeRecords(client, 'deliveries', [record]);
+      const [first] = reporters;
+      const used = all ? reporters : first ? [first] : [];
+      for (const { clock } of used) clock.nowMs = record.updated_at_ms + 1_000;
+      return (await Promise.all(used.map((each) => each.report(eventReport(record, happened))))).flat();
+    };
+    const failing = (minutes: number) => {
+      const late = { late_at_ms: at(minutes), updated_at_ms: at(minutes), last_failed_at_ms: at(minutes) };
+      return { ...of(pendingRecord()), ...late, next_attempt_at_ms: at(minutes) + HOUR_MS };
+    };
+    const arrived = (record: DeliveryRecord, minutes: number) => withStatus(record, 'delivered', at(minutes));
+    const kinds = () => reporters.flatMap(kindsOf).map((text) => text?.replace('contacts ', ''));
+    const texts = () => reporters.flatMap(({ queued }) => queued);
+    const paragraphs = () => reporters.flatMap(({ paragraphs }) => paragraphs);
+    return { reporters, report, failing, arrived, kinds, texts, paragraphs, of, at };
+  };
+
+  it('has one first notice, and one that it ended, with two reporters, and reports that are repeated in any order', async () => {
+    const { report, failing, arrived, kinds, texts } = setUpOutage();
+    const [first, second] = [failing(3), failing(4)];
+    for (const record of [first, second, first]) await report('late', record, true);
+    expect(new Set(texts()).size).toBe(1);
+    await report('recovered', arrived(first, 10), true);
+    for (const record of [arrived(second, 11), arrived(first, 10), arrived(second, 11)])
+      await report('recovered', record, true);
+    await report('late', arrived(first, 10));
+    expect(new Set(texts()).size).toBe(2);
+    expect(new Set(kinds())).toEqual(new Set(['failing', 'recovered']));
+  });
+
+  it('has not ended while an alert has failed since the last one arrived, nor before it began', async () => {
+    const { report, failing, arrived, kinds, at } = setUpOutage();
+    const [first, other] = [failing(3), failing(4)];
+    await report('recovered', arrived(other, 2));
+    await report('late', first);
+    await report('recovered', arrived(other, 2.5));
+    await report('failing', { ...first, updated_at_ms: at(20), last_failed_at_ms: at(20) });
+    await report('recovered', arrived(other, 19));
+    expect(kinds()).toEqual(['failing']);
+    await report('recovered', arrived(first, 50));
+    expect(kinds()).toEqual(['failing', 'recovered']);
+  });
+
+  it('is a new one after an alert that arrived at once', async () => {
+    const { report, failing, arrived, kinds } = setUpOutage();
+    await report('late', failing(3));
+    await writeRecords(client, 'deliveries', [{ ...arrived(failing(5), 5), last_failed_at_ms: undefined }]);
+    await report('late', failing(4));
+    expect(kinds()).toEqual(['failing']);
+    await report('late', failing(6));
+    expect(kinds()).toEqual(['failing', 'failing']);
+  });
+
+  it('is announced after its message has returned, before the message of its end is processed', async () => {
+    const { report, reporters, failing, arrived, kinds } = setUpOutage();
+    const first = failing(3);
+    const [reporter] = reporters;
+    if (reporter) reporter.state.isQueueFailing = true;
+    expect(await report('late', first)).toEqual(['m0']);
+    expect(await report('recovered', arrived(failing(3), 4))).toEqual(['m0']);
+    if (reporter) reporter.state.isQueueFailing = false;
+    await report('late', first);
+    await report('recovered', arrived(first, 5));
+    expect(kinds()).toEqual(['failing', 'recovered']);
+  });
+
+  it('of which a redelivery arrives a day later has the numbers of its alerts', async () => {
+    const { report, of, arrived, at, kinds, paragraphs } = setUpOutage();
+    const failed = of({ ...failedRecord(), updated_at_ms: at(1), last_failed_at_ms: at(1) });
+    await report('failed', failed);
+    await writeRecords(client, 'deliveries', [of({ ...failedRecord(), updated_at_ms: at(2) })]);
+    await report('recovered', arrived({ ...failed, round: 2 }, 24 * 60));
+    expect(kinds()).toEqual(['recovered', 'undelivered']);
+    expect(paragraphs()[1]).toContain('Of 2 alerts that failed in this outage, 1 was delivered since, and 1 is still failed.');
+  });
+
+  it('of a content that SES rejects is none', async () => {
+    const { report, of, arrived, kinds } = setUpOutage();
+    const delivered = { ...of(pendingRecord({ type: 'email' })), last_failed_at_ms: NOW_MS - 1 };
+    await report('reject', { ...withStatus(delivered, 'delivered', NOW_MS), email_report: 'reject' });
+    await report('recovered', arrived(delivered, 1));
+    expect(kinds()).toEqual(['failing']);
   });
 });
 
@@ -250,16 +354,21 @@ it('failures are added to those of their notification', async () => {
     kind: 'failures',
     tenant_id: 'acme',
     notification_id,
-    failed_count: 2,
     last_reason: 'timeout',
   } as const;
   await setUp().report(
-    { ...failures, first_failed_at_ms: NOW_MS, last_failed_at_ms: NOW_MS + 1 },
-    { ...failures, first_failed_at_ms: NOW_MS + 2, last_failed_at_ms: NOW_MS + 3, last_reason: 'http_status' },
+    { ...failures, failed_ids: ['a', 'b'], first_failed_at_ms: NOW_MS, last_failed_at_ms: NOW_MS + 1 },
+    {
+      ...failures,
+      failed_ids: ['b', 'c'],
+      first_failed_at_ms: NOW_MS + 2,
+      last_failed_at_ms: NOW_MS + 3,
+      last_reason: 'http_status',
+    },
   );
   const listed = createFailureReader(client, 'deliveries', () => NOW_MS).list('acme', notification_id, 1);
   const [found] = (await Array.fromAsync(listed)).flat();
-  expect(found).toMatchObject({ notificationId: notification_id, failedCount: 4, lastFailedAtMs: NOW_MS + 3 });
+  expect(found).toMatchObject({ notificationId: notification_id, failedCount: 3, lastFailedAtMs: NOW_MS + 3 });
 });
 
 it('a stop is notified of once, although its message has waited for two days', async () => {

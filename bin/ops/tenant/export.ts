@@ -130,6 +130,10 @@ const converters = (
       const { notificationId, ...failures } = parseFailures(item);
       yield { kind: 'failures', record: { notification_id: notificationId, ...failureFields(failures) } };
     },
+    *outages(owned) {
+      const { started_at_ms: started_at, ended_at_ms: ended_at = null } = owned.item;
+      yield { kind: 'outage', record: { notification_id: notificationOf(owned), started_at, ended_at } };
+    },
     *audits({ item }) {
       yield { kind: 'audit', record: auditRecord(parseStoredAudit(item)) };
     },

@@ -29,6 +29,7 @@ export const itemKinds = [
   'failed_alerts',
   'destination_lists',
   'failures',
+  'outages',
   'summarized_alerts',
   'audits',
 ] as const;
@@ -93,6 +94,7 @@ const ownerOf = (table: ScannedTable, item: Item): { tenant: unknown; kind: Item
   if (prefix === 'destinations') return { tenant, kind: 'destination_lists' };
   if (prefix === 'summary') return { tenant, kind: 'summarized_alerts' };
   if (prefix === 'failures') return { tenant, kind: 'failures' };
+  if (prefix === 'outage') return { tenant, kind: 'outages' };
   if (prefix !== 'delivery') return undefined;
   if (sk.startsWith('incident#')) return { tenant, kind: 'incident_locks' };
   if (sk.startsWith('conflict#')) return { tenant, kind: 'event_id_conflicts' };

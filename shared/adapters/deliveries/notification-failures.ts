@@ -23,9 +23,14 @@ const NEWEST_DELIVERIES = 20;
 /** How many records are read for them, newest first: about 1 KB each. A storm may summarize more. */
 const MAX_READ_DELIVERIES = 200;
 
+/** The number of failures, of the newest, that the item lists: a repetition of others would count again. */
+const MAX_LISTED_FAILURES = 200;
+
 const storedFailures = z.object({
   sk: z.string(),
+  /** The number of failures that `failed_ids` does not list. */
   failed_count: z.number(),
+  failed_ids: z._default(z.set(z.string()), new Set()),
   first_failed_at_ms: z.number(),
   last_failed_at_ms: z.number(),
   last_reason: knownReason,
@@ -44,18 +49,19 @@ export type NotificationFailures = {
 };
 
 /** Failures to add to those of a notification. */
-export type AddedFailures = Omit<NotificationFailures, 'notificationId' | 'lastReason'> & {
+export type AddedFailures = Omit<NotificationFailures, 'notificationId' | 'lastReason' | 'failedCount'> & {
   lastReason: FailureReason;
-  /** Identifies them, so that a repetition is not counted again, unless others were added in between. */
-  reportId: string;
+  /** Identifies them, so that a repetition is not counted again. They sort by time. */
+  failedIds: readonly string[];
 };
 
 /** Parses the item of a notification's failures. @throws ZodError if the item is invalid */
 export const parseFailures = (item: Item): NotificationFailures => {
-  const { sk, failed_count, first_failed_at_ms, last_failed_at_ms, last_reason } = storedFailures.parse(item);
+  const { sk, failed_count, failed_ids, first_failed_at_ms, last_failed_at_ms, last_reason } =
+    storedFailures.parse(item);
   return {
     notificationId: sk,
-    failedCount: failed_count,
+    failedCount: failed_count + failed_ids.size,
     firstFailedAtMs: first_failed_at_ms,
     lastFailedAtMs: last_failed_at_ms,
     lastReason: last_reason,
@@ -63,36 +69,59 @@ export const parseFailures = (item: Item): NotificationFailures => {
 };
 
 /**
- * Creates the function that adds failures to those of a notification. Older ones than the last are only counted.
+ * Creates the function that adds failures to those of a notification. Older ones than the last are only counted. The item
+ * lists the newest ones, so applying a write twice has no effect.
  */
 export const createFailureWriter = (client: DynamoDBDocumentClient, table: string) => {
   const update = createConditionalUpdate(client, table);
+  type Key = { pk: string; sk: string };
+
+  /** Counts the oldest listed failures, unless they were counted since the item was read. */
+  const countOldest = async (key: Key, item: Item): Promise<void> => {
+    const { failed_ids, failed_count } = storedFailures.parse(item);
+    if (failed_ids.size <= MAX_LISTED_FAILURES) return;
+    const oldest = [...failed_ids].sort().slice(0, -MAX_LISTED_FAILURES / 2);
+    await update(key, {
+      UpdateExpression: 'SET failed_count = :count DELETE failed_ids :ids',
+      ConditionExpression: 'failed_count = :before',
+      ExpressionAttributeValues: {
+        ':count': failed_count + oldest.length,
+        ':before': failed_count,
+        ':ids': new Set(oldest),
+      },
+    });
+  };
+
   /** @throws the SDK's error */
   return async (
     { tenant, notificationId }: NotificationOfTenant,
-    { failedCount, firstFailedAtMs, lastFailedAtMs, lastReason, reportId }: AddedFailures,
+    { failedIds, firstFailedAtMs, lastFailedAtMs, lastReason }: AddedFailures,
   ): Promise<void> => {
     const key = { pk: failuresPartition(tenant), sk: notificationId };
-    const { isWritten } = await update(key, {
-      UpdateExpression:
-        'SET first_failed_at_ms = if_not_exists(first_failed_at_ms, :first), last_failed_at_ms = :last, last_reason = :reason, last_report_id = :report, #ttl = :ttl ADD failed_count :count',
-      ConditionExpression: 'attribute_not_exists(pk) OR (last_failed_at_ms <= :last AND last_report_id <> :report)',
+    const ids = failedIds.length > 0 && { ':ids': new Set(failedIds) };
+    const add = ids ? ' ADD failed_ids :ids' : '';
+    const newest = await update(key, {
+      UpdateExpression: `SET first_failed_at_ms = if_not_exists(first_failed_at_ms, :first), last_failed_at_ms = :last, last_reason = :reason, failed_count = if_not_exists(failed_count, :none), #ttl = :ttl${add}`,
+      ConditionExpression: 'attribute_not_exists(pk) OR last_failed_at_ms <= :last',
       ExpressionAttributeNames: { '#ttl': 'ttl' },
       ExpressionAttributeValues: {
         ':first': firstFailedAtMs,
         ':last': lastFailedAtMs,
         ':reason': lastReason,
+        ':none': 0,
         ':ttl': Math.floor(lastFailedAtMs / 1000) + RETENTION_SECONDS,
-        ':count': failedCount,
-        ':report': reportId,
+        ...ids,
       },
     });
-    if (isWritten || failedCount === 0) return;
-    await update(key, {
-      UpdateExpression: 'SET last_report_id = :report ADD failed_count :count',
-      ConditionExpression: 'attribute_exists(pk) AND last_report_id <> :report',
-      ExpressionAttributeValues: { ':count': failedCount, ':report': reportId },
-    });
+    const { item } =
+      newest.isWritten || !ids
+        ? newest
+        : await update(key, {
+            UpdateExpression: add.trim(),
+            ConditionExpression: 'attribute_exists(pk)',
+            ExpressionAttributeValues: ids,
+          });
+    if (item) await countOldest(key, item);
   };
 };
 

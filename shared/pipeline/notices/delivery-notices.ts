@@ -1,18 +1,28 @@
 import pLimit from 'p-limit';
+import { lru } from 'tiny-lru';
+import type { DeliveryReader } from '../../adapters/deliveries/delivery-reader.ts';
+import type { Outages } from '../../adapters/deliveries/notification-outages.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { DeliveryHappening } from '../../contracts/delivery-report.ts';
-import { isNotificationTypeId } from '../../contracts/notification-types.ts';
 import { isStopReason } from '../../contracts/outcomes.ts';
+import type { Clock } from '../../domain/clock.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { correlationOf, type DeliveryRecord } from '../../domain/delivery-record.ts';
 import { failedAtMs, failureReasonOf, isFailing, unreachedAtMs } from '../../domain/delivery-status.ts';
-import { dailyNoticeId } from '../../domain/notice.ts';
+import type { Notice } from '../../domain/notice.ts';
+import { endedOutage, type OutageFailure, outageAfterFailure, outageNumbers } from '../../domain/outage.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { withTimeout } from '../with-timeout.ts';
-import type { Notification } from './notice-content.ts';
 import type { NoticeQueue } from './notice-queue.ts';
-import { eventOfRecord, failingNotice, limitNotice, undeliveredNotice } from './notification-notice.ts';
+import {
+  eventOfRecord,
+  firstFailureMs,
+  type Notification,
+  noticeTable,
+  type ReportedDelivery,
+  undeliveredNoticeId,
+} from './notice-table.ts';
 
 /** The maximum time to read labels. Notifications may be large, and slow reads must not prevent the notice. */
 const MAX_READ_MS = 1_000;
@@ -47,63 +57,145 @@ export const createNameReader = (notifications: Pick<NotificationRepository, 'li
 /** Reads the labels and types of notifications. */
 export type ReadNames = ReturnType<typeof createNameReader>;
 
+/** What notices about deliveries use. */
+export type DeliveryNoticeDependencies = {
+  notices: NoticeQueue;
+  outages: Outages;
+  deliveries: Pick<DeliveryReader, 'listNewest'>;
+  readNames: ReadNames;
+  clock: Clock;
+};
+
 /** The environment variables of notices about deliveries, parsed. */
 export type NoticeEnvironment = Pick<
   ParsedEnvironment<'report-deliveries'>,
   'API_URL' | 'DEAD_LETTER_EMAIL' | 'FAILING_NOTICES' | 'RETRY_DELAY_SCALE'
 >;
 
+/** The number of newest deliveries to a notification from which the numbers of an outage come. */
+const MAX_READ_DELIVERIES = 1_000;
+
+/**
+ * How long the end of an outage waits for its first notice: the message of the failure returns to its queue if the notice
+ * could not be queued.
+ */
+const MAX_WAIT_FOR_NOTICE_MS = 10 * 60_000;
+
+/** The notifications in the caches of an execution environment. */
+const CACHE_SIZE = 1_000;
+
 /** Returns what happened to a delivery as far as its record says it. */
-const happenedTo = ({ status, last_reason, email_report }: DeliveryRecord): DeliveryHappening => {
+const happenedTo = (record: DeliveryRecord): DeliveryHappening => {
+  const { status, last_reason, email_report, last_failed_at_ms } = record;
   if (status === 'summarized') return last_reason === 'tenant_limit_exceeded' ? 'above_limit' : 'cancelled';
-  return status === 'delivered' ? (email_report ?? 'cancelled') : 'late';
+  if (status !== 'delivered') return 'late';
+  return email_report ?? (last_failed_at_ms === undefined ? 'cancelled' : 'recovered');
 };
 
 /** After these, there is no notice: each stop of a mailbox has its own. */
 const withoutNotice: readonly DeliveryHappening[] = ['bounce', 'temporary_bounce', 'complaint', 'bounced', 'cancelled'];
 
 /**
- * Creates the notices to the technical contacts about deliveries that do not arrive, at most one per kind, notification
- * and UTC day (docs/decisions/notices.md#notices). The record as it is read decides.
+ * Creates the notices to the technical contacts about deliveries that do not arrive, or arrive again, by the outages of
+ * notifications (docs/decisions/notices.md#outages). The record as it is read decides.
  */
-export const createDeliveryNotices = (notices: NoticeQueue, readNames: ReadNames, environment: NoticeEnvironment) => {
-  const { API_URL: apiUrl, RETRY_DELAY_SCALE: scale, DEAD_LETTER_EMAIL, FAILING_NOTICES } = environment;
+export const createDeliveryNotices = (
+  { notices, outages, deliveries, readNames, clock }: DeliveryNoticeDependencies,
+  { API_URL: apiUrl, RETRY_DELAY_SCALE: scale, DEAD_LETTER_EMAIL, FAILING_NOTICES }: NoticeEnvironment,
+) => {
+  /**
+   * When an outage was found to last, by partition key: what happened before does not change it. So a storm costs one
+   * check a moment.
+   */
+  const [failingAtMs, lastingAtMs] = [lru<number>(CACHE_SIZE), lru<number>(CACHE_SIZE)];
 
-  const notify = async (record: DeliveryRecord, isContentRejected: boolean): Promise<void> => {
+  const queue = async (record: DeliveryRecord, createNotice: (delivery: ReportedDelivery) => Notice): Promise<void> => {
     const { tenant, notificationId } = parseDeliveryPartition(record.pk);
-    const isUndelivered = record.status === 'failed' && !isContentRejected && DEAD_LETTER_EMAIL;
-    if (!isUndelivered && !FAILING_NOTICES) return;
-    const kind = isUndelivered ? 'undelivered' : 'failing';
-    if (notices.isQueued(dailyNoticeId(kind, tenant, notificationId, record.updated_at_ms))) return;
     const notification = (await readNames(tenant, [notificationId])).get(notificationId);
-    const delivery = { notificationId, notification, record };
-    const event = eventOfRecord(record);
-    const notice = isUndelivered
-      ? undeliveredNotice(tenant, apiUrl, delivery, event)
-      : failingNotice(tenant, apiUrl, delivery, event, isContentRejected);
+    const notice = createNotice({ tenant, notificationId, notification, record });
     await notices.queue(notice, correlationOf(record), { toOperators: false });
+  };
+
+  const notifyOfFailure = async (record: DeliveryRecord): Promise<void> => {
+    const target = parseDeliveryPartition(record.pk);
+    const isUndelivered = record.status === 'failed' && DEAD_LETTER_EMAIL;
+    const failure: OutageFailure = {
+      failedAtMs: failedAtMs(record),
+      firstFailedAtMs: firstFailureMs(record),
+      atMs: record.updated_at_ms,
+      kinds: [...(isUndelivered ? ['undelivered' as const] : []), ...(FAILING_NOTICES ? ['failing' as const] : [])],
+    };
+    const isNotified = !isUndelivered || notices.isQueued(undeliveredNoticeId(target, failure.atMs));
+    if (failure.kinds.length === 0 || (isNotified && failure.atMs < (failingAtMs.get(record.pk) ?? 0))) return;
+    const checkedAtMs = clock();
+    let isLasting = false;
+    const outage = await outages.change(target, checkedAtMs, async (current) => {
+      const isOpen = current && current.ended_at_ms === undefined && failure.failedAtMs > current.started_at_ms;
+      const deliveredAtMs = isOpen ? await outages.deliveredAfter(target, current.started_at_ms) : [];
+      isLasting = isOpen === true && deliveredAtMs.length === 0;
+      const wasDelivered = deliveredAtMs.some((timeMs) => timeMs < failure.failedAtMs);
+      return outageAfterFailure(current, failure, wasDelivered);
+    });
+    if (!outage) return;
+    if (isUndelivered) await queue(record, (delivery) => noticeTable.undelivered(delivery, apiUrl, failure.atMs));
+    const { started_at_ms, ended_at_ms, first_notice, is_announced } = outage;
+    if (first_notice && !is_announced && ended_at_ms === undefined && failure.kinds.includes(first_notice)) {
+      if (first_notice === 'failing')
+        await queue(record, (delivery) => noticeTable.failing(delivery, apiUrl, started_at_ms));
+      await outages.change(target, clock(), (current) =>
+        current?.started_at_ms === started_at_ms && !current.is_announced
+          ? { ...current, is_announced: true }
+          : current,
+      );
+    }
+    if (isLasting) failingAtMs.set(record.pk, checkedAtMs);
+  };
+
+  /** Notifies that alerts arrive again, if that ends an outage that was announced. */
+  const notifyOfRecovery = async (record: DeliveryRecord): Promise<void> => {
+    const { pk, status, updated_at_ms: deliveredAtMs } = record;
+    if (status !== 'delivered' || deliveredAtMs < (lastingAtMs.get(pk) ?? 0)) return;
+    const target = parseDeliveryPartition(pk);
+    const readAtMs = clock();
+    const found = await outages.read(target);
+    if (!found || endedOutage(found, deliveredAtMs).ended_at_ms !== deliveredAtMs) return;
+    const { started_at_ms, first_notice, is_announced } = found;
+    if (first_notice && !is_announced && readAtMs - deliveredAtMs < MAX_WAIT_FOR_NOTICE_MS)
+      throw new Error('The first notice of the outage is not queued.');
+    const numbers = is_announced && outageNumbers(found, await deliveries.listNewest(target, MAX_READ_DELIVERIES));
+    if (numbers && numbers.isLasting && found.ended_at_ms === undefined) {
+      lastingAtMs.set(pk, readAtMs);
+      return;
+    }
+    const ended = await outages.change(target, readAtMs, (current) =>
+      current?.started_at_ms === started_at_ms ? endedOutage(current, deliveredAtMs) : current,
+    );
+    if (!numbers || ended?.started_at_ms !== started_at_ms || ended.ended_at_ms !== deliveredAtMs) return;
+    await queue(record, (delivery) => noticeTable.recovered(delivery, apiUrl, ended, numbers));
   };
 
   /** Notifies that alerts exceed a daily limit, once per limit and UTC day. */
-  const notifyOfLimit = async (record: DeliveryRecord): Promise<void> => {
-    const { type } = record;
-    if (!isNotificationTypeId(type)) return;
-    const notice = limitNotice(eventOfRecord(record), type, record.updated_at_ms);
-    await notices.queue(notice, correlationOf(record), { toOperators: false });
-  };
+  const notifyOfLimit = (record: DeliveryRecord): Promise<void> =>
+    notices.queue(
+      noticeTable.limit(eventOfRecord(record), record.type === 'sms', record.updated_at_ms),
+      correlationOf(record),
+      { toOperators: false },
+    );
 
   /** Queues the notice of what happened to a delivery, if it has one. Repeating it has no effect. */
-  return async (happened: DeliveryHappening, record: DeliveryRecord): Promise<void> => {
-    if (happened === 'unreadable') happened = happenedTo(record);
+  return async (reported: DeliveryHappening, record: DeliveryRecord): Promise<void> => {
+    const happened = reported === 'unreadable' ? happenedTo(record) : reported;
     if (happened === 'above_limit') return notifyOfLimit(record);
     if (happened === 'reject') {
       // The last change of the record may be days old, but the notice belongs to the day of the report.
-      return notify({ ...record, updated_at_ms: unreachedAtMs(record) }, true);
+      if (FAILING_NOTICES) await queue(record, (delivery) => noticeTable.rejected(delivery, apiUrl, unreachedAtMs(record)));
+      return;
     }
     // Technical contacts cannot be notified by email that their email fails. While the service fails, operators have an alarm.
+    if (record.type === 'technicalContactsEmail') return;
+    if (happened === 'recovered') return notifyOfRecovery(record);
     const isReported = record.status === 'failed' || isFailing(record, scale);
     const isOfStop = withoutNotice.includes(happened) || isStopReason(failureReasonOf(record));
-    if (isReported && !isOfStop && record.type !== 'technicalContactsEmail')
-      await notify({ ...record, updated_at_ms: failedAtMs(record) }, false);
+    if (isReported && !isOfStop) await notifyOfFailure(record);
   };
 };

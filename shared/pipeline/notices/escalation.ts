@@ -11,12 +11,12 @@ import type { ParsedEnvironment } from '../../environment.ts';
 import type { NoticeQueue } from './notice-queue.ts';
 import {
   escalationCounter,
-  escalationLimitNotice,
   escalationLimitNoticeId,
   MAX_ESCALATIONS_PER_DAY,
+  noticeTable,
   type UnreachedAlert,
   unreachedNoticeId,
-} from './unreached-notice.ts';
+} from './notice-table.ts';
 
 /** The maximum number of notices that are recorded as sent: more than a day can have. */
 const MAX_SENT_PER_DAY = 1_000;
@@ -112,7 +112,7 @@ export const createEscalation = (
         toOthers: () => readFallback(event, destinationIds),
       };
       const isWithinLimit = await counters.takeOnce(counted, unreachedNoticeId(event, atMs), MAX_ESCALATIONS_PER_DAY);
-      const notice = isWithinLimit ? await createNotice() : escalationLimitNotice(event, atMs);
+      const notice = isWithinLimit ? await createNotice() : noticeTable.escalationLimit(event, atMs);
       await notices.queue(notice, correlation, recipients);
       await counters.takeOnce(sent, sentKey(notice.event.event_id, recipients.toOperators), MAX_SENT_PER_DAY);
     },

@@ -7,8 +7,7 @@ import { type DeliveryRecord, isMuted } from '../../domain/delivery-record.ts';
 import { hasReachedRecipient, isUnreached, unreachedAtMs } from '../../domain/delivery-status.ts';
 import { inBatches } from '../../domain/in-batches.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
-import type { UnreachedDelivery } from './notice-content.ts';
-import { MAX_LISTED_DESTINATIONS } from './unreached-notice.ts';
+import { MAX_LISTED_DESTINATIONS, type UnreachedDelivery } from './notice-table.ts';
 
 /** What the check uses. */
 export type CheckDependencies = {

@@ -10,9 +10,8 @@ import { isCausedByService, isUnreached, unreachedAtMs } from '../../domain/deli
 import { isNotificationId } from '../../domain/notification-id.ts';
 import type { ReadNames } from './delivery-notices.ts';
 import type { Escalation } from './escalation.ts';
-import { eventOfRecord } from './notification-notice.ts';
+import { eventOfRecord, noticeTable, summaryProblem } from './notice-table.ts';
 import type { FindUnreached, UnreachedDestinations } from './unreached-check.ts';
-import { summaryProblem, unknownPlanNotice, unreachedNotice } from './unreached-notice.ts';
 
 /** The alerts of a cancelled summary that are checked, and concurrently. */
 const MAX_CHECKS = 200;
@@ -74,7 +73,7 @@ export const createUnreachedEvents = ({
         listed.map(({ notificationId }) => notificationId),
       );
       const named = listed.map((each) => ({ ...each, notification: names.get(each.notificationId) }));
-      return unreachedNotice(alert, named, count, record.notice === 'summary' ? summaryProblem(record) : undefined);
+      return noticeTable.unreached(alert, named, count, record.notice === 'summary' ? summaryProblem(record) : undefined);
     };
     await escalation.escalate(alert, correlationOf(record), destinationIds, createNotice, isCausedByService(failures));
   };
@@ -160,7 +159,7 @@ export const createUnreachedEvents = ({
       if (newest) return escalate(event, newest, found, ids);
       const alert = { event, acceptedAtMs: accepted_at_ms, atMs };
       await escalation.escalate(alert, { producer_message_id, trace }, notification_ids, () =>
-        unknownPlanNotice(alert, notification_ids),
+        noticeTable.unknownPlan(alert, notification_ids),
       );
     },
   };

@@ -26,11 +26,10 @@ const list = async (tenant: string, { nowMs = NOW_MS, start = '', groupSize = 10
   (await Array.fromAsync(readerAt(nowMs).list(tenant, start, groupSize))).flat();
 
 const failedAt = (lastFailedAtMs: number, failedCount = 1): AddedFailures => ({
-  failedCount,
+  failedIds: Array.from({ length: failedCount }, () => `${lastFailedAtMs}${randomUUID()}`),
   firstFailedAtMs: lastFailedAtMs,
   lastFailedAtMs,
   lastReason: 'timeout',
-  reportId: randomUUID(),
 });
 
 describe('the failures of a notification', () => {
@@ -63,12 +62,21 @@ describe('the failures of a notification', () => {
   it.each([
     ['the last ones', 1],
     ['older than the last ones', -DAY_MS],
-  ])('that are repeated are counted once: %s', async (_, laterMs) => {
+  ])('that are repeated are counted once, also after others and in other batches: %s', async (_, laterMs) => {
     const notification = newNotification();
     await write(notification, failedAt(NOW_MS));
     const repeated = failedAt(NOW_MS + laterMs, 2);
-    for (let times = 0; times < 2; times++) await write(notification, repeated);
-    expect(await list(notification.tenant)).toMatchObject([{ failedCount: 3 }]);
+    const part = { ...repeated, failedIds: repeated.failedIds.slice(1) };
+    for (const each of [repeated, failedAt(NOW_MS), part, repeated]) await write(notification, each);
+    expect(await list(notification.tenant)).toMatchObject([{ failedCount: 4 }]);
+  });
+
+  it('are all counted if they are more than the item lists, written concurrently, of which the newest are repeated', async () => {
+    const notification = newNotification();
+    const batches = Array.from({ length: 9 }, (_, index) => failedAt(NOW_MS + index, 50));
+    await Promise.all(batches.map((batch) => write(notification, batch)));
+    for (const batch of batches.slice(-2)) await write(notification, batch);
+    expect(await list(notification.tenant)).toMatchObject([{ failedCount: 450 }]);
   });
 
   it('expire 14 days after the last one', async () => {

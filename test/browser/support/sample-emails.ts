@@ -7,17 +7,12 @@ import {
   withAttempt,
   withFailure,
   withNextAttempt,
+  withReportedAlert,
 } from '../../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { summarizedAlarm, summaryNotice, summaryOf } from '../../../shared/domain/summary.ts';
 import { testEvent } from '../../../shared/domain/test-event.ts';
-import { failingNotice, limitNotice, undeliveredNotice } from '../../../shared/pipeline/notices/notification-notice.ts';
-import { stopNotice } from '../../../shared/pipeline/notices/stop-notice.ts';
-import {
-  escalationLimitNotice,
-  unknownPlanNotice,
-  unreachedNotice,
-} from '../../../shared/pipeline/notices/unreached-notice.ts';
+import { noticeTable } from '../../../shared/pipeline/notices/notice-table.ts';
 import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
 import { summaryEmail } from '../../../shared/pipeline/transports/summary-message.ts';
 import { alarmHeader, EVENT_TIME_MS, headerOf } from '../../support/events.ts';
@@ -44,21 +39,12 @@ const eventOf = ({ id, label, status }: EmailTexts, state: AlarmState = 'CRITICA
     check: { id, label },
   });
 
-const failedRecord = (event: EventHeader, notificationId: string): DeliveryRecord =>
-  withNextAttempt(
-    withAttempt(
-      claimedRecord(
-        { notification_id: notificationId, event, accepted_at_ms: EVENT_TIME_MS, content_hash: 'hash' },
-        'claim',
-        EVENT_TIME_MS,
-        'webhook',
-      ),
-      failed('transient', 'http_status', '', { status: 503 }),
-      EVENT_TIME_MS + 1_000,
-      10,
-    ),
-    EVENT_TIME_MS + 10 * MINUTE_MS,
-  );
+const failedRecord = (event: EventHeader, notification_id: string): DeliveryRecord => {
+  const message = { notification_id, event, siblings: [], accepted_at_ms: EVENT_TIME_MS, content_hash: 'hash' };
+  const outcome = failed('transient', 'http_status', '', { status: 503 });
+  const attempted = withAttempt(claimedRecord(message, 'claim', EVENT_TIME_MS, 'webhook'), outcome, EVENT_TIME_MS, 10);
+  return withReportedAlert(withNextAttempt(attempted, EVENT_TIME_MS + 10 * MINUTE_MS), message, 1);
+};
 
 /** One of the longest offsets. */
 const TIME_ZONE = 'Asia/Kathmandu';
@@ -69,7 +55,7 @@ export const sampleEmails = (texts: EmailTexts): ReadonlyMap<string, string> => 
   const notification = { label: texts.label, type: 'webhook' } as const;
   const delivery = () => {
     const notificationId = newNotificationId();
-    return { notificationId, notification, record: failedRecord(event, notificationId) };
+    return { tenant: 'acme', notificationId, notification, record: failedRecord(event, notificationId) };
   };
   const unread = { notificationId: newNotificationId(), notification: undefined, record: undefined };
   const alert = { event, acceptedAtMs: EVENT_TIME_MS, atMs: EVENT_TIME_MS + 5 * MINUTE_MS };
@@ -85,16 +71,22 @@ export const sampleEmails = (texts: EmailTexts): ReadonlyMap<string, string> => 
     { startMs: EVENT_TIME_MS, endMs: EVENT_TIME_MS + 5 * MINUTE_MS, name: '5m', reason: 'Why.' },
   );
   const notices = {
-    'a failing notice': failingNotice('acme', API_URL, failing, event),
-    'a notice of a stop': stopNotice(
+    'a failing notice': noticeTable.failing(failing, API_URL, EVENT_TIME_MS),
+    'a notice of a stop': noticeTable.stopped(
       { tenant: 'acme', address: `${'a'.repeat(64)}@example.com` },
       { reason: 'bounced', sinceMs: EVENT_TIME_MS },
     ),
-    'an undelivered notice': undeliveredNotice('acme', API_URL, gone, event),
-    'an escalation': unreachedNotice(alert, [delivery(), delivery(), unread]),
-    'an escalation of unknown notifications': unknownPlanNotice(alert, [texts.id, texts.label]),
-    'a summary of escalations': escalationLimitNotice(event, EVENT_TIME_MS),
-    'a notice of a daily limit': limitNotice(event, 'email', EVENT_TIME_MS),
+    'an undelivered notice': noticeTable.undelivered(gone, API_URL, EVENT_TIME_MS),
+    'a notice of alerts that arrive again': noticeTable.recovered(
+      failing,
+      API_URL,
+      { started_at_ms: EVENT_TIME_MS, first_failed_at_ms: EVENT_TIME_MS },
+      { failed: 12, delivered: 9, stillFailed: 3 },
+    ),
+    'an escalation': noticeTable.unreached(alert, [delivery(), delivery(), unread]),
+    'an escalation of unknown notifications': noticeTable.unknownPlan(alert, [texts.id, texts.label]),
+    'a summary of escalations': noticeTable.escalationLimit(event, EVENT_TIME_MS),
+    'a notice of a daily limit': noticeTable.limit(event, false, EVENT_TIME_MS),
   };
   return new Map([
     ['an alert', emailMessage({ event }, TIME_ZONE).html],

@@ -14,24 +14,14 @@ import {
   withAttempt,
   withFailure,
   withNextAttempt,
+  withReportedAlert,
+  withStatus,
 } from '../../../shared/domain/delivery-record.ts';
 import { eventHeader, eventTime } from '../../../shared/domain/event-header.ts';
 import { failureText } from '../../../shared/domain/failure-text.ts';
 import { noticeBody } from '../../../shared/domain/new-delivery-message.ts';
 import type { Notice } from '../../../shared/domain/notice.ts';
-import {
-  eventOfRecord,
-  failingNotice,
-  limitNotice,
-  undeliveredNotice,
-} from '../../../shared/pipeline/notices/notification-notice.ts';
-import { stopLimitNotice, stopNotice } from '../../../shared/pipeline/notices/stop-notice.ts';
-import {
-  escalationLimitNotice,
-  summaryProblem,
-  unknownPlanNotice,
-  unreachedNotice,
-} from '../../../shared/pipeline/notices/unreached-notice.ts';
+import { noticeTable, summaryProblem } from '../../../shared/pipeline/notices/notice-table.ts';
 import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
 import { operatorMessage } from '../../../shared/pipeline/transports/operator-message.ts';
 import { smsMessage } from '../../../shared/pipeline/transports/sms-message.ts';
@@ -48,52 +38,70 @@ const notification = { label: 'On call', type: 'webhook' } as const;
 const transient503 = failed('transient', 'http_status', '', { status: 503 });
 
 /** Returns a record after four failed attempts; the next one is due in ten minutes. */
-const failingRecord = (nowMs = MORNING_MS, id = 'ntA'): DeliveryRecord => {
-  const message = { notification_id: id, event: alarmHeader(), accepted_at_ms: nowMs, content_hash: 'hash' };
+const failingRecord = (nowMs = MORNING_MS, event = alarmHeader()): DeliveryRecord => {
+  const message = { notification_id: 'ntA', event, siblings: [], accepted_at_ms: nowMs, content_hash: 'hash' };
   const attempted = Array.from({ length: 4 }).reduce<DeliveryRecord>(
     (record, _, index) => withAttempt(record, transient503, nowMs + index * 1_000, 10),
     claimedRecord(message, 'claim', nowMs, 'webhook'),
   );
-  return withNextAttempt(attempted, nowMs + 10 * 60_000);
+  return withReportedAlert(withNextAttempt(attempted, nowMs + 10 * 60_000), message, 1);
 };
 
-const failing = (nowMs = MORNING_MS, id = 'ntA') =>
-  failingNotice('acme', API_URL, { notificationId: id, notification, record: failingRecord(nowMs, id) }, alarmHeader());
+const deliveryOf = (record = failingRecord(), notificationId = 'ntA') => ({
+  tenant: 'acme',
+  notificationId,
+  notification,
+  record,
+});
 
-const undelivered = (nowMs = MORNING_MS) =>
-  undeliveredNotice(
-    'acme',
+const failing = (startedAtMs = MORNING_MS, id = 'ntA') =>
+  noticeTable.failing(deliveryOf(failingRecord(startedAtMs), id), API_URL, startedAtMs);
+
+const rejected = (atMs = MORNING_MS, id = 'ntA') => noticeTable.rejected(deliveryOf(failingRecord(), id), API_URL, atMs);
+
+const undelivered = (nowMs = MORNING_MS, id = 'ntA') =>
+  noticeTable.undelivered(
+    deliveryOf(withFailure(failingRecord(nowMs), 'attempts_exhausted', nowMs), id),
     API_URL,
-    { notificationId: 'ntA', notification, record: withFailure(failingRecord(nowMs), 'attempts_exhausted', nowMs) },
-    alarmHeader(),
+    nowMs,
+  );
+
+const recovered = (started_at_ms = MORNING_MS, id = 'ntA', stillFailed = 1) =>
+  noticeTable.recovered(
+    deliveryOf(withStatus(failingRecord(), 'delivered', MORNING_MS + HOUR_MS), id),
+    API_URL,
+    { started_at_ms, first_failed_at_ms: started_at_ms - 190_000 },
+    { failed: 12, delivered: 12 - stillFailed, stillFailed },
   );
 
 const alertOf = (event: EventHeader, atMs = MORNING_MS) => ({ event, acceptedAtMs: atMs, atMs });
 
 const unreached = (event = alarmHeader(), atMs = MORNING_MS) =>
-  unreachedNotice(alertOf(event, atMs), [
+  noticeTable.unreached(alertOf(event, atMs), [
     { notificationId: 'ntA', notification, record: failingRecord() },
     { notificationId: 'ntB', notification: undefined, record: undefined },
   ]);
 
 const summarized = (atMs = MORNING_MS, alarm = 'al', state: AlarmState = 'CRITICAL') =>
-  escalationLimitNotice(alarmHeader({ alarm: { id: alarm }, details: { state } }), atMs);
+  noticeTable.escalationLimit(alarmHeader({ alarm: { id: alarm }, details: { state } }), atMs);
 
 const stopped = (sinceMs = MORNING_MS, reason: StopReason = 'bounced', address = 'OnCall@example.com') =>
-  stopNotice({ tenant: 'acme', address }, { reason, sinceMs });
+  noticeTable.stopped({ tenant: 'acme', address }, { reason, sinceMs });
 
 const sortKey = ({ event }: Notice): string => deliveryKey(event, 'ntTechnicalContactsEmail').sk;
 
 describe('every notice', () => {
   const notices: [string, Notice][] = [
     ['of a failing destination', failing()],
+    ['of an email whose content SES rejected', rejected()],
     ['of an undelivered alert', undelivered()],
+    ['of alerts that arrive again', recovered()],
     ['of an alert that reached nobody', unreached()],
-    ['of a plan with unknown notifications', unknownPlanNotice(alertOf(alarmHeader()), ['ntX'])],
-    ['that summarizes a day', escalationLimitNotice(alarmHeader(), MORNING_MS)],
-    ['of a daily limit', limitNotice(alarmHeader(), 'sms', MORNING_MS)],
+    ['of a plan with unknown notifications', noticeTable.unknownPlan(alertOf(alarmHeader()), ['ntX'])],
+    ['that summarizes a day', noticeTable.escalationLimit(alarmHeader(), MORNING_MS)],
+    ['of a daily limit', noticeTable.limit(alarmHeader(), true, MORNING_MS)],
     ['of a stop', stopped()],
-    ['of further stops on a day', stopLimitNotice('acme', MORNING_MS)],
+    ['of further stops on a day', noticeTable.stopLimit('acme', MORNING_MS)],
   ];
 
   it.each(notices)('%s is a valid delivery message with a valid alarm event', (_, notice) => {
@@ -151,11 +159,11 @@ describe('every notice', () => {
           alarm: { id, label },
           details: { state: 'CRITICAL', status },
         });
-        const record = failingRecord();
+        const record = failingRecord(MORNING_MS, event);
         const named = { label: [...label].slice(0, 255).join('') || 'x', type: 'webhook' } as const;
         for (const { event: noticeEvent, content } of [
-          failingNotice('acme', API_URL, { notificationId: 'ntA', notification: named, record }, event),
-          unreachedNotice(alertOf(event), [{ notificationId: 'ntA', notification: named, record }]),
+          noticeTable.failing({ ...deliveryOf(record), notification: named }, API_URL, MORNING_MS),
+          noticeTable.unreached(alertOf(event), [{ notificationId: 'ntA', notification: named, record }]),
         ]) {
           const body = noticeBody({ id: 'ntTechnicalContactsEmail' }, { event: noticeEvent, content }, {}, MORNING_MS);
           expect(Buffer.byteLength(body)).toBeLessThan(64 * 1_024);
@@ -172,14 +180,19 @@ describe('every notice', () => {
 
 it.each<[string, [Notice, Notice], Notice[]]>([
   [
-    'kind, notification and UTC day',
-    [failing(), failing(EVENING_MS)],
-    [undelivered(), failing(MORNING_MS, 'ntB'), failing(MORNING_MS + DAY_MS)],
+    'kind, notification and outage',
+    [failing(), noticeTable.failing(deliveryOf(failingRecord(EVENING_MS)), API_URL, MORNING_MS)],
+    [recovered(), failing(MORNING_MS, 'ntB'), failing(EVENING_MS), recovered(EVENING_MS)],
+  ],
+  [
+    'kind, notification and UTC day for undelivered alerts and rejected emails',
+    [undelivered(), undelivered(EVENING_MS)],
+    [undelivered(MORNING_MS, 'ntB'), undelivered(MORNING_MS + DAY_MS), rejected(), rejected(MORNING_MS + DAY_MS)],
   ],
   [
     'daily limit and UTC day',
-    [limitNotice(alarmHeader(), 'email', MORNING_MS), limitNotice(alarmHeader(), 'technicalContactsEmail', EVENING_MS)],
-    [limitNotice(alarmHeader(), 'sms', MORNING_MS), limitNotice(alarmHeader(), 'email', MORNING_MS + DAY_MS)],
+    [noticeTable.limit(alarmHeader(), false, MORNING_MS), noticeTable.limit(alarmHeader(), false, EVENING_MS)],
+    [noticeTable.limit(alarmHeader(), true, MORNING_MS), noticeTable.limit(alarmHeader(), false, MORNING_MS + DAY_MS)],
   ],
   [
     'mailbox, reason and UTC day',
@@ -188,8 +201,8 @@ it.each<[string, [Notice, Notice], Notice[]]>([
   ],
   [
     'UTC day for further stops',
-    [stopLimitNotice('acme', MORNING_MS), stopLimitNotice('acme', EVENING_MS)],
-    [stopLimitNotice('acme', MORNING_MS + DAY_MS)],
+    [noticeTable.stopLimit('acme', MORNING_MS), noticeTable.stopLimit('acme', EVENING_MS)],
+    [noticeTable.stopLimit('acme', MORNING_MS + DAY_MS)],
   ],
   [
     'alarm, state and UTC hour, whatever the event',
@@ -230,18 +243,33 @@ describe('the notice of a failing destination', () => {
   });
 
   it('says that SES rejected the content of an email', () => {
-    const record = failingRecord();
-    const event = eventOfRecord(record);
-    const { content } = failingNotice('acme', API_URL, { notificationId: 'ntA', notification, record }, event, true);
-    expect(content.facts).toContainEqual(['Last result', 'AWS rejected the content of the email']);
+    expect(rejected().content.facts).toContainEqual(['Last result', 'AWS rejected the content of the email']);
   });
 
   it.each([
     ['whose label has no visible characters', { label: '\u200b'.repeat(3), type: 'webhook' } as const],
     ['that cannot be read', undefined],
   ])('names the ID of a notification %s', (_, named) => {
-    const failure = { notificationId: 'ntA', notification: named, record: failingRecord() };
-    expect(failingNotice('acme', API_URL, failure, alarmHeader()).content.subject).toBe('Delivery to ntA is failing');
+    const { content } = noticeTable.failing({ ...deliveryOf(), notification: named }, API_URL, MORNING_MS);
+    expect(content.subject).toBe('Delivery to ntA is failing');
+  });
+});
+
+describe('the notice of alerts that arrive again', () => {
+  it('contains the numbers of the outage, and when it began and ended', () => {
+    const { text } = emailMessage(headerOf(recovered().event), recovered().content);
+    for (const part of [
+      'Delivery to "On call" works again',
+      'Of 12 alerts that failed in this outage, 11 were delivered since, and 1 is still failed.',
+      'Failed: 12 alerts\nDelivered since: 11 alerts\nStill failed: 1 alert\n',
+      'First failure: 2026-01-01 05:56:50 UTC',
+      'Works again since: 2026-01-01 07:00:00 UTC',
+      '/notifications/ntA/redeliver',
+    ]) {
+      expect(text).toContain(part);
+    }
+    const { content } = recovered(MORNING_MS, 'ntA', 0);
+    expect(JSON.stringify(content)).not.toContain('redeliver');
   });
 });
 
@@ -272,7 +300,7 @@ describe('the escalation of an alert that reached nobody', () => {
 
   it('says which destination the service cannot read', () => {
     const destination = { notificationId: 'ntB', notification: undefined, record: undefined, isUnreadable: true };
-    const { content } = unreachedNotice(alertOf(alarmHeader()), [destination]);
+    const { content } = noticeTable.unreached(alertOf(alarmHeader()), [destination]);
     expect(content.facts).toContainEqual(['notification', 'cannot be read by the service (ntB)']);
   });
 
@@ -282,7 +310,7 @@ describe('the escalation of an alert that reached nobody', () => {
       notification,
       record: failingRecord(),
     }));
-    const { content } = unreachedNotice(alertOf(alarmHeader()), destinations, 29_700);
+    const { content } = noticeTable.unreached(alertOf(alarmHeader()), destinations, 29_700);
     expect(content.subject).toBe('CRITICAL on web-1, Disk space: none of its 29700 destinations could be reached');
     expect(content.facts.filter(([name]) => name.startsWith('webhook'))).toHaveLength(26);
     expect(content.facts.at(-2)).toEqual(['and 29674 more', 'none of them could be reached']);
@@ -290,7 +318,7 @@ describe('the escalation of an alert that reached nobody', () => {
 
   it('lists at most ten unknown notifications of a plan', () => {
     const ids = Array.from({ length: 12 }, (_, index) => `nt${index}`);
-    expect(unknownPlanNotice(alertOf(alarmHeader()), ids).content.facts.at(-2)).toEqual([
+    expect(noticeTable.unknownPlan(alertOf(alarmHeader()), ids).content.facts.at(-2)).toEqual([
       'Unknown notifications',
       'nt0, nt1, nt2, nt3, nt4, nt5, nt6, nt7, nt8, nt9 and 2 more',
     ]);
@@ -304,7 +332,7 @@ describe('the escalation of an alert that reached nobody', () => {
     const { id: event_id, timestamp, time: producedAtMs } = given;
     const acceptedAtMs = MORNING_MS - 3_000;
     const event = eventHeader(alarmEvent({ event_id, details: { state: 'CRITICAL', timestamp } }), acceptedAtMs);
-    const notice = unreachedNotice({ event, acceptedAtMs, atMs: MORNING_MS }, []);
+    const notice = noticeTable.unreached({ event, acceptedAtMs, atMs: MORNING_MS }, []);
     const body = readDelivery(noticeBody({ id: 'ntA' }, notice, {}, MORNING_MS));
     expect(body.event.incident_key).toBe(event.incident_key);
     expect(eventTime(body.event, body.accepted_at_ms)).toEqual({ producedAtMs, acceptedAtMs });

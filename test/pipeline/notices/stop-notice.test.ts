@@ -3,12 +3,8 @@ import { createEmailStops } from '../../../shared/adapters/accounts/email-stops.
 import { DAY_MS } from '../../../shared/domain/day.ts';
 import { type EmailStop, type Recipient, shortMailboxHash } from '../../../shared/domain/email-stop.ts';
 import { createNoticeQueue } from '../../../shared/pipeline/notices/notice-queue.ts';
-import {
-  createStopNotices,
-  MAX_STOP_NOTICES_PER_DAY,
-  type StopNoticeDependencies,
-  stopNotice,
-} from '../../../shared/pipeline/notices/stop-notice.ts';
+import { MAX_STOP_NOTICES_PER_DAY, noticeTable } from '../../../shared/pipeline/notices/notice-table.ts';
+import { createStopNotices, type StopNoticeDependencies } from '../../../shared/pipeline/notices/stop-notice.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { readDelivery } from '../../support/events.ts';
 import { reportEnvironment } from '../../support/report-environment.ts';
@@ -46,7 +42,7 @@ const setUp = (contacts: readonly string[], { isEmailOff = false, reportedAtMs =
 
 it('a stop has a notice that names the address, and whose ID has only a hash of the mailbox', () => {
   const recipient: Recipient = { tenant: 'acme', address: 'OnCall@example.com' };
-  const { event, content } = stopNotice(recipient, stop);
+  const { event, content } = noticeTable.stopped(recipient, stop);
   expect(content.subject).toBe('Emails to OnCall@example.com are stopped');
   expect(content.facts).toEqual([
     ['Address', 'OnCall@example.com'],

@@ -31,7 +31,7 @@ import { createEscalation, type EscalationEnvironment } from '../../../shared/pi
 import { createNoticeQueue } from '../../../shared/pipeline/notices/notice-queue.ts';
 import { createUnreachedCheck } from '../../../shared/pipeline/notices/unreached-check.ts';
 import { createUnreachedEvents } from '../../../shared/pipeline/notices/unreached-events.ts';
-import { escalationCounter, MAX_ESCALATIONS_PER_DAY } from '../../../shared/pipeline/notices/unreached-notice.ts';
+import { escalationCounter, MAX_ESCALATIONS_PER_DAY } from '../../../shared/pipeline/notices/notice-table.ts';
 import { audit } from '../../support/audit.ts';
 import { writeRecords } from '../../support/delivery-records.ts';
 import { useDatabase } from '../../support/dynamodb.ts';

@@ -1,0 +1,96 @@
+import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { type Outage, outage as storedOutage } from '../../contracts/notice.ts';
+import { deliveryPartition, type NotificationOfTenant, outagePartition } from '../../domain/delivery-key.ts';
+import { RETENTION_SECONDS } from '../../domain/delivery-record.ts';
+import { attributesUpdate, createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
+import { CONFLICT_PREFIX } from './stored-record.ts';
+
+/*
+ * The last outage of each notification (table Deliveries, docs/decisions/notices.md#outages):
+ *
+ *   pk `outage#<notification>#<tenant>`  sk `outage`
+ */
+
+/** The number of newest deliveries among which one between two failures is looked for. */
+const NEWEST_DELIVERIES = 20;
+
+/** How often a change is repeated that others precede: more than there are concurrent reporters. */
+const MAX_TRIES = 20;
+
+/**
+ * Creates the reads and writes of outages. Each write is conditional on the version that it changes, so applying it twice
+ * has no effect.
+ */
+export const createOutages = (client: DynamoDBDocumentClient, table: string) => {
+  const update = createConditionalUpdate(client, table);
+  const keyOf = (notification: NotificationOfTenant) => ({ pk: outagePartition(notification), sk: 'outage' });
+
+  /** Returns the last outage of a notification, strongly consistent, or undefined if there was none. */
+  const read = async (notification: NotificationOfTenant): Promise<Outage | undefined> => {
+    const { Item } = await client.send(
+      new GetCommand({ TableName: table, Key: keyOf(notification), ConsistentRead: true }),
+    );
+    return Item && storedOutage.parse(Item);
+  };
+
+  return {
+    read,
+
+    /**
+     * Changes the last outage of a notification.
+     *
+     * @param change returns what follows it, or the same value to change nothing; called again if others precede
+     * @returns the outage as stored
+     */
+    async change(
+      notification: NotificationOfTenant,
+      nowMs: number,
+      change: (outage: Outage | undefined) => Outage | undefined | Promise<Outage>,
+    ): Promise<Outage | undefined> {
+      let current = await read(notification);
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        const changed = await change(current);
+        if (changed === undefined || changed === current) return changed;
+        const written = { ...changed, version: changed.version + 1 };
+        const { ExpressionAttributeValues, ...expression } = attributesUpdate({
+          ...written,
+          ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
+        });
+        const { isWritten, existing } = await update(keyOf(notification), {
+          ...expression,
+          ConditionExpression: current ? 'version = :version' : 'attribute_not_exists(pk)',
+          ExpressionAttributeValues: { ...ExpressionAttributeValues, ...(current && { ':version': current.version }) },
+        });
+        if (isWritten) return written;
+        current = existing && storedOutage.parse(existing);
+      }
+      throw new Error('The outage of a notification changes too often.');
+    },
+
+    /** Returns which of the newest alerts arrived after a time, ms since the epoch, as times. */
+    async deliveredAfter(notification: NotificationOfTenant, afterMs: number): Promise<number[]> {
+      const { Items = [] } = await client.send(
+        new QueryCommand({
+          TableName: table,
+          KeyConditionExpression: 'pk = :pk AND sk < :conflicts',
+          FilterExpression: '#status = :delivered AND updated_at_ms > :after',
+          ProjectionExpression: 'updated_at_ms',
+          ExpressionAttributeNames: { '#status': 'status' },
+          ExpressionAttributeValues: {
+            ':pk': deliveryPartition(notification),
+            ':conflicts': CONFLICT_PREFIX,
+            ':delivered': 'delivered',
+            ':after': afterMs,
+          },
+          ScanIndexForward: false,
+          ConsistentRead: true,
+          Limit: NEWEST_DELIVERIES,
+        }),
+      );
+      return Items.map(({ updated_at_ms }) => Number(updated_at_ms));
+    },
+  };
+};
+
+/** Reads and writes outages. */
+export type Outages = ReturnType<typeof createOutages>;

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import type { Outage } from '../../shared/contracts/notice.ts';
+import { DAY_MS } from '../../shared/domain/day.ts';
+import { endedOutage, type OutageFailure, outageAfterFailure, outageNumbers } from '../../shared/domain/outage.ts';
+import { deliveryRecord } from '../support/delivery-records.ts';
+
+const DAY_START_MS = Date.UTC(2026, 0, 1);
+const MINUTE_MS = 60_000;
+const at = (minutes: number, days = 0): number => DAY_START_MS + days * DAY_MS + minutes * MINUTE_MS;
+
+const failing = (failedAtMs: number, atMs = failedAtMs): OutageFailure => ({
+  failedAtMs,
+  firstFailedAtMs: failedAtMs - 3 * MINUTE_MS,
+  atMs,
+  kinds: ['failing'],
+});
+const failed = (failedAtMs: number): OutageFailure => ({
+  ...failing(failedAtMs),
+  kinds: ['undelivered', 'failing'],
+});
+
+/** Returns the outages after failures, each of which finds a delivery. */
+const outagesAfter = (failures: readonly OutageFailure[]): Outage[] => {
+  const found: Outage[] = [];
+  for (const failure of failures) found.push(outageAfterFailure(found.at(-1), failure, found.length > 0));
+  return found;
+};
+const noticesAfter = (...failures: OutageFailure[]) => outagesAfter(failures).map(({ first_notice }) => first_notice);
+
+describe('an outage', () => {
+  it('begins with the first failure, and lasts until an alert arrives', () => {
+    const begun = outageAfterFailure(undefined, failing(at(5)), false);
+    expect(begun).toMatchObject({ started_at_ms: at(5), first_failed_at_ms: at(2), first_notice: 'failing' });
+    for (const later of [failing(at(9)), failing(at(2)), failing(at(5), at(9))])
+      expect(outageAfterFailure(begun, later, false)).toBe(begun);
+    expect(outageAfterFailure(begun, failing(at(9)), true)).toMatchObject({ started_at_ms: at(9) });
+  });
+
+  it('begins again with a failure after its end, and not with an earlier one', () => {
+    const ended = endedOutage(outageAfterFailure(undefined, failing(at(5)), false), at(9));
+    expect(ended.ended_at_ms).toBe(at(9));
+    expect(outageAfterFailure(ended, failing(at(8)), false)).toBe(ended);
+    const next = outageAfterFailure(ended, failing(at(10)), false);
+    expect(next).toMatchObject({ started_at_ms: at(10), first_notice: 'failing' });
+    expect(next.ended_at_ms).toBeUndefined();
+  });
+
+  it('is ended once, by an alert that arrives after its start', () => {
+    const begun = outageAfterFailure(undefined, failing(at(5)), false);
+    expect(endedOutage(begun, at(4))).toBe(begun);
+    const ended = endedOutage(begun, at(6));
+    expect(endedOutage(ended, at(7))).toBe(ended);
+  });
+
+  it('is announced at most three times a day', () => {
+    const four = [1, 2, 3, 4].map((minutes) => failing(at(minutes)));
+    expect(noticesAfter(...four, failing(at(1, 1)))).toEqual(['failing', 'failing', 'failing', undefined, 'failing']);
+  });
+
+  it('that is the fourth of a day is announced if it lasts on the next day', () => {
+    const fourth = outagesAfter([1, 2, 3, 4].map((minutes) => failing(at(minutes)))).at(-1);
+    expect(outageAfterFailure(fourth, failing(at(4), at(30)), false)).toBe(fourth);
+    const next = outageAfterFailure(fourth, failing(at(4), at(0, 1)), false);
+    expect(next).toMatchObject({ started_at_ms: at(4), first_notice: 'failing', announced_count: 1 });
+    expect(outageAfterFailure(next, failing(at(4), at(0, 2)), false)).toBe(next);
+  });
+
+  it('is announced by the notice of an undelivered alert, of which there is one a day', () => {
+    expect(noticesAfter(failed(at(1)), failed(at(2)), failed(at(3)))).toEqual(['undelivered', 'failing', 'failing']);
+    const begun = outageAfterFailure(undefined, failing(at(1)), false);
+    const undelivered = outageAfterFailure(begun, failed(at(2)), false);
+    expect(undelivered).toMatchObject({ started_at_ms: at(1), first_notice: 'failing', undelivered_day_ms: at(0) });
+    expect(outageAfterFailure(undelivered, failed(at(3)), false)).toBe(undelivered);
+    expect(outageAfterFailure(undelivered, failed(at(3, 1)), false)).toMatchObject({ undelivered_day_ms: at(0, 1) });
+  });
+
+  it('is not announced by a setting that is off', () => {
+    const withoutFailing = { ...failed(at(2)), kinds: ['undelivered'] as const };
+    expect(noticesAfter({ ...withoutFailing }, { ...withoutFailing, failedAtMs: at(3) })).toEqual([
+      'undelivered',
+      undefined,
+    ]);
+  });
+});
+
+describe('the numbers of an outage', () => {
+  const outage = outageAfterFailure(undefined, failing(at(5)), false);
+  const alert = (changes: Parameters<typeof deliveryRecord>[2]) =>
+    deliveryRecord({ tenant: 'acme', notificationId: 'ntA' }, 'event', changes);
+  const arrived = alert({ last_failed_at_ms: at(6), updated_at_ms: at(10) });
+
+  it('count the alerts that failed since its first failure, without notices', () => {
+    const records = [
+      arrived,
+      alert({ last_failed_at_ms: at(2) }),
+      alert({ last_failed_at_ms: at(1) }),
+      alert({}),
+      alert({ status: 'pending', last_failed_at_ms: at(7) }),
+      alert({ status: 'failed', last_failed_at_ms: at(8) }),
+      alert({ status: 'cancelled', last_failed_at_ms: at(8) }),
+      alert({ status: 'failed', last_failed_at_ms: at(8), notice: 'unreached' }),
+    ];
+    expect(outageNumbers(outage, records)).toEqual({ failed: 5, delivered: 2, stillFailed: 2, isLasting: false });
+  });
+
+  it.each([
+    ['lasts if an alert failed after the last one arrived', [alert({ status: 'pending', last_failed_at_ms: at(11) })], true],
+    ['has ended if the last alert that failed has arrived since', [alert({ last_failed_at_ms: at(11) })], false],
+    [
+      'has ended if another alert arrived since',
+      [alert({ status: 'failed', last_failed_at_ms: at(11) }), alert({ updated_at_ms: at(12) })],
+      false,
+    ],
+  ] as const)('say that it %s', (_, records, isLasting) => {
+    expect(outageNumbers(outage, [arrived, ...records])).toMatchObject({ isLasting });
+  });
+});
