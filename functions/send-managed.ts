@@ -1,6 +1,6 @@
 import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
-import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
 import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/domain/notice.ts';
+import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
 import {
   deleted,
   exhausted,

@@ -7,7 +7,11 @@ import { DAY_MS, dayEndMs, HOUR_MS, startOf } from '../../shared/domain/day.ts';
 import { deliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
-import { escalationLimitNoticeId, eventOfRecord, unreachedNoticeId } from '../../shared/pipeline/notices/notice-table.ts';
+import {
+  escalationLimitNoticeId,
+  eventOfRecord,
+  unreachedNoticeId,
+} from '../../shared/pipeline/notices/notice-table.ts';
 import { examples, parseTenant, parseText } from './arguments.ts';
 import { type DispatchLine, dispatchLines } from './cloudwatch.ts';
 import { type DeadLetter, type DescribedLetter, readLetters, withNotifications } from './dead-letter.ts';

@@ -7,15 +7,7 @@ import { fact } from './event-header.ts';
  * tenant is reached. `summary`: lists alerts that were not sent one by one (docs/decisions/deliveries.md#summaries).
  * `stopped`: the emails of a tenant to a mailbox are stopped. `recovered`: alerts of a notification arrive again.
  */
-export const noticeKinds = [
-  'failing',
-  'undelivered',
-  'recovered',
-  'unreached',
-  'limit',
-  'summary',
-  'stopped',
-] as const;
+export const noticeKinds = ['failing', 'undelivered', 'recovered', 'unreached', 'limit', 'summary', 'stopped'] as const;
 
 /** The kind of a notice. */
 export type NoticeKind = (typeof noticeKinds)[number];

@@ -36,6 +36,9 @@ export const outageAfterFailure = (
     ? {
         started_at_ms: failedAtMs,
         first_failed_at_ms: firstFailedAtMs,
+        ended_at_ms: undefined,
+        first_notice: undefined,
+        is_announced: undefined,
         announced_day_ms,
         announced_count,
         undelivered_day_ms,
@@ -75,10 +78,7 @@ const timesOf = (records: readonly DeliveryRecord[], timeOf: (record: DeliveryRe
   Math.max(0, ...records.map((record) => timeOf(record) ?? 0));
 
 /** Returns the numbers of an outage. @param records the history of the notification */
-export const outageNumbers = (
-  { first_failed_at_ms }: Outage,
-  records: readonly DeliveryRecord[],
-): OutageNumbers => {
+export const outageNumbers = ({ first_failed_at_ms }: Outage, records: readonly DeliveryRecord[]): OutageNumbers => {
   const alerts = records.filter(({ notice }) => notice === undefined || notice === 'summary');
   const failed = alerts.filter(({ last_failed_at_ms = 0 }) => last_failed_at_ms >= first_failed_at_ms);
   const stillFailed = failed.filter(({ status }) => ['pending', 'failed', 'bounced'].includes(status));

@@ -104,7 +104,11 @@ describe('the numbers of an outage', () => {
   });
 
   it.each([
-    ['lasts if an alert failed after the last one arrived', [alert({ status: 'pending', last_failed_at_ms: at(11) })], true],
+    [
+      'lasts if an alert failed after the last one arrived',
+      [alert({ status: 'pending', last_failed_at_ms: at(11) })],
+      true,
+    ],
     ['has ended if the last alert that failed has arrived since', [alert({ last_failed_at_ms: at(11) })], false],
     [
       'has ended if another alert arrived since',

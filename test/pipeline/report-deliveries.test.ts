@@ -312,8 +312,13 @@ describe('an outage', () => {
     await writeRecords(client, 'deliveries', [{ ...arrived(failing(5), 5), last_failed_at_ms: undefined }]);
     await report('late', failing(4));
     expect(kinds()).toEqual(['failing']);
-    await report('late', failing(6));
+    const again = failing(6);
+    await report('late', again);
     expect(kinds()).toEqual(['failing', 'failing']);
+    await report('recovered', arrived(again, 10));
+    await report('late', failing(11));
+    await report('recovered', arrived(failing(11), 12));
+    expect(kinds()).toEqual(['failing', 'failing', 'failing', 'recovered', 'recovered']);
   });
 
   it('is announced after its message has returned, before the message of its end is processed', async () => {
@@ -336,7 +341,9 @@ describe('an outage', () => {
     await writeRecords(client, 'deliveries', [of({ ...failedRecord(), updated_at_ms: at(2) })]);
     await report('recovered', arrived({ ...failed, round: 2 }, 24 * 60));
     expect(kinds()).toEqual(['recovered', 'undelivered']);
-    expect(paragraphs()[1]).toContain('Of 2 alerts that failed in this outage, 1 was delivered since, and 1 is still failed.');
+    expect(paragraphs()[1]).toContain(
+      'Of 2 alerts that failed in this outage, 1 was delivered since, and 1 is still failed.',
+    );
   });
 
   it('of a content that SES rejects is none', async () => {

@@ -78,7 +78,12 @@ describe('the watcher of deliveries', () => {
         last_failed_at_ms: RECORD_TIME_MS + 9,
         last_reason: 'http_status',
       },
-      expect.objectContaining({ kind: 'failures', notification_id: 'ntB', failed_ids: [expect.stringMatching(/^t85s00/)], last_reason: 'opted_out' }),
+      expect.objectContaining({
+        kind: 'failures',
+        notification_id: 'ntB',
+        failed_ids: [expect.stringMatching(/^t85s00/)],
+        last_reason: 'opted_out',
+      }),
     ]);
     expect(groups).toEqual(Array(4).fill('acme'));
     expect(metrics()).toMatchObject([{ function: 'watch-deliveries', failures_unseen: -4, oldest_record_seconds: 60 }]);

@@ -188,7 +188,8 @@ export const createDeliveryNotices = (
     if (happened === 'above_limit') return notifyOfLimit(record);
     if (happened === 'reject') {
       // The last change of the record may be days old, but the notice belongs to the day of the report.
-      if (FAILING_NOTICES) await queue(record, (delivery) => noticeTable.rejected(delivery, apiUrl, unreachedAtMs(record)));
+      if (FAILING_NOTICES)
+        await queue(record, (delivery) => noticeTable.rejected(delivery, apiUrl, unreachedAtMs(record)));
       return;
     }
     // Technical contacts cannot be notified by email that their email fails. While the service fails, operators have an alarm.

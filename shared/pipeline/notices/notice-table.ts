@@ -156,7 +156,9 @@ const problemNotice = (
   const isFailing = kind === 'failing';
   return notificationNotice(delivery, id, {
     kind,
-    subject: isFailing ? `Delivery to ${named(delivery)} is failing` : `An alert to ${named(delivery)} was not delivered`,
+    subject: isFailing
+      ? `Delivery to ${named(delivery)} is failing`
+      : `An alert to ${named(delivery)} was not delivered`,
     paragraphs,
     facts: [
       ['Last result', lastResult],
@@ -401,10 +403,7 @@ export const noticeTable = {
     return escalationOf(
       alert,
       'its notification plan lists only notifications that do not exist',
-      [
-        'This alert has reached nobody. Check the alarm itself, then change its notification plan.',
-        ONCE_AN_HOUR,
-      ],
+      ['This alert has reached nobody. Check the alarm itself, then change its notification plan.', ONCE_AN_HOUR],
       [['Unknown notifications', `${listed.join(', ')}${more}`]],
     );
   },

@@ -73,7 +73,12 @@ export const createUnreachedEvents = ({
         listed.map(({ notificationId }) => notificationId),
       );
       const named = listed.map((each) => ({ ...each, notification: names.get(each.notificationId) }));
-      return noticeTable.unreached(alert, named, count, record.notice === 'summary' ? summaryProblem(record) : undefined);
+      return noticeTable.unreached(
+        alert,
+        named,
+        count,
+        record.notice === 'summary' ? summaryProblem(record) : undefined,
+      );
     };
     await escalation.escalate(alert, correlationOf(record), destinationIds, createNotice, isCausedByService(failures));
   };

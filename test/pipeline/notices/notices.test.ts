@@ -57,7 +57,8 @@ const deliveryOf = (record = failingRecord(), notificationId = 'ntA') => ({
 const failing = (startedAtMs = MORNING_MS, id = 'ntA') =>
   noticeTable.failing(deliveryOf(failingRecord(startedAtMs), id), API_URL, startedAtMs);
 
-const rejected = (atMs = MORNING_MS, id = 'ntA') => noticeTable.rejected(deliveryOf(failingRecord(), id), API_URL, atMs);
+const rejected = (atMs = MORNING_MS, id = 'ntA') =>
+  noticeTable.rejected(deliveryOf(failingRecord(), id), API_URL, atMs);
 
 const undelivered = (nowMs = MORNING_MS, id = 'ntA') =>
   noticeTable.undelivered(

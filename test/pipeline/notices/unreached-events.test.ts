@@ -29,9 +29,9 @@ import { accountWindow, summaryNotice } from '../../../shared/domain/summary.ts'
 import { createNameReader } from '../../../shared/pipeline/notices/delivery-notices.ts';
 import { createEscalation, type EscalationEnvironment } from '../../../shared/pipeline/notices/escalation.ts';
 import { createNoticeQueue } from '../../../shared/pipeline/notices/notice-queue.ts';
+import { escalationCounter, MAX_ESCALATIONS_PER_DAY } from '../../../shared/pipeline/notices/notice-table.ts';
 import { createUnreachedCheck } from '../../../shared/pipeline/notices/unreached-check.ts';
 import { createUnreachedEvents } from '../../../shared/pipeline/notices/unreached-events.ts';
-import { escalationCounter, MAX_ESCALATIONS_PER_DAY } from '../../../shared/pipeline/notices/notice-table.ts';
 import { audit } from '../../support/audit.ts';
 import { writeRecords } from '../../support/delivery-records.ts';
 import { useDatabase } from '../../support/dynamodb.ts';

@@ -2,12 +2,13 @@ import type { HistoryEntry, Observations } from '../world/observations.ts';
 import { isSentByAws, notificationsOf, type PlannedNotification, type PlannedTenant } from '../world/scenario.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
 import { contactsOf, type Notice, type NoticeKind, noticeByMs, noticesOf } from './notices.ts';
+import { announcedOn, arrivalsAt, DAY_MS, MAX_ANNOUNCED_PER_DAY, startOfDay } from './outages-end-once.ts';
 import { nameOf, plannedDeliveries } from './planned-alerts.ts';
 import { hasOneRound, lateFromMs, reportedByMs } from './requests.ts';
 import type { Rule } from './rule.ts';
 import { isStopped } from './stops-hold.ts';
 
-const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
 
 /** A sender may be 2 s off, and a notice is queued within 5 s. */
 const TOLERANCE_MS = 10_000;
@@ -32,9 +33,7 @@ const mayHaveEndedBefore = (
   return entry.status !== 'failed' && entry.updated_at - startMs <= byMs;
 };
 
-const startOfDay = (atMs: number): number => atMs - (atMs % DAY_MS);
-
-/** The technical contacts get a notice of each notification that fails, once a day. */
+/** The technical contacts get a notice of each outage of a notification, and of undelivered alerts once a day. */
 export const failuresAreNoticed: Rule = {
   name: 'failures are noticed',
   violations(observations) {
@@ -42,9 +41,9 @@ export const failuresAreNoticed: Rule = {
     const notices = noticesOf(observations);
     const violationsOf = (tenant: PlannedTenant, notification: PlannedNotification): string[] => {
       const own = notices.filter((notice) => notice.notification === notification.index);
-      /** Returns the contacts that got none of these notices, in time if nothing delayed it. */
-      const uninformed = (kinds: readonly NoticeKind[], failedAtMs: number): string[] => {
-        const fromMs = startOfDay(failedAtMs - TOLERANCE_MS) - startMs;
+      const arrivedMs = arrivalsAt(notification, observations);
+      /** Returns the contacts that got none of these notices since a time, in time if nothing delayed it. */
+      const uninformed = (kinds: readonly NoticeKind[], failedAtMs: number, fromMs: number): string[] => {
         return contactsOf(tenant, { fromMs, atMs: failedAtMs - startMs }, observations).filter(
           (contact) =>
             !own.some(
@@ -63,15 +62,21 @@ export const failuresAreNoticed: Rule = {
       return entries.flatMap((entry) => {
         // The stop has its own notice (`emailReportsAreNoticed`).
         if (isStopped(entry)) return [];
-        const undelivered = entry.status === 'failed' ? uninformed(['undelivered'], entry.updated_at) : [];
+        const dayMs = startOfDay(entry.updated_at - TOLERANCE_MS) - startMs;
+        const undelivered = entry.status === 'failed' ? uninformed(['undelivered'], entry.updated_at, dayMs) : [];
         if (undelivered.length > 0)
           return [`${entry.event_id} to ${name} failed, and ${undelivered.join(', ')} got no notice in time.`];
         const failedAtMs = failingFromMs(entry, notification);
         if (failedAtMs === undefined || !hasOneRound(observations, entry)) return [];
         if (mayHaveEndedBefore(entry, tenant.name, failedAtMs, observations)) return [];
-        return uninformed(['failing', 'undelivered'], failedAtMs).map(
-          (contact) => `${entry.event_id} to ${name} was failing, and ${contact} got no notice in time.`,
-        );
+        // The outage began after the last alert that arrived. One that arrives next ends it.
+        const atMs = failedAtMs - startMs;
+        const byMs = reportedByMs(observations, { tenant: tenant.name, eventId: entry.event_id }, atMs);
+        if (arrivedMs.some((timeMs) => timeMs > atMs - MINUTE_MS && timeMs <= byMs)) return [];
+        const sinceMs = (arrivedMs.findLast((timeMs) => timeMs <= atMs) ?? MINUTE_MS) - MINUTE_MS;
+        return uninformed(['failing', 'undelivered'], failedAtMs, sinceMs)
+          .filter((contact) => announcedOn(own, contact, failedAtMs, observations) < MAX_ANNOUNCED_PER_DAY)
+          .map((contact) => `${entry.event_id} to ${name} was failing, and ${contact} got no notice in time.`);
       });
     };
     return scenario.tenants.flatMap((tenant) =>
@@ -116,10 +121,11 @@ export const emailReportsAreNoticed: Rule = {
   },
 };
 
-/** Returns the notices of which their recipient got more than one for the same period, but for explained duplicates. */
+/** Returns the notices of which their recipient got more than the limit for the same period, but for explained duplicates. */
 const tooMany = (
   notices: readonly Notice[],
   periodMs: number,
+  limit: number,
   nameOf: (notice: Notice) => string,
   observations: Observations,
 ): string[] =>
@@ -127,14 +133,14 @@ const tooMany = (
     const recorded = group.filter(({ arrival }) => !isUnrecorded(arrival, observations));
     const period = (atMs: number): number => Math.floor((observations.startMs + atMs) / periodMs);
     const periods = period(group.at(-1)?.arrival.atMs ?? 0) - period(0) + 1;
-    return recorded.length > periods ? [`${name}: ${recorded.length} notices in ${periods} periods.`] : [];
+    return recorded.length > limit * periods ? [`${name}: ${recorded.length} notices in ${periods} periods.`] : [];
   });
 
 /** No notice is repeated within its period, and none of a notification whose alerts arrived in time. */
 export const noticesAreJustified: Rule = {
   name: 'notices are justified',
   violations(observations) {
-    const { arrivals, scenario, emailReports, ids } = observations;
+    const { arrivals, scenario } = observations;
     const notices = noticesOf(observations);
     const events = new Map(
       scenario.steps.flatMap((step) => (step.kind === 'event' ? [[step.number, step] as const] : [])),
@@ -146,12 +152,6 @@ export const noticesAreJustified: Rule = {
       return (
         kind === 'failing' &&
         event !== undefined &&
-        !emailReports.some(
-          (report) =>
-            report.kind === 'Reject' &&
-            report.notificationId === ids.get(notification ?? -1) &&
-            report.numbers.includes(number),
-        ) &&
         arrivals.some(
           (alert) =>
             alert.kind === 'alert' &&
@@ -164,10 +164,18 @@ export const noticesAreJustified: Rule = {
     });
     return [
       ...tooMany(
-        notices.filter(({ kind }) => ['failing', 'undelivered', 'limit', 'stopped'].includes(kind)),
+        notices.filter(({ kind }) => ['rejected', 'undelivered', 'limit', 'stopped'].includes(kind)),
         DAY_MS,
+        1,
         ({ kind, notification, arrival: { text } }) =>
           `${kind} ${notification ?? /limit (\w+) of this day/.exec(text)?.[1] ?? /Emails to .*/.exec(text)?.[0]} ${/^Reason: .*/m.exec(text)?.[0]}`,
+        observations,
+      ),
+      ...tooMany(
+        notices.filter(({ kind }) => kind === 'failing'),
+        DAY_MS,
+        MAX_ANNOUNCED_PER_DAY,
+        ({ notification }) => `failing ${notification}`,
         observations,
       ),
       ...early.map(

@@ -5,7 +5,15 @@ import { mayBeStopped } from './email-stops.ts';
 import { areFunctionsCalm } from './requests.ts';
 
 /** What a notice of the service is about. */
-export type NoticeKind = 'failing' | 'undelivered' | 'unreached' | 'unreached-summary' | 'limit' | 'stopped';
+export type NoticeKind =
+  | 'failing'
+  | 'rejected'
+  | 'undelivered'
+  | 'recovered'
+  | 'unreached'
+  | 'unreached-summary'
+  | 'limit'
+  | 'stopped';
 
 /** A notice that arrived. */
 export type Notice = {
@@ -29,7 +37,8 @@ const stateOf = (text: string | undefined): State | undefined =>
 const kindOf = ({ text }: Arrival): NoticeKind | undefined => {
   const [subject = ''] = text.replace(/^Tenant: .*\n+/, '').split('\n');
   if (SUMMARY_OF_ESCALATIONS.test(text)) return 'unreached-summary';
-  if (/is failing$/.test(subject)) return 'failing';
+  if (/is failing$/.test(subject)) return text.includes('AWS rejected the content') ? 'rejected' : 'failing';
+  if (/works again$/.test(subject)) return 'recovered';
   if (/was not delivered$/.test(subject)) return 'undelivered';
   if (/alerts are summarized$/.test(subject)) return 'limit';
   if (/^Emails to .* (are|were) stopped( today)?$/.test(subject)) return 'stopped';

@@ -18,6 +18,7 @@ import { limitsHold } from './limits-hold.ts';
 import { logsNameNoSecrets } from './logs-name-no-secrets.ts';
 import { metricsCountDeliveries } from './metrics-count-deliveries.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
+import { outagesEndOnce } from './outages-end-once.ts';
 import { outcomesArePublished } from './outcomes-are-published.ts';
 import { privateAddressesAreRefused } from './private-addresses-are-refused.ts';
 import { MAX_RUN_MS } from './requests.ts';
@@ -84,6 +85,7 @@ const rules: readonly Rule[] = [
   failuresAreNoticed,
   emailReportsAreNoticed,
   noticesAreJustified,
+  outagesEndOnce,
   unreachedEventsAreEscalated,
   failedSummariesAreEscalated,
   escalationsAreJustified,

@@ -55,6 +55,12 @@ const until = (untilMs: number, behavior: Phase['behavior']): Phase[] => [
   { fromMs: untilMs, behavior: 'accept' },
 ];
 
+/** Returns the phases of destinations that fail for a time, and accept then. */
+const failingAt = (fromMs: number, lengthMs: number): Phase[] => [
+  { fromMs, behavior: 'fail' },
+  { fromMs: fromMs + lengthMs, behavior: 'accept' },
+];
+
 const TENANT = 'situation';
 
 /** Returns a CRITICAL of its own alarm to the first notification. */
@@ -315,6 +321,28 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       phases: until(30 * HOUR_MS, 'reject'),
       steps: [alert(0, SECOND_MS), { kind: 'redeliver', atMs: 25 * HOUR_MS, tenant: TENANT, notification: 0 }],
       recoveryMs: 31 * HOUR_MS,
+    }),
+    'a webhook works again five times on a day': situation({
+      types: ['webhook'],
+      phases: [0, 1, 2, 3, 4].flatMap((hour) => failingAt(hour * HOUR_MS, 5 * MINUTE_MS)),
+      steps: alertsAt([0, 1, 2, 3, 4].map((hour) => hour * HOUR_MS + SECOND_MS)),
+      recoveryMs: 6 * HOUR_MS,
+    }),
+    // The day ends after 16 hours.
+    'a webhook fails for the fourth time before midnight, until the next day': situation({
+      types: ['webhook'],
+      phases: [
+        ...[12, 13, 14].flatMap((hour) => failingAt(hour * HOUR_MS, 5 * MINUTE_MS)),
+        ...failingAt(15 * HOUR_MS, 3 * HOUR_MS),
+      ],
+      steps: alertsAt([12, 13, 14, 15].map((hour) => hour * HOUR_MS + SECOND_MS)),
+      recoveryMs: 20 * HOUR_MS,
+    }),
+    'a webhook fails, two new alerts arrive, and it fails again': situation({
+      types: ['webhook'],
+      phases: [...failingAt(0, 5 * MINUTE_MS), ...failingAt(9 * MINUTE_MS, 6 * MINUTE_MS)],
+      steps: alertsAt([SECOND_MS, 7 * MINUTE_MS, 8 * MINUTE_MS, 10 * MINUTE_MS]),
+      recoveryMs: HOUR_MS,
     }),
     'DynamoDB is down until a day after the first attempt': situation({
       types: ['webhook'],

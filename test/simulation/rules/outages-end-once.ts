@@ -1,0 +1,172 @@
+import type { HistoryEntry, Observations } from '../world/observations.ts';
+import { notificationsOf, type PlannedNotification, type PlannedTenant } from '../world/scenario.ts';
+import { isUnrecorded } from './duplicates-are-explained.ts';
+import { mayBeStopped } from './email-stops.ts';
+import { mayBeShadowed, type Notice, noticeByMs, noticesOf } from './notices.ts';
+import { areFunctionsCalm } from './requests.ts';
+import type { Rule } from './rule.ts';
+
+export const DAY_MS = 86_400_000;
+
+/** The first notices of outages of a notification on a UTC day. */
+export const MAX_ANNOUNCED_PER_DAY = 3;
+
+/** Records of what happens at one time are written within this time, and read after it, ms. */
+const SAME_TIME_MS = 60_000;
+
+/** An outage that nothing disturbs is announced within this time of its start, ms. */
+const MAX_NOTICE_MS = 900_000;
+
+const REPORTERS = /^(watch|report)-deliveries#/;
+const NOTIFIERS = /^(watch-deliveries|report-deliveries|send-technicalContactsEmail)#/;
+
+export const startOfDay = (atMs: number): number => atMs - (atMs % DAY_MS);
+
+/** Returns when alerts and summaries arrived at a notification, ms since the start, in order. */
+export const arrivalsAt = ({ key }: PlannedNotification, { arrivals }: Observations): number[] =>
+  arrivals.filter(({ to, kind }) => to === key && (kind === 'alert' || kind === 'summary')).map(({ atMs }) => atMs);
+
+const isFirst = ({ kind }: Notice): boolean => kind === 'failing' || kind === 'undelivered';
+
+/** Returns how many outages of a notification a contact was notified of on the UTC day of a time, ms since the epoch. */
+export const announcedOn = (
+  own: readonly Notice[],
+  contact: string,
+  timeMs: number,
+  { startMs }: Observations,
+): number =>
+  own.filter(
+    (notice) =>
+      isFirst(notice) &&
+      notice.arrival.to === contact &&
+      startOfDay(startMs + notice.arrival.atMs) === startOfDay(timeMs),
+  ).length;
+
+const NUMBERS = /Of (\d+) alerts? that failed in this outage, (\d+) w\w+ delivered since, and (\d+) \w+ still failed/;
+
+/** An alert in the history. Times are ms since the start. */
+type Alert = { failedMs: readonly number[]; deliveredMs: number };
+
+const alertOf = ({ attempts, status, updated_at }: HistoryEntry, startMs: number): Alert => ({
+  failedMs: attempts
+    .filter(({ result }) => result !== 'delivered')
+    .map(({ timestamp, duration_ms }) => timestamp + duration_ms - startMs),
+  deliveredMs: status === 'delivered' ? updated_at - startMs : Number.POSITIVE_INFINITY,
+});
+
+/** Returns what is wrong with the notices of the end of outages that a contact got about a notification. */
+const problemsOf = (
+  tenant: PlannedTenant,
+  notification: PlannedNotification,
+  notices: readonly Notice[],
+  contact: string,
+  observations: Observations,
+): string[] => {
+  const { history, startMs, endedMs } = observations;
+  const { phases = [] } = tenant.contacts.find(({ address }) => address === contact) ?? {};
+  const getsAll =
+    phases.every(({ behavior }) => behavior === 'accept') &&
+    !mayBeStopped(observations, contact, 0, endedMs) &&
+    !mayBeShadowed(tenant, { fromMs: 0, atMs: 0 }, observations);
+  if (!getsAll) return [];
+  const name = `${tenant.name} ${notification.type} ${notification.key}`;
+  const own = notices.filter(
+    ({ notification: index, arrival }) =>
+      index === notification.index && arrival.to === contact && !isUnrecorded(arrival, observations),
+  );
+  const timesOf = (wanted: (notice: Notice) => boolean): number[] =>
+    own.filter(wanted).map(({ arrival }) => arrival.atMs);
+  const first = timesOf(isFirst);
+  const ends = own.filter(({ kind }) => kind === 'recovered');
+  const entries = history.filter(
+    (entry) => entry.notification === notification.index && !entry.event_id.endsWith(':unreached'),
+  );
+  const alerts = entries.map((entry) => alertOf(entry, startMs));
+  const arrived = arrivalsAt(notification, observations);
+  const isCalm = (functions: RegExp, fromMs: number, untilMs: number): boolean =>
+    areFunctionsCalm(observations, functions, fromMs, untilMs);
+
+  /** An outage is announced once, also if it lasts for days. */
+  const repeated = timesOf(({ kind }) => kind === 'failing').flatMap((atMs) => {
+    const before = first.findLast((timeMs) => timeMs < atMs);
+    if (before === undefined) return [];
+    const fromMs = isCalm(NOTIFIERS, before - MAX_NOTICE_MS, before) ? before - MAX_NOTICE_MS : 0;
+    return arrived.some((timeMs) => timeMs >= fromMs && timeMs <= atMs)
+      ? []
+      : [`${name} was announced again to ${contact}, without an alert that arrived in between.`];
+  });
+
+  const unjustified = ends.flatMap(({ arrival: { atMs, text } }, index) => {
+    if (!isCalm(NOTIFIERS, 0, atMs)) return [];
+    const [, failed = 0, delivered = 0, stillFailed = 0] = NUMBERS.exec(text)?.map(Number) ?? [];
+    const announced = first.filter((timeMs) => timeMs <= atMs);
+    const fromMs = announced.at(-1) ?? 0;
+    const before = alerts.filter(({ failedMs }) => failedMs.some((timeMs) => timeMs < atMs));
+    const deliveredMs = before.map((alert) => alert.deliveredMs).filter((timeMs) => timeMs > fromMs && timeMs <= atMs);
+    const endedAtMs = Math.min(...deliveredMs);
+    const lastMs = Math.max(...deliveredMs, ...arrived.filter((timeMs) => timeMs <= atMs));
+    const isLasting = before.some(
+      (alert) =>
+        alert.deliveredMs > atMs &&
+        alert.failedMs.some((timeMs) => timeMs > lastMs && timeMs < atMs - 2 * SAME_TIME_MS),
+    );
+    const within = before.filter(({ failedMs }) => failedMs.some((timeMs) => timeMs > fromMs && timeMs < endedAtMs));
+    const atLeast = {
+      delivered: within.filter((alert) => alert.deliveredMs <= endedAtMs).length,
+      stillFailed: within.filter((alert) => alert.deliveredMs === Number.POSITIVE_INFINITY).length,
+    };
+    const isCount =
+      failed >= delivered + stillFailed &&
+      failed <= entries.length &&
+      delivered >= Math.max(1, atLeast.delivered) &&
+      delivered <= alerts.filter((alert) => alert.deliveredMs <= atMs).length &&
+      stillFailed >= Math.min(atLeast.stillFailed, 1) &&
+      stillFailed <= alerts.filter((alert) => alert.deliveredMs > endedAtMs - SAME_TIME_MS).length;
+    return [
+      ...(index < announced.length
+        ? []
+        : [`${contact} learned ${index + 1} times that ${name} works again, of ${announced.length} outages.`]),
+      ...(deliveredMs.length > 0
+        ? []
+        : [`${contact} learned that ${name} works again, and no alert that had failed arrived.`]),
+      ...(isLasting ? [`${contact} learned that ${name} works again, while it failed.`] : []),
+      ...(isCount
+        ? []
+        : [`${contact} learned of wrong numbers of ${name}: ${failed}, ${delivered} and ${stillFailed}.`]),
+    ];
+  });
+
+  const missing = alerts.flatMap(({ failedMs, deliveredMs: atMs }) => {
+    const announcedMs = first.findLast((timeMs) => timeMs < atMs - SAME_TIME_MS);
+    const byMs = noticeByMs(tenant, contact, atMs, observations);
+    if (failedMs.length === 0 || announcedMs === undefined || byMs === Number.POSITIVE_INFINITY) return [];
+    const hasFailedAround = alerts.some((alert) =>
+      alert.failedMs.some((timeMs) => timeMs > atMs - SAME_TIME_MS && timeMs < byMs),
+    );
+    // An outage above the limit of the day has no notices.
+    const mayBeSilent = [announcedMs, atMs].some(
+      (timeMs) => announcedOn(own, contact, startMs + timeMs, observations) >= MAX_ANNOUNCED_PER_DAY,
+    );
+    if (hasFailedAround || mayBeSilent || !isCalm(REPORTERS, announcedMs - MAX_NOTICE_MS, byMs)) return [];
+    return ends.some(({ arrival }) => arrival.atMs > announcedMs && arrival.atMs <= byMs)
+      ? []
+      : [`An alert that had failed arrived at ${name}, and ${contact} did not learn that it works again in time.`];
+  });
+
+  return [...repeated, ...unjustified, ...missing];
+};
+
+/** The technical contacts learn once of each outage that they were notified of that alerts arrive again, and of how many. */
+export const outagesEndOnce: Rule = {
+  name: 'outages end once',
+  violations(observations) {
+    const notices = noticesOf(observations);
+    return observations.scenario.tenants.flatMap((tenant) =>
+      notificationsOf(tenant)
+        .filter(({ type }) => type !== 'technicalContactsEmail')
+        .flatMap((notification) =>
+          tenant.contacts.flatMap(({ address }) => problemsOf(tenant, notification, notices, address, observations)),
+        ),
+    );
+  },
+};
