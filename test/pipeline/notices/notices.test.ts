@@ -258,7 +258,7 @@ describe('the notice of a failing destination', () => {
 
 describe('the notice of alerts that arrive again', () => {
   it('contains the numbers of the outage, and when it began and ended', () => {
-    const { text } = emailMessage(headerOf(recovered().event), recovered().content);
+    const { text } = emailMessage({ event: headerOf(recovered().event), notice: recovered().content });
     for (const part of [
       'Delivery to "On call" works again',
       'Of 12 alerts that failed in this outage, 11 were delivered since, and 1 is still failed.',

@@ -227,7 +227,7 @@ describe('an escalation', () => {
     expect(queued).toEqual([]);
     await escalate(mutedRecord([muted, other]));
     expect(queued.map(({ subject }) => subject)).toContain(
-      'CRITICAL on web-1: none of its 3 destinations could be reached',
+      'CRITICAL on web-1, Disk space: none of its 3 destinations could be reached',
     );
   });
 
