@@ -16,11 +16,10 @@ import { createHeartbeat } from './heartbeat.ts';
 import type { ManagedTopic } from './managed-topic.ts';
 import type { Network } from './network.ts';
 import { allow, flag, ResourceAccess } from './resource-access.ts';
-import { RETRY_BATCH_SIZE, SenderQueue } from './sender-queue.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import { egressOf, reservedSenderConcurrency, type Settings, senderConcurrency, tenantLimitsOf } from './settings.ts';
 import type { Storage } from './storage.ts';
-import { WorkQueueWithDeadLetters } from './work-queue.ts';
+import { RETRY_BATCH_SIZE, SenderQueue, WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /** The resources that senders send through. */
 export type SendingResources = {

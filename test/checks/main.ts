@@ -9,7 +9,7 @@ import { findUnboundedTexts } from './unbounded-texts.ts';
  */
 const bounds: Readonly<Record<string, readonly [count: number, bound: string]>> = {
   'shared/contracts/json.ts': [1, 'reads at most 16 digits from each place'],
-  'shared/contracts/notification-types.ts': [2, 'boundedText: 254 characters'],
+  'shared/contracts/notification-fields.ts': [2, 'boundedText: 254 characters'],
   'shared/contracts/trace.ts': [2, 'boundedText: 512 characters'],
   'shared/contracts/notice.ts': [1, 'new RegExp: an event ID, 512 characters'],
   'shared/contracts/body-template.ts': [2, 'new RegExp: the body of a webhook request, 16 KB'],

@@ -8,7 +8,7 @@ const READERS =
 const FORMATS =
   /^z\.(email|url|httpUrl|uuid|uuidv4|uuidv6|uuidv7|guid|nanoid|cuid|cuid2|ulid|xid|ksuid|ipv4|ipv6|mac|cidrv4|cidrv6|base64|base64url|e164|jwt|emoji|hostname|hex|hash|stringFormat|stringbool|templateLiteral|iso\.\w+|coerce\.string)$/;
 
-/** The helpers whose arguments read only texts of bounded length (`text.ts`, `notification-types.ts`). */
+/** The helpers whose arguments read only texts of bounded length (`text.ts`, `notification-fields.ts`). */
 const BOUNDED = /^(boundedText|allowedBy)$/;
 
 const STRING = /^z\.string$/;
