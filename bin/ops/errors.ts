@@ -29,19 +29,11 @@ const messageOf = (error: Error): string => {
   return error.message;
 };
 
-const EXPIRED = ['ExpiredToken', 'ExpiredTokenException', 'RequestExpired', 'TokenRefreshRequired'];
-const REJECTED = [
-  'AuthFailure',
-  'IncompleteSignature',
-  'InvalidAccessKeyId',
-  'InvalidClientTokenId',
-  'InvalidSignatureException',
-  'MissingAuthenticationToken',
-  'SignatureDoesNotMatch',
-  'UnrecognizedClientException',
-];
-const DENIED = ['AccessDenied', 'AccessDeniedException', 'AuthorizationError'];
-const NOT_FOUND = ['QueueDoesNotExist', 'ResourceNotFoundException', 'TableNotFoundException'];
+const EXPIRED = /^(ExpiredToken(Exception)?|RequestExpired|TokenRefreshRequired)$/;
+const REJECTED =
+  /^(AuthFailure|IncompleteSignature|Invalid(AccessKeyId|ClientTokenId|SignatureException)|MissingAuthenticationToken|SignatureDoesNotMatch|UnrecognizedClientException)$/;
+const DENIED = /^(AccessDenied(Exception)?|AuthorizationError)$/;
+const NOT_FOUND = /^(QueueDoesNotExist|ResourceNotFoundException|TableNotFoundException)$/;
 
 const SET_CREDENTIALS = 'set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY';
 
@@ -56,14 +48,14 @@ export const explainAwsError = (error: Error): string | undefined => {
     return 'No AWS region is set: set AWS_REGION, or select a profile that has a region with AWS_PROFILE.';
   }
   if (name === 'CredentialsProviderError') return explainMissingCredentials(firstLine);
-  if (EXPIRED.includes(name)) {
+  if (EXPIRED.test(name)) {
     return 'The AWS credentials have expired: sign in again, for example with `aws sso login`, or set new ones.';
   }
-  if (REJECTED.includes(name)) {
+  if (REJECTED.test(name)) {
     return `AWS rejects the credentials (${name}): ${SET_CREDENTIALS}, and AWS_SESSION_TOKEN only if they are temporary.`;
   }
-  if (DENIED.includes(name)) return explainDenial(firstLine);
-  if (NOT_FOUND.includes(name)) {
+  if (DENIED.test(name)) return explainDenial(firstLine);
+  if (NOT_FOUND.test(name)) {
     return `AWS has no such resource (${name}): the credentials may be of another account (check AWS_PROFILE), or the outputs file is out of date.`;
   }
   return explainConnectionError(firstLine);

@@ -38,9 +38,6 @@ export type TracedEvent = {
   lines: readonly DispatchLine[];
 };
 
-/** What to search: all tenants without `tenant`. `notifications` are those that may be deleted. */
-export type Search = { tenant?: string | undefined; notifications: readonly string[] };
-
 /** The dead letters that match, and how many of each queue were not read. */
 type Letters = { letters: LetterOfQueue[]; unread: Partial<Record<DeadLetterQueueName, number>> };
 
@@ -75,15 +72,10 @@ const storedDestinations = async (
  * Reads the records of an event by their keys. A deleted notification is found if the event has more than 26
  * destinations, or one that is an email, whose record lists the others.
  */
-const recordsOfEvent = async (
-  session: Session,
-  tenant: string,
-  eventId: string,
-  notifications: readonly string[],
-): Promise<DeliveryRecord[]> => {
+const recordsOfEvent = async (session: Session, tenant: string, eventId: string): Promise<DeliveryRecord[]> => {
   const read = async (ids: Iterable<string>) => (await recordsOfEvents(session, [{ tenant, eventId, ids }]))[0] ?? [];
   const listed = await notificationIds(session, tenant);
-  const found = await read([...listed, ...notifications, ...(await storedDestinations(session, tenant, eventId))]);
+  const found = await read([...listed, ...(await storedDestinations(session, tenant, eventId))]);
   return withoutDuplicates([...found, ...(await read(found.flatMap(({ siblings = [] }) => siblings)))]);
 };
 
@@ -97,17 +89,12 @@ const scanRecords = async (session: Session, id: string): Promise<DeliveryRecord
 };
 
 /** Finds records by event ID, or else by message ID. Event IDs usually start with the tenant, so that no scan is needed. */
-const findRecords = async (
-  session: Session,
-  id: string,
-  { tenant, notifications }: Search,
-): Promise<DeliveryRecord[]> => {
+const findRecords = async (session: Session, id: string, tenant: string | undefined): Promise<DeliveryRecord[]> => {
   const [firstPart = ''] = id.split(':');
-  const found = await recordsOfEvent(session, tenant ?? firstPart, id, notifications);
+  const found = await recordsOfEvent(session, tenant ?? firstPart, id);
   if (found.length > 0) return found;
   if (tenant === undefined) return scanRecords(session, id);
-  const ids = [...(await notificationIds(session, tenant)), ...notifications];
-  return newestRecords(session, tenant, ids, { producerMessageId: id }, MAX_RECORDS);
+  return newestRecords(session, tenant, await notificationIds(session, tenant), { producerMessageId: id }, MAX_RECORDS);
 };
 
 const findLetters = async (session: Session, isWanted: (letter: DeadLetter) => boolean): Promise<Letters> => {
@@ -142,14 +129,11 @@ const MAX_NOTICES = 100;
  * Reads the notices about the notifications of an event on the days on which their deliveries failed, and escalations,
  * whose event IDs are known. One notice covers all alerts of a period. Escalations are found at the account's present
  * fallback notifications.
- *
- * @param notifications IDs of other notifications that may have got escalations
  */
 const noticesOf = async (
   session: Session,
   tenant: string,
   deliveries: readonly DeliveryRecord[],
-  notifications: readonly string[],
 ): Promise<DeliveryRecord[]> => {
   const failing = deliveries.filter(hasFailedAttempt);
   const [first] = failing;
@@ -171,7 +155,7 @@ const noticesOf = async (
   );
   const ofTenant = days.map((dayMs) => escalationLimitNoticeId(event, dayMs));
   const { fallbackNotifications } = await session.accounts.describe(tenant);
-  const ids = [DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID, ...fallbackNotifications, ...notifications];
+  const ids = [DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID, ...fallbackNotifications];
   const found = await recordsOfEvents(
     session,
     [...ofEvent, ...ofTenant].map((eventId) => ({ tenant, eventId, ids })),
@@ -190,13 +174,13 @@ const noticesOf = async (
 export const findEvents = async (
   session: Session,
   id: string,
-  search: Search,
+  tenantOfAll: string | undefined,
 ): Promise<{ events: TracedEvent[]; unread: Letters['unread'] }> => {
-  const found = await findRecords(session, id, search);
+  const found = await findRecords(session, id, tenantOfAll);
   // With a message ID, notices about the event are found too.
   const deliveries = found.filter(({ notice, event_id }) => notice === undefined || event_id === id);
   const { letters, unread } = await findLetters(session, (letter) => {
-    const isTenant = search.tenant === undefined || letter.tenant_id === search.tenant;
+    const isTenant = tenantOfAll === undefined || letter.tenant_id === tenantOfAll;
     const ids = [letter.event_id, letter.producer_message_id, letter.message_id];
     const isOf = (record: DeliveryRecord) =>
       record.event_id === letter.event_id && tenantOf(record) === letter.tenant_id;
@@ -217,11 +201,11 @@ export const findEvents = async (
     const isKnown = tenant !== undefined && eventId !== undefined;
     const records = withoutDuplicates([
       ...ofTenant.filter((record) => deliveries.includes(record) && record.event_id === eventId),
-      ...(isKnown ? await recordsOfEvent(session, tenant, eventId, search.notifications) : []),
+      ...(isKnown ? await recordsOfEvent(session, tenant, eventId) : []),
     ]);
     const notices = [
       ...ofTenant.filter((record) => !deliveries.includes(record)),
-      ...(isKnown ? await noticesOf(session, tenant, records, search.notifications) : []),
+      ...(isKnown ? await noticesOf(session, tenant, records) : []),
     ];
     const [first] = [...records, ...notices];
     return {
@@ -235,7 +219,7 @@ export const findEvents = async (
   });
   if (events.length > 0) return { events: await Promise.all(events), unread };
   const lines = await dispatchLines(session, id, logRange(id));
-  const isOfTenant = ({ tenant_id }: DispatchLine) => search.tenant === undefined || tenant_id === search.tenant;
+  const isOfTenant = ({ tenant_id }: DispatchLine) => tenantOfAll === undefined || tenant_id === tenantOfAll;
   const logged = lines.filter(isOfTenant).map(({ tenant_id: tenant, event_id: eventId }) => ({ tenant, eventId }));
   const nothingStored = { deliveries: [], notices: [], letters: [], lines };
   return { events: logged.slice(0, 1).map((owner) => ({ ...owner, ...nothingStored })), unread };
@@ -259,7 +243,6 @@ export const addEventTraceCommand = (event: Command): void => {
     .description('show what happened to an event, in order of time: deliveries, attempts, notices and dead letters')
     .argument('<id>', "the event ID, or the message ID that SQS returned to the event's producer", parseText(1, 512))
     .option('--tenant <tenant>', 'the tenant', parseTenant)
-    .option('--notification <ids...>', 'also deliveries to these notifications, which may be deleted', [])
     .addHelpText(
       'after',
       `
@@ -267,8 +250,7 @@ Shows the last nine attempts of a delivery. Reads 10,000 dead letters of each qu
 meanwhile, and prints how many it did not read.
 
 Without --tenant, scans the table Deliveries unless the event ID starts with the tenant: 8 MB per second, $0.016 per GB.
-Finds deliveries to deleted notifications by a scan, in events with more than 26 destinations or an email, and with
---notification.
+Finds deliveries to deleted notifications by a scan, and in events with more than 26 destinations or an email.
 ${examples(
   'event trace acme:enWeb1:alDisk:chDisk:1700000000000:CRITICAL',
   'event trace 5fea7756-0ea4-451a-a703-a558b933e274 --tenant acme',
@@ -277,11 +259,9 @@ ${examples(
     .action(trace);
 };
 
-type Options = { tenant?: string; notification: string[] };
-
-const trace = async (id: string, { tenant, notification }: Options, command: Command): Promise<void> => {
+const trace = async (id: string, { tenant }: { tenant?: string }, command: Command): Promise<void> => {
   const session = await connect(command);
-  const { events, unread } = await findEvents(session, id, { tenant, notifications: notification });
+  const { events, unread } = await findEvents(session, id, tenant);
   const notes = Object.entries(unread).map(([type, count]) => `${count} dead letters of ${type} were not read.`);
   if (events.length === 0) {
     await assertKnown(session, tenant);

@@ -25,7 +25,7 @@ const verify = async (_: object, command: Command): Promise<void> => {
   const session = await connectForChange(command);
   // Loaded on demand: no other command needs these clients.
   const { verifyDeployment } = await import('./verify/verify-deployment.ts');
-  const results = await verifyDeployment(session, session.progress.show).finally(session.progress.clear);
+  const results = await verifyDeployment(session).finally(session.progress.clear);
   const failures = results.filter(({ status }) => status === 'failed').length;
   const summary = failures === 0 ? 'No check failed.' : `${pluralize(failures, 'check')} failed.`;
   const value = { stack: session.deployment.name, failed: failures, checks: results };

@@ -21,9 +21,9 @@ export const deliveries = z.array(
 );
 
 /** Runs a local stack and the command line, with a receiver of webhooks, for tests that send events to the tenant acme. */
-export const useAlerts = () => {
+export const useAlerts = (settings: Readonly<Record<string, string>> = {}) => {
   // A heartbeat is an event that no command should count.
-  const { stack, ops, runJson } = useStackWithCommandLine({ heartbeatUrl: 'http://127.0.0.1:9/' });
+  const { stack, ops, runJson } = useStackWithCommandLine({ heartbeatUrl: 'http://127.0.0.1:9/', ...settings });
   /** Responds with the status in the path until `isFixed` is set. */
   const receiver = { isFixed: false };
   const sink = useStarted(

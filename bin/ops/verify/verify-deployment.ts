@@ -207,16 +207,12 @@ const unanswered = (error: unknown): Finding =>
     : failed(`not checked: ${errorSummary(error)}`, 'run it again, with credentials that permit the request');
 
 /** Runs all checks. One that cannot be answered has failed. */
-export const verifyDeployment = async (
-  session: Session,
-  onProgress: (text: string) => void,
-  timing = realTime,
-): Promise<Result[]> => {
+export const verifyDeployment = async (session: Session, timing = realTime): Promise<Result[]> => {
   let ended = 0;
   return Promise.all(
     checks.map(async ({ name, proves, resolve, run }): Promise<Result> => {
       const finding = await run({ session, timing }).catch(unanswered);
-      onProgress(`${++ended} of ${checks.length} checks`);
+      session.progress.show(`${++ended} of ${checks.length} checks`);
       const { status, found } = finding;
       return { name, proves, status, found, resolve: status === 'failed' ? (finding.resolve ?? resolve) : null };
     }),
