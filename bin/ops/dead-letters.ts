@@ -227,7 +227,7 @@ const deadLetterColumns = (rows: readonly Row[], queues: ReadonlyMap<string, { l
     ['tenant', ({ tenant_id }) => sanitize(tenant_id ?? '–')],
     ['notification', ({ notification_id }) => sanitize(notification_id ?? '–')],
     ...columnIf(
-      ({ notification_type: own }) => own !== null && own !== rows[0]?.type,
+      ({ notification_type: own, type }) => own !== null && own !== type,
       ['type now', ({ notification_type: own }) => own ?? '–'],
     ),
     ...columnIf(
