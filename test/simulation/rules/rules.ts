@@ -9,27 +9,28 @@ import { failuresAreDeadLettered } from './failures-are-dead-lettered.ts';
 import { failuresAreJustified } from './failures-are-justified.ts';
 import { failuresAreListed } from './failures-are-listed.ts';
 import { emailReportsAreNoticed, failuresAreNoticed, noticesAreJustified } from './failures-are-noticed.ts';
-import { firstEventWins } from './first-event-wins.ts';
 import { historyAgrees } from './history-agrees.ts';
 import { incidentsAreOrdered } from './incidents-are-ordered.ts';
-import { invalidEventsAreDeadLettered } from './invalid-events-are-dead-lettered.ts';
-import { limitsAreUsed } from './limits-are-used.ts';
-import { limitsHold } from './limits-hold.ts';
-import { logsNameNoSecrets } from './logs-name-no-secrets.ts';
+import { limitsAreUsed, limitsHold } from './limits.ts';
 import { metricsCountDeliveries } from './metrics-count-deliveries.ts';
+import {
+  firstEventWins,
+  invalidEventsAreDeadLettered,
+  logsNameNoSecrets,
+  privateAddressesAreRefused,
+  shadowWithholdsAlerts,
+  tenantsAreSeparate,
+} from './nothing-else-is-sent.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
 import { outagesEndOnce } from './outages-end-once.ts';
 import { outcomesArePublished } from './outcomes-are-published.ts';
-import { privateAddressesAreRefused } from './private-addresses-are-refused.ts';
 import { MAX_RUN_MS } from './requests.ts';
 import { requestsOfPeopleAreTrue } from './requests-of-people-are-true.ts';
 import { retriesFollowTheSchedule } from './retries-follow-the-schedule.ts';
 import type { Rule } from './rule.ts';
 import { searchesAgree } from './searches-agree.ts';
-import { shadowWithholdsAlerts } from './shadow-withholds-alerts.ts';
 import { stopsHold } from './stops-hold.ts';
 import { summariesHold } from './summaries-hold.ts';
-import { tenantsAreSeparate } from './tenants-are-separate.ts';
 import { textsTellTheTime } from './texts-tell-the-time.ts';
 import {
   escalationsAreJustified,

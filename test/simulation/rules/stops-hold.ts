@@ -81,7 +81,7 @@ const unwanted = (
   ];
 };
 
-/** Tests that were not sent to a bounced address, although they were the first. */
+/** Tests that were not sent to a bounced address, although they were the first of an hour. */
 const missingTests = (tenant: PlannedTenant, observations: Observations): string[] =>
   notificationsOf(tenant).flatMap(({ type, index, key }) => {
     const tests = observations.people.filter(({ action }) => action.kind === 'test' && action.notification === index);
@@ -94,7 +94,9 @@ const missingTests = (tenant: PlannedTenant, observations: Observations): string
           type === 'email' &&
           periods.length === 1 &&
           isBounced &&
-          tests.slice(0, position).every((test) => test.endedMs < period.fromMs) &&
+          tests
+            .slice(0, position)
+            .every((test) => test.endedMs < Math.max(period.fromMs, startedMs - HOUR_MS - TOLERANCE_MS)) &&
           responses.at(-1)?.status === 200 &&
           areFunctionsCalm(observations, /^(test-notification|send-email)#/, startedMs, endedMs) &&
           ![...observations.emails, ...observations.refusals].some(
@@ -102,7 +104,7 @@ const missingTests = (tenant: PlannedTenant, observations: Observations): string
           )
         );
       })
-      .map(({ startedMs }) => `${key} got no test at ${startedMs} ms, the first one after it bounced.`);
+      .map(({ startedMs }) => `${key} got no test at ${startedMs} ms, the first one of an hour after it bounced.`);
   });
 
 /** Returns whether a mailbox may have been stopped for a reason, and for none that is named before it. */
@@ -199,7 +201,7 @@ const resumedTooOften = (observations: Observations, recipients: readonly string
 
 /**
  * While a mailbox is stopped, by its recipient, a complaint or a bounce, no email of the tenant is sent, and deliveries fail
- * for that reason, and only then. The first test is sent in spite of a bounce. Each change by a recipient has one audit entry.
+ * for that reason, and only then. The first test of an hour is sent in spite of a bounce. Each change by a recipient has one audit entry.
  */
 export const stopsHold: Rule = {
   name: 'stops hold',

@@ -503,15 +503,6 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'kill', rate: 0.2, functionName: 'send-incidentpager' },
       recoveryMs: 30 * MINUTE_MS,
     }),
-    'DynamoDB fails after newer events of incidents were accepted': situation({
-      types: ['incidentpager'],
-      steps: incidentsEvery(600 * SECOND_MS, 4, [
-        [0, 0],
-        [20 * SECOND_MS, -1],
-      ]),
-      rates: { recordOutage: 0.7 },
-      recoveryMs: 40 * MINUTE_MS,
-    }),
     'copies of the release of an incident lock arrive late': situation({
       types: ['incidentpager'],
       phases: [0, 1, 2, 3, 4, 5].flatMap((round): Phase[] => [

@@ -2,7 +2,6 @@ import type { Observations } from '../world/observations.ts';
 import type { Refusal } from '../world/receivers.ts';
 import type { PlannedTenant, Scenario } from '../world/scenario.ts';
 import { isAboveDailyLimit } from './alert-outcomes.ts';
-import { limitChangesOf } from './limits-hold.ts';
 import type { Rule } from './rule.ts';
 
 const DAY_MS = 86_400_000;
@@ -15,18 +14,18 @@ type Way = {
   service: 'ses' | 'sns';
   senders: RegExp;
   recipients: ReadonlySet<string>;
-  limit: number | undefined;
+  /** Those that the tenant had in the run. */
+  limits: readonly number[];
 };
 
 /** Where accounts have none of their own (`managedPerTenantPerDay` in docs/operations.md). */
 const DEFAULT_MANAGED_LIMIT = 100;
 
-const waysOf = ({ name, notifications, contacts, limits: first }: PlannedTenant, scenario: Scenario): Way[] => {
-  const changed = limitChangesOf(scenario, name);
-  const least = (kind: keyof PlannedTenant['limits']): number | undefined => {
-    const limits = [first, ...changed].flatMap((each) => each[kind] ?? []);
-    return limits.length > 0 ? Math.min(...limits) : undefined;
-  };
+const waysOf = ({ name, notifications, contacts, limits }: PlannedTenant, { steps }: Scenario): Way[] => {
+  const changed = steps.flatMap((step) => (step.kind === 'limits' && step.tenant === name ? step.limits : []));
+  const limitsOf = (kind: keyof PlannedTenant['limits']): number[] =>
+    [limits, ...changed].flatMap((each) => each[kind] ?? []);
+  const ofManaged = limitsOf('managedPerTenantPerDay');
   const keys = (type: string) => notifications.filter((each) => each.type === type).map(({ key }) => key);
   const emails = [...keys('email'), ...contacts.map(({ address }) => address)];
   return [
@@ -35,21 +34,21 @@ const waysOf = ({ name, notifications, contacts, limits: first }: PlannedTenant,
       service: 'ses',
       senders: /^send-(email|technicalContactsEmail)#/,
       recipients: new Set(emails),
-      limit: least('emailsPerTenantPerDay'),
+      limits: limitsOf('emailsPerTenantPerDay'),
     },
     {
       name: 'SMS',
       service: 'sns',
       senders: /^send-sms#/,
       recipients: new Set(keys('sms')),
-      limit: least('smsPerTenantPerDay'),
+      limits: limitsOf('smsPerTenantPerDay'),
     },
     {
       name: 'messages to operators',
       service: 'sns',
       senders: /^send-managed#/,
       recipients: new Set([`tenant ${name}`]),
-      limit: least('managedPerTenantPerDay') ?? DEFAULT_MANAGED_LIMIT,
+      limits: ofManaged.length > 0 ? ofManaged : [DEFAULT_MANAGED_LIMIT],
     },
   ];
 };
@@ -113,16 +112,33 @@ export const limitsAreUsed: Rule = {
               .filter((fault) => way.senders.test(fault.environmentId) && /^dynamodb/.test(fault.operation))
               .map(({ atMs }) => atMs),
           );
-          const { limit } = way;
+          const limit = Math.min(...way.limits);
           const firstDay = dayOf(0, observations);
           // A summary above the limit of summaries waits for another day.
           const times = timesAbove(tenant, way, observations).filter((atMs) => atMs < firstFaultMs);
           return [...new Set(times.map((atMs) => dayOf(atMs, observations)))]
             .map((day) => Array.from({ length: day - firstDay + 1 }, (_, index) => firstDay + index))
             .map((until) => Math.max(...until.map((day) => maxUsed(way, day, observations))))
-            .filter((used) => limit === undefined || used < limit)
+            .filter((used) => used < limit)
             .map((used) => `${tenant.name} is above a limit after ${used} ${way.name}, with a limit of ${limit}.`);
         }),
       );
   },
+};
+
+/** No tenant has more alerts by email, by SMS or to the operators in a UTC day than its limit. */
+export const limitsHold: Rule = {
+  name: 'daily limits hold',
+  violations: (observations) =>
+    observations.scenario.tenants.flatMap((tenant) =>
+      waysOf(tenant, observations.scenario).flatMap(({ name, recipients, limits }) => {
+        const alerts = observations.arrivals.filter(({ to, kind }) => kind === 'alert' && recipients.has(to));
+        const days = Map.groupBy(alerts, ({ atMs }) => dayOf(atMs, observations));
+        return [...days.values()]
+          .filter(({ length }) => limits.length > 0 && length > Math.max(...limits))
+          .map(
+            ({ length }) => `${tenant.name} got ${length} ${name} in a day, with a limit of ${Math.max(...limits)}.`,
+          );
+      }),
+    ),
 };
