@@ -14,7 +14,8 @@ import { type DeliveryKey, deliveryId, parseDeliveryPartition, recipientHash } f
 import { deliveryKeyFromTags, emailEventKinds, tenantOfTag } from '../domain/email-event.ts';
 import type { Recipient } from '../domain/email-stop.ts';
 import type { ParsedEnvironment } from '../environment.ts';
-import { type Counts, createQueueConsumer } from './queue-consumer.ts';
+import type { Counts } from './batch-consumer.ts';
+import { createQueueConsumer } from './queue-consumer.ts';
 import { createStopReports } from './report-messages.ts';
 
 /** A time of SES: `2026-01-01T10:00:00.123Z`. */

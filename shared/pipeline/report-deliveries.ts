@@ -12,6 +12,7 @@ import { createNotificationReader } from '../adapters/notifications/notification
 import { createTargetReader } from '../adapters/notifications/notification-targets.ts';
 import { MAX_PUBLISHED, type OutcomeTopic, type PublishResult } from '../adapters/outcome-topic.ts';
 import type { Queues } from '../adapters/queues.ts';
+import { withTimeout } from '../adapters/waiting.ts';
 import {
   type DeliveryHappening,
   type DeliveryOutcome,
@@ -29,15 +30,15 @@ import type { DeliveryRecord } from '../domain/delivery-record.ts';
 import { isUnreached } from '../domain/delivery-status.ts';
 import { inBatches } from '../domain/in-batches.ts';
 import type { ParsedEnvironment } from '../environment.ts';
+import type { Received } from './batch-consumer.ts';
 import { createDeliveryNotices, createNameReader } from './notices/delivery-notices.ts';
 import { createEscalation } from './notices/escalation.ts';
 import { createNoticeQueue } from './notices/notice-queue.ts';
 import { createStopNotices } from './notices/stop-notice.ts';
 import { createUnreachedCheck } from './notices/unreached-check.ts';
 import { createUnreachedEvents } from './notices/unreached-events.ts';
-import { createQueueConsumer, type Received } from './queue-consumer.ts';
+import { createQueueConsumer } from './queue-consumer.ts';
 import { tenantOfReport } from './report-messages.ts';
-import { withTimeout } from './with-timeout.ts';
 
 /** The maximum time to publish the outcomes of a batch, whose acknowledgment waits for it. */
 const MAX_PUBLISH_MS = 2_000;

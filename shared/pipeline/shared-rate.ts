@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
+import { withRetries } from '../adapters/waiting.ts';
 import type { AttemptOutcome } from '../domain/attempt-outcome.ts';
 import type { Clock } from '../domain/clock.ts';
 import { type Alert, MIN_TIME_TO_SEND_MS } from '../domain/transport.ts';
@@ -37,7 +37,7 @@ const isThrottled = (outcome: AttemptOutcome): boolean =>
  */
 export const createSharedRate = ({
   clock = Date.now,
-  sleep = setTimeout,
+  sleep,
   random = Math.random,
 }: SharedRateOptions = {}) => {
   let period = 0;
@@ -79,15 +79,15 @@ export const createSharedRate = ({
       const { tenant_id: tenant } = event;
       const untilMs = clock() + (notificationId === undefined ? MAX_TEST_WAIT_MS : MAX_WAIT_MS);
       countSend(tenant);
-      for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_DELAY_MS)) {
-        const outcome = await sendOnce();
-        if (!isThrottled(outcome)) return outcome;
+      const delayAfter = (sent: PromiseSettledResult<AttemptOutcome>, attempts: number): number | undefined => {
+        if (sent.status === 'rejected' || !isThrottled(sent.value)) return undefined;
         throttledUntilMs = clock() + THROTTLED_MS;
-        const waitMs = delayMs * (0.5 + random());
+        const waitMs = Math.min(FIRST_DELAY_MS * 2 ** (attempts - 1), MAX_DELAY_MS) * (0.5 + random());
         const hasTime = clock() + waitMs <= untilMs && timeLeft() - waitMs >= MIN_TIME_TO_SEND_MS;
-        if (!hasTime || excessOf(tenant) >= 0) return outcome;
-        await sleep(waitMs);
-      }
+        if (!hasTime || excessOf(tenant) >= 0) return undefined;
+        return waitMs;
+      };
+      return withRetries(sendOnce, delayAfter, sleep);
     },
 
     /** Returns whether AWS throttles this execution environment and a tenant is above its share. */

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ConditionalCheckFailedException,
   TransactionCanceledException,
@@ -7,6 +6,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { withRetries } from '../waiting.ts';
 import { TransactionContentionError } from './errors.ts';
 import type { Item } from './items.ts';
 
@@ -41,19 +41,20 @@ const isContention = (error: unknown): boolean => {
  *
  * @throws TransactionContentionError after the last attempt; other errors of the write
  */
-export const retryConflicts = async <Output>(write: () => Promise<Output>): Promise<Output> => {
-  const startMs = performance.now();
-  for (let attempt = 1; ; attempt++) {
-    const isLast = attempt > MAX_ATTEMPTS || performance.now() - startMs >= RECOVERY_MS;
-    try {
-      return await write();
-    } catch (error) {
-      if (!isContention(error)) throw error;
-      if (isLast) throw new TransactionContentionError(error);
-      const recoveryMs = startMs + RECOVERY_MS - performance.now();
-      await sleep(attempt === MAX_ATTEMPTS ? Math.max(recoveryMs, FIRST_DELAY_MS) : delayMs(attempt));
-    }
-  }
+export const retryConflicts = <Output>(write: () => Promise<Output>): Promise<Output> => {
+  const recoversAtMs = performance.now() + RECOVERY_MS;
+  let attemptAtMs = 0;
+  const attemptWrite = (): Promise<Output> => {
+    attemptAtMs = performance.now();
+    return write();
+  };
+  return withRetries(attemptWrite, (attempt, attempts) => {
+    if (attempt.status === 'fulfilled' || !isContention(attempt.reason)) return undefined;
+    const isLast = attempts > MAX_ATTEMPTS || attemptAtMs >= recoversAtMs;
+    if (isLast) throw new TransactionContentionError(attempt.reason);
+    const recoveryMs = recoversAtMs - performance.now();
+    return attempts === MAX_ATTEMPTS ? Math.max(recoveryMs, FIRST_DELAY_MS) : delayMs(attempts);
+  });
 };
 
 /** The option of a conditional write whose failure returns the item, which saves a read. */

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { unavailable } from '../../domain/errors.ts';
 import { type TransactItem, transact } from '../dynamodb/transactions.ts';
+import { withRetries } from '../waiting.ts';
 
 /** How often a change is tried while other requests change the list, and the maximum delay before the next attempt. */
 type Persistence = { attempts: number; maxDelayMs: number };
@@ -89,15 +89,19 @@ export const createTokenLists = (client: DynamoDBDocumentClient, table: string) 
       { attempts, maxDelayMs }: Persistence,
       decide: (list: TokenList) => { result: Result; change?: TokenChange },
     ): Promise<Result> {
-      for (let attempt = 1; attempt <= attempts; attempt++) {
-        if (attempt > 1) await sleep(Math.random() * maxDelayMs);
+      const tryOnce = async (): Promise<{ result: Result } | undefined> => {
         const list = await read(tenant);
         const { result, change } = decide(list);
-        if (!change) return result;
+        if (!change) return { result };
         const items = { others: change.others, list: put(tenant, { ...list, ...change.list }) };
-        if ((await transact(client, items)).length === 0) return result;
-      }
-      throw unavailable();
+        return (await transact(client, items)).length === 0 ? { result } : undefined;
+      };
+      const changed = await withRetries(tryOnce, (tried, count) => {
+        const hasConflict = tried.status === 'fulfilled' && !tried.value;
+        return hasConflict && count < attempts ? Math.random() * maxDelayMs : undefined;
+      });
+      if (!changed) throw unavailable();
+      return changed.result;
     },
   };
 };

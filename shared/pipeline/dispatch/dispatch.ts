@@ -20,7 +20,7 @@ import {
   planEvent,
 } from '../../domain/planned-event.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
-import { createBatchConsumer, createMessageReturn, type Handled } from '../queue-consumer.ts';
+import { createBatchConsumer, createMessageReturn, type Handled } from '../batch-consumer.ts';
 import { reportMessage } from '../report-messages.ts';
 import { deliveriesBytes, eventGroups } from './event-groups.ts';
 import { createFanOut, type FannedOut } from './fan-out.ts';

@@ -1,10 +1,10 @@
-import { setTimeout } from 'node:timers/promises';
 import type { WriteDestinationList } from '../../adapters/deliveries/destination-list.ts';
 import type { IsTenantThrottled } from '../../adapters/dynamodb/errors.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';
 import type { OutgoingMessage, Queues } from '../../adapters/queues.ts';
+import { withRetries, withTimeout } from '../../adapters/waiting.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import { truncateKey } from '../../contracts/text.ts';
 import type { Clock } from '../../domain/clock.ts';
@@ -14,7 +14,6 @@ import { deliveryBody, deliveryBytes } from '../../domain/new-delivery-message.t
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import { isNotificationId } from '../../domain/notification-id.ts';
 import { idsOfEvent, type PlannedEvent } from '../../domain/planned-event.ts';
-import { withTimeout } from '../with-timeout.ts';
 
 /** What became of the notifications of an event. */
 export type FannedOut<Event extends PlannedEvent = PlannedEvent> = {
@@ -85,7 +84,7 @@ export const createFanOut = (
   urls: Record<NotificationTypeId, string>,
   isTenantThrottled: IsTenantThrottled,
   clock: Clock,
-  sleep: (delayMs: number) => Promise<unknown> = setTimeout,
+  sleep?: (delayMs: number) => Promise<unknown>,
 ) => {
   const sendInBatch = createOutbox(queues, urls);
 
@@ -102,13 +101,16 @@ export const createFanOut = (
       bytes: deliveryBytes(target, shared, siblings),
       messageGroupId: shared.header.tenant_id,
     };
-    if (await sendInBatch(target.type, message)) return true;
-    for (const delayMs of RESEND_DELAYS_MS) {
-      if (clock() + delayMs > endsAtMs) return false;
-      await sleep(delayMs);
-      if (await sendInBatch(target.type, message)) return true;
-    }
-    return false;
+    const send = () => sendInBatch(target.type, message);
+    return withRetries(
+      send,
+      (sent, attempts) => {
+        const delayMs = RESEND_DELAYS_MS[attempts - 1] ?? Number.POSITIVE_INFINITY;
+        const isRefused = sent.status === 'fulfilled' && !sent.value;
+        return isRefused && clock() + delayMs <= endsAtMs ? delayMs : undefined;
+      },
+      sleep,
+    );
   };
 
   /** @returns true for an internal error, false if DynamoDB throttles the tenant's partition key */

@@ -13,7 +13,7 @@ import { failedAtMs, failureReasonOf, isFailing, unreachedAtMs } from '../../dom
 import type { Notice } from '../../domain/notice.ts';
 import { endedOutage, type OutageFailure, outageAfterFailure, outageNumbers } from '../../domain/outage.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
-import { withTimeout } from '../with-timeout.ts';
+import { withTimeout } from '../../adapters/waiting.ts';
 import type { NoticeQueue } from './notice-queue.ts';
 import {
   eventOfRecord,

@@ -13,7 +13,7 @@ import {
   PRODUCER_FAULTS,
 } from '../../domain/delivery-metrics.ts';
 import type { DeliveryResult } from '../../domain/delivery-result.ts';
-import type { Handled, HandledBatch } from '../queue-consumer.ts';
+import type { Handled, HandledBatch } from '../batch-consumer.ts';
 import { type DeliveryJob, firstReceivedAtMs, isNotice, isRetry, type QueueUrls, sentAtMs } from './delivery-job.ts';
 
 /**

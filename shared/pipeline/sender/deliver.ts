@@ -21,7 +21,7 @@ import { isHeartbeat, isLateHeartbeat, unstoredTarget } from '../../domain/heart
 import { lockRetryDelayMs } from '../../domain/incident.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { MIN_TIME_TO_SEND_MS, NoTimeLeftError, type Transport } from '../../domain/transport.ts';
-import { createBatchConsumer, createMessageReturn } from '../queue-consumer.ts';
+import { createBatchConsumer, createMessageReturn } from '../batch-consumer.ts';
 import { type ProcessedMessage, resultOfBatch } from './batch-metrics.ts';
 import { ClaimedDelivery, type Decision } from './claimed-delivery.ts';
 import { createJob, type DeliveryJob, idsOf, queueUrlOf, type SenderDependencies, sqsTimeMs } from './delivery-job.ts';

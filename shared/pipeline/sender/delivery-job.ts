@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { SQSRecord } from 'aws-lambda';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
@@ -6,6 +5,7 @@ import type { FailedMessages } from '../../adapters/deliveries/failed-messages.t
 import type { IncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
 import type { IsTenantThrottled } from '../../adapters/dynamodb/errors.ts';
 import type { Queues } from '../../adapters/queues.ts';
+import { withRetries } from '../../adapters/waiting.ts';
 import type { Delivery } from '../../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
@@ -113,17 +113,13 @@ const MAX_DELAY_MS = 1_000;
  *
  * @throws the error of the last write
  */
-export const persist = async <Result>(
+export const persist = <Result>(
   { timeLeft }: Pick<DeliveryJob, 'timeLeft'>,
   write: () => Promise<Result>,
-): Promise<Result> => {
-  for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_DELAY_MS)) {
-    try {
-      return await write();
-    } catch (error) {
-      const remainingMs = timeLeft() - MIN_TIME_TO_WRITE_MS;
-      if (remainingMs <= 0) throw error;
-      await sleep(Math.min(delayMs, remainingMs));
-    }
-  }
-};
+): Promise<Result> =>
+  withRetries(write, ({ status }, attempts) => {
+    if (status === 'fulfilled') return undefined;
+    const remainingMs = timeLeft() - MIN_TIME_TO_WRITE_MS;
+    const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (attempts - 1), MAX_DELAY_MS, remainingMs);
+    return remainingMs > 0 ? delayMs : undefined;
+  });

@@ -1,0 +1,37 @@
+import { setTimeout as wait } from 'node:timers/promises';
+
+/**
+ * Repeats an operation. What it says at last is the result: its value, or its error.
+ *
+ * @param delayAfter returns the ms until the next attempt, or undefined if there is none
+ * @param attempts how often it was made
+ */
+export const withRetries = async <Result>(
+  operation: () => Promise<Result>,
+  delayAfter: (attempt: PromiseSettledResult<Result>, attempts: number) => number | undefined,
+  sleep: (delayMs: number) => Promise<unknown> = wait,
+): Promise<Result> => {
+  for (let attempts = 1; ; attempts++) {
+    const [attempt] = await Promise.allSettled([operation()]);
+    const delayMs = delayAfter(attempt, attempts);
+    if (delayMs !== undefined) await sleep(delayMs);
+    else if (attempt.status === 'fulfilled') return attempt.value;
+    else throw attempt.reason;
+  }
+};
+
+/** An operation took too long. */
+class OperationTimeoutError extends Error {
+  override readonly name = 'OperationTimeoutError';
+}
+
+/**
+ * Waits for an operation, `timeoutMs` at most, because others wait for it.
+ *
+ * @throws OperationTimeoutError
+ */
+export const withTimeout = async <Result>(operation: Promise<Result>, timeoutMs: number): Promise<Result> => {
+  const { promise: timeout, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new OperationTimeoutError()), timeoutMs);
+  return Promise.race([operation, timeout]).finally(() => clearTimeout(timer));
+};

@@ -1,0 +1,151 @@
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { IsTenantThrottled } from '../adapters/dynamodb/errors.ts';
+import { errorTrace, logger } from '../adapters/logger.ts';
+import { count, emitMetrics, oldestAgeSeconds } from '../adapters/metrics.ts';
+import type { Queues } from '../adapters/queues.ts';
+import type { Clock } from '../domain/clock.ts';
+import { internalErrorDelayMs } from '../domain/retry-schedule.ts';
+import type { FunctionName } from '../environment.ts';
+
+/** A message with its parsed body. */
+export type Received<Body> = { message: SQSRecord; body: Body };
+
+/** Metrics to increment. */
+export type Counts = Readonly<Record<string, number>>;
+
+/** Why a message could not be processed: an internal error, or DynamoDB throttles its tenant's partition key. */
+export type ProcessingFailure = 'internal_error' | 'throttled_keys';
+
+/** What became of a message. */
+export type Handled = {
+  message: SQSRecord;
+  /** True if it stays on its queue, with its visibility timeout already set. All other messages are acknowledged. */
+  isReturned?: boolean;
+  failure?: ProcessingFailure | undefined;
+  /** Since when a message that was not processed waits, in ms since the epoch. */
+  waitsSinceMs?: number;
+};
+
+/** What became of the messages of a batch, and its metrics besides those of all consumers. */
+export type HandledBatch = {
+  handled: readonly Handled[];
+  /** Counts of the whole stack. */
+  counts?: Counts;
+  metrics?: Counts;
+  /** Metrics with several values. */
+  values?: Readonly<Record<string, readonly number[]>>;
+  /** By how many seconds messages were received too late. */
+  lateSeconds?: number;
+};
+
+/** A queue, and how its messages return to it. */
+export type ReturnOptions = {
+  /** The dimension of the metrics, and a log field. */
+  dimension: { function: FunctionName } | { type: string };
+  queueUrlOf: (message: SQSRecord) => string;
+  queues: Pick<Queues, 'changeVisibility'>;
+  isTenantThrottled: IsTenantThrottled;
+  retryDelayScale?: number;
+};
+
+/** Log fields that identify a message. */
+export type Ids = Readonly<Record<string, string | undefined>>;
+
+/** Creates the functions that return messages to their queue. None of them rejects. */
+export const createMessageReturn = ({
+  dimension,
+  queueUrlOf,
+  queues,
+  isTenantThrottled,
+  retryDelayScale = 1,
+}: ReturnOptions) => {
+  const backoffMs = ({ attributes }: SQSRecord): number =>
+    internalErrorDelayMs(Number(attributes.ApproximateReceiveCount), retryDelayScale);
+
+  /**
+   * Returns a message to its queue, by default after a delay that grows with its receive count
+   * (docs/decisions/deliveries.md#internal-errors). If its visibility timeout cannot be changed, the message returns when
+   * its current one ends. The message must also be reported as a batch item failure.
+   */
+  const returnMessage = async (message: SQSRecord, delayMs = backoffMs(message)): Promise<void> => {
+    const { messageId: message_id, attributes } = message;
+    await queues.changeVisibility(queueUrlOf(message), message, delayMs).catch((error: unknown) =>
+      logger.error('visibility change failed', {
+        ...dimension,
+        message_id,
+        tenant_id: attributes.MessageGroupId,
+        ...errorTrace(error),
+      }),
+    );
+  };
+
+  /** Logs why a message could not be processed. */
+  const logError = (message: SQSRecord, ids: Ids, error: unknown): ProcessingFailure => {
+    const { messageId: message_id, attributes } = message;
+    const tenant_id = ids.tenant_id ?? attributes.MessageGroupId;
+    const outcome = isTenantThrottled(error, tenant_id ?? message_id) ? 'throttled_keys' : 'internal_error';
+    const receives = Number(attributes.ApproximateReceiveCount);
+    const fields = { ...dimension, outcome, message_id, ...ids, tenant_id, receives, ...errorTrace(error) };
+    if (outcome === 'internal_error') logger.error('internal error', fields);
+    else logger.warn('partition key throttled', fields);
+    return outcome;
+  };
+
+  return {
+    returnMessage,
+    logError,
+
+    /** Logs why a message could not be processed, and returns it. */
+    async returnAfterError(message: SQSRecord, ids: Ids, error: unknown): Promise<ProcessingFailure> {
+      const failure = logError(message, ids, error);
+      await returnMessage(message);
+      return failure;
+    },
+  };
+};
+
+/** How the messages of a queue are processed. */
+export type BatchOptions<Body> = Pick<ReturnOptions, 'dimension'> & {
+  clock: Clock;
+  /** Returns undefined for an invalid body. */
+  parse: (body: string) => Body | undefined;
+  /** Processes the messages of a batch, those with an invalid body apart. Never rejects. */
+  process: (
+    received: readonly Received<Body>[],
+    invalid: readonly SQSRecord[],
+    timeLeft: () => number,
+  ) => Promise<HandledBatch>;
+};
+
+/**
+ * Creates the Lambda handler of a queue: it parses the messages of a batch, hands them over together, emits metrics, and
+ * acknowledges those that do not return to their queue.
+ */
+export const createBatchConsumer =
+  <Body>({ dimension, clock, parse, process }: BatchOptions<Body>) =>
+  async ({ Records: messages }: SQSEvent, context?: Context): Promise<SQSBatchResponse> => {
+    logger.appendKeys({ request_id: context?.awsRequestId });
+    const parsed = messages.map((message) => ({ message, body: parse(message.body) }));
+    const received = parsed.flatMap(({ message, body }) => (body === undefined ? [] : [{ message, body }]));
+    const invalid = parsed.flatMap(({ message, body }) => (body === undefined ? [message] : []));
+    const timeLeft = () => context?.getRemainingTimeInMillis() ?? Number.POSITIVE_INFINITY;
+    const batch = await process(received, invalid, timeLeft);
+    const { handled, counts = {}, metrics = {}, values = {}, lateSeconds = 0 } = batch;
+    const waiting = handled.flatMap(({ failure, waitsSinceMs }) =>
+      failure === 'internal_error' && waitsSinceMs !== undefined ? [waitsSinceMs] : [],
+    );
+    const failures = (wanted: ProcessingFailure) => handled.filter(({ failure }) => failure === wanted).length;
+    count(counts);
+    emitMetrics(
+      {
+        ...metrics,
+        throttled_keys: failures('throttled_keys'),
+        internal_errors: failures('internal_error'),
+        oldest_unprocessed_seconds: Math.max(oldestAgeSeconds(waiting, clock()), lateSeconds),
+      },
+      dimension,
+      values,
+    );
+    const returned = handled.filter(({ isReturned }) => isReturned);
+    return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
+  };
