@@ -35,11 +35,7 @@ const isThrottled = (outcome: AttemptOutcome): boolean =>
  * by that of the tenants that made them, and at least four. A single one has half, because others use other execution
  * environments.
  */
-export const createSharedRate = ({
-  clock = Date.now,
-  sleep,
-  random = Math.random,
-}: SharedRateOptions = {}) => {
+export const createSharedRate = ({ clock = Date.now, sleep, random = Math.random }: SharedRateOptions = {}) => {
   let period = 0;
   let current = new Map<string, number>();
   let previous = new Map<string, number>();
