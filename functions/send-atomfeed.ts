@@ -1,16 +1,7 @@
 import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { createSlowTenants } from '../shared/adapters/outbound-http/slow-tenants.ts';
 import { anyAddress } from '../shared/domain/egress.ts';
-import {
-  deleted,
-  exhausted,
-  expired,
-  muted,
-  notSummarized,
-  outOfTime,
-  shadowed,
-  typeChanged,
-} from '../shared/pipeline/sender/decisions.ts';
+import { deleted, notSummarized, typeChanged, usualDecisions } from '../shared/pipeline/sender/decisions.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createFeedTransport } from '../shared/pipeline/transports/atomfeed.ts';
 
@@ -21,6 +12,6 @@ const http = createOutboundClient(anyAddress, slowTenants);
 /** Sends alerts to `atomfeed` notifications. */
 export const handler = sender({
   isSlow: slowTenants.isSlow,
-  decisions: [typeChanged, deleted, shadowed, muted, expired, exhausted, outOfTime, notSummarized],
+  decisions: [typeChanged, deleted, ...usualDecisions, notSummarized],
   transport: createFeedTransport(http, environment.FEED_ENDPOINT),
 });

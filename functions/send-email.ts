@@ -6,15 +6,7 @@ import { createQueues } from '../shared/adapters/queues.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { createEmailSender } from '../shared/pipeline/email-sender.ts';
 import { createStopReports } from '../shared/pipeline/report-messages.ts';
-import {
-  deleted,
-  exhausted,
-  expired,
-  muted,
-  outOfTime,
-  refused,
-  shadowed,
-} from '../shared/pipeline/sender/decisions.ts';
+import { deleted, refused, usualDecisions } from '../shared/pipeline/sender/decisions.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createSummaries } from '../shared/pipeline/sender/summarize.ts';
 import { createSharedRate } from '../shared/pipeline/shared-rate.ts';
@@ -42,11 +34,7 @@ export const handler = sender({
   decisions: [
     summaries.forwarded,
     deleted,
-    shadowed,
-    muted,
-    expired,
-    exhausted,
-    outOfTime,
+    ...usualDecisions,
     summaries.listed(refused(createRecipientRefusal(accounts, stops))),
     summaries.read,
   ],

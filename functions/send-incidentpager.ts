@@ -3,14 +3,10 @@ import { createSlowTenants } from '../shared/adapters/outbound-http/slow-tenants
 import { anyAddress, egressRule } from '../shared/domain/egress.ts';
 import {
   deleted,
-  exhausted,
-  expired,
-  muted,
   notSummarized,
-  outOfTime,
-  shadowed,
   superseded,
   typeChanged,
+  usualDecisions,
 } from '../shared/pipeline/sender/decisions.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createPagerTransport } from '../shared/pipeline/transports/incidentpager.ts';
@@ -23,6 +19,6 @@ const defaultEndpointClient = createOutboundClient(anyAddress, slowTenants);
 /** Sends alerts to `incidentpager` notifications. */
 export const handler = sender({
   isSlow: slowTenants.isSlow,
-  decisions: [typeChanged, deleted, superseded, shadowed, muted, expired, exhausted, outOfTime, notSummarized],
+  decisions: [typeChanged, deleted, superseded, ...usualDecisions, notSummarized],
   transport: createPagerTransport(tenantUrlClient, defaultEndpointClient, environment.PAGER_ENDPOINT),
 });

@@ -1,16 +1,7 @@
 import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
 import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/domain/notice.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
-import {
-  deleted,
-  exhausted,
-  expired,
-  muted,
-  notSummarized,
-  outOfTime,
-  shadowed,
-  typeChanged,
-} from '../shared/pipeline/sender/decisions.ts';
+import { deleted, notSummarized, typeChanged, usualDecisions } from '../shared/pipeline/sender/decisions.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createManagedTransport } from '../shared/pipeline/transports/managed.ts';
 
@@ -26,6 +17,6 @@ const noticeLimit = createDailyLimit(counters, 'managed_notices', async () => MA
 /** Sends alerts to the operators of the service. */
 export const handler = sender({
   isSlow: () => false,
-  decisions: [typeChanged, deleted, shadowed, muted, expired, exhausted, outOfTime, notSummarized],
+  decisions: [typeChanged, deleted, ...usualDecisions, notSummarized],
   transport: createManagedTransport(environment.MANAGED_TOPIC, dailyLimit, noticeLimit),
 });

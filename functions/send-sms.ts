@@ -1,7 +1,7 @@
 import { createSummarizedAlerts } from '../shared/adapters/deliveries/summarized-alerts.ts';
 import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
-import { deleted, exhausted, expired, muted, outOfTime, shadowed } from '../shared/pipeline/sender/decisions.ts';
+import { deleted, usualDecisions } from '../shared/pipeline/sender/decisions.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createSummaries } from '../shared/pipeline/sender/summarize.ts';
 import { createSharedRate } from '../shared/pipeline/shared-rate.ts';
@@ -22,17 +22,7 @@ const summaries = createSummaries(
 /** Sends alerts to `sms` notifications. */
 export const handler = sender({
   isSlow: sharedRate.isSlow,
-  decisions: [
-    summaries.forwarded,
-    deleted,
-    shadowed,
-    muted,
-    expired,
-    exhausted,
-    outOfTime,
-    summaries.listed(),
-    summaries.read,
-  ],
+  decisions: [summaries.forwarded, deleted, ...usualDecisions, summaries.listed(), summaries.read],
   transport: createSmsTransport(environment, limits, sharedRate),
   endAboveLimit: summaries.listAboveLimit,
 });

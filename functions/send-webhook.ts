@@ -3,14 +3,10 @@ import { createSlowTenants } from '../shared/adapters/outbound-http/slow-tenants
 import { egressRule } from '../shared/domain/egress.ts';
 import {
   deleted,
-  exhausted,
-  expired,
-  muted,
   notSummarized,
-  outOfTime,
-  shadowed,
   superseded,
   typeChanged,
+  usualDecisions,
 } from '../shared/pipeline/sender/decisions.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createWebhookTransport } from '../shared/pipeline/transports/webhook.ts';
@@ -22,6 +18,6 @@ const http = createOutboundClient(egressRule(environment.EGRESS_ALLOW), slowTena
 /** Sends alerts to `webhook` notifications. */
 export const handler = sender({
   isSlow: slowTenants.isSlow,
-  decisions: [typeChanged, deleted, superseded, shadowed, muted, expired, exhausted, outOfTime, notSummarized],
+  decisions: [typeChanged, deleted, superseded, ...usualDecisions, notSummarized],
   transport: createWebhookTransport(accounts, http, environment.HEARTBEAT_URL),
 });

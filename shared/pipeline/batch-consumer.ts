@@ -14,15 +14,18 @@ export type Received<Body> = { message: SQSRecord; body: Body };
 export type Counts = Readonly<Record<string, number>>;
 
 /** Why a message could not be processed: an internal error, or DynamoDB throttles its tenant's partition key. */
-export type ProcessingFailure = 'internal_error' | 'throttled_keys';
+type ProcessingFailure = 'internal_error' | 'throttled_keys';
 
 /** What became of a message. */
 export type Handled = {
   message: SQSRecord;
+  /** One of `ProcessingFailure` if it could not be processed. */
+  kind?: string | undefined;
   /** True if it stays on its queue, with its visibility timeout already set. All other messages are acknowledged. */
   isReturned?: boolean;
-  failure?: ProcessingFailure | undefined;
-  /** Since when a message that was not processed waits, in ms since the epoch. */
+  /** Whether it counts as an internal error: by default if that is its kind. */
+  isInternalError?: boolean;
+  /** Since when it waits, in ms since the epoch: by default since it was sent. */
   waitsSinceMs?: number;
 };
 
@@ -47,6 +50,9 @@ export type ReturnOptions = {
   isTenantThrottled: IsTenantThrottled;
   retryDelayScale?: number;
 };
+
+/** What became of a message that was returned after an error. */
+type Returned = { kind: ProcessingFailure; isReturned: true };
 
 /** Log fields that identify a message. */
 export type Ids = Readonly<Record<string, string | undefined>>;
@@ -96,10 +102,10 @@ export const createMessageReturn = ({
     logError,
 
     /** Logs why a message could not be processed, and returns it. */
-    async returnAfterError(message: SQSRecord, ids: Ids, error: unknown): Promise<ProcessingFailure> {
-      const failure = logError(message, ids, error);
+    async returnAfterError(message: SQSRecord, ids: Ids, error: unknown): Promise<Returned> {
+      const kind = logError(message, ids, error);
       await returnMessage(message);
-      return failure;
+      return { kind, isReturned: true };
     },
   };
 };
@@ -131,17 +137,17 @@ export const createBatchConsumer =
     const timeLeft = () => context?.getRemainingTimeInMillis() ?? Number.POSITIVE_INFINITY;
     const batch = await process(received, invalid, timeLeft);
     const { handled, counts = {}, metrics = {}, values = {}, lateSeconds = 0 } = batch;
-    const waiting = handled.flatMap(({ failure, waitsSinceMs }) =>
-      failure === 'internal_error' && waitsSinceMs !== undefined ? [waitsSinceMs] : [],
-    );
-    const failures = (wanted: ProcessingFailure) => handled.filter(({ failure }) => failure === wanted).length;
+    const failed = handled.filter(({ kind, isInternalError = kind === 'internal_error' }) => isInternalError);
+    // A message that was processed and could not be recorded does not wait.
+    const waiting = failed.filter(({ kind, isReturned }) => isReturned || kind === 'internal_error');
+    const sinceMs = waiting.map(({ message, waitsSinceMs = Number(message.attributes.SentTimestamp) }) => waitsSinceMs);
     count(counts);
     emitMetrics(
       {
         ...metrics,
-        throttled_keys: failures('throttled_keys'),
-        internal_errors: failures('internal_error'),
-        oldest_unprocessed_seconds: Math.max(oldestAgeSeconds(waiting, clock()), lateSeconds),
+        throttled_keys: handled.filter(({ kind }) => kind === 'throttled_keys').length,
+        internal_errors: failed.length,
+        oldest_unprocessed_seconds: Math.max(oldestAgeSeconds(sinceMs, clock()), lateSeconds),
       },
       dimension,
       values,

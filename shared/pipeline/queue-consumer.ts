@@ -73,8 +73,7 @@ export const createQueueConsumer = <Body>({
       if (isUnfinished) throw new Error('The message was not finished.');
       return { message, counts };
     } catch (error) {
-      const failure = await returnAfterError(message, idsOf(body), error);
-      return { message, failure, isReturned: true, waitsSinceMs: Number(message.attributes.SentTimestamp) };
+      return { message, ...(await returnAfterError(message, idsOf(body), error)) };
     }
   };
 

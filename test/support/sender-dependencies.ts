@@ -6,16 +6,12 @@ import { createSummarizedAlerts, type SummarizedAlerts } from '../../shared/adap
 import { notificationTypes } from '../../shared/contracts/notification-types.ts';
 import {
   deleted,
-  exhausted,
-  expired,
-  muted,
   notSummarized,
-  outOfTime,
   type RefusalOf,
   refused,
-  shadowed,
   superseded,
   typeChanged,
+  usualDecisions,
 } from '../../shared/pipeline/sender/decisions.ts';
 import type { SenderParts } from '../../shared/pipeline/sender/deliver.ts';
 import type { SenderDependencies } from '../../shared/pipeline/sender/delivery-job.ts';
@@ -55,7 +51,7 @@ export const senderOf = (
     isTenantThrottled: () => false,
     ...given,
   };
-  const usual = [deleted, superseded, shadowed, muted, expired, exhausted, outOfTime];
+  const usual = [deleted, superseded, ...usualDecisions];
   if (notificationTypes[given.type].summarizedAfter === null) {
     return { dependencies, parts: { isSlow, decisions: [typeChanged, ...usual, notSummarized], transport } };
   }

@@ -16,13 +16,13 @@ import {
   type InvalidEvent,
   idsOfEvent,
   isInvalidEvent,
+  MAX_NOTIFICATIONS,
   type PlannedEvent,
   planEvent,
 } from '../../domain/planned-event.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { createBatchConsumer, createMessageReturn, type Handled } from '../batch-consumer.ts';
 import { reportMessage } from '../report-messages.ts';
-import { deliveriesBytes, eventGroups } from './event-groups.ts';
 import { createFanOut, type FannedOut } from './fan-out.ts';
 
 /** The environment variables of dispatch, parsed. */
@@ -44,7 +44,7 @@ const RESERVED_MS = 3_000;
 const MAX_SMALL_LENGTH = 64 * 1_024;
 
 type EventMessage = PlannedEvent & { message: SQSRecord };
-type InvalidMessage = { message: SQSRecord; invalid: InvalidEvent; sentAtMs: number };
+type InvalidMessage = { message: SQSRecord; invalid: InvalidEvent };
 
 /** What became of the message of an event. */
 type MessageResult = Handled & {
@@ -85,7 +85,7 @@ const parseMessage = (
     receivedAtMs: nowMs,
     canBeHeartbeat,
   });
-  return isInvalidEvent(planned) ? { message, invalid: planned, sentAtMs } : { ...planned, message };
+  return isInvalidEvent(planned) ? { message, invalid: planned } : { ...planned, message };
 };
 
 const isHeartbeatOf = ({ planned }: Pick<MessageResult, 'planned'>): boolean =>
@@ -111,6 +111,28 @@ const bySize = (messages: readonly SQSRecord[]): SQSRecord[][] => {
   const sorted = messages.toSorted((one, other) => one.body.length - other.body.length);
   const isSmall = ({ body }: SQSRecord): boolean => body.length <= MAX_SMALL_LENGTH;
   return [sorted.filter(isSmall), sorted.filter((message) => !isSmall(message))];
+};
+
+/** The maximum size of all deliveries of a group, in bytes, unless it has only one event. */
+const MAX_GROUP_BYTES = 4 * 1_024 * 1_024;
+
+/** Returns the size of all deliveries of events, about, in bytes. */
+const deliveriesBytes = (events: readonly PlannedEvent[]): number =>
+  events.reduce((sum, { ids, shared }) => sum + ids.length * shared.bytes, 0);
+
+const fits = (events: readonly PlannedEvent[]): boolean =>
+  deliveriesBytes(events) <= MAX_GROUP_BYTES &&
+  events.reduce((sum, { ids }) => sum + ids.length, 0) <= MAX_NOTIFICATIONS;
+
+/** Groups events that share reads and batches. Those with the smallest deliveries are first: a large plan delays no other. */
+const eventGroups = <Event extends PlannedEvent>(events: readonly Event[]): Event[][] => {
+  const groups: Event[][] = [];
+  for (const event of events.toSorted((one, other) => deliveriesBytes([one]) - deliveriesBytes([other]))) {
+    const last = groups.at(-1);
+    if (last && fits([...last, event])) last.push(event);
+    else groups.push([event]);
+  }
+  return groups;
 };
 
 /**
@@ -140,7 +162,7 @@ export const createDispatch = (
   const queueUrlOf = () => environment.ALARM_EVENTS_QUEUE;
   const { returnMessage, returnAfterError } = createMessageReturn({ dimension, queueUrlOf, queues, isTenantThrottled });
 
-  const deadLetterInvalid = async ({ message, invalid, sentAtMs }: InvalidMessage): Promise<MessageResult> => {
+  const deadLetterInvalid = async ({ message, invalid }: InvalidMessage): Promise<MessageResult> => {
     const { MessageGroupId: messageGroupId } = message.attributes;
     const { reason, cause, ids } = invalid;
     const fields = { reason, cause, ...findingFields(invalid) };
@@ -154,8 +176,7 @@ export const createDispatch = (
       logger.warn('invalid event', { message_id: message.messageId, tenant_id, event_id, trace_id, ...fields });
       return { message, deadLetterCause: cause };
     } catch (error) {
-      const failure = await returnAfterError(message, {}, error);
-      return { message, isReturned: true, failure, waitsSinceMs: sentAtMs };
+      return { message, ...(await returnAfterError(message, {}, error)) };
     }
   };
 
@@ -165,13 +186,13 @@ export const createDispatch = (
    */
   const finishEvent = async (fannedOut: FannedOut<EventMessage>): Promise<MessageResult> => {
     const { planned, isIncomplete, hasInternalError } = fannedOut;
-    const { message, acceptedAtMs: waitsSinceMs } = planned;
+    const { message } = planned;
     const isUnreported = mayReachNobody(fannedOut) && !(await reportPlan(planned));
     const isReturned = (isIncomplete || isUnreported) && !isHeartbeat(planned.shared.header);
     if (isReturned) await returnMessage(message);
     const throttled = isReturned ? 'throttled_keys' : undefined;
-    const failure = hasInternalError || isUnreported ? 'internal_error' : throttled;
-    return { message, planned, isReturned, failure, waitsSinceMs };
+    const kind = hasInternalError || isUnreported ? 'internal_error' : throttled;
+    return { message, planned, isReturned, kind };
   };
 
   /** Returns an event to its queue that an invocation has no time for. Never rejects. */

@@ -4,6 +4,7 @@ import type { DeliveryReader } from '../../adapters/deliveries/delivery-reader.t
 import type { Outages } from '../../adapters/deliveries/notification-outages.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
+import { withTimeout } from '../../adapters/waiting.ts';
 import type { DeliveryHappening } from '../../contracts/delivery-report.ts';
 import { isStopReason } from '../../contracts/outcomes.ts';
 import type { Clock } from '../../domain/clock.ts';
@@ -13,7 +14,6 @@ import { failedAtMs, failureReasonOf, isFailing, unreachedAtMs } from '../../dom
 import type { Notice } from '../../domain/notice.ts';
 import { endedOutage, type OutageFailure, outageAfterFailure, outageNumbers } from '../../domain/outage.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
-import { withTimeout } from '../../adapters/waiting.ts';
 import type { NoticeQueue } from './notice-queue.ts';
 import {
   eventOfRecord,

@@ -13,7 +13,7 @@ import {
   PRODUCER_FAULTS,
 } from '../../domain/delivery-metrics.ts';
 import type { DeliveryResult } from '../../domain/delivery-result.ts';
-import type { Handled, HandledBatch } from '../batch-consumer.ts';
+import type { HandledBatch } from '../batch-consumer.ts';
 import { type DeliveryJob, firstReceivedAtMs, isNotice, isRetry, type QueueUrls, sentAtMs } from './delivery-job.ts';
 
 /**
@@ -27,7 +27,12 @@ export const resultOfBatch = (all: readonly ProcessedMessage[], urls: QueueUrls)
   const processed = all.filter(({ result }) => result.kind !== 'heartbeat');
   const { delivered: _, ...outcomes } = tally(processed.map(({ result }) => result.kind));
   return {
-    handled: processed.map((each) => handledMessage(each, urls)),
+    handled: processed.map(({ message, result }) => ({
+      message,
+      ...result,
+      // A retry is delayed intentionally.
+      waitsSinceMs: isRetry(message, urls) ? firstReceivedAtMs(message) : sentAtMs(message),
+    })),
     counts: { [PRODUCER_FAULTS]: outcomes.conflict ?? 0 },
     metrics: {
       ...outcomes,
@@ -45,19 +50,6 @@ export const resultOfBatch = (all: readonly ProcessedMessage[], urls: QueueUrls)
       processed.map(({ message }) => message),
       urls,
     ),
-  };
-};
-
-/** A retry waits from when it was first received, because it is delayed intentionally. */
-const handledMessage = ({ message, result }: ProcessedMessage, urls: QueueUrls): Handled => {
-  const { kind, isReturned = false, isInternalError = kind === 'internal_error' } = result;
-  const waitsSinceMs = isRetry(message, urls) ? firstReceivedAtMs(message) : sentAtMs(message);
-  return {
-    message,
-    isReturned,
-    failure: isInternalError ? 'internal_error' : kind === 'throttled_keys' ? kind : undefined,
-    // A delivery that could not be recorded does not wait.
-    ...((isReturned || kind === 'internal_error') && { waitsSinceMs }),
   };
 };
 

@@ -30,7 +30,7 @@ export const superseded: Decision = async (delivery) => {
 };
 
 /** Ends the delivery of an alert in shadow mode, which another system delivers. */
-export const shadowed: Decision = async (delivery) => {
+const shadowed: Decision = async (delivery) => {
   if (!delivery.isShadowed) return undefined;
   const result = await delivery.withhold('shadow');
   await delivery.lock?.advance();
@@ -41,7 +41,7 @@ export const shadowed: Decision = async (delivery) => {
  * Ends the delivery of an alert to a notification that was muted. An OK ends an incident whatever is muted. The alerts of
  * a summary were not.
  */
-export const muted: Decision = (delivery) => {
+const muted: Decision = (delivery) => {
   const { job, isSummary, target } = delivery;
   const { event, accepted_at_ms } = job.body;
   if (isSummary || (job.isOrdered && event.state === 'OK')) return undefined;
@@ -50,22 +50,25 @@ export const muted: Decision = (delivery) => {
 };
 
 /** Fails a delivery whose round has expired. */
-export const expired: Decision = (delivery) =>
+const expired: Decision = (delivery) =>
   isRoundExpired(delivery.record, delivery.nowMs)
     ? delivery.deadLetter({ reason: 'expired', cause: roundExpiryCause(delivery.record) })
     : undefined;
 
 /** Fails a delivery whose worker crashed after it recorded the last attempt and before it dead-lettered it. */
-export const exhausted: Decision = (delivery) =>
+const exhausted: Decision = (delivery) =>
   delivery.record.attempt_count >= MAX_ATTEMPTS
     ? delivery.deadLetter({ reason: 'attempts_exhausted', cause: roundExpiryCause(delivery.record) })
     : undefined;
 
 /** Returns the message to its queue if there is no time to send it. */
-export const outOfTime: Decision = ({ job }) => {
+const outOfTime: Decision = ({ job }) => {
   if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
   return undefined;
 };
+
+/** What is decided about every delivery, after its notification was found. */
+export const usualDecisions: readonly Decision[] = [shadowed, muted, expired, exhausted, outOfTime];
 
 /** Fails a summary whose notification has got a type without summaries. */
 export const notSummarized: Decision = (delivery) =>

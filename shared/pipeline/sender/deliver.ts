@@ -25,7 +25,7 @@ import { createBatchConsumer, createMessageReturn } from '../batch-consumer.ts';
 import { type ProcessedMessage, resultOfBatch } from './batch-metrics.ts';
 import { ClaimedDelivery, type Decision } from './claimed-delivery.ts';
 import { createJob, type DeliveryJob, idsOf, queueUrlOf, type SenderDependencies, sqsTimeMs } from './delivery-job.ts';
-import { HeldLock } from './held-lock.ts';
+import { claimLock, type HeldLock } from './held-lock.ts';
 import { findDue, moveFirstAttempts, sendCopy } from './requeue.ts';
 
 /** What distinguishes the senders. */
@@ -59,22 +59,17 @@ export const createDeliveryConsumer = (
   const { returnAfterError } = createReturn(dependencies);
 
   const deadLetterMalformed = async (message: SQSRecord): Promise<DeliveryResult> => {
-    const { body, attributes } = message;
+    const { body, messageId: message_id, attributes } = message;
     const reason = { reason: 'malformed', cause: 'service', attemptCount: 0 } as const;
     const letter = { body: messageBody(body), messageGroupId: attributes.MessageGroupId };
     await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, reason);
-    logger.error('malformed delivery', { type, message_id: message.messageId, tenant_id: attributes.MessageGroupId });
+    logger.error('malformed delivery', { type, message_id, tenant_id: attributes.MessageGroupId });
     return { kind: 'dead_lettered', cause: 'service' };
   };
 
   const processMalformed = async (message: SQSRecord): Promise<ProcessedMessage> => {
-    const result = await deadLetterMalformed(message).catch(
-      async (error: unknown): Promise<DeliveryResult> => ({
-        kind: await returnAfterError(message, {}, error),
-        isReturned: true,
-      }),
-    );
-    return { message, result, endedAtMs: clock() };
+    const result = deadLetterMalformed(message).catch((error: unknown) => returnAfterError(message, {}, error));
+    return { message, result: await result, endedAtMs: clock() };
   };
 
   return createBatchConsumer({
@@ -102,7 +97,7 @@ export const createDelivery = (
   { isSlow, decisions, transport, endAboveLimit }: SenderParts,
   notifications: Pick<NotificationRepository, 'targets'>,
 ) => {
-  const { accounts, deliveries, incidentLocks, clock } = dependencies;
+  const { accounts, deliveries, clock } = dependencies;
   const { returnMessage, logError, returnAfterError } = createReturn(dependencies);
 
   const deliverAll = async (jobs: readonly DeliveryJob[]): Promise<ProcessedMessage[]> => {
@@ -174,7 +169,7 @@ export const createDelivery = (
   ): Promise<DeliveryResult> => {
     // Earlier messages of the incident have used up the time of the invocation.
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS) return waitForLock(job);
-    const lock = await HeldLock.claim(incidentLocks, job, clock);
+    const lock = await claimLock(dependencies, job);
     if (!lock) return waitForLock(job);
     let isDecided = false;
     try {
@@ -344,9 +339,7 @@ export const createDelivery = (
 
   /** Returns the message to its queue. A heartbeat is given up: its receiver reports missing ones. */
   const endAfterError = async (job: DeliveryJob, error: unknown): Promise<DeliveryResult> => {
-    if (!isHeartbeat(job.body.event)) {
-      return { kind: await returnAfterError(job.message, idsOf(job), error), isReturned: true };
-    }
+    if (!isHeartbeat(job.body.event)) return returnAfterError(job.message, idsOf(job), error);
     logger.error('heartbeat not delivered', { ...idsOf(job), ...errorTrace(error) });
     return { kind: 'heartbeat' };
   };
