@@ -2,7 +2,6 @@ import { createEmailStops } from '../shared/adapters/accounts/email-stops.ts';
 import { createOptOutKeys } from '../shared/adapters/accounts/opt-out-keys.ts';
 import { createSummarizedAlerts } from '../shared/adapters/deliveries/summarized-alerts.ts';
 import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
-import { createQueues } from '../shared/adapters/queues.ts';
 import { createMessageLimits } from '../shared/pipeline/daily-limit.ts';
 import { createEmailSender } from '../shared/pipeline/email-sender.ts';
 import { createStopReports } from '../shared/pipeline/report-messages.ts';
@@ -19,14 +18,10 @@ const optOutKeys = createOptOutKeys(client, environment.ACCOUNTS_TABLE);
 const { limits, isNearLimit } = createMessageLimits(counters, 'email', limitOf);
 const stops = createEmailStops(client, environment.ACCOUNTS_TABLE);
 const sharedRate = createSharedRate();
-const reportStop = createStopReports(createQueues(), environment.REPORTS_QUEUE);
+const reportStop = createStopReports(dependencies.queues, environment.REPORTS_QUEUE);
 const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops, accounts, reportStop, sharedRate });
-
-const summaries = createSummaries(
-  dependencies,
-  createSummarizedAlerts(client, environment.DELIVERIES_TABLE),
-  isNearLimit,
-);
+const summarizedAlerts = createSummarizedAlerts(client, environment.DELIVERIES_TABLE);
+const summaries = createSummaries(dependencies, summarizedAlerts, isNearLimit);
 
 /** Sends alerts to `email` notifications. */
 export const handler = sender({

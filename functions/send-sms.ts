@@ -12,12 +12,8 @@ const counters = createCounters(client, environment.ACCOUNTS_TABLE);
 const limitOf = accounts.limit('smsPerTenantPerDay', environment.TENANT_LIMITS);
 const { limits, isNearLimit } = createMessageLimits(counters, 'sms', limitOf);
 const sharedRate = createSharedRate();
-
-const summaries = createSummaries(
-  dependencies,
-  createSummarizedAlerts(client, environment.DELIVERIES_TABLE),
-  isNearLimit,
-);
+const summarizedAlerts = createSummarizedAlerts(client, environment.DELIVERIES_TABLE);
+const summaries = createSummaries(dependencies, summarizedAlerts, isNearLimit);
 
 /** Sends alerts to `sms` notifications. */
 export const handler = sender({

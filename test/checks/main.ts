@@ -67,7 +67,7 @@ const secondCallers = files
   .flatMap((file) => findSecondCallers(readFileSync(file, 'utf8'), file).map((name) => `${file}: ${name}`));
 if (secondCallers.length > 0) {
   process.stderr.write(
-    `Emails and SMS go through one function each, which these files bypass (test/checks/single-callers.ts):\n${secondCallers.join('\n')}\n`,
+    `Emails, SMS, and messages that return or are sent later go through one function each, which these files bypass (test/checks/single-callers.ts):\n${secondCallers.join('\n')}\n`,
   );
 }
 // The worker of recheck would keep the process.

@@ -5,6 +5,8 @@ import { findSecondCallers } from '../checks/single-callers.ts';
 it.each([
   'shared/pipeline/email-sender.ts',
   'shared/pipeline/transports/sms.ts',
+  'shared/pipeline/batch-consumer.ts',
+  'shared/pipeline/sender/requeue.ts',
   'shared/adapters/ses.ts',
   'shared/adapters/sns.ts',
   'shared/adapters/outcome-topic.ts',
