@@ -20,7 +20,6 @@ export const withRetries = async <Result>(
   }
 };
 
-/** An operation took too long. */
 class OperationTimeoutError extends Error {
   override readonly name = 'OperationTimeoutError';
 }

@@ -51,9 +51,6 @@ export type ReturnOptions = {
   retryDelayScale?: number;
 };
 
-/** What became of a message that was returned after an error. */
-type Returned = { kind: ProcessingFailure; isReturned: true };
-
 /** Log fields that identify a message. */
 export type Ids = Readonly<Record<string, string | undefined>>;
 
@@ -65,24 +62,18 @@ export const createMessageReturn = ({
   isTenantThrottled,
   retryDelayScale = 1,
 }: ReturnOptions) => {
-  const backoffMs = ({ attributes }: SQSRecord): number =>
-    internalErrorDelayMs(Number(attributes.ApproximateReceiveCount), retryDelayScale);
-
   /**
    * Returns a message to its queue, by default after a delay that grows with its receive count
    * (docs/decisions/deliveries.md#internal-errors). If its visibility timeout cannot be changed, the message returns when
    * its current one ends. The message must also be reported as a batch item failure.
    */
-  const returnMessage = async (message: SQSRecord, delayMs = backoffMs(message)): Promise<void> => {
+  const returnMessage = async (message: SQSRecord, delayMs?: number): Promise<void> => {
     const { messageId: message_id, attributes } = message;
-    await queues.changeVisibility(queueUrlOf(message), message, delayMs).catch((error: unknown) =>
-      logger.error('visibility change failed', {
-        ...dimension,
-        message_id,
-        tenant_id: attributes.MessageGroupId,
-        ...errorTrace(error),
-      }),
-    );
+    const { MessageGroupId: tenant_id, ApproximateReceiveCount: receives } = attributes;
+    const timeoutMs = delayMs ?? internalErrorDelayMs(Number(receives), retryDelayScale);
+    await queues.changeVisibility(queueUrlOf(message), message, timeoutMs).catch((error: unknown) => {
+      logger.error('visibility change failed', { ...dimension, message_id, tenant_id, ...errorTrace(error) });
+    });
   };
 
   /** Logs why a message could not be processed. */
@@ -102,10 +93,10 @@ export const createMessageReturn = ({
     logError,
 
     /** Logs why a message could not be processed, and returns it. */
-    async returnAfterError(message: SQSRecord, ids: Ids, error: unknown): Promise<Returned> {
+    async returnAfterError(message: SQSRecord, ids: Ids, error: unknown) {
       const kind = logError(message, ids, error);
       await returnMessage(message);
-      return { kind, isReturned: true };
+      return { kind, isReturned: true } as const;
     },
   };
 };

@@ -24,7 +24,7 @@ export const superseded: Decision = async (delivery) => {
   const next = withSuperseded(record, job.time, lock.newer, delivery.nowMs);
   await delivery.write(next);
   const hasOlderTimestamp = next.newer_event_at_ms !== undefined;
-  const [outcome, reason]: [MessageOutcome, DeliveryReason] = ['superseded', 'older_timestamp'];
+  const [outcome, reason] = ['superseded', 'older_timestamp'] satisfies [MessageOutcome, DeliveryReason];
   if (hasOlderTimestamp) logger.warn('event superseded', { outcome, ...idsOf(job), reason });
   return { kind: 'superseded', hasOlderTimestamp };
 };

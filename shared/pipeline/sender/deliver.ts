@@ -67,18 +67,17 @@ export const createDeliveryConsumer = (
     return { kind: 'dead_lettered', cause: 'service' };
   };
 
-  const processMalformed = async (message: SQSRecord): Promise<ProcessedMessage> => {
-    const result = deadLetterMalformed(message).catch((error: unknown) => returnAfterError(message, {}, error));
-    return { message, result: await result, endedAtMs: clock() };
-  };
-
   return createBatchConsumer({
     dimension: { type },
     clock,
     parse: parseDelivery,
     async process(received, invalid, timeLeft) {
       const jobs = received.map((each) => createJob(type, { ...each, timeLeft }));
-      const processed = await Promise.all([deliverAll(jobs), Promise.all(invalid.map(processMalformed))]);
+      const malformed = invalid.map(async (message) => {
+        const result = deadLetterMalformed(message).catch((error: unknown) => returnAfterError(message, {}, error));
+        return { message, result: await result, endedAtMs: clock() };
+      });
+      const processed = await Promise.all([deliverAll(jobs), ...malformed]);
       return resultOfBatch(processed.flat(), dependencies);
     },
   });
@@ -119,19 +118,14 @@ export const createDelivery = (
 
   /** Moves the first attempts of slow tenants, and delivers the others. */
   const deliverDue = async (jobs: readonly DeliveryJob[]): Promise<ProcessedMessage[]> => {
-    const { moved, unsent } = moveFirstAttempts(dependencies, isSlow, jobs);
-    const others = jobs.filter((job) => !moved.includes(job));
+    const moved = moveFirstAttempts(dependencies, isSlow, jobs);
+    const others = jobs.filter((job) => !moved.has(job));
     const targets = notifications.targets(others.map(targetKeyOf));
     const processed = await Promise.all([
-      ...moved.map(async (job) => [await processedJob(job, resultOfMove(job, unsent))]),
+      ...[...moved].map(async ([job, result]) => [await processedJob(job, result)]),
       ...inOrder(others).map((group) => deliverInTurn(group, targets)),
     ]);
     return processed.flat();
-  };
-
-  const resultOfMove = async (job: DeliveryJob, unsent: Promise<readonly DeliveryJob[]>): Promise<DeliveryResult> => {
-    if ((await unsent).includes(job)) throw new Error('The message could not be moved.');
-    return { kind: 'moved' };
   };
 
   /** Delivers jobs one after the other. */
@@ -197,7 +191,9 @@ export const createDelivery = (
       case 'ended':
         return endDuplicate(claim.record, first, lock);
       case 'conflict':
-        return reportConflict(job, first);
+        logger.error('event conflict', idsOf(job));
+        await deliveries.recordConflict(first, clock());
+        return { kind: 'conflict', isRepeated: true };
       case 'busy':
         await returnMessage(job.message, claim.leaseUntilMs - clock() + 1_000);
         return { kind: 'busy', isReturned: true };
@@ -226,12 +222,6 @@ export const createDelivery = (
     await deliveries.markBounced(found, clock());
     if (found.status === 'delivered' || isShadow(found)) await lock?.advance();
     return { kind: 'duplicate', isRepeated: !isOfSameDispatch(found, first) };
-  };
-
-  const reportConflict = async (job: DeliveryJob, record: DeliveryRecord): Promise<DeliveryResult> => {
-    logger.error('event conflict', idsOf(job));
-    await deliveries.recordConflict(record, clock());
-    return { kind: 'conflict', isRepeated: true };
   };
 
   /** Decides about a claimed delivery and sends it. */
@@ -329,11 +319,9 @@ export const createDelivery = (
     error: unknown,
   ): Promise<DeliveryResult> => {
     const waitMs = Math.max(0, claimed.lease_until_ms - clock()) + 1_000;
-    try {
-      await sendCopy(dependencies, job, waitMs, { record });
-    } catch {
+    await sendCopy(dependencies, job, waitMs, { record }).catch(() => {
       throw error;
-    }
+    });
     return { kind: logError(job.message, idsOf(job), error) };
   };
 

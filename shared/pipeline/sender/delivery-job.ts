@@ -23,7 +23,6 @@ export type SenderDependencies = {
   queues: Queues;
   /** The URL of each type's queue for first attempts. */
   queueUrls: Record<NotificationTypeId, string>;
-  /** The URL of this type's retry queue. */
   retryQueueUrl: string;
   deadLetterQueueUrl: string;
   retryDelayScale: number;
@@ -35,10 +34,8 @@ export type SenderDependencies = {
 export type DeliveryJob = {
   type: NotificationTypeId;
   message: SQSRecord;
-  /** The parsed body of the message. */
   body: Delivery;
   deliveryId: string;
-  /** The times of the event. */
   time: EventTime;
   /** True if no older event of the incident may follow a newer one. */
   isOrdered: boolean;
@@ -98,9 +95,6 @@ export const firstReceivedAtMs = ({ attributes }: SQSRecord): number =>
  */
 export const sqsTimeMs = (message: SQSRecord): number => Math.max(sentAtMs(message), firstReceivedAtMs(message));
 
-/** Returns whether SQS has delivered the message before, so that its times may be long ago. */
-export const isReceivedAgain = ({ attributes }: SQSRecord): boolean => attributes.ApproximateReceiveCount !== '1';
-
 /** The maximum duration of a write: three SDK attempts of 4 s each (`awsConfig`), with backoff. */
 const MIN_TIME_TO_WRITE_MS = 13_000;
 /** The delay before the first retry. Each following one is twice as long, so that an outage is not made worse. */
@@ -120,6 +114,5 @@ export const persist = <Result>(
   withRetries(write, ({ status }, attempts) => {
     if (status === 'fulfilled') return undefined;
     const remainingMs = timeLeft() - MIN_TIME_TO_WRITE_MS;
-    const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (attempts - 1), MAX_DELAY_MS, remainingMs);
-    return remainingMs > 0 ? delayMs : undefined;
+    return remainingMs > 0 ? Math.min(FIRST_DELAY_MS * 2 ** (attempts - 1), MAX_DELAY_MS, remainingMs) : undefined;
   });

@@ -4,6 +4,7 @@ import { messageBody, roundOf } from '../../contracts/messages.ts';
 import { deliveryKey } from '../../domain/delivery-key.ts';
 import { bodyForRound } from '../../domain/delivery-message.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
+import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import { type DeliveryJob, isRetry, type SenderDependencies } from './delivery-job.ts';
 
 /** What distinguishes a copy of a message from the message. */
@@ -56,13 +57,13 @@ export const findDue = async (
  * count as no attempt (docs/decisions/deliveries.md#slow-tenants). A message on the retry queue is attempted, so none is
  * moved twice.
  *
- * @returns the jobs to move; `unsent` resolves to those that SQS did not accept
+ * @returns their results by job, which reject if SQS did not accept the message
  */
 export const moveFirstAttempts = (
   dependencies: Pick<SenderDependencies, 'type' | 'queues' | 'queueUrls' | 'retryQueueUrl'>,
   isSlow: (tenant: string) => boolean,
   jobs: readonly DeliveryJob[],
-) => {
+): Map<DeliveryJob, Promise<DeliveryResult>> => {
   const { type, queues, retryQueueUrl } = dependencies;
   const tenantOf = ({ body }: DeliveryJob): string => body.event.tenant_id;
   const slow = new Set([...new Set(jobs.map(tenantOf))].filter(isSlow));
@@ -77,6 +78,10 @@ export const moveFirstAttempts = (
     bytes: Buffer.byteLength(job.message.body),
     messageGroupId: tenantOf(job),
   }));
-  const sendAll = async () => (await queues.sendAll(retryQueueUrl, copies)).map(({ job }) => job);
-  return { moved, unsent: sendAll() };
+  const sent = queues.sendAll(retryQueueUrl, copies);
+  const resultOf = async (job: DeliveryJob): Promise<DeliveryResult> => {
+    if ((await sent).some((unsent) => unsent.job === job)) throw new Error('The message could not be moved.');
+    return { kind: 'moved' };
+  };
+  return new Map(moved.map((job) => [job, resultOf(job)]));
 };

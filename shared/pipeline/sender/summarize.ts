@@ -1,3 +1,4 @@
+import type { SQSRecord } from 'aws-lambda';
 import { lru } from 'tiny-lru';
 import type { SummarizedAlerts } from '../../adapters/deliveries/summarized-alerts.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
@@ -19,13 +20,16 @@ import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { createNoticeQueue } from '../notices/notice-queue.ts';
 import type { ClaimedDelivery, Decision } from './claimed-delivery.ts';
 import { typeChanged } from './decisions.ts';
-import { type DeliveryJob, isReceivedAgain, type SenderDependencies, sqsTimeMs } from './delivery-job.ts';
+import { type DeliveryJob, type SenderDependencies, sqsTimeMs } from './delivery-job.ts';
 
 /** The maximum number of windows in the cache of an execution environment. */
 const CACHE_SIZE = 1_000;
 
 /** The minimum time before the function times out to read a summary and to send it. */
 const MIN_TIME_TO_SUMMARIZE_MS = MIN_TIME_TO_SEND_MS + 3_000;
+
+/** Returns whether SQS has delivered the message before, so that its times may be long ago. */
+const isReceivedAgain = ({ attributes }: SQSRecord): boolean => attributes.ApproximateReceiveCount !== '1';
 
 const hasSummaries = (type: NotificationTypeId): boolean => notificationTypes[type].summarizedAfter !== null;
 
@@ -88,7 +92,8 @@ export const createSummaries = (
     return summary;
   };
 
-  /** Forwards the message of a notification that has got another type. One without summaries cannot read their alerts, and
+  /**
+   * Forwards the message of a notification that has got another type. One without summaries cannot read their alerts, and
    * the escalation says how many alarms there are, and their state.
    */
   const forwarded: Decision = async (delivery) => {
