@@ -100,8 +100,8 @@ const monitorUrl = () =>
     ]),
   );
 
-/** The parts after the host have characters of RFC 3986, and placeholders. */
-const ALARM_URL = /^https:\/\/[\w.-]+(:\d+)?([/?#][\w.~%!$&'()*+,;=:@/?#[\]-]*)?$/;
+/** The parts after the host have characters of RFC 3986, and braces. */
+const ALARM_URL = /^https:\/\/[\w.-]+(:\d+)?([/?#][\w.~%!$&'()*+,;=:@/?#[\]{}-]*)?$/;
 
 const alarmUrl = () =>
   setting(
@@ -109,11 +109,8 @@ const alarmUrl = () =>
     z
       .string()
       .max(MAX_URL_LENGTH)
-      .refine((template) => /^https:\/\/[\w.-]+(:\d+)?($|[/?#])/.test(template))
-      .refine((template) => {
-        const url = template.replace(ALARM_URL_PLACEHOLDER, 'id');
-        return ALARM_URL.test(url) && URL.canParse(url);
-      }),
+      .regex(ALARM_URL)
+      .refine((template) => URL.canParse(template) && !/[{}]/.test(template.replace(ALARM_URL_PLACEHOLDER, ''))),
   );
 
 const hostname = () => setting('must be a host name such as api.example.org', z.hostname().regex(/^[^.]+(\.[^.]+)+$/));

@@ -34,6 +34,9 @@ export type Alert = {
   timeLeft: () => number;
 };
 
+/** What messages of fixed formats say of an alert. */
+export type AlertMessage = Pick<Alert, 'event' | 'payload' | 'eventTimeMs' | 'delayMs' | 'alarmUrl'>;
+
 /**
  * Attempts once to deliver an alert, within `sendTimeoutMs`. Returns a failure of the destination as an outcome. Throws
  * if nothing was sent because a dependency such as DynamoDB failed or was slow, which does not count as an attempt.

@@ -1,7 +1,7 @@
 import XMLBuilder from 'fast-xml-builder';
 import { v5 as uuidFrom } from 'uuid';
 import { headline } from '../../domain/alert-text.ts';
-import type { Alert } from '../../domain/transport.ts';
+import type { Alert, AlertMessage } from '../../domain/transport.ts';
 
 /** Namespace of entry IDs (RFC 9562, section 5.5). */
 const ENTRY_NAMESPACE = '6f3b2f0e-6f0b-4c7f-9d6e-3c1a5a0c9b1e';
@@ -28,14 +28,7 @@ const term = (text: string) => ({ '@term': xmlAttribute(text) });
  * @param category that of the notification
  */
 export const atomEntry = (
-  {
-    event,
-    payload,
-    deliveryId,
-    eventTimeMs,
-    delayMs,
-    alarmUrl,
-  }: Pick<Alert, 'event' | 'payload' | 'deliveryId' | 'eventTimeMs' | 'delayMs' | 'alarmUrl'>,
+  { event, payload, deliveryId, eventTimeMs, delayMs, alarmUrl }: AlertMessage & Pick<Alert, 'deliveryId'>,
   category: string,
 ): string =>
   builder.build({

@@ -8,7 +8,7 @@ import {
   subjectLine,
   truncateUnits,
 } from '../../domain/alert-text.ts';
-import type { Alert } from '../../domain/transport.ts';
+import type { Alert, AlertMessage } from '../../domain/transport.ts';
 
 /** More is of no use to a person, and 100 larger messages exceed the memory of the function. SNS accepts 256 KB. */
 const MAX_MESSAGE_BYTES = 32 * 1024;
@@ -25,13 +25,8 @@ const operatorNotice = (tenant: string, notice: NoticeContent, alarmUrl: string 
 });
 
 /** Returns the message for operators as plain text: tenant, facts and, if it fits, the webhook payload. */
-export const operatorMessage = ({
-  event,
-  payload,
-  notice,
-  delayMs,
-  alarmUrl,
-}: Pick<Alert, 'event' | 'payload' | 'notice' | 'delayMs' | 'alarmUrl'>): OperatorMessage => {
+export const operatorMessage = (alert: Omit<AlertMessage, 'eventTimeMs'> & Pick<Alert, 'notice'>): OperatorMessage => {
+  const { event, payload, notice, delayMs, alarmUrl } = alert;
   if (notice) return operatorNotice(event.tenant_id, notice, alarmUrl);
   const lines = [headline(event, delayMs), factLines(event.facts), ...linkLines(alarmUrl)];
   const summary = [`Tenant: ${event.tenant_id}`, ...lines].join('\n');

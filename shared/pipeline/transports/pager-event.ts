@@ -1,6 +1,6 @@
 import type { AlarmState } from '../../contracts/alarm-event.ts';
 import { headline, LINK_TEXT, oneLine, truncate, truncateUnits } from '../../domain/alert-text.ts';
-import type { Alert } from '../../domain/transport.ts';
+import type { Alert, AlertMessage } from '../../domain/transport.ts';
 import { withRawField } from './raw-field.ts';
 
 /** The maximum length of a description (Events API v1, in code points) and of a summary (v2, in UTF-16 units). */
@@ -18,14 +18,11 @@ const summaryOf = ({ event, delayMs }: Pick<Alert, 'event' | 'delayMs'>): string
   return truncate(headline(event, delayMs) + status, MAX_SUMMARY_LENGTH);
 };
 
-/** What both versions say of an alert. */
-type PagedAlert = Pick<Alert, 'event' | 'payload' | 'delayMs' | 'alarmUrl'>;
-
 /**
  * Returns the event of PagerDuty Events API v1 as JSON: CRITICAL and WARNING trigger the incident, OK resolves it. An
  * event of 256 KiB stays below PagerDuty's limit of 512 KB.
  */
-export const pagerEvent = (alert: PagedAlert, serviceKey: string): string => {
+export const pagerEvent = (alert: Omit<AlertMessage, 'eventTimeMs'>, serviceKey: string): string => {
   const { event, payload, alarmUrl } = alert;
   const isOk = event.state === 'OK';
   const fields = {
@@ -38,7 +35,7 @@ export const pagerEvent = (alert: PagedAlert, serviceKey: string): string => {
 };
 
 /** Returns the event of PagerDuty Events API v2 as JSON, with the key of v1 as `dedup_key`. */
-export const pagerEventV2 = (alert: PagedAlert & Pick<Alert, 'eventTimeMs'>, serviceKey: string): string => {
+export const pagerEventV2 = (alert: AlertMessage, serviceKey: string): string => {
   const { event, payload, eventTimeMs, alarmUrl } = alert;
   const { state, entity } = event;
   const isOk = state === 'OK';

@@ -1,5 +1,5 @@
 import { headline } from '../../domain/alert-text.ts';
-import type { Alert } from '../../domain/transport.ts';
+import type { AlertMessage } from '../../domain/transport.ts';
 
 const messageType = { OK: 'RECOVERY', WARNING: 'WARNING', CRITICAL: 'CRITICAL' } as const;
 
@@ -7,13 +7,8 @@ const messageType = { OK: 'RECOVERY', WARNING: 'WARNING', CRITICAL: 'CRITICAL' }
  * Returns a message of the VictorOps REST endpoint as JSON: the webhook payload and the fields of the router. `entity_id`
  * is the same from trigger to recovery. Times are epoch seconds. `vo_annotate.u.` and a label begin the name of a link.
  */
-export const routerEvent = ({
-  event,
-  payload,
-  eventTimeMs,
-  delayMs,
-  alarmUrl,
-}: Pick<Alert, 'event' | 'payload' | 'eventTimeMs' | 'delayMs' | 'alarmUrl'>): string => {
+export const routerEvent = (alert: AlertMessage): string => {
+  const { event, payload, eventTimeMs, delayMs, alarmUrl } = alert;
   const title = headline(event, delayMs);
   const seconds = Math.floor(eventTimeMs / 1000);
   const fields = {
