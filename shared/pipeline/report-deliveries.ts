@@ -197,7 +197,7 @@ export const createDeliveryReporter = (
     queues,
     clock,
     parse: parseReport,
-    invalidMetric: 'invalid_reports',
+    invalidMetric: 'internal_errors',
     idsOf,
     async process(received) {
       await reportOne(received);

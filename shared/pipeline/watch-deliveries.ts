@@ -118,9 +118,8 @@ export const createDeliveryWatch =
         failures_unseen: messages
           .filter((message) => !unsent.includes(message))
           .reduce((sum, { failures }) => sum - failures, 0),
-        unreadable_records: unreadable,
         oldest_record_seconds: oldestSeconds,
-        internal_errors: unsent.length,
+        internal_errors: unsent.length + unreadable,
         oldest_unprocessed_seconds: unsent.length > 0 ? oldestSeconds : 0,
       },
       { function: 'watch-deliveries' },

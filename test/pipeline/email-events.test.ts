@@ -381,3 +381,11 @@ describe('a message that is not an email event', () => {
     expect(written).not.toContain('secret');
   });
 });
+
+it('an event about a delivery whose record cannot be read stops the mailbox, and is acknowledged', async () => {
+  const { claimed, tags } = await recordDelivery('delivered');
+  await client.send(new PutCommand({ TableName: 'deliveries', Item: { ...claimed, attempts: 'none' } }));
+  expect(await recordBatch([{ body: JSON.stringify(emailEvent('Bounce', tags)) }])).toEqual([]);
+  expect(written).toContain('unreadable delivery');
+  expect(reports).toHaveLength(1);
+});

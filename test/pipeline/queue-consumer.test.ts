@@ -21,7 +21,7 @@ it('a message that takes longer than ten seconds returns to its queue alone', as
     queues: { changeVisibility: async (_url, { messageId }: SQSRecord) => void returned.push(messageId) },
     clock: Date.now,
     parse: (body) => body,
-    invalidMetric: 'invalid_reports',
+    invalidMetric: 'invalid_messages',
     idsOf: () => ({ tenant_id: 'acme' }),
     process: async ({ body }) => (body === 'slow' ? new Promise(() => undefined) : {}),
   });

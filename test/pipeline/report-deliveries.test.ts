@@ -334,11 +334,12 @@ describe('an outage', () => {
     expect(kinds()).toEqual(['failing', 'recovered']);
   });
 
-  it('of which a redelivery arrives a day later has the numbers of its alerts', async () => {
+  it('of which a redelivery arrives a day later has the numbers of its alerts, without unreadable ones', async () => {
     const { report, of, arrived, at, kinds, paragraphs } = setUpOutage();
     const failed = of({ ...failedRecord(), updated_at_ms: at(1), last_failed_at_ms: at(1) });
     await report('failed', failed);
     await writeRecords(client, 'deliveries', [of({ ...failedRecord(), updated_at_ms: at(2) })]);
+    await putItem({ ...of(failedRecord()), attempts: 'none' });
     await report('recovered', arrived({ ...failed, round: 2 }, 24 * 60));
     expect(kinds()).toEqual(['recovered', 'undelivered']);
     expect(paragraphs()[1]).toContain(
@@ -464,6 +465,6 @@ it.each(['', '{', '{"kind":"other"}', '{"kind":"event"}'])(
   'an invalid message is counted and acknowledged: %s',
   async (body) => {
     expect(await setUp().report(body)).toEqual([]);
-    expect(metrics()).toMatchObject([{ invalid_reports: 1 }]);
+    expect(metrics()).toMatchObject([{ internal_errors: 1 }]);
   },
 );

@@ -131,7 +131,7 @@ describe('the watcher of deliveries', () => {
     const deliveries = Array(2).fill({ notification_id: 'ntA', happened: 'unreadable' });
     expect(reports).toMatchObject([{ kind: 'event', deliveries, outcomes: [] }]);
     expect(repeated).toEqual([]);
-    expect(metrics()).toMatchObject([{ unreadable_records: 3 }]);
+    expect(metrics()).toMatchObject([{ internal_errors: 3 }]);
   });
 
   it('lets Lambda repeat all records from the first that SQS did not accept', async () => {

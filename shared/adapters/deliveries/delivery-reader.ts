@@ -10,8 +10,9 @@ import {
 } from '../../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import { batchGet } from '../dynamodb/batches.ts';
-import { queryItems } from '../dynamodb/items.ts';
+import { type Item, queryItems } from '../dynamodb/items.ts';
 import { errorTrace, logger } from '../logger.ts';
+import { count } from '../metrics.ts';
 import { CONFLICT_PREFIX, parseRecord } from './stored-record.ts';
 
 const storedConflict = z.object({ sk: z.string(), conflict_at_ms: z.number() });
@@ -60,10 +61,23 @@ export const filterExpression = ({ statuses = [], alarmId, entityId, ...filter }
   };
 };
 
+/** Parses a record, or logs and counts that it cannot be parsed: one must not prevent what is done with the others. */
+const readableRecord = (item: Item): DeliveryRecord | undefined => {
+  try {
+    return parseRecord(item);
+  } catch (error) {
+    const { tenant: tenant_id, notificationId: notification_id } = parseDeliveryPartition(String(item.pk));
+    logger.error('unreadable delivery', { tenant_id, notification_id, sk: String(item.sk), ...errorTrace(error) });
+    count({ internal_errors: 1 });
+    return undefined;
+  }
+};
+
 /** Creates the reads of delivery records and conflicts (table Deliveries). */
 export const createDeliveryReader = (client: DynamoDBDocumentClient, table: string) => {
   /**
-   * Returns one page of a notification's deliveries by event time, newest first, with one strongly consistent query.
+   * Returns one page of a notification's deliveries by event time, newest first, with one strongly consistent query,
+   * without unreadable ones.
    * Without a filter, it evaluates `limit` records; with one, up to 1 MB of them (AWS limit), so a page can have more
    * records than `limit`, or none although there are more pages (docs/decisions/api.md#delivery-history).
    *
@@ -102,7 +116,7 @@ export const createDeliveryReader = (client: DynamoDBDocumentClient, table: stri
       }),
     );
     return {
-      records: Items.map(parseRecord),
+      records: Items.flatMap((item) => readableRecord(item) ?? []),
       before: LastEvaluatedKey && String(LastEvaluatedKey.sk),
       readUnits: ConsumedCapacity?.CapacityUnits ?? 0,
     };
@@ -116,10 +130,10 @@ export const createDeliveryReader = (client: DynamoDBDocumentClient, table: stri
     );
 
   return {
-    /** Returns a delivery record, strongly consistent, or undefined if it does not exist. */
+    /** Returns a delivery record, strongly consistent, or undefined if it does not exist or cannot be parsed. */
     async read({ pk, sk }: DeliveryKey): Promise<DeliveryRecord | undefined> {
       const { Item } = await client.send(new GetCommand({ TableName: table, Key: { pk, sk }, ConsistentRead: true }));
-      return Item && parseRecord(Item);
+      return Item && readableRecord(Item);
     },
 
     listPage,
@@ -150,27 +164,18 @@ export const createDeliveryReader = (client: DynamoDBDocumentClient, table: stri
     },
 
     /**
-     * Reads like `readAll`, and logs the records that cannot be parsed: one must not prevent the reports of the others.
+     * Reads like `readAll`, without the records that cannot be parsed.
      *
      * @returns the records, and the keys of those that cannot be parsed
      */
     async readReadable(
       keys: readonly DeliveryKey[],
     ): Promise<{ records: DeliveryRecord[]; unreadable: DeliveryKey[] }> {
-      const records: DeliveryRecord[] = [];
-      const unreadable: DeliveryKey[] = [];
-      for (const item of await getAll(keys)) {
-        try {
-          records.push(parseRecord(item));
-        } catch (error) {
-          const key = keys.find(({ pk, sk }) => item.pk === pk && item.sk === sk);
-          if (!key) throw error;
-          const { tenant: tenant_id, notificationId: notification_id } = parseDeliveryPartition(key.pk);
-          logger.error('unreadable delivery', { tenant_id, notification_id, sk: key.sk, ...errorTrace(error) });
-          unreadable.push(key);
-        }
-      }
-      return { records, unreadable };
+      const read = (await getAll(keys)).map((item) => ({ item, record: readableRecord(item) }));
+      return {
+        records: read.flatMap(({ record }) => record ?? []),
+        unreadable: read.flatMap(({ item, record }) => (record ? [] : [{ pk: String(item.pk), sk: String(item.sk) }])),
+      };
     },
 
     /**
