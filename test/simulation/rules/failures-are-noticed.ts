@@ -41,7 +41,7 @@ export const failuresAreNoticed: Rule = {
     const notices = noticesOf(observations);
     const violationsOf = (tenant: PlannedTenant, notification: PlannedNotification): string[] => {
       const own = notices.filter((notice) => notice.notification === notification.index);
-      const arrivedMs = arrivalsAt(notification, observations);
+      const arrivedMs = arrivalsAt(notification, tenant, observations);
       /** Returns the contacts that got none of these notices since a time, in time if nothing delayed it. */
       const uninformed = (kinds: readonly NoticeKind[], failedAtMs: number, fromMs: number): string[] => {
         return contactsOf(tenant, { fromMs, atMs: failedAtMs - startMs }, observations).filter(

@@ -1,4 +1,5 @@
 import type { HistoryEntry, Observations } from '../world/observations.ts';
+import { recipientsOf } from '../world/receivers.ts';
 import { notificationsOf, type PlannedNotification, type PlannedTenant } from '../world/scenario.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
 import { mayBeStopped } from './email-stops.ts';
@@ -23,8 +24,16 @@ const NOTIFIERS = /^(watch-deliveries|report-deliveries|send-technicalContactsEm
 export const startOfDay = (atMs: number): number => atMs - (atMs % DAY_MS);
 
 /** Returns when alerts and summaries arrived at a notification, ms since the start, in order. */
-export const arrivalsAt = ({ key }: PlannedNotification, { arrivals }: Observations): number[] =>
-  arrivals.filter(({ to, kind }) => to === key && (kind === 'alert' || kind === 'summary')).map(({ atMs }) => atMs);
+export const arrivalsAt = (
+  notification: PlannedNotification,
+  tenant: PlannedTenant,
+  { arrivals }: Observations,
+): number[] => {
+  const recipients = recipientsOf(notification, tenant);
+  return arrivals
+    .filter(({ to, kind }) => recipients.includes(to) && (kind === 'alert' || kind === 'summary'))
+    .map(({ atMs }) => atMs);
+};
 
 const isFirst = ({ kind }: Notice): boolean => kind === 'failing' || kind === 'undelivered';
 
@@ -82,7 +91,7 @@ const problemsOf = (
     (entry) => entry.notification === notification.index && !entry.event_id.endsWith(':unreached'),
   );
   const alerts = entries.map((entry) => alertOf(entry, startMs));
-  const arrived = arrivalsAt(notification, observations);
+  const arrived = arrivalsAt(notification, tenant, observations);
   const isCalm = (functions: RegExp, fromMs: number, untilMs: number): boolean =>
     areFunctionsCalm(observations, functions, fromMs, untilMs);
 
