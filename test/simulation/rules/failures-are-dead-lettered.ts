@@ -47,6 +47,15 @@ export const failuresAreDeadLettered: Rule = {
       .filter(({ notification }) => deletedAtMs(observations, notification.index) === undefined)
       // If its sender could not dead-letter it, it may be above a limit, or superseded, when its message is received again.
       .filter((alert) => !['summarized', 'superseded'].includes(entryOf(alert)?.status ?? ''))
+      // The feed has the entry of an earlier request, whose response was lost.
+      .filter(
+        (alert) =>
+          alert.notification.type !== 'atomfeed' ||
+          entryOf(alert)?.status !== 'delivered' ||
+          arrivals.every(
+            ({ to, numbers, isAnswered }) => to !== alert.to || isAnswered || !numbers.includes(alert.event.number),
+          ),
+      )
       .filter(({ notification }) => notification.type !== 'technicalContactsEmail')
       .filter(({ event, to }) =>
         refusals.some(
