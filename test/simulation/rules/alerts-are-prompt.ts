@@ -1,7 +1,7 @@
 import type { Observations } from '../world/observations.ts';
 import type { PlannedTenant } from '../world/scenario.ts';
 import { mayBeStopped } from './email-stops.ts';
-import { isInShadow, nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
+import { isInShadow, mayBeMuted, nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
 import { areFunctionsCalm, requestsOf, sendersOf } from './requests.ts';
 import type { Rule } from './rule.ts';
 
@@ -21,6 +21,7 @@ const isPrompt = ({ kind, notifications, contacts, limits, summaries }: PlannedT
 const mayBeLate = ({ event, notification, tenant, to }: PlannedAlert, observations: Observations): boolean =>
   observations.scenario.privateWebhooks.includes(notification.index) ||
   isInShadow(event, observations) ||
+  mayBeMuted({ event, notification }, observations) ||
   mayBeStopped(observations, to, event.atMs, event.atMs + MAX_DELAY_MS) ||
   observations.people.some(({ action }) => action.tenant === tenant.name && action.kind === 'summaries');
 

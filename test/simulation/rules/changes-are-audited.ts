@@ -11,6 +11,7 @@ export const ACTIONS: Record<PersonAction['kind'], string> = {
   retype: 'update-notification',
   delete: 'delete-notification',
   relabel: 'update-notification',
+  mute: 'update-notification',
   summaries: 'update-account',
   contacts: 'update-account',
   fallback: 'update-account',
@@ -30,9 +31,10 @@ type Change = { action: string; outcome: 'certain' | 'unknown' };
 
 const isOfDelivery = (kind: PersonAction['kind']): boolean => kind === 'redeliver' || kind === 'retry-now';
 
-/** Returns whether an action certainly changes something: settings may be as they were, and a webhook may have no secret. */
+/** Returns whether an action certainly changes something: settings may be as they were, and there may be no secret or mute. */
 const isChange = (action: PersonAction, { people, scenario }: Observations): boolean => {
   if (['unsign', 'contacts', 'fallback'].includes(action.kind)) return false;
+  if (action.kind === 'mute' && action.lengthMs === 0) return false;
   if (action.kind !== 'summaries') return true;
   if (action.summaries === undefined) return false;
   const others = people.flatMap(({ action: other }) =>

@@ -8,6 +8,7 @@ import {
   eventsOf,
   isInShadow,
   isSupersededInShadow,
+  mayBeMuted,
   mayBeOlder,
   nameOf,
   type PlannedDelivery,
@@ -54,6 +55,10 @@ export const historyAgrees: Rule = {
     const isUncertain = (delivery: PlannedDelivery): boolean =>
       arrivalsOf(delivery).some((arrival) => isUnrecorded(arrival, observations));
 
+    const isWithheld = (delivery: PlannedDelivery, { reason }: HistoryEntry): boolean =>
+      (reason === 'shadow' && isInShadow(delivery.event, observations)) ||
+      (reason === 'muted' && mayBeMuted(delivery, observations));
+
     const problemOf = (delivery: PlannedDelivery, entry: HistoryEntry): string | undefined => {
       const { status } = entry;
       const { notification } = delivery;
@@ -70,9 +75,7 @@ export const historyAgrees: Rule = {
           // If it arrived and could not be recorded, a repeat of its event is the newest of the incident.
           return isSuperseded(delivery) || isUncertain(delivery) ? undefined : 'nothing newer arrived';
         case 'cancelled':
-          return isDeleted || (entry.reason === 'shadow' && isInShadow(delivery.event, observations))
-            ? undefined
-            : 'nobody deleted the notification';
+          return isDeleted || isWithheld(delivery, entry) ? undefined : 'nobody deleted the notification';
         case 'summarized':
           return hasSummary(delivery, entry) ? undefined : 'there is no summary';
         case 'failed':

@@ -1,6 +1,6 @@
 import { PRIVATE_HOST } from '../world/receivers.ts';
-import { createOutcomes } from './alert-outcomes.ts';
-import { eventsOf, nameOf, plannedAlerts, plannedDeliveries } from './planned-alerts.ts';
+import { createOutcomes, isOnlyOfType } from './alert-outcomes.ts';
+import { eventsOf, mustBeMuted, nameOf, plannedAlerts, plannedDeliveries } from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
 
 /** Of different events with one ID, a webhook gets only one: that which was claimed first. */
@@ -115,5 +115,17 @@ export const shadowWithholdsAlerts: Rule = {
         ) && arrivalsOf(delivery).length > 0,
     );
     return sent.map((delivery) => `${nameOf(delivery)} arrived in shadow mode.`);
+  },
+};
+
+/** No alert arrives whose event SQS accepted while its notification was muted. An OK that ends an incident does. */
+export const mutesWithholdAlerts: Rule = {
+  name: 'mutes withhold alerts',
+  violations(observations) {
+    const { arrivalsOf } = createOutcomes(observations);
+    return plannedDeliveries(observations.scenario)
+      .filter((delivery) => isOnlyOfType(delivery) && mustBeMuted(delivery, observations))
+      .filter((delivery) => arrivalsOf(delivery).length > 0)
+      .map((delivery) => `${nameOf(delivery)} arrived, although it was muted.`);
   },
 };

@@ -7,6 +7,7 @@ import {
   eventsOf,
   isInShadow,
   isSupersededInShadow,
+  mayBeMuted,
   mayBeOlder,
   nameOf,
   type PlannedAlert,
@@ -90,7 +91,7 @@ export const nothingIsLost: Rule = {
         .join(', ');
 
     return plannedAlerts(scenario)
-      .filter(({ event }) => !isInShadow(event, observations))
+      .filter((alert) => !isInShadow(alert.event, observations) && !mayBeMuted(alert, observations))
       .filter((alert) => deletedAtMs(observations, alert.notification.index) === undefined)
       .filter((alert) => !hasArrived(alert) && !isInSummary(alert) && !isSuperseded(alert))
       .filter((alert) => !isSkipped(alert))

@@ -1,6 +1,13 @@
 import type { Observations } from '../world/observations.ts';
 import { recipientsOf } from '../world/receivers.ts';
-import type { PlannedEvent, PlannedNotification, PlannedTenant, Scenario, Step } from '../world/scenario.ts';
+import {
+  isInOrder,
+  type PlannedEvent,
+  type PlannedNotification,
+  type PlannedTenant,
+  type Scenario,
+  type Step,
+} from '../world/scenario.ts';
 
 /** A delivery: an event, and a notification of its plan. */
 export type PlannedDelivery = {
@@ -46,18 +53,51 @@ export const deletedAtMs = ({ people }: Observations, notification: number): num
 export const nameOf = ({ event, notification }: PlannedDelivery): string =>
   `#${event.number}# (${event.state} of ${event.tenant} ${event.alarm}) to ${notification.type} ${notification.key}`;
 
+/** Clocks of functions are up to 2 s off. */
+const MAX_SKEW_MS = 2_000;
+
+/** Returns when the copies of an event are sent. */
+const copiesMs = ({ atMs, repeatsAfterMs, alteredAfterMs = 0 }: PlannedEvent): number[] =>
+  [0, alteredAfterMs, ...repeatsAfterMs].map((delayMs) => atMs + delayMs);
+
 /** Returns whether SQS accepted a copy of an event in a period of shadow mode, so that it may be withheld. */
-export const isInShadow = (
-  { tenant, atMs, repeatsAfterMs, alteredAfterMs = 0 }: PlannedEvent,
-  { shadows }: Observations,
-) =>
+export const isInShadow = (event: PlannedEvent, { shadows }: Observations): boolean =>
   shadows.some(
-    (period) =>
-      period.tenant === tenant &&
-      [0, alteredAfterMs, ...repeatsAfterMs].some(
-        (delayMs) => period.startedMs <= atMs + delayMs && atMs + delayMs < period.untilMs,
-      ),
+    ({ tenant, startedMs, untilMs }) =>
+      tenant === event.tenant && copiesMs(event).some((atMs) => startedMs <= atMs && atMs < untilMs),
   );
+
+const mutesOf = ({ people }: Observations, notification: number) =>
+  people.flatMap(({ action, startedMs, endedMs, responses }) => {
+    if (action.kind !== 'mute' || action.notification !== notification) return [];
+    const isConfirmed = responses.at(-1)?.status === 204 && action.lengthMs > 0;
+    return [{ startedMs, endedMs, untilMs: startedMs + action.lengthMs, isConfirmed }];
+  });
+
+/** An OK ends an incident whatever is muted. */
+const isNeverMuted = ({ event, notification }: Pick<PlannedDelivery, 'event' | 'notification'>): boolean =>
+  event.state === 'OK' && isInOrder(notification);
+
+/** Returns whether SQS accepted a copy of an event while a notification may have been muted. */
+export const mayBeMuted = (delivery: Pick<PlannedDelivery, 'event' | 'notification'>, observations: Observations) =>
+  !isNeverMuted(delivery) &&
+  mutesOf(observations, delivery.notification.index).some(({ startedMs, untilMs }) =>
+    copiesMs(delivery.event).some(
+      (atMs) => startedMs - MAX_SKEW_MS <= atMs && atMs <= Math.max(startedMs, untilMs) + MAX_SKEW_MS,
+    ),
+  );
+
+/** Returns whether SQS accepted all copies of an event while a notification was muted: no request ended that before. */
+export const mustBeMuted = (delivery: PlannedDelivery, observations: Observations): boolean => {
+  const mutes = mutesOf(observations, delivery.notification.index);
+  const covers = (mute: (typeof mutes)[number], atMs: number): boolean =>
+    mute.isConfirmed &&
+    mute.endedMs + MAX_SKEW_MS < atMs &&
+    atMs < mute.untilMs - MAX_SKEW_MS &&
+    mutes.every((other) => other === mute || other.endedMs < mute.startedMs || other.startedMs > atMs + MAX_SKEW_MS);
+  const isCovered = copiesMs(delivery.event).every((atMs) => mutes.some((mute) => covers(mute, atMs)));
+  return isCovered && !isNeverMuted(delivery);
+};
 
 const acceptedMs = ({ atMs, repeatsAfterMs }: PlannedEvent): number[] => [
   atMs,

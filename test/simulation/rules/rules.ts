@@ -18,6 +18,7 @@ import {
   invalidEventsAreDeadLettered,
   logsNameNoSecrets,
   privateAddressesAreRefused,
+  mutesWithholdAlerts,
   shadowWithholdsAlerts,
   tenantsAreSeparate,
 } from './nothing-else-is-sent.ts';
@@ -104,6 +105,7 @@ const rules: readonly Rule[] = [
   searchesAgree,
   outcomesArePublished,
   shadowWithholdsAlerts,
+  mutesWithholdAlerts,
   stopsHold,
   privateAddressesAreRefused,
   metricsCountDeliveries,

@@ -17,7 +17,9 @@ import {
   deletedAtMs,
   eventsOf,
   isInShadow,
+  mayBeMuted,
   mayBeOlder,
+  mustBeMuted,
   nameOf,
   type PlannedDelivery,
   plannedDeliveries,
@@ -183,6 +185,8 @@ const recipientsOf = (
     ...(fallback &&
     !mayBeRemoved &&
     !mayBeShadowed(tenant, time, observations) &&
+    // An escalation has the time of the first alert of the hour.
+    !observations.people.some(({ action }) => action.kind === 'mute' && action.notification === fallback.index) &&
     mustGetNotice({ to: fallback.key, phases: fallback.phases }, time, observations) &&
     state !== 'OK' &&
     fallback.type !== 'incidentpager'
@@ -206,7 +210,8 @@ export const unreachedEventsAreEscalated: Rule = {
       // A sender that was killed may have recorded that the alert reached a recipient.
       const firstReachedMs = Math.min(...ofEvent.map(outcomes.arrivedAtMs));
       const atMs = Math.max(event.atMs, ...times.map((time) => time ?? Number.POSITIVE_INFINITY));
-      if (isInShadow(event, observations)) return [];
+      const areMuted = ofEvent.every((delivery) => mayBeMuted(delivery, observations));
+      if (areMuted || isInShadow(event, observations)) return [];
       const byMs = reportedByMs(observations, { tenant: event.tenant, eventId: eventIdOf(event) }, atMs);
       if (!tenant || !(byMs < firstReachedMs)) return [];
       const entries = ofEvent.flatMap((delivery) => outcomes.entryOf(delivery) ?? []);
@@ -307,7 +312,8 @@ export const escalationsAreJustified: Rule = {
   violations(observations) {
     const { scenario, startMs } = observations;
     const { entryOf, reachedAtMs } = createOutcomes(observations);
-    const alerts = plannedDeliveries(scenario)
+    const planned = plannedDeliveries(scenario);
+    const alerts = planned
       .filter((alert) => isOnlyOfType(alert) || entryOf(alert)?.status === 'delivered')
       // An escalation may arrive after a redelivery of the alert.
       .filter((alert) => {
@@ -331,6 +337,10 @@ export const escalationsAreJustified: Rule = {
     const unjustified = escalations.flatMap((escalation) => {
       const { arrival, alarm } = escalation;
       if (alarm === 'summary' || isSentAgain(escalation)) return [];
+      const ofEvent = planned.filter(({ event }) => arrival.numbers.includes(event.number));
+      const [first] = ofEvent;
+      if (first && ofEvent.every((each) => mustBeMuted(each, observations)))
+        return [`${arrival.to} got an escalation of ${nameOf(first)}, although all were muted.`];
       const reached = alerts.find(
         (alert) =>
           arrival.numbers.includes(alert.event.number) &&

@@ -26,8 +26,13 @@ const buttons = {
 
 const LINK = /\/opt-out\?\S+/;
 
-/** Returns the request of an action, with the token of its tenant. */
-const requestOf = (action: SimpleAction, token: string, idOf: (index: number) => string): ApiRequest => {
+/** Returns the request of an action, with the token of its tenant. @param timeMs now, ms since the epoch */
+const requestOf = (
+  action: SimpleAction,
+  token: string,
+  idOf: (index: number) => string,
+  timeMs: number,
+): ApiRequest => {
   switch (action.kind) {
     case 'delete':
       return { method: 'DELETE', path: `/notifications/${idOf(action.notification)}`, token };
@@ -37,6 +42,13 @@ const requestOf = (action: SimpleAction, token: string, idOf: (index: number) =>
         path: `/notifications/${idOf(action.notification)}`,
         token,
         body: { label: `d${action.notification} at ${action.atMs}` },
+      };
+    case 'mute':
+      return {
+        method: 'PUT',
+        path: `/notifications/${idOf(action.notification)}`,
+        token,
+        body: { muted_until: action.lengthMs === 0 ? 0 : timeMs + action.lengthMs },
       };
     case 'redeliver':
       return {
@@ -112,7 +124,7 @@ export const createPeople = ({ stack, tokenOf, idOf, arrivals, nowMs, trace }: P
 
   const act = async (action: SimpleAction): Promise<void> => {
     const startedMs = nowMs();
-    const request = requestOf(action, tokenOf(action.tenant), idOf);
+    const request = requestOf(action, tokenOf(action.tenant), idOf, stack.time.now());
     const accountRequest = { method: 'GET', path: '/account', token: tokenOf(action.tenant) };
     // Sometimes two people rotate the secret at the same time. The account then shows which secrets sign.
     const isTwice = action.kind === 'rotate' && action.atMs % 2 === 0;

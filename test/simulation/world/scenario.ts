@@ -112,6 +112,8 @@ export type PersonAction =
   | { kind: 'token'; atMs: number; tenant: string }
   /** Of a token that issued another one, which is also revoked if `isSince`. */
   | { kind: 'revoke'; atMs: number; tenant: string; isSince?: true }
+  /** The notification is muted for this time; 0 ends that. */
+  | { kind: 'mute'; atMs: number; tenant: string; notification: number; lengthMs: number }
   /** The webhook gets another path. */
   | { kind: 'reroute'; atMs: number; tenant: string; notification: number }
   /** Makes it a webhook. */

@@ -278,6 +278,19 @@ const signingActionsOf = (tenants: readonly PlannedTenant[], recoveryMs: number,
       ),
   );
 
+/** In some runs, notifications are muted, and some of these mutes are extended or ended. */
+const mutesOf = (tenants: readonly PlannedTenant[], recoveryMs: number, random: Random): PersonAction[] =>
+  (random() < 0.2 ? tenants : []).flatMap((tenant) =>
+    notificationsOf(tenant)
+      .filter(() => random() < 0.4)
+      .flatMap(({ index: notification }) =>
+        Array.from({ length: integer(1, 3, random) }, (): PersonAction => {
+          const lengthMs = pick([0, 10 * SECOND_MS, MINUTE_MS, recoveryMs], random);
+          return { kind: 'mute', atMs: Math.round(random() * recoveryMs), tenant: tenant.name, notification, lengthMs };
+        }),
+      ),
+  );
+
 /** Returns the tenants that only some runs have. */
 const specialTenantsOf = (
   firstIndex: number,
@@ -382,6 +395,7 @@ export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(se
     ...recipientActionsOf(restless, recoveryMs, randomOf(seed, 'pages of recipients')),
     ...accountActionsOf(tenants, recoveryMs, randomOf(seed, 'changes of accounts')),
     ...limitChangesOf(tenants, recoveryMs, randomOf(seed, 'changes of limits')),
+    ...mutesOf(restless, recoveryMs, randomOf(seed, 'mutes')),
     ...signingActionsOf(restless, recoveryMs, randomOf(seed, 'signing secrets')),
     ...Array.from({ length: actions }, () => actionOf(restless, recoveryMs, random)),
     ...storms.flatMap(({ tenant, fromMs }) => (random() < 0.3 ? occupyingEvents(tenant, fromMs) : [])),

@@ -128,6 +128,13 @@ const onPage = (kind: 'opt-out' | 'undo-opt-out', atMs: number, to = 'd0'): Step
 });
 const test = (atMs: number, notification: number): Step => ({ kind: 'test', atMs, tenant: TENANT, notification });
 
+const mute = (atMs: number, notification: number, lengthMs: number): Step => ({
+  kind: 'mute',
+  atMs,
+  tenant: TENANT,
+  notification,
+  lengthMs,
+});
 const seconds = (...each: number[]): number[] => each.map((second) => second * SECOND_MS);
 const alertsAt = (timesMs: readonly number[], options: Partial<PlannedEvent> = {}): PlannedEvent[] =>
   timesMs.map((atMs, number) => alert(number, atMs, options));
@@ -573,6 +580,23 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       tenant: { fallback: { index: 2, key: 'd2', type: 'sms', phases: accepting } },
       steps: [alert(0, SECOND_MS, { notifications: [0, 1] })],
       recoveryMs: 15 * MINUTE_MS,
+    }),
+    'some destinations of alerts are muted, or all': situation({
+      types: ['webhook', 'incidentpager', 'email'],
+      lastPhases: until(HOUR_MS, 'fail'),
+      tenant: { fallback: { index: 3, key: 'd3', type: 'sms', phases: accepting } },
+      steps: [
+        alert(0, SECOND_MS, { notifications: [1], alarm: 'al' }),
+        ...[0, 1].map((notification): Step => mute(10 * SECOND_MS, notification, 10 * MINUTE_MS)),
+        alert(1, 20 * SECOND_MS, { notifications: [0, 1] }),
+        alert(2, 30 * SECOND_MS, { notifications: [0, 2] }),
+        alert(3, 40 * SECOND_MS, { notifications: [1], alarm: 'al', state: 'OK' }),
+        alert(4, 50 * SECOND_MS, { notifications: [1], timeMs: 60 * SECOND_MS, alarm: 'later' }),
+        mute(55 * SECOND_MS, 1, 0),
+        alert(5, 58 * SECOND_MS, { notifications: [1], alarm: 'later' }),
+        alert(6, 61 * SECOND_MS, { notifications: [0, 1] }),
+        mute(2 * MINUTE_MS, 2, HOUR_MS),
+      ],
     }),
     'a webhook hangs': situation({
       types: ['webhook'],
