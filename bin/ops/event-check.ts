@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs';
 import { text as readAll } from 'node:stream/consumers';
 import { alarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { isJsonObject, jsonOrUndefined } from '../../shared/contracts/json.ts';
-import { planLists } from '../../shared/contracts/notification-plan.ts';
+import { listedNotifications, planLists } from '../../shared/contracts/notification-plan.ts';
+import { notificationTypes } from '../../shared/contracts/notification-types.ts';
 import { truncateKey } from '../../shared/contracts/text.ts';
 import { readTrace } from '../../shared/contracts/trace.ts';
 import { nearestName } from '../../shared/contracts/unknown-names.ts';
 import type { EventIds } from '../../shared/domain/event-findings.ts';
+import type { DeliveryTarget } from '../../shared/domain/notification.ts';
 import { OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import {
   idsOfEvent,
@@ -18,7 +20,7 @@ import {
 import { errorSummary, OperationError } from './errors.ts';
 import { sanitize, toSecond } from './print.ts';
 import type { Session } from './session.ts';
-import { notificationIds, recordsOfEvents } from './targets.ts';
+import { recordsOfEvents, targetsOf } from './targets.ts';
 
 /** An event as JSON, and where it comes from. */
 export type EventInput = {
@@ -94,6 +96,20 @@ export type OnlineFindings = {
   used: EarlierUse[];
 };
 
+/** The findings about an event, and warnings that concern other events with its plan. */
+export type CheckedOnline = { online: OnlineFindings; warnings: string[] };
+
+/** Without an OK, an incident stays open. */
+const openIncidentWarnings = (event: unknown, targets: readonly DeliveryTarget[]): string[] => {
+  const plan = isJsonObject(event) ? event.notification_plan : undefined;
+  const [critical, ok] = [listedNotifications(plan, 'CRITICAL'), listedNotifications(plan, 'OK')];
+  const ids = targets
+    .filter(({ type, ordered }) => notificationTypes[type].hasIncidents || ordered)
+    .flatMap(({ id }) => (critical.includes(id) && !ok.includes(id) ? [id] : []));
+  const what = 'notification_plan lists pagers, routers or ordered webhooks for CRITICAL and not for OK';
+  return ids.length > 0 ? [`${what}: ${listed(ids)}`] : [];
+};
+
 /** An event, and what is wrong with it as dispatch would report it. */
 export type CheckedEvent = {
   input: EventInput;
@@ -124,12 +140,20 @@ export const checkEvents = (inputs: readonly EventInput[], nowMs: number): Check
  * Compares events with the notifications and the delivery records of their tenants: lists the notifications of each
  * tenant once, and reads the records of all events together. Returns as many findings.
  */
-export const checkOnline = async (session: Session, events: readonly PlannedEvent[]): Promise<OnlineFindings[]> => {
-  const existing = new Map<string, string[]>();
+export const checkOnline = async (
+  session: Session,
+  inputs: readonly { planned: PlannedEvent; input: EventInput }[],
+): Promise<CheckedOnline[]> => {
+  const events = inputs.map(({ planned }) => planned);
+  const targets = new Map<string, DeliveryTarget[]>();
   for (const tenant of new Set(events.map(({ shared: { header } }) => header.tenant_id))) {
-    existing.set(tenant, await notificationIds(session, tenant));
+    targets.set(tenant, await Array.fromAsync(targetsOf(session, tenant)));
   }
-  const existingOf = ({ shared: { header } }: PlannedEvent) => existing.get(header.tenant_id) ?? [];
+  const targetsOfEvent = ({ shared: { header } }: PlannedEvent) => targets.get(header.tenant_id) ?? [];
+  const existingOf = (planned: PlannedEvent) => [
+    ...targetsOfEvent(planned).map(({ id }) => id),
+    OPERATORS_NOTIFICATION_ID,
+  ];
   const records = await recordsOfEvents(
     session,
     events.map((planned) => ({
@@ -138,7 +162,7 @@ export const checkOnline = async (session: Session, events: readonly PlannedEven
       ids: [...planned.ids, ...existingOf(planned)],
     })),
   );
-  const findingsOf = async (planned: PlannedEvent, index: number): Promise<OnlineFindings> => {
+  const findingsOf = async ({ planned, input }: (typeof inputs)[number], index: number): Promise<CheckedOnline> => {
     const { tenant_id: tenant } = planned.shared.header;
     const used = (records[index] ?? []).map(({ notification, ...record }) => ({
       notification_id: notification,
@@ -150,9 +174,12 @@ export const checkOnline = async (session: Session, events: readonly PlannedEven
     // The list has no unreadable ones, and that of the operators cannot be planned.
     const unlisted = planned.ids.filter((id) => id === OPERATORS_NOTIFICATION_ID || !existingOf(planned).includes(id));
     const exist = await Promise.all(unlisted.map((id) => session.notifications.exists({ tenant, id })));
-    return { unknown: unlisted.filter((_, at) => !exist[at]), used: used.toSorted(byTime) };
+    return {
+      online: { unknown: unlisted.filter((_, at) => !exist[at]), used: used.toSorted(byTime) },
+      warnings: openIncidentWarnings(jsonOrUndefined(input.text), targetsOfEvent(planned)),
+    };
   };
-  return Promise.all(events.map(findingsOf));
+  return Promise.all(inputs.map(findingsOf));
 };
 
 const byTime = (left: EarlierUse, right: EarlierUse): number =>
@@ -186,11 +213,12 @@ export const findings = ({ unknown, used }: OnlineFindings): string[] => {
 /** In a text; JSON has all. */
 const MAX_LISTED = 5;
 
-const sentence = (what: string, items: readonly string[]): string[] => {
-  if (items.length === 0) return [];
+const sentence = (what: string, items: readonly string[]): string[] =>
+  items.length === 0 ? [] : [`${what}: ${listed(items)}.`];
+
+const listed = (items: readonly string[]): string => {
   const rest = items.length - MAX_LISTED;
-  const listed = items.slice(0, MAX_LISTED).map(sanitize).join(', ');
-  return [`${what}: ${listed}${rest > 0 ? ` and ${rest} more` : ''}.`];
+  return `${items.slice(0, MAX_LISTED).map(sanitize).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 };
 
 const knownLists: readonly string[] = Object.values(planLists);
@@ -232,16 +260,44 @@ const traceWarnings = (event: Readonly<Record<string, unknown>>): string[] => {
     .map((name) => `${name} is not valid and is dropped`);
 };
 
+/** An ID in the form of the documents, `tenant:entity:alarm:check:time:state`, is a copy if it names others. */
+const eventIdWarnings = ({ event_id: id, tenant_id, alarm, details }: Record<string, unknown>): string[] => {
+  const parts = typeof id === 'string' ? id.split(':') : [];
+  const [tenant, , alarmId] = parts.length === 6 ? parts : [];
+  const state = parts.length > 1 ? parts.at(-1) : undefined;
+  const named: readonly [name: string, inId: string | undefined, given: unknown][] = [
+    ['tenant_id', tenant, tenant_id],
+    ['alarm.id', alarmId, isJsonObject(alarm) ? alarm.id : undefined],
+    [
+      'details.state',
+      Object.hasOwn(planLists, state ?? '') ? state : undefined,
+      isJsonObject(details) ? details.state : undefined,
+    ],
+  ];
+  return named.flatMap(([name, inId, given]) =>
+    inId === undefined || inId === given ? [] : [`event_id names another ${name}: ${keyName('', inId)}`],
+  );
+};
+
+const repeatedNotifications = (plan: unknown): string[] =>
+  Object.values(planLists).flatMap((key) => {
+    const ids = isJsonObject(plan) && Array.isArray(plan[key]) ? plan[key].map(String) : [];
+    const repeated = new Set(ids.filter((id, index) => ids.indexOf(id) < index));
+    return repeated.size === 0 ? [] : [`notification_plan.${key} lists notifications twice: ${listed([...repeated])}`];
+  });
+
 const adviceOn = (event: Record<string, unknown>): string[] => [
   ...misspelledKeys('', event, knownKeys),
   ...misspelledKeys('details.', event.details, knownDetails),
   ...traceWarnings(event),
   ...unknownLists(event.notification_plan),
+  ...eventIdWarnings(event),
+  ...repeatedNotifications(event.notification_plan),
 ];
 
 /**
- * Adds what dispatch does not report about an event: misspelled keys, an invalid trace, the names of unknown lists, and the
- * event before it that has the same ID and other content.
+ * Adds what dispatch does not report about an event: misspelled keys, an invalid trace, the names of unknown lists, IDs of
+ * another event, notifications that are listed twice, and the event before it that has the same ID and other content.
  */
 export const withAdvice = (events: readonly CheckedEvent[]): CheckedEvent[] => {
   const firstOfId = new Map<string, { input: CheckedEvent['input']; contentHash: string }>();

@@ -9,6 +9,7 @@ import { examples, parseTenant } from './arguments.ts';
 import { OperationError, UsageError } from './errors.ts';
 import {
   type CheckedEvent,
+  type CheckedOnline,
   checkEvents,
   checkOnline,
   describeSource,
@@ -88,8 +89,10 @@ const send = async (file: string, { force }: SendOptions, command: Command): Pro
   }
   const { shared, ids } = planned;
   const session = await connectForChange(command);
-  const [found = { unknown: [], used: [] }] = await checkOnline(session, [planned]);
-  const warnings = [...checked.warnings.map(describeWarning), ...findings(found)];
+  const [online] = await checkOnline(session, [{ planned, input }]);
+  const found = online?.online ?? { unknown: [], used: [] };
+  const eventWarnings = [...checked.warnings, ...(online?.warnings ?? [])];
+  const warnings = [...eventWarnings.map(describeWarning), ...findings(found)];
   if (isUseless(planned, found) && !force) {
     throw new OperationError(`Not sent. ${warnings.join(' ')} Change event_id, or pass --force.`);
   }
@@ -105,7 +108,7 @@ const send = async (file: string, { force }: SendOptions, command: Command): Pro
       message_id: MessageId,
       event_id: shared.header.event_id,
       notifications: ids,
-      warnings: checked.warnings,
+      warnings: eventWarnings,
       ...found,
     },
     `Sent as ${MessageId}. Its plan lists ${pluralize(ids.length, 'notification')} for this state change.`,
@@ -118,7 +121,10 @@ type CheckOptions = { offline: boolean; strict: boolean };
 const check = async (files: string[], { offline, strict }: CheckOptions, command: Command): Promise<void> => {
   const checked = withAdvice(checkEvents(await readEvents(files), Date.now()));
   const found = offline ? undefined : await findOnline(command, checked);
-  const reports = checked.map((each) => ({ ...each, online: found?.get(each) }));
+  const reports = checked.map((each) => {
+    const { online, warnings = [] } = found?.get(each) ?? {};
+    return { ...each, warnings: [...each.warnings, ...warnings], online };
+  });
   const { value, text } = describeReports(reports);
   printResult(printsJson(command), value, text);
   const isFailed = ({ errors, warnings, online }: (typeof reports)[number]): boolean =>
@@ -130,13 +136,10 @@ const check = async (files: string[], { offline, strict }: CheckOptions, command
 const findOnline = async (
   command: Command,
   checked: readonly CheckedEvent[],
-): Promise<ReadonlyMap<CheckedEvent, OnlineFindings>> => {
+): Promise<ReadonlyMap<CheckedEvent, CheckedOnline>> => {
   const session = await connect(command);
-  const valid = checked.flatMap((each) => (each.planned ? [{ each, planned: each.planned }] : []));
-  const found = await checkOnline(
-    session,
-    valid.map(({ planned }) => planned),
-  );
+  const valid = checked.flatMap((each) => (each.planned ? [{ each, planned: each.planned, input: each.input }] : []));
+  const found = await checkOnline(session, valid);
   return new Map(valid.flatMap(({ each }, index) => (found[index] ? [[each, found[index]] as const] : [])));
 };
 

@@ -214,6 +214,29 @@ describe('the advice about events that dispatch does not give', () => {
     expect(own).toContain('previous_state equals details.state, so the event is not sent');
   });
 
+  it('names what differs between an event and its ID, if that has the form of the documents', () => {
+    const event = alarmEvent({ notification_plan: plan });
+    const copies = ['globex:en:alOther:ch:1700000000000:OK', 'x:OK', 'OK', 'x:y:OK:z', 'a:b:c:d:e:OK:CRITICAL'];
+    expect(advised(...copies.map((event_id) => ({ ...event, event_id })))).toEqual([
+      [
+        'event_id names another tenant_id: globex',
+        'event_id names another alarm.id: alOther',
+        'event_id names another details.state: OK',
+      ],
+      ['event_id names another details.state: OK'],
+      [],
+      [],
+      [],
+    ]);
+  });
+
+  it('names notifications that a list of the plan has twice', () => {
+    const repeated = { critical_state: ['ntA', 'ntB', 'ntA', 'ntA'], ok_state: ['ntB', 'ntA'] };
+    expect(advised(alarmEvent({ notification_plan: repeated }))).toEqual([
+      ['notification_plan.critical_state lists notifications twice: ntA'],
+    ]);
+  });
+
   it('says which event has the same ID and tenant, but other content', () => {
     const first = alarmEvent({ notification_plan: plan });
     const conflicting = { ...first, check: { id: 'another' } };
@@ -222,7 +245,7 @@ describe('the advice about events that dispatch does not give', () => {
     expect(advised(first, conflicting, ofOtherTenant, otherPlan, first)).toEqual([
       [],
       ['event_id is also that of f, line 1, whose content differs: only the one that arrives first is sent'],
-      [],
+      ['event_id names another tenant_id: acme'],
       [],
       [],
     ]);

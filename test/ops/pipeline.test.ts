@@ -425,6 +425,16 @@ describe('event check', () => {
     expect(await ops(['event', 'trace', id])).toMatchObject({ code: 1 });
   });
 
+  it('warns of a pager that gets no OK', async () => {
+    const pager = await create('pager', 'incidentpager', { service_key: 'a'.repeat(32) });
+    const router = await create('router', 'incidentrouter', { api_key: 'c0ffee00-1234-4abc-8def-123456789abc' });
+    const plan = { critical_state: [email, pager, router], ok_state: [router] };
+    const input = JSON.stringify({ ...JSON.parse(await example(email)), notification_plan: plan });
+    const warning = `Warning: notification_plan lists pagers, routers or ordered webhooks for CRITICAL and not for OK: ${pager}.`;
+    expect(await ops('event check -', { input })).toMatchObject({ code: 0, out: expect.stringContaining(warning) });
+    expect(await ops('event check - --strict', { input })).toMatchObject({ code: 1 });
+  });
+
   it('names planned notifications that do not exist, which also do not prevent sending', async () => {
     const input = await example(email, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV');
     const finding = 'These notifications of the plan do not exist and are skipped: nt01ARZ3NDEKTSV4RRFFQ69G5FAV.\n';
