@@ -2,7 +2,7 @@ import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { createSigningSecretChanges } from '../shared/api/notification-change.ts';
-import { pathParameter } from '../shared/api/request.ts';
+import { pathId } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import type { OwnSecret } from '../shared/contracts/responses/notifications.ts';
 
@@ -10,9 +10,9 @@ const { environment, client, endpoint } = apiFunction('create-signing-secret');
 const audits = createAuditLog(client, environment);
 const secrets = createSigningSecretChanges(createNotificationRepository(client, environment.NOTIFICATIONS_TABLE));
 
-/** POST /notifications/{notificationId}/signing-secret: 200 with the new secret of the webhook, shown only now. */
+/** POST /notifications/{id}/signing-secret: 200 with the new secret of the webhook, shown only now. */
 export const handler = endpoint(
-  (request) => pathParameter(request, 'notificationId'),
+  (request) => pathId(request),
   async (id, caller) => {
     const secret = await secrets.create({ tenant: caller.tenant, id }, audits.by(caller));
     return ok({ secret } satisfies OwnSecret);

@@ -1,7 +1,7 @@
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { pathParameter } from '../shared/api/request.ts';
+import { pathId } from '../shared/api/request.ts';
 import { noContent } from '../shared/api/response.ts';
 import { notFound } from '../shared/domain/errors.ts';
 import { assertChangeable } from '../shared/domain/notification-changes.ts';
@@ -10,9 +10,9 @@ const { environment, client, endpoint } = apiFunction('delete-notification');
 const audits = createAuditLog(client, environment);
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 
-/** DELETE /notifications/{notificationId}: 204; 403 for the default notification. */
+/** DELETE /notifications/{id}: 204; 403 for the default notification. */
 export const handler = endpoint(
-  (request) => pathParameter(request, 'notificationId'),
+  (request) => pathId(request),
   async (id, caller) => {
     assertChangeable(id);
     if (!(await notifications.delete({ tenant: caller.tenant, id }, audits.by(caller))))

@@ -3,7 +3,7 @@ import { createNotificationReader } from '../shared/adapters/notifications/notif
 import { createDeliveryHistory } from '../shared/api/delivery-history.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { collection, pageRequest } from '../shared/api/paging.ts';
-import { pathParameter, query } from '../shared/api/request.ts';
+import { pathId, query } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { parseDeliverySelection } from '../shared/api/time-parameters.ts';
 import { isPermitted } from '../shared/domain/token.ts';
@@ -14,10 +14,10 @@ const listDeliveries = createDeliveryHistory(
   createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
 );
 
-/** GET /notifications/{notificationId}/deliveries: 200 with a page of the notification's deliveries, newest first. */
+/** GET /notifications/{id}/deliveries: 200 with a page of the notification's deliveries, newest first. */
 export const handler = endpoint(
   (request) => ({
-    id: pathParameter(request, 'notificationId'),
+    id: pathId(request),
     ...pageRequest(request, environment.LINK_SCHEME),
     selection: parseDeliverySelection(query(request)),
   }),

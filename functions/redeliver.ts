@@ -8,7 +8,7 @@ import { createTargetReader } from '../shared/adapters/notifications/notificatio
 import { createQueues } from '../shared/adapters/queues.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { createRedelivery } from '../shared/api/redelivery.ts';
-import { jsonBody, pathParameter, validBody } from '../shared/api/request.ts';
+import { jsonBody, pathId, validBody } from '../shared/api/request.ts';
 import { accepted } from '../shared/api/response.ts';
 import { createRetryNow } from '../shared/api/retry-now.ts';
 import { redeliveryBody } from '../shared/contracts/redelivery.ts';
@@ -33,12 +33,12 @@ const redeliver = createRedelivery(
 );
 
 /**
- * POST /notifications/{notificationId}/redeliver: 202 with the number of deliveries that start a new round, or of
+ * POST /notifications/{id}/redeliver: 202 with the number of deliveries that start a new round, or of
  * waiting ones that become due.
  */
 export const handler = endpoint(
   (request) => ({
-    id: pathParameter(request, 'notificationId'),
+    id: pathId(request),
     redelivery: validBody(request, jsonBody(request), redeliveryBody),
   }),
   async ({ id, redelivery }, caller, timeLeft) => {

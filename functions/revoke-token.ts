@@ -1,7 +1,7 @@
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { pathParameter, query } from '../shared/api/request.ts';
+import { pathId, query } from '../shared/api/request.ts';
 import { noContent } from '../shared/api/response.ts';
 import { timeParameters } from '../shared/api/time-parameters.ts';
 
@@ -9,10 +9,10 @@ const { environment, client, endpoint } = apiFunction('revoke-token', { cachesTo
 const audits = createAuditLog(client, environment);
 const tokens = createTokenRepository(client, environment.TOKENS_TABLE);
 
-/** DELETE /tokens/{tokenId}: 204; 403 if no unexpired token of role admin would remain. */
+/** DELETE /tokens/{id}: 204; 403 if no unexpired token of role admin would remain. */
 export const handler = endpoint(
   (request) => ({
-    id: pathParameter(request, 'tokenId'),
+    id: pathId(request),
     issuedSinceMs: timeParameters(query(request), ['issued_since']).issued_since,
   }),
   async (revocation, caller) => {

@@ -3,7 +3,7 @@ import { createTestCounter } from '../shared/adapters/accounts/test-counter.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { pathParameter, query } from '../shared/api/request.ts';
+import { pathId, query } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { createTestRunner, parseTestState } from '../shared/api/test-runner.ts';
 import { notFound } from '../shared/domain/errors.ts';
@@ -18,9 +18,9 @@ const runTest = createTestRunner(
   environment,
 );
 
-/** POST /notifications/{notificationId}/test: 200 with the result of a test message. */
+/** POST /notifications/{id}/test: 200 with the result of a test message. */
 export const handler = endpoint(
-  (request) => ({ id: pathParameter(request, 'notificationId'), state: parseTestState(query(request)) }),
+  (request) => ({ id: pathId(request), state: parseTestState(query(request)) }),
   async ({ id, state }, caller) => {
     const { tenant } = caller;
     const readDestination = async () => {

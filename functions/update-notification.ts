@@ -3,7 +3,7 @@ import { createNotificationRepository } from '../shared/adapters/notifications/n
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { createNotificationUpdate } from '../shared/api/notification-change.ts';
 import { createChangedResponse, returnPreference } from '../shared/api/notification-response.ts';
-import { notificationBody, pathParameter, requestUrl, validBody } from '../shared/api/request.ts';
+import { notificationBody, pathId, requestUrl, validBody } from '../shared/api/request.ts';
 import { changesBody } from '../shared/contracts/notification.ts';
 import { urlRule } from '../shared/domain/egress.ts';
 
@@ -13,10 +13,10 @@ const notifications = createNotificationRepository(client, environment.NOTIFICAT
 const update = createNotificationUpdate(notifications, urlRule(environment.EGRESS_ALLOW));
 const changedResponse = createChangedResponse(notifications);
 
-/** PUT /notifications/{notificationId}: 204 with the URL of the notification, or 200 with the notification. */
+/** PUT /notifications/{id}: 204 with the URL of the notification, or 200 with the notification. */
 export const handler = endpoint(
   (request) => ({
-    id: pathParameter(request, 'notificationId'),
+    id: pathId(request),
     changes: validBody(request, notificationBody(request), changesBody),
     url: requestUrl(request, environment.LINK_SCHEME),
     preference: returnPreference(request),

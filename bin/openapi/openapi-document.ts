@@ -22,8 +22,8 @@ import {
   componentSchemas,
   contentOf,
   type Operation,
+  objectInPath,
   parametersIn,
-  pathParameters,
   preferences,
   type Resource,
   referenceOr,
@@ -88,7 +88,7 @@ const operationOf = (name: EndpointName, endpoint: Endpoint) => {
   const { summary, details, request, query = {}, headers = {}, representation, errors = [] } = operation;
   const { method, path, permission } = endpoint;
   const role = permission === 'administer' ? 'Needs the role admin.' : `Needs the permission to ${permission}.`;
-  const inPath = Object.entries(pathParameters).filter(([id]) => path.includes(`{${id}}`));
+  const inPath = objectInPath(path);
   return {
     operationId: name,
     tags: resources.filter((resource) => name in resource.operations).map(({ tag }) => tag.name),
@@ -96,7 +96,7 @@ const operationOf = (name: EndpointName, endpoint: Endpoint) => {
     description: [isExtension(name) && 'Extension of the interface.', details, role].filter(Boolean).join(' '),
     ...(isExtension(name) && { 'x-extension': true }),
     parameters: [
-      ...parametersIn('path', Object.fromEntries(inPath.map(([id, { schema }]) => [id, schema]))),
+      ...parametersIn('path', inPath ? { id: inPath.schema } : {}),
       ...parametersIn('query', { ...query, ...(method !== 'GET' && auditTexts) }),
       ...parametersIn('header', { ...headers, ...(!isExtension(name) && preferences(representation !== undefined)) }),
     ].map((parameter) => referenceOr('parameters', sharedParameters, parameter)),
@@ -109,7 +109,7 @@ const operationOf = (name: EndpointName, endpoint: Endpoint) => {
           ...errors,
           ...(request ? [badRequest('body: must be valid JSON')] : []),
           ...('limit' in query ? [invalidLimit(), malformedMarker()] : []),
-          ...inPath.map(([, { object }]) => notFound(`The ${object}`)),
+          ...(inPath ? [notFound(`The ${inPath.object}`)] : []),
         ],
         request !== undefined,
       ),

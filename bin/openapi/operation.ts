@@ -155,18 +155,21 @@ const pathParameter = (object: string, example: string) => ({
   schema: parameter(z.string(), `ID of the ${object}`, example),
 });
 
-/** The objects whose IDs are in paths. */
-export const pathParameters = {
-  notificationId: pathParameter('notification', EXAMPLE_ID),
-  notificationTypeId: pathParameter('notification type', 'webhook'),
-  tokenId: pathParameter('token', 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83'),
+/** The objects whose IDs are in paths, by the start of the path. */
+const pathParameters = {
+  '/notifications/{id}': pathParameter('notification', EXAMPLE_ID),
+  '/notification_types/{id}': pathParameter('notification type', 'webhook'),
+  '/tokens/{id}': pathParameter('token', 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83'),
 };
+
+/** Returns the object whose ID is in a path, if there is one. */
+export const objectInPath = (path: string) =>
+  Object.entries(pathParameters).find(([start]) => path.startsWith(start))?.[1];
 
 /** The parameters of several operations, as components. */
 export const sharedParameters = Object.fromEntries(
-  [
-    ...parametersIn('path', { notificationId: pathParameters.notificationId.schema }),
-    ...parametersIn('query', { limit, ...auditTexts }),
-    ...parametersIn('header', preferences(false)),
-  ].map((shared) => [shared.name, shared]),
+  [...parametersIn('query', { limit, ...auditTexts }), ...parametersIn('header', preferences(false))].map((shared) => [
+    shared.name,
+    shared,
+  ]),
 );

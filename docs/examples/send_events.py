@@ -1,5 +1,5 @@
 """Sends alarm events, one per line of standard input, to the SQS queue in QUEUE_URL. Exits with 1 unless SQS has
-accepted all. Setup: pip install boto3. Run: python3 send_events.py < events.ndjson"""
+accepted all. Setup: pip install 'boto3>=1.29'. Run: python3 send_events.py < events.ndjson"""
 
 import json
 import os
@@ -10,6 +10,9 @@ import time
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
+
+if tuple(map(int, boto3.__version__.split(".")[:2])) < (1, 29):
+    sys.exit(f"boto3 {boto3.__version__} is too old: install 1.29 or newer")  # before, SQS had another protocol
 
 MAX_ENTRIES = 10
 MAX_BATCH_BYTES = 1_000_000  # SQS accepts 1 MiB

@@ -105,8 +105,8 @@ export const idempotentRequest = (request: ApiRequest): { key: string; body: str
   return { key, body: bodyText(request) };
 };
 
-/** Returns a decoded path parameter, or an empty string. */
-export const pathParameter = (request: ApiRequest, name: string): string => request.pathParameters?.[name] ?? '';
+/** Returns the decoded ID in the path, or an empty string. */
+export const pathId = ({ pathParameters }: ApiRequest): string => pathParameters?.id ?? '';
 
 /** Returns the parsed query string. API Gateway's own parsing joins repeated keys with commas. */
 export const query = (request: ApiRequest): URLSearchParams => new URLSearchParams(request.rawQueryString);

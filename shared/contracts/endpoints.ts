@@ -18,47 +18,47 @@ const deliveryQuery = [...page, 'event_id', 'alarm_id', 'entity_id', 'from', 'to
 const interfaceEndpoints = {
   'create-notification': { method: 'POST', path: '/notifications', permission: 'create' },
   'list-notifications': { method: 'GET', path: '/notifications', permission: 'read', query: [...page, 'id'] },
-  'get-notification': { method: 'GET', path: '/notifications/{notificationId}', permission: 'read' },
-  'update-notification': { method: 'PUT', path: '/notifications/{notificationId}', permission: 'update' },
-  'delete-notification': { method: 'DELETE', path: '/notifications/{notificationId}', permission: 'delete' },
+  'get-notification': { method: 'GET', path: '/notifications/{id}', permission: 'read' },
+  'update-notification': { method: 'PUT', path: '/notifications/{id}', permission: 'update' },
+  'delete-notification': { method: 'DELETE', path: '/notifications/{id}', permission: 'delete' },
   'test-notification': {
     method: 'POST',
-    path: '/notifications/{notificationId}/test',
+    path: '/notifications/{id}/test',
     permission: 'test',
     query: ['state'],
   },
   'test-new-notification': { method: 'POST', path: '/test-notification', permission: 'test', query: ['state'] },
   'list-notification-types': { method: 'GET', path: '/notification_types', permission: 'read', query: page },
-  'get-notification-type': { method: 'GET', path: '/notification_types/{notificationTypeId}', permission: 'read' },
+  'get-notification-type': { method: 'GET', path: '/notification_types/{id}', permission: 'read' },
 } as const satisfies Record<string, Endpoint>;
 
 /** The operations that extend the interface. */
 const extensionEndpoints = {
   'list-deliveries': {
     method: 'GET',
-    path: '/notifications/{notificationId}/deliveries',
+    path: '/notifications/{id}/deliveries',
     permission: 'read',
     query: deliveryQuery,
   },
   'search-deliveries': { method: 'GET', path: '/deliveries', permission: 'read', query: deliveryQuery },
   'create-signing-secret': {
     method: 'POST',
-    path: '/notifications/{notificationId}/signing-secret',
+    path: '/notifications/{id}/signing-secret',
     permission: 'update',
   },
   'delete-signing-secret': {
     method: 'DELETE',
-    path: '/notifications/{notificationId}/signing-secret',
+    path: '/notifications/{id}/signing-secret',
     permission: 'update',
   },
-  redeliver: { method: 'POST', path: '/notifications/{notificationId}/redeliver', permission: 'redeliver' },
+  redeliver: { method: 'POST', path: '/notifications/{id}/redeliver', permission: 'redeliver' },
   'list-failures': { method: 'GET', path: '/failures', permission: 'read', query: page },
   'get-account': { method: 'GET', path: '/account', permission: 'read' },
   'update-account': { method: 'PUT', path: '/account', permission: 'administer' },
   'rotate-signing-secret': { method: 'POST', path: '/account/rotate-signing-secret', permission: 'administer' },
   'list-tokens': { method: 'GET', path: '/tokens', permission: 'administer', query: page },
   'create-token': { method: 'POST', path: '/tokens', permission: 'administer' },
-  'revoke-token': { method: 'DELETE', path: '/tokens/{tokenId}', permission: 'administer', query: ['issued_since'] },
+  'revoke-token': { method: 'DELETE', path: '/tokens/{id}', permission: 'administer', query: ['issued_since'] },
   'list-audits': {
     method: 'GET',
     path: '/audits',

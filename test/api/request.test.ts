@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { changeContext } from '../../shared/api/endpoint.ts';
-import { jsonBody, MAX_BODY_VALUES, pathParameter, query, requestUrl, validBody } from '../../shared/api/request.ts';
+import { jsonBody, MAX_BODY_VALUES, pathId, query, requestUrl, validBody } from '../../shared/api/request.ts';
 import { assertFitsResponse, locationResponse, noContent, ok } from '../../shared/api/response.ts';
 import { parseAuditRange } from '../../shared/api/time-parameters.ts';
 import { accountChangesBody } from '../../shared/contracts/account.ts';
@@ -135,13 +135,9 @@ describe('query', () => {
   });
 });
 
-describe('pathParameter', () => {
-  it('returns the parameter, or an empty string', () => {
-    const request = apiRequest({ pathParameters: { notificationId: 'nt A' } });
-    expect(pathParameter(request, 'notificationId')).toBe('nt A');
-    expect(pathParameter(request, 'other')).toBe('');
-    expect(pathParameter(apiRequest(), 'notificationId')).toBe('');
-  });
+it('the ID in the path is decoded, and empty in another path', () => {
+  expect(pathId(apiRequest({ pathParameters: { id: 'nt A' } }))).toBe('nt A');
+  expect(pathId(apiRequest())).toBe('');
 });
 
 describe('requestUrl', () => {

@@ -8,13 +8,13 @@ it('the table of endpoints begins with the nine operations of the interface', ()
   expect(lines.slice(0, 9)).toEqual([
     'create: POST /notifications',
     'read: GET /notifications',
-    'read: GET /notifications/{notificationId}',
-    'update: PUT /notifications/{notificationId}',
-    'delete: DELETE /notifications/{notificationId}',
-    'test: POST /notifications/{notificationId}/test',
+    'read: GET /notifications/{id}',
+    'update: PUT /notifications/{id}',
+    'delete: DELETE /notifications/{id}',
+    'test: POST /notifications/{id}/test',
     'test: POST /test-notification',
     'read: GET /notification_types',
-    'read: GET /notification_types/{notificationTypeId}',
+    'read: GET /notification_types/{id}',
   ]);
 });
 

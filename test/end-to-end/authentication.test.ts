@@ -9,9 +9,9 @@ const operations = endpointNames.map((name) => {
     method,
     permission,
     path: path
-      .replace('{notificationId}', 'ntTechnicalContactsEmail')
-      .replace('{notificationTypeId}', 'sms')
-      .replace('{tokenId}', 'unknown'),
+      .replace('/notifications/{id}', '/notifications/ntTechnicalContactsEmail')
+      .replace('/notification_types/{id}', '/notification_types/sms')
+      .replace('{id}', 'unknown'),
   };
 });
 

@@ -61,6 +61,7 @@ describe.runIf(isLocal)('a client with types generated from openapi.json', { tim
       redelivered: 0,
       contacts: ['typed@example.com'],
       secret: true,
+      audited: ['rotate-signing-secret'],
       tokens: true,
       applied: ['return=representation', 'handling=strict'],
       errors: ['notFoundError', 'unauthorizedError'],

@@ -246,7 +246,7 @@ const eventsFor = (name: FunctionName, url: string): unknown[] => {
   }
   const headers = { 'content-type': 'application/json', 'x-auth-token': newToken() };
   const body = { ...webhookNotification(), technical_contacts: ['ops@example.com'], role: 'observer' };
-  return [apiRequest({ headers, pathParameters: { tokenId: TOKEN_ID }, body: JSON.stringify(body) })];
+  return [apiRequest({ headers, pathParameters: { id: TOKEN_ID }, body: JSON.stringify(body) })];
 };
 
 describe('cold starts and first calls', () => {

@@ -70,7 +70,7 @@ describe('settings of the API', () => {
       DefaultRouteSettings: limit(300),
       RouteSettings: {
         'POST /test-notification': limit(7),
-        'POST /notifications/{notificationId}/test': limit(7),
+        'POST /notifications/{id}/test': limit(7),
         'GET /deliveries': limit(10),
         'GET /opt-out': limit(20),
         'POST /opt-out': limit(20),

@@ -59,7 +59,7 @@ const hasBoto3 = (): boolean => spawnSync('python3', ['-c', BOTO3]).status === 0
 /** How to run the examples; empty if one cannot run. The variables contain how to run compiled programs. */
 const { PRODUCER_GO = '', PRODUCER_JAVA = '' } = process.env;
 const commands = new Map([
-  ['send-events.ts', () => [process.execPath, join(examples, 'send-events.ts')]],
+  ['send-events.mts', () => [process.execPath, join(examples, 'send-events.mts')]],
   ['send_events.py', () => (hasBoto3() ? ['python3', join(examples, 'send_events.py')] : [])],
   ['send-events.go', () => PRODUCER_GO.split(' ').filter(Boolean)],
   ['SendEvents.java', () => PRODUCER_JAVA.split(' ').filter(Boolean)],

@@ -49,13 +49,13 @@ const callEachEndpoint = async ({ newClient, call }: FaultyStack, notification: 
   // The other admin tokens are read only if an admin token is revoked.
   const { body } = await post('/tokens', { label: 'another', role: 'admin' });
   const ids = new Map([
-    ['notificationId', await create(notification)],
-    ['notificationTypeId', 'sms'],
-    ['tokenId', z.object({ id: z.string() }).parse(body).id],
+    ['/notifications/', await create(notification)],
+    ['/notification_types/', 'sms'],
+    ['/tokens/', z.object({ id: z.string() }).parse(body).id],
   ]);
   const names = endpointNames.filter((name) => endpoints[name].permission !== 'test');
   for (const name of names.toSorted((one, other) => deletes(one) - deletes(other))) {
-    const path = endpoints[name].path.replaceAll(/\{(\w+)\}/g, (_, parameter) => ids.get(parameter) ?? '');
+    const path = endpoints[name].path.replace(/^(.+)\{id\}/, (_, collection) => collection + ids.get(collection));
     const { examples } = describedOperation(name).requestBody?.content['application/json'] ?? {
       examples: { none: {} },
     };

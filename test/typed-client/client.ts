@@ -47,7 +47,9 @@ const created = await api.POST('/notifications', {
   body: { label: 'Typed', type: 'email', details: { address: 'typed@example.com' }, metadata: { team: 'ops' } },
 });
 const notificationId = dataOf(created).id;
-const path = { notificationId };
+const path = { id: notificationId };
+
+type Changes = components['schemas']['NotificationChanges'];
 
 // These are never called: they must not compile.
 export const mistakes = [
@@ -60,50 +62,51 @@ export const mistakes = [
   // @ts-expect-error an unknown path
   () => api.GET('/notification'),
   // @ts-expect-error a path parameter is missing
-  () => api.GET('/notifications/{notificationId}', {}),
+  () => api.GET('/notifications/{id}', {}),
   // @ts-expect-error neither of the attributes
-  () => api.POST('/notifications/{notificationId}/redeliver', { params: { path }, body: {} }),
+  () => api.POST('/notifications/{id}/redeliver', { params: { path }, body: {} }),
   // @ts-expect-error an unknown query parameter
   () => api.GET('/audits', { params: { query: { limt: 1 } } }),
+  // @ts-expect-error a text for a boolean
+  () => api.GET('/audits', { params: { query: { reverse: 'true' } } }),
+  // @ts-expect-error an unknown attribute
+  () => api.PUT('/notifications/{id}', { params: { path }, body: { muted: true } satisfies Changes }),
   // @ts-expect-error an unknown role
   () => api.POST('/tokens', { body: { label: 'a', role: 'owner', days: 1 } }),
 ];
 
-assertSuccess(await api.PUT('/notifications/{notificationId}', { params: { path }, body: { label: 'Renamed' } }));
-const read = dataOf(await api.GET('/notifications/{notificationId}', { params: { path } }));
+assertSuccess(await api.PUT('/notifications/{id}', { params: { path }, body: { label: 'Renamed', muted_until: 0 } }));
+const read = dataOf(await api.GET('/notifications/{id}', { params: { path } }));
 const list = dataOf(await api.GET('/notifications', { params: { query: { limit: 10, id: [notificationId] } } }));
-const tested = dataOf(await api.POST('/notifications/{notificationId}/test', { params: { path } }));
+const tested = dataOf(await api.POST('/notifications/{id}/test', { params: { path } }));
 const testedNew = dataOf(await api.POST('/test-notification', { body: { type: 'managed' } }));
 /** Compiles only if what was sent is typed. */
 export const sentTo: string | undefined = testedNew.request?.url;
 const types = dataOf(await api.GET('/notification_types', { params: { query: { limit: 1000 } } }));
-const type = dataOf(
-  await api.GET('/notification_types/{notificationTypeId}', { params: { path: { notificationTypeId: 'sms' } } }),
-);
+const type = dataOf(await api.GET('/notification_types/{id}', { params: { path: { id: 'sms' } } }));
 const deliveries = dataOf(
-  await api.GET('/notifications/{notificationId}/deliveries', { params: { path, query: { status: ['failed'] } } }),
+  await api.GET('/notifications/{id}/deliveries', { params: { path, query: { status: ['failed'] } } }),
 );
 const found = dataOf(await api.GET('/deliveries', { params: { query: { status: ['failed', 'pending'], from: 0 } } }));
 const ofEvent = dataOf(await api.GET('/deliveries', { params: { query: { event_id: 'a:b' } } }));
 const failures = dataOf(await api.GET('/failures', { params: { query: { limit: 10 } } }));
-const redelivered = dataOf(
-  await api.POST('/notifications/{notificationId}/redeliver', { params: { path }, body: { since: 0 } }),
-);
-dataOf(await api.POST('/notifications/{notificationId}/redeliver', { params: { path }, body: { status: 'pending' } }));
-const retried = await api.POST('/notifications/{notificationId}/redeliver', {
+const redelivered = dataOf(await api.POST('/notifications/{id}/redeliver', { params: { path }, body: { since: 0 } }));
+dataOf(await api.POST('/notifications/{id}/redeliver', { params: { path }, body: { status: 'pending' } }));
+const retried = await api.POST('/notifications/{id}/redeliver', {
   params: { path },
   body: { event_id: 'a:b', status: 'pending' },
 });
 assertSuccess(await api.PUT('/account', { body: { technical_contacts: ['typed@example.com'] } }));
 const account = dataOf(await api.GET('/account'));
 const rotated = dataOf(await api.POST('/account/rotate-signing-secret'));
+const audits = dataOf(await api.GET('/audits', { params: { query: { reverse: true, limit: 1 } } }));
 const newToken = dataOf(await api.POST('/tokens', { body: { label: 'Typed', role: 'observer', days: 1 } }));
 const tokens = dataOf(await api.GET('/tokens', { params: { query: { limit: 10 } } }));
-assertSuccess(await api.DELETE('/tokens/{tokenId}', { params: { path: { tokenId: newToken.id } } }));
-assertSuccess(await api.DELETE('/notifications/{notificationId}', { params: { path } }));
+assertSuccess(await api.DELETE('/tokens/{id}', { params: { path: { id: newToken.id } } }));
+assertSuccess(await api.DELETE('/notifications/{id}', { params: { path } }));
 
 const strict = await api.GET('/notifications', { params: { header: { Prefer: 'handling=strict' } } });
-const { error } = await api.GET('/notifications/{notificationId}', { params: { path } });
+const { error } = await api.GET('/notifications/{id}', { params: { path } });
 const unauthorized = await createClient<paths>({ baseUrl }).GET('/account');
 
 process.stdout.write(
@@ -120,6 +123,7 @@ process.stdout.write(
     redelivered: redelivered.count,
     contacts: account.technical_contacts,
     secret: rotated.webhook_signing_secret.startsWith('whsec_'),
+    audited: audits.values.map(({ action }) => action),
     tokens: tokens.values.some(({ id }) => id === newToken.id),
     applied: [created, strict].map(({ response }) => response.headers.get('preference-applied')),
     // The gateway's errors have only a message.

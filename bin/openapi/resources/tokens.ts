@@ -106,11 +106,7 @@ export const auditResource = {
       query: {
         limit,
         marker: markerLike(exampleAudit.id),
-        reverse: parameter(
-          z.string().default('false'),
-          'Returns the newest entry first if it is `true`, in any case',
-          'true',
-        ),
+        reverse: parameter(z.boolean().default(false), 'Returns the newest entry first if it is `true`', true),
         from: time('Returns only the entries of this time and later', EXAMPLE_TIME_MS),
         to: time('Returns only the entries of this time and earlier', EXAMPLE_TIME_MS + 86_400_000),
       },

@@ -13,7 +13,7 @@ import {
   MAX_REQUEST_BYTES,
   reservedHeaders,
 } from '../webhook-request-rules.ts';
-import { component, nullable, string, text, timestamp } from './schemas.ts';
+import { component, integer, nullable, string, text, timestamp } from './schemas.ts';
 
 /** A map of texts, with values of at most `maxLength` code points. */
 export const stringMap = (maxLength: number) =>
@@ -80,9 +80,11 @@ export const attributes = z.object({
     .describe(
       'True: no older state of an alarm is sent after a newer one, and an alert waits while another one of its alarm is sent. Returned only if true',
     ),
-  muted_until: timestamp(
-    'Until when alerts are not sent, at most a year ahead. A time that has passed, such as 0, ends the mute. Returned while it lasts',
-  ).optional(),
+  muted_until: integer
+    .optional()
+    .describe(
+      'Until when alerts are not sent, in milliseconds since the Unix epoch, at most a year ahead. A time that has passed, such as 0, ends the mute. Returned while it lasts',
+    ),
   stopped: z
     .object({ reason: z.enum(stopReasons).describe('Why'), since: timestamp('Since when') })
     .optional()

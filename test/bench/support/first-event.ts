@@ -23,14 +23,15 @@ const strictBodies: Partial<Record<FunctionName, unknown>> = {
   'create-token': { label: 'First', role: 'observer' },
 };
 
+const pathIds: Partial<Record<FunctionName, string>> = {
+  'get-notification-type': 'webhook',
+  'revoke-token': LISTED_TOKEN_ID,
+};
+
 const request = (name: FunctionName, destination: string) =>
   apiRequest({
     headers: { 'x-auth-token': newToken() },
-    pathParameters: {
-      notificationId: stubNotificationId('webhook'),
-      notificationTypeId: 'webhook',
-      tokenId: LISTED_TOKEN_ID,
-    },
+    pathParameters: { id: pathIds[name] ?? stubNotificationId('webhook') },
     body: JSON.stringify(strictBodies[name] ?? { label: 'First', type: 'webhook', details: { url: destination } }),
   });
 

@@ -1,5 +1,5 @@
 // Sends alarm events, one per line of standard input, to the SQS queue in QUEUE_URL. Exits with 1 unless SQS has
-// accepted all. Setup: npm install @aws-sdk/client-sqs. Run: node send-events.ts < events.ndjson
+// accepted all. Setup: npm install @aws-sdk/client-sqs. Run: node send-events.mts < events.ndjson
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
