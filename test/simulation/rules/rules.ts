@@ -17,8 +17,8 @@ import {
   firstEventWins,
   invalidEventsAreDeadLettered,
   logsNameNoSecrets,
-  privateAddressesAreRefused,
   mutesWithholdAlerts,
+  privateAddressesAreRefused,
   shadowWithholdsAlerts,
   tenantsAreSeparate,
 } from './nothing-else-is-sent.ts';
