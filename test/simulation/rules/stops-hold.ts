@@ -98,6 +98,7 @@ const missingTests = (tenant: PlannedTenant, observations: Observations): string
             .slice(0, position)
             .every((test) => test.endedMs < Math.max(period.fromMs, startedMs - HOUR_MS - TOLERANCE_MS)) &&
           responses.at(-1)?.status === 200 &&
+          !responses.some(({ body }) => body.includes('limit of')) &&
           areFunctionsCalm(observations, /^(test-notification|send-email)#/, startedMs, endedMs) &&
           ![...observations.emails, ...observations.refusals].some(
             (sent) => sent.to === key && startedMs <= sentMs(sent) && sentMs(sent) <= endedMs,
