@@ -162,8 +162,10 @@ export const createDeliveryNotices = (
     const { started_at_ms, first_notice, is_announced } = found;
     if (first_notice && !is_announced && readAtMs - deliveredAtMs < MAX_WAIT_FOR_NOTICE_MS)
       throw new Error('The first notice of the outage is not queued.');
-    const numbers = is_announced && outageNumbers(found, await deliveries.listNewest(target, MAX_READ_DELIVERIES));
-    if (numbers && numbers.isLasting && found.ended_at_ms === undefined) {
+    const numbers = is_announced
+      ? outageNumbers(found, await deliveries.listNewest(target, MAX_READ_DELIVERIES))
+      : undefined;
+    if (numbers?.isLasting && found.ended_at_ms === undefined) {
       lastingAtMs.set(pk, readAtMs);
       return;
     }
