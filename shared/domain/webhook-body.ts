@@ -6,43 +6,45 @@ import {
   parseBodyTemplate,
   placeholderText,
 } from '../contracts/body-template.ts';
+import { isJsonObject, parseJson } from '../contracts/json.ts';
 import { factLines, lateState, noticeText, subjectLine, truncateUnits } from './alert-text.ts';
-import { jsonSources } from './json-source.ts';
 import type { Alert } from './transport.ts';
 
 /** The maximum size of a body that a template produces, in bytes. */
 export const MAX_BODY_BYTES = 256 * 1024;
 
-/** Returns a value as it stands within a text: JSON if it is an object or list. */
-const asText = (source: string): string => {
-  if (source === 'null') return '';
-  return source.startsWith('"') ? source.slice(1, -1) : escapedText(source);
+/** Returns a value as it stands in the body. Within a text, an object or list is JSON. */
+const textOfValue = (value: unknown, { isInText }: Placeholder): string => {
+  if (isInText && value === null) return '';
+  const json = JSON.stringify(value);
+  if (!isInText) return json;
+  return typeof value === 'string' ? json.slice(1, -1) : escapedText(json);
 };
 
 /** What placeholders can name of an alert. */
 type RenderedAlert = Pick<Alert, 'payload'> & DescribedAlert;
 
-/** Returns all values that placeholders can name, as JSON. */
-const valuesOf = (alert: RenderedAlert): string => {
+/** Returns all values that placeholders can name. */
+const valuesOf = (alert: RenderedAlert): unknown => {
+  const payload = parseJson(alert.payload);
   const derived = { previous_state: alert.event.previous_state, alert: alertValues(alert) };
-  return `${JSON.stringify(derived).slice(0, -1)},${alert.payload.slice(1)}`;
+  return { ...derived, ...(isJsonObject(payload) && payload) };
 };
 
-/** Returns the value of a placeholder as it stands in the body. @param source its JSON */
-const json = ({ isInText }: Placeholder, source = 'null'): string => (isInText ? asText(source) : source);
+/** Returns an entry of an object or a list, undefined if it is neither, or has none with this key. */
+const entryOf = (value: unknown, key: string): unknown => {
+  if (Array.isArray(value)) return /^(?:0|[1-9]\d{0,9})$/.test(key) ? value[Number(key)] : undefined;
+  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+};
 
-/** Returns the sources of the values of placeholders, undefined without a value. */
-const sourcesOf = (placeholders: readonly Placeholder[], alert: RenderedAlert) =>
-  jsonSources(
-    valuesOf(alert),
-    placeholders.map(({ path }) => path),
-  );
+/** Returns the value of a placeholder, or null without one. */
+const placeholderValue = ({ path }: Placeholder, values: unknown): unknown => path.reduce(entryOf, values) ?? null;
 
 /** Returns the placeholders of a template that have no value in an alert, or null, each once. */
 export const placeholdersWithoutValue = (template: unknown, alert: RenderedAlert): string[] => {
+  const values = valuesOf(alert);
   const placeholders = parseBodyTemplate(template).filter((part) => typeof part !== 'string');
-  const sources = sourcesOf(placeholders, alert);
-  const missing = placeholders.filter((_, index) => (sources[index] ?? 'null') === 'null');
+  const missing = placeholders.filter((placeholder) => placeholderValue(placeholder, values) === null);
   return [...new Set(missing.map(placeholderText))];
 };
 
@@ -54,12 +56,11 @@ export const placeholdersWithoutValue = (template: unknown, alert: RenderedAlert
  */
 export const webhookBody = (template: unknown, alert: RenderedAlert): string | undefined => {
   const parts = parseBodyTemplate(template);
-  const placeholders = parts.filter((part) => typeof part !== 'string');
-  const sources = sourcesOf(placeholders, alert);
+  const values = parts.some((part) => typeof part !== 'string') ? valuesOf(alert) : undefined;
   const texts: string[] = [];
-  let [bytes, next] = [0, 0];
+  let bytes = 0;
   for (const part of parts) {
-    const text = typeof part === 'string' ? part : json(part, sources[next++]);
+    const text = typeof part === 'string' ? part : textOfValue(placeholderValue(part, values), part);
     bytes += Buffer.byteLength(text);
     if (bytes > MAX_BODY_BYTES) return undefined;
     texts.push(text);

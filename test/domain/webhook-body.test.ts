@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { alarmStates } from '../../shared/contracts/alarm-event.ts';
 import { alertNames, templateFields } from '../../shared/contracts/body-template.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
@@ -50,6 +50,21 @@ describe('a text that is one placeholder', () => {
     const alert = alertOf({ details: { state: 'OK', ...details }, check: undefined });
     expect(webhookBody([`{{${path}}}`], alert)).toBe('[null]');
   });
+});
+
+it('a placeholder names entries of lists, and any key of an object', () => {
+  const details = { list: [1, { 'a.b': 2 }], ...JSON.parse('{"__proto__":{"\\"":3}}') };
+  const template = ['{{details.list.0}}', '{{details.list.1["a.b"]}}', '{{details.__proto__["\\""]}}'];
+  expect(render(template, details)).toBe('[1,2,3]');
+});
+
+it('a large value is serialized only as often as it fits into a body', () => {
+  const stringify = vi.spyOn(JSON, 'stringify');
+  onTestFinished(() => stringify.mockRestore());
+  const alert = alertOf({ details: { state: 'OK', value: 'x'.repeat(100_000) } });
+  stringify.mockClear();
+  expect(webhookBody(Array(1_000).fill('{{details}}'), alert)).toBeUndefined();
+  expect(stringify.mock.calls.filter(([value]) => Object.hasOwn(value, 'value')).length).toBeLessThan(5);
 });
 
 describe('a placeholder within a text', () => {
