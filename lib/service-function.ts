@@ -11,6 +11,7 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { FUNCTION_TIMEOUT_MS } from '../shared/domain/timeouts.ts';
 import type { EnvironmentOf, FunctionName } from '../shared/environment.ts';
 import type { Bundle } from './bundles.ts';
 import type { Network } from './network.ts';
@@ -36,12 +37,6 @@ export type FunctionOptions = {
   /** The VPC to attach the function to. */
   network?: Network | undefined;
 };
-
-/**
- * Enough for a send of 15 s and its database writes; also the maximum integration timeout of an HTTP API
- * (docs/decisions/deliveries.md#timeouts).
- */
-export const FUNCTION_TIMEOUT = Duration.seconds(30);
 
 /**
  * The default number of concurrent DNS lookups. With the Node.js default of 4 threads, two slow lookups would block all
@@ -84,7 +79,7 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
       architecture: Architecture.ARM_64,
       code: Code.fromAsset(bundle.directory),
       handler: 'index.handler',
-      timeout: FUNCTION_TIMEOUT,
+      timeout: Duration.millis(FUNCTION_TIMEOUT_MS),
       memorySize: options.memoryMb ?? settings.memoryMb ?? DEFAULT_MEMORY_MB,
       environment: {
         ...Object.fromEntries(Object.entries(access.environment).filter(isDefined)),

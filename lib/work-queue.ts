@@ -6,8 +6,8 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { type IQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { VISIBILITY_TIMEOUT_MS } from '../shared/domain/timeouts.ts';
 import { allow, ResourceAccess } from './resource-access.ts';
-import { FUNCTION_TIMEOUT } from './service-function.ts';
 import { retryConcurrency } from './settings.ts';
 
 /** Properties of every queue: encrypted, and plain HTTP denied. */
@@ -46,9 +46,7 @@ export class WorkQueue extends Construct {
     return new Queue(this, id, {
       ...encryptedQueue,
       retentionPeriod: Duration.days(4),
-      // AWS recommends six times the function timeout plus the batching window:
-      // https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
-      visibilityTimeout: Duration.seconds(FUNCTION_TIMEOUT.toSeconds() * 6 + batchingWindowSeconds),
+      visibilityTimeout: Duration.seconds(VISIBILITY_TIMEOUT_MS / 1000 + batchingWindowSeconds),
       deadLetterQueue: { queue: this.#crashedQueue, maxReceiveCount: MAX_RECEIVE_COUNT },
     });
   }

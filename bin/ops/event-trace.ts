@@ -4,7 +4,7 @@ import {
   MissingDestinationsError,
 } from '../../shared/adapters/deliveries/destination-list.ts';
 import { DAY_MS, dayEndMs, HOUR_MS, startOf } from '../../shared/domain/day.ts';
-import { deliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
+import { deliveryKey, eventIdTimeMs, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import {
@@ -230,8 +230,7 @@ export const findEvents = async (
  * last three hours.
  */
 const logRange = (id = '', recordMs?: number): readonly [startMs: number, endMs: number] => {
-  const [, timeInId] = /:(\d{13}):/.exec(id) ?? [];
-  const aroundMs = recordMs ?? (timeInId === undefined ? undefined : Number(timeInId));
+  const aroundMs = recordMs ?? eventIdTimeMs(id);
   const nowMs = Date.now();
   return aroundMs === undefined ? [nowMs - 3 * HOUR_MS, nowMs] : [aroundMs - HOUR_MS / 2, aroundMs + HOUR_MS / 2];
 };

@@ -7,11 +7,9 @@ import type { AttemptOutcome } from './attempt-outcome.ts';
 import { deliveryKey } from './delivery-key.ts';
 import { type EventTime, isOlderByTimestamp } from './event-time.ts';
 import { MAX_AGE_MS, MAX_ATTEMPTS, MAX_WAIT_FOR_ATTEMPT_MS } from './retry-schedule.ts';
+import { LEASE_MS } from './timeouts.ts';
 
 export type { Attempt, DeliveryRecord };
-
-/** Duration of a lease: longer than the timeout of a sender (docs/decisions/deliveries.md#timeouts). */
-export const LEASE_MS = 35_000;
 
 /** Retention of delivery records. */
 export const RETENTION_SECONDS = 30 * 86_400;

@@ -1,5 +1,5 @@
 import type { FailureReason } from '../contracts/outcomes.ts';
-import { SEND_TIMEOUT_MS } from './transport.ts';
+import { SEND_TIMEOUT_MS } from './timeouts.ts';
 
 const reasonTexts: Record<FailureReason, string> = {
   http_status: 'the destination returned an unexpected status',

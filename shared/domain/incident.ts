@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import type { EventHeader } from '../contracts/event-header.ts';
 import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
-import { LEASE_MS, RETENTION_SECONDS } from './delivery-record.ts';
+import { RETENTION_SECONDS } from './delivery-record.ts';
 import { type EventTime, isOlder } from './event-time.ts';
+import { LEASE_MS } from './timeouts.ts';
 
 /**
  * Returns the key of an alarm's incident, the same from trigger to resolve. It is a hash, because IDs can have any

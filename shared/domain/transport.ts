@@ -74,31 +74,3 @@ export const withAlarmUrl = (transport: Transport, template: string | undefined)
   template === undefined
     ? transport
     : (alert, ...target) => transport({ ...alert, alarmUrl: alarmUrlOf(template, alert) }, ...target);
-
-/** Timeout of a send, including DNS, connect, TLS, headers and body (docs/decisions/deliveries.md#timeouts). */
-export const SEND_TIMEOUT_MS = 15_000;
-
-/** Reserved for writing the record after a send. */
-const TIME_TO_RECORD_MS = 2_000;
-
-/** Less is too short for most destinations. The AWS SDK takes 0 as no timeout. */
-const MIN_SEND_TIMEOUT_MS = 1_000;
-
-/** Earlier calls left too little time for the send. This is an internal error. */
-export class NoTimeLeftError extends Error {
-  override readonly name = 'NoTimeLeftError';
-}
-
-/**
- * Returns the timeout for a send that starts now, in ms: SEND_TIMEOUT_MS, or less if the function times out earlier.
- *
- * @throws NoTimeLeftError
- */
-export const sendTimeoutMs = (timeLeft: () => number): number => {
-  const remainingMs = timeLeft() - TIME_TO_RECORD_MS;
-  if (remainingMs < MIN_SEND_TIMEOUT_MS) throw new NoTimeLeftError();
-  return Math.min(SEND_TIMEOUT_MS, remainingMs);
-};
-
-/** Minimum time before the function times out to start a send. */
-export const MIN_TIME_TO_SEND_MS = SEND_TIMEOUT_MS + TIME_TO_RECORD_MS;

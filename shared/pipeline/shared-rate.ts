@@ -1,7 +1,8 @@
 import { withRetries } from '../adapters/waiting.ts';
 import type { AttemptOutcome } from '../domain/attempt-outcome.ts';
 import type { Clock } from '../domain/clock.ts';
-import { type Alert, MIN_TIME_TO_SEND_MS } from '../domain/transport.ts';
+import { MIN_TIME_TO_SEND_MS } from '../domain/timeouts.ts';
+import type { Alert } from '../domain/transport.ts';
 
 /** Sends are counted for one to two periods: short, so that a burst of one tenant counts at once beside another's steady sends. */
 const PERIOD_MS = 2_000;

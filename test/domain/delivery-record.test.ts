@@ -7,7 +7,6 @@ import {
   type DeliveryRecord,
   evaluateClaim,
   isRoundExpired,
-  LEASE_MS,
   mayHaveArrived,
   roundExpiryCause,
   withAttempt,
@@ -21,7 +20,7 @@ import {
 import { isFailing, isUnreached, reasonOf } from '../../shared/domain/delivery-status.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { retryDelayMs } from '../../shared/domain/retry-schedule.ts';
-import { SEND_TIMEOUT_MS } from '../../shared/domain/transport.ts';
+import { LEASE_MS, SEND_TIMEOUT_MS } from '../../shared/domain/timeouts.ts';
 import { alarmEvent, alarmHeader, EVENT_TIME_MS, TRACE_ID, traceFields } from '../support/events.ts';
 
 const NOW = EVENT_TIME_MS + 1_234;

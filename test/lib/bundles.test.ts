@@ -140,6 +140,13 @@ describe('recorded bundle sizes', () => {
   );
 });
 
+it('the function that sends webhooks contains only what it uses: at most 80 files and 7,500 lines of the service', () => {
+  const files = bundledInputs('send-webhook').filter((input) => !input.includes('node_modules'));
+  const lines = files.flatMap((file) => readFileSync(resolve(ROOT, file), 'utf8').trimEnd().split('\n'));
+  expect(files.length).toBeLessThanOrEqual(80);
+  expect(lines.length).toBeLessThanOrEqual(7_500);
+});
+
 /** Returns the directories of each package in a bundle, by package name. */
 const packageDirectories = (name: FunctionName): Map<string, Set<string>> => {
   const directories = new Map<string, Set<string>>();

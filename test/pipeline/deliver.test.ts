@@ -12,7 +12,6 @@ import { parseDelivery } from '../../shared/domain/delivery-message.ts';
 import {
   claimedRecord,
   type DeliveryRecord,
-  LEASE_MS,
   withAttempt,
   withNextAttempt,
 } from '../../shared/domain/delivery-record.ts';
@@ -22,6 +21,7 @@ import { heartbeatEvent, unstoredTarget } from '../../shared/domain/heartbeat.ts
 import type { DeliveryTarget } from '../../shared/domain/notification.ts';
 import { newNotificationId, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import type { Summary } from '../../shared/domain/summary.ts';
+import { LEASE_MS } from '../../shared/domain/timeouts.ts';
 import type { Transport } from '../../shared/domain/transport.ts';
 import { summaryProblem } from '../../shared/pipeline/notices/notice-table.ts';
 import { createDelivery } from '../../shared/pipeline/sender/deliver.ts';

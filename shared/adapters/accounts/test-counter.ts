@@ -2,16 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
+import { FUNCTION_TIMEOUT_MS } from '../../domain/timeouts.ts';
 import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import { dailyCounter } from '../dynamodb/counters.ts';
 
 /** The maximum number of tests of a tenant at a time. */
 export const MAX_CONCURRENT_TESTS = 20;
 
-/** The timeout of the API's functions: if one crashes, its lease ends by then. */
-const LEASE_MS = 30_000;
-
-/** A running test: it counts until it has ended, or 30 s after its start. */
+/** A running test: it counts until it has ended, or its function, which may crash, has timed out. */
 export type TestLease = { tenant: string; startedAtMs: number; id: string };
 
 /** The lease of a test, or which limit the tenant has reached. */
@@ -38,7 +36,7 @@ export const createTestCounter = (client: DynamoDBDocumentClient, table: string,
       if (limit < 1) return { kind: 'daily_limit' };
       const startedAtMs = clock();
       const { key, ttl } = dailyCounter('tests', tenant, startedAtMs);
-      const id = `${startedAtMs + LEASE_MS}#${randomUUID()}`;
+      const id = `${startedAtMs + FUNCTION_TIMEOUT_MS}#${randomUUID()}`;
       const started = { kind: 'started', lease: { tenant, startedAtMs, id } } as const;
       const names = { '#ttl': 'ttl' };
       const values = { ':ttl': ttl, ':one': 1, ':limit': limit };

@@ -4,7 +4,7 @@ import type { Clock } from '../../domain/clock.ts';
 import { type EgressRule, literalAddress } from '../../domain/egress.ts';
 import type { HttpResponse } from '../../domain/http-outcome.ts';
 import { errorCode } from '../../domain/network-error.ts';
-import { SEND_TIMEOUT_MS } from '../../domain/transport.ts';
+import { SEND_TIMEOUT_MS } from '../../domain/timeouts.ts';
 import { FirstBytes, MAX_HEAD_BYTES, readHead } from './response-head.ts';
 import { BlockedAddressError, type Resolve, ssrfSafeLookup, systemResolve } from './ssrf-safe-lookup.ts';
 

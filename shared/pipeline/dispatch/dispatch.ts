@@ -60,7 +60,7 @@ type MessageResult = Handled & {
 const MESSAGE_ID = /^[\w-]{1,100}$/;
 
 /** Returns what a message tells about its producer besides the event. A redriven dead letter has another message ID. */
-const correlationOf = ({ messageId, messageAttributes }: SQSRecord): Correlation => {
+const messageCorrelation = ({ messageId, messageAttributes }: SQSRecord): Correlation => {
   const [traceparent, tracestate, originalId = ''] = CORRELATION_ATTRIBUTES.map(
     (name) => messageAttributes[name]?.stringValue,
   );
@@ -81,7 +81,7 @@ const parseMessage = (
   // The ID of a role is followed by the name of the session.
   const canBeHeartbeat = heartbeatRole !== undefined && SenderId.startsWith(`${heartbeatRole}:`);
   const planned = planEvent(message.body, sentAtMs, {
-    correlation: correlationOf(message),
+    correlation: messageCorrelation(message),
     receivedAtMs: nowMs,
     canBeHeartbeat,
   });
@@ -170,7 +170,7 @@ export const createDispatch = (
       await queues.sendToDeadLetterQueue(
         environment.DEAD_LETTER_QUEUE,
         { body: messageBody(message.body), messageGroupId },
-        { ...fields, attemptCount: 0, correlation: correlationOf(message) },
+        { ...fields, attemptCount: 0, correlation: messageCorrelation(message) },
       );
       const { tenant_id = messageGroupId, event_id, trace_id } = ids;
       logger.warn('invalid event', { message_id: message.messageId, tenant_id, event_id, trace_id, ...fields });

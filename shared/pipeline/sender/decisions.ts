@@ -3,7 +3,7 @@ import type { DeliveryReason, FailureReason, MessageOutcome } from '../../contra
 import type { StringMap } from '../../contracts/text.ts';
 import { isRoundExpired, roundExpiryCause, withSuperseded } from '../../domain/delivery-record.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
-import { MIN_TIME_TO_SEND_MS, NoTimeLeftError } from '../../domain/transport.ts';
+import { MIN_TIME_TO_SEND_MS, NoTimeLeftError } from '../../domain/timeouts.ts';
 import { covers } from '../../domain/withheld.ts';
 import type { Decision } from './claimed-delivery.ts';
 import { idsOf } from './delivery-job.ts';

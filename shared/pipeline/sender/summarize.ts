@@ -16,7 +16,7 @@ import {
   summaryNotice,
   withSummaryOf,
 } from '../../domain/summary.ts';
-import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
+import { MIN_TIME_TO_SEND_MS } from '../../domain/timeouts.ts';
 import { createNoticeQueue } from '../notices/notice-queue.ts';
 import type { ClaimedDelivery, Decision } from './claimed-delivery.ts';
 import { typeChanged } from './decisions.ts';

@@ -6,7 +6,8 @@ import { isHeartbeat } from '../../domain/heartbeat.ts';
 import { type HttpResponses, httpOutcome } from '../../domain/http-outcome.ts';
 import { errorCode, networkErrorText } from '../../domain/network-error.ts';
 import { responseText } from '../../domain/response-text.ts';
-import { type Alert, SEND_TIMEOUT_MS, sendTimeoutMs } from '../../domain/transport.ts';
+import { SEND_TIMEOUT_MS, sendTimeoutMs } from '../../domain/timeouts.ts';
+import type { Alert } from '../../domain/transport.ts';
 
 /**
  * Returns the failure for a request that received no response. The explanation is the message of a test result: it

@@ -1,6 +1,7 @@
 import { createSnsClient } from '../../adapters/sns.ts';
 import { awsFailure } from '../../domain/aws-outcome.ts';
-import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
+import { sendTimeoutMs } from '../../domain/timeouts.ts';
+import type { Transport } from '../../domain/transport.ts';
 import type { DailyLimit } from '../daily-limit.ts';
 import { operatorMessage } from './operator-message.ts';
 

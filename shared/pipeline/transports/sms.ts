@@ -1,7 +1,8 @@
 import { createSnsClient } from '../../adapters/sns.ts';
 import { type AttemptOutcome, failed } from '../../domain/attempt-outcome.ts';
 import { awsFailure } from '../../domain/aws-outcome.ts';
-import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
+import { sendTimeoutMs } from '../../domain/timeouts.ts';
+import type { Transport } from '../../domain/transport.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { limitOfAlert, type MessageLimits } from '../daily-limit.ts';
 import type { SharedRate } from '../shared-rate.ts';

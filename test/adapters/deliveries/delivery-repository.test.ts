@@ -4,13 +4,13 @@ import { failed } from '../../../shared/domain/attempt-outcome.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import {
   claimedRecord,
-  LEASE_MS,
   withAttempt,
   withFailure,
   withNextAttempt,
   withStatus,
 } from '../../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { LEASE_MS } from '../../../shared/domain/timeouts.ts';
 import { createDeliveries } from '../../support/delivery-records.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withLostResponse } from '../../support/dynamodb-faults.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createIncidentLocks } from '../../../shared/adapters/deliveries/incident-locks.ts';
-import { LEASE_MS } from '../../../shared/domain/delivery-record.ts';
 import { type EventTime, isOlder } from '../../../shared/domain/event-time.ts';
 import { claimedLock, newestEventTime } from '../../../shared/domain/incident.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { LEASE_MS } from '../../../shared/domain/timeouts.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { withLostResponse } from '../../support/dynamodb-faults.ts';
 import { alarmHeader } from '../../support/events.ts';

@@ -4,7 +4,7 @@ import { noticeContent } from '../../../shared/contracts/notice.ts';
 import type { StopReason } from '../../../shared/contracts/outcomes.ts';
 import { type AttemptOutcome, failed } from '../../../shared/domain/attempt-outcome.ts';
 import { recipientHash } from '../../../shared/domain/delivery-key.ts';
-import { NoTimeLeftError } from '../../../shared/domain/transport.ts';
+import { NoTimeLeftError } from '../../../shared/domain/timeouts.ts';
 import type { DailyLimit, MessageLimits } from '../../../shared/pipeline/daily-limit.ts';
 import { createEmailSender, type EmailSenderDependencies } from '../../../shared/pipeline/email-sender.ts';
 import { createSharedRate } from '../../../shared/pipeline/shared-rate.ts';
