@@ -4,7 +4,7 @@ import { alarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { isJsonObject, jsonOrUndefined } from '../../shared/contracts/json.ts';
 import { listedNotifications, planLists } from '../../shared/contracts/notification-plan.ts';
 import { notificationTypes } from '../../shared/contracts/notification-types.ts';
-import { truncateKey } from '../../shared/contracts/text.ts';
+import { truncateKey } from '../../shared/contracts/text-rules.ts';
 import { readTrace } from '../../shared/contracts/trace.ts';
 import { nearestName } from '../../shared/contracts/unknown-names.ts';
 import type { EventIds } from '../../shared/domain/event-findings.ts';

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod/mini';
 import { hasMoreValues, isJsonObject, parseJson } from '../contracts/json.ts';
-import { describeIssues } from '../contracts/text.ts';
+import { describeIssues } from '../contracts/text-rules.ts';
 import { unknownNameErrors } from '../contracts/unknown-names.ts';
 import { badRequest } from '../domain/errors.ts';
 

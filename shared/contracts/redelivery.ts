@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { MARKER_RULE } from './collection.ts';
-import { boundedText, withoutNulls } from './text.ts';
+import { boundedText } from './text.ts';
+import { withoutNulls } from './text-rules.ts';
 
 /** Maximum length of an event ID, in UTF-16 code units, as in `alarm-event.ts`. */
 export const MAX_EVENT_ID_LENGTH = 512;

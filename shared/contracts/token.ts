@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { MAX_LABEL_LENGTH } from './notification.ts';
-import { text, typeRule, withoutNulls } from './text.ts';
+import { typeRule } from './text.ts';
+import { text, withoutNulls } from './text-rules.ts';
 
 /** The roles of tokens (docs/decisions/api.md#tokens-and-roles). */
 export const roles = ['admin', 'creator', 'observer'] as const;

@@ -1,5 +1,5 @@
 import { closestMatch } from 'leven';
-import { truncateKey } from './text.ts';
+import { truncateKey } from './text-rules.ts';
 
 /** How much of a name is compared, in UTF-16 units: the time is the product of the lengths. */
 const MAX_COMPARED_LENGTH = 64;

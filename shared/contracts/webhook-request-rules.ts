@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
 import { BrokenTemplateError, parseBodyTemplate } from './body-template.ts';
 import { isJsonObject } from './json.ts';
-import { type StringMap, truncateKey } from './text.ts';
+import type { StringMap } from './text.ts';
+import { truncateKey } from './text-rules.ts';
 import { MASKED_VALUE, type WebhookRequest } from './webhook-request.ts';
 
 /** Maximum size of `headers` and `body` together, as JSON in UTF-8. */

@@ -9,7 +9,7 @@ import { type AccountChanges, parseAccountChanges } from '../../../shared/contra
 import { errorStatus } from '../../../shared/contracts/errors.ts';
 import { isJsonObject } from '../../../shared/contracts/json.ts';
 import { type NotificationAttributes, parseNotification } from '../../../shared/contracts/notification.ts';
-import { brokenTextRule } from '../../../shared/contracts/text.ts';
+import { brokenTextRule } from '../../../shared/contracts/text-rules.ts';
 import { DEFAULT_TIME_ZONE } from '../../../shared/contracts/time-zone.ts';
 import { changedAttributes } from '../../../shared/domain/audit.ts';
 import { urlRule } from '../../../shared/domain/egress.ts';
