@@ -4,7 +4,7 @@ import { alarmEvent, webhookPayload } from '../../shared/contracts/alarm-event.t
 import { component } from '../../shared/contracts/responses/schemas.ts';
 import { MAX_ATTEMPTS, RETRY_HOURS } from '../../shared/domain/retry-schedule.ts';
 import { testEvent } from '../../shared/domain/test-event.ts';
-import { SEND_TIMEOUT_MS } from '../../shared/domain/transport.ts';
+import { SEND_TIMEOUT_MS } from '../../shared/domain/timeouts.ts';
 import { webhookHeaders } from '../../shared/pipeline/transports/webhook.ts';
 import { EXAMPLE_TIME_MS, exampleCredentials } from './examples.ts';
 import { contentOf, parameter, parametersIn } from './operation.ts';

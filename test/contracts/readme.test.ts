@@ -12,7 +12,7 @@ import { failed } from '../../shared/domain/attempt-outcome.ts';
 import { HOUR_MS } from '../../shared/domain/day.ts';
 import { checkEvent } from '../../shared/domain/event-findings.ts';
 import { MAX_AGE_MS, MAX_ATTEMPTS, RETRY_HOURS, retryDelayMs } from '../../shared/domain/retry-schedule.ts';
-import { SEND_TIMEOUT_MS } from '../../shared/domain/transport.ts';
+import { SEND_TIMEOUT_MS } from '../../shared/domain/timeouts.ts';
 import { codeBlocks, readDocument as read, root } from '../support/documents.ts';
 
 const documents = globSync(['*.md', '{docs,bin/local-aws}/**/*.md'], {
