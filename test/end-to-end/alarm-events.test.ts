@@ -1,12 +1,10 @@
-import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { MAX_EVENT_BYTES } from '../../shared/domain/planned-event.ts';
 import { newAlarmEvent, TRACE_ID, traceFields } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';
 import { openSink } from '../support/test-sink.ts';
 import { useStarted } from '../support/use-started.ts';
-import { documents, isLocal, newClient, table } from './support/api.ts';
+import { isLocal, newClient } from './support/api.ts';
 import { delivery, sendEvents, sent } from './support/pipeline.ts';
 
 const { api_key: apiKey } = validDetails.incidentrouter;
@@ -15,33 +13,6 @@ const router = { ...validDetails.incidentrouter, routing_key: 'team' };
 describe.runIf(isLocal)('an alarm event', () => {
   const client = useStarted(() => newClient());
   const toWebhook = (url: string) => client.create({ label: 'w', type: 'webhook', details: { url } });
-
-  it('reaches a webhook as a signed request with exactly the seven payload fields', async () => {
-    const sink = await openSink();
-    const id = await toWebhook(sink.url);
-    const event = newAlarmEvent(client.tenant, [id], { txn: 'not part of the payload' });
-    await sendEvents([event]);
-    const [received] = await sink.wait(1);
-    const { event_id, log_entry_id, details, entity, check, alarm, tenant_id } = event;
-    expect(JSON.parse(received?.body ?? '')).toEqual({
-      event_id,
-      log_entry_id,
-      details,
-      entity,
-      check,
-      alarm,
-      tenant_id,
-    });
-    const { token, secrets } = await createAccountRepository(documents, table('Accounts')).webhookCredentials(
-      client.tenant,
-    );
-    expect(received?.headers['x-monitoring-webhook-token']).toBe(token);
-    const headers = Object.fromEntries(
-      Object.entries(received?.headers ?? {}).map(([name, value]) => [name, String(value)]),
-    );
-    expect(() => new Webhook(secrets[0] ?? '').verify(received?.body ?? '', headers)).not.toThrow();
-    await delivery(client.tenant, id, 'delivered');
-  });
 
   it('reaches a webhook with the headers of its trace, whose ID the history shows', async () => {
     const sink = await openSink();

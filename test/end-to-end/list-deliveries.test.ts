@@ -30,36 +30,6 @@ it('the deliveries of a notification are listed newest first, page by page, with
 });
 
 describe.runIf(isLocal)('the history of an alert', () => {
-  it('shows when it was delivered, and every attempt', async () => {
-    const client = await newClient();
-    const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 204).end());
-    const id = await client.create({ ...webhook, details: { url: sink.url } });
-    const event = newAlarmEvent(client.tenant, [id]);
-    await sendEvents([event]);
-    await delivery(client.tenant, id, 'delivered');
-    const { values } = await list(client, `/notifications/${id}/deliveries`);
-    expect(values).toEqual([
-      {
-        event_id: event.event_id,
-        entity_id: event.entity.id,
-        alarm_id: event.alarm.id,
-        entity_label: event.entity.label,
-        alarm_label: event.alarm.label,
-        state: 'CRITICAL',
-        status: 'delivered',
-        reason: null,
-        attempts: [
-          expect.objectContaining({ result: 'transient', status_code: 500, reason: 'http_status' }),
-          expect.objectContaining({ result: 'delivered', status_code: 204, reason: null }),
-        ],
-        accepted_at: expect.any(Number),
-        next_attempt_at: null,
-        created_at: expect.any(Number),
-        updated_at: expect.any(Number),
-      },
-    ]);
-  });
-
   it('shows why it has not arrived, and neither a bad destination nor, to observers, its response', async () => {
     const client = await newClient();
     const observer = await newClient('observer', client.tenant);

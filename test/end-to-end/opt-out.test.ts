@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import type { InboxMessage } from '../support/pipeline.ts';
 import { type Client, call, isLocal, newClient, newTenant } from './support/api.ts';
@@ -125,35 +124,5 @@ describe.runIf(isLocal)('the recipient of emails', () => {
     const test = async () => (await client.post(`/notifications/${id}/test`)).body;
     expect(await test()).toMatchObject({ status: 'success' });
     expect(await test()).toMatchObject({ message: 'Not sent: an email to the recipient bounced' });
-  });
-});
-
-describe.runIf(isLocal)('technical contacts', () => {
-  it('who opt out are skipped, and an alert fails if none is left', async () => {
-    const client = await newClient();
-    const [one, other] = [1, 2].map((number) => `${number}-${client.tenant}@example.com`.toLowerCase());
-    if (!one || !other) expect.fail();
-    await client.put('/account', { technical_contacts: [one, other] });
-    const test = async () => (await client.post(`/notifications/${DEFAULT_NOTIFICATION_ID}/test`)).body;
-    await test();
-    const [[first], [second]] = [await emailsTo(one, 1), await emailsTo(other, 1)];
-    if (!first || !second) expect.fail();
-    await stop(first);
-    expect(await test()).toMatchObject({ status: 'success' });
-    // Beside the tests, a notice says who gets no emails any more.
-    const received = await emailsTo(other, 3);
-    expect(received).toHaveLength(3);
-    expect(received.filter(({ subject }) => subject.includes(`Emails to ${one} are stopped`))).toHaveLength(1);
-    expect(await emailsTo(one, 1)).toHaveLength(1);
-    await stop(second);
-    expect(await test()).toMatchObject({ status: 'failure' });
-    await sendEvents([newAlarmEvent(client.tenant, [DEFAULT_NOTIFICATION_ID])]);
-    await expect
-      .poll(() => historyOf(client, DEFAULT_NOTIFICATION_ID), { timeout: 60_000 })
-      .toMatchObject({
-        values: expect.arrayContaining([expect.objectContaining({ status: 'failed', reason: 'opted_out' })]),
-      });
-    // The alert is escalated to the operators.
-    await sent(1, (message) => message.kind === 'managed' && message.text.includes(client.tenant));
   });
 });

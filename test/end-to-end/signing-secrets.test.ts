@@ -5,7 +5,6 @@ import { openSink } from '../support/test-sink.ts';
 import { newClient } from './support/api.ts';
 
 const secret = z.string().regex(/^whsec_[\w+/]{43}=$/);
-const account = z.object({ webhook_signing_secrets: z.array(secret) });
 
 describe('a signing secret of a webhook', () => {
   it('signs its tests beside the account, is shown once, survives an update, and is deleted', async () => {
@@ -40,14 +39,4 @@ describe('a signing secret of a webhook', () => {
       400, 403, 404,
     ]);
   });
-});
-
-it('rotating the signing secret of an account returns a new one, which signs together with the replaced one', async () => {
-  const client = await newClient();
-  const secretsOf = async () => account.parse((await client.get('/account')).body).webhook_signing_secrets;
-  const [first] = await secretsOf();
-  const { status, body } = await client.post('/account/rotate-signing-secret');
-  expect(status).toBe(200);
-  const { webhook_signing_secret: second } = z.strictObject({ webhook_signing_secret: secret }).parse(body);
-  expect(await secretsOf()).toEqual([second, first]);
 });
