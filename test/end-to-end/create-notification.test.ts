@@ -2,7 +2,7 @@ import { describe, expect, inject, it } from 'vitest';
 import { entries } from '../support/notifications.ts';
 import { until } from '../support/until.ts';
 import { useStarted } from '../support/use-started.ts';
-import { call, newClient, webhook } from './support/api.ts';
+import { newClient, webhook } from './support/api.ts';
 
 describe('creating a notification', () => {
   const client = useStarted(() => newClient('creator'));
@@ -22,25 +22,6 @@ describe('creating a notification', () => {
     expect(location).toMatch(new RegExp(`^${inject('stack').base_url}/notifications/nt[0-9A-Z]{26}$`));
     const read = await client.get(location);
     expect(read.body).toEqual({ id: location.split('/').at(-1), ...webhook });
-  });
-
-  it('returns the same response to a repeated request with an Idempotency-Key, and 422 for another body', async () => {
-    const post = (body: unknown) =>
-      call('POST', '/notifications', { token: client.token, body, headers: { 'Idempotency-Key': 'a1' } });
-    const [first, repeated] = [await post(webhook), await post(webhook)];
-    expect([first.status, repeated.status, repeated.text]).toEqual([201, 201, '']);
-    expect(repeated.headers.get('location')).toBe(first.headers.get('location'));
-    expect((await post({ ...webhook, label: 'Other' })).body).toMatchObject({
-      type: 'idempotencyKeyReused',
-      code: 422,
-    });
-  });
-
-  it('returns 400 for a body that is no JSON, and stores nothing', async () => {
-    const tenant = await newClient();
-    const response = await tenant.post('/notifications', new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]));
-    expect(response.body).toMatchObject({ type: 'badRequest', code: 400 });
-    expect((await tenant.get('/notifications')).body).toMatchObject({ metadata: { count: 1 } });
   });
 
   it('stores the largest allowed notification: 256 entries of 4,096 four-byte characters', async () => {

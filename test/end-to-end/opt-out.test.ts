@@ -107,22 +107,4 @@ describe.runIf(isLocal)('the recipient of emails', () => {
     expect((await test()).body).toMatchObject({ status: 'success' });
     expect((await fetch(linkIn(email), { method: 'HEAD' })).status).toBe(200);
   });
-
-  it('whose mailbox bounces gets only tests, of which one that arrives ends the stop', async () => {
-    const client = await newClient();
-    const details = { address: 'bounce@simulator.amazonses.com' };
-    const id = await client.create({ label: 'Nobody', type: 'email', details });
-    await sendEvents([newAlarmEvent(client.tenant, [id])]);
-    const statuses = async () => JSON.stringify(await historyOf(client, id));
-    await expect.poll(statuses, { timeout: 60_000 }).toContain('"bounced"');
-    await sendEvents([newAlarmEvent(client.tenant, [id], { alarm: 'al2' })]);
-    await expect
-      .poll(() => historyOf(client, id), { timeout: 60_000 })
-      .toMatchObject({
-        values: expect.arrayContaining([expect.objectContaining({ status: 'failed', reason: 'bounced' })]),
-      });
-    const test = async () => (await client.post(`/notifications/${id}/test`)).body;
-    expect(await test()).toMatchObject({ status: 'success' });
-    expect(await test()).toMatchObject({ message: 'Not sent: an email to the recipient bounced' });
-  });
 });

@@ -53,14 +53,4 @@ describe('when a dependency fails, the API', () => {
     expect((await client.get('/audits')).body).toEqual(audits.body);
     expect(sink.received).toEqual([]);
   });
-
-  it('returns 503 for a test if the sender cannot be invoked', async () => {
-    const recover = harness.injectFault(
-      { status: 500, type: 'ServiceException', message: '' },
-      ({ service }) => service === 'lambda',
-    );
-    const response = await client.post('/test-notification', { type: 'managed' });
-    recover();
-    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '2']);
-  });
 });

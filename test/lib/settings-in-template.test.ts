@@ -229,9 +229,3 @@ it('the stack has the name of the API, which identifies it in an account', () =>
   other.template.hasResourceProperties('AWS::ApiGatewayV2::Api', { Name: stackName });
   expect(() => synthesize({ stackName: `${stackName}x` })).toThrow('Invalid setting: stackName must have at most ');
 });
-
-it('regions in China are refused before anything is created, if the credentials decide', () => {
-  expect(JSON.stringify(defaults.template.toJSON().Rules.SupportedRegion)).toContain(
-    '{"Fn::Not":[{"Fn::Contains":[["cn-north-1","cn-northwest-1"],{"Ref":"AWS::Region"}]}]}',
-  );
-});
