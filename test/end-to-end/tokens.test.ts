@@ -54,17 +54,6 @@ describe('a token', () => {
     for (const secret of [token, client.token]) expect(text).not.toContain(secret);
   });
 
-  it('is invalid after its revocation, which returns 204 once', async () => {
-    const client = await newClient();
-    const { id, token } = await create(client, 'observer');
-    const response = await client.delete(`/tokens/${id}`);
-    expect([response.status, response.text]).toEqual([204, '']);
-    expect((await call('GET', '/notifications', { token })).status).toBe(401);
-    expect((await list(client, '/tokens')).values).toHaveLength(1);
-    const repeated = await client.delete(`/tokens/${id}`);
-    expect(repeated.body).toMatchObject({ type: 'notFoundError', code: 404, message: 'The token was not found.' });
-  });
-
   it('is not revoked by another tenant, nor if it is the last one of an admin', async () => {
     const [client, other] = [await newClient(), await newClient()];
     const { id, token } = await create(other, 'observer');

@@ -38,13 +38,18 @@ const failure = async (...options: string[]) => {
 };
 
 describe('npm start', () => {
-  it('prints one line of JSON when ready and removes its files on SIGTERM', async () => {
+  it('says what it does while it starts, prints one line of JSON when ready, and removes its files on SIGTERM', async () => {
     const child = start('--json', '--port', '0', '--base-path', '/v1.0/123456/', '-c', 'testsPerTenantPerDay=5');
     const ended = once(child, 'close');
-    const output = text(child.stdout);
+    const [output, errors] = [text(child.stdout), text(child.stderr)];
     await once(child.stdout, 'readable');
     child.kill('SIGTERM');
     expect(await ended).toEqual([0, null]);
+    expect((await errors).split('\n').slice(0, 3)).toEqual([
+      'Loading the local AWS …',
+      'Synthesizing the stack and bundling its functions …',
+      'Creating tables and tokens …',
+    ]);
     const lines = (await output).split('\n');
     expect(lines).toHaveLength(2);
     const ready = JSON.parse(lines[0] ?? '');
@@ -55,18 +60,6 @@ describe('npm start', () => {
     });
     expect(ready.base_url).toMatch(/\/v1\.0\/123456$/);
     expect(readdirSync(temporary.path)).toEqual([]);
-  });
-
-  it('says what it does while it starts', async () => {
-    const child = start('--json', '--port', '0');
-    const errors = text(child.stderr);
-    await once(child.stdout, 'readable');
-    child.kill('SIGTERM');
-    expect((await errors).split('\n').slice(0, 3)).toEqual([
-      'Loading the local AWS …',
-      'Synthesizing the stack and bundling its functions …',
-      'Creating tables and tokens …',
-    ]);
   });
 
   it('prints the tokens of each tenant, and commands that configure the AWS SDK in a shell', async () => {
