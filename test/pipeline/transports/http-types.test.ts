@@ -7,7 +7,6 @@ import { createPagerTransport } from '../../../shared/pipeline/transports/incide
 import { createRouterTransport } from '../../../shared/pipeline/transports/incidentrouter.ts';
 import { createWebhookTransport } from '../../../shared/pipeline/transports/webhook.ts';
 import { alert } from '../../support/alert.ts';
-import { TRACE_ID, traceFields } from '../../support/events.ts';
 import { validDetails } from '../../support/notifications.ts';
 
 const secrets = [`whsec_${Buffer.from('a'.repeat(32)).toString('base64')}`];
@@ -23,21 +22,6 @@ const recordingClient = (status = 200, body = '') => {
   };
   return { post, posted };
 };
-
-it.each<[string, (http: HttpClient) => Transport, Record<string, string>]>([
-  ['pager', (http) => createPagerTransport(http, http, 'https://pager.example.com'), validDetails.incidentpager],
-  [
-    'router',
-    (http) => createRouterTransport(accounts, http, 'https://router.example.com'),
-    validDetails.incidentrouter,
-  ],
-  ['feed', (http) => createFeedTransport(http, 'https://feed.example.com'), validDetails.atomfeed],
-  ['webhook', (http) => createWebhookTransport(accounts, http), validDetails.webhook],
-])('the request to a %s has the headers of the trace', async (_, create, details) => {
-  const http = recordingClient();
-  await create(http)({ ...alert, trace: { id: TRACE_ID, headers: traceFields } }, details);
-  expect(http.posted().headers).toMatchObject(traceFields);
-});
 
 it.each<[string, (http: HttpClient) => Transport, Record<string, string>, string[]]>([
   ['webhook', (http) => createWebhookTransport(accounts, http), validDetails.webhook, ['token-of-acme', ...secrets]],
