@@ -340,7 +340,7 @@ export const parseSettings = (settings: Readonly<Record<string, unknown>>, regio
 };
 
 /** Replaces the user and password in a URL. */
-export const withoutCredentials = (url: string): string => url.replace(/^(https?:\/\/)[^/]*@/, '$1***@');
+export const withoutCredentials = (url: string): string => url.replace(/^(https?:\/\/)[^/]*@/i, '$1***@');
 
 const shownSetting = (name: string, value: unknown): unknown => {
   if (name === 'heartbeatUrl') return '(set)';

@@ -12,10 +12,10 @@ describe('settings', () => {
 
   it('are shown to operators if they differ from their defaults, without secrets', () => {
     const monitor = 'https://monitor.example.org/push/secret';
-    const changed = { feedEndpoint: 'https://me:secret@feed.example.org/a@b', heartbeatUrl: monitor, memoryMb: 512 };
+    const changed = { feedEndpoint: 'HTTPS://me:secret@feed.example.org/a@b', heartbeatUrl: monitor, memoryMb: 512 };
     const settings = parseSettings({ ...changed, smsPerTenantPerDay: '1000', smsCountries: '' });
     expect(changedSettings(settings)).toEqual({
-      feedEndpoint: 'https://***@feed.example.org/a@b',
+      feedEndpoint: 'HTTPS://***@feed.example.org/a@b',
       heartbeatUrl: '(set)',
       memoryMb: 512,
     });

@@ -307,6 +307,7 @@ describe('an alert to a notification that is muted', () => {
     ['is sent if it is the OK of an ordered webhook', 'webhook', { ...ok, ordered: true }, true],
     ['is not sent if it is the OK of another webhook', 'webhook', ok, false],
     ['is sent if it is a summary, whose alerts were not muted', 'email', summary, true],
+    ['is not sent if it is an escalation queued meanwhile', 'email', { notice, accepted_at_ms: NOW_MS - 1 }, false],
   ] as const)('%s', async (_, type, changes, isSent) => {
     const summarizedAlerts = {
       read: async () => ({ alarmCounts: { CRITICAL: 1, WARNING: 0, OK: 0 }, unread: 0, alarms: [] }),
@@ -316,6 +317,15 @@ describe('an alert to a notification that is muted', () => {
     expect(result.kind).toBe(isSent ? 'delivered' : 'cancelled');
     const found = await record();
     expect(found && reasonOf(found)).toBe(isSent ? undefined : 'muted');
+  });
+
+  it('is sent if it repeats an event that SQS accepted before', async () => {
+    const notification_id = newNotificationId();
+    const target = { id: notification_id, type: 'webhook', details: {}, mutes } as const;
+    const first = { notification_id, accepted_at_ms: NOW_MS - 1 };
+    await setUp('webhook', failed('transient', 'timeout', ''), { changes: first }).deliver(Promise.resolve(target));
+    const repeated = setUp('webhook', delivered, { changes: { notification_id }, clock: () => NOW_MS + 60_000 });
+    expect(await repeated.deliver(Promise.resolve(target))).toMatchObject({ kind: 'delivered' });
   });
 
   it('does not supersede an older one, which SQS accepted after the end', async () => {

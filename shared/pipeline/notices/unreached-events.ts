@@ -154,7 +154,7 @@ export const createUnreachedEvents = ({
     }: PlanReport): Promise<void> {
       const ids = notification_ids.filter(isNotificationId);
       const found = await findUnreached(event.tenant_id, deliveryKey(event, '').sk, ids);
-      if (typeof found === 'string') return;
+      if (typeof found === 'string' || (ids.length > 0 && found.isMuted)) return;
       const records = found.listed.flatMap(({ record }) => record ?? []);
       const hasFailed = records.some(({ status }) => status !== 'cancelled');
       if (!hasFailed && records.some(({ notice }) => notice === 'summary')) return;

@@ -6,7 +6,7 @@ import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 import { MIN_TIME_TO_SEND_MS, NoTimeLeftError } from '../../domain/timeouts.ts';
 import { covers } from '../../domain/withheld.ts';
 import type { Decision } from './claimed-delivery.ts';
-import { idsOf } from './delivery-job.ts';
+import { idsOf, isNotice } from './delivery-job.ts';
 
 /** Forwards the message of a notification that has got another type. */
 export const typeChanged: Decision = (delivery) => {
@@ -39,13 +39,14 @@ const shadowed: Decision = async (delivery) => {
 
 /**
  * Ends the delivery of an alert to a notification that was muted. An OK ends an incident whatever is muted. The alerts of
- * a summary were not.
+ * a summary were not. An escalation can be hours newer than its alert. A repeated event has the time of its first message.
  */
 const muted: Decision = (delivery) => {
-  const { job, isSummary, target } = delivery;
+  const { job, isSummary, record, target } = delivery;
   const { event, accepted_at_ms } = job.body;
   if (isSummary || (job.isOrdered && event.state === 'OK')) return undefined;
-  const isMuted = target.mutes?.some((period) => covers(period, accepted_at_ms));
+  const atMs = isNotice(job.body) ? record.created_at_ms : (record.accepted_at_ms ?? accepted_at_ms);
+  const isMuted = target.mutes?.some((period) => covers(period, atMs));
   return isMuted ? delivery.withhold('muted') : undefined;
 };
 

@@ -276,6 +276,15 @@ describe('an escalation of an event whose plan lists notifications that do not e
     expect(queued).toEqual([]);
   });
 
+  it('is not queued if the only one that exists is muted', async () => {
+    const event = newEvent();
+    const muted = failedRecord([], { status: 'cancelled', withheld: 'muted', last_reason: undefined }, event);
+    await writeRecords(client, 'deliveries', [muted]);
+    const { escalatePlan, queued } = setUp();
+    await escalatePlan(planOf(event, [idOf(muted), 'typo']));
+    expect(queued).toEqual([]);
+  });
+
   it('is not queued if a notification exists, whose delivery decides', async () => {
     const existing = await stored.create('acme', webhookNotification(), audit);
     const { escalatePlan, queued } = setUp();
