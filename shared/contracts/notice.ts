@@ -38,14 +38,14 @@ export type NoticeContent = z.infer<typeof noticeContent>;
  * the start of a UTC day.
  */
 export const outage = z.object({
-  /** When the alert that began it failed, or became late. It identifies the outage. */
+  /** When the attempt that began it failed. It identifies the outage. */
   started_at_ms: z.number(),
-  /** When the first attempt of that alert failed. */
+  /** When the first attempt of that alert failed in this outage. */
   first_failed_at_ms: z.number(),
   /** When an alert that had failed arrived; absent while the outage lasts. */
   ended_at_ms: z.optional(z.number()),
-  /** The notice that announces it; absent if the limit of the day was reached. */
-  first_notice: z.optional(z.enum(['failing', 'undelivered'])),
+  /** The notice that announces it. */
+  first_notice: z.enum(['failing', 'undelivered']),
   /** True if that notice is queued. */
   is_announced: z.optional(z.boolean()),
   /** The last day on which an outage of the notification was announced, and how many were. */

@@ -1,6 +1,5 @@
 import type { DeliveryHappening, DeliveryOutcome } from '../contracts/delivery-report.ts';
 import type { FailureReason } from '../contracts/outcomes.ts';
-import { utcDay } from './day.ts';
 import { parseDeliveryPartition } from './delivery-key.ts';
 import { type DeliveryRecord, isMuted, isShadow } from './delivery-record.ts';
 import { failureReasonOf, isFailing, isUnreached, reasonOf } from './delivery-status.ts';
@@ -76,8 +75,8 @@ const happenedIn = (before: DeliveryRecord, after: DeliveryRecord, scale: number
   if (isShadow(after) || isMuted(after)) return undefined;
   // So is a delivery whose emails bounced before it ended.
   if (isUnreached(after, scale) && !isUnreached(before, scale)) return 'late';
-  // An outage above the limit of a day is reported if it lasts on the next one.
-  const isNew = !isFailing(before, scale) || utcDay(before.updated_at_ms) !== utcDay(after.updated_at_ms);
+  // A further attempt may be the first failure after the end of an outage.
+  const isNew = !isFailing(before, scale) || before.last_failed_at_ms !== after.last_failed_at_ms;
   return isFailing(after, scale) && isNew ? 'failing' : undefined;
 };
 

@@ -7,55 +7,60 @@ const MAX_ANNOUNCED_PER_DAY = 3;
 
 /** A delivery that failed, or fails for minutes. Times are ms since the epoch. */
 export type OutageFailure = {
-  /** When it failed, or became late. */
+  /** When its last attempt failed: the day of its notice. */
   failedAtMs: number;
   /** When its first attempt failed. */
   firstFailedAtMs: number;
-  /** When its last attempt failed: the day of its notice. */
-  atMs: number;
   /** The notices that it may cause. */
   kinds: readonly ('failing' | 'undelivered')[];
 };
 
 /**
+ * Returns the notice that a failure causes if it begins an outage: `undelivered` if there was none this day, or `failing`
+ * unless three outages were announced this day.
+ */
+export const firstNoticeOf = (
+  outage: Outage | undefined,
+  { failedAtMs, kinds }: OutageFailure,
+): Outage['first_notice'] | undefined => {
+  const day = startOf(DAY_MS, failedAtMs);
+  const { announced_day_ms = 0, announced_count = 0, undelivered_day_ms = 0 } = outage ?? {};
+  if (kinds.includes('undelivered') && day > undelivered_day_ms) return 'undelivered';
+  const canFail = day > announced_day_ms || (day === announced_day_ms && announced_count < MAX_ANNOUNCED_PER_DAY);
+  return kinds.includes('failing') && canFail ? 'failing' : undefined;
+};
+
+/**
  * Returns the outage of a notification after a failure, the same one if nothing changes. A new outage begins with the first
- * failure, and with one after a delivery; it is announced by `undelivered` if there was none this day, or by `failing`
- * unless three were announced this day. One above this limit is announced if it lasts on another day.
+ * failure, and with one after a delivery, unless no notice can announce it.
  *
  * @param wasDelivered whether an alert was delivered since the start of the outage and before the failure
  */
 export const outageAfterFailure = (
   outage: Outage | undefined,
-  { failedAtMs, firstFailedAtMs, atMs, kinds }: OutageFailure,
+  failure: OutageFailure,
   wasDelivered: boolean,
-): Outage => {
-  const day = startOf(DAY_MS, atMs);
-  const { announced_day_ms = 0, announced_count = 0, undelivered_day_ms = 0, version = 0 } = outage ?? {};
-  const isNew = !outage || wasDelivered || failedAtMs > (outage.ended_at_ms ?? Number.POSITIVE_INFINITY);
-  const current: Outage = isNew
-    ? {
-        started_at_ms: failedAtMs,
-        first_failed_at_ms: firstFailedAtMs,
-        ended_at_ms: undefined,
-        first_notice: undefined,
-        is_announced: undefined,
-        announced_day_ms,
-        announced_count,
-        undelivered_day_ms,
-        version,
-      }
-    : outage;
-  const hasUndelivered = kinds.includes('undelivered') && day > undelivered_day_ms;
-  const announcedOfDay = day > announced_day_ms ? 0 : announced_count;
-  const canAnnounce = !current.first_notice && current.ended_at_ms === undefined && day >= announced_day_ms;
-  const canFail = kinds.includes('failing') && announcedOfDay < MAX_ANNOUNCED_PER_DAY;
-  const firstNotice = hasUndelivered ? 'undelivered' : canFail ? 'failing' : undefined;
-  const isAnnounced = canAnnounce && firstNotice !== undefined;
-  if (!isNew && !hasUndelivered && !isAnnounced) return outage;
+): Outage | undefined => {
+  const firstNotice = firstNoticeOf(outage, failure);
+  if (firstNotice === undefined) return outage;
+  const { failedAtMs, firstFailedAtMs } = failure;
+  const day = startOf(DAY_MS, failedAtMs);
+  const { announced_day_ms = 0, announced_count = 0, version = 0 } = outage ?? {};
+  const undelivered_day_ms = firstNotice === 'undelivered' ? day : (outage?.undelivered_day_ms ?? 0);
+  const endedAtMs = outage?.ended_at_ms;
+  const isNew = !outage || wasDelivered || failedAtMs > (endedAtMs ?? Number.POSITIVE_INFINITY);
+  if (!isNew) return firstNotice === 'undelivered' ? { ...outage, undelivered_day_ms } : outage;
   return {
-    ...current,
-    ...(hasUndelivered && { undelivered_day_ms: day }),
-    ...(isAnnounced && { first_notice: firstNotice, announced_day_ms: day, announced_count: announcedOfDay + 1 }),
+    started_at_ms: failedAtMs,
+    // An alert that also failed in the outage before fails in this one since its end.
+    first_failed_at_ms: firstFailedAtMs > (endedAtMs ?? 0) ? firstFailedAtMs : failedAtMs,
+    ended_at_ms: undefined,
+    first_notice: firstNotice,
+    is_announced: undefined,
+    announced_day_ms: Math.max(day, announced_day_ms),
+    announced_count: day > announced_day_ms ? 1 : announced_count + 1,
+    undelivered_day_ms,
+    version,
   };
 };
 
@@ -70,24 +75,41 @@ export type OutageNumbers = {
   failed: number;
   delivered: number;
   stillFailed: number;
-  /** Whether an alert failed after the last delivery. */
+  /** When the last of those still failed has failed, in ms since the epoch. */
+  lastFailedAtMs: number;
+  /** Whether that was after the last delivery. */
   isLasting: boolean;
 };
 
 const timesOf = (records: readonly DeliveryRecord[], timeOf: (record: DeliveryRecord) => number | undefined): number =>
   Math.max(0, ...records.map((record) => timeOf(record) ?? 0));
 
-/** Returns the numbers of an outage. @param records the history of the notification */
-export const outageNumbers = ({ first_failed_at_ms }: Outage, records: readonly DeliveryRecord[]): OutageNumbers => {
+/**
+ * Returns the numbers of an outage.
+ *
+ * @param records the newest part of the history of the notification
+ * @param deliveredAtMs when an alert arrived, which may be older than these
+ */
+export const outageNumbers = (
+  { first_failed_at_ms }: Pick<Outage, 'first_failed_at_ms'>,
+  records: readonly DeliveryRecord[],
+  deliveredAtMs: number,
+): OutageNumbers => {
   const alerts = records.filter(({ notice }) => notice === undefined || notice === 'summary');
   const failed = alerts.filter(({ last_failed_at_ms = 0 }) => last_failed_at_ms >= first_failed_at_ms);
   const stillFailed = failed.filter(({ status }) => ['pending', 'failed', 'bounced'].includes(status));
   const delivered = alerts.filter(({ status }) => status === 'delivered');
+  const lastFailedAtMs = timesOf(stillFailed, (record) => record.last_failed_at_ms);
   return {
     failed: failed.length,
     delivered: failed.filter(({ status }) => status === 'delivered').length,
     stillFailed: stillFailed.length,
+    lastFailedAtMs,
     isLasting:
-      timesOf(stillFailed, (record) => record.last_failed_at_ms) > timesOf(delivered, (record) => record.updated_at_ms),
+      lastFailedAtMs >
+      Math.max(
+        deliveredAtMs,
+        timesOf(delivered, (record) => record.updated_at_ms),
+      ),
   };
 };

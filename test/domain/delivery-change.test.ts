@@ -70,9 +70,9 @@ describe('what happened to a delivery', () => {
       'recovered',
     ],
     [
-      'that it still fails on another day',
+      'that it fails again',
       failing,
-      { ...retried(failing, 20), updated_at_ms: RECORD_TIME_MS + 86_400_000 },
+      { ...retried(failing, 20), last_failed_at_ms: RECORD_TIME_MS + 600_000 },
       'failing',
     ],
     ['nothing if it is superseded', failing, withStatus(failing, 'superseded', RECORD_TIME_MS), undefined],

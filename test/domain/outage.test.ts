@@ -8,10 +8,9 @@ const DAY_START_MS = Date.UTC(2026, 0, 1);
 const MINUTE_MS = 60_000;
 const at = (minutes: number, days = 0): number => DAY_START_MS + days * DAY_MS + minutes * MINUTE_MS;
 
-const failing = (failedAtMs: number, atMs = failedAtMs): OutageFailure => ({
+const failing = (failedAtMs: number, firstFailedAtMs = failedAtMs - 3 * MINUTE_MS): OutageFailure => ({
   failedAtMs,
-  firstFailedAtMs: failedAtMs - 3 * MINUTE_MS,
-  atMs,
+  firstFailedAtMs,
   kinds: ['failing'],
 });
 const failed = (failedAtMs: number): OutageFailure => ({
@@ -19,34 +18,42 @@ const failed = (failedAtMs: number): OutageFailure => ({
   kinds: ['undelivered', 'failing'],
 });
 
-/** Returns the outages after failures, each of which finds a delivery. */
-const outagesAfter = (failures: readonly OutageFailure[]): Outage[] => {
-  const found: Outage[] = [];
-  for (const failure of failures) found.push(outageAfterFailure(found.at(-1), failure, found.length > 0));
-  return found;
+const begin = (failure: OutageFailure, before?: Outage, wasDelivered = false): Outage => {
+  const begun = outageAfterFailure(before, failure, wasDelivered);
+  if (!begun) throw new Error('No outage has begun.');
+  return begun;
 };
-const noticesAfter = (...failures: OutageFailure[]) => outagesAfter(failures).map(({ first_notice }) => first_notice);
+
+/** Returns the notices of outages that begin with failures, each of which finds a delivery. */
+const noticesAfter = (...failures: OutageFailure[]) => {
+  let last: Outage | undefined;
+  return failures.map((failure) => {
+    const next = begin(failure, last, last !== undefined);
+    const isNew = next.started_at_ms !== last?.started_at_ms;
+    last = next;
+    return isNew ? next.first_notice : undefined;
+  });
+};
 
 describe('an outage', () => {
   it('begins with the first failure, and lasts until an alert arrives', () => {
-    const begun = outageAfterFailure(undefined, failing(at(5)), false);
+    const begun = begin(failing(at(5)));
     expect(begun).toMatchObject({ started_at_ms: at(5), first_failed_at_ms: at(2), first_notice: 'failing' });
-    for (const later of [failing(at(9)), failing(at(2)), failing(at(5), at(9))])
-      expect(outageAfterFailure(begun, later, false)).toBe(begun);
+    for (const later of [failing(at(9)), failing(at(2))]) expect(outageAfterFailure(begun, later, false)).toBe(begun);
     expect(outageAfterFailure(begun, failing(at(9)), true)).toMatchObject({ started_at_ms: at(9) });
   });
 
   it('begins again with a failure after its end, and not with an earlier one', () => {
-    const ended = endedOutage(outageAfterFailure(undefined, failing(at(5)), false), at(9));
+    const ended = endedOutage(begin(failing(at(5))), at(9));
     expect(ended.ended_at_ms).toBe(at(9));
     expect(outageAfterFailure(ended, failing(at(8)), false)).toBe(ended);
-    const next = outageAfterFailure(ended, failing(at(10)), false);
-    expect(next).toMatchObject({ started_at_ms: at(10), first_notice: 'failing' });
+    const next = begin(failing(at(10), at(4)), ended);
+    expect(next).toMatchObject({ started_at_ms: at(10), first_failed_at_ms: at(10), first_notice: 'failing' });
     expect(next.ended_at_ms).toBeUndefined();
   });
 
   it('is ended once, by an alert that arrives after its start', () => {
-    const begun = outageAfterFailure(undefined, failing(at(5)), false);
+    const begun = begin(failing(at(5)));
     expect(endedOutage(begun, at(4))).toBe(begun);
     const ended = endedOutage(begun, at(6));
     expect(endedOutage(ended, at(7))).toBe(ended);
@@ -57,18 +64,20 @@ describe('an outage', () => {
     expect(noticesAfter(...four, failing(at(1, 1)))).toEqual(['failing', 'failing', 'failing', undefined, 'failing']);
   });
 
-  it('that is the fourth of a day is announced if it lasts on the next day', () => {
-    const fourth = outagesAfter([1, 2, 3, 4].map((minutes) => failing(at(minutes)))).at(-1);
-    expect(outageAfterFailure(fourth, failing(at(4), at(30)), false)).toBe(fourth);
-    const next = outageAfterFailure(fourth, failing(at(4), at(0, 1)), false);
-    expect(next).toMatchObject({ started_at_ms: at(4), first_notice: 'failing', announced_count: 1 });
-    expect(outageAfterFailure(next, failing(at(4), at(0, 2)), false)).toBe(next);
+  it('that would be the fourth of a day begins with a failure on the next one', () => {
+    const [first, ...others] = [1, 2, 3].map((minutes) => failing(at(minutes)));
+    const third = others.reduce((before, failure) => begin(failure, before, true), begin(first ?? failing(at(1))));
+    const ended = endedOutage(third, at(4));
+    expect(outageAfterFailure(ended, failing(at(5)), true)).toBe(ended);
+    const next = begin(failing(at(0, 1), at(5)), ended);
+    expect(next).toMatchObject({ started_at_ms: at(0, 1), first_failed_at_ms: at(5), announced_count: 1 });
+    expect(outageAfterFailure(next, failing(at(0, 2)), false)).toBe(next);
   });
 
   it('is announced by the notice of an undelivered alert, of which there is one a day', () => {
     expect(noticesAfter(failed(at(1)), failed(at(2)), failed(at(3)))).toEqual(['undelivered', 'failing', 'failing']);
-    const begun = outageAfterFailure(undefined, failing(at(1)), false);
-    const undelivered = outageAfterFailure(begun, failed(at(2)), false);
+    const begun = begin(failing(at(1)));
+    const undelivered = begin(failed(at(2)), begun);
     expect(undelivered).toMatchObject({ started_at_ms: at(1), first_notice: 'failing', undelivered_day_ms: at(0) });
     expect(outageAfterFailure(undelivered, failed(at(3)), false)).toBe(undelivered);
     expect(outageAfterFailure(undelivered, failed(at(3, 1)), false)).toMatchObject({ undelivered_day_ms: at(0, 1) });
@@ -84,7 +93,7 @@ describe('an outage', () => {
 });
 
 describe('the numbers of an outage', () => {
-  const outage = outageAfterFailure(undefined, failing(at(5)), false);
+  const outage = begin(failing(at(5)));
   const alert = (changes: Parameters<typeof deliveryRecord>[2]) =>
     deliveryRecord({ tenant: 'acme', notificationId: 'ntA' }, 'event', changes);
   const arrived = alert({ last_failed_at_ms: at(6), updated_at_ms: at(10) });
@@ -100,7 +109,14 @@ describe('the numbers of an outage', () => {
       alert({ status: 'cancelled', last_failed_at_ms: at(8) }),
       alert({ status: 'failed', last_failed_at_ms: at(8), notice: 'unreached' }),
     ];
-    expect(outageNumbers(outage, records)).toEqual({ failed: 5, delivered: 2, stillFailed: 2, isLasting: false });
+    expect(outageNumbers(outage, records, at(10))).toEqual({
+      failed: 5,
+      delivered: 2,
+      stillFailed: 2,
+      lastFailedAtMs: at(8),
+      isLasting: false,
+    });
+    expect(outageNumbers(outage, records.slice(1), at(10)).isLasting).toBe(false);
   });
 
   it.each([
@@ -116,6 +132,6 @@ describe('the numbers of an outage', () => {
       false,
     ],
   ] as const)('say that it %s', (_, records, isLasting) => {
-    expect(outageNumbers(outage, [arrived, ...records])).toMatchObject({ isLasting });
+    expect(outageNumbers(outage, [arrived, ...records], at(10))).toMatchObject({ isLasting });
   });
 });

@@ -321,6 +321,17 @@ describe('an outage', () => {
     expect(kinds()).toEqual(['failing', 'failing', 'failing', 'recovered', 'recovered']);
   });
 
+  it('is a new one if an alert that had failed before the end fails again', async () => {
+    const { report, failing, arrived, kinds, at } = setUpOutage();
+    const [first, second] = [failing(3), failing(3)];
+    await report('late', first);
+    await report('late', { ...second, last_failed_at_ms: at(12), updated_at_ms: at(12) });
+    await report('recovered', arrived(first, 13));
+    expect(kinds()).toEqual(['failing', 'recovered']);
+    await report('failing', { ...second, last_failed_at_ms: at(43), updated_at_ms: at(43) });
+    expect(kinds()).toEqual(['failing', 'failing', 'recovered']);
+  });
+
   it('is announced after its message has returned, before the message of its end is processed', async () => {
     const { report, reporters, failing, arrived, kinds } = setUpOutage();
     const first = failing(3);

@@ -45,7 +45,7 @@ export const createOutages = (client: DynamoDBDocumentClient, table: string) => 
     async change(
       notification: NotificationOfTenant,
       nowMs: number,
-      change: (outage: Outage | undefined) => Outage | undefined | Promise<Outage>,
+      change: (outage: Outage | undefined) => Outage | undefined | Promise<Outage | undefined>,
     ): Promise<Outage | undefined> {
       let current = await read(notification);
       for (let tries = 0; tries < MAX_TRIES; tries++) {

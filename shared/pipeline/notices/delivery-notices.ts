@@ -1,4 +1,4 @@
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { lru } from 'tiny-lru';
 import type { DeliveryReader } from '../../adapters/deliveries/delivery-reader.ts';
 import type { Outages } from '../../adapters/deliveries/notification-outages.ts';
@@ -8,11 +8,18 @@ import { withTimeout } from '../../adapters/waiting.ts';
 import type { DeliveryHappening } from '../../contracts/delivery-report.ts';
 import { isStopReason } from '../../contracts/outcomes.ts';
 import type { Clock } from '../../domain/clock.ts';
+import { DAY_MS, startOf } from '../../domain/day.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { correlationOf, type DeliveryRecord } from '../../domain/delivery-record.ts';
-import { failedAtMs, failureReasonOf, isFailing, unreachedAtMs } from '../../domain/delivery-status.ts';
+import { failureReasonOf, isFailing, unreachedAtMs } from '../../domain/delivery-status.ts';
 import type { Notice } from '../../domain/notice.ts';
-import { endedOutage, type OutageFailure, outageAfterFailure, outageNumbers } from '../../domain/outage.ts';
+import {
+  endedOutage,
+  firstNoticeOf,
+  type OutageFailure,
+  outageAfterFailure,
+  outageNumbers,
+} from '../../domain/outage.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import type { NoticeQueue } from './notice-queue.ts';
 import {
@@ -20,7 +27,9 @@ import {
   firstFailureMs,
   type Notification,
   noticeTable,
+  outageNoticeId,
   type ReportedDelivery,
+  rejectedNoticeId,
   undeliveredNoticeId,
 } from './notice-table.ts';
 
@@ -104,12 +113,25 @@ export const createDeliveryNotices = (
   { API_URL: apiUrl, RETRY_DELAY_SCALE: scale, DEAD_LETTER_EMAIL, FAILING_NOTICES }: NoticeEnvironment,
 ) => {
   /**
-   * When an outage was found to last, by partition key: what happened before does not change it. So a storm costs one
-   * check a moment.
+   * By partition key, the time before which failures, or arrivals, change nothing in an outage. So a storm costs one check
+   * a moment, and none once a day has all its notices.
    */
-  const [failingAtMs, lastingAtMs] = [lru<number>(CACHE_SIZE), lru<number>(CACHE_SIZE)];
+  const [failingUntilMs, lastingUntilMs] = [lru<number>(CACHE_SIZE), lru<number>(CACHE_SIZE)];
 
-  const queue = async (record: DeliveryRecord, createNotice: (delivery: ReportedDelivery) => Notice): Promise<void> => {
+  /** One check of an outage at a time, by partition key: the next one finds what the one before has written. */
+  const limits = lru<LimitFunction>(CACHE_SIZE);
+  const limitOf = (pk: string): LimitFunction => {
+    const limit = limits.get(pk) ?? pLimit(1);
+    limits.set(pk, limit);
+    return limit;
+  };
+
+  const queue = async (
+    record: DeliveryRecord,
+    id: string,
+    createNotice: (delivery: ReportedDelivery) => Notice,
+  ): Promise<void> => {
+    if (notices.isQueued(id)) return;
     const { tenant, notificationId } = parseDeliveryPartition(record.pk);
     const notification = (await readNames(tenant, [notificationId])).get(notificationId);
     const notice = createNotice({ tenant, notificationId, notification, record });
@@ -120,60 +142,67 @@ export const createDeliveryNotices = (
     const target = parseDeliveryPartition(record.pk);
     const isUndelivered = record.status === 'failed' && DEAD_LETTER_EMAIL;
     const failure: OutageFailure = {
-      failedAtMs: failedAtMs(record),
+      failedAtMs: record.last_failed_at_ms ?? record.updated_at_ms,
       firstFailedAtMs: firstFailureMs(record),
-      atMs: record.updated_at_ms,
       kinds: [...(isUndelivered ? ['undelivered' as const] : []), ...(FAILING_NOTICES ? ['failing' as const] : [])],
     };
-    const isNotified = !isUndelivered || notices.isQueued(undeliveredNoticeId(target, failure.atMs));
-    if (failure.kinds.length === 0 || (isNotified && failure.atMs < (failingAtMs.get(record.pk) ?? 0))) return;
+    const { failedAtMs, kinds } = failure;
+    const undeliveredId = undeliveredNoticeId(target, failedAtMs);
+    const isNotified = !isUndelivered || notices.isQueued(undeliveredId);
+    if (kinds.length === 0 || (isNotified && failedAtMs < (failingUntilMs.get(record.pk) ?? 0))) return;
     const checkedAtMs = clock();
-    let isLasting = false;
+    let untilMs = 0;
     const outage = await outages.change(target, checkedAtMs, async (current) => {
-      const isOpen = current && current.ended_at_ms === undefined && failure.failedAtMs > current.started_at_ms;
+      // Without a notice that could announce another outage, nothing changes until the next day.
+      untilMs = firstNoticeOf(current, failure) ? 0 : startOf(DAY_MS, failedAtMs) + DAY_MS;
+      if (untilMs > 0) return current;
+      const isOpen = current && current.ended_at_ms === undefined && failedAtMs > current.started_at_ms;
       const deliveredAtMs = isOpen ? await outages.deliveredAfter(target, current.started_at_ms) : [];
-      isLasting = isOpen === true && deliveredAtMs.length === 0;
-      const wasDelivered = deliveredAtMs.some((timeMs) => timeMs < failure.failedAtMs);
+      if (isOpen && deliveredAtMs.length === 0) untilMs = checkedAtMs;
+      const wasDelivered = deliveredAtMs.some((timeMs) => timeMs < failedAtMs);
       return outageAfterFailure(current, failure, wasDelivered);
     });
     if (!outage) return;
-    if (isUndelivered) await queue(record, (delivery) => noticeTable.undelivered(delivery, apiUrl, failure.atMs));
+    if (isUndelivered)
+      await queue(record, undeliveredId, (delivery) => noticeTable.undelivered(delivery, apiUrl, failedAtMs));
     const { started_at_ms, ended_at_ms, first_notice, is_announced } = outage;
-    if (first_notice && !is_announced && ended_at_ms === undefined && failure.kinds.includes(first_notice)) {
+    if (!is_announced && ended_at_ms === undefined && kinds.includes(first_notice)) {
       if (first_notice === 'failing')
-        await queue(record, (delivery) => noticeTable.failing(delivery, apiUrl, started_at_ms));
+        await queue(record, outageNoticeId('failing', target, started_at_ms), (delivery) =>
+          noticeTable.failing(delivery, apiUrl, started_at_ms),
+        );
       await outages.change(target, clock(), (current) =>
         current?.started_at_ms === started_at_ms && !current.is_announced
           ? { ...current, is_announced: true }
           : current,
       );
     }
-    if (isLasting) failingAtMs.set(record.pk, checkedAtMs);
+    if (untilMs > 0) failingUntilMs.set(record.pk, untilMs);
   };
 
   /** Notifies that alerts arrive again, if that ends an outage that was announced. */
   const notifyOfRecovery = async (record: DeliveryRecord): Promise<void> => {
     const { pk, status, updated_at_ms: deliveredAtMs } = record;
-    if (status !== 'delivered' || deliveredAtMs < (lastingAtMs.get(pk) ?? 0)) return;
+    if (status !== 'delivered' || deliveredAtMs < (lastingUntilMs.get(pk) ?? 0)) return;
     const target = parseDeliveryPartition(pk);
     const readAtMs = clock();
     const found = await outages.read(target);
     if (!found || endedOutage(found, deliveredAtMs).ended_at_ms !== deliveredAtMs) return;
-    const { started_at_ms, first_notice, is_announced } = found;
-    if (first_notice && !is_announced && readAtMs - deliveredAtMs < MAX_WAIT_FOR_NOTICE_MS)
+    const { started_at_ms, is_announced } = found;
+    if (!is_announced && readAtMs - deliveredAtMs < MAX_WAIT_FOR_NOTICE_MS)
       throw new Error('The first notice of the outage is not queued.');
-    const numbers = is_announced
-      ? outageNumbers(found, await deliveries.listNewest(target, MAX_READ_DELIVERIES))
-      : undefined;
-    if (numbers?.isLasting && found.ended_at_ms === undefined) {
-      lastingAtMs.set(pk, readAtMs);
+    const numbers = outageNumbers(found, await deliveries.listNewest(target, MAX_READ_DELIVERIES), deliveredAtMs);
+    if (numbers.isLasting && found.ended_at_ms === undefined) {
+      lastingUntilMs.set(pk, numbers.lastFailedAtMs);
       return;
     }
     const ended = await outages.change(target, readAtMs, (current) =>
       current?.started_at_ms === started_at_ms ? endedOutage(current, deliveredAtMs) : current,
     );
-    if (!numbers || ended?.started_at_ms !== started_at_ms || ended.ended_at_ms !== deliveredAtMs) return;
-    await queue(record, (delivery) => noticeTable.recovered(delivery, apiUrl, ended, numbers));
+    if (!is_announced || ended?.started_at_ms !== started_at_ms || ended.ended_at_ms !== deliveredAtMs) return;
+    await queue(record, outageNoticeId('recovered', target, started_at_ms), (delivery) =>
+      noticeTable.recovered(delivery, apiUrl, ended, numbers),
+    );
   };
 
   /** Notifies that alerts exceed a daily limit, once per limit and UTC day. */
@@ -191,12 +220,14 @@ export const createDeliveryNotices = (
     if (happened === 'reject') {
       // The last change of the record may be days old, but the notice belongs to the day of the report.
       if (FAILING_NOTICES)
-        await queue(record, (delivery) => noticeTable.rejected(delivery, apiUrl, unreachedAtMs(record)));
+        await queue(record, rejectedNoticeId(parseDeliveryPartition(record.pk), unreachedAtMs(record)), (delivery) =>
+          noticeTable.rejected(delivery, apiUrl, unreachedAtMs(record)),
+        );
       return;
     }
     // Technical contacts cannot be notified by email that their email fails. While the service fails, operators have an alarm.
     if (record.type === 'technicalContactsEmail') return;
-    if (happened === 'recovered') return notifyOfRecovery(record);
+    if (happened === 'recovered') return limitOf(record.pk)(() => notifyOfRecovery(record));
     const isReported = record.status === 'failed' || isFailing(record, scale);
     const isOfStop = withoutNotice.includes(happened) || isStopReason(failureReasonOf(record));
     if (isReported && !isOfStop) await notifyOfFailure(record);

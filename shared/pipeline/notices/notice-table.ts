@@ -302,6 +302,12 @@ export const undeliveredNoticeId = (
   atMs: number,
 ): string => dailyNoticeId('undelivered', tenant, notificationId, atMs);
 
+/** Returns the event ID of the notice of an email that SES rejected. @param atMs when it was reported */
+export const rejectedNoticeId = (
+  { tenant, notificationId }: Pick<ReportedDelivery, 'tenant' | 'notificationId'>,
+  atMs: number,
+): string => dailyNoticeId('failing', tenant, notificationId, atMs);
+
 /**
  * The notices of the service, except of summaries (docs/decisions/notices.md#notices): to whom, how often, and what they
  * say. Times are ms since the epoch.
@@ -319,7 +325,7 @@ export const noticeTable = {
 
   /** To the contacts, once per notification and UTC day: SES rejected the content of an email. */
   rejected(delivery: ReportedDelivery, apiUrl: string, atMs: number): Notice {
-    const id = dailyNoticeId('failing', delivery.tenant, delivery.notificationId, atMs);
+    const id = rejectedNoticeId(delivery, atMs);
     const result = 'AWS rejected the content of the email';
     return problemNotice(delivery, apiUrl, 'failing', id, [notArrived(delivery, result), ADVICE, ONCE_A_DAY], result);
   },
@@ -337,7 +343,7 @@ export const noticeTable = {
     delivery: ReportedDelivery,
     apiUrl: string,
     outage: { started_at_ms: number; first_failed_at_ms: number },
-    { failed, delivered, stillFailed }: Omit<OutageNumbers, 'isLasting'>,
+    { failed, delivered, stillFailed }: Pick<OutageNumbers, 'failed' | 'delivered' | 'stillFailed'>,
   ): Notice {
     const name = named(delivery);
     const { history, redeliver } = commandsFor(apiUrl, delivery.notificationId);
