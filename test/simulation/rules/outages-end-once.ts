@@ -1,6 +1,6 @@
 import type { HistoryEntry, Observations } from '../world/observations.ts';
 import { recipientsOf } from '../world/receivers.ts';
-import { notificationsOf, type PlannedNotification, type PlannedTenant } from '../world/scenario.ts';
+import { isSentByAws, notificationsOf, type PlannedNotification, type PlannedTenant } from '../world/scenario.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
 import { mayBeStopped } from './email-stops.ts';
 import { mayBeShadowed, type Notice, noticeByMs, noticesOf } from './notices.ts';
@@ -17,6 +17,9 @@ const SAME_TIME_MS = 60_000;
 
 /** An outage that nothing disturbs is announced within this time of its start, ms. */
 const MAX_NOTICE_MS = 900_000;
+
+/** After the fourth attempt of a round, none is due within five minutes of its start. */
+const FAILING_ATTEMPTS = 4;
 
 const REPORTERS = /^(watch|report)-deliveries#/;
 const NOTIFIERS = /^(watch-deliveries|report-deliveries|send-technicalContactsEmail)#/;
@@ -53,6 +56,8 @@ export const announcedOn = (
 
 const NUMBERS = /Of (\d+) alerts? that failed in this outage, (\d+) w\w+ delivered since, and (\d+) \w+ still failed/;
 
+const FIRST_FAILURE = /^First failure: ([\d-]+) ([\d:]+) UTC([+-][\d:]+)?$/m;
+
 /** An alert in the history. Times are ms since the start. */
 type Alert = { failedMs: readonly number[]; deliveredMs: number };
 
@@ -62,6 +67,9 @@ const alertOf = ({ attempts, status, updated_at }: HistoryEntry, startMs: number
     .map(({ timestamp, duration_ms }) => timestamp + duration_ms - startMs),
   deliveredMs: status === 'delivered' ? updated_at - startMs : Number.POSITIVE_INFINITY,
 });
+
+/** An open circuit prevents attempts, which are not in the history. */
+const isUnattempted = ({ failedMs }: Alert): boolean => failedMs.length === 0;
 
 /** Returns what is wrong with the notices of the end of outages that a contact got about a notification. */
 const problemsOf = (
@@ -105,6 +113,23 @@ const problemsOf = (
       : [`${name} was announced again to ${contact}, without an alert that arrived in between.`];
   });
 
+  /** An outage above the limit of a day that lasts is announced on the next day, by the first attempt that fails. */
+  const unannounced = alerts.flatMap(({ failedMs }) => {
+    const [fourthMs] = failedMs.slice(FAILING_ATTEMPTS - 1);
+    if (isSentByAws(notification.type) || fourthMs === undefined) return [];
+    const nextMs = failedMs.find(
+      (timeMs) => startOfDay(startMs + timeMs) > startOfDay(startMs + fourthMs) && timeMs > fourthMs,
+    );
+    if (nextMs === undefined) return [];
+    const sinceMs = arrived.findLast((timeMs) => timeMs < fourthMs) ?? 0;
+    const byMs = noticeByMs(tenant, contact, nextMs, observations);
+    const hasArrived = arrived.some((timeMs) => timeMs > fourthMs - SAME_TIME_MS && timeMs <= byMs);
+    if (hasArrived || byMs === Number.POSITIVE_INFINITY || !isCalm(REPORTERS, 0, byMs)) return [];
+    return first.some((timeMs) => timeMs >= sinceMs - SAME_TIME_MS && timeMs <= byMs)
+      ? []
+      : [`${name} still failed on the next day, and ${contact} got no notice in time.`];
+  });
+
   const unjustified = ends.flatMap(({ arrival: { atMs, text } }, index) => {
     if (!isCalm(NOTIFIERS, 0, atMs)) return [];
     const [, failed = 0, delivered = 0, stillFailed = 0] = NUMBERS.exec(text)?.map(Number) ?? [];
@@ -124,11 +149,16 @@ const problemsOf = (
       delivered: within.filter((alert) => alert.deliveredMs <= endedAtMs).length,
       stillFailed: within.filter((alert) => alert.deliveredMs === Number.POSITIVE_INFINITY).length,
     };
+    const [, day, time, offset = 'Z'] = FIRST_FAILURE.exec(text) ?? [];
+    const beganAtMs = Date.parse(`${day}T${time}${offset}`) - startMs;
+    const ofOutage = alerts.filter(
+      (alert) => isUnattempted(alert) || alert.failedMs.some((timeMs) => timeMs >= beganAtMs),
+    );
     const isCount =
       failed >= delivered + stillFailed &&
       failed <= entries.length &&
       delivered >= Math.max(1, atLeast.delivered) &&
-      delivered <= alerts.filter((alert) => alert.deliveredMs <= atMs).length &&
+      delivered <= ofOutage.filter((alert) => alert.deliveredMs <= atMs).length &&
       stillFailed >= Math.min(atLeast.stillFailed, 1) &&
       stillFailed <= alerts.filter((alert) => alert.deliveredMs > endedAtMs - SAME_TIME_MS).length;
     return [
@@ -162,7 +192,7 @@ const problemsOf = (
       : [`An alert that had failed arrived at ${name}, and ${contact} did not learn that it works again in time.`];
   });
 
-  return [...repeated, ...unjustified, ...missing];
+  return [...repeated, ...unannounced, ...unjustified, ...missing];
 };
 
 /** The technical contacts learn once of each outage that they were notified of that alerts arrive again, and of how many. */

@@ -345,6 +345,19 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       steps: alertsAt([12, 13, 14, 15].map((hour) => hour * HOUR_MS + SECOND_MS)),
       recoveryMs: 20 * HOUR_MS,
     }),
+    // The day ends after 16 hours.
+    'a webhook fails across midnight for two alerts': situation({
+      types: ['webhook'],
+      phases: failingAt(14 * HOUR_MS, 5 * HOUR_MS),
+      steps: alertsAt([14 * HOUR_MS + SECOND_MS, 17 * HOUR_MS]),
+      recoveryMs: 21 * HOUR_MS,
+    }),
+    'a webhook fails for two alerts, works again, and fails again': situation({
+      types: ['webhook'],
+      phases: [...failingAt(0, 6 * MINUTE_MS), ...failingAt(HOUR_MS, 5 * MINUTE_MS)],
+      steps: alertsAt([SECOND_MS, 90 * SECOND_MS, HOUR_MS + SECOND_MS]),
+      recoveryMs: 2 * HOUR_MS,
+    }),
     'a webhook fails, two new alerts arrive, and it fails again': situation({
       types: ['webhook'],
       phases: [...failingAt(0, 5 * MINUTE_MS), ...failingAt(9 * MINUTE_MS, 6 * MINUTE_MS)],
