@@ -258,8 +258,8 @@ export const RECORD_BYTES = 632 + 100;
 /** The bytes of a request to a receiver: a body of 2.5 KB, the headers, and a share of the TLS connection. */
 export const REQUEST_BYTES = 4_000;
 
-/** Counts of deliveries and two latencies over all types. Each type has a latency, and by HTTP the share of failures. */
-const TOTAL_METRICS = deliveryTotals.length + 2;
+/** Counts of deliveries, two latencies and the excess of failures over all types. Each type has a latency, and by HTTP the excess. */
+const TOTAL_METRICS = deliveryTotals.length + 3;
 
 /** Returns what a stack uses in a month of 30 days with this number of events. `template` is the synthesized one. */
 export const monthlyUsage = (measured: MeasuredUnits, load: Load, events: number, template: unknown): Usage => {

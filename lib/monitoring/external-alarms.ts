@@ -1,5 +1,5 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import { CfnInsightRule, ConcreteWidget, MathExpression, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { CfnInsightRule, ConcreteWidget, MathExpression, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import { notificationTypes } from '../../shared/contracts/notification-types.ts';
 import { EVENTS_RECEIVED, PRODUCER_FAULTS } from '../../shared/domain/delivery-metrics.ts';
@@ -13,9 +13,8 @@ import {
   SINGLE_PERIOD,
 } from './monitored-stack.ts';
 
-/** The alarm on destinations needs this share of failed attempts, number of failures, and tenants with one. */
-const MIN_FAILED_PERCENT = 50;
-const MIN_FAILURES = 25;
+/** Failed attempts of a type, less those that delivered, in 15 minutes. */
+const MIN_EXCESS = 25;
 const MIN_TENANTS = 3;
 
 /** Returns the alarms on those outside of the service: producers, destinations and the operators' endpoints. */
@@ -64,28 +63,27 @@ const missingEventsAlarm = ({ metrics, settings: { expectedEventIntervalMinutes:
       };
 
 /**
- * Returns the alarm on destinations: the highest share of failed attempts among the types that send by HTTP, because most
- * alerts of a stack have one type, which would hide the others. One or two tenants never trigger it.
+ * Returns the alarm on destinations: of a type that sends by HTTP, most attempts fail, and many. It reads each type, because
+ * most alerts of a stack have one type, which would hide the others. One or two tenants never trigger it.
  */
 const destinationAlarm = (stack: Monitored): ServiceAlarm => {
   const period = Duration.minutes(15);
   const types = stack.resources.delivery.senders.flatMap(({ type }) =>
     notificationTypes[type].sendsByHttp ? [type] : [],
   );
-  const { tenants, failures } = countFailingTenants(stack, period);
-  const shares = types.map((type) => [type, stack.metrics.failureShare(type, { statistic: Stats.AVERAGE, period })]);
+  const excesses = types.map((type) => [type, stack.metrics.failureExcess(type, { period })]);
   return {
     metric: new MathExpression({
-      expression: `IF(tenants >= ${MIN_TENANTS} AND failures >= ${MIN_FAILURES}, 100 * MAX([${types.map((type) => `FILL(${type}, 0)`).join(', ')}]), 0)`,
-      usingMetrics: { tenants, failures, ...Object.fromEntries(shares) },
+      expression: `IF(tenants >= ${MIN_TENANTS}, MAX([${types.map((type) => `FILL(${type}, 0)`).join(', ')}]), 0)`,
+      usingMetrics: { tenants: countFailingTenants(stack, period), ...Object.fromEntries(excesses) },
       period,
-      label: 'highest share of failed attempts of a type, %',
+      label: 'failed attempts of a type, less those that delivered',
     }),
-    threshold: MIN_FAILED_PERCENT,
+    threshold: MIN_EXCESS,
     evaluationPeriods: 2,
     impact: `Most attempts of a type fail, at the destinations of several tenants. The service retries them for about ${RETRY_HOURS} hours.`,
     firstStep:
-      'find the type with the metric destination_failures, and check by status and reason in the log of its sender whether the network or the destinations fail.',
+      'find the type with the metric failure_excess, and check by status and reason in the log of its sender whether the network or the destinations fail.',
     runbook: 'destinations-of-many-tenants-fail',
   };
 };
@@ -97,7 +95,7 @@ const ruleNameIn = (scope: Construct): string => `${Stack.of(scope).stackName}-F
  * Creates a Contributor Insights rule that counts the failed attempts in the logs of all senders by tenant, because
  * metrics have no tenant dimension. Operators can also view the rule in CloudWatch.
  *
- * @returns per period, the number of tenants with a failed attempt, and the failed attempts
+ * @returns the number of tenants with a failed attempt per period
  */
 const countFailingTenants = ({ scope, resources }: Monitored, period: Duration) => {
   const rule = new CfnInsightRule(new Construct(scope, 'FailingTenants'), 'Rule', {
@@ -118,9 +116,10 @@ const countFailingTenants = ({ scope, resources }: Monitored, period: Duration) 
       AggregateOn: 'Count',
     }),
   });
-  const metric = (name: 'UniqueContributors' | 'Sum') =>
-    new MathExpression({ expression: `INSIGHT_RULE_METRIC("${rule.attrRuleName}", "${name}")`, period });
-  return { tenants: metric('UniqueContributors'), failures: metric('Sum') };
+  return new MathExpression({
+    expression: `INSIGHT_RULE_METRIC("${rule.attrRuleName}", "UniqueContributors")`,
+    period,
+  });
 };
 
 /**

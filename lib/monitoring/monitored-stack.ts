@@ -7,9 +7,9 @@ import { Universal } from 'aws-cdk-lib/aws-scheduler-targets';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import {
-  DESTINATION_FAILURES,
   type DeliveryTotal,
   type EVENTS_RECEIVED,
+  FAILURE_EXCESS,
   type FIRST_ATTEMPT_LATENCY,
   METRICS_NAMESPACE,
   type PRODUCER_FAULTS,
@@ -109,9 +109,9 @@ export class ServiceMetrics {
     return this.#metric(metricName, {}, options);
   }
 
-  /** Returns the metric whose average is the share of a type's attempts that failed, from 0 to 1. */
-  failureShare(type: string, options: MetricOptions): Metric {
-    return this.#metric(DESTINATION_FAILURES, { type }, options);
+  /** Returns the number of a type's attempts that failed, less those that delivered. */
+  failureExcess(type: string, options: MetricOptions): Metric {
+    return this.#metric(FAILURE_EXCESS, { type }, options);
   }
 
   #metric(metricName: string, dimensions: Record<string, string>, options: MetricOptions): Metric {

@@ -79,10 +79,10 @@ export const deliveryTotals = [
 export type DeliveryTotal = (typeof deliveryTotals)[number];
 
 /**
- * Metric of a type: for each attempt that called the destination, 1 if it failed because of the destination and, of types
- * that send by HTTP, 0 if it was delivered. Its sum is the number of failures, and its average their share.
+ * Metric of a type that sends by HTTP: 1 for an attempt that failed because of the destination, -1 for one that delivered.
+ * So its sum is large only if most attempts fail, and many.
  */
-export const DESTINATION_FAILURES = 'destination_failures';
+export const FAILURE_EXCESS = 'failure_excess';
 
 /**
  * Metrics of the stream of Deliveries: failures that senders recorded less those that its watcher saw, so that no value is
@@ -93,14 +93,19 @@ const streamMetrics = ['failures_unseen', 'oldest_record_seconds'] as const;
 /** The name of a metric of the stream of Deliveries. */
 export type StreamMetric = (typeof streamMetrics)[number];
 
-/** The metrics that alarms read over all types and functions. */
+/**
+ * The metrics that alarms read over all types and functions, and `FAILURE_EXCESS`, because a log line of a batch is
+ * shorter if it has the dimensions of `DELIVERY_LATENCY`.
+ */
 export type TotalMetric =
   | typeof DELIVERY_LATENCY
+  | typeof FAILURE_EXCESS
   | Extract<BatchFailure, 'internal_errors' | 'oldest_unprocessed_seconds'>
   | Extract<DeliveryCount, 'dead_lettered_service' | 'endpoint_failures' | 'service_failures'>;
 
 const totalMetrics: Record<TotalMetric, true> = {
   delivery_latency: true,
+  failure_excess: true,
   internal_errors: true,
   oldest_unprocessed_seconds: true,
   dead_lettered_service: true,
@@ -150,13 +155,10 @@ const countsOfAttempt = (attempt: AttemptOutcome): DeliveryCount[] => {
   return isEndpointFailure ? ['endpoint_failures'] : [];
 };
 
-/** Returns the value of the metric `DESTINATION_FAILURES`, if the result of a message has one. */
-export const destinationFailure = (
-  { attempt }: Pick<DeliveryResult, 'attempt'>,
-  type: NotificationTypeId,
-): number[] => {
-  if (!attempt) return [];
-  if (attempt.result === 'delivered') return notificationTypes[type].sendsByHttp ? [0] : [];
+/** Returns the value of the metric `FAILURE_EXCESS`, if the result of a message has one. */
+export const failureExcess = ({ attempt }: Pick<DeliveryResult, 'attempt'>, type: NotificationTypeId): number[] => {
+  if (!attempt || !notificationTypes[type].sendsByHttp) return [];
+  if (attempt.result === 'delivered') return [-1];
   return attempt.cause === 'destination' && destinationField(attempt.reason) === 'called' ? [1] : [];
 };
 

@@ -114,8 +114,8 @@ describe('alarms of the template over hours', () => {
   describe('on destinations', () => {
     /** Writes failed attempts of tenants and attempts that delivered alerts of a type, each minute. */
     const deliver = (failures: Readonly<Record<string, number>>, delivered: number, type = 'webhook') => {
-      const attempt = (destination_failures: number) =>
-        writeWith([['service', 'type']], { destination_failures }, type);
+      const attempt = (failure_excess: number) =>
+        writeWith([['service', 'type'], ['service']], { failure_excess }, type);
       for (const [tenant_id, amount] of Object.entries(failures)) {
         const line = { message: 'delivery failed', cause: 'destination', destination: 'called', tenant_id };
         for (let count = 0; count < amount; count++) {
@@ -123,11 +123,11 @@ describe('alarms of the template over hours', () => {
           attempt(1);
         }
       }
-      for (let count = 0; count < delivered; count++) attempt(0);
+      for (let count = 0; count < delivered; count++) attempt(-1);
     };
 
     it('fire when most attempts of several tenants fail, also without any delivered alert', () => {
-      expect(advance(60, () => deliver({ a: 4, b: 4, c: 4 }, 12))).toEqual(['DestinationFailures']);
+      expect(advance(60, () => deliver({ a: 4, b: 4, c: 4 }, 10))).toEqual(['DestinationFailures']);
       advance(60);
       expect(advance(60, () => deliver({ a: 1, b: 1, c: 1 }, 0))).toEqual(['DestinationFailures']);
     });
@@ -141,11 +141,19 @@ describe('alarms of the template over hours', () => {
     });
 
     it.each<[string, Parameters<typeof deliver>]>([
-      ['most attempts deliver alerts', [{ a: 4, b: 4, c: 4 }, 13]],
+      ['most attempts deliver alerts', [{ a: 4, b: 4, c: 4 }, 12]],
       ['they fail for two tenants', [{ a: 20, b: 20 }, 1]],
       ['an email service fails, which other alarms report', [{ a: 4, b: 4, c: 4 }, 0, 'email']],
     ])('stay clear while %s', (_, args) => {
       expect(advance(60, () => deliver(...args))).toEqual([]);
+    });
+
+    it('stay clear while some webhooks of several tenants fail, and all attempts of a few alerts of another type', () => {
+      const fired = advance(60, (minute) => {
+        deliver({ a: 1, b: 1, c: 1 }, 40);
+        if (minute % 15 === 0) deliver({ d: 1 }, 0, 'atomfeed');
+      });
+      expect(fired).toEqual([]);
     });
 
     it('stay clear while a few attempts fail', () => {

@@ -73,7 +73,7 @@ it('attempts at destinations count as 1 if they fail and 0 if not, so that the a
   ];
   const receive = setUp(async () => outcomes.shift() ?? delivered);
   await receive(...Array.from({ length: 4 }, () => sqsMessage({ body: newBody() })));
-  expect(written).toContain('"destination_failures":[1,0,1]');
+  expect(written).toContain('"failure_excess":[1,-1,1]');
   expect(written).toContain('"endpoint_failures":1');
 });
 

@@ -3,12 +3,12 @@ import { tally } from '../../adapters/metrics.ts';
 import { lockWaitCount, MAX_DELAY_SECONDS } from '../../adapters/queues.ts';
 import {
   DELIVERY_LATENCY,
-  DESTINATION_FAILURES,
   type DeliveryTotal,
   deliveryCounts,
   deliveryTotal,
-  destinationFailure,
+  FAILURE_EXCESS,
   FIRST_ATTEMPT_LATENCY,
+  failureExcess,
   PRODUCER_ERRORS,
   PRODUCER_FAULTS,
 } from '../../domain/delivery-metrics.ts';
@@ -42,7 +42,7 @@ export const resultOfBatch = (all: readonly ProcessedMessage[], urls: QueueUrls)
       failures_unseen: processed.filter(isRecordedFailure).length,
     },
     values: {
-      [DESTINATION_FAILURES]: processed.flatMap(({ result }) => destinationFailure(result, urls.type)),
+      [FAILURE_EXCESS]: processed.flatMap(({ result }) => failureExcess(result, urls.type)),
       [DELIVERY_LATENCY]: processed.flatMap(latencyMs),
       [FIRST_ATTEMPT_LATENCY]: processed.flatMap((each) => firstAttemptLatencyMs(each, urls)),
     },
