@@ -169,6 +169,3 @@ export const createUnreachedEvents = ({
     },
   };
 };
-
-/** Escalates events that have reached nobody. */
-export type UnreachedEvents = ReturnType<typeof createUnreachedEvents>;
