@@ -1,7 +1,6 @@
 import type { AlarmState } from '../../contracts/alarm-event.ts';
 import { headline, LINK_TEXT, oneLine, truncate, truncateUnits } from '../../domain/alert-text.ts';
 import type { Alert, AlertMessage } from '../../domain/transport.ts';
-import { withRawField } from './raw-field.ts';
 
 /** The maximum length of a description (Events API v1, in code points) and of a summary (v2, in UTF-16 units). */
 const MAX_SUMMARY_LENGTH = 1_024;
@@ -17,6 +16,15 @@ const summaryOf = ({ event, delayMs }: Pick<Alert, 'event' | 'delayMs'>): string
   const status = event.status === undefined ? '' : `: ${oneLine(event.status)}`;
   return truncate(headline(event, delayMs) + status, MAX_SUMMARY_LENGTH);
 };
+
+/**
+ * Returns an object as JSON with one more field, whose value is JSON already: large values are neither parsed nor
+ * serialized again.
+ *
+ * @param fields at least one
+ */
+const withRawField = (fields: Readonly<Record<string, unknown>>, name: string, json: string): string =>
+  `${JSON.stringify(fields).slice(0, -1)},"${name}":${json}}`;
 
 /**
  * Returns the event of PagerDuty Events API v1 as JSON: CRITICAL and WARNING trigger the incident, OK resolves it. An
