@@ -79,7 +79,7 @@ const problemsOf = (
   contact: string,
   observations: Observations,
 ): string[] => {
-  const { history, startMs, endedMs } = observations;
+  const { history, startMs, endedMs, scenario } = observations;
   const { phases = [] } = tenant.contacts.find(({ address }) => address === contact) ?? {};
   const getsAll =
     phases.every(({ behavior }) => behavior === 'accept') &&
@@ -135,13 +135,17 @@ const problemsOf = (
     const [, failed = 0, delivered = 0, stillFailed = 0] = NUMBERS.exec(text)?.map(Number) ?? [];
     const announced = first.filter((timeMs) => timeMs <= atMs);
     const fromMs = announced.at(-1) ?? 0;
+    // Records have the times of senders, whose clocks may be ahead.
+    const untilMs = atMs + scenario.maxSkewMs;
     const before = alerts.filter(({ failedMs }) => failedMs.some((timeMs) => timeMs < atMs));
-    const deliveredMs = before.map((alert) => alert.deliveredMs).filter((timeMs) => timeMs > fromMs && timeMs <= atMs);
+    const deliveredMs = before
+      .map((alert) => alert.deliveredMs)
+      .filter((timeMs) => timeMs > fromMs && timeMs <= untilMs);
     const endedAtMs = Math.min(...deliveredMs);
     const lastMs = Math.max(...deliveredMs, ...arrived.filter((timeMs) => timeMs <= atMs));
     const isLasting = before.some(
       (alert) =>
-        alert.deliveredMs > atMs &&
+        alert.deliveredMs > untilMs &&
         alert.failedMs.some((timeMs) => timeMs > lastMs && timeMs < atMs - 2 * SAME_TIME_MS),
     );
     const within = before.filter(({ failedMs }) => failedMs.some((timeMs) => timeMs > fromMs && timeMs < endedAtMs));
@@ -158,7 +162,7 @@ const problemsOf = (
       failed >= delivered + stillFailed &&
       failed <= entries.length &&
       delivered >= Math.max(1, atLeast.delivered) &&
-      delivered <= ofOutage.filter((alert) => alert.deliveredMs <= atMs).length &&
+      delivered <= ofOutage.filter((alert) => alert.deliveredMs <= untilMs).length &&
       stillFailed >= Math.min(atLeast.stillFailed, 1) &&
       stillFailed <= alerts.filter((alert) => alert.deliveredMs > endedAtMs - SAME_TIME_MS).length;
     return [
