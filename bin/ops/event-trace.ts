@@ -208,13 +208,14 @@ export const findEvents = async (
       ...(isKnown ? await noticesOf(session, tenant, records) : []),
     ];
     const [first] = [...records, ...notices];
+    const lines = await dispatchLines(session, eventId ?? id, logRange(eventId, first?.created_at_ms));
     return {
       tenant,
       eventId,
       deliveries: records,
       notices: withoutDuplicates(notices),
       letters: letters.filter((letter) => letter.tenant_id === tenant && letter.event_id === eventId),
-      lines: await dispatchLines(session, eventId ?? id, logRange(eventId, first?.created_at_ms)),
+      lines: lines.filter(({ tenant_id }) => tenant === undefined || tenant_id === tenant),
     };
   });
   if (events.length > 0) return { events: await Promise.all(events), unread };

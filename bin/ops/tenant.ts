@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
+import { createAuditReader } from '../../shared/adapters/audits/audit-log.ts';
+import { auditRecord } from '../../shared/domain/audit.ts';
 import { addWhy, examples, parseTenant } from './arguments.ts';
 import { errorSummary, OperationError, UsageError } from './errors.ts';
 import { formatTable, isoTime, toJson, toSecond } from './print.ts';
-import { connect, connectForChange } from './session.ts';
+import { connect, connectForChange, type Session } from './session.ts';
 import { assertKnown } from './targets.ts';
 import { countTenant, type Deletion, deleteTenant } from './tenant/deletion.ts';
 import { exportTenant } from './tenant/export.ts';
@@ -44,25 +46,27 @@ export const addTenantCommands = (program: Command): void => {
     )
     .option('--dry-run', 'only report what would be imported and refused', false)
     .option('--update', 'replace what is stored with other values', false)
+    .option('--new', 'accept a tenant of which nothing is stored', false)
     .addHelpText(
       'after',
       `
 Prints the old and the new ID of each notification. Repeat it after an interruption, or with later data: what exists is
 not created again. The token for a URL is read from the environment variable SOURCE_TOKEN.
-${examples('tenant import acme notifications.json --dry-run', 'tenant import acme notifications.json --stack MonitoringNotifications > ids.tsv', 'tenant import acme https://old.example.com/v1.0/notifications --stack MonitoringNotifications')}`,
+${examples('tenant import acme notifications.json --dry-run --new', 'tenant import acme notifications.json --stack MonitoringNotifications > ids.tsv', 'tenant import acme https://old.example.com/v1.0/notifications --stack MonitoringNotifications')}`,
     )
     .action(importData);
 };
 
-type ImportOptions = { dryRun: boolean; update: boolean };
+type ImportOptions = { dryRun: boolean; update: boolean; new: boolean };
 
 const importData = async (
   tenant: string,
   sources: string[],
-  { dryRun, update }: ImportOptions,
+  { dryRun, update, new: isNew }: ImportOptions,
   command: Command,
 ): Promise<void> => {
   const session = await (dryRun ? connect(command) : connectForChange(command));
+  await assertKnown(session, tenant, isNew);
   const imported = await importTenant(session, tenant, readSources(sources, process.env.SOURCE_TOKEN), {
     limit: await session.accounts.currentLimit(
       'notificationsPerTenant',
@@ -119,6 +123,17 @@ const replaceBytes = (_: string, value: unknown): unknown => {
   return value instanceof Set ? [...value] : value;
 };
 
+/** Returns whether the audit of the stack says that a tenant was deleted before a time. */
+const wasDeleted = async ({ documents, deployment }: Session, tenant: string, beforeMs: number): Promise<boolean> => {
+  const reader = createAuditReader(documents, deployment.outputs.AuditsTable);
+  const range = { fromMs: 0, toMs: beforeMs - 1, isReverse: true };
+  for await (const entry of reader.list(undefined, range, null, 100)) {
+    const { action, target_id } = auditRecord(entry);
+    if (action === 'delete-tenant' && target_id === tenant) return true;
+  }
+  return false;
+};
+
 type DeleteOptions = { dryRun: boolean; yes: boolean };
 
 const deleteData = async (tenant: string, { dryRun, yes }: DeleteOptions, command: Command): Promise<void> => {
@@ -128,11 +143,13 @@ const deleteData = async (tenant: string, { dryRun, yes }: DeleteOptions, comman
     );
   }
   const session = await (dryRun ? connect(command) : connectForChange(command));
+  const startedMs = Date.now();
   const deletion = await (dryRun ? countTenant : deleteTenant)(session, tenant);
   const { items, deadLetters: dead_letters } = deletion;
+  const isEmpty = Object.keys({ ...items, ...dead_letters }).length === 0;
+  if (isEmpty && !(await wasDeleted(session, tenant, startedMs))) await assertKnown(session, tenant);
   const summary = { tenant_id: tenant, dry_run: dryRun, items, dead_letters };
   if (dryRun) return session.print(summary, deletionText(deletion, 'Nothing is stored about the tenant.'));
-  const isEmpty = Object.keys({ ...items, ...dead_letters }).length === 0;
   const runAgainMs = Date.now() + IN_FLIGHT_MS;
   session.print(
     { ...summary, run_again_after: isEmpty ? null : isoTime(runAgainMs) },

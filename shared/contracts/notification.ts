@@ -131,7 +131,8 @@ const attributeNames = Object.keys(changes.shape);
 /** What other services call a mute. Without these errors, it would be ignored silently. */
 const otherMutes: Readonly<Record<string, unknown>> = { enabled: false, disabled: true, muted: true };
 
-const otherMuteErrors = (body: unknown): string[] =>
+/** Returns an error for each attribute that mutes a notification in other services. */
+export const otherMuteErrors = (body: unknown): string[] =>
   Object.entries(isJsonObject(body) ? body : {})
     .filter(([name, value]) => Object.hasOwn(otherMutes, name) && otherMutes[name] === value)
     .map(([name]) => `${name}: has no effect, set muted_until to mute the notification`);

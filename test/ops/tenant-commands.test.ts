@@ -134,6 +134,14 @@ describe('tenant delete', () => {
     });
     expect((await ops('tenant delete initech --dry-run')).out).toBe('Nothing is stored about the tenant.\n');
   });
+
+  it.each(['--dry-run', '--yes'])('fails for a tenant that never existed: %s', async (option) => {
+    expect(await ops(`tenant delete nobody ${option}`)).toEqual({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(/(^|\n)Tenant nobody does not exist: check its name/),
+    });
+  });
 });
 
 describe('audits', () => {

@@ -48,7 +48,7 @@ describe('tenant import', () => {
       { id: 'ntTechnicalContactsEmail', label: 'Other words', type: 'technicalContactsEmail', details: {} },
     ];
     writeFileSync(file, JSON.stringify({ values: records, metadata: { count: 4, next_href: null } }, undefined, 2));
-    const first = await ops(['tenant', 'import', 'page', file]);
+    const first = await ops(['tenant', 'import', 'page', file, '--new']);
     expect(first.code).toBe(0);
     const [heading, ...rows] = first.out.trimEnd().split('\n');
     expect(heading).toBe('old_id\tnew_id\tresult');
@@ -85,9 +85,10 @@ describe('tenant import', () => {
       { id: 'masked', label: 'masked', type: 'incidentpager', details: { service_key: '***' } },
       { id: 'a\u001bb', label: 'a', type: 'managed' },
       { technical_contacts: ['nobody'], webhook_token: '**********' },
+      { ...email('off'), enabled: false },
       { id: 'private', label: 'l', type: 'webhook', details: { url: 'http://10.0.0.1/' } },
     );
-    const dry = await runImport('dry --dry-run', `${lines}\n{"id":`);
+    const dry = await runImport('dry --dry-run --new', `${lines}\n{"id":`);
     expect(resultsOf(dry)).toEqual({ good: 'created' });
     expect(dry.refused).toEqual([
       {
@@ -101,20 +102,25 @@ describe('tenant import', () => {
       { source: 'standard input:6', old_id: 'masked', error: 'details.service_key: is masked, enter the value' },
       { source: 'standard input:7', old_id: 'a\u001bb', error: 'id: must not contain control characters' },
       { source: 'standard input:8', error: 'webhook_token: is masked, enter the value' },
-      { source: 'standard input:9', old_id: 'private', error: 'details.url: must not have a private IP address' },
-      { source: 'standard input:10', error: 'is not valid JSON' },
+      {
+        source: 'standard input:9',
+        old_id: 'off',
+        error: 'enabled: has no effect, set muted_until to mute the notification',
+      },
+      { source: 'standard input:10', old_id: 'private', error: 'details.url: must not have a private IP address' },
+      { source: 'standard input:11', error: 'is not valid JSON' },
     ]);
     expect(await storedRecords('dry')).toEqual([]);
-    const { err } = await ops('tenant import dry --dry-run', { input: lines });
+    const { err } = await ops('tenant import dry --dry-run --new', { input: lines });
     expect(err).toContain('standard input:7: a\u{fffd}b: id: must not');
-    expect(err).toContain('Dry run, nothing was changed. 1 notification: 1 created; 8 records refused.\n');
+    expect(err).toContain('Dry run, nothing was changed. 1 notification: 1 created; 9 records refused.\n');
   });
 
   it('obeys the limit of notifications, in a dry run too', async () => {
     const ids = ['a', 'b', 'c', 'd', 'e'];
     const lines = ndjson(...ids.map((id) => email(id)));
     for (const options of ['--dry-run', '']) {
-      const { notifications, refused } = await runImport(`full ${options}`.trim(), lines);
+      const { notifications, refused } = await runImport(`full --new ${options}`.trim(), lines);
       expect(notifications).toHaveLength(LIMIT);
       expect(refused).toEqual([
         expect.objectContaining({ old_id: 'e', error: expect.stringContaining(`at most ${LIMIT} notifications`) }),
@@ -124,7 +130,7 @@ describe('tenant import', () => {
 
   it('changes what differs only with --update', async () => {
     const account = (token: string, ...contacts: string[]) => ({ technical_contacts: contacts, webhook_token: token });
-    await runImport('late', ndjson(email('x'), email('y'), account('token-of-old', 'a@example.com')));
+    await runImport('late --new', ndjson(email('x'), email('y'), account('token-of-old', 'a@example.com')));
     const later = ndjson(email('x', 'renamed'), email('y'), account('token-of-new', 'a@example.com'));
     const steps = [
       ['', 'differs'],
@@ -147,6 +153,22 @@ describe('tenant import', () => {
     );
   });
 
+  it('keeps with --update a mute that the source does not have', async () => {
+    const muted_until = Date.now() + 3_600_000;
+    await runImport('muted --new', ndjson({ ...email('x'), muted_until }));
+    expect(resultsOf(await runImport('muted --update', ndjson(email('x'))))).toEqual({ x: 'unchanged' });
+    expect(resultsOf(await runImport('muted --update', ndjson(email('x', 'renamed'))))).toEqual({ x: 'updated' });
+    expect(await storedRecords('muted')).toMatchObject([{ label: 'renamed', muted_until }]);
+  });
+
+  it('refuses an unknown tenant without --new', async () => {
+    const refused = await ops('tenant import nobody --dry-run', { input: ndjson(email('x')) });
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringMatching(/(^|\n)Tenant nobody does not exist: .*, or pass --new\.\n$/),
+    ]);
+  });
+
   it('imports an export with the same IDs, and reports an incomplete one', async () => {
     const attributes = {
       technical_contacts: ['a@example.com'],
@@ -154,9 +176,9 @@ describe('tenant import', () => {
       summaries: { sms_after: 1 },
       time_zone: 'Europe/Berlin',
     };
-    await runImport('source', ndjson(email('x'), attributes));
+    await runImport('source --new', ndjson(email('x'), attributes));
     const text = await exported('source');
-    const { notifications, account, refused } = await runImport('copy', text);
+    const { notifications, account, refused } = await runImport('copy --new', text);
     expect(notifications).toEqual([
       { old_id: notifications[0]?.new_id, new_id: expect.any(String), result: 'created' },
     ]);

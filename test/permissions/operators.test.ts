@@ -144,7 +144,7 @@ const changingCommands = ({ tokens }: Exercised, event: string, file: string): R
   ['verify'],
   ['tenant export', `acme --out ${file}`],
   // A tenant without tokens, after whose revocation rotation and deletion would wait.
-  ['tenant import', `other ${file}`],
+  ['tenant import', `other ${file} --new`],
   ['account rotate', 'other --since 24h --keep all --yes'],
   ['tenant delete', 'other --yes'],
   ['token revoke', `${tokens.observer.id} --tenant acme --issued-since none`],

@@ -8,7 +8,11 @@ import { assertFitsResponse } from '../../../shared/api/response.ts';
 import { type AccountChanges, parseAccountChanges } from '../../../shared/contracts/account.ts';
 import { errorStatus } from '../../../shared/contracts/errors.ts';
 import { isJsonObject } from '../../../shared/contracts/json.ts';
-import { type NotificationAttributes, parseNotification } from '../../../shared/contracts/notification.ts';
+import {
+  type NotificationAttributes,
+  otherMuteErrors,
+  parseNotification,
+} from '../../../shared/contracts/notification.ts';
 import { brokenTextRule } from '../../../shared/contracts/text-rules.ts';
 import { DEFAULT_TIME_ZONE } from '../../../shared/contracts/time-zone.ts';
 import { changedAttributes } from '../../../shared/domain/audit.ts';
@@ -127,16 +131,18 @@ const notificationImport = (
     return notifications.replace(key, stored, attributes, entry);
   };
 
-  const store = async (id: string, attributes: NotificationAttributes): Promise<ImportResult> => {
+  const store = async (id: string, source: NotificationAttributes): Promise<ImportResult> => {
     const key = { tenant, id };
     const found = await notifications.get(key);
     // Each write fails if another one came first: then the result depends on what that stored.
-    if (!found) return (await create(id, attributes)) ? 'created' : store(id, attributes);
+    if (!found) return (await create(id, source)) ? 'created' : store(id, source);
+    // A source without mutes ends none that was set here.
+    const attributes = { ...source, muted_until: source.muted_until ?? found.unmasked.muted_until };
     if (isDeepStrictEqual({ ...optionalAttributes, ...found.unmasked }, { ...optionalAttributes, ...attributes }))
       return 'unchanged';
     if (!canUpdate) return 'differs';
     const isUpdated = isDryRun || (await replace(key, found, attributes));
-    return isUpdated ? 'updated' : store(id, attributes);
+    return isUpdated ? 'updated' : store(id, source);
   };
 
   return async (
@@ -147,7 +153,7 @@ const notificationImport = (
     if (old_id === DEFAULT_NOTIFICATION_ID) return { old_id, new_id: old_id, result: 'unchanged' };
     const { details, metadata } = record;
     assertUnmasked({ details, metadata });
-    const attributes = valid(parseNotification(record, isAllowedUrl));
+    const attributes = valid(parseNotification(record, isAllowedUrl), otherMuteErrors(record));
     assertFitsResponse(attributes);
     const hash = hashOf(attributes);
     const earlier = imported.get(old_id);
