@@ -58,14 +58,18 @@ const NUMBERS = /Of (\d+) alerts? that failed in this outage, (\d+) w\w+ deliver
 
 const FIRST_FAILURE = /^First failure: ([\d-]+) ([\d:]+) UTC([+-][\d:]+)?$/m;
 
-/** An alert in the history. Times are ms since the start. */
-type Alert = { failedMs: readonly number[]; deliveredMs: number };
+/**
+ * An alert in the history. Times are ms since the start. A summary may list one that had failed, which then neither arrived
+ * nor is still failed.
+ */
+type Alert = { failedMs: readonly number[]; deliveredMs: number; isStillFailed: boolean };
 
 const alertOf = ({ attempts, status, updated_at }: HistoryEntry, startMs: number): Alert => ({
   failedMs: attempts
     .filter(({ result }) => result !== 'delivered')
     .map(({ timestamp, duration_ms }) => timestamp + duration_ms - startMs),
   deliveredMs: status === 'delivered' ? updated_at - startMs : Number.POSITIVE_INFINITY,
+  isStillFailed: ['pending', 'failed', 'bounced'].includes(status),
 });
 
 /** An open circuit prevents attempts, which are not in the history. */
@@ -151,7 +155,7 @@ const problemsOf = (
     const within = before.filter(({ failedMs }) => failedMs.some((timeMs) => timeMs > fromMs && timeMs < endedAtMs));
     const atLeast = {
       delivered: within.filter((alert) => alert.deliveredMs <= endedAtMs).length,
-      stillFailed: within.filter((alert) => alert.deliveredMs === Number.POSITIVE_INFINITY).length,
+      stillFailed: within.filter(({ isStillFailed }) => isStillFailed).length,
     };
     const [, day, time, offset = 'Z'] = FIRST_FAILURE.exec(text) ?? [];
     const beganAtMs = Date.parse(`${day}T${time}${offset}`) - startMs;
