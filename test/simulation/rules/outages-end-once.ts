@@ -91,10 +91,11 @@ const problemsOf = (
     !mayBeShadowed(tenant, { fromMs: 0, atMs: 0 }, observations);
   if (!getsAll) return [];
   const name = `${tenant.name} ${notification.type} ${notification.key}`;
-  const own = notices.filter(
-    ({ notification: index, arrival }) =>
-      index === notification.index && arrival.to === contact && !isUnrecorded(arrival, observations),
+  const all = notices.filter(
+    ({ notification: index, arrival }) => index === notification.index && arrival.to === contact,
   );
+  // One that arrived and could not be recorded may be repeated.
+  const own = all.filter(({ arrival }) => !isUnrecorded(arrival, observations));
   const timesOf = (wanted: (notice: Notice) => boolean): number[] =>
     own.filter(wanted).map(({ arrival }) => arrival.atMs);
   const first = timesOf(isFirst);
@@ -195,7 +196,7 @@ const problemsOf = (
       (timeMs) => announcedOn(own, contact, startMs + timeMs, observations) >= MAX_ANNOUNCED_PER_DAY,
     );
     if (hasFailedAround || mayBeSilent || !isCalm(REPORTERS, announcedMs - MAX_NOTICE_MS, byMs)) return [];
-    return ends.some(({ arrival }) => arrival.atMs > announcedMs && arrival.atMs <= byMs)
+    return all.some(({ kind, arrival }) => kind === 'recovered' && arrival.atMs > announcedMs && arrival.atMs <= byMs)
       ? []
       : [`An alert that had failed arrived at ${name}, and ${contact} did not learn that it works again in time.`];
   });
