@@ -178,11 +178,17 @@ describe('verify', () => {
 
   it.each([
     ['pagerEndpoint', 404, 'failed'],
+    ['pagerEndpoint', 301, 'failed'],
     ['pagerEndpoint', 400, 'ok'],
     ['routerEndpoint', 503, 'failed'],
+    ['routerEndpoint', 308, 'failed'],
     ['routerEndpoint', 404, 'ok'],
+    ['feedEndpoint', 302, 'failed'],
     ['feedEndpoint', 401, 'failed'],
+    ['feedEndpoint', 404, 'failed'],
+    ['feedEndpoint', 410, 'failed'],
     ['feedEndpoint', 200, 'ok'],
+    ['feedEndpoint', 405, 'ok'],
   ] as const)('probes the %s: %i is %s', async (setting, status, expected) => {
     const sink = await startSink((response) => response.writeHead(status).end());
     const settings = { ...JSON.parse(aws.outputs.Settings ?? ''), [setting]: sink.url };

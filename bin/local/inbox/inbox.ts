@@ -144,6 +144,7 @@ const route = async (exchange: Exchange): Promise<void> => {
   if (url.pathname === '/') return listMessages(exchange);
   if (url.pathname === '/updates') return sendUpdates(exchange);
   if (first === 'messages') return sendMessage(exchange, Number(second), rest);
+  if (simulatedEndpoints.has(first)) throw new RequestError(405, 'A simulated receiver supports only POST.');
   const file = pageFiles.get(url.pathname);
   if (!file) throw new RequestError(404, 'Not found. GET / lists the messages.');
   sendFile(exchange, await file());

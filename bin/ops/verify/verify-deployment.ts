@@ -45,12 +45,13 @@ export const apiCheck: Check = {
 
 /**
  * The operators' endpoints: a request that creates nothing there, because it is an empty event or reads, and the
- * statuses of a wrong address or access. A router has no resource without keys.
+ * statuses of a wrong address or access. Senders follow no redirect. A router has no resource without keys, and a feed
+ * responds with 200 or 405 to a request that reads.
  */
 const endpoints = [
-  { setting: 'pagerEndpoint', init: { method: 'POST', body: '{}' }, wrong: /^(404|405|410|5..)$/ },
-  { setting: 'routerEndpoint', init: {}, wrong: /^5..$/ },
-  { setting: 'feedEndpoint', init: {}, wrong: /^(401|403|5..)$/ },
+  { setting: 'pagerEndpoint', init: { method: 'POST', body: '{}' }, wrong: /^(3..|404|405|410|5..)$/ },
+  { setting: 'routerEndpoint', init: {}, wrong: /^(3..|5..)$/ },
+  { setting: 'feedEndpoint', init: {}, wrong: /^(3..|401|403|404|410|5..)$/ },
 ] as const;
 
 const endpointChecks = endpoints.map(
