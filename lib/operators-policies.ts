@@ -39,7 +39,10 @@ export const addOperatorsPolicies = (
   const read = new ManagedPolicy(scope, 'Read', {
     description: `What the operators' command line needs to read ${stack.stackName}`,
     statements: [
-      allow(['cloudformation:DescribeStacks', 'cloudformation:ListStackResources'], [stack.stackId]),
+      allow(
+        ['cloudformation:DescribeStacks', 'cloudformation:ListStackResources'],
+        [stack.formatArn({ service: 'cloudformation', resource: 'stack', resourceName: `${stack.stackName}/*` })],
+      ),
       onTables([notifications, deliveries], 'BatchGetItem', 'Query', 'Scan'),
       onTables([accounts, tokens], 'GetItem', 'Scan'),
       onTables([deliveries], 'GetItem'),
@@ -52,23 +55,22 @@ export const addOperatorsPolicies = (
       allow(['cloudwatch:GetMetricData', 'cloudwatch:DescribeAlarms'], ['*']),
     ],
   });
+  const verificationQueues = stack.formatArn({ service: 'sqs', resource: VERIFICATION_QUEUES });
   const change = new ManagedPolicy(scope, 'Change', {
     description: `What the operators' command line needs to change ${stack.stackName}, in addition`,
     statements: [
       onTables([notifications], 'GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem'),
-      onTables([accounts], 'UpdateItem', 'DeleteItem'),
-      onTables([tokens], 'PutItem', 'DeleteItem'),
-      onTables([deliveries], 'UpdateItem', 'DeleteItem'),
-      onTables([audits], 'PutItem', 'DeleteItem'),
+      onTables([accounts, deliveries], 'UpdateItem', 'DeleteItem'),
+      onTables([tokens, audits], 'PutItem', 'DeleteItem'),
       // A crashed message returns to its queue.
       allow(['sqs:SendMessage'], [...work, ...others]),
       allow(['sqs:DeleteMessage', 'sqs:PurgeQueue'], dead),
       // The checks of `ops verify`, which also sends an event through the stack.
-      allow(
-        ['sqs:CreateQueue', 'sqs:DeleteQueue', 'sqs:ReceiveMessage'],
-        [stack.formatArn({ service: 'sqs', resource: VERIFICATION_QUEUES })],
-      ),
-      allow(['sns:Subscribe'], [managedTopic.topic.topicArn]),
+      allow(['sqs:CreateQueue', 'sqs:DeleteQueue', 'sqs:ReceiveMessage'], [verificationQueues]),
+      allow(['sns:Subscribe'], [managedTopic.topic.topicArn], {
+        StringEquals: { 'sns:Protocol': 'sqs' },
+        StringLike: { 'sns:Endpoint': verificationQueues },
+      }),
       allow(
         [
           'sns:Unsubscribe',

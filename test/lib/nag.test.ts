@@ -30,6 +30,11 @@ const acceptedFindings: readonly { rule: string; resource: RegExp; reason: strin
       'CloudWatch, SES, SNS and Lambda support no other resource for the calls of operators that read the account.',
   },
   {
+    rule: 'AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:stack/MonitoringNotifications/*]',
+    resource: /^Operators\/Read\/Resource$/,
+    reason: 'Commands name the stack, without the random ID at the end of its ARN.',
+  },
+  {
     rule: 'AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:ops-verify-*]',
     resource: /^Operators\/Change\/Resource$/,
     reason: 'A check of a deployment creates a queue with a random name.',

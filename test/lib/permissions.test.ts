@@ -62,6 +62,7 @@ describe('policies', () => {
       ),
     );
     expect([...new Set(wide)].toSorted()).toEqual([
+      'cloudformation:DescribeStacks,cloudformation:ListStackResources arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:stack/MonitoringNotifications/*',
       'cloudwatch:GetMetricData,cloudwatch:DescribeAlarms *',
       `${NETWORK_ACTIONS} *`,
       'ses:SendRawEmail arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:identity/*',
@@ -69,6 +70,30 @@ describe('policies', () => {
       `${ACCOUNT_READS} *`,
       'sqs:CreateQueue,sqs:DeleteQueue,sqs:ReceiveMessage arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:ops-verify-*',
     ]);
+  });
+
+  it('allow operators to subscribe only the queues of their check', () => {
+    const [subscription, ...others] = allowed.filter(({ Action }) => Action.includes('sns:Subscribe'));
+    expect(others).toEqual([]);
+    expect(subscription?.Condition).toEqual({
+      StringEquals: { 'sns:Protocol': 'sqs' },
+      StringLike: {
+        'sns:Endpoint': {
+          'Fn::Join': [
+            '',
+            [
+              'arn:',
+              { Ref: 'AWS::Partition' },
+              ':sqs:',
+              { Ref: 'AWS::Region' },
+              ':',
+              { Ref: 'AWS::AccountId' },
+              ':ops-verify-*',
+            ],
+          ],
+        },
+      },
+    });
   });
 
   it('allow emails from the configured sender address only', () => {

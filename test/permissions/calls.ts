@@ -89,8 +89,12 @@ const resourcesOf = ({ service, action, path, body }: AwsCall): string[] => {
   }
 };
 
-const contextOf = ({ service, body }: AwsCall): Call['context'] =>
-  service === 'ses' ? { 'ses:FromAddress': new URLSearchParams(body.toString('utf8')).get('Source') ?? '' } : {};
+const contextOf = ({ service, action, body }: AwsCall): Call['context'] => {
+  const form = new URLSearchParams(body.toString('utf8'));
+  if (service === 'ses') return { 'ses:FromAddress': form.get('Source') ?? '' };
+  if (action !== 'Subscribe') return {};
+  return { 'sns:Protocol': form.get('Protocol') ?? '', 'sns:Endpoint': form.get('Endpoint') ?? '' };
+};
 
 /** The access key of the operator whose commands a test runs. */
 export const OPERATOR_KEY = 'operator';

@@ -13,8 +13,8 @@ export type Grant = {
   resource: string;
   /** True if the grant covers all resources except this one. */
   isExcluded: boolean;
-  /** The required values of condition keys. */
-  conditions: Readonly<Record<string, string>>;
+  /** The required values of condition keys, with `*` as a wildcard where `StringLike` compares them. */
+  conditions: Readonly<Record<'StringEquals' | 'StringLike', Readonly<Record<string, string>>>>;
 };
 
 const oneOrMore = <Schema extends z.ZodType>(schema: Schema) =>
@@ -31,7 +31,12 @@ const statement = z.strictObject({
   Action: oneOrMore(z.string()),
   Resource: oneOrMore(z.unknown()).optional(),
   NotResource: oneOrMore(z.unknown()).optional(),
-  Condition: z.strictObject({ StringEquals: z.record(z.string(), z.string()) }).optional(),
+  Condition: z
+    .strictObject({
+      StringEquals: z.record(z.string(), z.string()).default({}),
+      StringLike: z.record(z.string(), z.unknown()).default({}),
+    })
+    .default({ StringEquals: {}, StringLike: {} }),
 });
 
 const PolicyDocument = z.object({ Statement: z.array(statement) });
@@ -90,7 +95,12 @@ const grantsIn = (statements: readonly z.infer<typeof statement>[], caller: stri
         action,
         resource: textOf(resource, references),
         isExcluded: NotResource !== undefined,
-        conditions: Condition?.StringEquals ?? {},
+        conditions: {
+          StringEquals: Condition.StringEquals,
+          StringLike: Object.fromEntries(
+            Object.entries(Condition.StringLike).map(([key, value]) => [key, textOf(value, references)]),
+          ),
+        },
       })),
     ),
   );
@@ -103,4 +113,5 @@ export const allows = ({ caller, action, resource, isExcluded, conditions }: Gra
   caller === call.caller &&
   action === call.action &&
   matches(resource, call.resource) !== isExcluded &&
-  Object.entries(conditions).every(([key, value]) => call.context[key] === value);
+  Object.entries(conditions.StringEquals).every(([key, value]) => call.context[key] === value) &&
+  Object.entries(conditions.StringLike).every(([key, value]) => matches(value, call.context[key] ?? ''));

@@ -54,8 +54,8 @@ const cloudFormationResults = (logGroup: string): Record<string, string> => {
   };
 };
 
-/** The name of the stack in the local AWS. */
-const STACK = 'local';
+/** The name of the stack whose policies are compared. */
+const STACK = 'MonitoringNotifications';
 const sentMessage = z.object({ MessageBody: z.string() });
 
 /** Answers the calls that the local AWS does not support: those of CloudFormation and of the checks of `verify`. */
