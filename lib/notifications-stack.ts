@@ -28,6 +28,8 @@ export class NotificationsStack extends Stack {
   constructor(scope: Construct, id: string, settings: Settings, env: Environment, commit: string) {
     super(scope, id, {
       env,
+      // Its indentation would be a third of the template, whose size has a limit.
+      suppressTemplateIndentation: true,
       terminationProtection: !settings.developmentStage,
       description: 'Monitoring Notifications: delivers alarm events to the destinations that tenants configure',
     });

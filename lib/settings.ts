@@ -115,13 +115,18 @@ const alarmUrl = () =>
 
 const hostname = () => setting('must be a host name such as api.example.org', z.hostname().regex(/^[^.]+(\.[^.]+)+$/));
 
-/** Values by name, written `name=value,...`. `rule` completes "must be a comma-separated list such as". */
+/**
+ * Values by name, written `name=value,...`. `rule` completes "must be a comma-separated list such as". Names differ
+ * without case, as IAM requires of tags.
+ */
 const pairs = <Output>(rule: string, schema: z.ZodType<Output, Record<string, string>>) =>
   setting(
-    `must be a comma-separated list such as ${rule}`,
+    `must be a comma-separated list, with each name once in any case, such as ${rule}`,
     commaSeparated
-      .pipe(z.array(z.string().regex(/^[^=]+=[^=]+$/)))
-      .transform((texts) => Object.fromEntries(texts.map((text) => text.split('='))))
+      .transform((texts) => texts.map((text) => text.split('=').map((part) => part.trim())))
+      .pipe(z.array(z.tuple([z.string().min(1), z.string().min(1)])))
+      .refine((entries) => new Set(entries.map(([name]) => name.toLowerCase())).size === entries.length)
+      .transform((entries) => Object.fromEntries(entries))
       .pipe(schema),
   );
 
@@ -148,8 +153,11 @@ const logRetentions = Object.values(RetentionDays)
   .filter((days): days is number => typeof days === 'number')
   .sort((a, b) => a - b);
 
-/** The longest tags of AWS. A resource has at most 50, and one queue has one of its own. */
-const MAX_TAGS = 49;
+/** The most tags. A resource of AWS has at most 50, and the CDK adds three to subnets. */
+export const MAX_TAGS = 47;
+/** The most characters of all tags: the template, which repeats them in about 220 resources, has at most 1 MB. */
+export const MAX_TAGS_LENGTH = 1_500;
+/** The longest tags of AWS. */
 const tagName = /^(?!aws:)[\w .:/+@-]{1,128}$/i;
 const tagValue = /^[\w .:/+@-]{1,256}$/;
 
@@ -249,10 +257,11 @@ const settingsShape = z.strictObject({
     z.partialRecord(z.enum(tableNames), z.union([z.string().regex(/^[\w.-]{3,255}$/), z.string().regex(STREAM_ARN)])),
   ).default({}),
   tags: pairs(
-    `team=ops,env=prod, with at most ${MAX_TAGS} tags`,
+    `team=ops,env=prod, with at most ${MAX_TAGS} tags of at most ${MAX_TAGS_LENGTH} characters together`,
     z
       .record(z.string().regex(tagName), z.string().regex(tagValue))
-      .refine((tags) => Object.keys(tags).length <= MAX_TAGS),
+      .refine((tags) => Object.keys(tags).length <= MAX_TAGS)
+      .refine((tags) => Object.entries(tags).flat().join('').length <= MAX_TAGS_LENGTH),
   ).default({}),
   developmentStage: flag().default(false),
 });

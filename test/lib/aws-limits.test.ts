@@ -25,6 +25,12 @@ const ARNS = new Map([
   ['AWS::DynamoDB::Table', 'arn:aws-us-gov:dynamodb:ap-southeast-2:123456789012:table/'],
 ]);
 
+const PSEUDO_PARAMETERS = new Map([
+  ['AWS::Partition', 'aws-us-gov'],
+  ['AWS::AccountId', '123456789012'],
+]);
+const STACK_ARN = 'arn:aws-us-gov:cloudformation:ap-southeast-2:123456789012:stack/';
+
 const joinSchema = z.tuple([z.string(), z.array(z.unknown())]);
 
 /** Returns a value of a template with the longest texts that its functions can return. */
@@ -38,7 +44,8 @@ const resolved = (value: unknown, types: ReadonlyMap<string, string>, stackName:
   const [[key, argument] = ['', null]] = entries;
   if (key === 'Ref') {
     const id = z.string().parse(argument);
-    if (id.startsWith('AWS::')) return 'ap-southeast-2';
+    if (id === 'AWS::StackId') return `${STACK_ARN}${stackName}/01234567-89ab-cdef-0123-456789abcdef`;
+    if (id.startsWith('AWS::')) return PSEUDO_PARAMETERS.get(id) ?? 'ap-southeast-2';
     return /::(Queue|Topic)$/.test(types.get(id) ?? '') ? `${ARN}${nameOf(id)}` : nameOf(id);
   }
   if (key === 'Fn::GetAtt') {
@@ -85,6 +92,10 @@ type Limit = readonly [type: string, path: string, measure: keyof typeof measure
 
 /** The name of the template itself, beside the types of resources. */
 const TEMPLATE = 'template';
+/** The bytes of the file that CloudFormation reads. */
+const TEMPLATE_FILE = 'file of the template';
+/** The names and values of a resource's tags. */
+const TAGS = 'tags of a resource';
 /** Each role with its inline policies. */
 const ROLE_POLICIES = 'inline policies of a role';
 /** Each alarm with the seconds that it evaluates. */
@@ -96,12 +107,12 @@ const limits: readonly Limit[] = [
   [TEMPLATE, 'Resources', 'elements', 500],
   [TEMPLATE, 'Outputs', 'elements', 200],
   [TEMPLATE, 'Parameters', 'elements', 200],
-  [TEMPLATE, '', 'bytes', 1_000_000],
+  [TEMPLATE_FILE, '', 'amount', 1_000_000],
   [TEMPLATE, 'Description', 'bytes', 1_024],
   [TEMPLATE, 'Outputs.*.Description', 'bytes', 1_024],
-  [TEMPLATE, 'Resources.*.Properties.Tags', 'elements', 50],
-  [TEMPLATE, 'Resources.*.Properties.Tags.*.Key', 'characters', 128],
-  [TEMPLATE, 'Resources.*.Properties.Tags.*.Value', 'characters', 256],
+  [TAGS, '', 'elements', 50],
+  [TAGS, '*.0', 'characters', 128],
+  [TAGS, '*.1', 'characters', 256],
   // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/ContributorInsights-RuleSyntax.html
   ['AWS::CloudWatch::InsightRule', 'RuleName', 'characters', 128],
   ['AWS::CloudWatch::InsightRule', 'RuleName', 'charactersBeyondAscii', 0],
@@ -183,9 +194,17 @@ const evaluationOf = (alarm: unknown, id: string): Measured => {
   return { id, type: period < 3_600 ? EVALUATION.minutes : EVALUATION.hours, value };
 };
 
+const tagsSchema = z.union([
+  z
+    .array(z.object({ Key: z.string(), Value: z.string() }))
+    .transform((tags) => tags.map(({ Key, Value }) => [Key, Value])),
+  // API Gateway has a map.
+  z.record(z.string(), z.string()).transform((tags) => Object.entries(tags)),
+]);
+
 /** Returns all that limits restrict in a stack with these settings. */
 const measuredIn = (settings: Record<string, unknown>): Measured[] => {
-  const { stack, template } = synthesize(settings);
+  const { stack, template, bytes } = synthesize(settings);
   const source = templateSchema.parse(template.toJSON());
   const types = new Map(Object.entries(source.Resources).map(([id, { Type }]) => [id, Type]));
   const resources = Object.entries(source.Resources).map(
@@ -201,7 +220,11 @@ const measuredIn = (settings: Record<string, unknown>): Measured[] => {
   const policiesByRole = Map.groupBy(policies, ({ id }) => text(source.Resources[id]?.Properties.Roles ?? ''));
   return [
     { id: TEMPLATE, type: TEMPLATE, value: source },
+    { id: TEMPLATE_FILE, type: TEMPLATE_FILE, value: bytes },
     ...resources,
+    ...resources.flatMap(({ id, value }) =>
+      valuesAt(value, 'Tags').map((tags) => ({ id, type: TAGS, value: tagsSchema.parse(tags) })),
+    ),
     ...alarms.map(({ id, value }) => evaluationOf(value, id)),
     ...[...policiesByRole].map(([id, ofRole]) => {
       const value = ofRole.flatMap((policy) => valuesAt(policy.value, 'PolicyDocument'));

@@ -125,8 +125,9 @@ describe('settings of the API', () => {
 describe('tags', () => {
   it('are on all resources of types that can be tagged', () => {
     const resources = z.record(z.string(), z.object({ Type: z.string(), Properties: z.unknown() }));
+    const longestName = 'n'.repeat(128);
     const untagged = Object.values(resources.parse(other.template.toJSON().Resources))
-      .filter(({ Properties = {} }) => !/"Key":"env","Value":"prod"|"env":"prod"/.test(JSON.stringify(Properties)))
+      .filter(({ Properties = {} }) => !JSON.stringify(Properties).includes(longestName))
       .map(({ Type }) => Type.replace('AWS::', ''));
     expect([...new Set(untagged)].toSorted()).toEqual([
       ...['ApiMapping', 'Integration', 'Route'].map((type) => `ApiGatewayV2::${type}`),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changedSettings, parseSettings, settingNames } from '../../lib/settings.ts';
+import { changedSettings, MAX_TAGS, parseSettings, settingNames } from '../../lib/settings.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { longest } from '../support/settings.ts';
 
@@ -30,6 +30,7 @@ describe('settings', () => {
       deletionProtection: 'false',
       senderConcurrencyByType: 'webhook=100,sms=5',
       existingTables: `Deliveries=${STREAM}, Tokens=Tokens.1`,
+      tags: 'team = ops team, env=prod',
     };
     expect(parseSettings(context)).toMatchObject({
       emailFrom: 'alerts@example.org',
@@ -39,6 +40,7 @@ describe('settings', () => {
       deletionProtection: false,
       senderConcurrencyByType: { webhook: 100, sms: 5 },
       existingTables: { Deliveries: STREAM, Tokens: 'Tokens.1' },
+      tags: { team: 'ops team', env: 'prod' },
     });
   });
 
@@ -170,7 +172,15 @@ describe('an invalid setting', () => {
     ['existingTables', ['Deliveries', 'deliveries=restored', 'Deliveries=a', 'Deliveries=a b c']],
     [
       'tags',
-      ['team', 'team=', 'aws:team=ops', 'team=a;b', Array.from({ length: 50 }, (_, index) => `t${index}=x`).join()],
+      [
+        'team',
+        'team=',
+        'team= ',
+        'aws:team=ops',
+        'team=a;b',
+        'team=a,Team=b',
+        Array.from({ length: MAX_TAGS + 1 }, (_, index) => `t${index}=x`).join(),
+      ],
     ],
   ])('is rejected by name: %s=%j', (name, values) => {
     const rejection = new RegExp(`^Invalid setting: ${name} must .*\\.$`);
@@ -197,6 +207,7 @@ describe('an invalid setting', () => {
     ['pagerEndpoint', 'x'],
     ['heartbeatUrl', 'x'],
     ['alarmUrl', 'x'],
+    ['tags', 'x'],
   ] as const)('is rejected if it is longer than AWS permits: %s', (name, more) => {
     expect(() => parseSettings({ [name]: longest[name] })).not.toThrow();
     expect(messageOf({ [name]: longest[name] + more })).toMatch(

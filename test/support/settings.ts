@@ -1,4 +1,5 @@
 import { MAX_STACK_NAME_LENGTH } from '../../lib/app.ts';
+import { MAX_TAGS, MAX_TAGS_LENGTH } from '../../lib/settings.ts';
 
 /** Settings that add every optional resource to the stack. */
 export const allSettings: Record<string, string> = {
@@ -22,7 +23,16 @@ export const allSettings: Record<string, string> = {
   producerAccounts: '222222222222',
 };
 
-/** The longest texts that functions read, and the longest lists. */
+/** The most tags with the most text, one of which has the longest name and value. */
+const longestTags = (): string => {
+  const [first, others] = [`${'n'.repeat(128)}=${'v'.repeat(256)}`, MAX_TAGS - 1];
+  const length = MAX_TAGS_LENGTH - (first.length - 1);
+  const lengthOf = (index: number) => Math.floor(length / others) + (index < length % others ? 1 : 0);
+  const tags = Array.from({ length: others }, (_, index) => `${index + 10}=`.padEnd(lengthOf(index) + 1, 'x'));
+  return [first, ...tags].join();
+};
+
+/** The longest texts that functions read, the longest lists, and the most tags. */
 export const longest = {
   egressAllow: Array.from({ length: 63 }, () => '10.0.0.0/8').join(','),
   smsCountries: Array.from({ length: 175 }, () => '+49').join(','),
@@ -30,6 +40,7 @@ export const longest = {
   heartbeatUrl: `https://monitor.example.org/${'x'.repeat(172)}`,
   alarmUrl: `https://console.example.org/{tenant_id}/{alarm_id}/${'x'.repeat(149)}`,
   producerAccounts: Array.from({ length: 50 }, (_, index) => 222_222_222_200 + index).join(','),
+  tags: longestTags(),
 };
 
 /** Values that differ from the defaults, and the longest name and texts, with every optional resource. */
@@ -54,7 +65,6 @@ export const otherSettings: Record<string, string> = {
   senderConcurrency: '2',
   senderConcurrencyByType: 'webhook=101',
   smsMonthlyBudgetUsd: '50',
-  tags: 'team=ops,env=prod',
   testRequestsPerSecond: '7',
 };
 

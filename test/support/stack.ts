@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type App, Stack } from 'aws-cdk-lib';
+import { type App, Stack, Stage } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { vi } from 'vitest';
 import * as z from 'zod';
@@ -43,8 +43,8 @@ export const warningsOf = (context: Record<string, unknown>, stagesDirectory?: s
   );
 
 /**
- * Synthesizes the stack with these settings. Returns the stack, its template, and the logical ID of each function by
- * name.
+ * Synthesizes the stack with these settings. Returns the stack, its template with the bytes of its file, and the logical
+ * ID of each function by name.
  *
  * @param options.isChecked validates the template against the rules of CloudFormation, which takes a second
  * @throws Error if the validation fails
@@ -81,6 +81,7 @@ const synthesizeOnce = (settings: Record<string, unknown>, isChecked: boolean) =
     settings,
     (stack) => {
       const template = Template.fromStack(stack);
+      const bytes = statSync(join(Stage.of(stack)?.outdir ?? '', stack.templateFile)).size;
       const functionIds = new Map(
         stack.node
           .findAll()
@@ -90,7 +91,7 @@ const synthesizeOnce = (settings: Record<string, unknown>, isChecked: boolean) =
             z.object({ Ref: z.string() }).parse(stack.resolve(lambda.functionName)).Ref,
           ]),
       );
-      return { stack, template, functionIds };
+      return { stack, template, bytes, functionIds };
     },
     isChecked,
   );
