@@ -117,13 +117,14 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
     const data = options.data === undefined ? undefined : openDataDirectory(options.data);
     /** Opens a server on this port, or on that of the last start with this data, or on a free one. */
     const open = async (name: string, server: Server, given = 0): Promise<string> => {
-      const wanted = given || data?.ports[name];
-      const port = await listen(server, wanted).catch((error: unknown) => {
-        if (wanted === given) throw error;
+      const stored = given === 0 ? data?.ports[name] : undefined;
+      const port = await listen(server, stored ?? given).catch((error: unknown) => {
+        if (stored === undefined) throw error;
+        log(`Port ${stored} of the last start is in use: ${name} uses another one until the next start.`);
         return listen(server);
       });
       cleanups.push(() => close(server));
-      ports[name] = port;
+      ports[name] = stored ?? port;
       return origin(port);
     };
     const tables = data ? openTables(data.tables, data.tokens === undefined) : new Tables();

@@ -118,7 +118,7 @@ describe('a data directory', () => {
     expect(log.at(-1)).toBe('The data directory does not keep queues. Discarded messages: Jobs 1.');
   });
 
-  it('gets another port for one that is in use', async () => {
+  it('gets another port for one that is in use, says so, and returns to it', async () => {
     const first = await start();
     const port = Number(new URL(first.ready.inbox_url).port);
     await stop(first);
@@ -128,6 +128,9 @@ describe('a data directory', () => {
     await close(other);
     expect(second.ready).toMatchObject({ aws_endpoint: first.ready.aws_endpoint, base_url: first.ready.base_url });
     expect(second.ready.inbox_url).not.toBe(first.ready.inbox_url);
+    expect(log).toEqual([`Port ${port} of the last start is in use: inbox uses another one until the next start.`]);
+    await stop(second);
+    expect((await start()).ready).toEqual(first.ready);
   });
 
   it('is used by one stack at a time', async () => {
