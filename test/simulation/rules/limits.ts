@@ -66,10 +66,15 @@ const maxReserved = (rejected: readonly Refusal[]): number =>
     }),
   );
 
+/** Returns what arrived of a tenant's alerts and tests, which count toward the same limit. */
+const countedArrivals = ({ recipients }: Way, { arrivals }: Observations) =>
+  arrivals.filter(({ kind, to }) => (kind === 'alert' || kind === 'test') && recipients.has(to));
+
 /** Returns at most how many messages count toward a limit on a day: those that arrived, or may have. */
-const maxUsed = ({ service, senders, recipients }: Way, day: number, observations: Observations): number => {
+const maxUsed = (way: Way, day: number, observations: Observations): number => {
+  const { service, senders, recipients } = way;
   const isOfDay = ({ atMs }: { atMs: number }): boolean => dayOf(atMs, observations) === day;
-  const arrived = observations.arrivals.filter((each) => each.kind === 'alert' && recipients.has(each.to));
+  const arrived = countedArrivals(way, observations);
   const failed = observations.refusals.filter(({ to, behavior }) => recipients.has(to) && behavior === 'fail');
   const faults = observations.faults.filter(
     ({ operation, kind }) => operation.startsWith(service) && kind !== 'throttled',
@@ -126,14 +131,14 @@ export const limitsAreUsed: Rule = {
   },
 };
 
-/** No tenant has more alerts by email, by SMS or to the operators in a UTC day than its limit. */
+/** No tenant has more alerts and tests by email, by SMS or to the operators in a UTC day than its limit. */
 export const limitsHold: Rule = {
   name: 'daily limits hold',
   violations: (observations) =>
     observations.scenario.tenants.flatMap((tenant) =>
-      waysOf(tenant, observations.scenario).flatMap(({ name, recipients, limits }) => {
-        const alerts = observations.arrivals.filter(({ to, kind }) => kind === 'alert' && recipients.has(to));
-        const days = Map.groupBy(alerts, ({ atMs }) => dayOf(atMs, observations));
+      waysOf(tenant, observations.scenario).flatMap((way) => {
+        const { name, limits } = way;
+        const days = Map.groupBy(countedArrivals(way, observations), ({ atMs }) => dayOf(atMs, observations));
         return [...days.values()]
           .filter(({ length }) => limits.length > 0 && length > Math.max(...limits))
           .map(
