@@ -11,17 +11,16 @@ import {
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { ARecord, HostedZone, RecordTarget } from 'aws-cdk-lib/aws-route53';
 import { ApiGatewayv2DomainProperties } from 'aws-cdk-lib/aws-route53-targets';
 import { Construct } from 'constructs';
 import { type EndpointName, endpointNames, endpoints, OPT_OUT_PATH } from '../shared/contracts/endpoints.ts';
-import type { EnvironmentOf } from '../shared/environment.ts';
 import type { Delivery } from './delivery.ts';
-import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
-import { egressOf, type Settings, tenantLimitsOf } from './settings.ts';
+import type { Settings } from './settings.ts';
 import type { Storage } from './storage.ts';
 
 /**
@@ -50,28 +49,27 @@ export class Api extends Construct {
   constructor(scope: Construct, id: string, defaults: FunctionDefaults, storage: Storage, delivery: Delivery) {
     super(scope, id);
     const { settings } = defaults;
-    const unknownRoute = new ServiceFunction(this, 'handle-unknown-route', defaults, new ResourceAccess({}));
+    const unknownRoute = new ServiceFunction(this, 'handle-unknown-route', defaults, []);
     const httpApi = new HttpApi(this, 'HttpApi', {
       apiName: Stack.of(this).stackName,
       createDefaultStage: false,
       defaultIntegration: new HttpLambdaIntegration('handle-unknown-route', unknownRoute.lambda),
     });
     this.httpApi = httpApi;
-    const access = this.#access(defaults, storage, delivery);
+    const permissions = permissionsOf(storage, delivery);
     this.functions = new Map(
-      endpointNames.map((name) => [name, new ServiceFunction(this, name, defaults, access[name]).lambda]),
+      endpointNames.map((name) => [name, new ServiceFunction(this, name, defaults, permissions[name]).lambda]),
     );
     const routes = [...this.functions].flatMap(([name, lambda]) => {
       const { method, path } = endpoints[name];
       const integration = new HttpLambdaIntegration(name, lambda);
       return httpApi.addRoutes({ path, methods: [HttpMethod[method]], integration });
     });
-    const page = new ServiceFunction(
-      this,
-      'opt-out',
-      defaults,
-      pageAccess(settings, storage).and(delivery.reports.sendAccess()),
-    );
+    const page = new ServiceFunction(this, 'opt-out', defaults, [
+      storage.accounts.allow('GetItem', 'UpdateItem'),
+      storage.audits.allow('PutItem'),
+      delivery.reports.allowSend(),
+    ]);
     const pageIntegration = new HttpLambdaIntegration('opt-out', page.lambda);
     routes.push(...httpApi.addRoutes({ path: OPT_OUT_PATH, methods: pageMethods, integration: pageIntegration }));
     const stage = new HttpStage(this, 'Stage', {
@@ -104,83 +102,64 @@ export class Api extends Construct {
     }
     this.baseUrl = addCustomDomain(this, settings, httpApi, stage) ?? httpApi.apiEndpoint;
   }
-
-  /** Returns the access of each endpoint's function. The compiler requires an entry for every endpoint. */
-  #access(
-    { settings }: FunctionDefaults,
-    { notifications, tokens, accounts, deliveries, audits }: Storage,
-    delivery: Delivery,
-  ) {
-    const caller = tokens
-      .access('GetItem')
-      .and(new ResourceAccess({ TOKEN_CACHE_SECONDS: String(settings.tokenCacheSeconds) }));
-    const links = new ResourceAccess({ LINK_SCHEME: settings.linkScheme });
-    const audited = auditAccess(settings, audits);
-    // A write may store a notification in chunks and delete obsolete ones
-    // (docs/decisions/storage.md#large-notifications).
-    const writeActions = ['GetItem', 'BatchWriteItem'] as const;
-    const changeNotification = caller
-      .and(notifications.access('PutItem', 'BatchGetItem', ...writeActions))
-      .and(audited);
-    const limits = accounts.access('GetItem').and(tenantLimitsOf(settings));
-    const testAccess = caller.and(audited).and(accounts.access('UpdateItem')).and(limits).and(delivery.testAccess());
-    return {
-      'create-notification': caller
-        .and(notifications.access('PutItem', 'UpdateItem', 'BatchGetItem', ...writeActions))
-        .and(limits)
-        .and(links)
-        .and(audited)
-        .and(egressOf(settings)),
-      'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
-      'get-notification': caller.and(notifications.access('GetItem', 'BatchGetItem')).and(accounts.access('GetItem')),
-      'update-notification': changeNotification.and(links).and(egressOf(settings)),
-      'delete-notification': caller.and(notifications.access('DeleteItem', 'UpdateItem', ...writeActions)).and(audited),
-      'test-notification': testAccess.and(notifications.access('BatchGetItem')),
-      'test-new-notification': testAccess,
-      'list-notification-types': caller.and(links),
-      'get-notification-type': caller,
-      'list-deliveries': caller
-        .and(notifications.access('GetItem'))
-        .and(deliveries.access('Query', 'BatchGetItem'))
-        .and(links),
-      'search-deliveries': caller
-        .and(notifications.access('Query'))
-        .and(deliveries.access('GetItem', 'BatchGetItem', 'Query'))
-        .and(links),
-      'list-failures': caller.and(notifications.access('BatchGetItem')).and(deliveries.access('Query')).and(links),
-      'create-signing-secret': changeNotification,
-      'delete-signing-secret': changeNotification,
-      redeliver: caller
-        .and(notifications.access('BatchGetItem'))
-        .and(deliveries.access('Query', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem'))
-        .and(accounts.access('UpdateItem'))
-        .and(audited)
-        .and(limits)
-        .and(delivery.sendAccess()),
-      'get-account': caller
-        .and(accounts.access('UpdateItem', 'BatchGetItem'))
-        .and(notifications.access('GetItem', 'BatchGetItem'))
-        .and(limits),
-      'update-account': caller
-        .and(accounts.access('GetItem', 'UpdateItem'))
-        .and(notifications.access('GetItem'))
-        .and(audited),
-      'rotate-signing-secret': caller.and(accounts.access('GetItem', 'UpdateItem')).and(audited),
-      'list-tokens': caller.and(links),
-      'create-token': caller.and(tokens.access('PutItem')).and(audited),
-      'revoke-token': caller.and(tokens.access('PutItem', 'DeleteItem')).and(audited),
-      'list-audits': caller.and(links).and(audits.access('Query')),
-    } satisfies { [Name in EndpointName]: ResourceAccess<EnvironmentOf<Name>> };
-  }
 }
 
-/** Returns the access of the public page: to stops of emails, not to notifications. */
-const pageAccess = (settings: Settings, { accounts, audits }: Storage) =>
-  accounts.access('GetItem', 'UpdateItem').and(auditAccess(settings, audits));
-
-/** Returns the access to write audit entries. */
-const auditAccess = ({ auditRetentionDays }: Settings, audits: Storage['audits']) =>
-  audits.access('PutItem').and(new ResourceAccess({ AUDIT_RETENTION_DAYS: String(auditRetentionDays) }));
+/** Returns what the function of each endpoint may do. */
+const permissionsOf = (
+  { notifications, tokens, accounts, deliveries, audits }: Storage,
+  delivery: Delivery,
+): Record<EndpointName, PolicyStatement[]> => {
+  const caller = tokens.allow('GetItem');
+  const audit = audits.allow('PutItem');
+  const limits = accounts.allow('GetItem');
+  // A write may store a notification in chunks and delete obsolete ones
+  // (docs/decisions/storage.md#large-notifications).
+  const writes = ['GetItem', 'BatchWriteItem'] as const;
+  const changeNotification = [caller, notifications.allow('PutItem', 'BatchGetItem', ...writes), audit];
+  const test = [caller, audit, accounts.allow('UpdateItem'), limits, ...delivery.allowTests()];
+  return {
+    'create-notification': [
+      caller,
+      notifications.allow('PutItem', 'UpdateItem', 'BatchGetItem', ...writes),
+      limits,
+      audit,
+    ],
+    'list-notifications': [caller, notifications.allow('GetItem', 'BatchGetItem', 'Query')],
+    'get-notification': [caller, notifications.allow('GetItem', 'BatchGetItem'), accounts.allow('GetItem')],
+    'update-notification': changeNotification,
+    'delete-notification': [caller, notifications.allow('DeleteItem', 'UpdateItem', ...writes), audit],
+    'test-notification': [...test, notifications.allow('BatchGetItem')],
+    'test-new-notification': test,
+    'list-notification-types': [caller],
+    'get-notification-type': [caller],
+    'list-deliveries': [caller, notifications.allow('GetItem'), deliveries.allow('Query', 'BatchGetItem')],
+    'search-deliveries': [caller, notifications.allow('Query'), deliveries.allow('GetItem', 'BatchGetItem', 'Query')],
+    'list-failures': [caller, notifications.allow('BatchGetItem'), deliveries.allow('Query')],
+    'create-signing-secret': changeNotification,
+    'delete-signing-secret': changeNotification,
+    redeliver: [
+      caller,
+      notifications.allow('BatchGetItem'),
+      deliveries.allow('Query', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem'),
+      accounts.allow('UpdateItem'),
+      audit,
+      limits,
+      delivery.allowSend(),
+    ],
+    'get-account': [
+      caller,
+      accounts.allow('UpdateItem', 'BatchGetItem'),
+      notifications.allow('GetItem', 'BatchGetItem'),
+      limits,
+    ],
+    'update-account': [caller, accounts.allow('GetItem', 'UpdateItem'), notifications.allow('GetItem'), audit],
+    'rotate-signing-secret': [caller, accounts.allow('GetItem', 'UpdateItem'), audit],
+    'list-tokens': [caller],
+    'create-token': [caller, tokens.allow('PutItem'), audit],
+    'revoke-token': [caller, tokens.allow('PutItem', 'DeleteItem'), audit],
+    'list-audits': [caller, audits.allow('Query')],
+  };
+};
 
 /** Logs no headers, query strings or bodies (docs/decisions/monitoring.md#what-is-logged). */
 const accessLogFormat = AccessLogFormat.custom(

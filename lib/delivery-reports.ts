@@ -10,12 +10,13 @@ import {
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { allow, flag, ResourceAccess } from './resource-access.ts';
+import type { Delivery } from './delivery.ts';
+import { allow } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 import type { Storage } from './storage.ts';
 import { streamFilters } from './stream-filters.ts';
-import { deadLetterQueue, WorkQueue } from './work-queue.ts';
+import { deadLetterQueue, type WorkQueue } from './work-queue.ts';
 
 /** Records per invocation, up to ten of a shard concurrently: only those of one item are passed in order. */
 const BATCH_SIZE = 100;
@@ -50,24 +51,6 @@ const createOutcomesTopic = (scope: Construct, { producerAccounts }: Settings): 
   return topic;
 };
 
-/** The queue of delivery reports, to which the watcher, dispatch and others send. */
-export class ReportsQueue extends WorkQueue {
-  /** Grants permission to send reports. */
-  sendAccess(): ResourceAccess<{ REPORTS_QUEUE: string }> {
-    const { queueUrl, queueArn } = this.queue;
-    return new ResourceAccess({ REPORTS_QUEUE: queueUrl }, allow(['sqs:SendMessage'], [queueArn]));
-  }
-}
-
-/** What the watcher and the reporter use. */
-export type ReportResources = {
-  storage: Storage;
-  queue: ReportsQueue;
-  /** Sends notices. */
-  sendAccess: ResourceAccess<{ SENDER_QUEUES: string }>;
-  apiUrl: string;
-};
-
 /**
  * Watches the stream of the Deliveries table, and reports what failed: to technical contacts and operators, and, with the
  * setting `deliveryOutcomes`, what became of each alert to a topic (docs/decisions/notices.md). Records of the stream that
@@ -76,36 +59,33 @@ export type ReportResources = {
 export class DeliveryReports extends Construct {
   readonly watcher: LambdaFunction;
   readonly reporter: LambdaFunction;
-  readonly queue: ReportsQueue;
+  readonly queue: WorkQueue;
   /** The topic of delivery outcomes; undefined without the setting. */
   readonly topic: Topic | undefined;
   /** Where in the stream the records are that were given up, without their content. */
   readonly failedQueue: Queue;
 
-  constructor(scope: Construct, id: string, defaults: FunctionDefaults, resources: ReportResources) {
+  constructor(scope: Construct, id: string, defaults: FunctionDefaults, storage: Storage, delivery: Delivery) {
     super(scope, id);
     const { settings } = defaults;
-    this.queue = resources.queue;
+    this.queue = delivery.reports;
     this.topic = settings.deliveryOutcomes ? createOutcomesTopic(this, settings) : undefined;
     this.failedQueue = new Queue(this, 'Failed', deadLetterQueue);
-    this.watcher = this.#createWatcher(defaults, resources);
-    this.reporter = this.#createReporter(defaults, resources);
+    this.watcher = this.#createWatcher(defaults, storage);
+    this.reporter = this.#createReporter(defaults, storage, delivery);
   }
 
-  #createWatcher(defaults: FunctionDefaults, { storage, queue }: ReportResources): LambdaFunction {
-    const { deliveryOutcomes, retryDelayScale } = defaults.settings;
-    const { streamArn } = storage;
+  #createWatcher(defaults: FunctionDefaults, { streamArn }: Storage): LambdaFunction {
     const { queueArn } = this.failedQueue;
-    const access = new ResourceAccess(
-      { RETRY_DELAY_SCALE: String(retryDelayScale), DELIVERY_OUTCOMES: flag(deliveryOutcomes) },
+    const { lambda } = new ServiceFunction(this, 'watch-deliveries', defaults, [
       // Lambda sends with the role of the function.
       allow(['sqs:SendMessage'], [queueArn]),
       allow(
         ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator', 'dynamodb:ListStreams'],
         [streamArn],
       ),
-    ).and(queue.sendAccess());
-    const { lambda } = new ServiceFunction(this, 'watch-deliveries', defaults, access);
+      this.queue.allowSend(),
+    ]);
     new EventSourceMapping(this, 'EventSourceMapping', {
       target: lambda,
       eventSourceArn: streamArn,
@@ -113,7 +93,7 @@ export class DeliveryReports extends Construct {
       batchSize: BATCH_SIZE,
       parallelizationFactor: PARALLELIZATION_FACTOR,
       maxBatchingWindow: Duration.seconds(BATCHING_WINDOW_SECONDS),
-      filters: streamFilters(deliveryOutcomes).map((pattern) => FilterCriteria.filter(pattern)),
+      filters: streamFilters(defaults.settings.deliveryOutcomes).map((pattern) => FilterCriteria.filter(pattern)),
       reportBatchItemFailures: true,
       bisectBatchOnError: true,
       maxRecordAge: MAX_RECORD_AGE,
@@ -123,32 +103,21 @@ export class DeliveryReports extends Construct {
     return lambda;
   }
 
-  #createReporter(defaults: FunctionDefaults, { storage, queue, sendAccess, apiUrl }: ReportResources): LambdaFunction {
-    const { settings } = defaults;
-    const { notifications, deliveries, accounts } = storage;
-    const { topic } = this;
-    const access = notifications
-      .access('BatchGetItem')
-      .and(deliveries.access('GetItem', 'BatchGetItem', 'Query', 'UpdateItem'))
-      .and(accounts.access('GetItem', 'BatchGetItem', 'UpdateItem'))
-      .and(sendAccess)
-      .and(queue.visibilityAccess())
-      .and(
-        new ResourceAccess(
-          {
-            REPORTS_QUEUE: queue.queue.queueUrl,
-            API_URL: apiUrl,
-            ESCALATE_UNREACHED: settings.escalateUnreached,
-            RETRY_DELAY_SCALE: String(settings.retryDelayScale),
-            DEAD_LETTER_EMAIL: flag(settings.deadLetterEmail),
-            FAILING_NOTICES: flag(settings.failingNotices),
-            OUTCOMES_TOPIC: topic?.topicArn,
-          },
-          ...(topic ? [allow(['sns:Publish'], [topic.topicArn])] : []),
-        ),
-      );
-    const { lambda } = new ServiceFunction(this, 'report-deliveries', defaults, access);
-    queue.addConsumer(lambda, settings.developmentStage ? undefined : REPORT_CONCURRENCY);
+  #createReporter(
+    defaults: FunctionDefaults,
+    { notifications, deliveries, accounts }: Storage,
+    delivery: Delivery,
+  ): LambdaFunction {
+    const { lambda } = new ServiceFunction(this, 'report-deliveries', defaults, [
+      notifications.allow('BatchGetItem'),
+      deliveries.allow('GetItem', 'BatchGetItem', 'Query', 'UpdateItem'),
+      accounts.allow('GetItem', 'BatchGetItem', 'UpdateItem'),
+      // It sends notices.
+      delivery.allowSend(),
+      ...this.queue.allowConsume(),
+      ...(this.topic ? [allow(['sns:Publish'], [this.topic.topicArn])] : []),
+    ]);
+    this.queue.addConsumer(lambda, defaults.settings.developmentStage ? undefined : REPORT_CONCURRENCY);
     return lambda;
   }
 }

@@ -1,4 +1,4 @@
-import { Aws, Stack } from 'aws-cdk-lib';
+import { Aws } from 'aws-cdk-lib';
 import { AccountPrincipal, CompositePrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
@@ -9,45 +9,22 @@ import {
   notificationTypeIds,
   notificationTypes,
 } from '../shared/contracts/notification-types.ts';
-import { type EnvironmentOf, senderName } from '../shared/environment.ts';
-import { ReportsQueue } from './delivery-reports.ts';
+import { senderName } from '../shared/environment.ts';
 import type { Email } from './email.ts';
 import { createHeartbeat } from './heartbeat.ts';
 import type { ManagedTopic } from './managed-topic.ts';
 import type { Network } from './network.ts';
-import { allow, flag, ResourceAccess } from './resource-access.ts';
+import { allow } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
-import { egressOf, reservedSenderConcurrency, type Settings, senderConcurrency, tenantLimitsOf } from './settings.ts';
+import { reservedSenderConcurrency, type Settings, senderConcurrency } from './settings.ts';
 import type { Storage } from './storage.ts';
-import { RETRY_BATCH_SIZE, SenderQueue, WorkQueueWithDeadLetters } from './work-queue.ts';
+import { RETRY_BATCH_SIZE, SenderQueue, WorkQueue, WorkQueueWithDeadLetters } from './work-queue.ts';
 
-/** The resources that senders send through. */
-export type SendingResources = {
-  email: Email;
-  managedTopic: ManagedTopic;
-  /** The base URL of the API, for links in notices. */
-  apiUrl: string;
-  /** The VPC of the types that send by HTTP; undefined if they run outside a VPC. */
-  network: Network | undefined;
-};
+/** The resources that senders send through. `network`: the VPC of the types that send by HTTP, if they run in one. */
+export type SendingResources = { email: Email; managedTopic: ManagedTopic; network: Network | undefined };
 
 /** The memory of a sender. It mostly waits, which costs in proportion to its memory: docs/benchmarks.md#memory. */
 const SENDER_MEMORY_MB = 256;
-
-/**
- * Returns the access to send SMS. IAM has no resource type for phone numbers, so the statement allows everything except
- * topics.
- */
-const smsAccess = ({ smsSenderId, smsOriginationNumber, smsMaxPriceUsd, smsCountries }: Settings) =>
-  new ResourceAccess(
-    {
-      SMS_COUNTRIES: smsCountries.join(','),
-      SMS_SENDER_ID: smsSenderId,
-      SMS_ORIGINATION_NUMBER: smsOriginationNumber,
-      SMS_MAX_PRICE_USD: smsMaxPriceUsd?.toString(),
-    },
-    new PolicyStatement({ actions: ['sns:Publish'], notResources: [`arn:${Aws.PARTITION}:sns:*:*:*`] }),
-  );
 
 /** The queues and the sender function of a notification type. */
 export type Sender = { type: NotificationTypeId; queue: SenderQueue; lambda: LambdaFunction };
@@ -62,7 +39,9 @@ export class Delivery extends Construct {
   readonly crashedQueue: Queue;
   readonly senders: readonly Sender[];
   readonly #queues: Readonly<Record<NotificationTypeId, SenderQueue>>;
-  readonly reports: ReportsQueue;
+  /** The queue of delivery reports, to which dispatch, the watcher and others send. */
+  readonly reports: WorkQueue;
+  readonly heartbeatRoleId: string | undefined;
 
   constructor(
     scope: Construct,
@@ -77,21 +56,23 @@ export class Delivery extends Construct {
     const { settings } = defaults;
     this.#queues = byType((type) => new SenderQueue(this, type, crashedQueue, settings));
 
-    this.reports = new ReportsQueue(this, 'Reports', crashedQueue);
+    this.reports = new WorkQueue(this, 'Reports', crashedQueue);
     this.alarmEvents = new WorkQueueWithDeadLetters(this, 'AlarmEvents', crashedQueue);
     const producers = settings.producerAccounts.map((account) => new AccountPrincipal(account));
     // One statement, because a policy of SQS has at most 20.
     if (producers.length > 0) this.alarmEvents.queue.grantSendMessages(new CompositePrincipal(...producers));
     const heartbeat = settings.heartbeatUrl ? createHeartbeat(this, this.alarmEvents.queue) : undefined;
-    this.dispatch = this.#createDispatch(defaults, storage, heartbeat?.roleId);
+    this.heartbeatRoleId = heartbeat?.roleId;
+    this.dispatch = this.#createDispatch(defaults, storage);
     // Dispatch must know the role before it receives heartbeats.
     heartbeat?.schedule.node.addDependency(this.dispatch);
-    const senderAccess = this.#senderAccess(defaults, storage, resources);
+    const permissions = this.#senderPermissions(settings, storage, resources);
     this.senders = notificationTypeIds.map((type) => {
       const { sendsByHttp } = notificationTypes[type];
       const queue = this.#queues[type];
-      const access = senderAccess[type].and(queue.consumerAccess()).and(this.#forwardAccess(type));
-      const { lambda } = new ServiceFunction(this, senderName(type), defaults, access, {
+      const statements = [...permissions[type], ...queue.allowConsume(), this.#allowForward(type)];
+      const { lambda } = new ServiceFunction(this, senderName(type), defaults, statements, {
+        variables: { DEAD_LETTER_QUEUE: queue.deadLetterQueue.queueUrl, RETRY_QUEUE: queue.retries.queueUrl },
         sendsToItself: true,
         memoryMb: settings.memoryMbByType[type] ?? settings.memoryMb ?? SENDER_MEMORY_MB,
         // In a batch of retries, every message may need a slow DNS lookup.
@@ -104,93 +85,78 @@ export class Delivery extends Construct {
     });
   }
 
-  /**
-   * Grants permission to send to the queues for first attempts of all types: deliveries, redeliveries, messages that
-   * follow a change of the type or wait for an incident lock, and notices.
-   */
-  sendAccess(types: readonly NotificationTypeId[] = notificationTypeIds): ResourceAccess<{ SENDER_QUEUES: string }> {
-    const urls = byType((type) => this.#queues[type].queue.queueUrl);
-    const arns = types.map((type) => this.#queues[type].queue.queueArn);
-    return new ResourceAccess({ SENDER_QUEUES: Stack.of(this).toJsonString(urls) }, allow(['sqs:SendMessage'], arns));
+  /** The URLs of the queues for first attempts. */
+  queueUrls(): Record<NotificationTypeId, string> {
+    return byType((type) => this.#queues[type].queue.queueUrl);
   }
 
-  /** Grants a sender permission to forward to other types, and to its own what waits for an incident lock. */
-  #forwardAccess(type: NotificationTypeId): ResourceAccess<{ SENDER_QUEUES: string }> {
+  /**
+   * Allows to send to the queues for first attempts: deliveries, redeliveries, messages that follow a change of the type
+   * or wait for an incident lock, and notices.
+   */
+  allowSend(types: readonly NotificationTypeId[] = notificationTypeIds): PolicyStatement {
+    const arns = types.map((type) => this.#queues[type].queue.queueArn);
+    return allow(['sqs:SendMessage'], arns);
+  }
+
+  /** Allows a sender to forward to other types, and to its own what waits for an incident lock. */
+  #allowForward(type: NotificationTypeId): PolicyStatement {
     const isOrdered = notificationTypes[type].hasIncidents || type === 'webhook';
-    return this.sendAccess(notificationTypeIds.filter((to) => to !== type || isOrdered));
+    return this.allowSend(notificationTypeIds.filter((to) => to !== type || isOrdered));
   }
 
   /** Creates the dispatch function, which consumes the queue of alarm events. */
-  #createDispatch(defaults: FunctionDefaults, storage: Storage, heartbeatRoleId: string | undefined): LambdaFunction {
-    const { developmentStage, dispatchConcurrency, reserveConcurrency, expectedEventIntervalMinutes } =
-      defaults.settings;
-    const dispatch = new ServiceFunction(
-      this,
-      'dispatch-alarm-events',
-      defaults,
-      storage.notifications
-        .access('BatchGetItem')
-        // The list of the destinations of an event (docs/decisions/notices.md#nobody-reached).
-        .and(storage.deliveries.access('PutItem'))
-        .and(this.sendAccess())
-        .and(this.reports.sendAccess())
-        .and(this.alarmEvents.consumerAccess())
-        .and(
-          new ResourceAccess({
-            ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl,
-            HEARTBEAT_ROLE_ID: heartbeatRoleId,
-            COUNT_EVENTS: flag(expectedEventIntervalMinutes !== undefined),
-          }),
-        ),
-      { reservedConcurrency: reserveConcurrency ? dispatchConcurrency : undefined },
-    );
+  #createDispatch(defaults: FunctionDefaults, { notifications, deliveries }: Storage): LambdaFunction {
+    const { developmentStage, dispatchConcurrency, reserveConcurrency } = defaults.settings;
+    const statements = [
+      notifications.allow('BatchGetItem'),
+      // The list of the destinations of an event (docs/decisions/notices.md#nobody-reached).
+      deliveries.allow('PutItem'),
+      this.allowSend(),
+      this.reports.allowSend(),
+      ...this.alarmEvents.allowConsume(),
+    ];
+    const dispatch = new ServiceFunction(this, 'dispatch-alarm-events', defaults, statements, {
+      variables: { DEAD_LETTER_QUEUE: this.alarmEvents.deadLetterQueue.queueUrl },
+      reservedConcurrency: reserveConcurrency ? dispatchConcurrency : undefined,
+    });
     this.alarmEvents.addConsumer(dispatch.lambda, developmentStage ? undefined : dispatchConcurrency);
     return dispatch.lambda;
   }
 
-  /** Returns the access of each type's sender, except for queues. The compiler requires an entry for every type. */
-  #senderAccess(
-    { settings }: FunctionDefaults,
+  /** Returns what the sender of each type may do, except for queues. */
+  #senderPermissions(
+    { emailFrom }: Settings,
     { deliveries, accounts, notifications }: Storage,
-    { email, managedTopic, apiUrl }: SendingResources,
-  ) {
-    const common = notifications
-      .access('BatchGetItem')
-      .and(deliveries.access('PutItem', 'BatchGetItem', 'UpdateItem'))
-      .and(accounts.access('GetItem'))
-      .and(new ResourceAccess({ RETRY_DELAY_SCALE: String(settings.retryDelayScale), ALARM_URL: settings.alarmUrl }));
-    // An address that SES rejects stops its mailbox.
-    const sesAccess = email
-      .sendAccess()
-      .and(this.reports.sendAccess())
-      .and(new ResourceAccess({ API_URL: apiUrl }));
+    { email, managedTopic }: SendingResources,
+  ): Record<NotificationTypeId, PolicyStatement[]> {
+    const common = [
+      notifications.allow('BatchGetItem'),
+      deliveries.allow('PutItem', 'BatchGetItem', 'UpdateItem'),
+      accounts.allow('GetItem'),
+    ];
+    // Webhook credentials are created when they are first needed, and messages are counted.
+    const writesAccount = [...common, accounts.allow('UpdateItem')];
     // The alarms of a summary, and the usage of the daily limits (docs/decisions/deliveries.md#summaries).
-    const summarized = deliveries.access('Query').and(accounts.access('BatchGetItem'));
-    // Webhook credentials are created when they are first needed.
-    const writesAccount = common.and(accounts.access('UpdateItem'));
-    const counted = writesAccount.and(tenantLimitsOf(settings));
+    const summarizes = [...writesAccount, deliveries.allow('Query'), accounts.allow('BatchGetItem')];
+    // An address that SES rejects stops its mailbox, which is reported.
+    const sendsEmail = [...summarizes, email.allowSend(emailFrom), this.reports.allowSend()];
+    // IAM has no resource type for phone numbers: everything except topics.
+    const notResources = [`arn:${Aws.PARTITION}:sns:*:*:*`];
     return {
-      email: counted.and(summarized).and(sesAccess),
-      technicalContactsEmail: counted.and(summarized).and(sesAccess),
-      webhook: writesAccount.and(egressOf(settings)).and(new ResourceAccess({ HEARTBEAT_URL: settings.heartbeatUrl })),
-      sms: counted.and(summarized).and(smsAccess(settings)),
-      incidentpager: common.and(egressOf(settings)).and(new ResourceAccess({ PAGER_ENDPOINT: settings.pagerEndpoint })),
-      incidentrouter: writesAccount.and(new ResourceAccess({ ROUTER_ENDPOINT: settings.routerEndpoint })),
-      atomfeed: common.and(new ResourceAccess({ FEED_ENDPOINT: settings.feedEndpoint })),
-      managed: counted.and(managedTopic.publishAccess()),
-    } satisfies {
-      [Type in NotificationTypeId]: ResourceAccess<
-        Omit<EnvironmentOf<`send-${Type}`>, 'DEAD_LETTER_QUEUE' | 'RETRY_QUEUE' | 'SENDER_QUEUES'>
-      >;
+      email: sendsEmail,
+      technicalContactsEmail: sendsEmail,
+      webhook: writesAccount,
+      sms: [...summarizes, new PolicyStatement({ actions: ['sns:Publish'], notResources })],
+      incidentpager: common,
+      incidentrouter: writesAccount,
+      atomfeed: common,
+      managed: [...writesAccount, managedTopic.allowPublish()],
     };
   }
 
-  /** Grants permission to invoke the senders of all types, which run tests. */
-  testAccess(): ResourceAccess<{ SENDER_FUNCTIONS: string }> {
-    const names = this.senders.map(({ type, lambda }) => [type, lambda.functionName]);
-    return new ResourceAccess(
-      { SENDER_FUNCTIONS: Stack.of(this).toJsonString(Object.fromEntries(names)) },
-      ...this.senders.map(({ lambda }) => allow(['lambda:InvokeFunction'], [lambda.functionArn])),
-    );
+  /** Allows to invoke the senders of all types, which run tests. */
+  allowTests(): PolicyStatement[] {
+    return this.senders.map(({ lambda }) => allow(['lambda:InvokeFunction'], [lambda.functionArn]));
   }
 }

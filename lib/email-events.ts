@@ -9,7 +9,6 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { Delivery } from './delivery.ts';
 import type { Email } from './email.ts';
-import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -67,13 +66,12 @@ export class EmailEvents extends Construct {
     // The CDK permits SES to publish. Without the permission, SES refuses the destination, to which it publishes a test.
     // Without the subscription, SNS would discard events.
     destination.node.addDependency(topic, subscription);
-    const access = storage.deliveries
-      .access('GetItem', 'UpdateItem')
-      .and(storage.accounts.access('GetItem', 'UpdateItem'))
-      .and(delivery.reports.sendAccess())
-      .and(this.queue.visibilityAccess())
-      .and(new ResourceAccess({ EMAIL_EVENTS_QUEUE: this.queue.queue.queueUrl }));
-    this.recorder = new ServiceFunction(this, 'record-email-events', defaults, access).lambda;
+    this.recorder = new ServiceFunction(this, 'record-email-events', defaults, [
+      storage.deliveries.allow('GetItem', 'UpdateItem'),
+      storage.accounts.allow('GetItem', 'UpdateItem'),
+      delivery.reports.allowSend(),
+      ...this.queue.allowConsume(),
+    ]).lambda;
     // Without a maximum concurrency: SES limits the rate of emails.
     this.queue.addConsumer(this.recorder, undefined);
   }

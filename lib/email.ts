@@ -1,7 +1,8 @@
 import { CfnOutput, Stack } from 'aws-cdk-lib';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { ConfigurationSet, EmailIdentity, Identity } from 'aws-cdk-lib/aws-ses';
 import { Construct } from 'constructs';
-import { allow, ResourceAccess } from './resource-access.ts';
+import { allow } from './resource-access.ts';
 import type { Settings } from './settings.ts';
 
 /**
@@ -9,11 +10,9 @@ import type { Settings } from './settings.ts';
  */
 export class Email extends Construct {
   readonly configurationSet: ConfigurationSet;
-  readonly #settings: Settings;
 
-  constructor(scope: Construct, id: string, settings: Settings) {
+  constructor(scope: Construct, id: string) {
     super(scope, id);
-    this.#settings = settings;
     this.configurationSet = new ConfigurationSet(this, 'ConfigurationSet', {
       reputationMetrics: true,
       // The list of the account would silence an address for all tenants after a bounce or complaint of one.
@@ -22,23 +21,19 @@ export class Email extends Construct {
   }
 
   /**
-   * Grants permission to send email from the configured sender address only. A condition restricts the address, because
-   * SES may authorize against the identity of the address, its domain or a parent domain.
+   * Allows to send from this address only. A condition says so, because SES may authorize against the identity of the
+   * address, its domain or a parent domain.
    */
-  sendAccess() {
-    const { emailFrom, emailReplyTo } = this.#settings;
+  allowSend(emailFrom: string): PolicyStatement {
     const stack = Stack.of(this);
     const { configurationSetName } = this.configurationSet;
-    return new ResourceAccess(
-      { EMAIL_FROM: emailFrom, EMAIL_REPLY_TO: emailReplyTo, CONFIGURATION_SET: configurationSetName },
-      allow(
-        ['ses:SendRawEmail'],
-        [
-          stack.formatArn({ service: 'ses', resource: 'identity', resourceName: '*' }),
-          stack.formatArn({ service: 'ses', resource: 'configuration-set', resourceName: configurationSetName }),
-        ],
-        { StringEquals: { 'ses:FromAddress': emailFrom } },
-      ),
+    return allow(
+      ['ses:SendRawEmail'],
+      [
+        stack.formatArn({ service: 'ses', resource: 'identity', resourceName: '*' }),
+        stack.formatArn({ service: 'ses', resource: 'configuration-set', resourceName: configurationSetName }),
+      ],
+      { StringEquals: { 'ses:FromAddress': emailFrom } },
     );
   }
 }

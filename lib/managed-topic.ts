@@ -1,8 +1,9 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Alias, Key } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { allow, ResourceAccess } from './resource-access.ts';
+import { allow } from './resource-access.ts';
 
 /**
  * The SNS topic for notifications of type `managed`, to which operators subscribe
@@ -19,10 +20,9 @@ export class ManagedTopic extends Construct {
     });
   }
 
-  /** Grants permission to publish to the topic. */
-  publishAccess(): ResourceAccess<{ MANAGED_TOPIC: string }> {
-    const { topicArn } = this.topic;
-    return new ResourceAccess({ MANAGED_TOPIC: topicArn }, allow(['sns:Publish'], [topicArn]));
+  /** Allows to publish to the topic. */
+  allowPublish(): PolicyStatement {
+    return allow(['sns:Publish'], [this.topic.topicArn]);
   }
 }
 

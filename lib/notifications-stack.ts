@@ -1,10 +1,11 @@
-import { Aws, CfnOutput, CfnRule, type Environment, Fn, Lazy, Stack, Stage, Tags, Token } from 'aws-cdk-lib';
+import { Aws, CfnOutput, CfnRule, type Environment, Fn, Stack, Stage, Tags, Token } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import packageJson from '../package.json' with { type: 'json' };
+import type { VariableName } from '../shared/environment.ts';
 import { Api } from './api.ts';
 import { bundleFunctions } from './bundles.ts';
-import { Delivery } from './delivery.ts';
+import { Delivery, type SendingResources } from './delivery.ts';
 import { DeliveryReports } from './delivery-reports.ts';
 import { addEmailIdentity, Email } from './email.ts';
 import { EmailEvents } from './email-events.ts';
@@ -13,6 +14,7 @@ import type { MonitoredResources } from './monitoring/monitored-stack.ts';
 import { Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
 import { addOperatorsPolicies } from './operators-policies.ts';
+import { ServiceFunction } from './service-function.ts';
 import { changedSettings, type Settings, tenantLimitsJson, withoutCredentials } from './settings.ts';
 import { NOT_IN_CHINA } from './stages.ts';
 import { Storage } from './storage.ts';
@@ -36,29 +38,27 @@ export class NotificationsStack extends Stack {
     const bundleOf = bundleFunctions(Stage.of(this)?.outdir ?? 'cdk.out');
     const defaults = { settings, bundleOf };
     const storage = new Storage(this, 'Storage', settings);
-    const email = new Email(this, 'Email', settings);
+    const email = new Email(this, 'Email');
     const managedTopic = new ManagedTopic(this, 'ManagedTopic');
     if (settings.emailIdentity) addEmailIdentity(this, settings);
     const network = settings.egress === 'static' ? new Network(this, 'Network', settings) : undefined;
     // SQS moves a message here from any work queue after too many receives, because its function crashed or timed out
     // (docs/decisions/deliveries.md#crashed-queue). A redrive returns each message to its source queue.
     const crashedQueue = new Queue(this, 'CrashedQueue', deadLetterQueue);
-    // The API needs the senders, which run tests, and the senders need its URL.
-    const apiUrl = Lazy.string({ produce: () => api.baseUrl });
-    const sendingResources = { email, managedTopic, network, apiUrl };
+    const sendingResources = { email, managedTopic, network };
     const delivery = new Delivery(this, 'Delivery', defaults, storage, sendingResources, crashedQueue);
-    const api: Api = new Api(this, 'Api', defaults, storage, delivery);
+    const api = new Api(this, 'Api', defaults, storage, delivery);
     // A key costs $1 a month: more than the rest of a development stage without queues.
     const topicKey = settings.developmentStage ? undefined : createTopicKey(this, 'TopicKey');
     const eventResources = { email, storage, delivery, crashedQueue, topicKey };
     const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, eventResources);
-    const reports = new DeliveryReports(this, 'Reports', defaults, {
-      storage,
-      queue: delivery.reports,
-      sendAccess: delivery.sendAccess(),
-      apiUrl,
-    });
+    const reports = new DeliveryReports(this, 'Reports', defaults, storage, delivery);
     const resources = { api, delivery, emailEvents, reports };
+    // After all resources, because they refer to each other: the API tests with the senders, which need its URL.
+    const variables = variablesOf(this, settings, storage, sendingResources, resources);
+    for (const construct of this.node.findAll()) {
+      if (construct instanceof ServiceFunction) construct.setVariables(variables);
+    }
 
     const outputs = outputsOf(this, settings, storage, managedTopic, resources);
     const { read, change } = addOperatorsPolicies(this, storage, managedTopic, resources);
@@ -95,6 +95,58 @@ const addRegionRule = (stack: Stack): void => {
     assertions: [{ assert: Fn.conditionNot(isInChina), assertDescription: `The region ${NOT_IN_CHINA}.` }],
   });
 };
+
+/**
+ * Returns the environment variables that have one value for all functions that have them (`environments`). The others are
+ * `DEAD_LETTER_QUEUE` and `RETRY_QUEUE`.
+ */
+const variablesOf = (
+  stack: Stack,
+  settings: Settings,
+  { notifications, accounts, tokens, deliveries, audits }: Storage,
+  { email, managedTopic }: SendingResources,
+  { api, emailEvents, reports, delivery }: MonitoredResources & { delivery: Delivery },
+): Record<Exclude<VariableName, 'DEAD_LETTER_QUEUE' | 'RETRY_QUEUE'>, string | undefined> => ({
+  NOTIFICATIONS_TABLE: notifications.table.tableName,
+  ACCOUNTS_TABLE: accounts.table.tableName,
+  TOKENS_TABLE: tokens.table.tableName,
+  DELIVERIES_TABLE: deliveries.table.tableName,
+  AUDITS_TABLE: audits.table.tableName,
+  ALARM_EVENTS_QUEUE: delivery.alarmEvents.queue.queueUrl,
+  EMAIL_EVENTS_QUEUE: emailEvents.queue.queue.queueUrl,
+  REPORTS_QUEUE: delivery.reports.queue.queueUrl,
+  SENDER_QUEUES: stack.toJsonString(delivery.queueUrls()),
+  SENDER_FUNCTIONS: stack.toJsonString(
+    Object.fromEntries(delivery.senders.map(({ type, lambda }) => [type, lambda.functionName])),
+  ),
+  MANAGED_TOPIC: managedTopic.topic.topicArn,
+  OUTCOMES_TOPIC: reports.topic?.topicArn,
+  CONFIGURATION_SET: email.configurationSet.configurationSetName,
+  API_URL: api.baseUrl,
+  HEARTBEAT_ROLE_ID: delivery.heartbeatRoleId,
+  HEARTBEAT_URL: settings.heartbeatUrl,
+  PAGER_ENDPOINT: settings.pagerEndpoint,
+  ROUTER_ENDPOINT: settings.routerEndpoint,
+  FEED_ENDPOINT: settings.feedEndpoint,
+  ALARM_URL: settings.alarmUrl,
+  LINK_SCHEME: settings.linkScheme,
+  EMAIL_FROM: settings.emailFrom,
+  EMAIL_REPLY_TO: settings.emailReplyTo,
+  SMS_COUNTRIES: settings.smsCountries.join(','),
+  SMS_SENDER_ID: settings.smsSenderId,
+  SMS_ORIGINATION_NUMBER: settings.smsOriginationNumber,
+  SMS_MAX_PRICE_USD: settings.smsMaxPriceUsd?.toString(),
+  EGRESS_ALLOW: settings.egressAllow.join(','),
+  TENANT_LIMITS: tenantLimitsJson(settings),
+  TOKEN_CACHE_SECONDS: String(settings.tokenCacheSeconds),
+  AUDIT_RETENTION_DAYS: String(settings.auditRetentionDays),
+  RETRY_DELAY_SCALE: String(settings.retryDelayScale),
+  COUNT_EVENTS: String(settings.expectedEventIntervalMinutes !== undefined),
+  DELIVERY_OUTCOMES: String(settings.deliveryOutcomes),
+  ESCALATE_UNREACHED: settings.escalateUnreached,
+  DEAD_LETTER_EMAIL: String(settings.deadLetterEmail),
+  FAILING_NOTICES: String(settings.failingNotices),
+});
 
 /** Returns the outputs that operators and the operations CLI need, with their descriptions. */
 const outputsOf = (

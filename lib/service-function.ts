@@ -1,5 +1,5 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
   Code,
@@ -12,20 +12,18 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { FUNCTION_TIMEOUT_MS } from '../shared/domain/timeouts.ts';
-import type { EnvironmentOf, FunctionName } from '../shared/environment.ts';
+import { environments, type FunctionName } from '../shared/environment.ts';
 import type { Bundle } from './bundles.ts';
 import type { Network } from './network.ts';
-import type { ResourceAccess } from './resource-access.ts';
 import type { Settings } from './settings.ts';
 
-/** The settings and bundles that all functions of the stack share. */
-export type FunctionDefaults = {
-  settings: Settings;
-  bundleOf: (name: FunctionName) => Bundle;
-};
+/** What all functions of the stack share. */
+export type FunctionDefaults = { settings: Settings; bundleOf: (name: FunctionName) => Bundle };
 
 /** Options of a single function. */
 export type FunctionOptions = {
+  /** Environment variables of which other functions have other values. */
+  variables?: Readonly<Record<string, string>>;
   /** Disables recursive loop detection: the function sends messages to a queue that it consumes, such as retries. */
   sendsToItself?: boolean;
   /** Default: the setting `memoryMb`, or 512. */
@@ -38,33 +36,28 @@ export type FunctionOptions = {
   network?: Network | undefined;
 };
 
-/**
- * The default number of concurrent DNS lookups. With the Node.js default of 4 threads, two slow lookups would block all
- * others.
- */
+/** With the Node.js default of 4 threads, two slow lookups would block all others. */
 const MAX_LOOKUPS = 32;
 
-/**
- * The memory of dispatch and the API. They use the CPU more than they wait, so less memory saves nothing, and their
- * largest inputs need it: docs/benchmarks.md#memory.
- */
+/** The memory of dispatch and the API, which use the CPU more than they wait: docs/benchmarks.md#memory. */
 const DEFAULT_MEMORY_MB = 512;
 
-/**
- * A Lambda function of the service: Node.js 24 on arm64, with its own log group and its own role, which has only the
- * permissions in `access`. Its name is the file name in `functions/` without the extension.
- */
-export class ServiceFunction<Name extends FunctionName> extends Construct {
+/** A Lambda function with its own log group and role. Its name is that of its file in `functions/`. */
+export class ServiceFunction extends Construct {
   readonly lambda: LambdaFunction;
+  readonly #name: FunctionName;
+  readonly #variables: Readonly<Record<string, string>>;
 
   constructor(
     scope: Construct,
-    name: Name,
+    name: FunctionName,
     { settings, bundleOf }: FunctionDefaults,
-    access: ResourceAccess<EnvironmentOf<Name>>,
+    statements: readonly PolicyStatement[],
     options: FunctionOptions = {},
   ) {
     super(scope, name);
+    this.#name = name;
+    this.#variables = options.variables ?? {};
     const bundle = bundleOf(name);
     const logGroup = new LogGroup(this, 'Logs', {
       retention: settings.logRetentionDays,
@@ -72,8 +65,7 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
     });
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     logGroup.grantWrite(role);
-    for (const statement of [...access.statements, ...(options.network?.vpcStatements() ?? [])])
-      role.addToPolicy(statement);
+    for (const statement of [...statements, ...(options.network?.vpcStatements() ?? [])]) role.addToPolicy(statement);
     this.lambda = new LambdaFunction(this, 'Function', {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -82,7 +74,6 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
       timeout: Duration.millis(FUNCTION_TIMEOUT_MS),
       memorySize: options.memoryMb ?? settings.memoryMb ?? DEFAULT_MEMORY_MB,
       environment: {
-        ...Object.fromEntries(Object.entries(access.environment).filter(isDefined)),
         // A DNS lookup blocks a thread and cannot be aborted. libuv uses at most half of the threads for lookups.
         UV_THREADPOOL_SIZE: String(2 * (options.maxLookups ?? MAX_LOOKUPS)),
         // A metric dimension that separates the stacks of an account.
@@ -102,6 +93,13 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
     });
     options.network?.attachToVpc(this.lambda);
   }
-}
 
-const isDefined = (entry: [string, unknown]): entry is [string, string] => typeof entry[1] === 'string';
+  /** Sets those of these environment variables that the function has (`environments`), and its own. */
+  setVariables(shared: Readonly<Record<string, string | undefined>>): void {
+    const values: typeof shared = { ...shared, ...this.#variables };
+    for (const variable of Object.keys(environments[this.#name])) {
+      const value = values[variable];
+      if (value !== undefined) this.lambda.addEnvironment(variable, value);
+    }
+  }
+}

@@ -5,7 +5,6 @@ import { escalationModes } from '../shared/contracts/notice.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../shared/contracts/notification-types.ts';
 import { type LimitName, limitNames, minimumLimit } from '../shared/contracts/tenant-limits.ts';
 import { nearestName } from '../shared/contracts/unknown-names.ts';
-import { ResourceAccess } from './resource-access.ts';
 
 /**
  * A setting with its rule in words, which completes the sentence that begins with the name of the setting. It is the
@@ -365,16 +364,9 @@ export const changedSettings = (settings: Settings): Record<string, unknown> => 
   return Object.fromEntries(changed.map(([name, value]) => [name, shownSetting(name, value)]));
 };
 
-/** Lets a function know which private addresses URLs of tenants may have. */
-export const egressOf = ({ egressAllow }: Settings) => new ResourceAccess({ EGRESS_ALLOW: egressAllow.join(',') });
-
 /** Returns the limits of a deployment as JSON. */
 export const tenantLimitsJson = (settings: Settings): string =>
   JSON.stringify(Object.fromEntries(limitNames.map((name) => [name, settings[name]])));
-
-/** Returns the environment variable with the limits of a deployment. */
-export const tenantLimitsOf = (settings: Settings): ResourceAccess<{ TENANT_LIMITS: string }> =>
-  new ResourceAccess({ TENANT_LIMITS: tenantLimitsJson(settings) });
 
 /** The additional concurrency that a sender reserves for tests. */
 const TEST_CONCURRENCY = 10;

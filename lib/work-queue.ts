@@ -1,4 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import {
   EventSourceMapping,
   type EventSourceMappingOptions,
@@ -7,7 +8,7 @@ import {
 import { type IQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { VISIBILITY_TIMEOUT_MS } from '../shared/domain/timeouts.ts';
-import { allow, ResourceAccess } from './resource-access.ts';
+import { allow } from './resource-access.ts';
 import { retryConcurrency } from './settings.ts';
 
 /** Properties of every queue: encrypted, and plain HTTP denied. */
@@ -82,9 +83,14 @@ export class WorkQueue extends Construct {
     });
   }
 
-  /** Grants the consumer permission to change the visibility of messages. */
-  visibilityAccess(): ResourceAccess<object> {
-    return new ResourceAccess({}, allow(['sqs:ChangeMessageVisibility'], [this.queue.queueArn]));
+  /** Allows to send messages. */
+  allowSend(): PolicyStatement {
+    return allow(['sqs:SendMessage'], [this.queue.queueArn]);
+  }
+
+  /** Allows what a consumer needs beside the event source mapping. */
+  allowConsume(): PolicyStatement[] {
+    return [allow(['sqs:ChangeMessageVisibility'], [this.queue.queueArn])];
   }
 }
 
@@ -96,11 +102,8 @@ export class WorkQueueWithDeadLetters extends WorkQueue {
   /** No redrive policy points to it. */
   readonly deadLetterQueue = new Queue(this, 'DeadLetters', deadLetterQueue);
 
-  /** Grants the consumer permission to change the visibility of messages, and to send to the dead-letter queue. */
-  consumerAccess(): ResourceAccess<{ DEAD_LETTER_QUEUE: string }> {
-    const { queueUrl, queueArn } = this.deadLetterQueue;
-    const deadLetters = new ResourceAccess({ DEAD_LETTER_QUEUE: queueUrl }, allow(['sqs:SendMessage'], [queueArn]));
-    return this.visibilityAccess().and(deadLetters);
+  override allowConsume(): PolicyStatement[] {
+    return [...super.allowConsume(), allow(['sqs:SendMessage'], [this.deadLetterQueue.queueArn])];
   }
 }
 
@@ -139,12 +142,8 @@ export class SenderQueue extends WorkQueueWithDeadLetters {
     });
   }
 
-  /**
-   * Grants the consumer permission to change message visibility in both queues, and to send retries and dead letters.
-   */
-  override consumerAccess(): ResourceAccess<{ DEAD_LETTER_QUEUE: string; RETRY_QUEUE: string }> {
-    const { queueUrl, queueArn } = this.retries;
-    const statement = allow(['sqs:SendMessage', 'sqs:ChangeMessageVisibility'], [queueArn]);
-    return super.consumerAccess().and(new ResourceAccess({ RETRY_QUEUE: queueUrl }, statement));
+  override allowConsume(): PolicyStatement[] {
+    const retries = allow(['sqs:SendMessage', 'sqs:ChangeMessageVisibility'], [this.retries.queueArn]);
+    return [...super.allowConsume(), retries];
   }
 }

@@ -179,9 +179,5 @@ export const parseEnvironment = <Name extends FunctionName>(
   throw new Error(`Environment variables are missing or invalid: ${invalid.join(', ')}.`);
 };
 
-type OptionalNames<Values> = { [Key in keyof Values]: undefined extends Values[Key] ? Key : never }[keyof Values];
-
-/** The environment variables that a function requires, as strings. */
-export type EnvironmentOf<Name extends FunctionName> = {
-  [Key in Exclude<keyof Environments[Name], OptionalNames<ParsedEnvironment<Name>>>]: string;
-} & { [Key in OptionalNames<ParsedEnvironment<Name>>]?: string | undefined };
+/** The name of an environment variable of any function. */
+export type VariableName = { [Name in FunctionName]: keyof Environments[Name] }[FunctionName];

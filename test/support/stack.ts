@@ -6,7 +6,6 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { vi } from 'vitest';
 import * as z from 'zod';
 import { ServiceFunction } from '../../lib/service-function.ts';
-import type { FunctionName } from '../../shared/environment.ts';
 
 /** Replaces bundling, which is slow: these tests do not read the code of functions. */
 vi.doMock(import('../../lib/bundles.ts'), async (original) => ({
@@ -85,7 +84,7 @@ const synthesizeOnce = (settings: Record<string, unknown>, isChecked: boolean) =
       const functionIds = new Map(
         stack.node
           .findAll()
-          .filter((construct): construct is ServiceFunction<FunctionName> => construct instanceof ServiceFunction)
+          .filter((construct): construct is ServiceFunction => construct instanceof ServiceFunction)
           .map(({ node, lambda }) => [
             node.id,
             z.object({ Ref: z.string() }).parse(stack.resolve(lambda.functionName)).Ref,
