@@ -7,10 +7,9 @@ import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { createRedelivery } from '../shared/api/redelivery.ts';
+import { createRedelivery, createRetryNow } from '../shared/api/redelivery.ts';
 import { jsonBody, pathId, validBody } from '../shared/api/request.ts';
 import { accepted } from '../shared/api/response.ts';
-import { createRetryNow } from '../shared/api/retry-now.ts';
 import { redeliveryBody } from '../shared/contracts/redelivery.ts';
 
 const { environment, client, endpoint } = apiFunction('redeliver');

@@ -1,4 +1,5 @@
 import type { LimitOf } from '../adapters/accounts/account-repository.ts';
+import type { DeliveryChanges } from '../adapters/deliveries/delivery-changes.ts';
 import type { DeliveryReader } from '../adapters/deliveries/delivery-reader.ts';
 import type { FailedMessage, FailedMessageList } from '../adapters/deliveries/failed-message-list.ts';
 import { type Counters, dailyCounter, takeUpTo } from '../adapters/dynamodb/counters.ts';
@@ -12,14 +13,21 @@ import type { RedeliveryResult } from '../contracts/responses/deliveries.ts';
 import type { Clock } from '../domain/clock.ts';
 import { isExpired } from '../domain/delivery-history.ts';
 import { deliveryKey } from '../domain/delivery-key.ts';
+import type { DeliveryRecord } from '../domain/delivery-record.ts';
+import { isWaiting, wasRetryRequested } from '../domain/delivery-status.ts';
 import { notFound, redeliveryLimitReached, unavailable } from '../domain/errors.ts';
+import { inBatches } from '../domain/in-batches.ts';
 import type { NotificationKey } from '../domain/notification.ts';
 import {
+  ALL_REQUESTED,
+  CHANGED_MEANWHILE,
   isCurrentFailure,
   isSettledFailure,
   NOTHING_FAILED,
+  NOTHING_WAITS,
   NOTHING_YET,
   notRedelivered,
+  notRetried,
   parseRedeliveryMarker,
   type RedeliveryCursor,
   redeliveryMarker,
@@ -30,17 +38,30 @@ import type { ParsedEnvironment } from '../environment.ts';
 const MAX_DELIVERIES = 1_000;
 /** The maximum size of all bodies of a request, before compression. */
 const MAX_BODY_BYTES = 20 * 1024 * 1024;
-/** The minimum time left to start a group of messages. */
+/** The minimum time left to start a read, or a group of messages or writes. */
 const MIN_TIME_LEFT_MS = 10_000;
+/** Concurrent writes to the notification's partition, which its senders write to as well. */
+const CONCURRENT_WRITES = 4;
 
-/** What a redelivery reads from and writes to. */
+/** Returns the delivery of one event. @throws ServiceError 404 */
+const readDelivery = async (
+  deliveries: Pick<DeliveryReader, 'readAll'>,
+  { tenant, id }: NotificationKey,
+  eventId: string,
+  nowMs: number,
+): Promise<DeliveryRecord> => {
+  const [record] = await deliveries.readAll([deliveryKey({ tenant_id: tenant, event_id: eventId }, id)]);
+  if (!record || isExpired(record, nowMs)) throw notFound('The delivery');
+  return record;
+};
+
+/** `limitOf` returns the daily limit of redeliveries of a tenant. */
 export type RedeliveryDependencies = {
   notifications: Pick<NotificationRepository, 'targets'>;
   deliveries: Pick<DeliveryReader, 'readAll'>;
   failedMessages: Pick<FailedMessageList, 'list' | 'delete'>;
   queues: Pick<Queues, 'sendAll'>;
   counters: Pick<Counters, 'take'>;
-  /** Returns the daily limit of redeliveries of a tenant. */
   limitOf: LimitOf;
 };
 
@@ -58,7 +79,6 @@ type Recipient = { tenant: string; queueUrl: string; dailyLimit: number; count: 
 /** A message to send, and the stored message that it is a copy of. */
 type Redelivery = OutgoingMessage & { stored: FailedMessage };
 
-/** What was sent of a group, and the first message that was due but not sent, if any. */
 type SentGroup = { sent: FailedMessage[]; firstUnsent: FailedMessage | undefined; isLimitReached: boolean };
 
 /** Returns the first messages that fit into the request. The first message of a request always fits. */
@@ -86,28 +106,24 @@ export const createRedelivery = (
   { SENDER_QUEUES }: Pick<ParsedEnvironment<'redeliver'>, 'SENDER_QUEUES'>,
   clock: Clock = Date.now,
 ) => {
-  /** Returns the range of one event, which is empty unless its delivery has failed. */
-  const rangeOfEvent = async ({ tenant, id }: NotificationKey, eventId: string): Promise<Range> => {
-    const key = deliveryKey({ tenant_id: tenant, event_id: eventId }, id);
-    const [record] = await deliveries.readAll([key]);
-    if (!record || isExpired(record, clock())) throw notFound('The delivery');
+  const rangeOfEvent = async (key: NotificationKey, eventId: string): Promise<Range> => {
+    const record = await readDelivery(deliveries, key, eventId, clock());
     return {
       sinceMs: record.updated_at_ms,
       beganAtMs: record.updated_at_ms + 1,
       after: null,
-      isIncluded: ({ recordKey }) => recordKey.sk === key.sk,
+      isIncluded: ({ recordKey }) => recordKey.sk === record.sk,
       nothingToSend: notRedelivered(record),
     };
   };
 
   const rangeOfTime = (sinceMs: number, marker: string | undefined): Range => {
     const nowMs = clock();
-    const { beganAtMs, after } =
-      marker === undefined ? { beganAtMs: nowMs, after: null } : parseRedeliveryMarker(marker);
+    const cursor = marker === undefined ? { beganAtMs: nowMs, after: null } : parseRedeliveryMarker(marker);
     return {
       sinceMs,
-      beganAtMs: Math.min(beganAtMs, nowMs),
-      after,
+      beganAtMs: Math.min(cursor.beganAtMs, nowMs),
+      after: cursor.after,
       isIncluded: () => true,
       nothingToSend: NOTHING_FAILED,
     };
@@ -131,21 +147,13 @@ export const createRedelivery = (
 
   /** Deletes messages that were sent or are stale. If that fails, the records still prevent a second round. */
   const deleteMessages = async (tenant: string, messages: readonly FailedMessage[]): Promise<void> => {
-    try {
-      await failedMessages.delete(messages);
-    } catch (error) {
-      logger.warn('failed messages not deleted', {
-        tenant_id: tenant,
-        messages: messages.length,
-        ...errorTrace(error),
-      });
-    }
+    const ids = { tenant_id: tenant, messages: messages.length };
+    await failedMessages
+      .delete(messages)
+      .catch((error: unknown) => logger.warn('failed messages not deleted', { ...ids, ...errorTrace(error) }));
   };
 
-  /**
-   * Creates the count of one request toward the daily limit of a tenant. The first amount is counted in one transaction
-   * with the audit entry: nothing is redelivered without an entry, and the limit is not used up if it is not written.
-   */
+  /** Creates the count of one request. Its first amount is counted in one transaction with the audit entry. */
   const createCount = (tenant: string, dailyLimit: number, entry: () => TransactItem) => {
     let isRecorded = false;
     return (amount: number): Promise<number> =>
@@ -239,5 +247,89 @@ export const createRedelivery = (
       count: createCount(key.tenant, dailyLimit, entry),
     };
     return run(recipient, key, await rangeOf(key, request), timeLeft);
+  };
+};
+
+type RetryDependencies = {
+  notifications: Pick<NotificationRepository, 'targets'>;
+  deliveries: Pick<DeliveryReader, 'listPage' | 'readAll'> & Pick<DeliveryChanges, 'requestRetry'>;
+};
+
+/**
+ * Creates the function that makes the next attempts of waiting deliveries due now, newest event first. It changes only
+ * their records: the messages that wait in SQS find them due (docs/decisions/deliveries.md#retry-now).
+ *
+ * @throws ServiceError 404 if the notification, or the delivery of the one event, does not exist
+ */
+export const createRetryNow = ({ notifications, deliveries }: RetryDependencies, clock: Clock = Date.now) => {
+  /** Makes the next attempt of one event due. A concurrent change of its record wins. */
+  const retryEvent = async (key: NotificationKey, eventId: string, record: () => Promise<void>) => {
+    const nowMs = clock();
+    const found = await readDelivery(deliveries, key, eventId, nowMs);
+    const isRequestable = isWaiting(found, nowMs) && !wasRetryRequested(found, nowMs);
+    if (isRequestable) await record();
+    const isRequested = isRequestable && (await deliveries.requestRetry(found, nowMs));
+    const result = { count: isRequested ? 1 : 0, next_marker: null };
+    if (isRequested) return result;
+    return { ...result, reason: isRequestable ? CHANGED_MEANWHILE : notRetried(found, nowMs) };
+  };
+
+  /**
+   * @param request with the ID of one event, or the marker of the previous response, if any
+   * @param timeLeft returns the milliseconds until the function times out
+   * @param record writes the audit entry of the request. It is called once, before the first write
+   */
+  return async (
+    key: NotificationKey,
+    { event_id: eventId, marker }: Pick<RedeliveryRequest, 'event_id' | 'marker'>,
+    timeLeft: () => number,
+    record: () => Promise<void>,
+  ): Promise<RedeliveryResult> => {
+    if (!(await notifications.targets([key]).find(key))) throw notFound('The notification');
+    if (eventId !== undefined) return retryEvent(key, eventId, record);
+    const notification = { tenant: key.tenant, notificationId: key.id };
+    const start = marker === undefined ? { beganAtMs: clock(), after: null } : parseRedeliveryMarker(marker);
+    let [count, isRecorded, isAnyRequested] = [0, false, false];
+    let after = start.after;
+    const result = (next: string | null): RedeliveryResult => {
+      const nothing = isAnyRequested ? ALL_REQUESTED : NOTHING_WAITS;
+      return { count, next_marker: next, ...(count === 0 && { reason: next === null ? nothing : NOTHING_YET }) };
+    };
+    const stop = (): RedeliveryResult => result(redeliveryMarker({ ...start, after }));
+    const mustStop = (): boolean => timeLeft() < MIN_TIME_LEFT_MS || count >= MAX_DELIVERIES;
+
+    try {
+      let before = after ?? undefined;
+      do {
+        if (mustStop()) return stop();
+        const page = await deliveries.listPage(notification, {
+          limit: MAX_DELIVERIES,
+          before,
+          filter: { statuses: ['pending'] },
+        });
+        const waiting = page.records.filter((found) => isWaiting(found, clock()));
+        const requestable = waiting.filter((found) => !wasRetryRequested(found, clock()));
+        isAnyRequested ||= requestable.length < waiting.length;
+        for (const group of inBatches(requestable, CONCURRENT_WRITES)) {
+          if (mustStop()) return stop();
+          if (!isRecorded) await record();
+          isRecorded = true;
+          const writes = await Promise.allSettled(group.map((found) => deliveries.requestRetry(found, clock())));
+          count += writes.filter((write) => write.status === 'fulfilled' && write.value).length;
+          const failed = writes.find((write) => write.status === 'rejected');
+          if (failed) throw failed.reason;
+          after = group.at(-1)?.sk ?? after;
+        }
+        before = page.before;
+        after = before ?? after;
+      } while (before !== undefined);
+      return result(null);
+    } catch (error) {
+      // The response must state what was changed.
+      if (count === 0) throw error;
+      const ids = { tenant_id: key.tenant, notification_id: key.id };
+      logger.error('retry interrupted', { ...ids, ...errorTrace(error) });
+      return stop();
+    }
   };
 };

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
-import { createRetryNow } from '../../shared/api/retry-now.ts';
+import { createRetryNow } from '../../shared/api/redelivery.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { audit } from '../support/audit.ts';
