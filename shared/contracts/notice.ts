@@ -46,8 +46,6 @@ export const outage = z.object({
   ended_at_ms: z.optional(z.number()),
   /** The notice that announces it. */
   first_notice: z.enum(['failing', 'undelivered']),
-  /** True if that notice is queued. */
-  is_announced: z.optional(z.boolean()),
   /** The last day on which an outage of the notification was announced, and how many were. */
   announced_day_ms: z.number(),
   announced_count: z.number(),

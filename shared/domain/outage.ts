@@ -56,7 +56,6 @@ export const outageAfterFailure = (
     first_failed_at_ms: firstFailedAtMs > (endedAtMs ?? 0) ? firstFailedAtMs : failedAtMs,
     ended_at_ms: undefined,
     first_notice: firstNotice,
-    is_announced: undefined,
     announced_day_ms: Math.max(day, announced_day_ms),
     announced_count: day > announced_day_ms ? 1 : announced_count + 1,
     undelivered_day_ms,
@@ -87,29 +86,27 @@ const timesOf = (records: readonly DeliveryRecord[], timeOf: (record: DeliveryRe
 /**
  * Returns the numbers of an outage.
  *
- * @param records the newest part of the history of the notification
- * @param deliveredAtMs when an alert arrived, which may be older than these
+ * @param arrived the alert that ends it, which may have failed before it began
+ * @param history the newest part of the history of the notification
  */
 export const outageNumbers = (
   { first_failed_at_ms }: Pick<Outage, 'first_failed_at_ms'>,
-  records: readonly DeliveryRecord[],
-  deliveredAtMs: number,
+  arrived: DeliveryRecord,
+  history: readonly DeliveryRecord[],
 ): OutageNumbers => {
-  const alerts = records.filter(({ notice }) => notice === undefined || notice === 'summary');
-  const failed = alerts.filter(({ last_failed_at_ms = 0 }) => last_failed_at_ms >= first_failed_at_ms);
+  const others = history.filter(
+    ({ sk, notice }) => sk !== arrived.sk && (notice === undefined || notice === 'summary'),
+  );
+  const hasFailed = ({ last_failed_at_ms = 0 }: DeliveryRecord): boolean => last_failed_at_ms >= first_failed_at_ms;
+  const failed = [arrived, ...others.filter(hasFailed)];
   const stillFailed = failed.filter(({ status }) => ['pending', 'failed', 'bounced'].includes(status));
-  const delivered = alerts.filter(({ status }) => status === 'delivered');
+  const delivered = [arrived, ...others].filter(({ status }) => status === 'delivered');
   const lastFailedAtMs = timesOf(stillFailed, (record) => record.last_failed_at_ms);
   return {
     failed: failed.length,
     delivered: failed.filter(({ status }) => status === 'delivered').length,
     stillFailed: stillFailed.length,
     lastFailedAtMs,
-    isLasting:
-      lastFailedAtMs >
-      Math.max(
-        deliveredAtMs,
-        timesOf(delivered, (record) => record.updated_at_ms),
-      ),
+    isLasting: lastFailedAtMs > timesOf(delivered, (record) => record.updated_at_ms),
   };
 };

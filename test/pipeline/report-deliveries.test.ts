@@ -332,17 +332,35 @@ describe('an outage', () => {
     expect(kinds()).toEqual(['failing', 'failing', 'recovered']);
   });
 
-  it('is announced after its message has returned, before the message of its end is processed', async () => {
-    const { report, reporters, failing, arrived, kinds } = setUpOutage();
-    const first = failing(3);
-    const [reporter] = reporters;
+  it.each([
+    ['late', 'failing'],
+    ['failed', 'undelivered'],
+  ] as const)(
+    'whose alert arrives before its first notice could be queued, as it was %s, has both notices',
+    async (happened, kind) => {
+      const { report, reporters, failing, arrived, kinds, of, at } = setUpOutage();
+      const failed = of({ ...failedRecord(), updated_at_ms: at(3), last_failed_at_ms: at(3) });
+      const first = happened === 'late' ? failing(3) : failed;
+      const [reporter] = reporters;
+      if (reporter) reporter.state.isQueueFailing = true;
+      expect(await report(happened, first)).toEqual(['m0']);
+      if (reporter) reporter.state.isQueueFailing = false;
+      const redelivered = arrived({ ...first, round: 2 }, 4);
+      expect(await report('recovered', redelivered)).toEqual([]);
+      expect(await report(happened, redelivered)).toEqual([]);
+      expect(kinds()).toEqual([kind, 'recovered'].toSorted());
+    },
+  );
+
+  it('whose first notice could not be queued is announced by the next failure', async () => {
+    const { report, reporters, failing, kinds } = setUpOutage();
+    const [reporter, other] = reporters;
     if (reporter) reporter.state.isQueueFailing = true;
-    expect(await report('late', first)).toEqual(['m0']);
-    expect(await report('recovered', arrived(failing(3), 4))).toEqual(['m0']);
+    expect(await report('late', failing(3))).toEqual(['m0']);
     if (reporter) reporter.state.isQueueFailing = false;
-    await report('late', first);
-    await report('recovered', arrived(first, 5));
-    expect(kinds()).toEqual(['failing', 'recovered']);
+    await report('late', failing(4));
+    expect(kinds()).toEqual(['failing']);
+    expect(other?.queued).toEqual([]);
   });
 
   it('of which a redelivery arrives a day later has the numbers of its alerts, without unreadable ones', async () => {

@@ -14,7 +14,7 @@ export type MessageCounter =
   | `${'sms' | 'email' | 'managed'}_notices`
   | `${'sms' | 'email'}_summaries`;
 
-/** What is counted for each tenant and UTC day. `outages:<ID>` counts for one notification. */
+/** What is counted for each tenant and UTC day. */
 type DailyCounter =
   | MessageCounter
   | 'tests'
@@ -22,8 +22,7 @@ type DailyCounter =
   | 'escalations'
   | 'ok_escalations'
   | `sent_${'escalations' | 'ok_escalations'}`
-  | 'stops'
-  | `outages:${string}`;
+  | 'stops';
 
 /** A counter in its period: the key of its item, and when that expires, in seconds since the epoch. */
 export type Counter = { key: { pk: string; sk?: string }; ttl: number };

@@ -6,6 +6,7 @@ import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import { withTimeout } from '../../adapters/waiting.ts';
 import type { DeliveryHappening } from '../../contracts/delivery-report.ts';
+import type { Outage } from '../../contracts/notice.ts';
 import { isStopReason } from '../../contracts/outcomes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { DAY_MS, startOf } from '../../domain/day.ts';
@@ -27,10 +28,7 @@ import {
   firstFailureMs,
   type Notification,
   noticeTable,
-  outageNoticeId,
   type ReportedDelivery,
-  rejectedNoticeId,
-  undeliveredNoticeId,
 } from './notice-table.ts';
 
 /** The maximum time to read labels. Notifications may be large, and slow reads must not prevent the notice. */
@@ -84,12 +82,6 @@ export type NoticeEnvironment = Pick<
 /** The number of newest deliveries to a notification from which the numbers of an outage come. */
 const MAX_READ_DELIVERIES = 1_000;
 
-/**
- * How long the end of an outage waits for its first notice: the message of the failure returns to its queue if the notice
- * could not be queued.
- */
-const MAX_WAIT_FOR_NOTICE_MS = 10 * 60_000;
-
 /** The notifications in the caches of an execution environment. */
 const CACHE_SIZE = 1_000;
 
@@ -113,8 +105,8 @@ export const createDeliveryNotices = (
   { API_URL: apiUrl, RETRY_DELAY_SCALE: scale, DEAD_LETTER_EMAIL, FAILING_NOTICES }: NoticeEnvironment,
 ) => {
   /**
-   * By partition key, the time before which failures, or arrivals, change nothing in an outage. So a storm costs one check
-   * a moment, and none once a day has all its notices.
+   * By partition key, for failures also whether the alert was dead-lettered, the time before which they change nothing in
+   * an outage. So a storm costs one check a moment, and none once a day has all its notices.
    */
   const [failingUntilMs, lastingUntilMs] = [lru<number>(CACHE_SIZE), lru<number>(CACHE_SIZE)];
 
@@ -126,20 +118,31 @@ export const createDeliveryNotices = (
     return limit;
   };
 
-  const queue = async (
+  const queue = async (record: DeliveryRecord, createNotice: (delivery: ReportedDelivery) => Notice): Promise<void> => {
+    const target = parseDeliveryPartition(record.pk);
+    const delivery = { ...target, notification: undefined, record };
+    if (notices.isQueued(createNotice(delivery).event.event_id)) return;
+    const notification = (await readNames(target.tenant, [target.notificationId])).get(target.notificationId);
+    await notices.queue(createNotice({ ...delivery, notification }), correlationOf(record), { toOperators: false });
+  };
+
+  /**
+   * Queues the first notice of an outage, for a day: a function may have crashed after it stored the outage. Repeating it
+   * has no effect.
+   *
+   * @param atMs when the alert of the record failed or arrived
+   */
+  const announce = async (
     record: DeliveryRecord,
-    id: string,
-    createNotice: (delivery: ReportedDelivery) => Notice,
+    { started_at_ms: startedAtMs, first_notice }: Outage,
+    atMs: number,
   ): Promise<void> => {
-    if (notices.isQueued(id)) return;
-    const { tenant, notificationId } = parseDeliveryPartition(record.pk);
-    const notification = (await readNames(tenant, [notificationId])).get(notificationId);
-    const notice = createNotice({ tenant, notificationId, notification, record });
-    await notices.queue(notice, correlationOf(record), { toOperators: false });
+    const isOfOther = first_notice === 'undelivered' && record.status === 'pending';
+    if (isOfOther || atMs - startedAtMs > DAY_MS) return;
+    await queue(record, (delivery) => noticeTable[first_notice](delivery, apiUrl, startedAtMs));
   };
 
   const notifyOfFailure = async (record: DeliveryRecord): Promise<void> => {
-    const target = parseDeliveryPartition(record.pk);
     const isUndelivered = record.status === 'failed' && DEAD_LETTER_EMAIL;
     const failure: OutageFailure = {
       failedAtMs: record.last_failed_at_ms ?? record.updated_at_ms,
@@ -147,9 +150,9 @@ export const createDeliveryNotices = (
       kinds: [...(isUndelivered ? ['undelivered' as const] : []), ...(FAILING_NOTICES ? ['failing' as const] : [])],
     };
     const { failedAtMs, kinds } = failure;
-    const undeliveredId = undeliveredNoticeId(target, failedAtMs);
-    const isNotified = !isUndelivered || notices.isQueued(undeliveredId);
-    if (kinds.length === 0 || (isNotified && failedAtMs < (failingUntilMs.get(record.pk) ?? 0))) return;
+    const key = `${isUndelivered} ${record.pk}`;
+    if (kinds.length === 0 || failedAtMs < (failingUntilMs.get(key) ?? 0)) return;
+    const target = parseDeliveryPartition(record.pk);
     const checkedAtMs = clock();
     let untilMs = 0;
     const outage = await outages.change(target, checkedAtMs, async (current) => {
@@ -162,47 +165,30 @@ export const createDeliveryNotices = (
       const wasDelivered = deliveredAtMs.some((timeMs) => timeMs < failedAtMs);
       return outageAfterFailure(current, failure, wasDelivered);
     });
-    if (!outage) return;
-    if (isUndelivered)
-      await queue(record, undeliveredId, (delivery) => noticeTable.undelivered(delivery, apiUrl, failedAtMs));
-    const { started_at_ms, ended_at_ms, first_notice, is_announced } = outage;
-    if (!is_announced && ended_at_ms === undefined && kinds.includes(first_notice)) {
-      if (first_notice === 'failing')
-        await queue(record, outageNoticeId('failing', target, started_at_ms), (delivery) =>
-          noticeTable.failing(delivery, apiUrl, started_at_ms),
-        );
-      await outages.change(target, clock(), (current) =>
-        current?.started_at_ms === started_at_ms && !current.is_announced
-          ? { ...current, is_announced: true }
-          : current,
-      );
-    }
-    if (untilMs > 0) failingUntilMs.set(record.pk, untilMs);
+    if (isUndelivered) await queue(record, (delivery) => noticeTable.undelivered(delivery, apiUrl, failedAtMs));
+    if (outage && outage.ended_at_ms === undefined) await announce(record, outage, failedAtMs);
+    if (untilMs > 0) failingUntilMs.set(key, untilMs);
   };
 
-  /** Notifies that alerts arrive again, if that ends an outage that was announced. */
+  /** Notifies that alerts arrive again, if that ends an outage. */
   const notifyOfRecovery = async (record: DeliveryRecord): Promise<void> => {
     const { pk, status, updated_at_ms: deliveredAtMs } = record;
     if (status !== 'delivered' || deliveredAtMs < (lastingUntilMs.get(pk) ?? 0)) return;
     const target = parseDeliveryPartition(pk);
-    const readAtMs = clock();
     const found = await outages.read(target);
     if (!found || endedOutage(found, deliveredAtMs).ended_at_ms !== deliveredAtMs) return;
-    const { started_at_ms, is_announced } = found;
-    if (!is_announced && readAtMs - deliveredAtMs < MAX_WAIT_FOR_NOTICE_MS)
-      throw new Error('The first notice of the outage is not queued.');
-    const numbers = outageNumbers(found, await deliveries.listNewest(target, MAX_READ_DELIVERIES), deliveredAtMs);
+    const { started_at_ms, first_failed_at_ms: first_attempt_at_ms } = found;
+    const numbers = outageNumbers(found, record, await deliveries.listNewest(target, MAX_READ_DELIVERIES));
     if (numbers.isLasting && found.ended_at_ms === undefined) {
       lastingUntilMs.set(pk, numbers.lastFailedAtMs);
       return;
     }
-    const ended = await outages.change(target, readAtMs, (current) =>
+    const ended = await outages.change(target, clock(), (current) =>
       current?.started_at_ms === started_at_ms ? endedOutage(current, deliveredAtMs) : current,
     );
-    if (!is_announced || ended?.started_at_ms !== started_at_ms || ended.ended_at_ms !== deliveredAtMs) return;
-    await queue(record, outageNoticeId('recovered', target, started_at_ms), (delivery) =>
-      noticeTable.recovered(delivery, apiUrl, ended, numbers),
-    );
+    if (ended?.started_at_ms !== started_at_ms || ended.ended_at_ms !== deliveredAtMs) return;
+    await announce({ ...record, first_attempt_at_ms }, ended, deliveredAtMs);
+    await queue(record, (delivery) => noticeTable.recovered(delivery, apiUrl, ended, numbers));
   };
 
   /** Notifies that alerts exceed a daily limit, once per limit and UTC day. */
@@ -220,9 +206,7 @@ export const createDeliveryNotices = (
     if (happened === 'reject') {
       // The last change of the record may be days old, but the notice belongs to the day of the report.
       if (FAILING_NOTICES)
-        await queue(record, rejectedNoticeId(parseDeliveryPartition(record.pk), unreachedAtMs(record)), (delivery) =>
-          noticeTable.rejected(delivery, apiUrl, unreachedAtMs(record)),
-        );
+        await queue(record, (delivery) => noticeTable.rejected(delivery, apiUrl, unreachedAtMs(record)));
       return;
     }
     // Technical contacts cannot be notified by email that their email fails. While the service fails, operators have an alarm.

@@ -1,10 +1,10 @@
 import type { AlarmEvent, AlarmState } from '../../contracts/alarm-event.ts';
 import type { EventHeader, Fact } from '../../contracts/event-header.ts';
-import type { NoticeContent, NoticeKind } from '../../contracts/notice.ts';
+import type { NoticeContent } from '../../contracts/notice.ts';
 import type { StopReason } from '../../contracts/outcomes.ts';
 import type { NotificationRecord } from '../../contracts/responses/notifications.ts';
 import { headline, plainLine, plainName, truncate } from '../../domain/alert-text.ts';
-import { dayEndMs, HOUR_MS, startOf } from '../../domain/day.ts';
+import { DAY_MS, dayEndMs, HOUR_MS, startOf } from '../../domain/day.ts';
 import { eventHash, eventIdTimeMs, parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import { failureReasonOf } from '../../domain/delivery-status.ts';
@@ -75,8 +75,11 @@ const named = ({ notificationId, notification }: UnreachedDelivery): string => {
   return label === '' ? notificationId : `"${truncate(label, MAX_LABEL_LENGTH)}"`;
 };
 
-const lastFailure = (record: DeliveryRecord): string =>
-  failureText(failureReasonOf(record), record.status === 'bounced' ? undefined : record.attempts.at(-1)?.status);
+/** Of an alert that has arrived since, the last failure before that. */
+const lastFailure = (record: DeliveryRecord): string => {
+  const last = record.attempts.findLast(({ result }) => result !== 'delivered');
+  return failureText(failureReasonOf(record) ?? last?.reason, record.status === 'bounced' ? undefined : last?.status);
+};
 
 const attemptsSoFar = ({ attempt_count }: DeliveryRecord): string => `${attempt_count} of ${MAX_ATTEMPTS}`;
 
@@ -106,10 +109,15 @@ const commandsFor = (apiUrl: string, id: string) => {
   } satisfies Record<string, [string, string]>;
 };
 
-/** Returns a notice about a notification, with facts about its alert before those of the content, and about it after them. */
+/**
+ * Returns the notice of a kind about a notification for a period, with facts about its alert before those of the content,
+ * and about the notification after them.
+ *
+ * @param startMs the start of the period
+ */
 const notificationNotice = (
   { tenant, notificationId, notification, record }: ReportedDelivery,
-  id: string,
+  startMs: number,
   content: NoticeContent,
   state: AlarmState = 'WARNING',
 ): Notice => {
@@ -128,7 +136,7 @@ const notificationNotice = (
   ];
   return createNotice(
     tenant,
-    id,
+    noticeId(content.kind, tenant, notificationId, startMs),
     { ...content, facts },
     {
       details: { state, status: content.subject },
@@ -147,14 +155,14 @@ const problemNotice = (
   delivery: ReportedDelivery,
   apiUrl: string,
   kind: 'failing' | 'undelivered',
-  id: string,
+  startMs: number,
   paragraphs: string[],
   lastResult = lastFailure(delivery.record),
 ): Notice => {
   const { notificationId, record } = delivery;
   const { test, history, redeliver } = commandsFor(apiUrl, notificationId);
   const isFailing = kind === 'failing';
-  return notificationNotice(delivery, id, {
+  return notificationNotice(delivery, startMs, {
     kind,
     subject: isFailing
       ? `Delivery to ${named(delivery)} is failing`
@@ -289,25 +297,6 @@ const stopAdvice: Record<StopReason, string> = {
 
 const alerts = (count: number): string => `${count} ${count === 1 ? 'alert' : 'alerts'}`;
 
-/** Returns the event ID of a notice about an outage. @param startedAtMs identifies the outage */
-export const outageNoticeId = (
-  kind: Extract<NoticeKind, 'failing' | 'recovered'>,
-  { tenant, notificationId }: Pick<ReportedDelivery, 'tenant' | 'notificationId'>,
-  startedAtMs: number,
-): string => noticeId(kind, tenant, notificationId, startedAtMs);
-
-/** Returns the event ID of the notice of an undelivered alert. @param atMs when it failed */
-export const undeliveredNoticeId = (
-  { tenant, notificationId }: Pick<ReportedDelivery, 'tenant' | 'notificationId'>,
-  atMs: number,
-): string => dailyNoticeId('undelivered', tenant, notificationId, atMs);
-
-/** Returns the event ID of the notice of an email that SES rejected. @param atMs when it was reported */
-export const rejectedNoticeId = (
-  { tenant, notificationId }: Pick<ReportedDelivery, 'tenant' | 'notificationId'>,
-  atMs: number,
-): string => dailyNoticeId('failing', tenant, notificationId, atMs);
-
 /**
  * The notices of the service, except of summaries (docs/decisions/notices.md#notices): to whom, how often, and what they
  * say. Times are ms since the epoch.
@@ -315,7 +304,7 @@ export const rejectedNoticeId = (
 export const noticeTable = {
   /** To the contacts, once per outage: the destination has failed for minutes, or an alert has failed. */
   failing: (delivery: ReportedDelivery, apiUrl: string, startedAtMs: number): Notice =>
-    problemNotice(delivery, apiUrl, 'failing', outageNoticeId('failing', delivery, startedAtMs), [
+    problemNotice(delivery, apiUrl, 'failing', startedAtMs, [
       delivery.record.status === 'pending'
         ? `Alerts for the notification ${named(delivery)} are failing: ${lastFailure(delivery.record)}. The service continues to retry.`
         : notArrived(delivery, lastFailure(delivery.record)),
@@ -325,20 +314,20 @@ export const noticeTable = {
 
   /** To the contacts, once per notification and UTC day: SES rejected the content of an email. */
   rejected(delivery: ReportedDelivery, apiUrl: string, atMs: number): Notice {
-    const id = rejectedNoticeId(delivery, atMs);
     const result = 'AWS rejected the content of the email';
-    return problemNotice(delivery, apiUrl, 'failing', id, [notArrived(delivery, result), ADVICE, ONCE_A_DAY], result);
+    const paragraphs = [notArrived(delivery, result), ADVICE, ONCE_A_DAY];
+    return problemNotice(delivery, apiUrl, 'failing', startOf(DAY_MS, atMs), paragraphs, result);
   },
 
   /** To the contacts, once per notification and UTC day: an alert was dead-lettered. */
   undelivered: (delivery: ReportedDelivery, apiUrl: string, atMs: number): Notice =>
-    problemNotice(delivery, apiUrl, 'undelivered', undeliveredNoticeId(delivery, atMs), [
+    problemNotice(delivery, apiUrl, 'undelivered', startOf(DAY_MS, atMs), [
       `The service stopped trying to deliver an alert to the notification ${named(delivery)}: ${lastFailure(delivery.record)}.`,
       `${ADVICE} Then redeliver.`,
       ONCE_A_DAY,
     ]),
 
-  /** To the contacts, at most once per outage that was announced: an alert that had failed arrived. */
+  /** To the contacts, at most once per outage: an alert that had failed arrived. */
   recovered(
     delivery: ReportedDelivery,
     apiUrl: string,
@@ -349,7 +338,7 @@ export const noticeTable = {
     const { history, redeliver } = commandsFor(apiUrl, delivery.notificationId);
     return notificationNotice(
       delivery,
-      outageNoticeId('recovered', delivery, outage.started_at_ms),
+      outage.started_at_ms,
       {
         kind: 'recovered',
         subject: `Delivery to ${name} works again`,

@@ -90,6 +90,7 @@ const problemsOf = (
     !mayBeStopped(observations, contact, 0, endedMs) &&
     !mayBeShadowed(tenant, { fromMs: 0, atMs: 0 }, observations);
   if (!getsAll) return [];
+  const { pause } = scenario.stream;
   const name = `${tenant.name} ${notification.type} ${notification.key}`;
   const all = notices.filter(
     ({ notification: index, arrival }) => index === notification.index && arrival.to === contact,
@@ -139,7 +140,10 @@ const problemsOf = (
     if (!isCalm(NOTIFIERS, 0, atMs)) return [];
     const [, failed = 0, delivered = 0, stillFailed = 0] = NUMBERS.exec(text)?.map(Number) ?? [];
     const announced = first.filter((timeMs) => timeMs <= atMs);
-    const fromMs = announced.at(-1) ?? 0;
+    const announcedMs = announced.at(-1) ?? 0;
+    // After a pause of the stream, alerts had arrived before.
+    const pausedMs = announcedMs - (pause?.untilMs ?? 0);
+    const fromMs = pause && pausedMs >= 0 && pausedMs < MAX_NOTICE_MS ? pause.fromMs : announcedMs;
     // Records have the times of senders, whose clocks may be ahead.
     const untilMs = atMs + scenario.maxSkewMs;
     const before = alerts.filter(({ failedMs }) => failedMs.some((timeMs) => timeMs < atMs));
@@ -161,7 +165,11 @@ const problemsOf = (
     const [, day, time, offset = 'Z'] = FIRST_FAILURE.exec(text) ?? [];
     const beganAtMs = Date.parse(`${day}T${time}${offset}`) - startMs;
     const ofOutage = alerts.filter(
-      (alert) => isUnattempted(alert) || alert.failedMs.some((timeMs) => timeMs >= beganAtMs),
+      (alert) =>
+        isUnattempted(alert) ||
+        // The alert that ended it may have failed before it began.
+        alert.deliveredMs === endedAtMs ||
+        alert.failedMs.some((timeMs) => timeMs >= beganAtMs),
     );
     const isCount =
       failed >= delivered + stillFailed &&
