@@ -1,3 +1,4 @@
+import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { lru } from 'tiny-lru';
 import { createDocumentClient, isDependencyFailure } from '../adapters/aws-client.ts';
@@ -6,7 +7,7 @@ import { errorTrace, logger } from '../adapters/logger.ts';
 import { count } from '../adapters/metrics.ts';
 import { createTokenReader, type TokenReader } from '../adapters/tokens/token-reader.ts';
 import { type ChangeContext, MAX_AUDIT_TEXT_LENGTH } from '../contracts/audit.ts';
-import { type EndpointName, endpoints, isExtension, knownParameters } from '../contracts/endpoints.ts';
+import { type EndpointName, endpoints, isExtension, knownParameters, type Permission } from '../contracts/endpoints.ts';
 import { errorStatus } from '../contracts/errors.ts';
 import { replaceControls } from '../contracts/text.ts';
 import { unknownNameErrors } from '../contracts/unknown-names.ts';
@@ -25,8 +26,31 @@ import { parseEnvironment } from '../environment.ts';
 import { type ApiRequest, type ParsedRequest, query } from './request.ts';
 import { type ApiResponse, errorResponse, withPreferenceApplied } from './response.ts';
 
+type CallerContext = Context & { caller: Caller; appliedPreference?: string | undefined };
+type ApiMiddleware = MiddlewareObj<ApiRequest, ApiResponse, Error, CallerContext>;
+
 /** The caller of a request, and the context of what it changes. */
 export type RequestCaller = Caller & { readonly context: ChangeContext };
+
+/** If a token cannot be read, the response is 503, never 401 or 403. */
+const rethrowAsUnavailable = (cause: unknown): never => {
+  throw unavailable(cause);
+};
+
+const authentication = (authenticate: Authenticate): ApiMiddleware => ({
+  before: async ({ event, context }) => {
+    const token = event.headers['x-auth-token'];
+    const caller = token === undefined ? undefined : await authenticate(token).catch(rethrowAsUnavailable);
+    if (!caller) throw unauthorized();
+    context.caller = caller;
+  },
+});
+
+const authorization = (permission: Permission): ApiMiddleware => ({
+  before: ({ context: { caller } }) => {
+    if (!isPermitted(caller.role, permission)) throw notPermitted(caller.role, permission);
+  },
+});
 
 /** Returns a text of the client for an audit entry: bounded, without control characters; undefined if it is empty. */
 const auditText = (text: string | null): string | undefined =>
@@ -45,52 +69,21 @@ export const changeContext = (request: ApiRequest, { token: { id, label } }: Cal
   };
 };
 
-/** What is known of a request when an error is thrown. */
-type Known = { caller?: Caller; appliedPreference?: string };
-
 /**
  * Returns the request to parse. That of an extension is always strict, any other one by preference
  * (docs/decisions/api.md#leniency).
  *
  * @throws ServiceError 400 with all unknown query parameters of a strict request
  */
-const parsedRequest = (name: EndpointName, request: ApiRequest, known: Known): ParsedRequest => {
+const parsedRequest = (name: EndpointName, request: ApiRequest, context: CallerContext): ParsedRequest => {
   const preferences = parsePreferences(request.headers.prefer);
   const isAsked = preferences.get('handling') === 'strict';
-  if (isAsked) known.appliedPreference = 'handling=strict';
+  context.appliedPreference = isAsked ? 'handling=strict' : undefined;
   const isStrict = isAsked || isExtension(name);
   const names = isStrict ? query(request).keys() : [];
   const unknown = unknownNameErrors('query parameter', names, knownParameters(name));
   if (unknown.length > 0) throw badRequest(unknown.join('; '));
   return { ...request, isStrict, preferences };
-};
-
-/** Returns the caller of a request. If its token cannot be read, the response is 503, never 401 or 403. */
-const authenticated = async (authenticate: Authenticate, { headers }: ApiRequest): Promise<Caller> => {
-  const token = headers['x-auth-token'];
-  const caller =
-    token === undefined
-      ? undefined
-      : await authenticate(token).catch((cause: unknown) => {
-          throw unavailable(cause);
-        });
-  if (!caller) throw unauthorized();
-  return caller;
-};
-
-/** The time left for the response before the function times out. */
-const RESPONSE_MS = 5;
-
-/** Rejects shortly before the function times out. @throws ServiceError 503 */
-const beforeTimeout = async <Result>(context: Context, run: () => Promise<Result>): Promise<Result> => {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const expire = () => reject(unavailable(new Error('The function is about to time out.')));
-  const timer = setTimeout(expire, context.getRemainingTimeInMillis() - RESPONSE_MS);
-  try {
-    return await Promise.race([run(), promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 };
 
 /**
@@ -104,25 +97,18 @@ export const endpoint = <Input>(
   authenticate: Authenticate,
   parse: (request: ParsedRequest) => Input,
   act: (input: Input, caller: RequestCaller, timeLeft: () => number) => Promise<ApiResponse>,
-) => {
-  const respondToError = createErrorResponder();
-  const { permission } = endpoints[name];
-  return async (request: ApiRequest, context: Context): Promise<ApiResponse> => {
-    const known: Known = {};
-    const respond = async (): Promise<ApiResponse> => {
-      const caller = await authenticated(authenticate, request);
-      known.caller = caller;
-      if (!isPermitted(caller.role, permission)) throw notPermitted(caller.role, permission);
-      const input = parse(parsedRequest(name, request, known));
+) =>
+  middy<ApiRequest, ApiResponse, Error, CallerContext>()
+    .use(errorHandler())
+    .use(authentication(authenticate))
+    .use(authorization(endpoints[name].permission))
+    .handler(async (request, context) => {
+      const { caller } = context;
+      const input = parse(parsedRequest(name, request, context));
       const requestCaller = { ...caller, context: changeContext(request, caller) };
-      return act(input, requestCaller, () => context.getRemainingTimeInMillis());
-    };
-    const response = await beforeTimeout(context, respond).catch((error: unknown) =>
-      respondToError(error, request, known.caller),
-    );
-    return withPreferenceApplied(response, known.appliedPreference);
-  };
-};
+      const response = await act(input, requestCaller, () => context.getRemainingTimeInMillis());
+      return withPreferenceApplied(response, context.appliedPreference);
+    });
 
 /**
  * Returns what the function of an operation needs: its parsed environment, a DynamoDB client, and `endpoint` with its
@@ -134,8 +120,10 @@ export const apiFunction = <Name extends EndpointName>(name: Name, { cachesToken
   const client = createDocumentClient();
   // This function has only the variables of authentication, which all others have, too.
   const { TOKENS_TABLE, TOKEN_CACHE_SECONDS } = parseEnvironment('get-notification-type');
-  const tokens = createTokenReader(client, TOKENS_TABLE);
-  const authenticate = cachedAuthentication(tokens, cachesTokens ? TOKEN_CACHE_SECONDS : 0);
+  const authenticate = cachedAuthentication(
+    createTokenReader(client, TOKENS_TABLE),
+    cachesTokens ? TOKEN_CACHE_SECONDS : 0,
+  );
   return {
     environment: parseEnvironment(name),
     client,
@@ -185,22 +173,32 @@ const toServiceError = (error: unknown): ServiceError => {
   return isDependencyFailure(error) ? unavailable(error) : internalError();
 };
 
+/** What is known of a request when an error is thrown. */
+type ErrorContext = Context & { caller?: Caller; appliedPreference?: string | undefined };
+
 /**
- * Creates the function that responds to thrown errors, and logs those with a 5xx status. It counts those that occur
- * because DynamoDB throttles only the caller's partition, so that alarms can exclude them.
+ * Responds to thrown errors, and logs those with a 5xx status. It counts those that occur because DynamoDB throttles
+ * only the caller's partition, so that alarms can exclude them. It must be the first middleware, to handle errors of all
+ * others.
  */
-const createErrorResponder = () => {
+export const errorHandler = (): MiddlewareObj<ApiRequest, ApiResponse, Error, ErrorContext> => {
   const isTenantThrottled = createThrottlingWatch(Date.now);
-  return (error: unknown, { requestContext: { requestId } }: ApiRequest, caller: Caller | undefined): ApiResponse => {
-    const serviceError = toServiceError(error);
-    const { type } = serviceError;
-    const reason = error instanceof ServiceError || error instanceof UnconfirmedChangeError ? error.cause : error;
-    if (caller && isTenantThrottled(reason, caller.tenant)) count({ throttled_requests: 1 });
-    if (errorStatus[type] >= 500) {
-      const thrown = error instanceof ServiceError ? (error.cause ?? error) : error;
-      logger.error('request failed', { request_id: requestId, type, ...errorTrace(thrown) });
-    }
-    return errorResponse(serviceError, requestId);
+  return {
+    onError: ({ event, error, context: { caller, appliedPreference } }) => {
+      const serviceError = toServiceError(error);
+      const requestId = event.requestContext.requestId;
+      const reason = error instanceof ServiceError || error instanceof UnconfirmedChangeError ? error.cause : error;
+      if (caller && isTenantThrottled(reason, caller.tenant)) count({ throttled_requests: 1 });
+      if (errorStatus[serviceError.type] >= 500) {
+        const { cause } = error instanceof ServiceError ? error : { cause: undefined };
+        logger.error('request failed', {
+          request_id: requestId,
+          type: serviceError.type,
+          ...errorTrace(cause ?? error),
+        });
+      }
+      return withPreferenceApplied(errorResponse(serviceError, requestId), appliedPreference);
+    },
   };
 };
 

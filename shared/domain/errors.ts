@@ -3,7 +3,7 @@ import type { Permission } from '../contracts/endpoints.ts';
 import type { ErrorType } from '../contracts/errors.ts';
 import { nextDay, secondsToNextDay } from './day.ts';
 
-/** An error that the API reports to the client. `endpoint` converts it to a response. */
+/** An error that the API reports to the client. `errorHandler` converts it to a response. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly type: ErrorType;

@@ -8,6 +8,7 @@ import { apiRequest, caller, lambdaContext } from '../support/api-request.ts';
 import { recordMetrics } from '../support/printed-metrics.ts';
 
 const SECRET = 'secret message of the exception';
+const context = { ...lambdaContext, caller };
 const admin: Authenticate = async () => caller;
 
 const responseTo = async (act: () => Promise<unknown>, authenticate = admin, headers = apiRequest().headers) => {
@@ -20,7 +21,7 @@ const responseTo = async (act: () => Promise<unknown>, authenticate = admin, hea
       return noContent;
     },
   );
-  const { statusCode, headers: responseHeaders, body = '' } = await handler(apiRequest({ headers }), lambdaContext);
+  const { statusCode, headers: responseHeaders, body = '' } = await handler(apiRequest({ headers }), { ...context });
   const content: unknown = JSON.parse(body);
   return { statusCode, headers: responseHeaders, content, body };
 };
