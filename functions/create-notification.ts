@@ -36,7 +36,7 @@ export const handler = endpoint(
   async ({ attributes, collectionUrl, idempotent, preference }, caller) => {
     const { tenant } = caller;
     const limit = () => limitOf(tenant);
-    const id = await notifications.create(tenant, attributes, audits.by(caller), limit, idempotent);
+    const id = await notifications.create({ tenant, attributes, audit: audits.by(caller), limit, request: idempotent });
     return changedResponse(201, { tenant, id }, `${collectionUrl}/${id}`, preference);
   },
 );

@@ -16,7 +16,7 @@ export const handler = endpoint(
     range: parseAuditRange(query(request)),
   }),
   async ({ page, range, self }, { tenant }) => {
-    const entries = audits.list(tenant, range, page.marker, page.limit + 1);
+    const entries = audits.list(tenant, { ...range, start: page.marker, pageSize: page.limit + 1 });
     const { values, next } = await takePage(entries, page.limit);
     return ok(collection({ values: values.map(auditRecord), next }, page, self));
   },

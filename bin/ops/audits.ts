@@ -25,7 +25,7 @@ const show = async (tenant: string | undefined, { limit }: { limit: number }, co
   const reader = createAuditReader(documents, deployment.outputs.AuditsTable);
   const found: AuditRow[] = [];
   const newestFirst = { fromMs: 0, toMs: MAX_TIME_MS, isReverse: true };
-  for await (const entry of reader.list(tenant, newestFirst, null, limit)) {
+  for await (const entry of reader.list(tenant, { ...newestFirst, start: null, pageSize: limit })) {
     found.push(auditJson(entry));
     if (found.length === limit) break;
   }

@@ -29,7 +29,7 @@ export async function* targetsOf(
   tenant: string,
 ): AsyncGenerator<DeliveryTarget> {
   for (let from: string | null = ''; from !== null; ) {
-    const { targets, next } = await notifications.listTargets(tenant, `${from}$`, PAGE_SIZE);
+    const { targets, next } = await notifications.listTargets(tenant, { from: `${from}$`, limit: PAGE_SIZE });
     yield* targets;
     from = next;
   }

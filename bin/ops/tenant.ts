@@ -127,7 +127,7 @@ const replaceBytes = (_: string, value: unknown): unknown => {
 const wasDeleted = async ({ documents, deployment }: Session, tenant: string, beforeMs: number): Promise<boolean> => {
   const reader = createAuditReader(documents, deployment.outputs.AuditsTable);
   const range = { fromMs: 0, toMs: beforeMs - 1, isReverse: true };
-  for await (const entry of reader.list(undefined, range, null, 100)) {
+  for await (const entry of reader.list(undefined, { ...range, start: null, pageSize: 100 })) {
     const { action, target_id } = auditRecord(entry);
     if (action === 'delete-tenant' && target_id === tenant) return true;
   }

@@ -79,7 +79,7 @@ export const createDeliverySearch = (
   const isCurrent = (record: DeliveryRecord): boolean => !isExpired(record, clock());
 
   const listTargets = (tenant: string, from: string): Promise<TargetPage> =>
-    notifications.listTargets(tenant, from, MAX_NOTIFICATIONS, { isConsistent: false });
+    notifications.listTargets(tenant, { from, limit: MAX_NOTIFICATIONS, isConsistent: false });
 
   /** Returns the function that shows a record. */
   const createListing = ({ withResponses }: Search, targets: readonly DeliveryTarget[]) => {

@@ -51,7 +51,7 @@ export const createNotificationChange =
       if (!wanted) return;
       const { attributes, changed, signingSecrets } = wanted;
       const entry = audit({ action, target_id: key.id, changed });
-      if (await notifications.replace(key, current.stored, attributes, entry, signingSecrets)) return;
+      if (await notifications.replace({ key, old: current.stored, attributes, entry, signingSecrets })) return;
     }
     throw unavailable();
   };

@@ -158,12 +158,11 @@ export const createRedelivery = (
     let isRecorded = false;
     return (amount: number): Promise<number> =>
       takeUpTo(amount, async (step) => {
-        const isTaken = await counters.take(
-          dailyCounter('redeliveries', tenant, clock()),
-          step,
-          dailyLimit,
-          isRecorded ? undefined : entry(),
-        );
+        const isTaken = await counters.take(dailyCounter('redeliveries', tenant, clock()), {
+          amount: step,
+          limit: dailyLimit,
+          entry: isRecorded ? undefined : entry(),
+        });
         isRecorded ||= isTaken;
         return isTaken;
       });

@@ -50,7 +50,7 @@ export const createDailyLimit = (
   /** Returns when the messages were counted, or undefined if they exceed the limit. */
   const count = async (tenant: string, amount: number, limit: number): Promise<number | undefined> => {
     const timeMs = clock();
-    return (await counters.take(dailyCounter(name, tenant, timeMs), amount, limit)) ? timeMs : undefined;
+    return (await counters.take(dailyCounter(name, tenant, timeMs), { amount, limit })) ? timeMs : undefined;
   };
 
   const gatherCounts = createGatherer(

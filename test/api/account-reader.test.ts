@@ -43,7 +43,11 @@ describe('reading an account', () => {
   it('shows contacts that emails cannot reach, unusable fallback notifications, and emails that are off', async () => {
     const { tenant, accounts, stops, notifications, read } = setUp();
     const details = { address: 'fallback@example.com' };
-    const id = await notifications.create(tenant, { label: 'l', type: 'email', details, metadata: {} }, audit);
+    const id = await notifications.create({
+      tenant,
+      attributes: { label: 'l', type: 'email', details, metadata: {} },
+      audit,
+    });
     const contacts = ['one@example.com', 'two+x@example.com'];
     const ids = [id, 'ntDeleted'];
     await accounts.update(tenant, { technical_contacts: contacts, escalation_notifications: ids }, audit);
@@ -62,7 +66,11 @@ describe('reading an account', () => {
       ],
       email_off: { since: START },
     });
-    const muted = await notifications.create(tenant, webhookNotification({ muted_until: Date.now() + 60_000 }), audit);
+    const muted = await notifications.create({
+      tenant,
+      attributes: webhookNotification({ muted_until: Date.now() + 60_000 }),
+      audit,
+    });
     await accounts.update(tenant, { escalation_notifications: [muted] }, audit);
     await accounts.setEmailOff(tenant, false, audit);
     expect((await read({ tenant, role: 'observer' })).unusable_escalations).toEqual([{ id: muted, reason: 'muted' }]);
@@ -74,7 +82,11 @@ describe('reading an account', () => {
     const { tenant, accounts, notifications, read } = setUp(database);
     const contacts = Array.from({ length: 50 }, (_, number) => `${number}@example.com`);
     const details = { address: 'fallback@example.com' };
-    const id = await notifications.create(tenant, { label: 'l', type: 'email', details, metadata: {} }, audit);
+    const id = await notifications.create({
+      tenant,
+      attributes: { label: 'l', type: 'email', details, metadata: {} },
+      audit,
+    });
     await accounts.update(tenant, { technical_contacts: contacts, escalation_notifications: [id] }, audit);
     const requests = countRequests(database);
     await read({ tenant, role: 'observer' });
@@ -100,7 +112,7 @@ describe('reading an account', () => {
   it('does not call a fallback notification deleted that this version cannot read', async () => {
     vi.spyOn(logger, 'error').mockImplementation(() => undefined);
     const { tenant, accounts, notifications, read } = setUp();
-    const id = await notifications.create(tenant, webhookNotification(), audit);
+    const id = await notifications.create({ tenant, attributes: webhookNotification(), audit });
     await client.send(
       new UpdateCommand({
         TableName: 'notifications',
@@ -120,9 +132,13 @@ describe('reading an account', () => {
     const { tenant, counters, tokens, read, advance } = setUp();
     const amounts = { tests: 1, redeliveries: 2, email: 3, sms: 4, managed: 5 } as const;
     for (const name of ['tests', 'redeliveries', 'email', 'sms', 'managed'] as const) {
-      await counters.take(dailyCounter(name, tenant, START), amounts[name], 100);
+      await counters.take(dailyCounter(name, tenant, START), { amount: amounts[name], limit: 100 });
     }
-    await createNotificationRepository(client, 'notifications').create(tenant, webhookNotification(), audit);
+    await createNotificationRepository(client, 'notifications').create({
+      tenant,
+      attributes: webhookNotification(),
+      audit,
+    });
     await tokens.issue({ tenant, role: 'observer', label: 'l', expiresInSeconds: 3_600, issuer: 'operator' }, audit);
     const { limits, usage } = await read({ tenant, role: 'observer' });
     expect(limits).toEqual({

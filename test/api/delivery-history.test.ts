@@ -218,7 +218,7 @@ describe('a notification without deliveries', () => {
     expect(await listOf('ntTechnicalContactsEmail')).toEqual({ values: [], next: null });
     await expect(listOf(newNotificationId())).rejects.toMatchObject({ type: 'notFoundError' });
     const notifications = createNotificationRepository(client, 'notifications');
-    const id = await notifications.create(notification.tenant, webhookNotification(), audit);
+    const id = await notifications.create({ tenant: notification.tenant, attributes: webhookNotification(), audit });
     expect(await listOf(id)).toEqual({ values: [], next: null });
     await notifications.delete({ tenant: notification.tenant, id }, audit);
     await expect(listOf(id)).rejects.toMatchObject({ type: 'notFoundError' });

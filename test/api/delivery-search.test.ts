@@ -92,12 +92,13 @@ const setUp = (database: DynamoDBDocumentClient = client, changed: Partial<Deliv
       } while (marker !== null);
       return { values, pages };
     },
-    create: async (label = 'On call') => notifications.create(tenant, webhookNotification({ label }), audit),
+    create: async (label = 'On call') =>
+      notifications.create({ tenant, attributes: webhookNotification({ label }), audit }),
     /** Creates a notification of 260 KB, as it is stored. */
     createLarge: () => {
       const values = Array.from({ length: 85 }, (_, index) => [`k${index}`, randomBytes(3_072).toString('base64')]);
       const details = { url: 'https://example.com', ...Object.fromEntries(values) };
-      return notifications.create(tenant, webhookNotification({ details }), audit);
+      return notifications.create({ tenant, attributes: webhookNotification({ details }), audit });
     },
     remove: (id: string) => notifications.delete({ tenant, id }, audit),
     write: (id: string, times: readonly number[], changes: Partial<DeliveryRecord> = {}) =>

@@ -19,7 +19,7 @@ afterEach(() => {
 
 const create = async (changes = {}) => ({
   tenant: 'acme',
-  id: await notifications.create('acme', webhookNotification(changes), audit),
+  id: await notifications.create({ tenant: 'acme', attributes: webhookNotification(changes), audit }),
 });
 const read = async (key: { tenant: string; id: string }) => (await notifications.get(key))?.record;
 /** Updates a notification with the body of a request. */
@@ -228,9 +228,9 @@ describe('concurrent updates', () => {
 
   it('fail with 404 if the notification is deleted', async () => {
     const key = await create();
-    const replace: typeof notifications.replace = async (target, version, attributes, entry) => {
-      await notifications.delete(target, audit);
-      return notifications.replace(target, version, attributes, entry);
+    const replace: typeof notifications.replace = async (replacement) => {
+      await notifications.delete(replacement.key, audit);
+      return notifications.replace(replacement);
     };
     const overtaken = createNotificationUpdate({ get: notifications.get, replace }, isAllowedUrl);
     await expect(overtaken(key, { label: 'x' }, audit)).rejects.toMatchObject({ type: 'notFoundError' });

@@ -42,7 +42,7 @@ const setUp = async (
   { dailyLimit = 10_000, ...overrides }: { dailyLimit?: number } & Partial<RedeliveryDependencies> = {},
   tenant = `tenant${tenants++}`,
 ) => {
-  const id = await notifications.create(tenant, webhookNotification(), audit);
+  const id = await notifications.create({ tenant, attributes: webhookNotification(), audit });
   const notification = { tenant, notificationId: id };
   const sent: Sent[] = [];
   const entry = () => auditIn('audits', tenant)({ action: 'redeliver', target_id: id });
@@ -103,7 +103,7 @@ const setUp = async (
     entries: async () => {
       const audits = createAuditReader(client, 'audits', clock);
       const range = { fromMs: 0, toMs: 9_999_999_999_999, isReverse: false };
-      return (await Array.fromAsync(audits.list(tenant, range, null, 10))).length;
+      return (await Array.fromAsync(audits.list(tenant, { ...range, start: null, pageSize: 10 }))).length;
     },
     used: async () => {
       const redeliveries = dailyCounter('redeliveries', tenant, nowMs);
@@ -355,7 +355,12 @@ it('a redelivery of any type goes to the queue of the current type', async () =>
   await fail(1);
   const current = await notifications.get({ tenant, id });
   if (!current) throw new Error('The notification does not exist.');
-  await notifications.replace({ tenant, id }, current.stored, { label: 'm', type: 'managed', details: {} }, audit);
+  await notifications.replace({
+    key: { tenant, id },
+    old: current.stored,
+    attributes: { label: 'm', type: 'managed', details: {} },
+    entry: audit,
+  });
   expect(await since()).toEqual({ count: 1, next_marker: null });
   expect(sent.map(({ queue }) => queue)).toEqual([senderQueueUrls.managed]);
 });

@@ -19,7 +19,7 @@ let tenants = 0;
 
 const setUp = async (deliveries: Parameters<typeof createRetryNow>[0]['deliveries'] = stored) => {
   const tenant = `tenant${tenants++}`;
-  const id = await notifications.create(tenant, webhookNotification(), audit);
+  const id = await notifications.create({ tenant, attributes: webhookNotification(), audit });
   const notification = { tenant, notificationId: id };
   const record = vi.fn(async (): Promise<void> => undefined);
   let nowMs = NOW;

@@ -103,7 +103,7 @@ beforeAll(async () => {
   const summary = { tenant_id: TENANT, event_id: 'summary' };
   const summarized = createSummarizedAlerts(session.documents, session.deployment.outputs.DeliveriesTable);
   await summarized.put(summary, summarizedAlarm(alarmHeader({ tenant_id: TENANT }), Date.now()), Date.now());
-  await summarized.addFirst(summary, 'first', 1, Date.now());
+  await summarized.addFirst(summary, { deliveryId: 'first', limit: 1 }, Date.now());
   const writeDestinations = createDestinationListWriter(session.documents, session.deployment.outputs.DeliveriesTable);
   await writeDestinations({ tenant_id: TENANT, event_id: 'many' }, [notificationId], Date.now());
   // Messages without a readable `tenant_id`: the report of a bounce, and one that is not JSON.
@@ -266,12 +266,13 @@ describe('deleting a tenant', () => {
   });
 
   it('leaves its entry in the audit of the stack', async () => {
-    const entries = createAuditReader(session.documents, session.deployment.outputs.AuditsTable).list(
-      undefined,
-      { fromMs: 0, toMs: MAX_TIME_MS, isReverse: true },
-      null,
-      1,
-    );
+    const entries = createAuditReader(session.documents, session.deployment.outputs.AuditsTable).list(undefined, {
+      fromMs: 0,
+      toMs: MAX_TIME_MS,
+      isReverse: true,
+      start: null,
+      pageSize: 1,
+    });
     expect((await entries.next()).value).toMatchObject({
       action: 'delete-tenant',
       target_id: TENANT,

@@ -10,9 +10,9 @@ const { client } = useDatabase();
 /** Creates a daily limit with an in-memory counter that, like the table, adds all or nothing. */
 const setUp = (limit: number) => {
   const used = new Map<string, number>();
-  const take = vi.fn(async ({ key: { pk } }: Counter, amount: number, maxTotal: number) => {
-    const sum = (used.get(pk) ?? 0) + amount;
-    if (sum > maxTotal) return false;
+  const take = vi.fn(async ({ key: { pk } }: Counter, wanted: { amount: number; limit: number }) => {
+    const sum = (used.get(pk) ?? 0) + wanted.amount;
+    if (sum > wanted.limit) return false;
     used.set(pk, sum);
     return true;
   });
@@ -40,7 +40,7 @@ describe('the daily limit', () => {
   it('counts a batch within the limit in one write', async () => {
     const { dailyLimit, take } = setUp(100);
     expect(await sendAndCount(dailyLimit, 'acme', 10)).toBe(10);
-    expect(take.mock.calls).toEqual([[counterAtNoon, 10, 100]]);
+    expect(take.mock.calls).toEqual([[counterAtNoon, { amount: 10, limit: 100 }]]);
   });
 
   it('returns a permanent failure with an explanation once it is reached', async () => {
@@ -99,8 +99,9 @@ describe('a tenant is near its daily limit', () => {
   ])('if more than half of 20 is used, for alerts or for summaries: %s, %s', async (alerts, summaries, expected) => {
     const counters = createCounters(client, 'accounts');
     const tenant = `near-${alerts}-${summaries}`;
-    if (alerts > 0) await counters.take(dailyCounter('email', tenant, Date.now()), alerts, 20);
-    if (summaries > 0) await counters.take(dailyCounter('email_summaries', tenant, Date.now()), summaries, 20);
+    if (alerts > 0) await counters.take(dailyCounter('email', tenant, Date.now()), { amount: alerts, limit: 20 });
+    if (summaries > 0)
+      await counters.take(dailyCounter('email_summaries', tenant, Date.now()), { amount: summaries, limit: 20 });
     const { isNearLimit } = createMessageLimits(counters, 'email', async () => 20);
     expect(await isNearLimit(tenant)).toBe(expected);
   });

@@ -43,13 +43,13 @@ export const createChunkFixtures = ({ client }: Pick<Awaited<ReturnType<typeof u
 
   const create = async (tenant: string, attributes: NotificationAttributes): Promise<Key> => ({
     tenant,
-    id: await notifications.create(tenant, attributes, audit),
+    id: await notifications.create({ tenant, attributes, audit }),
   });
 
   /** Replaces a notification. @returns false if it does not exist or has changed */
   const replace = async (key: Key, attributes: NotificationAttributes, repository = notifications) => {
     const found = await notifications.get(key);
-    return found !== undefined && repository.replace(key, found.stored, attributes, audit);
+    return found !== undefined && repository.replace({ key, old: found.stored, attributes, entry: audit });
   };
 
   return {

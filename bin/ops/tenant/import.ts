@@ -113,7 +113,8 @@ const notificationImport = (
 
   /** @returns false if the ID exists @throws ServiceError 403 if the tenant is at its limit */
   const create = async (id: string, attributes: NotificationAttributes): Promise<boolean> => {
-    if (!isDryRun) return notifications.createWithId({ tenant, id }, attributes, await audit(tenant), limit);
+    if (!isDryRun)
+      return notifications.createWithId({ key: { tenant, id }, attributes, audit: await audit(tenant), limit });
     planned ??= await readNotificationCount(documents, deployment.outputs.NotificationsTable, tenant);
     if (planned >= limit) throw notificationLimitReached(limit);
     planned++;
@@ -128,7 +129,7 @@ const notificationImport = (
   ): Promise<boolean> => {
     const changed = changedAttributes(unmasked, attributes);
     const entry = (await audit(tenant))({ action: 'update-notification', target_id: key.id, changed });
-    return notifications.replace(key, stored, attributes, entry);
+    return notifications.replace({ key, old: stored, attributes, entry });
   };
 
   const store = async (id: string, source: NotificationAttributes): Promise<ImportResult> => {

@@ -81,7 +81,7 @@ const suspectsOf = async (session: Session, tenant: string, sinceMs: number): Pr
   const reader = createAuditReader(documents, deployment.outputs.AuditsTable);
   const range = { fromMs: sinceMs, toMs: MAX_TIME_MS, isReverse: false };
   const found = new Map<string, Omit<SuspectNotification, 'notification_id' | 'notification_label'>>();
-  for await (const entry of reader.list(tenant, range, null, 100)) {
+  for await (const entry of reader.list(tenant, { ...range, start: null, pageSize: 100 })) {
     const { action, target_id, changed, actor, timestamp } = auditRecord(entry);
     const isCreation = action === 'create-notification';
     const sent = changed.filter((name) => DESTINATION_ATTRIBUTES.includes(name));

@@ -43,19 +43,19 @@ export type AuditLog = ReturnType<typeof createAuditLog>;
 /** The times of the entries to read, in ms since the epoch, both included. */
 export type AuditRange = { fromMs: number; toMs: number; isReverse: boolean };
 
+/** A page of entries. `start` is the ID to start with, or null. */
+type AuditPage = AuditRange & { start: string | null; pageSize: number };
+
 /** Reads audit entries (table Audits), strongly consistent. */
 export const createAuditReader = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => ({
   /**
    * Yields the entries of a tenant that have not expired, oldest first unless `isReverse`. Reads lazily.
    *
    * @param tenant undefined: what concerns the whole stack
-   * @param start the ID to start with, or null
    */
   async *list(
     tenant: string | undefined,
-    { fromMs, toMs, isReverse }: AuditRange,
-    start: string | null,
-    pageSize: number,
+    { fromMs, toMs, isReverse, start, pageSize }: AuditPage,
   ): AsyncGenerator<StoredAudit> {
     const position = sortKeyOf(start);
     const [oldest, newest] = [firstAuditId(fromMs), firstAuditId(toMs + 1)];

@@ -94,10 +94,14 @@ export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: st
      * Adds an alert to the first ones of a window, which are sent at once. Repeating it changes nothing.
      *
      * @param summary the summary of the window
-     * @param deliveryId in hex digits
+     * @param first its delivery ID in hex digits, and how many the window may have
      * @returns false if the window has `limit` of them without this one
      */
-    addFirst(summary: SummaryKey, deliveryId: string, limit: number, nowMs: number): Promise<boolean> {
+    addFirst(
+      summary: SummaryKey,
+      { deliveryId, limit }: { deliveryId: string; limit: number },
+      nowMs: number,
+    ): Promise<boolean> {
       const id = Buffer.from(deliveryId, 'hex').toString('base64url').slice(0, FIRST_ID_LENGTH);
       return counters.takeOnce({ key: { pk: partitionOf(summary), sk: 'first' }, ttl: ttlOf(nowMs) }, id, limit);
     },

@@ -57,7 +57,10 @@ export const createCounters = (
      * @returns false, with nothing added, if the counter would exceed the limit
      * @throws UnconfirmedChangeError if there is an entry
      */
-    async take({ key, ttl }: Counter, amount: number, limit: number, entry?: TransactItem): Promise<boolean> {
+    async take(
+      { key, ttl }: Counter,
+      { amount, limit, entry }: { amount: number; limit: number; entry?: TransactItem | undefined },
+    ): Promise<boolean> {
       if (amount > limit) return false;
       const addition = {
         UpdateExpression: 'SET #ttl = :ttl ADD used :amount',

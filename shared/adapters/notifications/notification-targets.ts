@@ -144,7 +144,10 @@ export const createTargetReader = (client: DynamoDBDocumentClient, table: string
    * @param options.isConsistent false if a notification that was just created may be missing, and one that was just
    * deleted not be, at half the price
    */
-  async listTargets(tenant: string, from: string, limit: number, { isConsistent = true } = {}): Promise<TargetPage> {
+  async listTargets(
+    tenant: string,
+    { from, limit, isConsistent = true }: { from: string; limit: number; isConsistent?: boolean },
+  ): Promise<TargetPage> {
     const {
       Items = [],
       LastEvaluatedKey,

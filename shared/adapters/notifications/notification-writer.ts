@@ -31,6 +31,36 @@ const MAX_CHUNK_ATTEMPTS = 14;
 /** A limit, or the function that reads it. A promise would reject unhandled if an earlier step failed. */
 type GivenLimit = number | (() => Promise<number>);
 
+/** A notification to create. */
+type NewNotification = {
+  attributes: NotificationAttributes;
+  audit: Audit;
+  /** The maximum number of the tenant's notifications. Default: none */
+  limit?: GivenLimit | undefined;
+  /** Identifies the request: if it is repeated within 24 hours, nothing is created. */
+  request?: IdempotentRequest | undefined;
+};
+
+/** A version to write, on a condition about the target, which has the version `old`, if any. */
+type NewVersion<Others> = {
+  key: NotificationKey;
+  attributes: NotificationAttributes;
+  condition: Condition;
+  old?: Version & Pick<StoredTarget, 'mutes'>;
+  /** The other items of the transaction. */
+  others: Others;
+  signingSecrets?: SigningSecrets | undefined;
+};
+
+/** A replacement of a version. `entry` records it; the own secrets of a webhook are by default as before. */
+type Replacement = {
+  key: NotificationKey;
+  old: VersionedNotification['stored'];
+  attributes: NotificationAttributes;
+  entry: TransactItem;
+  signingSecrets?: SigningSecrets | undefined;
+};
+
 /** The condition of a write to a target. */
 type Condition = { ConditionExpression: string; ExpressionAttributeValues?: Item };
 
@@ -75,14 +105,14 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
    *
    * @returns the names of failed conditions, none if the version was written
    */
-  const write = async <Others extends Readonly<Record<string, TransactItem | undefined>>>(
-    key: NotificationKey,
-    attributes: NotificationAttributes,
-    condition: Condition,
-    old: (Version & Pick<StoredTarget, 'mutes'>) | undefined,
-    others: Others,
-    signingSecrets?: SigningSecrets,
-  ): Promise<('target' | keyof Others)[]> => {
+  const write = async <Others extends Readonly<Record<string, TransactItem | undefined>>>({
+    key,
+    attributes,
+    condition,
+    old,
+    others,
+    signingSecrets,
+  }: NewVersion<Others>): Promise<('target' | keyof Others)[]> => {
     const nowMs = clock();
     const version = ulid(nowMs);
     const mutes = mutesAfter(old?.mutes ?? [], attributes.muted_until, nowMs);
@@ -128,21 +158,22 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     return limit;
   };
 
-  const createWithId = async (
-    key: NotificationKey,
-    attributes: NotificationAttributes,
-    audit: Audit,
-    givenLimit?: GivenLimit,
-    request?: IdempotentRequest,
-  ): Promise<boolean> => {
+  const createWithId = async ({
+    key,
+    attributes,
+    audit,
+    limit: givenLimit,
+    request,
+  }: NewNotification & { key: NotificationKey }): Promise<boolean> => {
     // A refused create would consume the capacity of the transaction, and conflict with others.
     const limit = givenLimit === undefined ? undefined : await readLimit(key.tenant, givenLimit);
-    const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
-    const failed = await write(key, attributes, isNew, undefined, {
+    const condition = { ConditionExpression: 'attribute_not_exists(pk)' };
+    const others = {
       counter: counterItem(table, key.tenant, 1, limit),
       entry: audit({ action: 'create-notification', target_id: key.id, changed: changedAttributes({}, attributes) }),
       request: request && idempotencyItem(table, key, request, clock()),
-    });
+    };
+    const failed = await write({ key, attributes, condition, others });
     if (failed.includes('target') || failed.includes('request')) return false;
     if (limit !== undefined && failed.includes('counter')) throw notificationLimitReached(limit);
     return true;
@@ -154,23 +185,15 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     /**
      * Creates a notification.
      *
-     * @param audit records the change
-     * @param limit the maximum number of the tenant's notifications. Default: none
-     * @param request identifies the request: if it is repeated within 24 hours, nothing is created
      * @returns its ID, or that of the first request
      * @throws ServiceError forbiddenError if the tenant is at its limit, idempotencyKeyReused if the first request had
      * another body
      */
-    async create(
-      tenant: string,
-      attributes: NotificationAttributes,
-      audit: Audit,
-      limit?: GivenLimit,
-      request?: IdempotentRequest,
-    ): Promise<string> {
+    async create({ tenant, ...notification }: NewNotification & { tenant: string }): Promise<string> {
+      const { request } = notification;
       const createNew = async (): Promise<string> => {
         const id = newId();
-        if (await createWithId({ tenant, id }, attributes, audit, limit, request)) return id;
+        if (await createWithId({ key: { tenant, id }, ...notification })) return id;
         throw new Error('The ID of the notification or the idempotency key exists.');
       };
       if (!request) return createNew();
@@ -190,22 +213,12 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     /** Creates a notification with a given ID, under the rules of `create`. @returns false if the ID exists */
     createWithId,
 
-    /**
-     * Replaces a notification if its version is `old`.
-     *
-     * @param entry records the change in the same transaction
-     * @param signingSecrets the own secrets of a webhook. Default: as before
-     * @returns false if it has changed
-     */
-    async replace(
-      key: NotificationKey,
-      old: VersionedNotification['stored'],
-      attributes: NotificationAttributes,
-      entry: TransactItem,
-      signingSecrets = old.signing_secrets,
-    ): Promise<boolean> {
-      const failed = await write(key, attributes, isUnchanged(old), old, { entry }, signingSecrets);
-      return failed.length === 0;
+    /** Replaces a notification if its version is `old`. @returns false if it has changed */
+    async replace({ entry, signingSecrets, ...version }: Replacement): Promise<boolean> {
+      const { old } = version;
+      const secrets = signingSecrets ?? old.signing_secrets;
+      const written = { ...version, condition: isUnchanged(old), others: { entry }, signingSecrets: secrets };
+      return (await write(written)).length === 0;
     },
 
     /** Deletes a notification. @returns false if it did not exist */

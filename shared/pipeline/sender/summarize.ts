@@ -127,7 +127,8 @@ export const createSummaries = (
       const full = `${summary.event_id} ${after}`;
       // One that was received before may be among the first, although it was not sent.
       if (isReceivedAgain(job.message) || !fullWindows.get(full)) {
-        if (await summarizedAlerts.addFirst(summary, job.deliveryId, after, clock())) return undefined;
+        if (await summarizedAlerts.addFirst(summary, { deliveryId: job.deliveryId, limit: after }, clock()))
+          return undefined;
         fullWindows.set(full, true);
       }
       for (const decision of unless) {

@@ -19,7 +19,7 @@ const setUp = (tenant = newTenant()) => {
   const log = createAuditLog(client, { AUDITS_TABLE: 'audits', AUDIT_RETENTION_DAYS: RETENTION_DAYS }, clock);
   const reader = createAuditReader(client, 'audits', clock);
   const list = async (range: Partial<AuditRange> = {}, start: string | null = null, pageSize = 2) =>
-    Array.fromAsync(reader.list(tenant, { ...all, ...range }, start, pageSize));
+    Array.fromAsync(reader.list(tenant, { ...all, ...range, start, pageSize }));
   const idsOf = async (...request: Parameters<typeof list>) =>
     (await list(...request)).map(({ target_id }) => target_id);
   return {
@@ -93,7 +93,7 @@ describe('an audit entry', () => {
     const [own, other] = [setUp('one'), setUp('audit#one')];
     await own.recordFive();
     expect(await other.idsOf()).toEqual([]);
-    const stack = createAuditReader(client, 'audits').list(undefined, all, null, 9);
+    const stack = createAuditReader(client, 'audits').list(undefined, { ...all, start: null, pageSize: 9 });
     expect(await Array.fromAsync(stack)).toEqual([]);
   });
 });

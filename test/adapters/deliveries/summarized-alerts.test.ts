@@ -29,7 +29,7 @@ const alertOf = (alarm: number, sequence: number) =>
 it('the first alerts of a window are counted once each, however often they are added', async () => {
   const summary = newSummary();
   const [a, b, c] = ['a', 'b', 'c'].map((digit) => digit.repeat(32));
-  const add = (id = '') => alerts.addFirst(summary, id, 2, EVENT_TIME_MS);
+  const add = (id = '') => alerts.addFirst(summary, { deliveryId: id, limit: 2 }, EVENT_TIME_MS);
   expect([await add(a), await add(a), await add(b), await add(c), await add(a)]).toEqual([
     true,
     true,
@@ -37,13 +37,13 @@ it('the first alerts of a window are counted once each, however often they are a
     false,
     true,
   ]);
-  expect(await alerts.addFirst(newSummary(), c ?? '', 2, EVENT_TIME_MS)).toBe(true);
+  expect(await alerts.addFirst(newSummary(), { deliveryId: c ?? '', limit: 2 }, EVENT_TIME_MS)).toBe(true);
 });
 
 it('the IDs of the first alerts have five bytes each', async () => {
   const summary = newSummary();
   const ids = Array.from({ length: 101 }, (_, index) => createHash('sha256').update(String(index)).digest('hex'));
-  for (const id of ids) await alerts.addFirst(summary, id, 100, EVENT_TIME_MS);
+  for (const id of ids) await alerts.addFirst(summary, { deliveryId: id, limit: 100 }, EVENT_TIME_MS);
   const pk = summaryPartition(summary.tenant_id, eventHash(summary));
   const { Item } = await client.send(new GetCommand({ TableName: 'deliveries', Key: { pk, sk: 'first' } }));
   const stored = z.set(z.string()).parse(Item?.ids);

@@ -20,9 +20,9 @@ const used = async (counter: ReturnType<typeof newCounter>) => (await counters.r
 describe('taking an amount', () => {
   it('never exceeds the limit, and may count twice, if the response is lost and the SDK repeats the write', async () => {
     const counter = newCounter();
-    expect(await repeatingCounters().take(counter, 2, 5)).toBe(true);
+    expect(await repeatingCounters().take(counter, { amount: 2, limit: 5 })).toBe(true);
     expect(await used(counter)).toBe(4);
-    expect(await repeatingCounters().take(counter, 1, 5)).toBe(false);
+    expect(await repeatingCounters().take(counter, { amount: 1, limit: 5 })).toBe(false);
     expect(await used(counter)).toBe(5);
   });
 
@@ -30,15 +30,15 @@ describe('taking an amount', () => {
     const [tenant, other] = [newTenant(), newTenant()];
     const today = dailyCounter('email', tenant, START);
     const results = [];
-    for (const amount of [3, 3, 2, 6]) results.push(await counters.take(today, amount, 5));
+    for (const amount of [3, 3, 2, 6]) results.push(await counters.take(today, { amount, limit: 5 }));
     expect(results).toEqual([true, false, true, false]);
-    expect(await counters.take(dailyCounter('email', tenant, NEXT_DAY), 5, 5)).toBe(true);
-    expect(await counters.take(dailyCounter('email', other, START), 5, 5)).toBe(true);
+    expect(await counters.take(dailyCounter('email', tenant, NEXT_DAY), { amount: 5, limit: 5 })).toBe(true);
+    expect(await counters.take(dailyCounter('email', other, START), { amount: 5, limit: 5 })).toBe(true);
   });
 
   it('can be given back, and never more than was taken', async () => {
     const counter = newCounter();
-    await counters.take(counter, 3, 5);
+    await counters.take(counter, { amount: 3, limit: 5 });
     for (const _ of [1, 2]) await counters.giveBack(counter, 2);
     expect(await used(counter)).toBe(1);
   });
@@ -46,8 +46,8 @@ describe('taking an amount', () => {
   it('is possible beside a transaction that takes, too', async () => {
     const counter = newCounter();
     const conflicting = countersOf(withConflicts(connect({ maxAttempts: 1 }), 'UpdateItemCommand', 2));
-    expect(await conflicting.take(counter, 1, 1)).toBe(true);
-    expect(await conflicting.take(counter, 1, 1)).toBe(false);
+    expect(await conflicting.take(counter, { amount: 1, limit: 1 })).toBe(true);
+    expect(await conflicting.take(counter, { amount: 1, limit: 1 })).toBe(false);
   });
 
   it('writes the audit entry, too, or neither above the limit', async () => {
@@ -55,7 +55,9 @@ describe('taking an amount', () => {
     const counter = dailyCounter('redeliveries', tenant, START);
     const results = [];
     for (const amount of [6, 3, 3]) {
-      results.push(await counters.take(counter, amount, 5, audit({ action: 'redeliver', target_id: tenant })));
+      results.push(
+        await counters.take(counter, { amount, limit: 5, entry: audit({ action: 'redeliver', target_id: tenant }) }),
+      );
     }
     expect(results).toEqual([false, true, false]);
     const { Items = [] } = await client.send(new ScanCommand({ TableName: 'audits' }));
@@ -82,7 +84,7 @@ describe('taking an ID once', () => {
 
 it('the counters of a day expire after its end', async () => {
   const { key, ttl } = newCounter();
-  await counters.take({ key, ttl }, 1, 1);
+  await counters.take({ key, ttl }, { amount: 1, limit: 1 });
   const { Item } = await client.send(new GetCommand({ TableName: 'accounts', Key: key }));
   expect(Item?.ttl).toBe(ttl);
   expect(ttl).toBeGreaterThan(Date.UTC(2026, 0, 2) / 1_000);
@@ -90,7 +92,7 @@ it('the counters of a day expire after its end', async () => {
 
 it('counters are read together, and have counted nothing at first', async () => {
   const [first, second] = [newCounter(), newCounter()];
-  await counters.take(first, 3, 5);
+  await counters.take(first, { amount: 3, limit: 5 });
   const counted = await counters.read([first, second]);
   expect([counted(first), counted(second)]).toEqual([
     { used: 3, ids: new Set() },
@@ -100,7 +102,7 @@ it('counters are read together, and have counted nothing at first', async () => 
 
 describe('taking up to the limit', () => {
   const takeUpToLimit = (counter: ReturnType<typeof newCounter>, amount: number, limit: number, database = client) =>
-    takeUpTo(amount, (step) => countersOf(database).take(counter, step, limit));
+    takeUpTo(amount, (step) => countersOf(database).take(counter, { amount: step, limit }));
 
   it('takes all of it with one write if the limit permits', async () => {
     const database = connect();
@@ -118,7 +120,7 @@ describe('taking up to the limit', () => {
     [3, 7, 9],
   ])('takes what is left, and then nothing: %s used, %s of %s', async (already, amount, limit) => {
     const counter = newCounter();
-    if (already > 0) await counters.take(counter, already, limit);
+    if (already > 0) await counters.take(counter, { amount: already, limit });
     const left = limit - already;
     expect(await takeUpToLimit(counter, amount, limit)).toBe(Math.min(amount, left));
     expect(await takeUpToLimit(counter, 1_000, limit)).toBe(left - Math.min(amount, left));

@@ -27,7 +27,13 @@ const setUp = (database = client) => {
       nowMs += ms;
     },
     create: (key: string | undefined, body = '{}', limit = 1_000, owner = tenant) =>
-      notifications.create(owner, webhookNotification(), counted, limit, key === undefined ? undefined : { key, body }),
+      notifications.create({
+        tenant: owner,
+        attributes: webhookNotification(),
+        audit: counted,
+        limit,
+        request: key === undefined ? undefined : { key, body },
+      }),
     count: async (owner = tenant) => {
       const input = {
         TableName: 'notifications',
@@ -49,7 +55,14 @@ describe('a notification that is created with an idempotency key', () => {
       reads++;
       return 1;
     };
-    const create = () => notifications.create(tenant, webhookNotification(), audit, limit, { key: 'k', body: '{}' });
+    const create = () =>
+      notifications.create({
+        tenant,
+        attributes: webhookNotification(),
+        audit,
+        limit,
+        request: { key: 'k', body: '{}' },
+      });
     await expect(create()).rejects.toThrow();
     expect(reads).toBe(0);
     await create();

@@ -44,7 +44,7 @@ describe('a large notification', () => {
     const tenant = newTenant();
     const database = connect();
     const counts = countRequests(database);
-    await repositoryOn(database).create(tenant, large('a'), audit);
+    await repositoryOn(database).create({ tenant, attributes: large('a'), audit });
     expect(counts).toMatchObject({ BatchWriteItemCommand: 1 });
     expect(await stored(`chunk#${tenant}`)).toEqual([expect.not.objectContaining({ ttl: expect.anything() })]);
   });
@@ -57,7 +57,8 @@ describe('a writer that crashes', () => {
   /** Each write of a stored notification, and the contents that it may leave if it crashes. */
   const writes = {
     create: {
-      write: (worker: Repository, { tenant }: NotificationKey) => worker.create(tenant, large('b'), audit),
+      write: (worker: Repository, { tenant }: NotificationKey) =>
+        worker.create({ tenant, attributes: large('b'), audit }),
       possible: [old],
     },
     replace: {
@@ -132,7 +133,7 @@ describe('random writes with crashes, repeated and delayed requests', () => {
           const database = isSlow ? slowDatabase(late) : connect();
           const worker = repositoryOn(kill ? withKilledWorker(database, kill.number, kill.fate, late) : database);
           if (kind === 'create') {
-            const createdId = await worker.create(tenant, attributes, audit).catch(() => undefined);
+            const createdId = await worker.create({ tenant, attributes, audit }).catch(() => undefined);
             if (createdId !== undefined) model.set(createdId, [attributes]);
           } else if (id !== undefined) {
             const next = kind === 'replace' ? attributes : undefined;

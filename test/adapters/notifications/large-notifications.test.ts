@@ -51,7 +51,10 @@ const chunksOf = async (tenant: string) => {
 
 const created = async (letter: string, count?: number) => {
   const tenant = newTenant();
-  const key: NotificationKey = { tenant, id: await notifications.create(tenant, large(letter, count), audit) };
+  const key: NotificationKey = {
+    tenant,
+    id: await notifications.create({ tenant, attributes: large(letter, count), audit }),
+  };
   const { stored = noVersion } = (await notifications.get(key)) ?? {};
   return { key, tenant, stored };
 };
@@ -70,7 +73,7 @@ describe('a large notification', () => {
     ['4.2 MB that compress badly', largestNotification(), 9],
   ])('can be read, listed and deleted: %s', async (_, attributes, chunks) => {
     const tenant = newTenant();
-    const id = await notifications.create(tenant, attributes, audit);
+    const id = await notifications.create({ tenant, attributes, audit });
     expect(await notifications.get({ tenant, id })).toMatchObject({
       record: { id, ...attributes },
       stored: { chunks },
@@ -83,20 +86,20 @@ describe('a large notification', () => {
 
   it('leaves no chunks of the old version when it is replaced', async () => {
     const { key, tenant, stored } = await created('a', 255);
-    await notifications.replace(key, stored, large('b'), audit);
+    await notifications.replace({ key, old: stored, attributes: large('b'), entry: audit });
     const { stored: next = noVersion } = (await notifications.get(key)) ?? {};
     const chunks = await chunksOf(tenant);
     expect(chunks).toHaveLength(2);
     for (const { sk } of chunks) expect(sk).toContain(next.version);
-    await notifications.replace(key, next, webhookNotification(), audit);
+    await notifications.replace({ key, old: next, attributes: webhookNotification(), entry: audit });
     expect(await chunksOf(tenant)).toEqual([]);
     expect((await notifications.get(key))?.record).toEqual({ id: key.id, ...webhookNotification() });
   });
 
   it('leaves no chunks of an update that conflicts with another one', async () => {
     const { key, tenant, stored } = await created('a');
-    await notifications.replace(key, stored, webhookNotification(), audit);
-    expect(await notifications.replace(key, stored, large('c'), audit)).toBe(false);
+    await notifications.replace({ key, old: stored, attributes: webhookNotification(), entry: audit });
+    expect(await notifications.replace({ key, old: stored, attributes: large('c'), entry: audit })).toBe(false);
     expect(await chunksOf(tenant)).toEqual([]);
   });
 
@@ -104,7 +107,7 @@ describe('a large notification', () => {
     const logWarning = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
     const { key, stored } = await created('a');
     const broken = repositoryWith((database) => withThrottling(database, 'BatchWriteItemCommand'), { maxAttempts: 1 });
-    expect(await broken.replace(key, stored, webhookNotification(), audit)).toBe(true);
+    expect(await broken.replace({ key, old: stored, attributes: webhookNotification(), entry: audit })).toBe(true);
     const { key: other } = await created('a');
     expect(await broken.delete(other, audit)).toBe(true);
     expect(logWarning).toHaveBeenCalledTimes(2);
@@ -114,7 +117,7 @@ describe('a large notification', () => {
 describe('a read during a write', () => {
   it('returns the new version if the old one is replaced between the reads of target and chunks', async () => {
     const { key, stored } = await created('a');
-    const replace = () => notifications.replace(key, stored, large('b'), audit);
+    const replace = () => notifications.replace({ key, old: stored, attributes: large('b'), entry: audit });
     const reader = repositoryWith((database) => withInterruption(database, 'BatchGetItemCommand', replace));
     expect(lettersOf((await reader.get(key))?.record.details)).toEqual(['b']);
   });
@@ -136,7 +139,7 @@ describe('a read during a write', () => {
     const { key } = await created('a');
     const replace = async () => {
       const { stored = noVersion } = (await notifications.get(key)) ?? {};
-      await notifications.replace(key, stored, large('b'), audit);
+      await notifications.replace({ key, old: stored, attributes: large('b'), entry: audit });
     };
     const reader = repositoryWith((database) => withInterruption(database, 'BatchGetItemCommand', replace, () => true));
     await expect(reader.get(key)).rejects.toMatchObject({ type: 'serviceUnavailable' });

@@ -20,7 +20,7 @@ const notificationsOn = (database: typeof client) => createNotificationRepositor
 const notifications = notificationsOn(client);
 
 const create = (tenant: string, { limit = LIMIT, database = client } = {}): Promise<string> =>
-  notificationsOn(database).create(tenant, webhookNotification(), audit, limit);
+  notificationsOn(database).create({ tenant, attributes: webhookNotification(), audit, limit });
 
 const createMany = async (tenant: string, amount: number): Promise<string[]> => {
   const ids: string[] = [];
@@ -44,7 +44,12 @@ describe('the notification quota', () => {
     const database = connect();
     const { promise: limit, resolve } = Promise.withResolvers<number>();
     const sent = vi.spyOn(database, 'send');
-    const created = notificationsOn(database).create(newTenant(), webhookNotification(), audit, () => limit);
+    const created = notificationsOn(database).create({
+      tenant: newTenant(),
+      attributes: webhookNotification(),
+      audit,
+      limit: () => limit,
+    });
     expect(sent).toHaveBeenCalledOnce();
     resolve(0);
     await expect(created).rejects.toMatchObject({ type: 'forbiddenError' });
@@ -87,7 +92,13 @@ describe('the notification counter', () => {
     const [id = ''] = await createMany(tenant, 2);
     const replace = async () => {
       const found = await notifications.get({ tenant, id });
-      if (found) await notifications.replace({ tenant, id }, found.stored, webhookNotification(), audit);
+      if (found)
+        await notifications.replace({
+          key: { tenant, id },
+          old: found.stored,
+          attributes: webhookNotification(),
+          entry: audit,
+        });
     };
     const overtaken = withInterruption(connect(), WRITE, replace);
     expect(await notificationsOn(overtaken).delete({ tenant, id }, audit)).toBe(true);
@@ -99,8 +110,12 @@ describe('the notification counter', () => {
     const id = await create(tenant);
     const found = await notifications.get({ tenant, id });
     const old = found?.stored ?? { version: '', chunks: 0 };
-    expect(await notifications.replace({ tenant, id }, old, webhookNotification(), audit)).toBe(true);
-    expect(await notifications.replace({ tenant, id }, old, webhookNotification(), audit)).toBe(false);
+    expect(
+      await notifications.replace({ key: { tenant, id }, old, attributes: webhookNotification(), entry: audit }),
+    ).toBe(true);
+    expect(
+      await notifications.replace({ key: { tenant, id }, old, attributes: webhookNotification(), entry: audit }),
+    ).toBe(false);
     expect(await notifications.delete({ tenant, id: newNotificationId() }, audit)).toBe(false);
     expect(await count(tenant)).toBe(1);
   });

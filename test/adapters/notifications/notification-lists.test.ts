@@ -17,7 +17,9 @@ const tenantWith = async (count: number) => {
   const tenant = newTenant();
   const ids: string[] = [];
   while (ids.length < count)
-    ids.push(await notifications.create(tenant, webhookNotification({ label: `${ids.length}` }), audit));
+    ids.push(
+      await notifications.create({ tenant, attributes: webhookNotification({ label: `${ids.length}` }), audit }),
+    );
   return { tenant, ids };
 };
 
@@ -107,7 +109,8 @@ describe('a list of large notifications', () => {
   const tenantWithLarge = async (count: number, attributesOf: (label: string) => NotificationAttributes) => {
     const tenant = newTenant();
     const ids: string[] = [];
-    while (ids.length < count) ids.push(await notifications.create(tenant, attributesOf(`${ids.length}`), audit));
+    while (ids.length < count)
+      ids.push(await notifications.create({ tenant, attributes: attributesOf(`${ids.length}`), audit }));
     return { tenant, ids };
   };
 

@@ -25,14 +25,18 @@ const changed = webhookNotification({ label: 'Day shift', type: 'sms', details: 
 describe('a created notification', () => {
   it('is returned unchanged, with an ID', async () => {
     const attributes = webhookNotification({ metadata: { team: 'storage' } });
-    const id = await notifications.create('acme', attributes, audit);
+    const id = await notifications.create({ tenant: 'acme', attributes, audit });
     expect(id).toMatch(/^nt[0-9A-HJKMNP-TV-Z]{26}$/);
     expect((await notifications.get({ tenant: 'acme', id }))?.record).toEqual({ id, ...attributes });
   });
 
   it('distinguishes missing metadata from empty metadata', async () => {
-    const without = await notifications.create('acme', webhookNotification(), audit);
-    const empty = await notifications.create('acme', webhookNotification({ metadata: {} }), audit);
+    const without = await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit });
+    const empty = await notifications.create({
+      tenant: 'acme',
+      attributes: webhookNotification({ metadata: {} }),
+      audit,
+    });
     expect(Object.keys((await notifications.get({ tenant: 'acme', id: without }))?.record ?? {})).not.toContain(
       'metadata',
     );
@@ -41,7 +45,11 @@ describe('a created notification', () => {
 
   it('keeps the order of keys, keys such as __proto__, and any character', async () => {
     const text = '{"url":"https://a.example","z":"😀","__proto__":"p","constructor":"\\u0001","toString":"t","a":"ä"}';
-    const id = await notifications.create('acme', webhookNotification({ details: JSON.parse(text) }), audit);
+    const id = await notifications.create({
+      tenant: 'acme',
+      attributes: webhookNotification({ details: JSON.parse(text) }),
+      audit,
+    });
     const found = await notifications.get({ tenant: 'acme', id });
     expect(JSON.stringify(found?.record.details)).toBe(JSON.stringify(JSON.parse(text)));
   });
@@ -51,47 +59,55 @@ describe('a notification that is created with a given ID', () => {
   it('is created once, and never replaced', async () => {
     const key = { tenant: 'acme', id: newNotificationId() };
     const attempts = ['a', 'b', 'c'].map((label) =>
-      notifications.createWithId(key, webhookNotification({ label }), audit),
+      notifications.createWithId({ key, attributes: webhookNotification({ label }), audit }),
     );
     expect((await Promise.all(attempts)).toSorted()).toEqual([false, false, true]);
     const created = await notifications.get(key);
-    expect(await notifications.createWithId(key, changed, audit)).toBe(false);
+    expect(await notifications.createWithId({ key, attributes: changed, audit })).toBe(false);
     expect(await notifications.get(key)).toEqual(created);
   });
 });
 
 describe('a replaced notification', () => {
   it('has its new content immediately, and a new version', async () => {
-    const id = await notifications.create('acme', webhookNotification(), audit);
+    const id = await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit });
     const key = { tenant: 'acme', id };
     const { stored = noVersion } = (await notifications.get(key)) ?? {};
-    expect(await notifications.replace(key, stored, changed, audit)).toBe(true);
+    expect(await notifications.replace({ key, old: stored, attributes: changed, entry: audit })).toBe(true);
     const found = await notifications.get(key);
     expect(found?.record).toEqual({ id, ...changed });
     expect(found?.stored.version).not.toBe(stored.version);
   });
 
   it('is not changed if its version has changed', async () => {
-    const id = await notifications.create('acme', webhookNotification(), audit);
+    const id = await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit });
     const key = { tenant: 'acme', id };
     const { stored = noVersion } = (await notifications.get(key)) ?? {};
-    await notifications.replace(key, stored, changed, audit);
-    expect(await notifications.replace(key, stored, webhookNotification(), audit)).toBe(false);
+    await notifications.replace({ key, old: stored, attributes: changed, entry: audit });
+    expect(await notifications.replace({ key, old: stored, attributes: webhookNotification(), entry: audit })).toBe(
+      false,
+    );
     expect((await notifications.get(key))?.record).toEqual({ id, ...changed });
   });
 
   it('is not restored if it has been deleted', async () => {
-    const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification(), audit) };
+    const key = {
+      tenant: 'acme',
+      id: await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit }),
+    };
     const { stored = noVersion } = (await notifications.get(key)) ?? {};
     await notifications.delete(key, audit);
-    expect(await notifications.replace(key, stored, changed, audit)).toBe(false);
+    expect(await notifications.replace({ key, old: stored, attributes: changed, entry: audit })).toBe(false);
     expect(await notifications.get(key)).toBeUndefined();
   });
 });
 
 describe('a deleted notification', () => {
   it('does not exist, and cannot be deleted again', async () => {
-    const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification(), audit) };
+    const key = {
+      tenant: 'acme',
+      id: await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit }),
+    };
     expect(await notifications.delete(key, audit)).toBe(true);
     expect(await notifications.get(key)).toBeUndefined();
     expect(await notifications.delete(key, audit)).toBe(false);
@@ -137,20 +153,20 @@ describe('two tenants', () => {
     ['e|f', 'e'],
     ['T', 't'],
   ])('cannot access each other’s notifications: %s and %s', async (owner, other) => {
-    const id = await notifications.create(owner, webhookNotification(), audit);
+    const id = await notifications.create({ tenant: owner, attributes: webhookNotification(), audit });
     const key = { tenant: other, id };
     const { stored = noVersion } = (await notifications.get({ tenant: owner, id })) ?? {};
     expect(await notifications.get(key)).toBeUndefined();
     expect(await list(other)).toEqual([defaultNotification]);
     expect(await Array.fromAsync(notifications.listByIds(other, [id], null))).toEqual([]);
     expect(await notifications.targets([key]).find(key)).toBeUndefined();
-    expect(await notifications.replace(key, stored, changed, audit)).toBe(false);
+    expect(await notifications.replace({ key, old: stored, attributes: changed, entry: audit })).toBe(false);
     expect(await notifications.delete(key, audit)).toBe(false);
     expect((await notifications.get({ tenant: owner, id }))?.record).toEqual({ id, ...webhookNotification() });
   });
 
   it('are separate even if a tenant name contains a notification ID of the other', async () => {
-    const id = await notifications.create('g', webhookNotification(), audit);
+    const id = await notifications.create({ tenant: 'g', attributes: webhookNotification(), audit });
     expect(await list(`g#${id}`)).toEqual([defaultNotification]);
   });
 });

@@ -20,7 +20,11 @@ const repositoryOn = (database: typeof client) => createNotificationRepository(d
 describe('the target of a delivery', () => {
   it('has the label, the type and its own fields, without other details', async () => {
     const details = { ...validDetails.incidentpager, service_endpoint: 'https://a.example', other: 'x' };
-    const id = await notifications.create('acme', webhookNotification({ type: 'incidentpager', details }), audit);
+    const id = await notifications.create({
+      tenant: 'acme',
+      attributes: webhookNotification({ type: 'incidentpager', details }),
+      audit,
+    });
     const target = await notifications.targets([{ tenant: 'acme', id }]).find({ tenant: 'acme', id });
     expect(target).toEqual({
       id,
@@ -32,7 +36,10 @@ describe('the target of a delivery', () => {
 
   it('is read without the content of the notification, however large', async () => {
     const details = { ...validDetails.webhook, ...entries(255, '😀'.repeat(4096)) };
-    const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification({ details }), audit) };
+    const key = {
+      tenant: 'acme',
+      id: await notifications.create({ tenant: 'acme', attributes: webhookNotification({ details }), audit }),
+    };
     const database = connect();
     const counts = countRequests(database);
     expect((await repositoryOn(database).targets([key]).find(key))?.details).toEqual(validDetails.webhook);
@@ -52,7 +59,7 @@ describe('the target of a delivery', () => {
   });
 
   it('is found only for its own tenant', async () => {
-    const id = await notifications.create('acme', webhookNotification(), audit);
+    const id = await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit });
     const found = notifications.targets([
       { tenant: 'acme', id },
       { tenant: 'other', id },
@@ -62,7 +69,10 @@ describe('the target of a delivery', () => {
   });
 
   it('is undefined for notifications that do not exist or were deleted', async () => {
-    const deleted = { tenant: 'acme', id: await notifications.create('acme', webhookNotification(), audit) };
+    const deleted = {
+      tenant: 'acme',
+      id: await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit }),
+    };
     await notifications.delete(deleted, audit);
     const keys = [deleted, { tenant: 'acme', id: newNotificationId() }, { tenant: 'acme', id: '__proto__' }];
     const { find } = notifications.targets(keys);
@@ -74,7 +84,7 @@ describe('a target that is read without strong consistency', () => {
   const isConsistent = false;
   const created = async () => ({
     tenant: 'acme',
-    id: await notifications.create('acme', webhookNotification(), audit),
+    id: await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit }),
   });
 
   it('is found with one request', async () => {
@@ -115,7 +125,10 @@ describe('a target that is read without strong consistency', () => {
 });
 
 it('a target is never an earlier version by default, so that a change takes effect at once', async () => {
-  const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification(), audit) };
+  const key = {
+    tenant: 'acme',
+    id: await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit }),
+  };
   const database = withStaleReads(connect(), new Map([[key.id, undefined]]));
   expect(await repositoryOn(database).targets([key]).find(key)).toMatchObject({ id: key.id });
 });
@@ -123,7 +136,7 @@ it('a target is never an earlier version by default, so that a change takes effe
 describe('a target that cannot be read', () => {
   const created = async (tenant: string) => ({
     tenant,
-    id: await notifications.create(tenant, webhookNotification(), audit),
+    id: await notifications.create({ tenant, attributes: webhookNotification(), audit }),
   });
 
   /** Creates a notification of a type that this version of the service does not support. */

@@ -34,7 +34,7 @@ const bytesOf = (item: Record<string, AttributeValue>): number =>
  * of the projection.
  */
 const readUnits = async (attributes: NotificationAttributes): Promise<number> => {
-  const id = await notifications.create(tenant, attributes, audit);
+  const id = await notifications.create({ tenant, attributes, audit });
   const { Item = {} } = await client.send(
     new GetItemCommand({
       TableName: 'notifications',
@@ -124,7 +124,7 @@ describe('the content of a notification', () => {
       const details: Record<string, string> = JSON.parse(
         JSON.stringify(rest).slice(0, -1) + (Object.keys(rest).length > 0 ? ',' : '') + text.slice(1),
       );
-      const id = await notifications.create('acme', webhookNotification({ details }), audit);
+      const id = await notifications.create({ tenant: 'acme', attributes: webhookNotification({ details }), audit });
       const found = await notifications.get({ tenant: 'acme', id });
       const [listed] = await Array.fromAsync(notifications.listByIds('acme', [id], null));
       expect(JSON.stringify(found?.record.details)).toBe(JSON.stringify(details));

@@ -81,10 +81,10 @@ const faults: [string, (key: NotificationKey) => Promise<unknown>][] = [
 describe.each(faults)('an unreadable notification: %s', (_, makeUnreadable) => {
   const prepared = async () => {
     const tenant = newTenant();
-    const first = await notifications.create(tenant, webhookNotification(), audit);
-    const id = await notifications.create(tenant, large, audit);
+    const first = await notifications.create({ tenant, attributes: webhookNotification(), audit });
+    const id = await notifications.create({ tenant, attributes: large, audit });
     await makeUnreadable({ tenant, id });
-    const last = await notifications.create(tenant, webhookNotification(), audit);
+    const last = await notifications.create({ tenant, attributes: webhookNotification(), audit });
     return { tenant, key: { tenant, id }, others: [first, last] };
   };
 

@@ -232,7 +232,7 @@ describe('an escalation', () => {
   });
 
   it('is not queued while another destination has not been attempted', async () => {
-    const other = await stored.create('acme', webhookNotification(), audit);
+    const other = await stored.create({ tenant: 'acme', attributes: webhookNotification(), audit });
     const { escalate, queued } = setUp();
     await escalate(failedRecord([other]));
     expect(queued).toEqual([]);
@@ -286,7 +286,7 @@ describe('an escalation of an event whose plan lists notifications that do not e
   });
 
   it('is not queued if a notification exists, whose delivery decides', async () => {
-    const existing = await stored.create('acme', webhookNotification(), audit);
+    const existing = await stored.create({ tenant: 'acme', attributes: webhookNotification(), audit });
     const { escalatePlan, queued } = setUp();
     await escalatePlan(planOf(newEvent(), [existing, newNotificationId()]));
     expect(queued).toEqual([]);
@@ -417,8 +417,8 @@ describe('an escalation of an account with fallback notifications', () => {
   const setUpAccount = async (changes: Partial<Reads> = {}, settings: Partial<EscalationEnvironment> = {}) => {
     const owner = `fallback${tenants++}`;
     const [sms, webhook] = [
-      await stored.create(owner, SMS, audit),
-      await stored.create(owner, webhookNotification(), audit),
+      await stored.create({ tenant: owner, attributes: SMS, audit }),
+      await stored.create({ tenant: owner, attributes: webhookNotification(), audit }),
     ];
     const fallback = [sms, webhook];
     const event = newEvent('CRITICAL', owner);
@@ -441,7 +441,7 @@ describe('an escalation of an account with fallback notifications', () => {
     const { owner, sms, webhook, fallback, event, failed, escalate, recipients } = await setUpAccount();
     await writeRecords(client, 'deliveries', [failedRecord([], {}, event, sms)]);
     await stored.delete({ tenant: owner, id: webhook }, audit);
-    const foreign = await stored.create(`${owner}#`, SMS, audit);
+    const foreign = await stored.create({ tenant: `${owner}#`, attributes: SMS, audit });
     fallback.push(DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID, newNotificationId(), foreign, 'no ID', '#');
     await escalate({ ...failed, siblings: [sms] });
     expect(recipients.toSorted()).toEqual(contactsAndOperators.toSorted());
@@ -454,8 +454,16 @@ describe('an escalation of an account with fallback notifications', () => {
     ] as const) {
       const settings = { ESCALATE_UNREACHED: mode };
       const { owner, sms, webhook, fallback, failed, escalate, recipients } = await setUpAccount({}, settings);
-      const contacts = await stored.create(owner, { type: 'technicalContactsEmail', label: 'C', details: {} }, audit);
-      const managed = await stored.create(owner, { type: 'managed', label: 'M', details: {} }, audit);
+      const contacts = await stored.create({
+        tenant: owner,
+        attributes: { type: 'technicalContactsEmail', label: 'C', details: {} },
+        audit,
+      });
+      const managed = await stored.create({
+        tenant: owner,
+        attributes: { type: 'managed', label: 'M', details: {} },
+        audit,
+      });
       fallback.push(contacts, managed);
       await escalate(failed);
       const others = isManagedSkipped ? contactsAndOperators : [DEFAULT_NOTIFICATION_ID, managed];

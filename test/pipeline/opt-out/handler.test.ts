@@ -59,7 +59,9 @@ const setUp = () => {
     reasonFor: async (tenant = recipient.tenant) => (await stops.find({ ...recipient, tenant }))?.reason,
     audited: async () => {
       const range = { fromMs: 0, toMs: 9_999_999_999_999, isReverse: false };
-      return Array.fromAsync(createAuditReader(client, 'audits').list(recipient.tenant, range, null, 10));
+      return Array.fromAsync(
+        createAuditReader(client, 'audits').list(recipient.tenant, { ...range, start: null, pageSize: 10 }),
+      );
     },
   };
 };

@@ -32,7 +32,10 @@ export const prepare = async (options: SmallWorldOptions): Promise<Snapshot> => 
         const { index, key, type } = notification;
         const details = detailsOf(notification, false);
         const audit = operators.auditOf(tenant.name);
-        ids.set(index, await notifications.create(tenant.name, { label: key, type, details }, audit));
+        ids.set(
+          index,
+          await notifications.create({ tenant: tenant.name, attributes: { label: key, type, details }, audit }),
+        );
       }
       // The first webhook of a tenant would create them.
       await createAccountRepository(client, plan.output('AccountsTable')).webhookCredentials(tenant.name);
