@@ -10,10 +10,7 @@ import { documentOptions } from './dynamodb/items.ts';
 /** More sockets than messages in the largest batch: the SDK counts the wait for a socket as connection time. */
 const agent = { maxSockets: 128 };
 
-/**
- * Returns what the SDK otherwise looks up in the shared configuration files, which don't exist on Lambda: reading them,
- * and the errors it creates for missing values, take about 5 ms of a cold start. The values are the defaults.
- */
+/** The defaults, which the SDK otherwise looks up in files that don't exist on Lambda: 5 ms of a cold start. */
 const settingsWithoutFiles = () => {
   const { AWS_REGION, AWS_ENDPOINT_URL } = process.env;
   return {
@@ -36,10 +33,7 @@ const requestHandler = {
   httpsAgent: agent,
 };
 
-/**
- * Returns the configuration of every AWS client: 1 s to connect and 3 s for a response, so that a stuck dependency costs
- * less than a function's timeout (docs/decisions/deliveries.md#timeouts).
- */
+/** 1 s to connect, 3 s for a response (docs/decisions/deliveries.md#timeouts). */
 export const awsConfig = () => ({
   ...settingsWithoutFiles(),
   streamCollector: collectBody,
@@ -48,10 +42,9 @@ export const awsConfig = () => ({
 });
 
 /**
- * Returns the configuration of clients whose calls must not be repeated by the SDK: SES, SNS and test invocations don't
- * support idempotency tokens. Each call uses a new connection, since one that was closed while the execution environment
- * was frozen would look like a failed call. Callers must set the request timeout: retrying after a timeout may send a
- * message twice.
+ * For calls that the SDK must not repeat, since SES, SNS and test invocations have no idempotency tokens. Each uses a
+ * new connection: one that was closed while the environment was frozen would look like a failed call. Callers set the
+ * request timeout.
  */
 export const onceConfig = () => ({
   ...settingsWithoutFiles(),
@@ -64,19 +57,12 @@ export const onceConfig = () => ({
   },
 });
 
-/**
- * Middleware that DynamoDB requests do not need: it formats data that must not be logged, and builds the headers
- * `User-Agent` and `X-Amzn-Trace-Id`.
- */
+/** It formats data that must not be logged, and builds headers that DynamoDB does not need. */
 const UNUSED_MIDDLEWARE = ['loggerMiddleware', 'getUserAgentMiddleware', 'recursionDetectionMiddleware'];
 
-/** `requestTimeout` is in ms. */
 type DocumentClientConfig = DynamoDBClientConfig & { requestHandler: { requestTimeout: number } };
 
-/**
- * Creates a DynamoDB document client. Undefined attributes are not written, and the request timeout includes the
- * response body (docs/decisions/outbound.md#dynamodb-client).
- */
+/** Creates a DynamoDB document client (docs/decisions/outbound.md#dynamodb-client). */
 export const createDocumentClient = (config: DocumentClientConfig = awsConfig()): DynamoDBDocumentClient => {
   const client = new DynamoDBClient({
     ...config,
@@ -93,22 +79,13 @@ type SdkError = Parameters<typeof isTransientError>[0];
 const isSdkError = (error: unknown): error is SdkError =>
   error instanceof Error && (error.cause === undefined || error.cause instanceof Error);
 
-/**
- * Returns whether AWS throttled a request, failed with a 5xx, or could not be reached, as the AWS SDK classifies
- * errors.
- */
+/** Returns whether AWS throttled a request, failed with a 5xx, or could not be reached. */
 export const isDependencyFailure = (error: unknown): boolean =>
   isSdkError(error) && (isThrottlingError(error) || isTransientError(error) || isServerError(error));
 
-/** Returns whether AWS throttled a request, as the AWS SDK classifies errors. */
 export const isThrottled = (error: unknown): boolean => isSdkError(error) && isThrottlingError(error);
 
-/**
- * Returns all bytes of a response body. It replaces the function of the AWS SDK, whose test for web streams makes Node.js
- * load them, which takes 3 ms of a cold start.
- *
- * @throws the error of the stream
- */
+/** Replaces the SDK's function, whose test for web streams makes Node.js load them: 3 ms of a cold start. */
 export const collectBody = (body: Readable): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
     const parts: Uint8Array[] = [];
@@ -118,8 +95,8 @@ export const collectBody = (body: Readable): Promise<Uint8Array> =>
   });
 
 /**
- * Makes the request timeout of a client include the response body. That of the SDK's HTTP handler ends with the headers,
- * so a connection that stalls in the body would take until the timeout of the function. The SDK retries the request.
+ * Makes the request timeout include the response body: that of the SDK ends with the headers, so a connection that
+ * stalls in the body would take until the timeout of the function.
  */
 export const limitBodyTime = ({ middlewareStack }: DynamoDBClient, timeoutMs: number): void => {
   middlewareStack.add(

@@ -2,7 +2,6 @@ import { channel } from 'node:diagnostics_channel';
 import { Logger } from '@aws-lambda-powertools/logger';
 import { errorCode } from '../domain/network-error.ts';
 
-/** The fields of a line: IDs, outcome codes and status numbers. */
 type LogFields = Readonly<Record<string, unknown>>;
 
 let created: Logger | undefined;
@@ -14,10 +13,8 @@ const powertools = (): Logger => {
 const keys: Record<string, unknown> = {};
 
 /**
- * The logger of all functions. Log fields are IDs, outcome codes and status numbers, never bodies, recipients, keys,
- * URLs or error messages (docs/decisions/monitoring.md#what-is-logged). Each line has the release of its function.
- * The logger of Powertools is created for the first line, because it takes 3 ms of a cold start, and few invocations
- * log.
+ * Fields are IDs, outcome codes and status numbers (docs/decisions/monitoring.md#what-is-logged). The logger of
+ * Powertools is created for the first line: it takes 3 ms of a cold start, and few invocations log.
  */
 export const logger = {
   /** Adds fields to all further lines. */
@@ -46,11 +43,7 @@ export const errorTrace = (error: unknown): { error: string; code?: string; at: 
   return { error: error.name, ...(code !== undefined && { code }), at: frames.map((line) => line.trim()) };
 };
 
-/** The name of the channel `tracedErrors`. */
 export const TRACED_ERRORS = 'monitoring-notifications.traced-error';
 
-/**
- * Every error that is logged without its message (`errorTrace`). Nothing subscribes on AWS, so no setting can make the
- * message appear there; the local stack subscribes from outside the bundle and prints it.
- */
+/** Every error that is logged without its message. The local stack subscribes from outside the bundle and prints it. */
 export const tracedErrors = channel(TRACED_ERRORS);

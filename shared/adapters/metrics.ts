@@ -12,8 +12,8 @@ const directive = (dimensionSets: readonly string[][], names: readonly string[])
 });
 
 /**
- * Returns a line in the embedded metric format (EMF). It is written here and not by a library, because it is most of
- * what the service logs: it has no units, and only the metrics that alarms read have a second set of dimensions.
+ * Returns a line in the embedded metric format, without a library because it is most of what is logged. Only the
+ * metrics that alarms read have a second set of dimensions.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
 const metricLine = (service: string, values: Values, dimensions: Readonly<Record<string, string>>): string => {
@@ -41,14 +41,11 @@ const nonZero = (amounts: Readonly<Record<string, number>>): Record<string, numb
   Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount !== 0));
 
 /**
- * Emits metrics as one log line from which CloudWatch reads them, without an API call. Amounts of 0 are omitted, and so
- * is the line if nothing remains: each metric costs money while it has values, and alarms treat missing data as 0.
+ * Emits metrics as one log line, from which CloudWatch reads them. Amounts of 0 are omitted: metrics cost money while
+ * they have values, and alarms treat missing data as 0. Nothing outside a function: commands print results.
  *
- * Emits nothing outside a function, because the command line prints its results on standard output.
- *
- * @param amounts one value of each metric: a count, or a time in the unit of its name
  * @param dimensions must have few values: a type or a function, never a tenant
- * @param several several values of each metric, zeros included. More than 100 need further lines.
+ * @param several several values of each metric, zeros included. More than 100 need further lines
  */
 export const emitMetrics = (
   amounts: Readonly<Record<string, number>>,

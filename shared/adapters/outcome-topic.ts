@@ -16,17 +16,9 @@ const messageAttributes = (attributes: TopicMessage['attributes']) =>
     Object.entries(attributes).map(([name, StringValue]) => [name, { DataType: 'String', StringValue }]),
   );
 
-/**
- * Creates the client of the topic of delivery outcomes. The SDK repeats its calls, because subscribers expect
- * duplicates.
- */
+/** The SDK repeats the calls, because subscribers expect duplicates. */
 export const createOutcomeTopic = (topicArn: string, client: SNSClient = new SNSClient(awsConfig())) => ({
-  /**
-   * Publishes up to ten messages.
-   *
-   * @returns the results, in the order of the messages
-   * @throws the error of the SDK if the whole batch fails
-   */
+  /** Publishes up to ten messages. @returns their results, in order @throws the error of the SDK if all fail */
   async publish(messages: readonly TopicMessage[]): Promise<PublishResult[]> {
     const { Failed = [] } = await client.send(
       new PublishBatchCommand({
@@ -48,5 +40,4 @@ export const createOutcomeTopic = (topicArn: string, client: SNSClient = new SNS
   },
 });
 
-/** The client of the topic of delivery outcomes. */
 export type OutcomeTopic = ReturnType<typeof createOutcomeTopic>;

@@ -12,9 +12,7 @@ import type { Clock } from '../domain/clock.ts';
 import { awsConfig } from './aws-client.ts';
 import { errorTrace, logger } from './logger.ts';
 
-/**
- * A message to send. `messageGroupId` is the tenant, so that SQS fair queues limit the effect of its backlog on others.
- */
+/** `messageGroupId` is the tenant: SQS fair queues limit the effect of its backlog on others. */
 export type Message = {
   body: MessageBody;
   messageGroupId: string;
@@ -22,10 +20,7 @@ export type Message = {
   lockWaitCount?: number;
 };
 
-/**
- * A message of a large batch. `body` is called when the message is sent, since all bodies together may exceed the
- * available memory.
- */
+/** `body` is called when it is sent: all bodies of a batch together may exceed the available memory. */
 export type OutgoingMessage = { body: () => MessageBody; bytes: number; messageGroupId: string };
 
 /** Why a message is dead-lettered, sent as message attributes: the body stays unchanged. */
@@ -41,10 +36,7 @@ export type DeadLetterReason = {
   correlation?: Correlation;
 };
 
-/**
- * Message attributes of an alarm event: the trace that its producer names, and the ID of the producer's message, which
- * its dead letter and a redrive of it keep.
- */
+/** What an alarm event, its dead letter and a redrive of it have: trace, and the ID of the producer's message. */
 export const CORRELATION_ATTRIBUTES = ['traceparent', 'tracestate', 'producer_message_id'] as const;
 
 /** The maximum size of a message and of a batch, attributes included (AWS limit). */
@@ -57,10 +49,8 @@ export const MAX_DELAY_SECONDS = 900;
 /** Message attribute: when the next attempt is due, for a message that must wait longer than SQS can delay it. */
 const NEXT_ATTEMPT_AT_MS = 'next_attempt_at_ms';
 
-/** Message attribute: failed claims of the incident lock so far. */
 const LOCK_WAIT_COUNT = 'lock_wait_count';
 
-/** Message attributes by name, in the form of a request. */
 type MessageAttributes = Record<string, { DataType: 'String' | 'Number'; StringValue: string }>;
 
 /** Returns the bytes that SQS counts for message attributes: their names, types and values. */
@@ -76,10 +66,7 @@ const attributeNumber = ({ messageAttributes }: SQSRecord, name: string): number
 /** Returns when the message is due, in ms since the epoch; 0 if it has no due time. */
 export const dueTimeMs = (message: SQSRecord): number => attributeNumber(message, NEXT_ATTEMPT_AT_MS);
 
-/**
- * Returns how often the claim of its incident lock has failed for a message. A redrive may drop the attribute; the count
- * then restarts.
- */
+/** How often the claim of its incident lock has failed. A redrive may drop the attribute; the count then restarts. */
 export const lockWaitCount = (message: SQSRecord): number => attributeNumber(message, LOCK_WAIT_COUNT);
 
 const numberAttribute = (name: string, value: number): MessageAttributes => ({
@@ -109,7 +96,6 @@ export const packBatches = <Message extends OutgoingMessage>(messages: readonly 
 /** The maximum number of concurrent batches, each of up to 1 MiB: they must fit into the memory of a small function. */
 const MAX_CONCURRENT_BATCHES = 8;
 
-/** Creates the SQS operations of the pipeline. */
 export const createQueues = (client?: SQSClient, clock: Clock = Date.now) => {
   const limitConcurrency = pLimit(MAX_CONCURRENT_BATCHES);
   let created = client;
@@ -147,9 +133,8 @@ export const createQueues = (client?: SQSClient, clock: Clock = Date.now) => {
     },
 
     /**
-     * Sends a message that becomes visible after `waitMs`. SQS delays a message by at most 15 min, so one that waits
-     * longer has its due time as an attribute: a consumer that receives it early reschedules it without reading the
-     * table.
+     * SQS delays a message by at most 15 min, so one that waits longer has its due time as an attribute: a consumer
+     * that receives it early reschedules it without reading the table.
      */
     async sendDelayed(
       url: string,
@@ -172,7 +157,7 @@ export const createQueues = (client?: SQSClient, clock: Clock = Date.now) => {
       );
     },
 
-    /** Sends a message to a dead-letter queue. The caller must not acknowledge the original before this resolves. */
+    /** The caller must not acknowledge the original before this resolves. */
     async sendToDeadLetterQueue(
       url: string,
       { body, messageGroupId }: { body: MessageBody; messageGroupId?: string | undefined },
@@ -209,10 +194,7 @@ export const createQueues = (client?: SQSClient, clock: Clock = Date.now) => {
       );
     },
 
-    /**
-     * Returns a received message to its queue after `timeoutMs`. The caller must also report it as a batch item
-     * failure.
-     */
+    /** The caller must also report the message as a batch item failure. */
     async changeVisibility(url: string, { receiptHandle }: SQSRecord, timeoutMs: number): Promise<void> {
       await sqs().send(
         new ChangeMessageVisibilityCommand({
@@ -225,5 +207,4 @@ export const createQueues = (client?: SQSClient, clock: Clock = Date.now) => {
   };
 };
 
-/** The SQS operations of the pipeline. */
 export type Queues = ReturnType<typeof createQueues>;

@@ -2,17 +2,13 @@ import { SESClient, SendRawEmailCommand } from '@aws-sdk/client-ses';
 import { type RawEmailParts, rawEmail } from '../domain/raw-email.ts';
 import { onceConfig } from './aws-client.ts';
 
-/** An email to one recipient. */
 export type OutgoingEmail = RawEmailParts & {
   configurationSet: string;
   /** Message tags, which SES repeats in its events about the email. */
   tags: Readonly<Record<string, string>>;
 };
 
-/**
- * Creates the SES client of the email transports, without SDK retries, because SES doesn't support idempotency tokens
- * (docs/decisions/outbound.md#aws-clients). `sendEmail` throws the errors of the SDK.
- */
+/** Without SDK retries: SES doesn't support idempotency tokens (docs/decisions/outbound.md#aws-clients). */
 export const createSesClient = (client: SESClient = new SESClient(onceConfig())) => ({
   sendEmail: async ({ configurationSet, tags, ...parts }: OutgoingEmail, timeoutMs: number): Promise<void> => {
     await client.send(

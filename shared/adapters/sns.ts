@@ -18,10 +18,7 @@ const smsAttributes = ({ senderId, originationNumber, maxPriceUsd }: SmsSettings
   ...attribute('Number', 'AWS.SNS.SMS.MaxPrice', maxPriceUsd),
 });
 
-/**
- * Creates the SNS client of the transports, without SDK retries, because SNS doesn't support idempotency tokens
- * (docs/decisions/outbound.md#aws-clients). Its methods throw the errors of the SDK.
- */
+/** Without SDK retries: SNS doesn't support idempotency tokens (docs/decisions/outbound.md#aws-clients). */
 export const createSnsClient = (client: SNSClient = new SNSClient(onceConfig())) => ({
   publishSms: async (phoneNumber: string, text: string, settings: SmsSettings, timeoutMs: number): Promise<void> => {
     await client.send(

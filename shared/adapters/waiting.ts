@@ -1,11 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/**
- * Repeats an operation. What it says at last is the result: its value, or its error.
- *
- * @param delayAfter returns the ms until the next attempt, or undefined if there is none
- * @param attempts how often it was made
- */
+/** Repeats an operation until `delayAfter` returns no ms to wait. What it says at last is the result, also an error. */
 export const withRetries = async <Result>(
   operation: () => Promise<Result>,
   delayAfter: (attempt: PromiseSettledResult<Result>, attempts: number) => number | undefined,
@@ -24,11 +19,7 @@ class OperationTimeoutError extends Error {
   override readonly name = 'OperationTimeoutError';
 }
 
-/**
- * Waits for an operation, `timeoutMs` at most, because others wait for it.
- *
- * @throws OperationTimeoutError
- */
+/** Waits `timeoutMs` at most, because others wait for it. @throws OperationTimeoutError */
 export const withTimeout = async <Result>(operation: Promise<Result>, timeoutMs: number): Promise<Result> => {
   const { promise: timeout, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new OperationTimeoutError()), timeoutMs);

@@ -23,13 +23,9 @@ import {
 /** How long an ended period of shadow mode is kept: longer than a message on a queue (4 days) and a dead letter (14). */
 const ENDED_SHADOW_MS = 30 * 86_400_000;
 
-/**
- * Account details for operators and admins. `retired` is the replaced secret, which also signs until `untilMs`, ms
- * since the epoch.
- */
+/** Account details for operators and admins. `retired` also signs until `untilMs`, ms since the epoch. */
 export type AccountDescription = {
   contacts: string[];
-  /** The IDs of the fallback notifications. */
   fallbackNotifications: string[];
   summaries: SummarySettings | undefined;
   timeZone: string;
@@ -38,7 +34,6 @@ export type AccountDescription = {
   retired: { secret: string; untilMs: number }[];
   /** The limits that differ from the settings of the deployment. */
   limits: Partial<TenantLimits>;
-  /** The period of shadow mode, unless it is over. */
   shadow: WithheldPeriod | undefined;
   /** When operators turned off its emails, ms since the epoch, if they are off. */
   emailOffSinceMs: number | undefined;
@@ -57,9 +52,7 @@ export class ConcurrentRotationError extends Error {
 export const createAccountAdministration = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const read = (tenant: string) => readAccount(client, table, tenant);
 
-  /**
-   * Returns the transaction item that sets attributes of an account, or removes those that are undefined, on a condition.
-   */
+  /** Sets attributes of an account, and removes those that are undefined. */
   const setAttributes = (
     tenant: string,
     attributes: Item,
@@ -93,10 +86,9 @@ export const createAccountAdministration = (client: DynamoDBDocumentClient, tabl
   });
 
   return {
-    /** Returns the stored account. Does not create missing credentials. */
     describe: async (tenant: string): Promise<AccountDescription> => describe(await read(tenant)),
 
-    /** Returns the stored account. Creates missing credentials: the first writer wins. */
+    /** Creates missing credentials: the first writer wins. */
     describeWithCredentials: async (tenant: string): Promise<AccountDescription> =>
       describe(await withCredentials(client, table, tenant, await read(tenant))),
 
@@ -106,13 +98,7 @@ export const createAccountAdministration = (client: DynamoDBDocumentClient, tabl
       async (tenant) =>
         effectiveLimits(settings, (await read(tenant)).limits)[name],
 
-    /**
-     * Changes the given attributes that differ in one transaction with the audit entry, so that a late copy of the
-     * request changes nothing. Writes nothing if none differs. Senders use a new token within a minute, when their cache
-     * expires.
-     *
-     * @throws UnconfirmedChangeError
-     */
+    /** Changes what differs, so that a late copy of the request changes nothing. @throws UnconfirmedChangeError */
     async update(tenant: string, changes: AccountChanges, audit: Audit): Promise<void> {
       // An empty or default value removes the attribute.
       const isCleared = changes.escalation_notifications?.length === 0;
@@ -129,12 +115,7 @@ export const createAccountAdministration = (client: DynamoDBDocumentClient, tabl
       await transact(client, { account: setAttributes(tenant, attributes), entry });
     },
 
-    /**
-     * Changes limits of a tenant; undefined restores the setting of the deployment. Functions use them within a minute,
-     * when their cache expires.
-     *
-     * @throws UnconfirmedChangeError
-     */
+    /** Undefined restores the setting of the deployment. @throws UnconfirmedChangeError */
     async changeLimits(
       tenant: string,
       changes: Partial<Record<LimitName, number | undefined>>,
@@ -144,12 +125,7 @@ export const createAccountAdministration = (client: DynamoDBDocumentClient, tabl
       await transact(client, { account: setAttributes(tenant, changes), entry });
     },
 
-    /**
-     * Sets the period of shadow mode; undefined removes it. A period that is over stays in force for its events, which may
-     * be queued or dead-lettered.
-     *
-     * @throws UnconfirmedChangeError
-     */
+    /** Undefined ends it: a period that is over still covers its queued events. @throws UnconfirmedChangeError */
     async setShadow(tenant: string, shadow: WithheldPeriod | undefined, audit: Audit): Promise<void> {
       const { shadow: stored, ended_shadows: earlier = [] } = await read(tenant);
       const isNeeded = (period: WithheldPeriod): boolean => !isOver(period, clock() - ENDED_SHADOW_MS);
@@ -160,12 +136,7 @@ export const createAccountAdministration = (client: DynamoDBDocumentClient, tabl
       await transact(client, { account: setAttributes(tenant, changes), entry });
     },
 
-    /**
-     * Turns the emails of an account off or on, unless they are. Senders follow within a minute, when their cache expires.
-     *
-     * @returns whether that changed something
-     * @throws UnconfirmedChangeError
-     */
+    /** Turns emails off or on. @returns whether that changed something @throws UnconfirmedChangeError */
     async setEmailOff(tenant: string, isOff: boolean, audit: Audit): Promise<boolean> {
       const changes = { email_off_since_ms: isOff ? clock() : undefined };
       const condition = `${isOff ? 'attribute_not_exists' : 'attribute_exists'}(email_off_since_ms)`;
@@ -175,13 +146,9 @@ export const createAccountAdministration = (client: DynamoDBDocumentClient, tabl
     },
 
     /**
-     * Replaces the account's signing secret. The replaced secret also signs for 24 hours; an earlier one stops signing.
-     * Senders use the new secret within a minute, when their cache expires. Fails if another request replaces the
-     * secret first, since a second rotation would stop the first secret from signing.
+     * Replaces the signing secret, and returns the new one. The replaced one also signs for 24 hours. Of two concurrent
+     * requests one fails, since it would stop the other's secret, or returns that with `canJoin`.
      *
-     * @param audit records the change
-     * @param options.canJoin returns the new secret of a concurrent rotation instead of failing
-     * @returns the new secret
      * @throws ConcurrentRotationError, UnconfirmedChangeError
      */
     async rotateSecret(tenant: string, audit: Audit, { canJoin = false }: { canJoin?: boolean } = {}): Promise<string> {
@@ -209,5 +176,4 @@ export const createAccountAdministration = (client: DynamoDBDocumentClient, tabl
   };
 };
 
-/** Reads and changes accounts. */
 export type AccountAdministration = ReturnType<typeof createAccountAdministration>;

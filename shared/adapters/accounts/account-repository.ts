@@ -17,10 +17,7 @@ import { covers, isOver, type WithheldPeriod } from '../../domain/withheld.ts';
 import { retryConflicts } from '../dynamodb/conditional-writes.ts';
 import { type Item, storedPeriod } from '../dynamodb/items.ts';
 
-/**
- * The token and signing secrets (`whsec_…`) of a tenant's webhooks. After a rotation, `secrets` also contains the
- * replaced secret until it stops signing.
- */
+/** The token and signing secrets (`whsec_…`) of webhooks, with a replaced one until it stops signing. */
 export type WebhookCredentials = { token: string; secrets: string[] };
 
 /** Returns the primary key of a tenant's account (table Accounts). */
@@ -28,7 +25,6 @@ export const accountKey = (tenant: string) => ({ pk: `account#${tenant}` });
 
 const storedSummaries = z.object({ email_after: z.number(), sms_after: z.number(), window_minutes: z.number() });
 
-/** The item of an account. */
 const storedAccount = z.object({
   /** Sent with every webhook request. */
   webhook_token: z.optional(z.string()),
@@ -36,7 +32,6 @@ const storedAccount = z.object({
   webhook_secrets: z.optional(z.array(z.string())),
   /** The replaced signing secret, if any. It also signs until `until_ms`, ms since the epoch. */
   retired_secrets: z.optional(z.array(z.object({ secret: z.string(), until_ms: z.number() }))),
-  /** Email addresses. */
   technical_contacts: z.optional(z.array(z.string())),
   /** IDs of notifications to which escalations also go. */
   escalation_notifications: z.optional(z.array(z.string())),
@@ -60,20 +55,17 @@ const parseAccount = (item: Item) => ({
   limits: storedLimits.parse(Object.fromEntries(Object.entries(item).filter(([name]) => isLimitName(name)))),
 });
 
-/** A stored account. */
 export type StoredAccount = ReturnType<typeof parseAccount>;
 
 /** How long functions cache an account: a change of credentials or limits takes effect within this time. */
 const CACHE_MS = 60_000;
 
-/** Returns a limit of a tenant. */
 export type LimitOf = (tenant: string) => Promise<number>;
 
 /** An account that is being read or was read. */
 type CachedAccount = {
   account: Promise<StoredAccount>;
   untilMs: number;
-  /** True if the account was read in shadow mode. */
   isInShadowMode?: boolean;
 };
 
@@ -162,37 +154,29 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       return { token, secrets: [...secrets, ...stillSigning(stored, clock()).map(({ secret }) => secret)] };
     },
 
-    /**
-     * Returns the function that reads a limit of a tenant: its override, or else that of the deployment. It caches the
-     * account for a minute.
-     */
+    /** A limit of a tenant: its override, or else that of the deployment. */
     limit:
       (name: LimitName, settings: TenantLimits): LimitOf =>
       async (tenant) =>
         effectiveLimits(settings, (await cached(tenant).account).limits)[name],
 
-    /** Returns the email addresses of the account's technical contacts. */
+    /** Email addresses, read each time. */
     technicalContacts: async (tenant: string): Promise<string[]> =>
       (await readAccount(client, table, tenant)).technical_contacts ?? [],
 
-    /** Returns the IDs of the account's fallback notifications. It caches the account for a minute. */
     fallbackNotifications: async (tenant: string): Promise<string[]> =>
       (await cached(tenant).account).escalation_notifications ?? [],
 
-    /** Returns the settings of summaries, undefined without summaries. It caches the account for a minute. */
     summaries: async (tenant: string): Promise<SummarySettings | undefined> => (await cached(tenant).account).summaries,
 
-    /** Returns the time zone of emails. It caches the account for a minute. */
     timeZone: async (tenant: string): Promise<string> => (await cached(tenant).account).time_zone ?? DEFAULT_TIME_ZONE,
 
-    /** Returns whether operators have turned off its emails. It caches the account for a minute. */
     isEmailOff: async (tenant: string): Promise<boolean> =>
       (await cached(tenant).account).email_off_since_ms !== undefined,
 
     /**
-     * Returns whether alerts of an event that SQS accepted at a time are recorded and not sent. Without shadow mode, the
-     * account is cached for a minute. In shadow mode, this reads it, so that no alert is withheld after the end of the
-     * mode, and what else the delivery needs is in the cache.
+     * Returns whether alerts of an event that SQS accepted at a time are withheld. In shadow mode, this reads the
+     * account, so that none is withheld after the mode's end.
      */
     async isShadowed(tenant: string, acceptedAtMs: number): Promise<boolean> {
       if (cache.get(tenant)?.isInShadowMode) cache.delete(tenant);
@@ -202,5 +186,4 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
   };
 };
 
-/** Reads accounts. */
 export type AccountRepository = ReturnType<typeof createAccountRepository>;

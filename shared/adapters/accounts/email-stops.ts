@@ -27,7 +27,6 @@ import { count } from '../metrics.ts';
 
 const time = z.optional(z.number());
 
-/** The item of a mailbox. */
 const storedMailbox = z.object({
   opted_out_at_ms: time,
   complained_at_ms: time,
@@ -63,8 +62,8 @@ const ttlOf = (state: MailboxState, nowMs: number): number | undefined =>
 type Decide = (state: MailboxState, nowMs: number) => MailboxState | undefined;
 
 /**
- * Creates the access to stops of emails (table Accounts, docs/decisions/opt-out.md): one item per tenant and mailbox.
- * Every change depends on the item that it was decided by, so that it may be applied twice or late.
+ * Stops of emails (table Accounts, docs/decisions/opt-out.md): one item per tenant and mailbox. Every change depends on
+ * the item that it was decided by, so it may be applied twice or late.
  */
 export const createEmailStops = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const update = createConditionalUpdate(client, table);
@@ -123,11 +122,7 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
     throw new Error('The stop of a mailbox was changed at the same time.');
   };
 
-  /**
-   * Begins a stop, which is logged and counted once.
-   *
-   * @returns the stop, also if it had begun before, so that whoever repeats this reports it again; undefined if there is none
-   */
+  /** Begins a stop, logged and counted once. @returns the stop, also if it had begun before: repetitions report it */
   const begin = async (
     recipient: Recipient,
     reason: EmailStop['reason'],
@@ -149,11 +144,7 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
     /** Returns the stop of the emails of a tenant to a mailbox, or undefined. Strongly consistent. */
     find: async (recipient: Recipient): Promise<EmailStop | undefined> => stopsAt(await read(recipient), clock())[0],
 
-    /**
-     * Returns a function that returns the stop of each of these addresses. Strongly consistent.
-     *
-     * @throws ServiceError serviceUnavailable if keys stay unprocessed
-     */
+    /** Returns the function that finds the stop of one of these addresses. @throws ServiceError serviceUnavailable */
     async findAll(tenant: string, addresses: readonly string[]): Promise<(address: string) => EmailStop | undefined> {
       const pkOf = (address: string): string => keyOf({ tenant, address }).pk;
       const keys = [...new Set(addresses.map(pkOf))].map((pk) => ({ pk }));
@@ -161,11 +152,7 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
       return (address) => storedStop(items.get(pkOf(address)) ?? {}, clock());
     },
 
-    /**
-     * Stops the emails as their recipient wants, with an audit entry, unless that is stored. Repeating it changes nothing.
-     *
-     * @throws UnconfirmedChangeError
-     */
+    /** Stops emails as their recipient wants. Repeating it changes nothing. @throws UnconfirmedChangeError */
     optOut(recipient: Recipient, audit: Audit): Promise<EmailStop | undefined> {
       const entry = audit({ action: 'opt-out', target_id: shortMailboxHash(recipient) });
       const decide: Decide = ({ opted_out_at_ms }, nowMs) =>
@@ -173,11 +160,7 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
       return begin(recipient, 'opted_out', decide, entry);
     },
 
-    /**
-     * Resumes emails that their recipient has stopped or complained about, with an audit entry: at most ten times a UTC day.
-     *
-     * @throws UnconfirmedChangeError
-     */
+    /** Ends what the recipient began, at most ten times a UTC day. @throws UnconfirmedChangeError */
     async resume(recipient: Recipient, audit: Audit): Promise<'resumed' | 'unchanged' | 'limited'> {
       let isLimited = false;
       const decide: Decide = (state, nowMs) => {
@@ -210,9 +193,7 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
     },
 
     /**
-     * Claims a test in spite of a bounce: the first one, then one per hour and mailbox.
-     *
-     * @returns when it was claimed, ms since the epoch, or undefined if none may be sent
+     * Claims a test in spite of a bounce: the first, then one per hour. @returns when, undefined if none may be sent
      */
     async claimTest(recipient: Recipient, sinceMs: number): Promise<number | undefined> {
       const nowMs = clock();
@@ -236,5 +217,4 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
   };
 };
 
-/** Reads and changes the stops of emails. */
 export type EmailStops = ReturnType<typeof createEmailStops>;

@@ -11,7 +11,6 @@ const KEY = { pk: 'opt_out_keys' };
 /** The key in Base64. */
 const storedKey = z.object({ current: z.optional(z.string()) });
 
-/** How long senders cache the key. */
 const CACHE_MS = 60_000;
 
 const newKey = (): string => randomBytes(32).toString('base64');
@@ -21,10 +20,7 @@ const keyOf = (item: Item | undefined): Buffer | undefined => {
   return current === undefined ? undefined : Buffer.from(current, 'base64');
 };
 
-/**
- * Creates the access to the key of opt-out links (docs/decisions/opt-out.md). Deleting its item replaces it: the next
- * email creates another one.
- */
+/** The key of opt-out links (docs/decisions/opt-out.md). If its item is deleted, the next email creates another one. */
 export const createOptOutKeys = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   let cached: { key: Promise<Buffer>; untilMs: number } | undefined;
 
@@ -70,5 +66,4 @@ export const createOptOutKeys = (client: DynamoDBDocumentClient, table: string, 
   };
 };
 
-/** The key of opt-out links. */
 export type OptOutKeys = ReturnType<typeof createOptOutKeys>;

@@ -23,10 +23,7 @@ const storedTests = z.object({ used: z._default(z.number(), 0), leases: z._defau
 
 const expiresAtMs = (id: string): number => Number.parseInt(id, 10);
 
-/**
- * Counts the tests of a tenant per UTC day, and those that run (table Accounts), in one item: a test that starts takes a
- * lease and counts with one write, and gives the lease back with another one.
- */
+/** Counts the tests of a tenant per UTC day, and those that run (table Accounts), in one item and one write. */
 export const createTestCounter = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const update = createConditionalUpdate(client, table);
 
@@ -74,5 +71,4 @@ export const createTestCounter = (client: DynamoDBDocumentClient, table: string,
   };
 };
 
-/** Counts the tests of tenants. */
 export type TestCounter = ReturnType<typeof createTestCounter>;

@@ -37,7 +37,6 @@ export const createAuditLog = (
   };
 };
 
-/** Writes audit entries. */
 export type AuditLog = ReturnType<typeof createAuditLog>;
 
 /** The times of the entries to read, in ms since the epoch, both included. */
@@ -48,11 +47,7 @@ type AuditPage = AuditRange & { start: string | null; pageSize: number };
 
 /** Reads audit entries (table Audits), strongly consistent. */
 export const createAuditReader = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => ({
-  /**
-   * Yields the entries of a tenant that have not expired, oldest first unless `isReverse`. Reads lazily.
-   *
-   * @param tenant undefined: what concerns the whole stack
-   */
+  /** Yields unexpired entries, oldest first unless `isReverse`. Without a tenant: those of the stack. Reads lazily. */
   async *list(
     tenant: string | undefined,
     { fromMs, toMs, isReverse, start, pageSize }: AuditPage,

@@ -11,10 +11,8 @@ export const createDeliveryChanges = (client: DynamoDBDocumentClient, table: str
   const update = createConditionalUpdate(client, table);
   return {
     /**
-     * Makes the next attempt of a waiting delivery due now, unless the delivery has changed since it was read, or that
-     * was requested within the last hour.
-     *
-     * @returns whether this request, or a concurrent one, did so
+     * Makes the next attempt due now, unless the delivery has changed since it was read, or that was requested within
+     * the last hour. @returns whether this request, or a concurrent one, did so
      */
     async requestRetry(record: DeliveryRecord, nowMs: number): Promise<boolean> {
       const found = unchanged(record);
@@ -34,11 +32,10 @@ export const createDeliveryChanges = (client: DynamoDBDocumentClient, table: str
     },
 
     /**
-     * Records what SES reported about an email of the delivery, and if it did not arrive, that it bounced, whatever the
-     * status of the delivery. Safe to apply twice.
+     * Records what SES reported, and if the email did not arrive, that it bounced, whatever the status. Safe to apply
+     * twice.
      *
-     * @param atMs when SES reported it, ms since the epoch
-     * @param bounced the salted hash of the recipient's address (`recipientHash`), undefined for a complaint
+     * @param bounced the hash of the recipient's address (`recipientHash`), undefined for a complaint
      * @returns the record as stored, or undefined if it does not exist
      */
     async recordEmailReport(
@@ -63,10 +60,8 @@ export const createDeliveryChanges = (client: DynamoDBDocumentClient, table: str
     },
 
     /**
-     * Records when the server of a recipient accepted an email of the delivery, or SES reported a delay, whatever the
-     * status, unless a later time is recorded. So events may be repeated, and come in any order.
-     *
-     * @returns false if nothing was changed
+     * Records when a server accepted an email, or SES reported a delay, unless a later time is recorded: events come in
+     * any order. @returns false if nothing was changed
      */
     async recordEmailTime(
       key: DeliveryKey,
@@ -84,5 +79,4 @@ export const createDeliveryChanges = (client: DynamoDBDocumentClient, table: str
   };
 };
 
-/** Changes delivery records without a claim. */
 export type DeliveryChanges = ReturnType<typeof createDeliveryChanges>;

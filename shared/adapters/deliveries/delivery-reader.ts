@@ -22,11 +22,10 @@ export type DeliveryFilter = {
   statuses?: readonly DeliveryStatus[] | undefined;
   alarmId?: string | undefined;
   entityId?: string | undefined;
-  /** Only records whose event SQS accepted at this time or later. */
+  /** When SQS accepted the event, both included. */
   fromMs?: number | undefined;
-  /** Only records whose event SQS accepted at this time or earlier. */
   toMs?: number | undefined;
-  /** Only records whose current round started at this time or later. */
+  /** When the current round started, or later. */
   sinceMs?: number | undefined;
   producerMessageId?: string | undefined;
 };
@@ -76,13 +75,11 @@ const readableRecord = (item: Item): DeliveryRecord | undefined => {
 /** Creates the reads of delivery records and conflicts (table Deliveries). */
 export const createDeliveryReader = (client: DynamoDBDocumentClient, table: string) => {
   /**
-   * Returns one page of a notification's deliveries by event time, newest first, with one strongly consistent query,
-   * without unreadable ones.
-   * Without a filter, it evaluates `limit` records; with one, up to 1 MB of them (AWS limit), so a page can have more
+   * Returns one page of a notification's deliveries by event time, newest first, strongly consistent. Without a filter,
+   * it evaluates `limit` records; with one, up to 1 MB (AWS limit) or `maxRead` of them, so a page can have more
    * records than `limit`, or none although there are more pages (docs/decisions/api.md#delivery-history).
    *
    * @param before a sort key that the records must be below
-   * @param maxRead evaluates at most this number of records
    */
   const listPage = async (
     notification: NotificationOfTenant,
@@ -154,20 +151,12 @@ export const createDeliveryReader = (client: DynamoDBDocumentClient, table: stri
       return records.slice(0, limit);
     },
 
-    /**
-     * Returns the records of distinct keys, as far as they exist, strongly consistent, in any order.
-     *
-     * @throws ServiceError serviceUnavailable if DynamoDB leaves keys unprocessed
-     */
+    /** Returns the records that exist, in any order. @throws ServiceError serviceUnavailable */
     async readAll(keys: readonly DeliveryKey[]): Promise<DeliveryRecord[]> {
       return (await getAll(keys)).map(parseRecord);
     },
 
-    /**
-     * Reads like `readAll`, without the records that cannot be parsed.
-     *
-     * @returns the records, and the keys of those that cannot be parsed
-     */
+    /** Reads like `readAll`, and returns the keys of records that cannot be parsed. */
     async readReadable(
       keys: readonly DeliveryKey[],
     ): Promise<{ records: DeliveryRecord[]; unreadable: DeliveryKey[] }> {
@@ -178,10 +167,7 @@ export const createDeliveryReader = (client: DynamoDBDocumentClient, table: stri
       };
     },
 
-    /**
-     * Returns when a different event with the same ID was last received, in ms since the epoch, by sort key of the
-     * record.
-     */
+    /** When a different event with the same ID was last received, in ms since the epoch, by sort key of the record. */
     async listConflicts(notification: NotificationOfTenant): Promise<ReadonlyMap<string, number>> {
       const conflicts = new Map<string, number>();
       const items = queryItems(client, {
@@ -198,5 +184,4 @@ export const createDeliveryReader = (client: DynamoDBDocumentClient, table: stri
   };
 };
 
-/** Reads the table Deliveries. */
 export type DeliveryReader = ReturnType<typeof createDeliveryReader>;

@@ -23,19 +23,14 @@ type Conditional = Omit<ConditionalUpdate, 'UpdateExpression'>;
 type Change = { stored?: DeliveryRecord; existing?: DeliveryRecord | undefined };
 
 /**
- * Creates what senders do with delivery records (table Deliveries): claims, writes, and records of conflicts.
- *
- * The SDK repeats a request whose response is late, so any write may be applied twice, seconds apart. Each is therefore
- * conditional on the claim (docs/decisions/deliveries.md#conditional-writes). Existing records change by UpdateItem, so
- * that no write erases what SES reported (docs/decisions/formats.md#email-events).
+ * What senders do with delivery records (table Deliveries). The SDK repeats a request whose response is late, so each
+ * write is conditional on the claim (docs/decisions/deliveries.md#conditional-writes). Existing records change by
+ * UpdateItem, so that none erases what SES reported (docs/decisions/formats.md#email-events).
  */
 export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: string) => {
   const update = createConditionalUpdate(client, table);
 
-  /**
-   * Sets the attributes of an existing record and removes those that are undefined, except what SES reported, which only
-   * the recorder of email events writes.
-   */
+  /** Sets attributes and removes those that are undefined, except what SES reported. */
   const change = async (record: DeliveryRecord, condition: Conditional): Promise<Change> => {
     const {
       pk,
@@ -65,10 +60,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
   return {
     /**
      * Claims a delivery for one attempt: no other worker can claim it until the lease ends. A new delivery costs one
-     * conditional write. If there is a record, the failed condition returns it; a claimable one is changed on condition
-     * that it has not changed.
-     *
-     * @param nowMs ms since the epoch
+     * conditional write. If it fails, it returns the record, which is changed unless it has changed since.
      */
     async claim(first: DeliveryRecord, nowMs: number): Promise<Claim> {
       const created = await orExisting(() =>
@@ -92,22 +84,14 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       return { kind: 'busy', leaseUntilMs: existing?.lease_until_ms ?? nowMs };
     },
 
-    /**
-     * Writes a claimed record if the claim still holds.
-     *
-     * @returns the record as stored, with its bounces, or undefined if another worker has claimed the delivery
-     */
+    /** Writes a record if the claim still holds. @returns it as stored, or undefined if another worker has the claim */
     async update(held: DeliveryRecord, next: DeliveryRecord): Promise<DeliveryRecord | undefined> {
       const { stored, existing } = await change(next, heldBy(held));
       // The SDK repeats a write whose first response was lost.
       return stored ?? (existing?.claim_id === held.claim_id ? existing : undefined);
     },
 
-    /**
-     * Starts to read which deliveries wait, unclaimed, for an attempt that is due. Each key resolves independently.
-     *
-     * @returns a function that resolves for one of the keys; it rejects like `readEach`
-     */
+    /** Starts to read which deliveries wait, unclaimed, for an attempt that is due, independently of each other. */
     readDue(keys: readonly DeliveryKey[], nowMs: number): (key: DeliveryKey) => Promise<boolean> {
       const find = readEach(client, table, keys, {
         ProjectionExpression: 'pk, sk, #status, next_attempt_at_ms, lease_until_ms',
@@ -122,10 +106,8 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
 
     /**
      * Sets the status to `bounced` if the delivery has ended and every recipient that accepted has bounced. Whoever
-     * wrote the last of these facts, the sender or the recorder of bounces, must call this with the record as stored:
-     * writes of an item have an order, so one of them finds all facts.
-     *
-     * @returns the record as stored
+     * wrote one of these facts must call this with the record as stored: writes of an item have an order, so one of
+     * them finds all facts.
      */
     async markBounced(stored: DeliveryRecord, nowMs: number): Promise<DeliveryRecord> {
       let current = stored;
@@ -150,10 +132,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       return current;
     },
 
-    /**
-     * Records that a different event with the same ID was received. It is a separate item, since the worker that holds
-     * the claim overwrites the whole record.
-     */
+    /** In an item of its own, since the worker that holds the claim overwrites the record. */
     async recordConflict({ pk, sk, ttl }: DeliveryRecord, nowMs: number): Promise<void> {
       const Item = { pk, sk: `${CONFLICT_PREFIX}${sk}`, conflict_at_ms: nowMs, ttl };
       await client.send(new PutCommand({ TableName: table, Item }));
@@ -161,5 +140,4 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
   };
 };
 
-/** Claims and writes delivery records. */
 export type DeliveryRepository = ReturnType<typeof createDeliveryRepository>;

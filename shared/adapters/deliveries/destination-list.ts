@@ -33,13 +33,9 @@ export class MissingDestinationsError extends Error {
   }
 }
 
-/**
- * Creates the function that stores the destinations of an event. Other IDs than those of notifications are omitted.
- * Repeating it with the same IDs has no effect. The list of another plan of the same event replaces the first one.
- */
+/** Stores the destinations of an event. The list of another plan of the same event replaces the first one. */
 export const createDestinationListWriter =
   (client: DynamoDBDocumentClient, table: string) =>
-  /** @throws the SDK's error */
   async (event: Pick<AlarmEvent, 'tenant_id' | 'event_id'>, ids: readonly string[], nowMs: number): Promise<void> => {
     const Item = {
       pk: destinationsPartition(event.tenant_id, eventHash(event)),
@@ -53,13 +49,9 @@ export const createDestinationListWriter =
 /** Stores the destinations of an event. */
 export type WriteDestinationList = ReturnType<typeof createDestinationListWriter>;
 
-/** Creates the function that reads the destinations of an event, strongly consistent. */
+/** Reads the destinations of an event from the key of any of its deliveries. @throws MissingDestinationsError */
 export const createDestinationListReader =
   (client: DynamoDBDocumentClient, table: string) =>
-  /**
-   * @param delivery the key of any delivery of the event
-   * @throws MissingDestinationsError if the list is not stored, or the SDK's error
-   */
   async (delivery: DeliveryKey): Promise<string[]> => {
     const pk = destinationsPartition(parseDeliveryPartition(delivery.pk).tenant, hashPart(delivery));
     const Key = { pk, sk: SORT_KEY };
@@ -68,5 +60,4 @@ export const createDestinationListReader =
     return storedList.parse(Item).notification_ids;
   };
 
-/** Reads the destinations of an event. */
 export type ReadDestinationList = ReturnType<typeof createDestinationListReader>;

@@ -17,9 +17,7 @@ const QUERY_LIMIT = 100;
 const storedMessage = z.object({
   pk: z.string(),
   sk: z.string(),
-  /** Sort key of the delivery record. */
   record_sk: z.string(),
-  /** The round in the body. */
   round: z.number(),
   /** Size of the body before compression, UTF-8. */
   body_bytes: z.number(),
@@ -27,20 +25,16 @@ const storedMessage = z.object({
   ttl: z.number(),
 });
 
-/** The stored body of a failed delivery. */
 export type FailedMessage = {
-  /** The place in the order of failures: the sort key. */
+  /** The sort key. */
   position: string;
-  /** When the delivery failed, ms since the epoch. */
   failedAtMs: number;
   recordKey: DeliveryKey;
   round: number;
-  /** Size of the body, UTF-8. */
   bodyBytes: number;
   /** When DynamoDB deletes the message, epoch seconds. */
   ttl: number;
   itemKey: ItemKey;
-  /** Decompresses the body. */
   body: () => string;
 };
 
@@ -61,15 +55,9 @@ const toMessage = (partition: NotificationOfTenant, item: Item): FailedMessage =
   };
 };
 
-/** Creates the reads and deletes of the bodies of failed deliveries (`failed-messages.ts`). */
+/** Reads and deletes the bodies of failed deliveries. */
 export const createFailedMessageList = (client: DynamoDBDocumentClient, table: string) => ({
-  /**
-   * Yields the messages of a notification in groups, oldest failure first, strongly consistent. Reads lazily.
-   *
-   * @param sinceMs time of failure from which on messages are read, inclusive
-   * @param after position after which they are read, or null
-   * @param untilMs time of failure up to which they are read, exclusive
-   */
+  /** Yields messages in groups, oldest failure first: from `sinceMs` and after `after` until `untilMs`, exclusive. */
   async *list(
     notification: NotificationOfTenant,
     { sinceMs, after, untilMs }: { sinceMs: number; after: string | null; untilMs: number },
@@ -89,11 +77,7 @@ export const createFailedMessageList = (client: DynamoDBDocumentClient, table: s
     for await (const items of pages) yield items.map((item) => toMessage(notification, item));
   },
 
-  /**
-   * Deletes messages.
-   *
-   * @throws UnprocessedItemsError if items stay unprocessed; the SDK's error if a request fails
-   */
+  /** @throws UnprocessedItemsError if items stay unprocessed; the SDK's error if a request fails */
   async delete(messages: readonly FailedMessage[]): Promise<void> {
     await batchWrite(
       client,
@@ -103,5 +87,4 @@ export const createFailedMessageList = (client: DynamoDBDocumentClient, table: s
   },
 });
 
-/** Reads and deletes the bodies of failed deliveries. */
 export type FailedMessageList = ReturnType<typeof createFailedMessageList>;

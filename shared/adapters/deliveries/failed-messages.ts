@@ -24,13 +24,10 @@ export const FAILED_MESSAGE_RETENTION_SECONDS = 14 * 86_400;
 export const failurePosition = (failedAtMs: number, recordKey: Pick<DeliveryKey, 'sk'>): string =>
   `${sortableTime(failedAtMs)}#${hashPart(recordKey)}`;
 
-/** Creates the writes of the bodies of failed deliveries (table Deliveries). */
 export const createFailedMessages = (client: DynamoDBDocumentClient, table: string) => ({
   /**
-   * Stores the body of the dead letter of a failed delivery, for the next round. Safe to apply twice. A copy that
-   * arrives after the delete is ignored, because the record then has another round or time of failure.
-   *
-   * @throws the SDK's error
+   * Stores the body of a dead letter for the next round. Safe to apply twice. A copy that arrives after the delete is
+   * ignored, because the record then has another round or time of failure.
    */
   async put({
     recordKey,
@@ -56,5 +53,4 @@ export const createFailedMessages = (client: DynamoDBDocumentClient, table: stri
   },
 });
 
-/** Stores the bodies of failed deliveries. */
 export type FailedMessages = ReturnType<typeof createFailedMessages>;

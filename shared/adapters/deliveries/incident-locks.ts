@@ -38,7 +38,6 @@ export type ClaimedLock = IncidentClaim & {
   interrupted?: LockingEvent | undefined;
 };
 
-/** Returns the newest event of a stored lock, without one if there is no item. */
 const newestOf = (item: Item | undefined) => {
   const { newest_event_at_ms, newest_accepted_at_ms, advance_count } = storedNewest.parse(item ?? {});
   return { newest_event_at_ms, newest_accepted_at_ms, advance_count };
@@ -61,26 +60,19 @@ const ADVANCE = {
   values: ({ advance_count: count }: IncidentLock) => ({ ':count': count, ':next': count + 1 }),
 };
 
-/** Returns whether an event is newer than the newest delivered one. */
 const isNewer = (time: EventTime, lock: IncidentLock): boolean => {
   const newest = newestEventTime(lock);
   return newest === undefined || isOlder(newest, time);
 };
 
 /**
- * Creates the reads and writes of incident locks (table Deliveries).
- *
- * The SDK repeats a request whose response is late, so any write may be applied twice, seconds apart. A write that
- * releases a lock is conditional on the claim, and one that stores a newer event on the number of such writes before it
- * (docs/decisions/deliveries.md#conditional-writes).
+ * Incident locks (table Deliveries). The SDK repeats a request whose response is late: a release is conditional on the
+ * claim, an advance on the number of advances before it (docs/decisions/deliveries.md#conditional-writes).
  */
 export const createIncidentLocks = (client: DynamoDBDocumentClient, table: string) => {
   const update = createConditionalUpdate(client, table);
 
-  /**
-   * Stores the times of a delivered event unless a newer one is stored, even if another worker holds the lock: no older
-   * event may follow.
-   */
+  /** Stores a delivered event even if another worker holds the lock: no older event may follow. */
   const advance = async (lock: IncidentLock, time: EventTime): Promise<void> => {
     let current = lock;
     while (isNewer(time, current)) {
@@ -132,7 +124,7 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
 
   return {
     /**
-     * Claims the lock of an incident. If the worker that held it before did not release it, a second write claims it.
+     * Claims the lock of an incident, with a second write if the worker that held it did not release it.
      *
      * @returns undefined if another worker holds it, or the event must wait for a newer one
      */
@@ -175,13 +167,9 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
       await release(lock, nowMs);
     },
 
-    /**
-     * Releases a lock unless another worker has claimed it. It keeps the event of a worker that crashed, unless this is
-     * the released event, and its delivery is decided.
-     */
+    /** Keeps the event of a worker that crashed, unless this is it and its delivery is decided. */
     release,
   };
 };
 
-/** Reads and writes incident locks. */
 export type IncidentLocks = ReturnType<typeof createIncidentLocks>;

@@ -44,7 +44,6 @@ export type NotificationFailures = {
   failedCount: number;
   firstFailedAtMs: number;
   lastFailedAtMs: number;
-  /** Absent if only a later version of the service knows it. */
   lastReason: FailureReason | undefined;
 };
 
@@ -68,10 +67,7 @@ export const parseFailures = (item: Item): NotificationFailures => {
   };
 };
 
-/**
- * Creates the function that adds failures to those of a notification. Older ones than the last are only counted. The item
- * lists the newest ones, so applying a write twice has no effect.
- */
+/** Adds failures to those of a notification. The item lists the newest, so applying a write twice has no effect. */
 export const createFailureWriter = (client: DynamoDBDocumentClient, table: string) => {
   const update = createConditionalUpdate(client, table);
   type Key = { pk: string; sk: string };
@@ -92,7 +88,6 @@ export const createFailureWriter = (client: DynamoDBDocumentClient, table: strin
     });
   };
 
-  /** @throws the SDK's error */
   return async (
     { tenant, notificationId }: NotificationOfTenant,
     { failedIds, firstFailedAtMs, lastFailedAtMs, lastReason }: AddedFailures,
@@ -125,14 +120,8 @@ export const createFailureWriter = (client: DynamoDBDocumentClient, table: strin
   };
 };
 
-/** Creates the reads of failures. */
 export const createFailureReader = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => ({
-  /**
-   * Yields the failures of the tenant's notifications of the last 14 days, in groups, by ID, strongly consistent. Reads
-   * lazily.
-   *
-   * @param start the ID to start with, or null
-   */
+  /** Yields the failures of the last 14 days in groups, by ID from `start` on, strongly consistent. Reads lazily. */
   async *list(tenant: string, start: string | null, groupSize: number): AsyncGenerator<NotificationFailures[]> {
     const from = sortKeyOf(start);
     const pages = queryPages(client, {
@@ -153,8 +142,8 @@ export const createFailureReader = (client: DynamoDBDocumentClient, table: strin
   },
 
   /**
-   * Returns when an alert was last delivered after `sinceMs`, in ms since the epoch, as far as the newest deliveries by
-   * event time show it. Eventually consistent, which costs half.
+   * When an alert was last delivered after `sinceMs`, as far as the newest deliveries by event time show it. Eventually
+   * consistent, which costs half.
    */
   async lastDeliveredAtMs(notification: NotificationOfTenant, sinceMs: number): Promise<number | undefined> {
     const { Items = [] } = await client.send(
@@ -181,5 +170,4 @@ export const createFailureReader = (client: DynamoDBDocumentClient, table: strin
   },
 });
 
-/** Reads failures. */
 export type FailureReader = ReturnType<typeof createFailureReader>;

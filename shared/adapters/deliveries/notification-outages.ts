@@ -17,15 +17,12 @@ const NEWEST_DELIVERIES = 20;
 /** How often a change is repeated that others precede: more than there are concurrent reporters. */
 const MAX_TRIES = 20;
 
-/**
- * Creates the reads and writes of outages. Each write is conditional on the version that it changes, so applying it twice
- * has no effect.
- */
+/** Outages. Each write is conditional on the version that it changes, so applying it twice has no effect. */
 export const createOutages = (client: DynamoDBDocumentClient, table: string) => {
   const update = createConditionalUpdate(client, table);
   const keyOf = (notification: NotificationOfTenant) => ({ pk: outagePartition(notification), sk: 'outage' });
 
-  /** Returns the last outage of a notification, strongly consistent, or undefined if there was none. */
+  /** The last outage, strongly consistent. */
   const read = async (notification: NotificationOfTenant): Promise<Outage | undefined> => {
     const { Item } = await client.send(
       new GetCommand({ TableName: table, Key: keyOf(notification), ConsistentRead: true }),
@@ -37,10 +34,8 @@ export const createOutages = (client: DynamoDBDocumentClient, table: string) => 
     read,
 
     /**
-     * Changes the last outage of a notification.
-     *
-     * @param change returns what follows it, or the same value to change nothing; called again if others precede
-     * @returns the outage as stored
+     * Changes the last outage. `change` returns the same value to change nothing, and is called again if others
+     * precede.
      */
     async change(
       notification: NotificationOfTenant,
@@ -92,5 +87,4 @@ export const createOutages = (client: DynamoDBDocumentClient, table: string) => 
   };
 };
 
-/** Reads and writes outages. */
 export type Outages = ReturnType<typeof createOutages>;

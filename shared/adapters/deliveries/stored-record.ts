@@ -7,10 +7,8 @@ export const CONFLICT_PREFIX = 'conflict#';
 /** Parses the item of a delivery record. @throws ZodError if the item is invalid */
 export const parseRecord = (item: Item): DeliveryRecord => deliveryRecord.parse(item);
 
-/** Parses only what SES reported in the item of a delivery record. @throws ZodError if it is invalid */
 export const parseEmailReports = (item: Item): EmailReports => emailReports.parse(item);
 
-/** What SES reported about the emails of a delivery. */
 type EmailReports = Pick<
   DeliveryRecord,
   | 'bounced_recipient_hashes'
@@ -22,8 +20,7 @@ type EmailReports = Pick<
 >;
 
 /**
- * Returns the condition that the claim of a delivery or an incident lock still holds. Each claim has its own
- * `claim_id`, and ending a claim changes `lease_until_ms`.
+ * Returns the condition that a claim still holds: each has its own `claim_id`, and its end changes `lease_until_ms`.
  */
 export const heldBy = ({ claim_id, lease_until_ms }: { claim_id: string; lease_until_ms: number }) => ({
   ConditionExpression: 'claim_id = :claim_id AND lease_until_ms = :lease_until_ms',

@@ -8,7 +8,6 @@ const image = z.custom<Parameters<typeof unmarshall>[0]>((value) => typeof value
 
 const keys = z.object({ pk: z.object({ S: z.string() }), sk: z.object({ S: z.string() }) });
 
-/** A record of the stream of the Deliveries table, as far as it is read. */
 const streamRecord = z.object({
   eventName: z.enum(['INSERT', 'MODIFY', 'REMOVE']),
   dynamodb: z.object({
@@ -30,12 +29,7 @@ export const deliveryKeyOf = (record: { dynamodb?: { Keys?: unknown } | undefine
   return data && isDelivery(data.pk.S, data.sk.S) ? { pk: data.pk.S, sk: data.sk.S } : undefined;
 };
 
-/**
- * Parses a record of the stream of the Deliveries table.
- *
- * @returns the change of a delivery record, or undefined for another item, a new record and a deletion
- * @throws Error if it is invalid
- */
+/** Returns undefined for another item, a new record and a deletion. @throws Error if it is invalid */
 export const parseStreamRecord = (record: unknown): RecordChange | undefined => {
   const { eventName, dynamodb } = streamRecord.parse(record);
   const { Keys, OldImage, NewImage } = dynamodb;

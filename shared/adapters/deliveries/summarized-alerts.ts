@@ -26,12 +26,11 @@ const MAX_READ = 20_000;
 const MAX_COUNTED_PAGES = 40;
 
 /**
- * Base64 characters of a delivery ID that distinguish the first alerts of a window, so that their item has at most 5 KB.
- * After a thousand first alerts, one of a million others counts as one of them, and is sent at once.
+ * Base64 characters of a delivery ID that distinguish the first alerts of a window: their item has at most 5 KB. After
+ * a thousand, one of a million others counts as one of them.
  */
 const FIRST_ID_LENGTH = 5;
 
-/** The ID of a summary and its tenant. */
 type SummaryKey = { tenant_id: string; event_id: string };
 
 const storedAlarm = z.object({
@@ -52,7 +51,6 @@ const partitionOf = (summary: SummaryKey): string => summaryPartition(summary.te
 
 const ttlOf = (nowMs: number): number => Math.floor(nowMs / 1000) + RETENTION_SECONDS;
 
-/** Creates the reads and writes of summarized alerts. */
 export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: string) => {
   const counters = createCounters(client, table);
 
@@ -67,9 +65,7 @@ export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: st
       }),
     );
 
-  /**
-   * One summary at a time: ten of 20,000 alarms each need more memory than a sender has, and a batch may have a hundred.
-   */
+  /** One at a time: ten of 20,000 alarms each need more memory than a sender has. */
   const limitReads = pLimit(1);
 
   const readSummary = async (summary: SummaryKey): Promise<Summary> => {
@@ -106,10 +102,7 @@ export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: st
       return counters.takeOnce({ key: { pk: partitionOf(summary), sk: 'first' }, ttl: ttlOf(nowMs) }, id, limit);
     },
 
-    /**
-     * Stores an alarm for a summary, unless a newer alert of it is stored. So the order of alerts does not matter, and
-     * repeating a request changes nothing.
-     */
+    /** Stores an alarm unless a newer alert of it is stored: the order does not matter, repeating changes nothing. */
     async put(summary: SummaryKey, alarm: SummarizedAlarm, nowMs: number): Promise<void> {
       const { incident, name, state, status, atMs, sortKey } = alarm;
       const key = { pk: partitionOf(summary), sk: ALARM_PREFIX + incident };
@@ -122,16 +115,10 @@ export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: st
       await orExisting(() => client.send(request));
     },
 
-    /**
-     * Returns the summary of its stored alarms, strongly consistent.
-     *
-     * @param hasTime returns whether there is time to read it, after others
-     * @returns undefined without time
-     */
+    /** Strongly consistent. @returns undefined if `hasTime`, called after other reads, returns false */
     read: (summary: SummaryKey, hasTime: () => boolean = () => true): Promise<Summary | undefined> =>
       limitReads(() => (hasTime() ? readSummary(summary) : undefined)),
   };
 };
 
-/** Reads and writes summarized alerts. */
 export type SummarizedAlerts = ReturnType<typeof createSummarizedAlerts>;

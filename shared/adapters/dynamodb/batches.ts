@@ -6,19 +6,14 @@ import { UnprocessedItemsError, UnprocessedKeyError } from './errors.ts';
 import type { Item, Projection, WriteRequest } from './items.ts';
 import { batchGetItems, MAX_BATCH_KEYS } from './read-each.ts';
 
-/**
- * The maximum number of writes in a BatchWriteItem request (AWS limit). 25 items of 350 KB stay below its 16 MB limit.
- */
+/** AWS limit. 25 items of 350 KB stay below the 16 MB of a request. */
 const MAX_BATCH_WRITES = 25;
 /** The maximum number of attempts to process all keys or items, about 3 s in total. */
 const MAX_ATTEMPTS = 8;
-/** Returns an exponential backoff with jitter, at most 1 s. */
 const backoffMs = (attempt: number): number => Math.min(25 * 2 ** attempt, 1_000) * (0.5 + Math.random() / 2);
 
 /**
- * Reads any number of items by distinct keys, strongly consistent.
- *
- * @throws ServiceError serviceUnavailable if keys stay unprocessed
+ * Reads items by distinct keys, strongly consistent. @throws ServiceError serviceUnavailable if keys stay unprocessed
  */
 export const batchGet = async (
   client: DynamoDBDocumentClient,
@@ -40,11 +35,7 @@ export const batchGet = async (
   return found;
 };
 
-/**
- * Puts or deletes any number of items, not atomically. Unprocessed items are sent again, up to `maxAttempts` in total.
- *
- * @throws UnprocessedItemsError if items stay unprocessed; the SDK's error if a request fails
- */
+/** Puts or deletes items, not atomically. @throws UnprocessedItemsError if items stay unprocessed; the SDK's errors */
 export const batchWrite = async (
   client: DynamoDBDocumentClient,
   table: string,

@@ -17,7 +17,6 @@ const RECOVERY_MS = 5_500;
 const FIRST_DELAY_MS = 25;
 const MAX_DELAY_MS = 400;
 
-/** Returns an exponential backoff with jitter. */
 const delayMs = (attempt: number): number =>
   Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), MAX_DELAY_MS) * (0.5 + Math.random() / 2);
 
@@ -36,8 +35,7 @@ const isContention = (error: unknown): boolean => {
 };
 
 /**
- * Repeats a write, a transaction or not, that fails because another transaction uses one of its items. The SDK does not
- * retry this failure.
+ * Repeats a write that fails because another transaction uses one of its items, which the SDK does not.
  *
  * @throws TransactionContentionError after the last attempt; other errors of the write
  */
@@ -60,19 +58,12 @@ export const retryConflicts = <Output>(write: () => Promise<Output>): Promise<Ou
 /** The option of a conditional write whose failure returns the item, which saves a read. */
 export const RETURN_EXISTING = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const;
 
-/**
- * The result of a conditional write: the item after it if the request asks for it, or the item whose condition failed,
- * undefined if there is none.
- */
+/** The item after a write, if the request asks for it, or the item whose condition failed, if there is one. */
 export type Written =
   | { isWritten: true; item: Item | undefined; existing?: undefined }
   | { isWritten: false; item?: undefined; existing: Item | undefined };
 
-/**
- * Returns the result of a write that has the option `RETURN_EXISTING`, repeated while it conflicts with a transaction.
- *
- * @throws TransactionContentionError, or the SDK's error for other failures
- */
+/** Returns the result of a write with `RETURN_EXISTING`, repeated while it conflicts with a transaction. */
 export const orExisting = async (write: () => Promise<{ Attributes?: Item | undefined }>): Promise<Written> => {
   try {
     return { isWritten: true, item: (await retryConflicts(write)).Attributes };
@@ -83,7 +74,6 @@ export const orExisting = async (write: () => Promise<{ Attributes?: Item | unde
   }
 };
 
-/** An update of an item and its condition. */
 export type ConditionalUpdate = Pick<
   UpdateCommandInput,
   'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'

@@ -6,7 +6,6 @@ import { batchGet } from './batches.ts';
 import { createConditionalUpdate } from './conditional-writes.ts';
 import { type TransactItem, transact } from './transactions.ts';
 
-/** A counter of messages. */
 export type MessageCounter =
   | 'sms'
   | 'email'
@@ -51,8 +50,8 @@ export const createCounters = (
 
   return {
     /**
-     * Adds an amount. If the response is lost and the SDK repeats the request, it may count twice, which reaches the limit
-     * earlier, never later. With an audit entry, which is written in the same transaction, it counts once.
+     * Adds an amount. A repetition by the SDK may count twice, which reaches the limit earlier. With an audit entry, in
+     * the same transaction, it counts once.
      *
      * @returns false, with nothing added, if the counter would exceed the limit
      * @throws UnconfirmedChangeError if there is an entry
@@ -73,11 +72,7 @@ export const createCounters = (
       return (await transact(client, { counter, entry })).length === 0;
     },
 
-    /**
-     * Adds an ID, which may be repeated: it counts once.
-     *
-     * @returns false if the counter has `limit` other IDs
-     */
+    /** Adds an ID, which counts once. @returns false if the counter has `limit` other IDs */
     async takeOnce({ key, ttl }: Counter, id: string, limit: number): Promise<boolean> {
       const { isWritten } = await update(key, {
         UpdateExpression: 'SET #ttl = :ttl ADD ids :ids',
@@ -98,11 +93,7 @@ export const createCounters = (
       });
     },
 
-    /**
-     * Returns the function that returns what one of these counters has counted, strongly consistent.
-     *
-     * @throws ServiceError serviceUnavailable if a counter cannot be read
-     */
+    /** Returns the function that returns the count of one of these. @throws ServiceError serviceUnavailable */
     async read(counters: readonly Counter[]): Promise<(counter: Counter) => z.infer<typeof storedCounter>> {
       const keys = counters.map(({ key }) => key);
       const items = new Map((await batchGet(client, table, keys)).map((item) => [item.pk, item]));
@@ -114,12 +105,7 @@ export const createCounters = (
 /** Counts up to a limit. */
 export type Counters = ReturnType<typeof createCounters>;
 
-/**
- * Takes as much of an amount as a limit permits, with one write if that is all of it.
- *
- * @param take takes an amount, unless it returns false
- * @returns the amount taken
- */
+/** Takes as much of an amount as `take` permits, with one write if that is all of it. @returns the amount taken */
 export const takeUpTo = async (amount: number, take: (step: number) => Promise<boolean>): Promise<number> => {
   let taken = 0;
   let step = amount;

@@ -18,7 +18,6 @@ export class UnprocessedKeyError extends Error {
 export class UnprocessedItemsError extends Error {
   override readonly name = 'UnprocessedItemsError';
   readonly $retryable = throttling;
-  /** The unprocessed puts and deletes. */
   readonly requests: readonly WriteRequest[];
 
   constructor(requests: readonly WriteRequest[]) {
@@ -53,16 +52,11 @@ const throttlingReasons = (error: Error & ThrottlingError): unknown[] => {
   return Array.isArray(reasons) ? reasons : [];
 };
 
-/**
- * Returns whether a partition was throttled, not the table or the account (DynamoDB API reference, "ThrottlingReason").
- */
+/** Of a partition, not the table or the account (DynamoDB API reference, "ThrottlingReason"). */
 const isKeyRangeReason = (entry: unknown): boolean =>
   typeof entry === 'object' && entry !== null && 'reason' in entry && /KeyRange/.test(String(entry.reason));
 
-/**
- * Returns whether DynamoDB throttled a partition, left some keys of a batch unprocessed, or cancelled a transaction for
- * contention. The items of a transaction are those of one tenant.
- */
+/** Returns whether a partition is throttled. The items of a transaction are those of one tenant. */
 const isKeyThrottling = (error: unknown): boolean => {
   if (error instanceof UnprocessedKeyError || error instanceof TransactionContentionError) return true;
   if (!(error instanceof Error)) return false;
@@ -77,9 +71,9 @@ const WINDOW_MS = 5 * 60_000;
 export type IsTenantThrottled = (error: unknown, tenant: string) => boolean;
 
 /**
- * Distinguishes a tenant that exhausts its own partition from an outage. DynamoDB reports the same reason for both,
- * since a cold table throttles every partition. Throttling of several tenants within five minutes in one execution
- * environment is therefore an outage (docs/decisions/deliveries.md#throttled-partition-keys).
+ * Distinguishes a tenant that exhausts its own partition from an outage. A cold table throttles every partition for the
+ * same reason, so throttling of several tenants within five minutes is an outage
+ * (docs/decisions/deliveries.md#throttled-partition-keys).
  */
 export const createThrottlingWatch = (clock: Clock): IsTenantThrottled => {
   const throttledAtMs = new Map<string, number>();

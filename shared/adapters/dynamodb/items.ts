@@ -22,10 +22,7 @@ export type WriteRequest = NonNullable<BatchWriteCommandInput['RequestItems']>[s
 /** The attributes to read. Default: all. */
 export type Projection = Pick<GetCommandInput, 'ProjectionExpression' | 'ExpressionAttributeNames'>;
 
-/**
- * Yields the items of each page of a query. A page has at most 1 MB (AWS limit), and `Limit` items before the filter.
- * Reads lazily.
- */
+/** Yields the items of each page, at most 1 MB (AWS limit) and `Limit` items before the filter. Reads lazily. */
 export async function* queryPages(
   client: DynamoDBDocumentClient,
   query: Omit<QueryCommandInput, 'TableName'> & { TableName: string },
@@ -39,8 +36,7 @@ export async function* queryItems(...query: Parameters<typeof queryPages>): Asyn
 }
 
 /**
- * Returns the sort key that a marker of a client stands for. DynamoDB limits sort keys to 1,024 bytes. IDs have less than
- * 64 characters, so a truncated marker sorts like the whole one.
+ * The sort key of a client's marker. DynamoDB limits sort keys to 1,024 bytes; a truncated marker sorts like the whole.
  */
 export const sortKeyOf = (marker: string | null): string | undefined =>
   marker === null ? undefined : marker.slice(0, 64).toWellFormed();

@@ -23,23 +23,20 @@ export const batchGetItems = async (
 /** The primary key of an item in a table with a sort key. */
 export type ItemKey = { pk: string; sk: string };
 
-/** A key and the promise of its item. */
 type Read = PromiseWithResolvers<Item | undefined> & { key: ItemKey };
 
 const keyText = ({ pk, sk }: Item): string => `${pk}\n${sk}`;
 
-/** The keys of a request that did not resolve, by reason. */
 type Unresolved = { missing: Read[]; unprocessed: Read[] };
 
 /**
- * Starts to read any number of items by key, in concurrent requests of up to 100 keys. Each key resolves independently,
- * so that a throttled partition neither delays nor fails the other items. Unprocessed keys are read once more.
+ * Starts to read items by key, 100 in a request. Each key resolves independently, so a throttled partition neither
+ * delays nor fails other items. Unprocessed keys are read once more.
  *
  * @param projection must include `pk` and `sk`
- * @param isConsistent whether to read strongly consistent. Otherwise an item costs half and can lack recent writes; a
- * key without an item is read once more, strongly consistent, so that no item is missed
- * @returns a function that resolves to the item of one of the keys, or undefined if there is no item. It rejects with
- * UnprocessedKeyError, or with the SDK's error if the request failed
+ * @param isConsistent false costs half and can lack recent writes; a key without an item is then read again, consistent
+ * @returns a function that resolves to the item, if any. It rejects with UnprocessedKeyError or the error of the
+ * request
  */
 export const readEach = (
   client: DynamoDBDocumentClient,
@@ -54,9 +51,7 @@ export const readEach = (
   // Callers may await only some results: an unhandled rejection would end the process.
   for (const { promise } of reads.values()) promise.catch(() => undefined);
 
-  /**
-   * Sends one request. Resolves the keys with an item, and those without one only if the read is strongly consistent.
-   */
+  /** Resolves the keys with an item, and those without one if the read is strongly consistent. */
   const readOnce = async (batch: readonly Read[], isConsistentRead: boolean): Promise<Unresolved> => {
     const batchKeys = batch.map(({ key: { pk, sk } }) => ({ pk, sk }));
     const found = await batchGetItems(client, table, {

@@ -12,24 +12,21 @@ import { UnconfirmedChangeError } from './errors.ts';
 /** A put, update, delete or condition of one item in a transaction. */
 export type TransactItem = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 
-/** Returns whether the condition of the item at a position cancelled a transaction. */
 const hasFailed = (error: unknown, position: number): boolean =>
   error instanceof TransactionCanceledException && reasonsOf(error)[position] === 'ConditionalCheckFailed';
 
-/** The items of a transaction by name. */
+/** Items by the names by which failed conditions are returned; those without a value are omitted. */
 type NamedItems = Readonly<Record<string, TransactItem | readonly TransactItem[] | undefined>>;
 
 const namedItems = <Items extends NamedItems>(items: Items): { name: keyof Items; item: TransactItem }[] =>
   Object.keys(items).flatMap((name) => [items[name] ?? []].flat().map((item) => ({ name, item })));
 
 /**
- * Writes up to 100 items (AWS limit) or none. All requests are identical and have one token, so DynamoDB applies the
- * transaction at most once, even if copies arrive late (docs/decisions/storage.md#transactions).
+ * Writes up to 100 items (AWS limit) or none. All requests have one token, so DynamoDB applies the transaction at most
+ * once, even if copies arrive late (docs/decisions/storage.md#transactions).
  *
- * @param items by the names by which conditions that failed are returned; those without a value are omitted
  * @returns the names of the items whose conditions failed: none if all items were written
- * @throws TransactionContentionError if other transactions use its items, or they are throttled, in every attempt
- * @throws UnconfirmedChangeError if it is unknown whether it was applied
+ * @throws TransactionContentionError if items were used or throttled in every attempt; UnconfirmedChangeError
  */
 export const transact = async <Items extends NamedItems>(
   client: DynamoDBDocumentClient,

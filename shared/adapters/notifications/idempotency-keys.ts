@@ -14,7 +14,6 @@ import type { TransactItem } from '../dynamodb/transactions.ts';
  * The hash of the body includes the key, which nothing stores, so that no body can be guessed from it.
  */
 
-/** A request that clients repeat with the same key, and its body. */
 export type IdempotentRequest = { key: string; body: string };
 
 const stored = z.object({ notification_id: z.string(), request_hash: z.string(), ttl: z.number() });
@@ -25,10 +24,7 @@ const itemKey = (tenant: string, { key }: IdempotentRequest) => ({ pk: `idempote
 
 const requestHash = ({ key, body }: IdempotentRequest): string => sha256(key, body);
 
-/**
- * Returns the part of a create that stores the key for 24 hours. Its condition fails if the key is stored already. TTL
- * deletes items late, so an expired one is replaced.
- */
+/** Stores the key for 24 hours unless it is stored. TTL deletes items late, so an expired one is replaced. */
 export const idempotencyItem = (
   table: string,
   { tenant, id }: NotificationKey,
@@ -52,12 +48,7 @@ export const idempotencyItem = (
   };
 };
 
-/**
- * Returns the ID of the notification that the first request with this key created in the last 24 hours, strongly
- * consistent, or undefined if there was none.
- *
- * @throws ServiceError idempotencyKeyReused if the first request had another body
- */
+/** Returns the ID that the first request with this key created. @throws ServiceError idempotencyKeyReused */
 export const findCreated = async (
   client: DynamoDBDocumentClient,
   table: string,

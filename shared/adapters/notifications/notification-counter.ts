@@ -12,16 +12,12 @@ const MAX_ATTEMPTS = 10;
 const counterKey = (tenant: string) => ({ pk: `quota#${tenant}`, sk: 'notifications' });
 
 const storedCounter = z.object({
-  /** The number of the tenant's notifications. */
   used: z.number(),
   /** Increases with every change, so that a recount knows whether it overlaps one. */
   changes: z.number(),
 });
 
-/**
- * Returns the part of a transaction that counts a created (1) or deleted (-1) notification. Its condition fails if a
- * tenant has `limit` notifications.
- */
+/** Counts a created or deleted notification, on the condition that a tenant has fewer than `limit`. */
 export const counterItem = (table: string, tenant: string, change: 1 | -1, limit?: number): TransactItem => ({
   Update: {
     TableName: table,
@@ -39,10 +35,7 @@ const readCounter = async (client: DynamoDBDocumentClient, table: string, tenant
   return storedCounter.parse(Item ?? { used: 0, changes: 0 });
 };
 
-/**
- * Returns the number of a tenant's stored notifications, so without the default notification. It is never below 0, as
- * the counter of a restored table may be.
- */
+/** The number of stored notifications. It is never below 0, as the counter of a restored table may be. */
 export const readNotificationCount = async (
   client: DynamoDBDocumentClient,
   table: string,
@@ -66,12 +59,9 @@ const countTargets = async (client: DynamoDBDocumentClient, table: string, tenan
 };
 
 /**
- * Counts the notifications of a tenant and corrects its counter, which differs only if the table was restored or edited.
+ * Corrects the counter, which differs only if the table was restored or edited.
  *
- * @param audit records the change
- * @returns the counter before and after
- * @throws UnconfirmedChangeError
- * @throws ServiceError serviceUnavailable if the notifications change in every attempt
+ * @throws UnconfirmedChangeError; ServiceError serviceUnavailable if the notifications change in every attempt
  */
 export const recountNotifications = async (
   client: DynamoDBDocumentClient,

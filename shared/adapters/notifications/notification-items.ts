@@ -42,7 +42,6 @@ const SMALL_TARGET_BYTES = 8 * 1024;
 /** A target item that would exceed this size with its compressed content stores it in chunks. */
 const MAX_TARGET_BYTES = 300 * 1024;
 
-/** Returns the partition key of a tenant's chunks. */
 export const chunkPartition = (tenant: string): string => `chunk#${tenant}`;
 
 /** A version of a notification, and the number of its chunks. */
@@ -71,7 +70,6 @@ const storedTarget = z.object({
 /** A stored target. `content` is present if `chunks` is 0. */
 export type StoredTarget = z.infer<typeof storedTarget>;
 
-/** Parses the item of a target. @throws ZodError */
 export const parseStoredTarget = (item: unknown): StoredTarget => storedTarget.parse(item);
 
 const storedChunk = z.object({ content: bytes });
@@ -83,7 +81,6 @@ export const parseChunk = (item: unknown): Uint8Array | undefined => storedChunk
 const maxTargetBytes = (target: object, content: Uint8Array): number =>
   Buffer.byteLength(JSON.stringify(target)) + content.length;
 
-/** Splits bytes into parts of at most `size` bytes, in order. */
 const splitBytes = (bytes: Buffer, size: number): Buffer[] =>
   Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
     bytes.subarray(index * size, (index + 1) * size),
@@ -143,7 +140,6 @@ const storedContent = z.object({
   metadata: z.optional(z.custom<StringMap>(isStringMap)),
 });
 
-/** Returns the value of one of the type's own fields from the target. */
 const ownField = ({ fields }: StoredTarget, name: string): string => {
   const value = fields[name];
   if (value === undefined) throw new Error(`The target has no field ${name}.`);
@@ -157,11 +153,7 @@ const contentText = ({ compression, content_bytes }: StoredTarget, stored: Uint8
   return Buffer.from(content).toString('utf8');
 };
 
-/**
- * Joins a target and its content as it is stored.
- *
- * @throws Error or ZodError if the content is invalid or a field is missing
- */
+/** @throws Error or ZodError if the content is invalid or a field is missing */
 export const attributesFrom = (target: StoredTarget, content: Uint8Array, nowMs: number): NotificationAttributes => {
   const { details, metadata } = storedContent.parse(JSON.parse(contentText(target, content)));
   const entries = Object.entries(details).map(([name, value]) => [name, value ?? ownField(target, name)]);

@@ -36,7 +36,6 @@ const isFrom = (id: string, from: string | null): boolean => from === null || id
 
 /** Creates the reads of whole notifications (table Notifications), all strongly consistent. */
 export const createNotificationReader = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
-  /** Parses a target. @throws UnreadableNotificationError */
   const parse = (key: NotificationKey, item: Item): StoredTarget => {
     try {
       return parseStoredTarget(item);
@@ -69,12 +68,11 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
   };
 
   /**
-   * Joins the item of a target and its content. If a chunk is missing, the target is read again, since the chunks of a
-   * version are deleted only after the target points to another version.
+   * Joins a target and its content. If a chunk is missing, the target is read again: chunks are deleted only after the
+   * target points to another version.
    *
    * @returns undefined if the notification has been deleted
-   * @throws UnreadableNotificationError
-   * @throws ServiceError serviceUnavailable if every attempt finds a replaced version
+   * @throws UnreadableNotificationError; ServiceError serviceUnavailable if every attempt finds a replaced version
    */
   const complete = async (key: NotificationKey, item: Item): Promise<VersionedNotification | undefined> => {
     let target = parse(key, item);
@@ -115,9 +113,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
       return Item !== undefined;
     },
 
-    /**
-     * Yields the tenant's notifications in ID order, starting with `from`, the default notification last. Reads lazily.
-     */
+    /** Yields notifications by ID from `from` on, the default notification last. Reads lazily. */
     async *list(tenant: string, from: string | null, pageSize: number): AsyncGenerator<NotificationRecord> {
       const start = sortKeyOf(from);
       const items = queryItems(client, {
@@ -134,7 +130,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
       if (isFrom(DEFAULT_NOTIFICATION_ID, from)) yield defaultNotification;
     },
 
-    /** Yields the tenant's notifications among `ids` in ID order, starting with `from`. Reads lazily. */
+    /** The same, of those among `ids`. */
     async *listByIds(tenant: string, ids: readonly string[], from: string | null): AsyncGenerator<NotificationRecord> {
       const sortedIds = [...new Set(ids)].filter((id) => isStoredNotificationId(id) && isFrom(id, from)).sort();
       for (const batch of inBatches(sortedIds, MAX_BATCH_KEYS)) {

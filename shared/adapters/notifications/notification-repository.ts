@@ -7,11 +7,7 @@ import { createNotificationWriter } from './notification-writer.ts';
 
 export type { NotificationKey, TargetReads, VersionedNotification };
 
-/**
- * Reads and writes notifications (table Notifications). All reads are strongly consistent unless a caller opts out.
- * What only reads uses `createNotificationReader` or `createTargetReader`, so that its bundle does not contain the
- * writes.
- */
+/** What only reads uses `createNotificationReader` or `createTargetReader`: its bundle then has no writes. */
 export const createNotificationRepository = (
   client: DynamoDBDocumentClient,
   table: string,
@@ -22,5 +18,4 @@ export const createNotificationRepository = (
   ...createNotificationWriter(client, table, clock),
 });
 
-/** Reads and writes the table Notifications. */
 export type NotificationRepository = ReturnType<typeof createNotificationRepository>;

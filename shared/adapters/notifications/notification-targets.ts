@@ -9,10 +9,8 @@ import { readEach } from '../dynamodb/read-each.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { count } from '../metrics.ts';
 
-/** Returns the partition key of a tenant's targets. */
 export const targetPartition = (tenant: string): string => `notification#${tenant}`;
 
-/** Returns the primary key of a target. */
 export const targetKey = ({ tenant, id }: NotificationKey) => ({ pk: targetPartition(tenant), sk: id });
 
 /** The attributes that a delivery and lists of deliveries need. */
@@ -33,16 +31,13 @@ export const TARGET_PROJECTION = {
   ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields', '#label': 'label' },
 };
 
-/** Parses a projected target. @throws ZodError */
 export const parseTarget = (item: unknown): DeliveryTarget => {
   const { sk: id, fields: details, ...target } = projectedTarget.parse(item);
   const { webhook_request: webhookRequest, signing_secrets: signingSecrets, ...rest } = target;
   return { id, details, webhookRequest, signingSecrets, ...rest };
 };
 
-/**
- * A stored notification cannot be read: its type is unknown to this version of the service, or its data is incomplete.
- */
+/** The type of a notification is unknown to this version of the service, or its data is incomplete. */
 export class UnreadableNotificationError extends Error {
   override readonly name = 'UnreadableNotificationError';
 
@@ -69,13 +64,7 @@ export const omitUnreadable = (error: unknown): undefined => {
 
 /** Pending reads of delivery targets. */
 export type TargetReads = {
-  /**
-   * Resolves as soon as this target has been read, to undefined if it does not exist.
-   *
-   * @throws UnprocessedKeyError if DynamoDB left its key unprocessed twice
-   * @throws UnreadableNotificationError if this version of the service cannot read the item
-   * @throws the SDK's error if the request failed
-   */
+  /** Resolves as soon as this target is read. @throws UnreadableNotificationError, or like `readEach` */
   find(key: NotificationKey): Promise<DeliveryTarget | undefined>;
 };
 
@@ -83,7 +72,6 @@ export type TargetReads = {
 export type TargetPage = {
   targets: DeliveryTarget[];
   next: string | null;
-  /** The read units that it cost. */
   readUnits: number;
 };
 
@@ -128,21 +116,17 @@ const readTargets = (
 /** Creates the reads of delivery targets (table Notifications), strongly consistent unless a caller opts out. */
 export const createTargetReader = (client: DynamoDBDocumentClient, table: string) => ({
   /**
-   * Starts to read the delivery targets of notifications, which may be of several tenants.
+   * Starts to read targets, also of several tenants.
    *
-   * @param options.isConsistent false if a target may be an earlier version, or one that was just deleted, at half the
-   * price. A target that exists is found in either case
+   * @param options.isConsistent false if one may be an earlier version, or just deleted, at half the price
    */
   targets: (keys: readonly NotificationKey[], { isConsistent = true } = {}): TargetReads =>
     readTargets(client, table, keys, isConsistent),
 
   /**
-   * Returns up to `limit` targets of a tenant, the default notification last, without unreadable ones, with one query:
-   * 1 MB at most (AWS limit).
+   * Returns up to `limit` targets with one query, 1 MB at most (AWS limit), the default notification last.
    *
    * @param from the ID to start with, or any text to start above
-   * @param options.isConsistent false if a notification that was just created may be missing, and one that was just
-   * deleted not be, at half the price
    */
   async listTargets(
     tenant: string,

@@ -22,16 +22,12 @@ import { targetKey } from './notification-targets.ts';
 
 /** The maximum number of attempts to delete a notification that other requests replace concurrently. */
 const MAX_DELETE_ATTEMPTS = 10;
-/**
- * The maximum number of attempts to write or delete all chunks, about 8 s in total: 4.5 MB need 5 s of a partition's
- * 1,000 write units per second (AWS limit).
- */
+/** About 8 s in total: 4.5 MB need 5 s of a partition's 1,000 write units per second (AWS limit). */
 const MAX_CHUNK_ATTEMPTS = 14;
 
 /** A limit, or the function that reads it. A promise would reject unhandled if an earlier step failed. */
 type GivenLimit = number | (() => Promise<number>);
 
-/** A notification to create. */
 type NewNotification = {
   attributes: NotificationAttributes;
   audit: Audit;
@@ -61,7 +57,6 @@ type Replacement = {
   signingSecrets?: SigningSecrets | undefined;
 };
 
-/** The condition of a write to a target. */
 type Condition = { ConditionExpression: string; ExpressionAttributeValues?: Item };
 
 /** Returns the condition that the target has not changed since it was read. */
@@ -73,9 +68,8 @@ const isUnchanged = ({ version }: Item): Condition =>
 const versionOf = z.object({ version: z.string(), chunks: z.number() });
 
 /**
- * Creates the writes of notifications (table Notifications). Each is one transaction with the counter of the tenant, so
- * that copies of its requests have no effect. Chunks are written before and deleted after it, and versions are never
- * reused (docs/decisions/storage.md#large-notifications).
+ * Each write is one transaction with the counter of the tenant, so copies of its requests have no effect. Chunks are
+ * written before and deleted after it, and versions are never reused (docs/decisions/storage.md#large-notifications).
  */
 export const createNotificationWriter = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
   /** Returns the version attributes of a target, unparsed, or undefined if the notification does not exist. */
@@ -99,12 +93,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     );
   };
 
-  /**
-   * Writes a version: first its chunks, then the target with other items in a transaction. A writer that fails leaves the
-   * old version unchanged.
-   *
-   * @returns the names of failed conditions, none if the version was written
-   */
+  /** Writes its chunks, then the target with other items in a transaction. @returns the names of failed conditions */
   const write = async <Others extends Readonly<Record<string, TransactItem | undefined>>>({
     key,
     attributes,
@@ -183,11 +172,9 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
 
   return {
     /**
-     * Creates a notification.
+     * Returns the ID of the new notification, or that of the first request.
      *
-     * @returns its ID, or that of the first request
-     * @throws ServiceError forbiddenError if the tenant is at its limit, idempotencyKeyReused if the first request had
-     * another body
+     * @throws ServiceError forbiddenError if the tenant is at its limit; idempotencyKeyReused
      */
     async create({ tenant, ...notification }: NewNotification & { tenant: string }): Promise<string> {
       const { request } = notification;

@@ -6,7 +6,6 @@ import type { SlowTenants } from './slow-tenants.ts';
 /** A circuit is open: the request was not sent. */
 export class CircuitOpenError extends Error {
   override readonly name = 'CircuitOpenError';
-  /** Milliseconds until the circuit closes. */
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number) {
@@ -15,7 +14,7 @@ export class CircuitOpenError extends Error {
   }
 }
 
-/** The period in which timeouts open a circuit. Earlier timeouts are ignored. */
+/** Earlier timeouts are ignored. */
 const WINDOW_MS = 30_000;
 /** The number of timeouts of a tenant that open its circuit of an origin. */
 const MAX_TIMEOUTS = 2;
@@ -23,15 +22,14 @@ const MAX_TIMEOUTS = 2;
 type Timeout = { tenant: string; origin: string; atMs: number };
 
 /**
- * Adds circuit breakers, kept by each execution environment, one per tenant and origin. While a circuit is open, requests
- * fail at once, so that a path that hangs costs two timeouts instead of ten per batch. Two timeouts within 30 s open a
- * circuit. It closes once fewer are in the last 30 s, or with a response. There is no half-open state. Requests without a
- * tenant neither use nor change a circuit. See docs/decisions/deliveries.md#circuit-breaker.
+ * Adds circuit breakers (docs/decisions/deliveries.md#circuit-breaker), kept by each execution environment, one per
+ * tenant and origin, so that a path that hangs costs two timeouts instead of ten per batch. A circuit closes once fewer
+ * than two timeouts are in the last 30 s, or with a response. Requests without a tenant have none.
  */
 export const withCircuitBreaker = (http: HttpClient, clock: Clock = Date.now): HttpClient => {
   /**
-   * The timeouts of the last 30 s of all circuits, in the order of their times. Nothing needs to be evicted: an execution
-   * environment sends at most 100 requests at a time, and each timeout takes 15 s, so there are at most 300.
+   * In the order of their times. An environment sends at most 100 requests at a time, each timeout takes 15 s: at most
+   * 300.
    */
   let timeouts: readonly Timeout[] = [];
 
@@ -63,10 +61,7 @@ export const withCircuitBreaker = (http: HttpClient, clock: Clock = Date.now): H
   };
 };
 
-/**
- * Creates the HTTP client of the senders: it reaches allowed addresses only, has circuit breakers, and counts the
- * requests of tenants that it sends.
- */
+/** Creates the HTTP client of the senders, with circuit breakers and counts of slow tenants. */
 export const createOutboundClient = (isAllowed: EgressRule, slowTenants: SlowTenants): HttpClient => {
   const http = createHttpClient({ isAllowed });
   return withCircuitBreaker({

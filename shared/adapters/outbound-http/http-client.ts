@@ -8,7 +8,6 @@ import { SEND_TIMEOUT_MS } from '../../domain/timeouts.ts';
 import { FirstBytes, MAX_HEAD_BYTES, readHead } from './response-head.ts';
 import { BlockedAddressError, type Resolve, ssrfSafeLookup, systemResolve } from './ssrf-safe-lookup.ts';
 
-/** A POST request to a URL of a tenant or an operator. */
 export type HttpPost = {
   url: URL;
   headers: Record<string, string>;
@@ -17,10 +16,7 @@ export type HttpPost = {
   readBody?: boolean;
   /** The maximum time from the DNS lookup to the end of the response. Default: the timeout of the client. */
   timeoutMs?: number;
-  /**
-   * The tenant whose circuit applies (`withCircuitBreaker`), and for which the request counts (`createSlowTenants`).
-   * Absent in a test and a heartbeat.
-   */
+  /** Whose circuit applies, and for whom it counts (`createSlowTenants`). Absent in a test and a heartbeat. */
   circuitTenant?: string | undefined;
 };
 
@@ -49,8 +45,8 @@ class HeadTooLongError extends Error {
 /** How long the body of a response that is not 2xx may take. */
 const FAILED_BODY_TIMEOUT_MS = 2_000;
 /**
- * How long an idle socket is kept. It is short, because receivers close idle connections too. A frozen execution
- * environment runs no timers, so the agents are also replaced after a longer pause between requests.
+ * Short, because receivers close idle connections too. A frozen environment runs no timers, so the agents are also
+ * replaced after a longer pause.
  */
 const MAX_IDLE_MS = 2_000;
 /** How long a connection attempt to one address may take before the next address is tried. */
@@ -81,10 +77,7 @@ const readBodyStart = (response: http.IncomingMessage): Promise<string> =>
     response.on('close', () => reject(new ConnectionClosedError()));
   });
 
-/**
- * Reads the first 64 KB of the body of a response whose status is the outcome, whatever happens to its body. It is
- * empty if it is not complete in time, because the end of an incomplete body could be a part of a secret.
- */
+/** Empty if it is not complete in time, because the end of an incomplete body could be a part of a secret. */
 const readBodyWithin = async (
   request: http.ClientRequest,
   response: http.IncomingMessage,
@@ -185,9 +178,8 @@ const exchange = (
   });
 
 /**
- * Creates the HTTP client of the senders. One timeout covers the whole request, and the egress rule applies to every
- * address. It follows no redirects, uses no proxy of the environment and decompresses no bodies
- * (docs/decisions/outbound.md#outbound-http).
+ * Creates the HTTP client of the senders (docs/decisions/outbound.md#outbound-http): one timeout for the whole request,
+ * no redirects, no proxy of the environment, no decompression.
  */
 export const createHttpClient = ({
   isAllowed,
@@ -230,9 +222,9 @@ export const createHttpClient = ({
   };
 
   /**
-   * Sends a request, and once more on a new connection if it met a connection that the receiver had closed while it was
-   * idle. The `body` of the response is its first 64 KB, or empty if it is not complete in time; that of a 2xx response is
-   * empty without `readBody`. The status line decides, whatever follows it (docs/decisions/formats.md#http-outcomes).
+   * Sends a request, and once more on a new connection if the receiver had closed an idle one. The `body` of the
+   * response is its first 64 KB, empty if it is not complete in time, or 2xx without `readBody`. The status line
+   * decides, whatever follows it (docs/decisions/formats.md#http-outcomes).
    *
    * @throws BlockedAddressError, RequestTimeoutError, ConnectionClosedError, or the network error with its `code`
    */
@@ -257,5 +249,4 @@ export const createHttpClient = ({
   return { post };
 };
 
-/** Sends requests to destinations. */
 export type HttpClient = ReturnType<typeof createHttpClient>;

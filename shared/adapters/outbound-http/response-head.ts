@@ -1,6 +1,6 @@
 import type { HttpResponse } from '../../domain/http-outcome.ts';
 
-/** How much of a response is read, in bytes: of its status line with headers, and of its body. */
+/** Of the status line with headers, and of the body. */
 export const MAX_HEAD_BYTES = 64 * 1024;
 const MAX_CHUNKS = 64;
 
@@ -20,9 +20,8 @@ const retryAfterIn = (lines: readonly string[]): string | undefined => {
 };
 
 /**
- * Reads the beginning of a response that Node.js could not parse, or that was cut off: its status line decides, whatever
- * follows it. Interim responses are skipped (RFC 9110, section 15.2), and lines may end without a carriage return
- * (RFC 9112, section 2.2).
+ * Reads what Node.js could not parse, or what was cut off: the status line decides. Interim responses are skipped (RFC
+ * 9110, section 15.2); lines may end without a carriage return (RFC 9112, section 2.2).
  *
  * @returns undefined without a status line
  */

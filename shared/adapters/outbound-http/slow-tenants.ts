@@ -5,9 +5,7 @@ import { RequestTimeoutError } from './http-client.ts';
 const WINDOW_SECONDS = 30;
 /** The number of timeouts in the window from which a tenant can be slow. */
 const MIN_TIMEOUTS = 5;
-/**
- * A send that takes longer counts as a timeout, however it ends: it occupies the execution environment as a timeout does.
- */
+/** A send that takes longer counts as a timeout, however it ends: it occupies the environment as long. */
 const MAX_ANSWER_MS = 5_000;
 /** The maximum time after the window for which a tenant that has not answered stays slow. */
 const MAX_EXTENSION_MS = 90_000;
@@ -18,13 +16,9 @@ type Sends = { timeouts: number; answers: number };
 const areSlow = ({ timeouts, answers }: Sends): boolean => timeouts >= MIN_TIMEOUTS && timeouts > answers;
 
 /**
- * Creates the record of which tenants are slow, kept by each execution environment
- * (docs/decisions/deliveries.md#slow-tenants). A tenant is slow while at least five of its sends timed out in the last
- * 30 s and these are more than its answers, and then, until it answers, for up to 90 s more at random: environments that
- * were occupied at the same time must not try again at the same time.
- *
- * Tenants share nothing, and nothing is evicted: the counts last for the window, so there are at most as many as sends
- * in 30 s, and each extension needs five timeouts.
+ * Which tenants are slow in an execution environment (docs/decisions/deliveries.md#slow-tenants): while at least five
+ * sends timed out in the last 30 s, more than were answered, and then, until an answer, for up to 90 s more at random,
+ * so that environments do not try again at the same time. Nothing is evicted: counts last for the window.
  *
  * @param random returns a number from 0 to 1
  */
@@ -62,10 +56,8 @@ export const createSlowTenants = (clock: Clock = Date.now, random: () => number 
 
   return {
     /**
-     * Waits for a send of a tenant and counts it: as a timeout if it timed out or took more than 5 s, otherwise as an
-     * answer if there was a response. A connection that fails earlier counts as neither.
-     *
-     * @throws the error of the send
+     * Counts a send: as a timeout if it timed out or took more than 5 s, otherwise as an answer if there was a
+     * response. A connection that fails earlier counts as neither. @throws the error of the send
      */
     async watch<Response>(tenant: string, send: () => Promise<Response>): Promise<Response> {
       const startedAtMs = clock();
@@ -80,7 +72,6 @@ export const createSlowTenants = (clock: Clock = Date.now, random: () => number 
       }
     },
 
-    /** Returns whether a tenant is slow in this execution environment. */
     isSlow(tenant: string): boolean {
       dropExpired();
       return slowUntilMs.has(tenant) || areSlow(sendsOf(tenant));
@@ -88,5 +79,4 @@ export const createSlowTenants = (clock: Clock = Date.now, random: () => number 
   };
 };
 
-/** Which tenants are slow in this execution environment. */
 export type SlowTenants = ReturnType<typeof createSlowTenants>;

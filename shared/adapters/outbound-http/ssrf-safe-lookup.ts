@@ -24,8 +24,8 @@ export class BlockedAddressError extends Error {
 }
 
 /**
- * Creates a lookup for `net.connect` that fails if any address of the host name is not allowed. The socket connects to
- * the addresses that were checked, which prevents DNS rebinding (docs/decisions/outbound.md#ssrf-protection).
+ * Fails if any address of the host name is not allowed. The socket connects to the addresses that were checked, which
+ * prevents DNS rebinding (docs/decisions/outbound.md#ssrf-protection).
  */
 export const ssrfSafeLookup =
   (isAllowed: EgressRule, resolve: Resolve): LookupFunction =>

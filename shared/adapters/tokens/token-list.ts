@@ -28,7 +28,6 @@ const entrySchema = z.object({
   revoked_at_ms: z.optional(z.number()),
 });
 
-/** The entry of a token in the list of its tenant. */
 export type TokenEntry = z.infer<typeof entrySchema>;
 
 const storedList = z.object({
@@ -39,22 +38,15 @@ const storedList = z.object({
   last_revoked_at_ms: z._default(z.number(), 0),
 });
 
-/** The list of a tenant's tokens. */
 export type TokenList = z.infer<typeof storedList>;
 
-/**
- * A change of a list: its attributes that change, and the other items of the transaction: the puts or deletes of the
- * tokens' items, and the audit entries.
- */
+/** Changed attributes of a list, and the other items of the transaction: tokens and audit entries. */
 export type TokenChange = { list: Partial<Omit<TokenList, 'version'>>; others: readonly TransactItem[] };
 
-/** Returns the primary key of a tenant's list. The keys of tokens are hexadecimal hashes, so they never collide. */
+/** The keys of tokens are hexadecimal hashes, so they never collide. */
 const listKey = (tenant: string) => ({ pk: `tenant#${tenant}` });
 
-/**
- * Reads and changes the list of each tenant's tokens: one item per tenant (table Tokens), so that neither listing nor
- * revoking scans the table (docs/decisions/storage.md#token-list).
- */
+/** One item per tenant (table Tokens): neither listing nor revoking scans (docs/decisions/storage.md#token-list). */
 export const createTokenLists = (client: DynamoDBDocumentClient, table: string) => {
   const read = async (tenant: string): Promise<TokenList> => {
     const { Item = {} } = await client.send(
@@ -73,16 +65,14 @@ export const createTokenLists = (client: DynamoDBDocumentClient, table: string) 
   });
 
   return {
-    /** Returns the list of a tenant, strongly consistent, with the entries of tokens that expired recently. */
+    /** With the entries of tokens that expired recently. */
     read,
 
     /**
-     * Changes a tenant's list and items of its tokens in one transaction. If another request changes the list first,
-     * reads it again and calls `decide` again.
+     * Changes a list and items of its tokens in one transaction. `decide` returns the result and the change, if any. It
+     * is called again if another request changes the list first.
      *
-     * @param decide returns the result of the call, and the change, or none to write nothing
-     * @throws ServiceError serviceUnavailable if every attempt conflicts with another change
-     * @throws UnconfirmedChangeError if it is unknown whether the change was applied
+     * @throws ServiceError serviceUnavailable if every attempt conflicts; UnconfirmedChangeError
      */
     async change<Result>(
       tenant: string,

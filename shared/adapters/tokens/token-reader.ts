@@ -11,19 +11,16 @@ const storedToken = z.object({
   ttl: z.number(),
 });
 
-/**
- * Reads tokens by their hash (table Tokens). Every API function authenticates with it, so it is separate from the
- * writes of `token-repository.ts`, which would add to every bundle.
- */
+/** Every API function authenticates with it, so it is separate from the writes of `token-repository.ts`. */
 export const createTokenReader = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
-  /** Returns the caller of a stored token, or undefined if it has expired. TTL deletes items late. */
+  /** TTL deletes items late. */
   const callerOf = (item: Record<string, unknown>): (Caller & { ttl: number }) | undefined => {
     const { id, label, tenant, role, ttl } = storedToken.parse(item);
     return ttl * 1000 > clock() ? { tenant, role, token: { id, label }, ttl } : undefined;
   };
 
   return {
-    /** Returns the caller of a token, strongly consistent, or undefined if the token is unknown, expired or revoked. */
+    /** Returns the caller of a token, or undefined if the token is unknown, expired or revoked. */
     async find(token: string): Promise<(Caller & { ttl: number }) | undefined> {
       const Key = { pk: tokenHash(token) };
       const { Item } = await client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true }));
@@ -32,5 +29,4 @@ export const createTokenReader = (client: DynamoDBDocumentClient, table: string,
   };
 };
 
-/** Reads tokens. */
 export type TokenReader = ReturnType<typeof createTokenReader>;

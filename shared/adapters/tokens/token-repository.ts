@@ -16,18 +16,15 @@ export type IssuedToken = TokenEntry & { token: string };
 export type TokenGrant = { tenant: string; role: Role; label: string; expiresInSeconds: number; issuer: string };
 
 /**
- * A token to revoke.
- *
- * `revoker` is the ID of the token that authenticated the request, or `OPERATOR`, who may also revoke the last admin
- * token. `issuedSinceMs` also revokes every token, except the revoker, that a token issued since this time, ms since the
- * epoch: whoever had a token may have issued others with those.
+ * `revoker` is the ID of the authenticating token, or `OPERATOR`, who may also revoke the last admin token.
+ * `issuedSinceMs` also revokes every other token that a token issued since then: whoever had one may have issued
+ * others.
  */
 export type RevocationRequest = { tenant: string; id: string; revoker: string; issuedSinceMs?: number | undefined };
 
 /**
- * How long the list keeps an entry after its token expired. A day, because a function or an operator whose clock is
- * ahead must not remove the entry of a valid token. With 100 unexpired tokens and 100 that expired within the last day, of
- * 1.2 KB each, lists stay below the 400 KB of an item (AWS limit).
+ * A function or an operator whose clock is ahead must not remove a valid token's entry. 100 unexpired tokens and 100
+ * that expired within a day, of 1.2 KB each, stay below the 400 KB of an item (AWS limit).
  */
 const KEPT_AFTER_EXPIRY_MS = DAY_MS;
 
@@ -35,8 +32,8 @@ const KEPT_AFTER_EXPIRY_MS = DAY_MS;
 const MAX_DELETES = 49;
 
 /**
- * Reads and writes tokens, stored by their SHA-256 hash, and the list of each tenant's tokens (table Tokens). Both
- * change in one transaction, so exactly the listed tokens are valid until they expire (docs/decisions/storage.md#token-list).
+ * Tokens, stored by their SHA-256 hash, and each tenant's list (table Tokens) change in one transaction, so exactly the
+ * listed ones are valid until they expire (docs/decisions/storage.md#token-list).
  */
 export const createTokenRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const lists = createTokenLists(client, table);
@@ -55,7 +52,6 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
     if (changer !== OPERATOR && !tokens.some((entry) => entry.id === changer && isValid(entry))) throw unauthorized();
   };
 
-  /** Returns the entries without those that expired long ago. */
   const pruned = (entries: readonly TokenEntry[]): TokenEntry[] =>
     entries.filter(({ expires_at_ms }) => expires_at_ms + KEPT_AFTER_EXPIRY_MS > clock());
 
@@ -64,12 +60,9 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
   });
 
   /**
-   * Revokes the tokens that `select` returns. The first transaction revokes all of them in the list, so that none of them
-   * can issue a token any more, even if more are selected than one transaction can delete. It and the next ones delete what
-   * revocations that crashed have left and then these, in their order, not what is issued meanwhile: so they end.
-   *
-   * @param select throws if the tokens may not be revoked. Once they are, it is not called again
-   * @returns the revoked tokens
+   * Revokes the tokens that `select` returns; it throws if they may not be. The first transaction revokes all of them
+   * in the list, so that none can issue a token any more. It and the next ones delete what revocations that crashed
+   * have left and then these, not what is issued meanwhile: so they end.
    */
   const revokeSelected = async (
     tenant: string,
@@ -103,14 +96,10 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
 
   return {
     /**
-     * Creates and stores a token. The issuer must be in the list that the transaction changes, so a token that was
-     * revoked before issues none.
+     * The issuer must be in the list that the transaction changes, so a token that was revoked before issues none.
      *
-     * @param audit records the change
-     * @throws ServiceError unauthorizedError if the issuer is not valid; forbiddenError if the tenant is at the limit;
-     * serviceUnavailable if every attempt conflicts with another change of the tenant's tokens
-     * @throws UnconfirmedChangeError if the token may be stored. In that case it is listed, and counts as one of its
-     * role until it is revoked or expires, although nobody knows it
+     * @throws ServiceError unauthorizedError, forbiddenError if the tenant is at the limit, serviceUnavailable
+     * @throws UnconfirmedChangeError if it may be stored: it is listed, and counts until it is revoked or expires
      */
     async issue({ tenant, expiresInSeconds, ...grant }: TokenGrant, audit: Audit): Promise<IssuedToken> {
       const token = newToken();
@@ -135,27 +124,24 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
 
     find,
 
-    /** Returns the tenant's tokens, oldest first. Includes those that expired within the last day. */
+    /** Oldest first, with those that expired within the last day. */
     async list(tenant: string): Promise<TokenEntry[]> {
       const { tokens } = await lists.read(tenant);
       return tokens.sort((a, b) => (a.id < b.id ? -1 : 1));
     },
 
-    /** Returns when a token of the tenant was last revoked, in ms since the epoch; 0 if none was. */
+    /** When a token was last revoked, ms since the epoch; 0 if none was. */
     lastRevokedAtMs: async (tenant: string): Promise<number> => (await lists.read(tenant)).last_revoked_at_ms,
 
     /**
-     * Revokes a token, and on request those that tokens issued since a time, even if the token is not listed. Functions may
-     * accept the tokens until their cache expires, but issue none with them (docs/decisions/api.md#tokens-and-roles). The
-     * rule of the last admin is checked with the list that the revocation changes, so of two admins who revoke each other at
-     * once only one succeeds. If the call fails, a repetition continues, and so does any later revocation: the token with
-     * `id` is deleted last, so the repetition finds it, and is authenticated if it is the revoker's own.
+     * Revokes a token, and on request those that tokens issued since a time, even if it is not listed. Functions may
+     * accept the tokens until their cache expires (docs/decisions/api.md#tokens-and-roles). The last admin token is
+     * checked in the list that the revocation changes. A repetition after a failure continues, and so does any later
+     * revocation: the token with `id` is deleted last, so the repetition finds it, and is authenticated if it is the
+     * revoker's own.
      *
-     * @param audit records the change of each token
      * @returns the revoked tokens
-     * @throws ServiceError unauthorizedError if the revoker is not valid; notFoundError if there is nothing to revoke;
-     * badRequest if the time is in the future; forbiddenError if no unexpired token of role admin would remain;
-     * serviceUnavailable if every attempt conflicts with another change of the tenant's tokens
+     * @throws ServiceError unauthorizedError, notFoundError, badRequest, forbiddenError, serviceUnavailable
      * @throws UnconfirmedChangeError
      */
     async revoke({ tenant, id, revoker, issuedSinceMs }: RevocationRequest, audit: Audit): Promise<TokenEntry[]> {
@@ -191,5 +177,4 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
   };
 };
 
-/** Reads and writes the table Tokens. */
 export type TokenRepository = ReturnType<typeof createTokenRepository>;
