@@ -7,19 +7,15 @@ import type { Clock } from '../domain/clock.ts';
 import { internalErrorDelayMs } from '../domain/retry-schedule.ts';
 import type { FunctionName } from '../environment.ts';
 
-/** A message with its parsed body. */
 export type Received<Body> = { message: SQSRecord; body: Body };
 
-/** Metrics to increment. */
 export type Counts = Readonly<Record<string, number>>;
 
 /** Why a message could not be processed: an internal error, or DynamoDB throttles its tenant's partition key. */
 type ProcessingFailure = 'internal_error' | 'throttled_keys';
 
-/** What became of a message. */
 export type Handled = {
   message: SQSRecord;
-  /** One of `ProcessingFailure` if it could not be processed. */
   kind?: string | undefined;
   /** True if it stays on its queue, with its visibility timeout already set. All other messages are acknowledged. */
   isReturned?: boolean;
@@ -29,7 +25,7 @@ export type Handled = {
   waitsSinceMs?: number;
 };
 
-/** What became of the messages of a batch, and its metrics besides those of all consumers. */
+/** Metrics besides those of all consumers. */
 export type HandledBatch = {
   handled: readonly Handled[];
   /** Counts of the whole stack. */
@@ -41,7 +37,7 @@ export type HandledBatch = {
   lateSeconds?: number;
 };
 
-/** A queue, and how its messages return to it. */
+/** How messages return to their queue. */
 export type ReturnOptions = {
   /** The dimension of the metrics, and a log field. */
   dimension: { function: FunctionName } | { type: string };
@@ -51,7 +47,6 @@ export type ReturnOptions = {
   retryDelayScale?: number;
 };
 
-/** Log fields that identify a message. */
 export type Ids = Readonly<Record<string, string | undefined>>;
 
 /** Creates the functions that return messages to their queue. None of them rejects. */
@@ -64,8 +59,8 @@ export const createMessageReturn = ({
 }: ReturnOptions) => {
   /**
    * Returns a message to its queue, by default after a delay that grows with its receive count
-   * (docs/decisions/deliveries.md#internal-errors). If its visibility timeout cannot be changed, the message returns when
-   * its current one ends. The message must also be reported as a batch item failure.
+   * (docs/decisions/deliveries.md#internal-errors). If that fails, it returns when its current timeout ends. It must
+   * also be reported as a batch item failure.
    */
   const returnMessage = async (message: SQSRecord, delayMs?: number): Promise<void> => {
     const { messageId: message_id, attributes } = message;
@@ -92,7 +87,6 @@ export const createMessageReturn = ({
     returnMessage,
     logError,
 
-    /** Logs why a message could not be processed, and returns it. */
     async returnAfterError(message: SQSRecord, ids: Ids, error: unknown) {
       const kind = logError(message, ids, error);
       await returnMessage(message);
@@ -101,7 +95,6 @@ export const createMessageReturn = ({
   };
 };
 
-/** How the messages of a queue are processed. */
 export type BatchOptions<Body> = Pick<ReturnOptions, 'dimension'> & {
   clock: Clock;
   /** Returns undefined for an invalid body. */
@@ -115,8 +108,8 @@ export type BatchOptions<Body> = Pick<ReturnOptions, 'dimension'> & {
 };
 
 /**
- * Creates the Lambda handler of a queue: it parses the messages of a batch, hands them over together, emits metrics, and
- * acknowledges those that do not return to their queue.
+ * Creates the handler of a queue: it parses the messages of a batch, hands them over together, emits metrics, and
+ * acknowledges those that do not return.
  */
 export const createBatchConsumer =
   <Body>({ dimension, clock, parse, process }: BatchOptions<Body>) =>

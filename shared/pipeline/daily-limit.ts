@@ -10,8 +10,8 @@ import { MAX_NOTICE_MESSAGES_PER_DAY } from '../domain/notice.ts';
 import type { Alert } from '../domain/transport.ts';
 
 /**
- * Sends one message of a tenant within a daily limit. Above the limit, returns a failure instead of sending. A message
- * that was certainly not sent (`nothingSent`) does not count.
+ * Sends a message within a daily limit, or returns a failure. What was certainly not sent (`nothingSent`) does not
+ * count.
  */
 export type DailyLimit = (tenant: string, send: () => Promise<AttemptOutcome>) => Promise<AttemptOutcome>;
 
@@ -31,13 +31,12 @@ const failureAbove = (above: AboveLimit, nowMs: number): Partial<Failure> => {
   return { result: 'throttled', countsAsAttempt: false, retryAfterMs };
 };
 
-/** A message that is counted, and when, ms since the epoch. */
+/** When a message was counted, ms since the epoch. */
 type Reserved = { tenant: string; timeMs: number };
 
 /**
- * Creates a limit on messages per tenant and UTC day, for the types that cost money or could be used to spam
- * (docs/decisions/deliveries.md#limits-against-abuse). A message is reserved before it is sent, so that the limit is
- * never exceeded, and given back to the same day if AWS rejected it.
+ * Limits the messages of a tenant per UTC day (docs/decisions/deliveries.md#limits-against-abuse). A message is
+ * reserved before it is sent, so that the limit is never exceeded, and given back to the same day if AWS rejected it.
  */
 export const createDailyLimit = (
   counters: Pick<Counters, 'take' | 'giveBack'>,
@@ -47,7 +46,6 @@ export const createDailyLimit = (
 ): DailyLimit => {
   const afterGathering = (close: () => void) => setTimeout(close, GATHER_MS);
 
-  /** Returns when the messages were counted, or undefined if they exceed the limit. */
   const count = async (tenant: string, amount: number, limit: number): Promise<number | undefined> => {
     const timeMs = clock();
     return (await counters.take(dailyCounter(name, tenant, timeMs), { amount, limit })) ? timeMs : undefined;
@@ -97,15 +95,13 @@ export const limitOfAlert = ({ alerts, notices, summaries }: MessageLimits, { no
   return notice.kind === 'summary' ? summaries : notices;
 };
 
-/** The maximum number of tenants in the cache of an execution environment. */
 const CACHE_SIZE = 1_000;
 
-/** How long the usage of a tenant is cached. */
 const CACHE_MS = 60_000;
 
 /**
- * Creates the daily limits of a type whose alerts are summarized above the limit (docs/decisions/deliveries.md#summaries).
- * As many summaries as alerts are sent a day; further ones wait for the next day.
+ * The limits of a type whose alerts are summarized above theirs (docs/decisions/deliveries.md#summaries). As many
+ * summaries as alerts are sent a day; further ones wait for the next day.
  */
 export const createMessageLimits = (counters: Counters, type: 'email' | 'sms', limitOf: LimitOf) => {
   const limits: MessageLimits = {

@@ -51,7 +51,6 @@ const emailEvent = z.object({
   }),
 });
 
-/** The events about emails that did not arrive or were not wanted, with their metrics. */
 const problemMetrics = {
   Bounce: 'email_bounces',
   Complaint: 'email_complaints',
@@ -82,12 +81,11 @@ const parseEmailEvent = (body: string): EmailEvent | undefined => {
   }
 };
 
-/** An event about an email that did not arrive or was not wanted. */
 type ProblemEvent = EmailEvent & { eventType: Problem };
 
 type Tags = EmailEvent['mail']['tags'];
 
-/** Returns the key of the delivery record, or undefined if this service did not create the tags. */
+/** Undefined if this service did not create the tags. */
 const keyFromTags = ({ notification, tenant, event }: Partial<Tags>): DeliveryKey | undefined =>
   deliveryKeyFromTags({ notification: notification?.[0], tenant: tenant?.[0], event: event?.[0] });
 
@@ -100,16 +98,13 @@ const reportOf = ({ eventType, bounce, complaint }: ProblemEvent): EmailReport |
   return complaint?.complaintFeedbackType === 'not-spam' ? undefined : 'complaint';
 };
 
-/** Returns the recipient of an email, or undefined if SES names neither it nor the tenant. */
+/** Undefined if SES names neither recipient nor tenant. */
 const recipientOf = ({ tags, destination: [address] = [] }: EmailEvent['mail']): Recipient | undefined => {
   const tenant = tenantOfTag(tags.tenant?.[0] ?? '');
   return tenant === undefined || address === undefined ? undefined : { tenant, address };
 };
 
-/**
- * Returns the hash that the delivery stores for this recipient when SES accepts the email. If SES does not name the
- * recipient, it is the only one of the delivery.
- */
+/** The hash that the delivery stores. A recipient that SES does not name is the only one. */
 const hashOf = (record: DeliveryRecord, address: string | undefined): string => {
   const { pk, event_id, reached_recipient_hashes = [] } = record;
   const [onlyRecipient, ...others] = reached_recipient_hashes;
@@ -119,10 +114,9 @@ const hashOf = (record: DeliveryRecord, address: string | undefined): string => 
 };
 
 /**
- * Creates the Lambda handler that records what SES reports about accepted emails (docs/decisions/formats.md#email-events):
- * when an email was delivered or delayed, bounced, was rejected or caused a complaint, whatever the status of its delivery.
- * What that means for technical contacts and for the event follows from the record. Permanent bounces and complaints stop
- * the mailbox (docs/decisions/opt-out.md). Any other message is counted and acknowledged, because retrying would not help.
+ * Creates the handler that records what SES reports about emails, whatever the status of the delivery
+ * (docs/decisions/formats.md#email-events). Permanent bounces and complaints stop the mailbox
+ * (docs/decisions/opt-out.md). Any other message is counted and acknowledged.
  */
 export const createEmailEventRecorder = (
   client: DynamoDBDocumentClient,
@@ -136,7 +130,7 @@ export const createEmailEventRecorder = (
   const stops = createEmailStops(client, environment.ACCOUNTS_TABLE, clock);
   const reportStop = createStopReports(queues, environment.REPORTS_QUEUE);
 
-  /** Records when an email was delivered or delayed. An email of a test has no record. */
+  /** An email of a test has no record. */
   const recordProgress = async ({ eventType, mail, delivery, deliveryDelay }: EmailEvent): Promise<Counts> => {
     const key = keyFromTags(mail.tags);
     const timeMs = (eventType === 'Delivery' ? delivery : deliveryDelay)?.timestamp;
@@ -151,11 +145,7 @@ export const createEmailEventRecorder = (
     return (await recordEmailTime(key, name, timeMs)) ? { [metric]: 1 } : {};
   };
 
-  /**
-   * Stops the mailbox of an email that bounced or caused a complaint, and reports that, also if the event is repeated.
-   *
-   * @param reportedAtMs when SQS accepted the event
-   */
+  /** Stops the mailbox, and reports that, also if the event is repeated. `reportedAtMs`: when SQS accepted it. */
   const stopMailbox = async (event: ProblemEvent, reportedAtMs: number): Promise<void> => {
     const recipient = recipientOf(event.mail);
     const report = reportOf(event);
@@ -166,10 +156,8 @@ export const createEmailEventRecorder = (
   };
 
   /**
-   * Records in the delivery what SES reported. If the sender has recorded all sends and each has bounced, the delivery
-   * becomes `bounced`; otherwise the sender finds the bounce.
-   *
-   * @returns the effect. `repeated`: SES has reported it before. `no_record`: the email was a test
+   * If the sender has recorded all sends and each has bounced, the delivery becomes `bounced`; otherwise the sender
+   * finds the bounce. `repeated`: SES has reported it before. `no_record`: the email was a test.
    */
   const recordReport = async (
     key: DeliveryKey,

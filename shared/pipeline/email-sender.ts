@@ -22,13 +22,11 @@ import { logAccepted } from './transports/accepted-log.ts';
 import type { EmailMessage } from './transports/email-message.ts';
 import { withFooter } from './transports/email-page.ts';
 
-/** The environment variables of the senders that use SES, parsed. */
 export type EmailEnvironment = Pick<
   ParsedEnvironment<'send-email'>,
   'EMAIL_FROM' | 'EMAIL_REPLY_TO' | 'CONFIGURATION_SET' | 'API_URL'
 >;
 
-/** What sending emails uses. */
 export type EmailSenderDependencies = {
   limits: MessageLimits;
   optOutKeys: Pick<OptOutKeys, 'current'>;
@@ -39,9 +37,7 @@ export type EmailSenderDependencies = {
 };
 
 /**
- * Sends an email to one recipient, because SES rejects a whole call if it rejects one of its addresses.
- *
- * @param label that of the notification, which the email names; absent in a test
+ * To one recipient, because SES rejects a whole call for one address. `label`: of the notification, absent in a test.
  */
 export type SendEmail = (
   alert: Alert,
@@ -56,10 +52,7 @@ const kindOf = ({ notice, notificationId }: Alert): 'alert' | 'summary' | 'notic
   return notice.kind === 'summary' ? 'summary' : 'notice';
 };
 
-/**
- * Returns the tags that SES repeats in its events: tenant, kind and delivery. A test has no delivery, but the start of the
- * stop in spite of which it is sent.
- */
+/** A test has no delivery, but the start of the stop in spite of which it is sent. */
 const tagsOf = (alert: Alert, stop: EmailStop | undefined): Record<string, string> => ({
   kind: kindOf(alert),
   ...(alert.notificationId === undefined
@@ -68,7 +61,6 @@ const tagsOf = (alert: Alert, stop: EmailStop | undefined): Record<string, strin
   ...(stop && { stop: String(stop.sinceMs) }),
 });
 
-/** Returns the outcome of an email that is not sent. */
 const notSent = (reason: StopReason | 'email_off'): AttemptOutcome =>
   failed('permanent', reason, `Not sent: ${failureText(reason, undefined)}`, {
     nothingSent: true,
@@ -94,9 +86,8 @@ const withOptOut = ({ subject, text, html }: EmailMessage, tenant: string, label
 };
 
 /**
- * Creates the only function that sends emails: alerts, summaries, notices and tests. It sends none to a stopped mailbox
- * (docs/decisions/opt-out.md) or for a tenant whose emails are off, counts each toward the limit of its kind, and stops
- * a mailbox that SES rejects.
+ * The only function that sends emails. It sends none to a stopped mailbox (docs/decisions/opt-out.md) or while a
+ * tenant's emails are off, counts each toward the limit of its kind, and stops a mailbox that SES rejects.
  */
 export const createEmailSender = (
   { EMAIL_FROM: from, EMAIL_REPLY_TO: replyTo, CONFIGURATION_SET: configurationSet, API_URL }: EmailEnvironment,

@@ -14,19 +14,16 @@ import {
 } from './batch-consumer.ts';
 
 /**
- * The maximum time of a message. Those of a batch are acknowledged together: one that waits for throttled keys must not
- * let the function time out, after which all of them would come back only when their visibility timeout ends.
+ * Messages of a batch are acknowledged together: one that waits for throttled keys must not let the function time out.
  */
 const MAX_PROCESS_MS = 10_000;
 
-/** A queue whose messages are processed independently of each other, and how. */
 export type ConsumerOptions<Body> = Pick<BatchOptions<Body>, 'clock' | 'parse'> & {
   name: FunctionName;
   queueUrl: string;
   queues: ReturnOptions['queues'];
   /** The metric of invalid messages, which are acknowledged: retrying would not help. */
   invalidMetric: string;
-  /** Returns the fields that identify a message in logs, with its tenant. */
   idsOf: (body: Body) => Ids;
   /** Processes a message, which returns to its queue if the promise rejects, or does not resolve within ten seconds. */
   process: (received: Received<Body>) => Promise<Counts>;
@@ -40,7 +37,7 @@ const sumOf = (all: readonly Counts[]): Counts => {
   return sum;
 };
 
-/** Creates the Lambda handler of a queue that processes the messages of a batch concurrently, one by one. */
+/** Creates the handler of a queue that processes its messages independently and concurrently. */
 export const createQueueConsumer = <Body>({
   name,
   queueUrl,

@@ -77,9 +77,9 @@ const allSettled = async (actions: readonly Promise<unknown>[]): Promise<void> =
 };
 
 /**
- * Creates the Lambda handler of the queue of delivery reports (docs/decisions/notices.md#reports): it publishes outcomes,
- * adds failures to those of their notifications, notifies technical contacts, and escalates events that have reached
- * nobody. It decides by the records as it reads them, so messages may be late, repeated and in any order.
+ * Creates the handler of the queue of delivery reports (docs/decisions/notices.md#reports): outcomes, failures of
+ * notifications, notices, and escalations. It decides by the records as it reads them, so messages may be late,
+ * repeated and in any order.
  *
  * @param topic the topic of delivery outcomes, if the stack publishes them
  */

@@ -3,11 +3,9 @@ import type { DeliveryReport } from '../contracts/delivery-report.ts';
 import { serializeBody } from '../contracts/messages.ts';
 import type { EmailStop, Recipient } from '../domain/email-stop.ts';
 
-/** Returns the tenant of a report. */
 export const tenantOfReport = (report: DeliveryReport): string =>
   report.kind === 'plan' ? report.event.tenant_id : report.tenant_id;
 
-/** Returns a report as a message to the queue of delivery reports. */
 export const reportMessage = (report: DeliveryReport): OutgoingMessage => {
   const body = serializeBody(report);
   return { body: () => body, bytes: Buffer.byteLength(body), messageGroupId: tenantOfReport(report) };

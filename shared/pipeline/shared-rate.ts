@@ -4,7 +4,7 @@ import type { Clock } from '../domain/clock.ts';
 import { MIN_TIME_TO_SEND_MS } from '../domain/timeouts.ts';
 import type { Alert } from '../domain/transport.ts';
 
-/** Sends are counted for one to two periods: short, so that a burst of one tenant counts at once beside another's steady sends. */
+/** Sends are counted for one to two periods: short, so that a burst counts at once beside another's steady sends. */
 const PERIOD_MS = 2_000;
 /** The smallest share, in sends: a tenant that nobody else shares an execution environment with may send so few. */
 const MIN_SHARE = 4;
@@ -18,11 +18,9 @@ const MAX_TEST_WAIT_MS = 5_000;
 const FIRST_DELAY_MS = 100;
 const MAX_DELAY_MS = 400;
 
-/** Options for tests. */
 type SharedRateOptions = {
   clock?: Clock;
   sleep?: (delayMs: number) => Promise<unknown>;
-  /** Returns a number from 0 to 1. */
   random?: () => number;
 };
 
@@ -31,10 +29,9 @@ const isThrottled = (outcome: AttemptOutcome): boolean =>
   outcome.result === 'throttled' && outcome.reason === 'throttled' && outcome.nothingSent === true;
 
 /**
- * Creates the fair use of a rate of SES or SNS, which all tenants share, kept by each execution environment
- * (docs/decisions/deliveries.md#shared-rate). The share of a tenant is the number of sends in the last 2 to 4 s, divided
- * by that of the tenants that made them, and at least four. A single one has half, because others use other execution
- * environments.
+ * The fair use of a rate of SES or SNS, kept by each environment (docs/decisions/deliveries.md#shared-rate). The share
+ * of a tenant is the number of sends in the last 2 to 4 s, divided by that of their tenants, and at least four. A
+ * single one has half, because others use other environments.
  */
 export const createSharedRate = ({ clock = Date.now, sleep, random = Math.random }: SharedRateOptions = {}) => {
   let period = 0;
@@ -66,10 +63,8 @@ export const createSharedRate = ({ clock = Date.now, sleep, random = Math.random
 
   return {
     /**
-     * Sends a message of a tenant. While AWS throttles it and the tenant is below its share, sends it again in place for
-     * at most ten seconds, five in a test, and as long as there is time for a send.
-     *
-     * @returns the outcome of the last send
+     * Sends a message. While AWS throttles it and the tenant is below its share, sends it again in place for at most
+     * ten seconds, five in a test, and as long as there is time for a send.
      */
     async send(alert: Alert, sendOnce: () => Promise<AttemptOutcome>): Promise<AttemptOutcome> {
       const { event, notificationId, timeLeft } = alert;
@@ -92,5 +87,4 @@ export const createSharedRate = ({ clock = Date.now, sleep, random = Math.random
   };
 };
 
-/** The fair use of a rate of SES or SNS. */
 export type SharedRate = ReturnType<typeof createSharedRate>;

@@ -65,8 +65,8 @@ const reportsOf = (changes: readonly Change[]): Report[] => [
 ];
 
 /**
- * Returns when DynamoDB wrote the record, in ms since the epoch. Lambda passes the time in seconds; in the output of the
- * AWS CLI, which operators repeat, it is a text (docs/runbook.md#failures-are-not-reported).
+ * Lambda passes the time in seconds; in the output of the AWS CLI, which operators repeat, it is a text
+ * (docs/runbook.md#failures-are-not-reported).
  */
 const createdAtMs = ({ dynamodb }: DynamoDBRecord): number[] => {
   const seconds = Number(dynamodb?.ApproximateCreationDateTime);
@@ -74,9 +74,9 @@ const createdAtMs = ({ dynamodb }: DynamoDBRecord): number[] => {
 };
 
 /**
- * Creates the Lambda handler that reads from the stream of the Deliveries table what failed or ended, and sends it to the
- * queue of delivery reports (docs/decisions/notices.md#stream). It makes no other calls: the records of a shard are
- * processed in order, so whatever fails here delays all that follow. Of a record that cannot be read, it sends the key.
+ * Creates the handler that sends what the stream of the Deliveries table says to the queue of delivery reports
+ * (docs/decisions/notices.md#stream). It makes no other calls: the records of a shard are in order, so whatever fails
+ * here delays all that follow. Of a record that cannot be read, it sends the key.
  */
 export const createDeliveryWatch =
   (

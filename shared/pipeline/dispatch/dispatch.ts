@@ -25,7 +25,6 @@ import { createBatchConsumer, createMessageReturn, type Handled } from '../batch
 import { reportMessage } from '../report-messages.ts';
 import { createFanOut, type FannedOut } from './fan-out.ts';
 
-/** The environment variables of dispatch, parsed. */
 export type DispatchEnvironment = Pick<
   ParsedEnvironment<'dispatch-alarm-events'>,
   'ALARM_EVENTS_QUEUE' | 'DEAD_LETTER_QUEUE' | 'SENDER_QUEUES' | 'REPORTS_QUEUE'
@@ -46,7 +45,6 @@ const MAX_SMALL_LENGTH = 64 * 1_024;
 type EventMessage = PlannedEvent & { message: SQSRecord };
 type InvalidMessage = { message: SQSRecord; invalid: InvalidEvent };
 
-/** What became of the message of an event. */
 type MessageResult = Handled & {
   /** Undefined for an invalid message, and for one that was not started. */
   planned?: PlannedEvent;
@@ -56,10 +54,10 @@ type MessageResult = Handled & {
   deadLetterCause?: InvalidEvent['cause'];
 };
 
-/** The maximum length of a message ID, and its characters (AWS limit: 100). */
+/** AWS limit: 100. */
 const MESSAGE_ID = /^[\w-]{1,100}$/;
 
-/** Returns what a message tells about its producer besides the event. A redriven dead letter has another message ID. */
+/** A redriven dead letter has another message ID. */
 const messageCorrelation = ({ messageId, messageAttributes }: SQSRecord): Correlation => {
   const [traceparent, tracestate, originalId = ''] = CORRELATION_ATTRIBUTES.map(
     (name) => messageAttributes[name]?.stringValue,
@@ -93,30 +91,29 @@ const isHeartbeatOf = ({ planned }: Pick<MessageResult, 'planned'>): boolean =>
 
 const isFirstReceive = ({ attributes }: SQSRecord): boolean => attributes.ApproximateReceiveCount === '1';
 
-/** Returns whether dispatch receives an alarm event for the first time. One that was not started may be invalid. */
+/** One that was not started may be invalid. */
 const isNewEvent = ({ planned, isUnstarted, message }: MessageResult): boolean =>
   (planned !== undefined || isUnstarted === true) && isFirstReceive(message);
 
 /**
- * Returns whether the reporter must find out whether an event reaches nobody: none of its notifications exists, or one does
- * not any more, perhaps deleted before its delivery was sent.
+ * Whether the reporter must find out if an event reaches nobody: no notification exists, or one may have been deleted
+ * before its delivery was sent.
  */
 const mayReachNobody = ({ planned, unknown }: FannedOut<EventMessage>): boolean =>
   unknown > 0 && (unknown === planned.ids.length || !isFirstReceive(planned.message));
 
 const isInvalid = (parsed: EventMessage | InvalidMessage): parsed is InvalidMessage => 'invalid' in parsed;
 
-/** Splits a batch into small and large messages, the smallest first. */
 const bySize = (messages: readonly SQSRecord[]): SQSRecord[][] => {
   const sorted = messages.toSorted((one, other) => one.body.length - other.body.length);
   const isSmall = ({ body }: SQSRecord): boolean => body.length <= MAX_SMALL_LENGTH;
   return [sorted.filter(isSmall), sorted.filter((message) => !isSmall(message))];
 };
 
-/** The maximum size of all deliveries of a group, in bytes, unless it has only one event. */
+/** Unless a group has only one event, in bytes. */
 const MAX_GROUP_BYTES = 4 * 1_024 * 1_024;
 
-/** Returns the size of all deliveries of events, about, in bytes. */
+/** In bytes, about. */
 const deliveriesBytes = (events: readonly PlannedEvent[]): number =>
   events.reduce((sum, { ids, shared }) => sum + ids.length * shared.bytes, 0);
 
@@ -124,7 +121,7 @@ const fits = (events: readonly PlannedEvent[]): boolean =>
   deliveriesBytes(events) <= MAX_GROUP_BYTES &&
   events.reduce((sum, { ids }) => sum + ids.length, 0) <= MAX_NOTIFICATIONS;
 
-/** Groups events that share reads and batches. Those with the smallest deliveries are first: a large plan delays no other. */
+/** Events that share reads and batches, the smallest deliveries first: a large plan delays no other. */
 const eventGroups = <Event extends PlannedEvent>(events: readonly Event[]): Event[][] => {
   const groups: Event[][] = [];
   for (const event of events.toSorted((one, other) => deliveriesBytes([one]) - deliveriesBytes([other]))) {
@@ -135,9 +132,7 @@ const eventGroups = <Event extends PlannedEvent>(events: readonly Event[]): Even
   return groups;
 };
 
-/**
- * Creates the Lambda handler that sends a delivery to the queue of its type for each notification of an alarm event.
- */
+/** Creates the handler that queues a delivery for each notification of an alarm event. */
 export const createDispatch = (
   notifications: Pick<NotificationRepository, 'targets'>,
   queues: Queues,
@@ -181,8 +176,8 @@ export const createDispatch = (
   };
 
   /**
-   * Acknowledges the message of an event, or returns it to its queue if a delivery or a report could not be sent. Then all
-   * of its deliveries are sent again: the claims of the first ones make them duplicates.
+   * Acknowledges an event, or returns it if a delivery or a report could not be sent. Then all deliveries are sent
+   * again: the claims of the first ones make them duplicates.
    */
   const finishEvent = async (fannedOut: FannedOut<EventMessage>): Promise<MessageResult> => {
     const { planned, isIncomplete, hasInternalError } = fannedOut;
@@ -195,14 +190,14 @@ export const createDispatch = (
     return { message, planned, isReturned, kind };
   };
 
-  /** Returns an event to its queue that an invocation has no time for. Never rejects. */
+  /** Never rejects. */
   const returnUnstarted = async (message: SQSRecord): Promise<MessageResult> => {
     logger.warn('event not started', { message_id: message.messageId, tenant_id: message.attributes.MessageGroupId });
     await returnMessage(message);
     return { message, isReturned: true, isUnstarted: true };
   };
 
-  /** Sends an event to the queue of delivery reports. @returns false if SQS refused it */
+  /** Returns false if SQS refused it. */
   const reportPlan = async ({ shared, correlation, ids, acceptedAtMs }: EventMessage): Promise<boolean> => {
     const event = { ...shared.header, facts: [] };
     const report: PlanReport = {
@@ -216,11 +211,8 @@ export const createDispatch = (
   };
 
   /**
-   * Logs and counts events that break a rule although they are delivered, and those that are sent to nobody, and logs
-   * events that have a trace. Each event counts when its message is acknowledged, and SQS rarely delivers a message
-   * twice.
-   *
-   * @returns the metrics
+   * Logs and counts events with warnings and those that are sent to nobody, and logs those with a trace, each when its
+   * message is acknowledged. Returns the metrics.
    */
   const reportFindings = (results: readonly MessageResult[]): Record<string, number> => {
     const accepted = results.flatMap(({ message, planned, isReturned }) =>
@@ -247,8 +239,8 @@ export const createDispatch = (
   };
 
   /**
-   * Plans and sends the events of a batch: small messages before large ones, and of each those with the smallest
-   * deliveries first. An event is only started if there is time to finish it.
+   * Small messages come before large ones, and of each those with the smallest deliveries first. An event is only
+   * started if there is time to finish it.
    */
   const runPass = async (messages: readonly SQSRecord[]) => {
     const startedAtMs = clock();
@@ -257,7 +249,6 @@ export const createDispatch = (
     const results: Promise<MessageResult>[] = [];
     const fannedOut: FannedOut<EventMessage>[] = [];
 
-    /** Parses one message after the other. */
     const plan = (part: readonly SQSRecord[]): EventMessage[] =>
       part.flatMap((message) => {
         const parsed = hasTimeFor(0) ? parseMessage(message, startedAtMs, environment.HEARTBEAT_ROLE_ID) : undefined;

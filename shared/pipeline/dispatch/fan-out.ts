@@ -15,10 +15,8 @@ import type { DeliveryTarget } from '../../domain/notification.ts';
 import { isNotificationId } from '../../domain/notification-id.ts';
 import { idsOfEvent, type PlannedEvent } from '../../domain/planned-event.ts';
 
-/** What became of the notifications of an event. */
 export type FannedOut<Event extends PlannedEvent = PlannedEvent> = {
   planned: Event;
-  /** Number of deliveries sent. */
   sent: number;
   /** Number of notifications that do not exist. */
   unknown: number;
@@ -28,10 +26,7 @@ export type FannedOut<Event extends PlannedEvent = PlannedEvent> = {
   hasInternalError: boolean;
 };
 
-/**
- * Each delivery lists the event's other notifications if the event has at most this many in total. Otherwise they are
- * stored once.
- */
+/** Each delivery lists the others if the event has at most this many in total. Otherwise they are stored once. */
 const MAX_LISTED = 26;
 /** The maximum time that storing the list of an event's notifications may delay its deliveries. */
 const MAX_LIST_MS = 2_000;
@@ -52,30 +47,26 @@ const readTarget = async (targets: TargetReads, tenant: string, id: string): Pro
 
 const isUnknown = (result: ReadResult): boolean => 'target' in result && result.target === undefined;
 
-/**
- * Returns the IDs of the event's notifications if they are few enough to list, with those that do not exist: an earlier
- * copy of the event may have reached one that was deleted since.
- */
+/** With those that do not exist: an earlier copy of the event may have reached one that was deleted since. */
 const listedIds = (results: readonly ReadResult[]): readonly string[] | undefined => {
   const ids = results.filter((result) => !isUnknown(result) || isNotificationId(result.id)).map(({ id }) => id);
   return ids.length <= MAX_LISTED ? ids : undefined;
 };
 
-/** Sends messages of the next turn of the event loop together, so that events that are read together share batches. */
+/** Sends messages of the next turn of the event loop together: events that are read together share batches. */
 const createOutbox = (queues: Pick<Queues, 'sendAll'>, urls: Record<NotificationTypeId, string>) => {
   const gather = createGatherer(
     async (messages: readonly OutgoingMessage[], type: NotificationTypeId) =>
       new Set(await queues.sendAll(urls[type], messages)),
     setImmediate,
   );
-  /** @returns false if the message was not sent */
   return async (type: NotificationTypeId, message: OutgoingMessage): Promise<boolean> =>
     !(await gather(type, message).result).has(message);
 };
 
 /**
- * Creates the function that queues a delivery for each notification of an event. Events that are passed together share
- * reads and batches. An event's deliveries are sent as soon as its own notifications are read. Never rejects.
+ * Queues a delivery for each notification. Events that are passed together share reads and batches. An event's
+ * deliveries are sent as soon as its own notifications are read. Never rejects.
  */
 export const createFanOut = (
   notifications: Pick<NotificationRepository, 'targets'>,
@@ -123,14 +114,12 @@ export const createFanOut = (
   };
 
   /**
-   * Stores the list of the event's notifications, before its first delivery is sent, because a delivery that fails
-   * needs it. The list has all IDs of the plan: those that do not exist count as not reached. If it cannot be stored,
-   * senders cannot record the deliveries either.
+   * Before the first delivery, because one that fails needs the list. It has all IDs of the plan: those that do not
+   * exist count as not reached. If it cannot be stored, senders cannot record the deliveries either.
    */
   const storeDestinations = (planned: PlannedEvent): Promise<void> =>
     withTimeout(writeDestinationList(planned.shared.header, planned.ids, clock()), MAX_LIST_MS);
 
-  /** Sends the deliveries of an event. @returns how many were sent, and whether the cause of a failure is internal */
   const sendDeliveries = async (
     planned: PlannedEvent,
     targets: readonly DeliveryTarget[],

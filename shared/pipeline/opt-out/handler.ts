@@ -11,7 +11,6 @@ import type { ReportStop } from '../report-messages.ts';
 import { requestedChange } from './body.ts';
 import { invalidPage, limitPage, type PageResponse, statePage, unavailablePage } from './page.ts';
 
-/** What the page uses. */
 export type OptOutDependencies = {
   optOutKeys: Pick<OptOutKeys, 'find'>;
   stops: Pick<EmailStops, 'find' | 'optOut' | 'resume'>;
@@ -21,8 +20,8 @@ export type OptOutDependencies = {
 };
 
 /**
- * Creates the handler of the page on which recipients stop the emails of a tenant, and resume them
- * (docs/decisions/opt-out.md). GET and HEAD have no effect, because mail services open links before their recipients do.
+ * The page on which recipients stop and resume emails (docs/decisions/opt-out.md). GET and HEAD have no effect, because
+ * mail services open links before their recipients do.
  */
 export const createOptOutHandler = ({
   optOutKeys,

@@ -5,7 +5,6 @@ import { utcTime } from '../../domain/day.ts';
 import type { EmailStop } from '../../domain/email-stop.ts';
 import { buttonFields } from './body.ts';
 
-/** A response of the page. */
 export type PageResponse = APIGatewayProxyStructuredResultV2;
 
 const STYLE = [
@@ -55,11 +54,7 @@ const page = (statusCode: number, heading: string, text: string, button?: Button
 const stopButton = { ...buttonFields.stop, text: 'Stop these emails' };
 const resumeButton = { ...buttonFields.resume, text: 'Resume these emails' };
 
-/**
- * Returns the page with the state of a recipient's emails, and the button that changes it.
- *
- * @param statusCode 400 if a request had the body of neither button
- */
+/** The state of a recipient's emails, and the button that changes it. 400: a request had the body of neither button. */
 export const statePage = (statusCode: 200 | 400, tenant: string, stop: EmailStop | undefined): PageResponse => {
   if (!stop) {
     const text = `The account ${tenant} can send emails to this address.`;

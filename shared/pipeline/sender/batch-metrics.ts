@@ -16,10 +16,7 @@ import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import type { HandledBatch } from '../batch-consumer.ts';
 import { type DeliveryJob, firstReceivedAtMs, isNotice, isRetry, type QueueUrls, sentAtMs } from './delivery-job.ts';
 
-/**
- * A message, its result, and when it had it, ms since the epoch: the rest of the batch may take longer. It has no job if
- * it is malformed.
- */
+/** Without a job if it is malformed. `endedAtMs`: the rest of the batch may take longer. */
 export type ProcessedMessage = { message: SQSRecord; job?: DeliveryJob; result: DeliveryResult; endedAtMs: number };
 
 /** Returns the result of a batch: which messages return to their queue, and the metrics. Heartbeats emit none. */
@@ -57,13 +54,12 @@ export const resultOfBatch = (all: readonly ProcessedMessage[], urls: QueueUrls)
 const isRecordedFailure = ({ job, result: { kind } }: ProcessedMessage): boolean =>
   job !== undefined && !isNotice(job.body) && (kind === 'retried' || kind === 'dead_lettered');
 
-/** Returns the total that a message increments, none for notices. */
 const totalOf = ({ job, result }: ProcessedMessage): DeliveryTotal[] => {
   const total = job?.body.notice ? undefined : deliveryTotal(result);
   return total ? [total] : [];
 };
 
-/** Returns the latency of a delivered alert in ms, none for other messages and for notices. */
+/** Of delivered alerts, without notices. */
 const latencyMs = (processed: ProcessedMessage): number[] => {
   const { job, endedAtMs } = processed;
   const isDelivered = totalOf(processed).includes('deliveries_delivered');
@@ -71,8 +67,8 @@ const latencyMs = (processed: ProcessedMessage): number[] => {
 };
 
 /**
- * Returns the ms from the acceptance of an alert to the start of its first attempt. None for later attempts and rounds
- * and for notices, and none if a circuit, a daily limit, the move of a slow tenant or an incident lock postponed it.
+ * None for later attempts and rounds and for notices, and none if a circuit, a daily limit, a move or a lock postponed
+ * it.
  */
 const firstAttemptLatencyMs = ({ job, message, result }: ProcessedMessage, urls: QueueUrls): number[] => {
   const { firstAttemptAtMs } = result;
@@ -81,13 +77,11 @@ const firstAttemptLatencyMs = ({ job, message, result }: ProcessedMessage, urls:
   return [Math.max(0, firstAttemptAtMs - job.body.accepted_at_ms)];
 };
 
-/** Retries that wait this much longer than SQS can delay them are late. */
 const LATE_SECONDS = 300;
 
 /**
- * Returns how many seconds too late the latest retry of a batch was first received: beyond the maximum delay of a
- * message. 0 unless retries of at least two tenants are 5 minutes late or more: a backlog of one tenant delays only its
- * own, because the queue is fair.
+ * How many seconds beyond the maximum delay the latest retry was first received. 0 unless those of at least two tenants
+ * are 5 minutes late: a backlog of one delays only its own, because the queue is fair.
  */
 export const lateRetrySeconds = (messages: readonly SQSRecord[], urls: QueueUrls): number => {
   const late = messages

@@ -22,13 +22,9 @@ import { type DeliveryJob, idsOf, isNotice, persist, type SenderDependencies } f
 import type { HeldLock } from './held-lock.ts';
 import { sendCopy } from './requeue.ts';
 
-/** The part of a failure that goes into logs, records and dead letters. */
 type LoggedFailure = Pick<Failure, 'reason' | 'cause' | 'status' | 'code'>;
 
-/**
- * Decides about a claimed delivery before it is sent. Returns the result of its message, or undefined if it does not
- * apply, so that the next decision follows.
- */
+/** Decides about a claimed delivery before it is sent. Returns undefined if it does not apply. */
 export type Decision = (delivery: ClaimedDelivery) => DeliveryResult | undefined | Promise<DeliveryResult | undefined>;
 
 /** The reasons for which a notice has no recipient. It is cancelled, and its copies to others are sent. */
@@ -37,7 +33,6 @@ const noRecipientReasons: readonly FailureReason[] = ['no_contacts', 'email_off'
 /** A delivery that this worker has claimed, and the ways in which it ends. All of its writes are conditional on the claim. */
 export class ClaimedDelivery {
   readonly job: DeliveryJob;
-  /** The record as it was claimed. */
   readonly claimed: DeliveryRecord;
   /** The lock of its incident, if it is ordered. */
   readonly lock: HeldLock | undefined;
@@ -45,9 +40,7 @@ export class ClaimedDelivery {
   record: DeliveryRecord;
   /** What the notification is now; undefined if it was deleted. */
   notification: DeliveryTarget | undefined;
-  /** Whether the tenant was in shadow mode. */
   isShadowed = false;
-  /** What it lists, if it is a summary. */
   summary: Summary | undefined;
   /** The record as last written; undefined before the first write. */
   #written: DeliveryRecord | undefined;
@@ -71,7 +64,6 @@ export class ClaimedDelivery {
     return this.#sender.clock();
   }
 
-  /** Whether this message is the summary of other alerts. */
   get isSummary(): boolean {
     return this.job.body.notice?.kind === 'summary';
   }
@@ -83,7 +75,7 @@ export class ClaimedDelivery {
     this.#written = (await this.#sender.deliveries.update(this.claimed, described)) ?? described;
   }
 
-  /** Changes the record like `write`, and repeats that until it succeeds or no time is left. */
+  /** Repeats `write` until it succeeds or no time is left. */
   persist(next: DeliveryRecord): Promise<void> {
     return persist(this.job, () => this.write(next));
   }
@@ -99,12 +91,10 @@ export class ClaimedDelivery {
     return this.write(withNextAttempt(this.record, this.record.next_attempt_at_ms));
   }
 
-  /** Sets the status to `bounced` if every recipient that accepted has bounced. */
   async markBounced(): Promise<void> {
     if (this.#written) await this.#sender.deliveries.markBounced(this.#written, this.nowMs);
   }
 
-  /** Releases the claim, and sends the message again. */
   async sendAgain(): Promise<DeliveryResult> {
     await this.release();
     await sendCopy(this.#sender, this.job, 0);
@@ -118,14 +108,12 @@ export class ClaimedDelivery {
     return { kind: 'forwarded' };
   }
 
-  /** Ends the delivery of a deleted notification, or of an empty summary. */
   async cancel(): Promise<DeliveryResult> {
     await this.write(withCancellation(this.record, undefined, this.nowMs));
     await this.markBounced();
     return { kind: 'cancelled' };
   }
 
-  /** Ends the delivery of an alert that is recorded and not sent. */
   async withhold(reason: WithheldReason): Promise<DeliveryResult> {
     await this.write(withWithheld(this.record, reason, this.nowMs));
     await this.markBounced();
@@ -133,8 +121,8 @@ export class ClaimedDelivery {
   }
 
   /**
-   * Records a delivery. Acknowledges the message even if that is impossible: returning it could send the alert twice. A
-   * recorded delivery is sent once, so if its bounces cannot be recorded, the message is received again.
+   * Acknowledges the message even if the delivery cannot be recorded: returning it could send the alert twice. If
+   * bounces of a recorded one cannot be, the message is received again.
    */
   async recordDelivered(): Promise<DeliveryResult> {
     try {
@@ -163,9 +151,8 @@ export class ClaimedDelivery {
   }
 
   /**
-   * Schedules the next attempt: updates the record, then sends a new message, before the old message is acknowledged.
-   * The message is sent even if the update finds that the claim is lost (to another worker, or because the SDK repeated
-   * an applied write): when the message is received, its claim determines whether an attempt is due
+   * Updates the record, then sends a new message, even if the claim is lost (to another worker, or because the SDK
+   * repeated an applied write): when the message is received, its claim determines whether an attempt is due
    * (docs/decisions/deliveries.md#retries-are-new-messages).
    */
   async #scheduleRetry(failure: Failure, waitMs: number): Promise<DeliveryResult> {
@@ -177,12 +164,10 @@ export class ClaimedDelivery {
   }
 
   /**
-   * Ends a round without delivery. The order prevents loss if the worker crashes: store the message for the tenant
-   * (docs/decisions/deliveries.md#failed-messages), send the dead letter, update the record,
-   * acknowledge the message. The stored message and the record have the same time of failure, which marks the message as
-   * current. The claim is held throughout, so that no duplicate is delivered. The dead letter and the stored message
-   * contain the number of the next round, and no other message can start that round
-   * (docs/decisions/deliveries.md#dead-letters).
+   * Ends a round. The order prevents loss if the worker crashes: store the message for the tenant
+   * (docs/decisions/deliveries.md#failed-messages), send the dead letter, update the record. Message and record have
+   * the same time of failure, which marks the message as current. The claim is held throughout. Only the dead letter
+   * and the stored message have the number of the next round (docs/decisions/deliveries.md#dead-letters).
    */
   async deadLetter(failure: LoggedFailure): Promise<DeliveryResult> {
     const { job, record } = this;
@@ -215,10 +200,7 @@ export class ClaimedDelivery {
     return { kind: 'dead_lettered', cause: failure.cause };
   }
 
-  /**
-   * Releases the claim of a failed delivery whose dead letter could not be stored, until its message returns. While that
-   * repeats, the record says that the alert fails, so that the event is escalated.
-   */
+  /** Until its message returns, the record says that the alert fails, so that the event is escalated. */
   async #releaseFailed({ last_cause, last_reason }: DeliveryRecord): Promise<void> {
     const receiveCount = Number(this.job.message.attributes.ApproximateReceiveCount);
     const next_attempt_at_ms = this.nowMs + internalErrorDelayMs(receiveCount, this.#sender.retryDelayScale);
@@ -226,10 +208,7 @@ export class ClaimedDelivery {
     await this.release().catch(() => undefined);
   }
 
-  /**
-   * Logs a failed attempt: IDs, reason, whether the destination was called, status and error code, never the
-   * destination's response (docs/decisions/monitoring.md#what-is-logged).
-   */
+  /** Never the destination's response (docs/decisions/monitoring.md#what-is-logged). */
   #logFailure(outcome: MessageOutcome, { reason, cause, status, code }: LoggedFailure): void {
     const { attempt_count } = this.record;
     const destination = destinationField(reason);

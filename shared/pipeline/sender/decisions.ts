@@ -14,7 +14,6 @@ export const typeChanged: Decision = (delivery) => {
   return notification && notification.type !== job.type ? delivery.forward(notification.type) : undefined;
 };
 
-/** Cancels the delivery of a deleted notification. */
 export const deleted: Decision = (delivery) => (delivery.notification ? undefined : delivery.cancel());
 
 /** Ends the delivery of an event after a newer one of its incident was delivered. */
@@ -38,8 +37,8 @@ const shadowed: Decision = async (delivery) => {
 };
 
 /**
- * Ends the delivery of an alert to a notification that was muted. An OK ends an incident whatever is muted. The alerts of
- * a summary were not. An escalation can be hours newer than its alert. A repeated event has the time of its first message.
+ * An OK ends an incident whatever is muted. The alerts of a summary were not. An escalation can be hours newer than its
+ * alert. A repeated event has the time of its first message.
  */
 const muted: Decision = (delivery) => {
   const { job, isSummary, record, target } = delivery;
@@ -50,7 +49,6 @@ const muted: Decision = (delivery) => {
   return isMuted ? delivery.withhold('muted') : undefined;
 };
 
-/** Fails a delivery whose round has expired. */
 const expired: Decision = (delivery) =>
   isRoundExpired(delivery.record, delivery.nowMs)
     ? delivery.deadLetter({ reason: 'expired', cause: roundExpiryCause(delivery.record) })
@@ -75,10 +73,8 @@ export const usualDecisions: readonly Decision[] = [shadowed, muted, expired, ex
 export const notSummarized: Decision = (delivery) =>
   delivery.isSummary ? delivery.deadLetter({ reason: 'type_without_summaries', cause: 'destination' }) : undefined;
 
-/** Returns why nothing is sent to a destination of a tenant, or undefined. */
 export type RefusalOf = (tenant: string, details: StringMap) => Promise<FailureReason | undefined>;
 
-/** Fails an alert to a destination to which nothing is sent. */
 export const refused =
   (refusalOf: RefusalOf): Decision =>
   async (delivery) => {

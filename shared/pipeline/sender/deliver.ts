@@ -29,26 +29,24 @@ import { createJob, type DeliveryJob, idsOf, queueUrlOf, type SenderDependencies
 import { claimLock, type HeldLock } from './held-lock.ts';
 import { findDue, moveFirstAttempts, sendCopy } from './requeue.ts';
 
-/** What distinguishes the senders. */
 export type SenderParts = {
   /** Returns whether the first attempts of a tenant are moved to the retry queue. */
   isSlow: (tenant: string) => boolean;
-  /** What is decided about a claimed delivery before it is sent. The first decision that applies ends it. */
+  /** Before an alert is sent. The first decision that applies ends it. */
   decisions: readonly Decision[];
   transport: Transport;
-  /** Ends the delivery of an alert that the transport did not send because of a daily limit above which it is summarized. */
+  /** Ends the delivery of an alert above a daily limit, if these are summarized. */
   endAboveLimit?: (delivery: ClaimedDelivery) => Promise<DeliveryResult>;
 };
 
-/** The target of a delivery, undefined if the notification was deleted, and whether the tenant is in shadow mode. */
 type Reads = readonly [target: DeliveryTarget | undefined, isShadowed: boolean];
 
 /** The last 12 digits of a UUID are random: enough for the claims of one record, which is charged by size. */
 const CLAIM_ID_LENGTH = 12;
 
 /**
- * Creates the Lambda handler of the queues of a sender. What follows is the way of a message from its receipt to its
- * acknowledgment, from top to bottom (docs/decisions/deliveries.md): it is claimed, decided, sent and recorded.
+ * Creates the handler of a sender's queues. What follows is the way of a message, from top to bottom
+ * (docs/decisions/deliveries.md): it is claimed, decided, sent and recorded.
  */
 export const createDeliveryConsumer = (
   dependencies: SenderDependencies,
@@ -91,7 +89,7 @@ const createReturn = (dependencies: SenderDependencies) =>
     queueUrlOf: (message) => queueUrlOf(message, dependencies),
   });
 
-/** Creates the delivery of the jobs of a batch. Never rejects: what fails returns its message, and counts no attempt. */
+/** Never rejects: what fails returns its message, and counts no attempt. */
 export const createDelivery = (
   dependencies: SenderDependencies,
   { isSlow, decisions, transport, endAboveLimit }: SenderParts,
@@ -129,7 +127,6 @@ export const createDelivery = (
     return processed.flat();
   };
 
-  /** Delivers jobs one after the other. */
   const deliverInTurn = async (jobs: readonly DeliveryJob[], targets: TargetReads): Promise<ProcessedMessage[]> => {
     const processed: ProcessedMessage[] = [];
     for (const job of jobs) processed.push(await processedJob(job, deliver(job, findTarget(job, targets))));
@@ -205,10 +202,7 @@ export const createDelivery = (
     }
   };
 
-  /**
-   * Returns whether the tenant's alerts are recorded and not sent. Messages to the operators' notification are sent, and
-   * summaries, because their alerts were not withheld.
-   */
+  /** Messages to the operators' notification are sent, and summaries, whose alerts were not withheld. */
   const isInShadowMode = async ({ body: { event, notice, notification_id: id, accepted_at_ms } }: DeliveryJob) =>
     notice?.kind !== 'summary' &&
     id !== operatorsNotification.id &&
@@ -225,7 +219,6 @@ export const createDelivery = (
     return { kind: 'duplicate', isRepeated: !isOfSameDispatch(found, first) };
   };
 
-  /** Decides about a claimed delivery and sends it. */
   const deliverClaimed = async (delivery: ClaimedDelivery, reads: Promise<Reads>): Promise<DeliveryResult> => {
     try {
       return (await decide(delivery, reads).catch(releaseAfter(delivery))) ?? (await send(delivery));
@@ -235,7 +228,6 @@ export const createDelivery = (
     }
   };
 
-  /** Returns the result of the first decision that applies, or undefined if the alert is sent. */
   const decide = async (delivery: ClaimedDelivery, reads: Promise<Reads>): Promise<DeliveryResult | undefined> => {
     [delivery.notification, delivery.isShadowed] = await reads;
     for (const decision of decisions) {
@@ -245,7 +237,6 @@ export const createDelivery = (
     return undefined;
   };
 
-  /** Makes one attempt, and records it. */
   const send = async (delivery: ClaimedDelivery): Promise<DeliveryResult> => {
     const startedAtMs = clock();
     const attempt = await callTransport(delivery).catch(releaseAfter(delivery));
@@ -301,8 +292,8 @@ export const createDelivery = (
   };
 
   /**
-   * Sends a copy of a message that waits for its incident lock: returning the message to its queue would exhaust
-   * maxReceiveCount. The copy goes to the queue of its original, because the retry queue has a longer batching window.
+   * Returning the message would exhaust maxReceiveCount. The copy goes to the same queue: that of retries has a longer
+   * batching window.
    */
   const waitForLock = async (job: DeliveryJob): Promise<DeliveryResult> => {
     const waits = lockWaitCount(job.message);
@@ -311,10 +302,7 @@ export const createDelivery = (
     return { kind: 'busy' };
   };
 
-  /**
-   * Sends a copy of the message after an attempt that reached recipients who could not be recorded, due after the lease:
-   * it lists them, so that they get no second email.
-   */
+  /** After an attempt that reached recipients who could not be recorded: the copy, due after the lease, lists them. */
   const replaceAfterError = async (
     { job, claimed, record }: ClaimedDelivery,
     error: unknown,
@@ -344,7 +332,7 @@ const readTarget = async (job: DeliveryJob, targets: TargetReads): Promise<Deliv
   return (await targets.find(targetKeyOf(job))) ?? unstoredTarget(event.tenant_id);
 };
 
-/** Returns the target of a job, or undefined if it does not exist. Only notices go to the operators' notification. */
+/** Only notices go to the operators' notification. */
 const findTarget = (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTarget | undefined> => {
   const target = readTarget(job, targets);
   // Not every delivery is claimed and awaits its target: an unhandled rejection would end the process.

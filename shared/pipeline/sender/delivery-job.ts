@@ -13,7 +13,6 @@ import { deliveryId } from '../../domain/delivery-key.ts';
 import { eventTime } from '../../domain/event-header.ts';
 import type { EventTime } from '../../domain/event-time.ts';
 
-/** What all senders have: repositories, queues and settings. */
 export type SenderDependencies = {
   type: NotificationTypeId;
   accounts: Pick<AccountRepository, 'isShadowed' | 'summaries'>;
@@ -30,7 +29,6 @@ export type SenderDependencies = {
   isTenantThrottled: IsTenantThrottled;
 };
 
-/** A message of the batch that the sender is processing. */
 export type DeliveryJob = {
   type: NotificationTypeId;
   message: SQSRecord;
@@ -39,11 +37,9 @@ export type DeliveryJob = {
   time: EventTime;
   /** True if no older event of the incident may follow a newer one. */
   isOrdered: boolean;
-  /** Returns the milliseconds until the function times out. */
   timeLeft: () => number;
 };
 
-/** Creates the job of a message. */
 export const createJob = (
   type: NotificationTypeId,
   job: Pick<DeliveryJob, 'message' | 'body' | 'timeLeft'>,
@@ -58,7 +54,6 @@ export const createJob = (
   };
 };
 
-/** Returns the log fields that identify a delivery. */
 export const idsOf = ({ type, deliveryId, body }: DeliveryJob) => ({
   type,
   delivery_id: deliveryId,
@@ -71,41 +66,31 @@ export const idsOf = ({ type, deliveryId, body }: DeliveryJob) => ({
 /** Returns whether a message is a notice about other deliveries. A summary is one of alerts. */
 export const isNotice = ({ notice }: Delivery): boolean => notice !== undefined && notice.kind !== 'summary';
 
-/** The queues that a sender receives from. */
 export type QueueUrls = Pick<SenderDependencies, 'type' | 'queueUrls' | 'retryQueueUrl'>;
 
-/** Returns the URL of the queue that the message came from: the type's queue for first attempts or its retry queue. */
+/** The queue that the message came from. */
 export const queueUrlOf = ({ eventSourceARN }: SQSRecord, { type, queueUrls, retryQueueUrl }: QueueUrls): string =>
   eventSourceARN.split(':').at(-1) === retryQueueUrl.split('/').at(-1) ? retryQueueUrl : queueUrls[type];
 
-/** Returns whether the message came from the retry queue. */
 export const isRetry = (message: SQSRecord, urls: QueueUrls): boolean =>
   queueUrlOf(message, urls) === urls.retryQueueUrl;
 
-/** Returns when the message was sent, in ms since the epoch. */
 export const sentAtMs = ({ attributes }: SQSRecord): number => Number(attributes.SentTimestamp);
 
-/** Returns when the message was first received, in ms since the epoch. */
 export const firstReceivedAtMs = ({ attributes }: SQSRecord): number =>
   Number(attributes.ApproximateFirstReceiveTimestamp);
 
-/**
- * Returns a time, in ms since the epoch, that the clock of SQS has reached. Unlike that of an execution environment, it
- * is the same for all senders.
- */
+/** A time that the clock of SQS has reached: the same for all senders, unlike that of an environment. */
 export const sqsTimeMs = (message: SQSRecord): number => Math.max(sentAtMs(message), firstReceivedAtMs(message));
 
 /** The maximum duration of a write: three SDK attempts of 4 s each (`awsConfig`), with backoff. */
 const MIN_TIME_TO_WRITE_MS = 13_000;
-/** The delay before the first retry. Each following one is twice as long, so that an outage is not made worse. */
+/** Each following delay is twice as long. */
 const FIRST_DELAY_MS = 250;
 const MAX_DELAY_MS = 1_000;
 
 /**
- * Repeats a write until it succeeds or no time is left. Without the record of a send, the recipient would get the alert
- * twice.
- *
- * @throws the error of the last write
+ * Repeats a write until it succeeds or no time is left: without the record, the recipient would get the alert twice.
  */
 export const persist = <Result>(
   { timeLeft }: Pick<DeliveryJob, 'timeLeft'>,

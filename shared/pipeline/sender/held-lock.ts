@@ -5,24 +5,21 @@ import { claimedLock, newestEventTime } from '../../domain/incident.ts';
 import { type DeliveryJob, persist, type SenderDependencies } from './delivery-job.ts';
 
 /**
- * The incident lock that this worker has claimed. One worker at a time delivers events of an incident to a
- * notification. An event that is older than a delivered one is not sent, so that no late CRITICAL reopens an incident
- * that its OK has resolved (docs/decisions/deliveries.md#incident-order).
+ * One worker at a time delivers events of an incident to a notification. An event that is older than a delivered one is
+ * not sent, so that no late CRITICAL reopens an incident (docs/decisions/deliveries.md#incident-order).
  */
 export type HeldLock = {
   /** The times of the newest delivered event, if it is newer than the one of the job. */
   newer: EventTime | undefined;
   /**
-   * Why the lock does not record that the event was delivered. It then stays locked until its lease expires, and the
-   * message must be received again before an older event is sent.
+   * Why the lock does not record that the event was delivered: it stays locked until its lease expires, and the message
+   * must be received again before an older event is sent.
    */
   error: unknown;
   /** Records in the lock that the event was delivered, and releases it. Never rejects. */
   advance: () => Promise<void>;
   /**
-   * Releases the lock if it was not advanced. If that fails, the lease expires. Never rejects.
-   *
-   * @param isDecided false if it is still unknown whether a worker that crashed has delivered the event
+   * Releases the lock unless it was advanced. `isDecided`: false if a worker that crashed may have delivered the event.
    */
   release: (isDecided: boolean) => Promise<void>;
 };

@@ -16,7 +16,7 @@ type CopyChanges = {
   lockWaits?: number;
 };
 
-/** Sends a copy of the message of a job, visible after `waitMs`, before the message is acknowledged. */
+/** Sends a copy of a message, visible after `waitMs`, before it is acknowledged. */
 export const sendCopy = async (
   { queues, retryQueueUrl }: Pick<SenderDependencies, 'queues' | 'retryQueueUrl'>,
   { message, body }: DeliveryJob,
@@ -33,9 +33,8 @@ export const sendCopy = async (
 };
 
 /**
- * Returns the jobs that became due while their message was delayed, because a tenant requested a retry
- * (docs/decisions/deliveries.md#retry-now). Never rejects: if records cannot be read, the deliveries are not due, and
- * their messages are sent again.
+ * Returns the jobs that a tenant made due (docs/decisions/deliveries.md#retry-now). Never rejects: what cannot be read
+ * is not due.
  */
 export const findDue = async (
   { type, deliveries, clock }: Pick<SenderDependencies, 'type' | 'deliveries' | 'clock'>,
@@ -54,10 +53,8 @@ export const findDue = async (
 
 /**
  * Moves first attempts of slow tenants to the retry queue, before they are claimed, so that they leave no record and
- * count as no attempt (docs/decisions/deliveries.md#slow-tenants). A message on the retry queue is attempted, so none is
- * moved twice.
- *
- * @returns their results by job, which reject if SQS did not accept the message
+ * count as no attempt (docs/decisions/deliveries.md#slow-tenants). None is moved twice. The results reject if SQS
+ * refuses the message.
  */
 export const moveFirstAttempts = (
   dependencies: Pick<SenderDependencies, 'type' | 'queues' | 'queueUrls' | 'retryQueueUrl'>,

@@ -21,7 +21,7 @@ import { parseEnvironment, type SenderName, senderName } from '../../environment
 import { createDeliveryConsumer, type SenderParts } from './deliver.ts';
 import type { SenderDependencies } from './delivery-job.ts';
 
-/** Creates the function that sends a test message, as the API requests it, and returns its result. */
+/** Sends a test message, as the API requests it. */
 const createTestRun =
   (type: NotificationTypeId, transport: Transport) =>
   async (input: unknown, timeLeft: () => number): Promise<TestResult> => {
@@ -53,9 +53,8 @@ const createTestRun =
   };
 
 /**
- * Returns what the function of a type's sender needs: its parsed environment, a DynamoDB client, what all senders have,
- * and `sender`, which creates the handler. The input of the handler is either a batch from the type's queue or retry
- * queue, or a test request from the API, for which it returns the test result.
+ * What the function of a sender needs. Its handler takes a batch of the type's queue or retry queue, or a test of the
+ * API.
  */
 export const senderFunction = <Type extends NotificationTypeId>(type: Type) => {
   const client = createDocumentClient();

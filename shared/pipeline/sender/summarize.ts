@@ -22,22 +22,19 @@ import type { ClaimedDelivery, Decision } from './claimed-delivery.ts';
 import { typeChanged } from './decisions.ts';
 import { type DeliveryJob, type SenderDependencies, sqsTimeMs } from './delivery-job.ts';
 
-/** The maximum number of windows in the cache of an execution environment. */
 const CACHE_SIZE = 1_000;
 
 /** The minimum time before the function times out to read a summary and to send it. */
 const MIN_TIME_TO_SUMMARIZE_MS = MIN_TIME_TO_SEND_MS + 3_000;
 
-/** Returns whether SQS has delivered the message before, so that its times may be long ago. */
+/** Its times may be long ago. */
 const isReceivedAgain = ({ attributes }: SQSRecord): boolean => attributes.ApproximateReceiveCount !== '1';
 
 const hasSummaries = (type: NotificationTypeId): boolean => notificationTypes[type].summarizedAfter !== null;
 
 /**
- * Creates what the senders of types with summaries decide about them (docs/decisions/deliveries.md#summaries): an alert is
- * sent at once, or listed in the summary of its window, whose message reads the alarms.
- *
- * @param isNearLimit returns whether a tenant has used more than half of a daily limit of the type
+ * What senders decide about summaries (docs/decisions/deliveries.md#summaries): an alert is sent at once, or listed in
+ * the summary of its window, whose message reads the alarms.
  */
 export const createSummaries = (
   { type, accounts, queues, queueUrls, retryQueueUrl, clock }: SenderDependencies,
@@ -54,10 +51,9 @@ export const createSummaries = (
   const windowTimeMs = ({ message }: DeliveryJob): number => Math.max(clock(), sqsTimeMs(message));
 
   /**
-   * Lists an alert in the summary of a window: (1) queue the summary, (2) store the alarm, (3) record the alert. A crash
-   * loses nothing, because the message is received again until (3). After (1), the summary may be empty and is cancelled.
-   * After (2), the alert may be listed twice. In the order (2), (1), a crash between them could list it twice, too: in this
-   * summary, if another alert queues it, and in that of a later window.
+   * Lists an alert: (1) queue the summary, (2) store the alarm, (3) record the alert. A crash loses nothing, because
+   * the message is received again until (3). After (1), an empty summary is cancelled. After (2), the alert may be
+   * listed twice; in the order (2), (1), also in that of a later window.
    */
   const summarize = async (delivery: ClaimedDelivery, window: SummaryWindow): Promise<DeliveryResult> => {
     const { job, record, target } = delivery;
@@ -78,10 +74,7 @@ export const createSummaries = (
   };
 
   /**
-   * Reads the alarms of a summary, also into its record.
-   *
-   * @returns `late` without time for that and to send it, `empty` if a worker that queued the summary crashed before it
-   *   stored an alert, which another summary then lists
+   * Also into its record. `late` without time for that and to send it, `empty` if a worker crashed between (1) and (2).
    */
   const readSummary = async (delivery: ClaimedDelivery): Promise<Summary | 'late' | 'empty'> => {
     const { body, timeLeft } = delivery.job;
@@ -93,8 +86,7 @@ export const createSummaries = (
   };
 
   /**
-   * Forwards the message of a notification that has got another type. One without summaries cannot read their alerts, and
-   * the escalation says how many alarms there are, and their state.
+   * A type without summaries cannot read their alerts: the escalation says how many alarms there are, and their state.
    */
   const forwarded: Decision = async (delivery) => {
     const { isSummary, notification } = delivery;
@@ -103,10 +95,8 @@ export const createSummaries = (
   };
 
   /**
-   * Lists an alert in the summary of its window if the account summarizes and the window has had its first alerts. An
-   * alert is counted once, at its first attempt.
-   *
-   * @param unless what is decided about an alert before it is listed
+   * If the account summarizes and the window has had its first alerts. An alert is counted once, at its first attempt.
+   * `unless` is decided before it is listed.
    */
   const listed =
     (...unless: Decision[]): Decision =>
@@ -138,7 +128,6 @@ export const createSummaries = (
       return summarize(delivery, window);
     };
 
-  /** Reads what a summary lists. One that lists nothing is cancelled. */
   const read: Decision = async (delivery) => {
     if (!delivery.isSummary) return undefined;
     const summary = await readSummary(delivery);
@@ -159,5 +148,4 @@ export const createSummaries = (
   };
 };
 
-/** What the senders of types with summaries decide about them. */
 export type Summaries = ReturnType<typeof createSummaries>;

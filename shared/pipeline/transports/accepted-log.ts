@@ -2,8 +2,8 @@ import { logger } from '../../adapters/logger.ts';
 import type { Alert } from '../../domain/transport.ts';
 
 /**
- * Logs a message that SES or SNS accepted. These use quotas of the AWS account and cost far more than a log line, and
- * no metric has the tenant that sends them (docs/decisions/monitoring.md#what-is-logged).
+ * Accepted messages use quotas of the AWS account, and no metric has the tenant that sends them
+ * (docs/decisions/monitoring.md#what-is-logged).
  */
 export const logAccepted = (
   message: 'email accepted' | 'sms accepted',

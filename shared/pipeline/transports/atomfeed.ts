@@ -5,7 +5,6 @@ import type { Transport } from '../../domain/transport.ts';
 import { ATOM_ENTRY_TYPE, atomEntry } from './atom-entry.ts';
 import { type OperatorsEndpoint, sendByHttp } from './http-transport.ts';
 
-/** The responses of the feed. */
 export const feedResponses: HttpResponses = {
   success: 'Success: Atom feed took the entry',
   expected: '2xx of the Atom feed',
@@ -21,11 +20,7 @@ export const feedResponses: HttpResponses = {
 /** The operators also set its credentials, in its URL. */
 const operatorsEndpoint: OperatorsEndpoint = { name: 'the feed', faults: /^(5..|401|403)$/ };
 
-/**
- * Creates the transport of `atomfeed` notifications, which posts an entry to the operators' Atom collection (RFC 5023).
- *
- * @param endpoint the URL of the collection, or undefined if the operators have none
- */
+/** Posts an entry to the operators' Atom collection (RFC 5023), if they have one. */
 export const createFeedTransport =
   (http: HttpClient, endpoint: string | undefined): Transport =>
   async (alert, { category = '' }) => {

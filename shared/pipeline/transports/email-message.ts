@@ -18,16 +18,12 @@ import {
 import type { Alert } from '../../domain/transport.ts';
 import { button, command, emailPage, fact, lineOf, paragraph } from './email-page.ts';
 
-/** An email about an alarm event, as plain text and as HTML. */
 export type EmailMessage = { subject: string; text: string; html: string };
 
 const buttons = (alarmUrl: string | undefined): string[] =>
   alarmUrl === undefined ? [] : [button(LINK_TEXT, alarmUrl)];
 
-/**
- * Returns the email of an alert. What, where, the status and since when come first in the HTML, and nothing of it twice;
- * the ID of the event comes last.
- */
+/** What, where, the status and since when come first in the HTML, and nothing of it twice. */
 const alertEmail = ({ event, delayMs, alarmUrl }: EmailedAlert, timeText: TimeText): EmailMessage => {
   const { state, facts } = event;
   const rows = factTexts(facts, timeText);
@@ -70,15 +66,9 @@ const noticeEmail = (
   };
 };
 
-/** What the email of an alert says. */
 type EmailedAlert = Pick<Alert, 'event' | 'notice' | 'delayMs' | 'alarmUrl'>;
 
-/**
- * Returns the email for an event or a notice, with all values escaped in the HTML. Only the body keeps format
- * characters, which emoji and some languages need.
- *
- * @param timeZone in which it shows times, by default UTC
- */
+/** All values are escaped in the HTML. Only the body keeps format characters, which emoji and some languages need. */
 export const emailMessage = (alert: EmailedAlert, timeZone = DEFAULT_TIME_ZONE): EmailMessage => {
   const timeOf = timesIn(timeZone);
   const timeText = (timeMs: number) => secondText(timeOf(timeMs));

@@ -9,10 +9,8 @@ import type { RefusalOf } from '../sender/decisions.ts';
 import { type EmailMessage, emailMessage } from './email-message.ts';
 import { summaryEmail } from './summary-message.ts';
 
-/** The accounts whose time zones emails have. */
 type TimeZones = Pick<AccountRepository, 'timeZone'>;
 
-/** Returns the email of an alert. */
 const messageOf = async (alert: Alert, accounts: TimeZones): Promise<EmailMessage> => {
   const { event, notice, summary } = alert;
   const timeZone = await accounts.timeZone(event.tenant_id);
@@ -21,13 +19,13 @@ const messageOf = async (alert: Alert, accounts: TimeZones): Promise<EmailMessag
 
 const isFailure = (outcome: AttemptOutcome): outcome is Failure => outcome.result !== 'delivered';
 
-/** Creates the function that returns why an alert is not sent by email, before it is listed in a summary. */
+/** Why an alert is not sent by email, before it is listed in a summary. */
 export const createEmailRefusal =
   (accounts: Pick<AccountRepository, 'isEmailOff'>): RefusalOf =>
   async (tenant) =>
     (await accounts.isEmailOff(tenant)) ? 'email_off' : undefined;
 
-/** Creates the same for `email` notifications, whose recipient may be stopped. */
+/** The same for `email` notifications, whose recipient may be stopped. */
 export const createRecipientRefusal =
   (accounts: Pick<AccountRepository, 'isEmailOff'>, stops: Pick<EmailStops, 'find'>): RefusalOf =>
   async (tenant, { address = '' }) =>
@@ -44,10 +42,7 @@ export const createEmailTransport =
     return { ...outcome, reachedRecipientHashes: [...reached] };
   };
 
-/**
- * Returns the failure for a contact whose email could not be counted toward the daily limit. Throwing instead would
- * lose the hashes of the reached contacts.
- */
+/** For a contact whose email could not be counted. Throwing would lose the hashes of the reached contacts. */
 const notCounted = (): Failure =>
   failed('transient', 'network_error', 'The message could not be counted', {
     cause: 'service',
@@ -57,10 +52,7 @@ const notCounted = (): Failure =>
 
 const stopIndex = ({ reason }: Failure): number => stopReasons.findIndex((stop) => stop === reason);
 
-/**
- * Creates the transport to the account's technical contacts, which sends each of them a separate email. A retry goes
- * only to the contacts that were not reached. Contacts whose mailboxes are stopped are skipped.
- */
+/** Each technical contact gets an email, a stopped one none. A retry goes to those that were not reached. */
 export const createTechnicalContactsTransport =
   (sendEmail: SendEmail, accounts: TimeZones & Pick<AccountRepository, 'technicalContacts'>): Transport =>
   async (alert, _details, { label } = {}) => {

@@ -9,10 +9,7 @@ import { responseText } from '../../domain/response-text.ts';
 import { SEND_TIMEOUT_MS, sendTimeoutMs } from '../../domain/timeouts.ts';
 import type { Alert } from '../../domain/transport.ts';
 
-/**
- * Returns the failure for a request that received no response. The explanation is the message of a test result: it
- * names the cause and the host, never an IP address that the host resolves to.
- */
+/** The explanation is the message of a test: it names the cause and the host, never an IP address it resolves to. */
 const failedRequest = (error: unknown, host: string): Failure => {
   if (error instanceof BlockedAddressError) {
     const explanation = `${host} is, or resolves to, an address that is not public`;
@@ -35,7 +32,6 @@ const failedRequest = (error: unknown, host: string): Failure => {
 /** The parts of a request that a type sets, and the secrets in it that a failed response may repeat. */
 export type TypeRequest = Pick<HttpPost, 'url' | 'headers' | 'body' | 'readBody'> & { secrets: readonly string[] };
 
-/** An endpoint that the operators set. */
 export type OperatorsEndpoint = {
   /** Its name in explanations: tenants must not see its host. */
   name: string;
@@ -43,11 +39,10 @@ export type OperatorsEndpoint = {
   faults: RegExp;
 };
 
-/** Returns whether an attempt failed because of the endpoint, or because it cannot be reached. */
 const isEndpointFailure = ({ reason, status }: Failure, { faults }: OperatorsEndpoint): boolean =>
   reason === 'network_error' || reason === 'timeout' || (status !== undefined && faults.test(String(status)));
 
-/** Returns the secrets in a URL: its credentials, and its host and path unless tenants may see them. */
+/** Its credentials, and its host and path unless tenants may see them. */
 export const secretsIn = (
   { username, password, host, hostname, pathname, search }: URL,
   isHidden: boolean,
@@ -61,11 +56,9 @@ export const secretsIn = (
 };
 
 /**
- * Sends an alert with one request and the headers of its trace, and maps the response to an outcome. A test, which has
- * no notification ID, and a heartbeat have no circuit: they must neither be affected by failing alerts nor postpone
- * alerts.
+ * Sends an alert with one request and the headers of its trace. A test, which has no notification ID, and a heartbeat
+ * have no circuit: failing alerts must neither affect them, nor they alerts. `endpoint`: if the URL is the operators'.
  *
- * @param endpoint given if the URL is that of the operators
  * @throws NoTimeLeftError
  */
 export const sendByHttp = async (

@@ -20,13 +20,7 @@ export const pagerResponses: HttpResponses = {
 
 const operatorsEndpoint: OperatorsEndpoint = { name: 'the incident pager', faults: /^5..$/ };
 
-/**
- * Creates the transport of `incidentpager` notifications (PagerDuty Events API).
- *
- * @param guarded the client with SSRF protection, for endpoints that tenants set
- * @param direct the client without SSRF protection, for `endpoint`
- * @param endpoint the operators' endpoint, for notifications without an endpoint
- */
+/** PagerDuty Events API, with SSRF protection for endpoints that tenants set, `direct` for that of the operators. */
 export const createPagerTransport =
   (guarded: HttpClient, direct: HttpClient, endpoint: string): Transport =>
   (alert, { service_key: serviceKey = '', service_endpoint: tenantEndpoint }) => {

@@ -6,7 +6,6 @@ import { type OperatorsEndpoint, sendByHttp } from './http-transport.ts';
 import { routerEvent } from './router-event.ts';
 import { webhookHeaders } from './webhook.ts';
 
-/** The responses of the router. */
 export const routerResponses: HttpResponses = {
   success: 'Success: Incident router took the event',
   expected: '2xx of the incident router without the result "failure" in its body',
@@ -21,9 +20,8 @@ export const routerResponses: HttpResponses = {
 const operatorsEndpoint: OperatorsEndpoint = { name: 'the incident router', faults: /^5..$/ };
 
 /**
- * Creates the transport of `incidentrouter` notifications: a webhook call (docs/api.md#what-arrives-where) to the
- * router's endpoint with the keys in the path. It reads the response body, because the router also returns 200 for
- * events it rejects.
+ * A webhook call (docs/api.md#what-arrives-where) with the keys in the path. It reads the response body, because the
+ * router also returns 200 for events it rejects.
  */
 export const createRouterTransport =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, endpoint: string): Transport =>

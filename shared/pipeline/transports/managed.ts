@@ -5,12 +5,7 @@ import type { Transport } from '../../domain/transport.ts';
 import type { DailyLimit } from '../daily-limit.ts';
 import { operatorMessage } from './operator-message.ts';
 
-/**
- * Creates the transport of `managed` notifications, which publishes to the operators' topic. Delivered means accepted
- * by SNS.
- *
- * @param noticeLimit the daily limit of escalations, which a tenant's other messages to the operators do not use up
- */
+/** Publishes to the operators' topic. A tenant's other messages do not use up the limit of escalations. */
 export const createManagedTransport = (
   topicArn: string,
   dailyLimit: DailyLimit,

@@ -15,16 +15,14 @@ const MAX_MESSAGE_BYTES = 32 * 1024;
 /** In UTF-16 units: SNS limits subjects to fewer than 100 characters. */
 const MAX_SUBJECT_LENGTH = 99;
 
-/** A message to the operators' topic. */
 export type OperatorMessage = { subject: string; text: string };
 
-/** Returns the notice for operators as plain text. */
 const operatorNotice = (tenant: string, notice: NoticeContent, alarmUrl: string | undefined): OperatorMessage => ({
   subject: truncateUnits(`${tenant} ${noticeSubject(notice)}`, MAX_SUBJECT_LENGTH),
   text: [`Tenant: ${tenant}`, notice.subject, noticeText(notice, alarmUrl)].join('\n\n'),
 });
 
-/** Returns the message for operators as plain text: tenant, facts and, if it fits, the webhook payload. */
+/** Returns the message for operators: tenant, facts and, if it fits, the webhook payload. */
 export const operatorMessage = (alert: Omit<AlertMessage, 'eventTimeMs'> & Pick<Alert, 'notice'>): OperatorMessage => {
   const { event, payload, notice, delayMs, alarmUrl } = alert;
   if (notice) return operatorNotice(event.tenant_id, notice, alarmUrl);

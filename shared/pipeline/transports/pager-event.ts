@@ -17,19 +17,11 @@ const summaryOf = ({ event, delayMs }: Pick<Alert, 'event' | 'delayMs'>): string
   return truncate(headline(event, delayMs) + status, MAX_SUMMARY_LENGTH);
 };
 
-/**
- * Returns an object as JSON with one more field, whose value is JSON already: large values are neither parsed nor
- * serialized again.
- *
- * @param fields at least one
- */
+/** With one more field, whose value is JSON already: large values are neither parsed nor serialized again. */
 const withRawField = (fields: Readonly<Record<string, unknown>>, name: string, json: string): string =>
   `${JSON.stringify(fields).slice(0, -1)},"${name}":${json}}`;
 
-/**
- * Returns the event of PagerDuty Events API v1 as JSON: CRITICAL and WARNING trigger the incident, OK resolves it. An
- * event of 256 KiB stays below PagerDuty's limit of 512 KB.
- */
+/** CRITICAL and WARNING trigger the incident, OK resolves it. 256 KiB stay below PagerDuty's limit of 512 KB. */
 export const pagerEvent = (alert: Omit<AlertMessage, 'eventTimeMs'>, serviceKey: string): string => {
   const { event, payload, alarmUrl } = alert;
   const isOk = event.state === 'OK';

@@ -15,9 +15,8 @@ const namesOf = ({ headers, url }: ShownRequest): string[] => {
 };
 
 /**
- * Returns what a test shows of its request (docs/api.md#test-operations): neither values of headers, nor user, password
- * and query of the URL, nor a body that repeats them. Values of headers are not searched for in the body
- * (docs/decisions/api.md#test-operations). There is no body if searching it would take too long.
+ * What a test shows of its request: neither values of headers, nor user, password and query of the URL, nor a body that
+ * repeats them, nor one whose search takes too long (docs/decisions/api.md#test-operations).
  */
 export const sentRequest = (request: ShownRequest): SentRequest => {
   const { url, body } = request;

@@ -77,8 +77,8 @@ const fill = (characters: readonly SentCharacter[]): Part => {
 };
 
 /**
- * Truncates a text to one part. A single character outside GSM-7 would switch it to UCS-2, with less than half the
- * capacity: such characters are replaced if the part then has more characters of the original.
+ * A single character outside GSM-7 would switch the text to UCS-2, with less than half the capacity: such characters
+ * are replaced if the part then has more characters of the original.
  */
 const toPart = (fullText: string): Part => {
   const composed = fullText.normalize('NFC');
@@ -92,10 +92,8 @@ const toPart = (fullText: string): Part => {
   return { ...part, isWhole: part.isWhole && start === composed };
 };
 
-/** Truncates a text to one part (`toPart`). */
 export const smsPart = (text: string): string => toPart(text).text;
 
-/** Returns whether a text fits into one part. */
 export const fitsSms = (text: string): boolean => toPart(text).isWhole;
 
 /** Returns the text of an SMS about an event, in one part (`smsPart`). */

@@ -10,7 +10,6 @@ import { logAccepted } from './accepted-log.ts';
 import { smsMessage } from './sms-message.ts';
 import { summarySms } from './summary-message.ts';
 
-/** The environment variables of the SMS sender, parsed. The account's SNS settings apply to those that are absent. */
 export type SmsEnvironment = Pick<
   ParsedEnvironment<'send-sms'>,
   'SMS_COUNTRIES' | 'SMS_SENDER_ID' | 'SMS_ORIGINATION_NUMBER' | 'SMS_MAX_PRICE_USD'

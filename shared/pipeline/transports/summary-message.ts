@@ -25,7 +25,6 @@ const headingOf = (summary: Summary): string => {
 /** States were seen at different times, and newer alerts may have been sent since. */
 const EXPLANATION = 'Each alarm has the state of its newest alert in this message. Later alerts arrive separately.';
 
-/** Returns the time of an alarm. */
 type TimeOf = (timeMs: number) => ZonedTime;
 
 /** The maximum length of the list of alarms as HTML, in bytes: Gmail clips emails above 102 KB. */
@@ -54,7 +53,6 @@ const minuteHtml = (minute: string, items: readonly Item[]): string =>
 ${items.map(({ html }) => html).join('\n')}
 </ul>`;
 
-/** Returns the items that fit. */
 const fitting = (items: readonly Item[]): Item[] => {
   let [bytes, group] = [0, ''];
   return items.filter(({ state, minute, html }) => {
@@ -75,11 +73,7 @@ const sectionOf = (state: AlarmState, items: readonly Item[]) => {
   };
 };
 
-/**
- * Returns the email of a summary: what is wrong, most severe first, then what has recovered, readable on a phone.
- *
- * @param notice its period, and why alerts are summarized
- */
+/** What is wrong, most severe first, then what has recovered. `notice`: its period, and why alerts are summarized. */
 export const summaryEmail = (
   summary: Summary,
   { paragraphs, facts }: NoticeContent,
@@ -113,10 +107,7 @@ export const summaryEmail = (
 /** After this many names that do not fit, an SMS is as good as full: measuring thousands would take seconds. */
 const MAX_MISSES = 10;
 
-/**
- * Returns the SMS of a summary: alarms per state, then the names that fit into one part, or else the beginning of the
- * first.
- */
+/** Alarms per state, then the names that fit into one part, or else the beginning of the first. */
 export const summarySms = (summary: Summary): string => {
   const heading = headingOf(summary);
   let text = heading;

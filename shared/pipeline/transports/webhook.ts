@@ -23,14 +23,11 @@ const signingKey = (secret: string): KeyObject => {
   return key;
 };
 
-/** The token of the account that a webhook call has, if any, and the secrets that sign it. */
 export type WebhookSigners = { token?: string | undefined; secrets: readonly string[] };
 
 /**
- * Returns the headers of a webhook call: the tenant's token (docs/api.md#webhook-headers) and the Standard Webhooks
- * 1.0.0 signatures, one per secret, none without secrets.
- *
- * @param deliveryId letters and digits, the same for all retries
+ * The token (docs/api.md#webhook-headers) and a Standard Webhooks 1.0.0 signature per secret. `deliveryId`: the same
+ * for all retries.
  */
 export const webhookHeaders = (
   { token, secrets }: WebhookSigners,
@@ -53,7 +50,6 @@ export const webhookHeaders = (
   };
 };
 
-/** The responses of webhooks. */
 export const webhookResponses: HttpResponses = {
   success: 'Success: Webhook successfully executed',
   expected: 'one of: /2[0-9]{2}/',
@@ -76,7 +72,6 @@ const hasOwnBody = (request: WebhookRequest): boolean => Object.hasOwn(request, 
 const bodyOf = (alert: Alert, request: WebhookRequest): string | undefined =>
   hasOwnBody(request) ? webhookBody(request.body, alert) : alert.payload;
 
-/** Returns what a test shows of a request (docs/api.md#test-operations). */
 const shownInTest = (alert: Alert, { body }: WebhookRequest, sent: TypeRequest): AttemptOutcome['shown'] => {
   const missing = placeholdersWithoutValue(body ?? null, alert);
   const warnings = missing.map((placeholder) => `${placeholder} has no value in the test message`);
@@ -84,11 +79,8 @@ const shownInTest = (alert: Alert, { body }: WebhookRequest, sent: TypeRequest):
 };
 
 /**
- * Creates the transport of `webhook` notifications, which posts the signed payload with the tenant's token, or the body
- * and the headers of `webhook_request`. The account signs no body that the creator of a notification chose: it would be
- * an alert to each other receiver of the account.
- *
- * @param heartbeatUrl the URL of heartbeats
+ * Posts the signed payload with the tenant's token, or the body and headers of `webhook_request`. The account signs no
+ * body that the creator of a notification chose: it would be an alert to each other receiver of the account.
  */
 export const createWebhookTransport =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, heartbeatUrl = ''): Transport =>
