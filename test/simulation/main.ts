@@ -1,6 +1,5 @@
 import { Console } from 'node:console';
 import { Command } from 'commander';
-import { describeExploration, exploreCases } from './exhaustive/explore-cases.ts';
 import { findMutations, type MutationResult } from './mutations/find-mutations.ts';
 import { mutations } from './mutations/mutations.ts';
 import { REGRESSION_SEEDS, seedsFrom } from './seeds.ts';
@@ -47,7 +46,7 @@ const runMany = async (template: string, seeds: readonly Seed[]): Promise<boolea
   return false;
 };
 
-/** How long to try seeds for each mutation. Then the small cases are explored. */
+/** How long to try seeds for each mutation. */
 const MUTATION_SECONDS = 40;
 
 const logMutation = ({ name, found, tries, seconds }: MutationResult): void => {
@@ -64,14 +63,6 @@ const runMutations = async (template: string, text: string): Promise<boolean> =>
   return found.length === results.length;
 };
 
-/** Explores the small cases. @returns whether no path violates a rule */
-const runExhaustive = async (template: string, faults: number | undefined): Promise<boolean> => {
-  const explorations = await exploreCases({ template, faults }, (exploration) => {
-    for (const line of describeExploration(exploration)) log(line);
-  });
-  return explorations.every(({ violations }) => violations.length === 0);
-};
-
 const wholeNumber = (text: string): number => {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 0) throw new Error(`${text} is not a whole number.`);
@@ -86,7 +77,6 @@ const {
   seed,
   trace,
   mutations: mutationText,
-  exhaustive,
 } = new Command('npm run simulate --')
   .description(
     'Simulates the service: each seed is a run with other tenants, events and faults, which it repeats exactly.',
@@ -96,7 +86,6 @@ const {
   .option('--seed <seed>', 'run only this seed, or the situation with this name', seedOrName)
   .option('--trace', 'print what happens in the run of --seed')
   .option('--mutations [text]', 'look for the defects in the list whose names contain a text')
-  .option('--exhaustive [faults]', 'explore all orders of the small cases, with up to this many faults', wholeNumber)
   .parse()
   .opts<{
     seeds: number;
@@ -104,13 +93,11 @@ const {
     seed?: Seed;
     trace?: boolean;
     mutations?: string | true;
-    exhaustive?: number | true;
   }>();
 
 const template = writeTemplate();
 try {
   const run = (): Promise<boolean> => {
-    if (exhaustive !== undefined) return runExhaustive(template.file, exhaustive === true ? undefined : exhaustive);
     if (mutationText !== undefined) return runMutations(template.file, mutationText === true ? '' : mutationText);
     if (seed !== undefined) return runOne(template.file, seed, trace === true);
     return runMany(template.file, [...REGRESSION_SEEDS, ...seedsFrom(from, seeds)]);

@@ -1,24 +1,17 @@
 import { z } from 'zod';
 import { buildService, type Mutation, type ServiceCode } from './engine/service-code.ts';
-import { smallCases } from './exhaustive/cases.ts';
-import { explore } from './exhaustive/explore.ts';
 import { prepareProcess, runSeed } from './simulation.ts';
 
-/*
- * A process that runs seeds and explores small cases for `workers.ts`, one at a time. It gets the file of the template as
- * its argument.
- */
+/* A process that runs seeds for `workers.ts`, one at a time. It gets the file of the template as its argument. */
 
-const seedRequest = z.object({
-  seed: z.union([z.number(), z.string()]),
-  steps: z.number().optional(),
-  isSerialized: z.boolean().optional(),
-  isTraced: z.boolean().optional(),
-});
-const caseRequest = z.object({ smallCase: z.string(), faults: z.number() });
-const request = z.object({
+const messageSchema = z.object({
   mutations: z.array(z.object({ file: z.string(), find: z.string(), replace: z.string() })),
-  task: z.union([seedRequest, caseRequest]),
+  request: z.object({
+    seed: z.union([z.number(), z.string()]),
+    steps: z.number().optional(),
+    isSerialized: z.boolean().optional(),
+    isTraced: z.boolean().optional(),
+  }),
 });
 
 const plan = prepareProcess(process.argv[2] ?? '');
@@ -31,18 +24,10 @@ const serviceWith = (mutations: readonly Mutation[]): Promise<ServiceCode> => {
   return built.code;
 };
 
-const exploreNamed = (name: string, faults: number, code: ServiceCode) => {
-  const smallCase = smallCases.find((each) => each.name === name);
-  if (!smallCase) throw new Error(`There is no case ${name}.`);
-  return explore({ smallCase, faults, code, plan });
-};
-
 process.on('message', async (message) => {
   try {
-    const { task, mutations } = request.parse(message);
-    const code = await serviceWith(mutations);
-    const result =
-      'seed' in task ? await runSeed(task, code, plan) : await exploreNamed(task.smallCase, task.faults, code);
+    const { request, mutations } = messageSchema.parse(message);
+    const result = await runSeed(request, await serviceWith(mutations), plan);
     process.send?.({ result, peakMb: Math.round(process.resourceUsage().maxRSS / 1024) });
   } catch (error) {
     process.send?.({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });

@@ -3,7 +3,6 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { Mutation } from './engine/service-code.ts';
-import type { Exploration } from './exhaustive/explore.ts';
 import type { Seed, SeedRequest, SeedResult } from './simulation.ts';
 
 const seedResult = z.object({
@@ -14,22 +13,12 @@ const seedResult = z.object({
   arrivals: z.number(),
   trace: z.array(z.string()),
 });
-const exploration = z.object({
-  name: z.string(),
-  faults: z.number(),
-  states: z.number(),
-  paths: z.number(),
-  runs: z.number(),
-  violations: z.array(z.object({ path: z.array(z.string()), texts: z.array(z.string()) })),
-});
-const reply = z.union([z.object({ result: z.unknown(), peakMb: z.number() }), z.object({ error: z.string() })]);
+const reply = z.union([z.object({ result: seedResult, peakMb: z.number() }), z.object({ error: z.string() })]);
 
-/** A process that does one thing at a time, with changes of the source if there are some. */
+/** A process that makes one run at a time, with changes of the source if there are some. */
 export type SimulationWorker = {
   /** @throws Error if the simulation itself fails */
   run: (request: SeedRequest, mutations?: readonly Mutation[]) => Promise<SeedResult>;
-  /** Explores a small case, with up to this number of faults. @throws Error if the simulation itself fails */
-  explore: (smallCase: string, faults: number, mutations?: readonly Mutation[]) => Promise<Exploration>;
   /** The peak memory of the process in MB, at the end of the last run. */
   readonly peakMb: number;
   stop: () => void;
@@ -52,19 +41,16 @@ export const startWorker = (template: string): SimulationWorker => {
         child = undefined;
         pending?.reject(new Error(`A process of the simulation ended with ${signal ?? code}.`));
       });
-  const request = async (task: object, mutations: readonly Mutation[]): Promise<unknown> => {
-    pending = Promise.withResolvers();
-    child ??= start();
-    child.send({ task, mutations });
-    const received = reply.parse(await pending.promise);
-    if ('error' in received) throw new Error(`${JSON.stringify(task)}: ${received.error}`);
-    peakMb = received.peakMb;
-    return received.result;
-  };
   return {
-    run: async (task, mutations = []) => seedResult.parse(await request(task, mutations)),
-    explore: async (smallCase, faults, mutations = []) =>
-      exploration.parse(await request({ smallCase, faults }, mutations)),
+    async run(request, mutations = []) {
+      pending = Promise.withResolvers();
+      child ??= start();
+      child.send({ request, mutations });
+      const received = reply.parse(await pending.promise);
+      if ('error' in received) throw new Error(`${JSON.stringify(request)}: ${received.error}`);
+      peakMb = received.peakMb;
+      return received.result;
+    },
     get peakMb() {
       return peakMb;
     },

@@ -65,7 +65,7 @@ export type HttpReply =
 export type Internet = {
   /** Returns the addresses of a host name. @throws an error with the code of `dns.lookup` */
   resolve: (hostname: string) => { address: string; family: number }[];
-  send: (request: HttpRequest) => HttpReply | Promise<HttpReply>;
+  send: (request: HttpRequest) => HttpReply;
 };
 
 export const contexts = new AsyncLocalStorage<Context>();

@@ -68,8 +68,8 @@ class ClientRequest extends EventEmitter {
   end(body: string): void {
     const { hostname } = this.#url;
     const { lookup } = this.#options.agent.options;
-    if (isIP(hostname.replace(/^\[|\]$/g, '')) || !lookup) void this.#send(body);
-    else lookup(hostname, { all: true }, (error) => void (error ? this.destroy(error) : this.#send(body)));
+    if (isIP(hostname.replace(/^\[|\]$/g, '')) || !lookup) this.#send(body);
+    else lookup(hostname, { all: true }, (error) => (error ? this.destroy(error) : this.#send(body)));
   }
 
   destroy(error?: Error): this {
@@ -80,13 +80,13 @@ class ClientRequest extends EventEmitter {
     return this;
   }
 
-  async #send(body: string): Promise<void> {
+  #send(body: string): void {
     const { internet } = currentContext();
     const { headers, agent } = this.#options;
     this.emit('socket', this.#socket);
     // As Node.js, which has new connections only without `keepAlive`.
     const connection = agent.options.keepAlive ? 'keep-alive' : 'close';
-    const reply = await internet.send({ url: this.#url.href, headers: { ...headers, connection }, body });
+    const reply = internet.send({ url: this.#url.href, headers: { ...headers, connection }, body });
     if (reply.kind === 'silence') return;
     setTimeout(() => this.#receive(reply), reply.afterMs);
   }

@@ -84,11 +84,11 @@ class UnreliableQueue extends Queue {
 }
 
 /** Creates the queues of a template. */
-export const queuesOf = (
+const queuesOf = (
   { queues }: Plan,
   time: VirtualTime,
   faults: FaultInjection,
-  keeps: (messageId: string) => boolean = () => false,
+  keeps: (messageId: string) => boolean,
 ): Map<string, Queue> => {
   const created = queues.map((settings) => Object.assign(new UnreliableQueue(settings, time, faults), { keeps }));
   queues.forEach(({ redrive }, index) => {

@@ -1,34 +1,21 @@
-import { smallCases } from '../exhaustive/cases.ts';
 import type { Seed } from '../simulation.ts';
-import { type SimulationWorker, useWorkers } from '../workers.ts';
+import { useWorkers } from '../workers.ts';
 import type { NamedMutation } from './mutations.ts';
 
-/** What became of a mutation: the seed or small case that found it and what that violated, unless it was not found. */
+/** What became of a mutation: the seed or situation that found it and what that violated, unless it was not found. */
 export type MutationResult = {
   name: string;
   found?: { by: string; violation: string };
-  /** How many seeds and small cases were tried. */
+  /** How many seeds were tried. */
   tries: number;
   seconds: number;
 };
 
-type Attempt = { by: string; violation: (worker: SimulationWorker) => Promise<string | undefined> };
-
-/** The seed or small case that found a mutation last, then other seeds until `maxSeconds` have passed, then all small cases. */
-function* attemptsFor({ changes, seed: last, smallCase }: NamedMutation, maxSeconds: number): Generator<Attempt> {
-  const seedAttempt = (seed: Seed): Attempt => ({
-    by: typeof seed === 'number' ? `seed ${seed}` : `situation "${seed}"`,
-    violation: async (worker) => (await worker.run({ seed }, changes)).violations[0],
-  });
-  const caseAttempt = ({ name, faults }: { name: string; faults: number }): Attempt => ({
-    by: `case "${name}"`,
-    violation: async (worker) => (await worker.explore(name, faults, changes)).violations[0]?.texts[0],
-  });
+/** The seed that found a mutation last, then other seeds until `maxSeconds` have passed. */
+function* seedsFor({ seed: last }: NamedMutation, maxSeconds: number): Generator<Seed> {
   const endMs = performance.now() + maxSeconds * 1_000;
-  if (last !== undefined) yield seedAttempt(last);
-  yield* smallCases.filter(({ name }) => name === smallCase).map(caseAttempt);
-  for (let seed = 1; performance.now() < endMs; seed++) if (seed !== last) yield seedAttempt(seed);
-  yield* smallCases.filter(({ name }) => name !== smallCase).map(caseAttempt);
+  if (last !== undefined) yield last;
+  for (let seed = 1; performance.now() < endMs; seed++) if (seed !== last) yield seed;
 }
 
 /**
@@ -51,19 +38,18 @@ export const findMutations = async (
       const startMs = performance.now();
       let tries = 0;
       let found: MutationResult['found'];
-      for (const { by, violation: tryOn } of attemptsFor(mutation, maxSeconds)) {
+      for (const seed of seedsFor(mutation, maxSeconds)) {
         tries++;
         // A run that cannot end violates that it must.
-        const violation = await tryOn(worker).catch((error: unknown) => String(error).split('\n')[0]);
-        if (violation !== undefined) found = { by, violation };
+        const [violation] = await worker.run({ seed }, mutation.changes).then(
+          ({ violations }) => violations,
+          (error: unknown) => String(error).split('\n'),
+        );
+        if (violation !== undefined) found = { by: typeof seed === 'number' ? `seed ${seed}` : `"${seed}"`, violation };
         if (found) break;
       }
-      const result = {
-        name: mutation.name,
-        ...(found && { found }),
-        tries,
-        seconds: (performance.now() - startMs) / 1_000,
-      };
+      const seconds = (performance.now() - startMs) / 1_000;
+      const result = { name: mutation.name, ...(found && { found }), tries, seconds };
       onResult(result);
       results.push(result);
     }

@@ -10,13 +10,11 @@ export type NamedMutation = {
   changes: readonly Mutation[];
   /** The seed or situation that found it last. */
   seed?: Seed;
-  /** The small case that finds it, if seeds do not. */
-  smallCase?: string;
 };
 
-const HEADER = /^(\S+)(?: (?:seed (\d+)|situation (.+)|case (.+)))?$/;
+const HEADER = /^(\S+)(?: (?:seed (\d+)|situation (.+)))?$/;
 
-/** Reads `--- <file> [seed <number> | situation <name> | case <name>]` and the lines that are removed and added. */
+/** Reads `--- <file> [seed <number> | situation <name>]` and the lines that are removed and added. */
 const readChange = (hunk: string) => {
   const [header = '', ...lines] = hunk.split('\n');
   const marked = (mark: string): string => lines.flatMap((line) => (line[0] === mark ? line.slice(1) : [])).join('\n');
@@ -28,13 +26,12 @@ const readChange = (hunk: string) => {
 const readMutation = (block: string): NamedMutation => {
   const [name = '', ...hunks] = block.trimEnd().split('\n--- ');
   const changes = hunks.map(readChange);
-  const [seed, situation, smallCase] = changes[0]?.others ?? [];
+  const [seed, situation] = changes[0]?.others ?? [];
   return {
     name,
     changes: changes.map(({ change }) => change),
     ...(seed !== undefined && { seed: Number(seed) }),
     ...(situation !== undefined && { seed: situation }),
-    ...(smallCase !== undefined && { smallCase }),
   };
 };
 

@@ -25,13 +25,9 @@ export type DeadLetter = { body: string; reason: string | undefined };
 export const lettersIn = ({ messages }: Queue): DeadLetter[] =>
   messages.map(({ body, attributes }) => ({ body, reason: attributes.get('reason')?.value.toString() }));
 
-/** Creates the client of an operator, whose calls are answered at once. It must run in the context of the world. */
-export const createOperatorClient = (): DynamoDBDocumentClient =>
-  DynamoDBDocumentClient.from(new DynamoDBClient(CLIENT), documentOptions);
-
-/** Creates what operators do, with the parts of `bin/ops`. It must run in the context of the world. */
+/** Creates what operators do, with the parts of `bin/ops`. It must run in the context of the world: calls are answered at once. */
 export const createOperators = ({ plan, queues, time }: Pick<SimulatedStack, 'plan' | 'queues'> & { time: Clock }) => {
-  const documents = createOperatorClient();
+  const documents = DynamoDBDocumentClient.from(new DynamoDBClient(CLIENT), documentOptions);
   const accounts = createAccountAdministration(documents, plan.output('AccountsTable'));
   const log = createAuditLog(documents, {
     AUDITS_TABLE: plan.output('AuditsTable'),
@@ -43,9 +39,6 @@ export const createOperators = ({ plan, queues, time }: Pick<SimulatedStack, 'pl
     log.by({ tenant, context: { actor: { type: 'operator', principal: 'simulation' } } });
 
   return {
-    /** Returns who makes a change of an account. */
-    auditOf,
-
     /** Returns the first token of an account. */
     async issueToken(tenant: string): Promise<string> {
       const grant = {

@@ -126,11 +126,11 @@ export type ReceiverOptions = {
   random: Random;
   trace: (line: string) => void;
   /** Called when a destination has accepted or refused a message of an execution environment. */
-  onReceived?: (by: string) => void;
+  onReceived: (by: string) => void;
 };
 
 /** The destinations of all tenants, and what arrived there. */
-export const createReceivers = ({ scenario, nowMs, random, trace, onReceived = () => undefined }: ReceiverOptions) => {
+export const createReceivers = ({ scenario, nowMs, random, trace, onReceived }: ReceiverOptions) => {
   const arrivals: Arrival[] = [];
   const refusals: Refusal[] = [];
   const requests: ReceivedRequest[] = [];

@@ -496,6 +496,21 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       frequentFault: { operation: 'ses.SendRawEmail', kind: 'kill', rate: 0.6, functionName: 'send-email' },
       recoveryMs: 5 * MINUTE_MS,
     }),
+    'workers are ended while they count and summarize alerts': situation({
+      seed: 2,
+      types: ['email'],
+      tenant: { summaries: { email_after: 2, sms_after: 1, window_minutes: 20 } },
+      steps: alertsAt(seconds(1, 3, 5, 7, 9, 11)),
+      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'kill', rate: 0.3, functionName: 'send-email' },
+      recoveryMs: 5 * MINUTE_MS,
+    }),
+    'alerts are rejected, and their claims are given up late': situation({
+      types: ['webhook'],
+      phases: until(5 * MINUTE_MS, 'reject'),
+      steps: alertsAt(seconds(1, 10, 20, 30, 40, 50)),
+      rates: { duplicateReceives: 0.3, sqsError: 0.5 },
+      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'late', rate: 0.3, functionName: 'send-webhook' },
+    }),
     'SQS refuses alerts that wait for their incident lock': situation({
       types: ['incidentpager'],
       phases: until(MINUTE_MS, 'accept-slowly'),
@@ -515,6 +530,7 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       steps: alertsAt(seconds(1, 1.2, 1.4, 1.6), { alarm: 'al0' }),
     }),
     'workers are ended after newer events of incidents': situation({
+      seed: 7,
       types: ['incidentpager'],
       steps: incidentsEvery(200 * SECOND_MS, 6, [
         [0, 0],
