@@ -9,12 +9,7 @@ import type { NotificationTypeId } from '../../shared/contracts/notification-typ
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import { deliveryKey } from '../../shared/domain/delivery-key.ts';
 import { parseDelivery } from '../../shared/domain/delivery-message.ts';
-import {
-  claimedRecord,
-  type DeliveryRecord,
-  withAttempt,
-  withNextAttempt,
-} from '../../shared/domain/delivery-record.ts';
+import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { reasonOf } from '../../shared/domain/delivery-status.ts';
 import { eventHeader } from '../../shared/domain/event-header.ts';
 import { heartbeatEvent, unstoredTarget } from '../../shared/domain/heartbeat.ts';
@@ -121,45 +116,15 @@ const setUp = (
   return { job, deliveries, transport, deliver, record, stored, deadLetters, reasons, delayed, copies, queues };
 };
 
-describe('a dead letter that cannot be stored', () => {
-  const throttled = async () => {
-    throw new Error('Throttled');
-  };
-  /** There is time for one attempt, and none to repeat writes. */
-  const briefly = () =>
-    vi
-      .fn(() => 0)
-      .mockReturnValueOnce(20_000)
-      .mockReturnValueOnce(20_000);
-  const refusing: Partial<Queues> = { sendToDeadLetterQueue: throttled };
-
-  it.each([
-    ['the queue refuses it', { queueChanges: refusing }],
-    ['its message is not stored', { failedMessages: { ...failedMessages, put: throttled }, timeLeft: briefly() }],
-  ] satisfies [string, Options][])(
-    'leaves the failure in the record, due when its message returns: %s',
-    async (_, options) => {
-      const { deliver, record } = setUp('webhook', rejected, { ...options, receiveCount: 3 });
-      expect(await deliver()).toMatchObject({ kind: 'internal_error', isReturned: true });
-      expect(await record()).toMatchObject({
-        status: 'pending',
-        attempt_count: 1,
-        last_cause: 'destination',
-        lease_until_ms: 0,
-        next_attempt_at_ms: NOW_MS + 8_000,
-      });
-    },
-  );
-
-  it('leaves the reason for which nothing was sent', async () => {
-    const refusalOf = async () => 'opted_out' as const;
-    const options = { ...summarizing, queueChanges: refusing, refusalOf };
-    const { deliver, record, transport } = setUp('email', delivered, options);
-    await deliver();
-    expect(transport).not.toHaveBeenCalled();
-    const expected = { last_cause: 'destination', last_reason: 'opted_out', lease_until_ms: 0 };
-    expect(await record()).toMatchObject({ status: 'pending', ...expected, next_attempt_at_ms: NOW_MS + 2_000 });
-  });
+it('a failure without an attempt leaves its reason in the record if its dead letter cannot be stored', async () => {
+  const refusalOf = async () => 'opted_out' as const;
+  const sendToDeadLetterQueue = () => Promise.reject(new Error('Throttled'));
+  const options = { ...summarizing, queueChanges: { sendToDeadLetterQueue }, refusalOf };
+  const { deliver, record, transport } = setUp('email', delivered, options);
+  await deliver();
+  expect(transport).not.toHaveBeenCalled();
+  const expected = { last_cause: 'destination', last_reason: 'opted_out', lease_until_ms: 0 };
+  expect(await record()).toMatchObject({ status: 'pending', ...expected, next_attempt_at_ms: NOW_MS + 2_000 });
 });
 
 describe('an email that bounces before its sender records that SES accepted it', () => {
@@ -178,12 +143,6 @@ describe('an email that bounces before its sender records that SES accepted it',
     const { deliver, record } = setUpBounce(delivered);
     expect(await deliver()).toMatchObject({ kind: 'delivered' });
     expect(await record()).toMatchObject({ status: 'bounced', last_reason: 'bounced' });
-  });
-
-  it('has the status failed after it failed for another recipient, who gets it when it is redelivered', async () => {
-    const { deliver, record } = setUpBounce(rejected);
-    expect(await deliver()).toMatchObject({ kind: 'dead_lettered' });
-    expect(await record()).toMatchObject({ status: 'failed' });
   });
 
   it('has the status bounced after its message is repeated, if its sender was ended before it wrote that', async () => {
@@ -464,72 +423,6 @@ describe('an event of an incident', () => {
   });
 });
 
-describe('an event of an incident whose newer event was sent by a worker that crashed', () => {
-  /** Sends the newer event; the worker crashes before it advances the lock, so no write follows. */
-  const setUpCrash = async () => {
-    const crash = () => new Promise<never>(() => undefined);
-    const id = newNotificationId();
-    const options = { incidentLocks: { ...createIncidentLocks(client, 'deliveries'), advanceAndRelease: crash } };
-    const newer = setUpAt(NOW_MS, id, 'newer', NOW_MS, options);
-    void newer.deliver();
-    await vi.waitFor(() => expect(newer.transport).toHaveBeenCalledOnce());
-    return id;
-  };
-  const setUpAt = (nowMs: number, notification_id: string, event_id: string, producedMs: number, options = {}) => {
-    const event = eventHeader(alarmEvent({ event_id, details: { state: 'OK', timestamp: producedMs } }), NOW_MS);
-    const changes = { notification_id, event, accepted_at_ms: NOW_MS };
-    return setUp('incidentpager', delivered, { changes, timeLeft: () => 30_000, clock: () => nowMs, ...options });
-  };
-
-  it('waits also after another event, newer than both, failed', async () => {
-    const id = await setUpCrash();
-    const rejectedOnce = failed('transient', 'http_status', '');
-    const newest = setUpAt(NOW_MS + 40_000, id, 'newest', NOW_MS + 1, { transport: async () => rejectedOnce });
-    expect(await newest.deliver()).toMatchObject({ kind: 'retried' });
-    expect(await setUpAt(NOW_MS + 65_000, id, 'older', NOW_MS - 1).deliver()).toMatchObject({ kind: 'busy' });
-  });
-
-  it('is sent after five minutes, or superseded once that one has come back', async () => {
-    const [lost, back] = [await setUpCrash(), await setUpCrash()];
-    const older = (atMs: number, id: string) => setUpAt(NOW_MS + atMs, id, 'older', NOW_MS - 1).deliver();
-    expect(await older(65_000, lost)).toMatchObject({ kind: 'busy' });
-    expect(await older(300_000, lost)).toMatchObject({ kind: 'delivered' });
-    expect(await setUpAt(NOW_MS + 180_000, back, 'newer', NOW_MS).deliver()).toMatchObject({ kind: 'delivered' });
-    expect(await older(181_000, back)).toMatchObject({ kind: 'superseded' });
-  });
-});
-
-describe('a round that has expired', () => {
-  const HOUR_MS = 3_600_000;
-
-  it('is dead-lettered after four days without an attempt, with the cause "service"', async () => {
-    const cause = { cause: 'service', countsAsAttempt: false } as const;
-    const quotaExceeded = failed('throttled', 'aws_quota_exceeded', '', cause);
-    const { job, deliveries, deliver, record, reasons } = setUp('email', quotaExceeded);
-    const startMs = NOW_MS - 97 * HOUR_MS;
-    const first = claimedRecord(job.body, 'earlier', startMs, 'webhook');
-    await deliveries.claim(first, startMs);
-    // The last attempt was due an hour ago, as it is if SES or SNS delays each of them.
-    const dueAtMs = NOW_MS - HOUR_MS;
-    await deliveries.update(first, withNextAttempt(withAttempt(first, quotaExceeded, startMs, 10), dueAtMs));
-    expect(await deliver()).toMatchObject({ kind: 'dead_lettered' });
-    expect(reasons).toEqual([{ reason: 'expired', cause: 'service', attemptCount: 0 }]);
-    expect(await record()).toMatchObject({ status: 'failed', round: 1 });
-  });
-});
-
-describe('an attempt', () => {
-  it('is told whether an earlier one may have arrived', async () => {
-    const timeout = failed('transient', 'timeout', '');
-    let nowMs = NOW_MS;
-    const { transport, deliver } = setUp('atomfeed', timeout, { clock: () => nowMs });
-    await deliver();
-    nowMs += 10_000;
-    await deliver();
-    expect(transport.mock.calls.map(([{ mayHaveArrived }]) => mayHaveArrived)).toEqual([false, true]);
-  });
-});
-
 describe('an alert to several contacts, one of which was reached', () => {
   const type = 'technicalContactsEmail';
   const reachingOne = (failure: AttemptOutcome): AttemptOutcome => ({ ...failure, reachedRecipientHashes: ['a'] });
@@ -577,14 +470,6 @@ describe('an alert to several contacts, one of which was reached', () => {
   it('is sent to the others instead of being listed in a summary, also if the attempt could not be recorded', async () => {
     const changes = { reached_recipient_hashes: ['a'] };
     expect(await setUp(type, delivered, { changes, ...summarizing }).deliver()).toMatchObject({ kind: 'delivered' });
-  });
-
-  it('is retried with those who were reached in its message, in case another worker has claimed the record', async () => {
-    const update = async () => undefined;
-    const deliveries = { ...createDeliveries(client), update };
-    const { deliver, copies } = setUp(type, throttled, { deliveries });
-    expect(await deliver()).toMatchObject({ kind: 'retried' });
-    expect(copies).toMatchObject([{ reached_recipient_hashes: ['a'] }]);
   });
 });
 

@@ -237,27 +237,6 @@ describe('dispatch', () => {
   });
 });
 
-describe('the report of an event whose plan lists notifications that do not exist', () => {
-  const isUnknown = (id: string) => id === 'unknown';
-  it.each([
-    ['is sent if all of them are unknown', ['unknown'], 1, 1],
-    ['is not sent if one exists, whose delivery decides', ['nt0', 'unknown'], 1, 0],
-    [
-      'is sent if the event was received before, so that the unknown one may have been deleted since',
-      ['nt0', 'unknown'],
-      2,
-      1,
-    ],
-    ['is not sent if all exist', ['nt0'], 2, 0],
-  ])('%s', async (_, plan, receives, expected) => {
-    const { dispatch, reports } = setUp({ isUnknown });
-    expect(await dispatch({ Records: [eventMessage(plan, { receives })] })).toEqual({ batchItemFailures: [] });
-    expect(reports()).toHaveLength(expected);
-    const [report] = reports();
-    if (report) expect(report).toMatchObject({ kind: 'plan', notification_ids: plan, accepted_at_ms: NOW_MS });
-  });
-});
-
 describe('dispatch of large events', () => {
   const large = (index: number, plan = [`large${index}`], paddingBytes = 100_000 + index) =>
     eventMessage(plan, { messageId: `large${index}`, paddingBytes, sentAtMs: NOW_MS - index });
@@ -302,15 +281,6 @@ describe('dispatch of large events', () => {
     const Records = [large(1, plan, 200_000), large(2, plan, 210_000), large(3, ['one'], 220_000)];
     expect(await dispatch({ Records })).toEqual({ batchItemFailures: [{ itemIdentifier: 'large2' }] });
     expect(deliveries()[0]?.notification_id).toBe('one');
-  });
-
-  it('reaches every notification although an unknown ID contains a character that SQS rejects', async () => {
-    const unknown = 'nt\uffff';
-    const ids = notificationIds(130).toSpliced(110, 0, unknown);
-    const event = eventMessage(ids);
-    const { dispatch, deliveries } = setUp({ isUnknown: (id) => id === unknown });
-    await dispatch({ Records: [{ ...event, body: event.body.replace(unknown, 'nt\\uffff') }] });
-    expect(deliveries().map(({ notification_id }) => notification_id)).toEqual(notificationIds(130));
   });
 });
 

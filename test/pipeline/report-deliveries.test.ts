@@ -169,31 +169,6 @@ describe('a delivery that does not arrive', () => {
     expect(reporter.queued).toHaveLength(expected.length);
   });
 
-  it('is reported once although its report is repeated on the next day, after further attempts', async () => {
-    const late = pendingRecord();
-    const started = setUp();
-    for (const days of [0, 1]) {
-      const changes = { updated_at_ms: NOW_MS + days * 24 * HOUR_MS, next_attempt_at_ms: NOW_MS + 25 * HOUR_MS };
-      await writeRecords(client, 'deliveries', [{ ...late, ...changes }]);
-      await started.report(eventReport(late, 'late'));
-    }
-    expect(kindsOf(started)).toEqual(['contacts failing', ...escalated]);
-  });
-
-  it('is escalated by the last of several that fail at the same time, once', async () => {
-    const first = failedRecord();
-    const second = { ...first, pk: first.pk.replace(/nt\w+/, newNotificationId()) };
-    const [one, other] = [first, second].map(({ pk }) => parseDeliveryPartition(pk).notificationId);
-    const records = [
-      { ...first, siblings: [other ?? ''] },
-      { ...second, siblings: [one ?? ''] },
-    ];
-    await writeRecords(client, 'deliveries', records);
-    const reporters = [setUp(), setUp()];
-    for (const reporter of reporters) await reporter.report(...records.map((record) => eventReport(record, 'failed')));
-    expect(reporters.flatMap(({ queued }) => queued).filter((text) => text.startsWith('managed'))).toHaveLength(1);
-  });
-
   it.each([
     [true, true, 'undelivered'],
     [true, false, 'undelivered'],
@@ -306,32 +281,6 @@ describe('an outage', () => {
     expect(kinds()).toEqual(['failing', 'recovered']);
   });
 
-  it('is a new one after an alert that arrived at once', async () => {
-    const { report, failing, arrived, kinds } = setUpOutage();
-    await report('late', failing(3));
-    await writeRecords(client, 'deliveries', [{ ...arrived(failing(5), 5), last_failed_at_ms: undefined }]);
-    await report('late', failing(4));
-    expect(kinds()).toEqual(['failing']);
-    const again = failing(6);
-    await report('late', again);
-    expect(kinds()).toEqual(['failing', 'failing']);
-    await report('recovered', arrived(again, 10));
-    await report('late', failing(11));
-    await report('recovered', arrived(failing(11), 12));
-    expect(kinds()).toEqual(['failing', 'failing', 'failing', 'recovered', 'recovered']);
-  });
-
-  it('is a new one if an alert that had failed before the end fails again', async () => {
-    const { report, failing, arrived, kinds, at } = setUpOutage();
-    const [first, second] = [failing(3), failing(3)];
-    await report('late', first);
-    await report('late', { ...second, last_failed_at_ms: at(12), updated_at_ms: at(12) });
-    await report('recovered', arrived(first, 13));
-    expect(kinds()).toEqual(['failing', 'recovered']);
-    await report('failing', { ...second, last_failed_at_ms: at(43), updated_at_ms: at(43) });
-    expect(kinds()).toEqual(['failing', 'failing', 'recovered']);
-  });
-
   it.each([
     ['late', 'failing'],
     ['failed', 'undelivered'],
@@ -440,17 +389,6 @@ describe('outcomes', () => {
     expect(batches).toEqual([10, 2]);
     expect(published[0]?.attributes).toEqual({ tenant_id: 'acme', type: 'webhook', status: 'delivered' });
     expect(JSON.parse(published[0]?.body ?? '')).toEqual(reports[0]?.outcomes[0]);
-  });
-
-  it.each<[string, () => Promise<PublishResult[]>]>([
-    ['does not accept it', async () => ['published', 'failed']],
-    ['fails', () => Promise.reject(new Error('unavailable'))],
-  ])('return to the queue if SNS %s, and the rest of the message is reported', async (_, publish) => {
-    const record = failedRecord();
-    await writeRecords(client, 'deliveries', [record]);
-    const { report, queued } = setUp(publish);
-    expect(await report(reportOf(delivered()), eventReport(record, 'failed', [record]))).toContain('m1');
-    expect(queued).toHaveLength(3);
   });
 
   it('of a topic that hangs wait for two seconds after the escalations, and then without calls for ten', async () => {

@@ -163,17 +163,6 @@ describe('an escalation', () => {
     expect(all.map(({ queued }) => queued.length)).toEqual([2, 0]);
   });
 
-  it('is queued once for an alert that is late, also if it is reported again after further attempts', async () => {
-    const late = { status: 'pending', last_cause: 'destination', late_at_ms: NOW_MS } as const;
-    const record = failedRecord([], late);
-    const started = setUp();
-    for (const hours of [0, 1, 2]) {
-      const updated_at_ms = NOW_MS + hours * 3_600_000;
-      await started.escalate({ ...record, updated_at_ms, next_attempt_at_ms: updated_at_ms + 3_600_000 });
-    }
-    expect(started.queued).toHaveLength(2);
-  });
-
   it('belongs to the hour of a bounce that made a failed alert one that reached nobody', async () => {
     const event = newEvent();
     const { escalate, queued } = setUp();
@@ -213,22 +202,6 @@ describe('an escalation', () => {
     expect(queued).toEqual([]);
     await escalate({ ...record, siblings: [unreadable] });
     expect(queued.map(({ url }) => url)).toEqual(['contacts', 'managed']);
-  });
-
-  it('does not count muted destinations, and is not queued if all are muted', async () => {
-    const event = newEvent();
-    const [muted, other] = [newNotificationId(), newNotificationId()];
-    const mutedRecord = (ids: string[], id = newNotificationId()) =>
-      failedRecord(ids, { status: 'cancelled', withheld: 'muted', last_reason: undefined }, event, id);
-    await writeRecords(client, 'deliveries', [mutedRecord([], muted), failedRecord([], {}, event, other)]);
-    const { escalate, queued } = setUp();
-    await escalate(mutedRecord([]));
-    await escalate(mutedRecord([muted]));
-    expect(queued).toEqual([]);
-    await escalate(mutedRecord([muted, other]));
-    expect(queued.map(({ subject }) => subject)).toContain(
-      'CRITICAL on web-1, Disk space: none of its 3 destinations could be reached',
-    );
   });
 
   it('is not queued while another destination has not been attempted', async () => {
@@ -275,22 +248,6 @@ describe('an escalation of an event whose plan lists notifications that do not e
     await escalatePlan(planOf(event, [idOf(other), newNotificationId()]));
     expect(queued).toEqual([]);
   });
-
-  it('is not queued if the only one that exists is muted', async () => {
-    const event = newEvent();
-    const muted = failedRecord([], { status: 'cancelled', withheld: 'muted', last_reason: undefined }, event);
-    await writeRecords(client, 'deliveries', [muted]);
-    const { escalatePlan, queued } = setUp();
-    await escalatePlan(planOf(event, [idOf(muted), 'typo']));
-    expect(queued).toEqual([]);
-  });
-
-  it('is not queued if a notification exists, whose delivery decides', async () => {
-    const existing = await stored.create({ tenant: 'acme', attributes: webhookNotification(), audit });
-    const { escalatePlan, queued } = setUp();
-    await escalatePlan(planOf(newEvent(), [existing, newNotificationId()]));
-    expect(queued).toEqual([]);
-  });
 });
 
 describe('an escalation of an event that a summary lists for another notification', () => {
@@ -333,19 +290,6 @@ describe('an escalation of an event that a summary lists for another notificatio
     const targets = failingTargets(({ tenant, id }) => new UnreadableNotificationError({ tenant, id }));
     const started = setUp({ notifications: { ...stored, targets } });
     await started.escalate(summary('cancelled'));
-    expect(toContacts(started)).toHaveLength(1);
-  });
-
-  it('is queued once for a summary that waits for hours', async () => {
-    const started = setUp();
-    const { summary } = await setUpAlert();
-    for (const hours of [0, 1, 2]) {
-      const updated_at_ms = NOW_MS + hours * 3_600_000;
-      const next_attempt_at_ms = updated_at_ms + 3_600_000;
-      // Escalations of OK have a daily limit of their own.
-      const waiting = { last_cause: 'destination', updated_at_ms, next_attempt_at_ms, state: 'OK' } as const;
-      await started.escalate(summary('pending', waiting));
-    }
     expect(toContacts(started)).toHaveLength(1);
   });
 });
