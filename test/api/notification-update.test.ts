@@ -208,19 +208,6 @@ describe('a mute', () => {
 });
 
 describe('concurrent updates', () => {
-  it('are all applied if they change different fields', async () => {
-    const key = await create();
-    const changes = [{ label: 'New' }, { details: { url: 'https://new.example' } }, { metadata: { team: 'b' } }];
-    await Promise.all(changes.map((change) => put(key, change)));
-    expect(await read(key)).toEqual({
-      id: key.id,
-      label: 'New',
-      type: 'webhook',
-      details: { url: 'https://new.example' },
-      metadata: { team: 'b' },
-    });
-  });
-
   it('fail with 503 if every attempt conflicts', async () => {
     const losing = createNotificationUpdate({ get: notifications.get, replace: async () => false }, isAllowedUrl);
     await expect(losing(await create(), { label: 'x' }, audit)).rejects.toMatchObject({ type: 'serviceUnavailable' });

@@ -8,7 +8,6 @@ import { createNotificationRepository } from '../../shared/adapters/notification
 import type { OutgoingMessage } from '../../shared/adapters/queues.ts';
 import { createRedelivery, type RedeliveryDependencies } from '../../shared/api/redelivery.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { deliveryKey } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { audit, auditIn } from '../support/audit.ts';
@@ -240,23 +239,6 @@ describe('a redelivery since a time', () => {
 });
 
 describe('a redelivery of one event', () => {
-  it('sends a delivery that failed for one contact after the email to the other contact has bounced', async () => {
-    const { tenant, id, bodies, fail, event, since } = await setUp();
-    const deliveries = createDeliveries(client);
-    // SES accepted the email to one contact, and throttled that to the other until the round expired.
-    const failAndBounce = async (offsetMs: number): Promise<string> => {
-      const eventId = await fail(offsetMs, { attempts: [], reached_recipient_hashes: ['a'] });
-      const key = deliveryKey({ tenant_id: tenant, event_id: eventId }, id);
-      const record = await deliveries.recordEmailReport(key, 'bounce', NOW, 'a');
-      if (record) await deliveries.markBounced(record, NOW);
-      return eventId;
-    };
-    const [first, second] = [await failAndBounce(10), await failAndBounce(20)];
-    expect(await event(first)).toEqual({ count: 1, next_marker: null });
-    expect(await since()).toEqual({ count: 1, next_marker: null });
-    expect(bodies()).toEqual([first, second]);
-  });
-
   it('sends its failed delivery only', async () => {
     const { bodies, fail, event } = await setUp();
     const [wanted] = [await fail(10), await fail(10)];
@@ -306,13 +288,6 @@ describe('the daily limit of redeliveries', () => {
 });
 
 describe('the audit of redeliveries', () => {
-  it('has one entry for a request that sends', async () => {
-    const { fail, since, entries, used } = await setUp();
-    for (let index = 0; index < 60; index++) await fail(index);
-    expect(await since()).toMatchObject({ count: 60 });
-    expect([await entries(), await used()]).toEqual([1, 60]);
-  });
-
   it('has none for a request that sends nothing', async () => {
     const { fail, since, entries } = await setUp({ dailyLimit: 0 });
     await since();

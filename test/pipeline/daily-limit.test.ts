@@ -52,19 +52,6 @@ describe('the daily limit', () => {
     });
   });
 
-  it.each([
-    ['throttled by SES', failed('throttled', 'throttled', '', { nothingSent: true })],
-    ['rejected for its address', failed('permanent', 'rejected', '', { nothingSent: true })],
-  ])('does not count a message that is %s, however often it is tried again', async (_, outcome) => {
-    const { dailyLimit, giveBack } = setUp(3);
-    for (let attempt = 0; attempt < 10; attempt++) {
-      const outcomes = await Promise.all([1, 2, 3].map(() => dailyLimit('acme', async () => outcome)));
-      expect(outcomes).toEqual([outcome, outcome, outcome]);
-    }
-    expect(giveBack).toHaveBeenCalledTimes(10);
-    expect(await sendAndCount(dailyLimit, 'acme', 4)).toBe(3);
-  });
-
   it('gives a message back to the day on which it was counted', async () => {
     const { dailyLimit, giveBack, clock } = setUp(1);
     await dailyLimit('acme', async () => {
@@ -76,16 +63,6 @@ describe('the daily limit', () => {
 });
 
 describe('a summary above the daily limit', () => {
-  it('waits for the next day, and is tried again every hour in case the limit is raised', async () => {
-    const { limits, clock } = setUp(1);
-    const dailyLimit = limits('wait');
-    expect(await sendAndCount(dailyLimit, 'acme', 1)).toBe(1);
-    const waiting = { result: 'throttled', reason: 'tenant_limit_exceeded', countsAsAttempt: false };
-    expect(await dailyLimit('acme', send)).toMatchObject({ ...waiting, retryAfterMs: 3_600_000 });
-    clock.mockReturnValue(NOON_MS + DAY_MS / 2 - 60_000);
-    expect(await dailyLimit('acme', send)).toMatchObject({ ...waiting, retryAfterMs: 60_000 });
-  });
-
   it('fails if the limit is 0, which forbids the type', async () => {
     expect(await setUp(0).limits('wait')('acme', send)).toMatchObject({ result: 'permanent' });
   });

@@ -471,6 +471,13 @@ describe('an alert to several contacts, one of which was reached', () => {
     const changes = { reached_recipient_hashes: ['a'] };
     expect(await setUp(type, delivered, { changes, ...summarizing }).deliver()).toMatchObject({ kind: 'delivered' });
   });
+
+  it('is retried with those who were reached in its message, in case another worker has claimed the record', async () => {
+    const deliveries = { ...createDeliveries(client), update: async () => undefined };
+    const { deliver, copies } = setUp(type, throttled, { deliveries });
+    expect(await deliver()).toMatchObject({ kind: 'retried' });
+    expect(copies).toMatchObject([{ reached_recipient_hashes: ['a'] }]);
+  });
 });
 
 describe('a heartbeat', () => {

@@ -198,20 +198,38 @@ describe('a bounced or rejected email', () => {
   });
 });
 
-describe('the stop of a mailbox', () => {
-  const ofTest = () => ({ tenant: tenantTag(alarmEvent().tenant_id) });
+describe('what SES reports', () => {
+  it.each<[string, Parameters<typeof emailEvent>[0], object, string | undefined, string | undefined]>([
+    ['a bounce', 'Bounce', {}, 'bounce', 'bounced'],
+    ['a complaint', 'Complaint', {}, 'complaint', 'complained'],
+    ['a bounce that is not permanent', 'Bounce', { bounceType: 'Transient' }, 'temporary_bounce', undefined],
+    ['a reject', 'Reject', {}, 'reject', undefined],
+    ['a complaint that it is not spam', 'Complaint', { feedbackType: 'not-spam' }, undefined, undefined],
+  ])(
+    'is recorded, and reported as a stop each time, also of a test: %s',
+    async (_, kind, options, recorded, reason) => {
+      const { claimed, tags } = await recordDelivery('delivered');
+      const recipient = `${newNotificationId()}@example.com`;
+      const attributes = { ...sqsMessage().attributes, SentTimestamp: String(NOW_MS) };
+      for (const of of [tags, { tenant: tenantTag(alarmEvent().tenant_id) }])
+        await recordBatch([{ body: JSON.stringify(emailEvent(kind, of, { ...options, recipient })), attributes }]);
+      const found = await deliveries.read(claimed);
+      expect([found?.email_report, found?.email_reported_at_ms]).toEqual([recorded, recorded && NOW_MS]);
+      const stop = { kind: 'stop', tenant_id: 'acme', address: recipient, reason, since_ms: NOW_MS };
+      expect(reports).toEqual(reason === undefined ? [] : [stop, stop]);
+    },
+  );
 
-  it.each<[string, Parameters<typeof emailEvent>[0], object, string | undefined]>([
-    ['after a bounce, also of a test', 'Bounce', {}, 'bounced'],
-    ['after a complaint, also about a test', 'Complaint', {}, 'complained'],
-    ['not after a bounce that is not permanent', 'Bounce', { bounceType: 'Transient' }, undefined],
-    ['not after a reject', 'Reject', {}, undefined],
-    ['not after a complaint that it is not spam', 'Complaint', { feedbackType: 'not-spam' }, undefined],
-  ])('is reported each time that SES reports it, %s', async (_, kind, options, reason) => {
-    const recipient = `${newNotificationId()}@example.com`;
-    for (let count = 0; count < 2; count++) await record(emailEvent(kind, ofTest(), { ...options, recipient }));
-    const stop = { kind: 'stop', tenant_id: 'acme', address: recipient, reason, since_ms: NOW_MS };
-    expect(reports).toEqual(reason === undefined ? [] : [stop, stop]);
+  it('has the time of SES, which is the same if the event is repeated', async () => {
+    const { claimed, tags } = await recordDelivery('delivered');
+    const timestamp = '2026-01-01T00:00:05.000Z';
+    for (let count = 0; count < 2; count++) await record(emailEvent('Complaint', tags, { timestamp }));
+    const reported = { email_report: 'complaint', email_reported_at_ms: Date.parse(timestamp) };
+    expect(await deliveries.read(claimed)).toMatchObject({ status: 'delivered', ...reported });
+    expect(countedMetrics().filter((name) => name !== 'email_stops')).toEqual([
+      'email_complaints',
+      'email_events_repeated',
+    ]);
   });
 
   it('returns the message to its queue if SQS does not accept the report, and the bounce is recorded then', async () => {
@@ -222,37 +240,6 @@ describe('the stop of a mailbox', () => {
     expect(written).not.toContain('secret');
     expect(await recordBatch([{ body }])).toEqual([]);
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
-  });
-});
-
-describe('the record of what SES reported', () => {
-  it.each<[string, Parameters<typeof emailEvent>[0], object, string | undefined]>([
-    ['of a bounce', 'Bounce', {}, 'bounce'],
-    ['of a bounce that is not permanent', 'Bounce', { bounceType: 'Transient' }, 'temporary_bounce'],
-    ['of a reject', 'Reject', {}, 'reject'],
-    ['of a complaint', 'Complaint', {}, 'complaint'],
-    ['of a complaint that it is not spam', 'Complaint', { feedbackType: 'not-spam' }, undefined],
-  ])('is that %s', async (_, kind, options, expected) => {
-    const { claimed, tags } = await recordDelivery('delivered');
-    const attributes = { ...sqsMessage().attributes, SentTimestamp: String(NOW_MS) };
-    await recordBatch([{ body: JSON.stringify(emailEvent(kind, tags, options)), attributes }]);
-    const found = await deliveries.read(claimed);
-    expect([found?.email_report, found?.email_reported_at_ms]).toEqual([expected, expected && NOW_MS]);
-  });
-
-  it('has the time of SES, which is the same if the event is repeated', async () => {
-    const { claimed, tags } = await recordDelivery('delivered');
-    const timestamp = '2026-01-01T00:00:05.000Z';
-    for (let count = 0; count < 2; count++) await record(emailEvent('Complaint', tags, { timestamp }));
-    expect(await deliveries.read(claimed)).toMatchObject({
-      status: 'delivered',
-      email_report: 'complaint',
-      email_reported_at_ms: Date.parse(timestamp),
-    });
-    expect(countedMetrics().filter((name) => name !== 'email_stops')).toEqual([
-      'email_complaints',
-      'email_events_repeated',
-    ]);
   });
 });
 
@@ -302,14 +289,6 @@ describe('a batch of email events', () => {
 });
 
 describe('an email event', () => {
-  it('for a complaint does not change the delivery', async () => {
-    const { claimed, tags } = await recordDelivery('delivered');
-    await record(emailEvent('Complaint', tags));
-    expect(await deliveries.read(claimed)).toMatchObject({ status: 'delivered' });
-    expect(countedMetrics()).toEqual(['email_complaints']);
-    expect(batchMetrics()).toEqual([]);
-  });
-
   it('is counted also for the email of a test, and logged without recipients, subjects or server responses', async () => {
     const { id, tags } = await recordDelivery('delivered');
     await record(emailEvent('Bounce', tags));

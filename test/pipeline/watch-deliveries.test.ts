@@ -89,11 +89,6 @@ describe('the watcher of deliveries', () => {
     expect(metrics()).toMatchObject([{ function: 'watch-deliveries', failures_unseen: -4, oldest_record_seconds: 60 }]);
   });
 
-  it('keeps events of tenants apart', async () => {
-    const { groups } = await watch([failedOf(pendingOf('ntA', 'one')), failedOf(pendingOf('ntA', 'one', 'other'))]);
-    expect(groups.toSorted()).toEqual(['acme', 'acme', 'other', 'other']);
-  });
-
   it('sends outcomes only with the setting', async () => {
     const records = [deliveredOf(pendingOf('ntA', 'one'))];
     expect((await watch(records)).reports).toEqual([]);

@@ -1,5 +1,5 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { type HttpRequest, HttpResponse } from '@smithy/core/protocols';
 import type { AwsService } from 'local-aws/aws-service.ts';
 import { systemClock } from 'local-aws/clock.ts';
@@ -79,4 +79,11 @@ export const useDatabase = () => {
   });
   let tenants = 0;
   return { client: connect(), connect, newTenant: () => `tenant${tenants++}` };
+};
+
+/** Returns the items of a partition, in order of their sort keys. */
+export const itemsOf = async (client: DynamoDBDocumentClient, TableName: string, pk: string) => {
+  const condition = { KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues: { ':pk': pk } };
+  const { Items = [] } = await client.send(new QueryCommand({ TableName, ...condition, ConsistentRead: true }));
+  return Items;
 };

@@ -108,20 +108,6 @@ describe('a bounce', () => {
   });
 });
 
-describe('a complaint', () => {
-  it('stops a mailbox until its recipient resumes the emails, and none about earlier emails does then', async () => {
-    const { recipient, stops, audit, wait, find } = setUp();
-    await stops.complain(recipient, START_MS);
-    wait(100 * DAY_MS);
-    expect(await find()).toEqual({ reason: 'complained', sinceMs: START_MS });
-    expect(await stops.resume(recipient, audit)).toBe('resumed');
-    await stops.complain(recipient, START_MS + 100 * DAY_MS - 1);
-    expect(await find()).toBeUndefined();
-    await stops.complain(recipient, START_MS + 100 * DAY_MS);
-    expect(await find()).toMatchObject({ reason: 'complained' });
-  });
-});
-
 it('a resume by an operator takes none of the ten that the recipient has on a UTC day', async () => {
   const { recipient, stops, audit, wait } = setUp();
   const resume = async (by: 'resume' | 'resumeByOperator') => {

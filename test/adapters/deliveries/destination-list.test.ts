@@ -1,4 +1,3 @@
-import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import {
   createDestinationListReader,
@@ -9,7 +8,7 @@ import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
 import { RETENTION_SECONDS } from '../../../shared/domain/delivery-record.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { MAX_NOTIFICATIONS } from '../../../shared/domain/planned-event.ts';
-import { useDatabase } from '../../support/dynamodb.ts';
+import { itemsOf, useDatabase } from '../../support/dynamodb.ts';
 import { alarmEvent } from '../../support/events.ts';
 
 const { client } = useDatabase();
@@ -44,14 +43,8 @@ describe('the list of the destinations of an event', () => {
     const ids = newIds(130);
     await write(event, ids, NOW_MS);
     await write(event, ids, NOW_MS);
-    const { Items = [] } = await client.send(
-      new QueryCommand({
-        TableName: 'deliveries',
-        KeyConditionExpression: 'pk = :pk',
-        ExpressionAttributeValues: { ':pk': `destinations#${keyOf(event).sk.split('#')[1]}#ten#ant` },
-      }),
-    );
-    expect(Items.map(({ ttl }) => ttl)).toEqual([NOW_MS / 1000 + RETENTION_SECONDS]);
+    const items = await itemsOf(client, 'deliveries', `destinations#${keyOf(event).sk.split('#')[1]}#ten#ant`);
+    expect(items.map(({ ttl }) => ttl)).toEqual([NOW_MS / 1000 + RETENTION_SECONDS]);
   });
 
   it('has room for the largest number of notifications', async () => {

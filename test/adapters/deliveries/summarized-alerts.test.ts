@@ -8,37 +8,12 @@ import { summarizedAlarm } from '../../../shared/domain/summary.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests } from '../../support/dynamodb-faults.ts';
 import { alarmHeader, EVENT_TIME_MS } from '../../support/events.ts';
-import { runs } from '../../support/quick-run.ts';
 
 const { client, connect } = useDatabase();
 const alerts = createSummarizedAlerts(client, 'deliveries');
 
 let summaries = 0;
 const newSummary = () => ({ tenant_id: 'acme#x', event_id: `acme#x:nt-5m:${EVENT_TIME_MS}:summary${summaries++}` });
-
-const alertOf = (alarm: number, sequence: number) =>
-  summarizedAlarm(
-    alarmHeader({
-      event_id: `acme#x:e:${alarm}:c:${EVENT_TIME_MS + sequence}:CRITICAL`,
-      details: { state: sequence % 2 === 0 ? 'CRITICAL' : 'OK', timestamp: EVENT_TIME_MS + sequence },
-      alarm: { id: `al${alarm}` },
-    }),
-    EVENT_TIME_MS + sequence,
-  );
-
-it('the first alerts of a window are counted once each, however often they are added', async () => {
-  const summary = newSummary();
-  const [a, b, c] = ['a', 'b', 'c'].map((digit) => digit.repeat(32));
-  const add = (id = '') => alerts.addFirst(summary, { deliveryId: id, limit: 2 }, EVENT_TIME_MS);
-  expect([await add(a), await add(a), await add(b), await add(c), await add(a)]).toEqual([
-    true,
-    true,
-    true,
-    false,
-    true,
-  ]);
-  expect(await alerts.addFirst(newSummary(), { deliveryId: c ?? '', limit: 2 }, EVENT_TIME_MS)).toBe(true);
-});
 
 it('the IDs of the first alerts have five bytes each', async () => {
   const summary = newSummary();
@@ -48,34 +23,6 @@ it('the IDs of the first alerts have five bytes each', async () => {
   const { Item } = await client.send(new GetCommand({ TableName: 'deliveries', Key: { pk, sk: 'first' } }));
   const stored = z.set(z.string()).parse(Item?.ids);
   expect([stored.size, [...stored].reduce((bytes, id) => bytes + id.length, 0)]).toEqual([100, 500]);
-});
-
-it('a summary has the newest state of each alarm, in whatever order and however often its alerts are stored', async () => {
-  const [summary, other] = [newSummary(), newSummary()];
-  const stored = Array.from({ length: 60 }, (_, index) => alertOf(index % 15, index));
-  for (const alert of [...stored.slice(30), ...stored, ...stored.toReversed()])
-    await alerts.put(summary, alert, EVENT_TIME_MS);
-  await alerts.put(other, alertOf(1, 1), EVENT_TIME_MS);
-  const { unread, alarms } = (await alerts.read(summary)) ?? expect.fail();
-  expect([unread, alarms.length]).toEqual([0, 15]);
-  expect(alarms.map(({ atMs }) => atMs).toSorted()).toEqual(
-    Array.from({ length: 15 }, (_, n) => EVENT_TIME_MS + 45 + n),
-  );
-  expect(await alerts.read(newSummary())).toMatchObject({ unread: 0, alarms: [] });
-});
-
-it('a summary names every alarm, however often one of them alerts afterwards', async () => {
-  const summary = newSummary();
-  for (let alarm = 0; alarm < 16; alarm++) await alerts.put(summary, alertOf(alarm, 2 * alarm), EVENT_TIME_MS);
-  const count = runs(2_500);
-  for (let start = 0; start < count; start += 50) {
-    await Promise.all(
-      Array.from({ length: 50 }, (_, index) => alerts.put(summary, alertOf(99, 100 + start + index), EVENT_TIME_MS)),
-    );
-  }
-  const { alarmCounts, alarms } = (await alerts.read(summary)) ?? expect.fail();
-  expect(alarmCounts).toEqual({ CRITICAL: 16, WARNING: 0, OK: 1 });
-  expect(alarms.at(-1)).toMatchObject({ state: 'OK', atMs: EVENT_TIME_MS + 99 + count });
 });
 
 it('summaries are read one after the other while there is time', async () => {

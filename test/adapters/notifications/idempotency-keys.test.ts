@@ -1,9 +1,8 @@
-import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import type { Audit } from '../../../shared/adapters/audits/audit-log.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { audit } from '../../support/audit.ts';
-import { useDatabase } from '../../support/dynamodb.ts';
+import { itemsOf, useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withRejections } from '../../support/dynamodb-faults.ts';
 import { webhookNotification } from '../../support/notifications.ts';
 
@@ -34,14 +33,7 @@ const setUp = (database = client) => {
         limit,
         request: key === undefined ? undefined : { key, body },
       }),
-    count: async (owner = tenant) => {
-      const input = {
-        TableName: 'notifications',
-        KeyConditionExpression: 'pk = :pk',
-        ExpressionAttributeValues: { ':pk': `notification#${owner}` },
-      };
-      return (await client.send(new QueryCommand(input))).Count;
-    },
+    count: async () => (await itemsOf(client, 'notifications', `notification#${tenant}`)).length,
   };
 };
 
@@ -118,14 +110,9 @@ describe('a notification that is created with an idempotency key', () => {
   it('stores neither the key nor the body', async () => {
     const { create, tenant } = setUp();
     await create('marker-key', 'marker-body');
-    const input = {
-      TableName: 'notifications',
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': `idempotency#${tenant}` },
-    };
-    const { Items } = await client.send(new QueryCommand(input));
-    expect(Items).toHaveLength(1);
-    expect(JSON.stringify(Items)).not.toContain('marker');
+    const items = await itemsOf(client, 'notifications', `idempotency#${tenant}`);
+    expect(items).toHaveLength(1);
+    expect(JSON.stringify(items)).not.toContain('marker');
   });
 });
 

@@ -2,10 +2,14 @@ import { ConfiguredRetryStrategy } from '@smithy/core/retry';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
-import type { NotificationKey } from '../../../shared/adapters/notifications/notification-repository.ts';
+import { readNotificationCount } from '../../../shared/adapters/notifications/notification-counter.ts';
+import {
+  createNotificationRepository,
+  type NotificationKey,
+} from '../../../shared/adapters/notifications/notification-repository.ts';
 import type { NotificationAttributes } from '../../../shared/contracts/notification.ts';
 import { audit } from '../../support/audit.ts';
-import { useDatabase } from '../../support/dynamodb.ts';
+import { itemsOf, useDatabase } from '../../support/dynamodb.ts';
 import {
   countRequests,
   type KilledRequest,
@@ -13,11 +17,11 @@ import {
   withDelayedWrites,
   withKilledWorker,
 } from '../../support/dynamodb-faults.ts';
-import { createChunkFixtures, large, small } from '../../support/notification-chunks.ts';
+import { incompressibleEntries, validDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 import { runs } from '../../support/quick-run.ts';
 
-const { client, connect } = useDatabase();
+const { client, connect, newTenant } = useDatabase();
 beforeEach(() => {
   vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
   recordMetrics();
@@ -26,7 +30,25 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const { newTenant, repositoryOn, notifications, stored, counts, create, replace } = createChunkFixtures({ client });
+const repositoryOn = (database: typeof client) =>
+  createNotificationRepository(database, 'notifications', () => Date.UTC(2026, 10, 21));
+const notifications = repositoryOn(client);
+
+/** A notification that fits into its target, and one with one chunk. */
+const small = (label: string) => webhookNotification({ label });
+const large = (label: string) =>
+  webhookNotification({ label, details: { ...validDetails.webhook, ...incompressibleEntries(105, label) } });
+
+const create = async (tenant: string, attributes: NotificationAttributes): Promise<NotificationKey> => ({
+  tenant,
+  id: await notifications.create(tenant, attributes, audit),
+});
+
+/** Replaces a notification. @returns false if it does not exist or has changed */
+const replace = async (key: NotificationKey, attributes: NotificationAttributes, repository = notifications) => {
+  const found = await notifications.get(key);
+  return found !== undefined && repository.replace(key, found.stored, attributes, audit);
+};
 
 type Repository = typeof notifications;
 
@@ -35,8 +57,8 @@ const slowDatabase = (late: LateRequest[]) =>
   withDelayedWrites(connect({ retryStrategy: new ConfiguredRetryStrategy(3, () => 1) }), late);
 
 const expectExactCounter = async (tenant: string): Promise<void> => {
-  const { stored, counter } = await counts(tenant);
-  expect(counter).toBe(stored);
+  const stored = (await itemsOf(client, 'notifications', `notification#${tenant}`)).length;
+  expect(await readNotificationCount(client, 'notifications', tenant)).toBe(stored);
 };
 
 describe('a large notification', () => {
@@ -46,7 +68,9 @@ describe('a large notification', () => {
     const counts = countRequests(database);
     await repositoryOn(database).create({ tenant, attributes: large('a'), audit });
     expect(counts).toMatchObject({ BatchWriteItemCommand: 1 });
-    expect(await stored(`chunk#${tenant}`)).toEqual([expect.not.objectContaining({ ttl: expect.anything() })]);
+    expect(await itemsOf(client, 'notifications', `chunk#${tenant}`)).toEqual([
+      expect.not.objectContaining({ ttl: expect.anything() }),
+    ]);
   });
 });
 

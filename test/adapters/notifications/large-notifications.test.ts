@@ -1,4 +1,3 @@
-import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
 import { chunkPartition } from '../../../shared/adapters/notifications/notification-items.ts';
@@ -7,7 +6,7 @@ import {
   type NotificationKey,
 } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { audit } from '../../support/audit.ts';
-import { useDatabase } from '../../support/dynamodb.ts';
+import { itemsOf, useDatabase } from '../../support/dynamodb.ts';
 import { withInterruption, withThrottling } from '../../support/dynamodb-faults.ts';
 import {
   entries,
@@ -35,19 +34,7 @@ const lettersOf = (details: Readonly<Record<string, string>> = {}): string[] => 
 
 const noVersion = { version: '', chunks: 0 };
 
-const chunksOf = async (tenant: string) => {
-  const { Items = [] } = await client.send(
-    new QueryCommand({
-      TableName: 'notifications',
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': chunkPartition(tenant) },
-      ProjectionExpression: 'sk, #ttl',
-      ExpressionAttributeNames: { '#ttl': 'ttl' },
-      ConsistentRead: true,
-    }),
-  );
-  return Items;
-};
+const chunksOf = (tenant: string) => itemsOf(client, 'notifications', chunkPartition(tenant));
 
 const created = async (letter: string, count?: number) => {
   const tenant = newTenant();

@@ -1,5 +1,5 @@
 import { deflateRawSync } from 'node:zlib';
-import { DeleteCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
 import {
@@ -7,7 +7,7 @@ import {
   type NotificationKey,
 } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { audit } from '../../support/audit.ts';
-import { useDatabase } from '../../support/dynamodb.ts';
+import { itemsOf, useDatabase } from '../../support/dynamodb.ts';
 import { incompressibleEntries, validDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
@@ -26,17 +26,7 @@ const DEFAULT = 'ntTechnicalContactsEmail';
 
 const large = webhookNotification({ details: { ...validDetails.webhook, ...incompressibleEntries(105, 'x') } });
 
-const chunksOf = async (tenant: string) => {
-  const { Items = [] } = await client.send(
-    new QueryCommand({
-      TableName: 'notifications',
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': `chunk#${tenant}` },
-      ConsistentRead: true,
-    }),
-  );
-  return Items;
-};
+const chunksOf = (tenant: string) => itemsOf(client, 'notifications', `chunk#${tenant}`);
 
 const setAttribute = (key: { pk: unknown; sk: unknown }, name: string, value: unknown) =>
   client.send(

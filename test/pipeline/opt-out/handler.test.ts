@@ -207,16 +207,6 @@ describe('stopping emails', () => {
 });
 
 describe('resuming emails', () => {
-  it('ends an opt-out and a complaint, and no bounce', async () => {
-    const { recipient, stops, resume, reasonFor, stop } = setUp();
-    await stops.bounce(recipient, NOON_MS);
-    await stops.complain(recipient, NOON_MS);
-    await stop();
-    expect(await reasonFor()).toBe('opted_out');
-    expect(await resume()).toMatchObject({ statusCode: 200 });
-    expect(await reasonFor()).toBe('bounced');
-  });
-
   it('is refused after ten times on a UTC day, and stopping is not', async () => {
     const { stop, resume, reasonFor, wait } = setUp();
     for (let time = 0; time < 10; time++) {
