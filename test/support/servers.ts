@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import http, { type RequestListener } from 'node:http';
 import https from 'node:https';
 import net, { type Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { listenOnLoopback } from './listen.ts';
 
 /** A server on loopback that closes when the test finishes. */
@@ -75,4 +75,12 @@ export const respondWith =
 export const writeRepeatedly = (socket: Socket, text: () => string): void => {
   const timer = setInterval(() => socket.write(text()), 10);
   socket.on('close', () => clearInterval(timer));
+};
+
+/** Makes AWS clients of the service call a server until `vi.unstubAllEnvs()`. */
+export const stubAws = ({ url }: TestServer): void => {
+  vi.stubEnv('AWS_ENDPOINT_URL', url().href);
+  vi.stubEnv('AWS_REGION', 'local-1');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'local');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
 };

@@ -7,21 +7,13 @@ import type { EmailStop } from '../../../shared/domain/email-stop.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { parseOptOutQuery } from '../../../shared/domain/opt-out.ts';
 import type { Alert } from '../../../shared/domain/transport.ts';
-import type { DailyLimit } from '../../../shared/pipeline/daily-limit.ts';
-import { createEmailSender, type EmailSenderDependencies } from '../../../shared/pipeline/email-sender.ts';
+import type { EmailSenderDependencies } from '../../../shared/pipeline/email-sender.ts';
 import type { ReportStop } from '../../../shared/pipeline/report-messages.ts';
 import { createEmailTransport } from '../../../shared/pipeline/transports/email.ts';
 import { alert } from '../../support/alert.ts';
 import { alarmEvent } from '../../support/events.ts';
-import { emailOn, noStops, optOutKeys } from '../../support/opt-outs.ts';
-import { startHttp } from '../../support/servers.ts';
-
-const environment = {
-  EMAIL_FROM: 'notifications@example.com',
-  EMAIL_REPLY_TO: undefined,
-  CONFIGURATION_SET: 'notifications',
-  API_URL: 'https://api.example.org/v1',
-};
+import { emailSender, noStops, optOutKeys } from '../../support/opt-outs.ts';
+import { startHttp, stubAws } from '../../support/servers.ts';
 
 type Stops = EmailSenderDependencies['stops'];
 
@@ -33,25 +25,12 @@ const send = async (changes: Partial<Alert> = {}, stops: Stops = noStops, status
   const reported: string[] = [];
   const reportStop: ReportStop = async (_, { reason }) => void reported.push(reason);
   let form = new URLSearchParams();
-  const { url } = await startHttp(async (request, response) => {
+  const server = await startHttp(async (request, response) => {
     form = new URLSearchParams((await request.toArray()).join(''));
     response.writeHead(status).end(body);
   });
-  vi.stubEnv('AWS_ENDPOINT_URL', url().href);
-  vi.stubEnv('AWS_REGION', 'local-1');
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'local');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
-  const unlimited: DailyLimit = (_, send) => send();
-  const limits = { alerts: unlimited, notices: unlimited, summaries: unlimited };
-  const sendEmail = createEmailSender(environment, {
-    limits,
-    optOutKeys,
-    stops,
-    accounts: emailOn,
-    reportStop,
-    sharedRate: { send: (_, sendOnce) => sendOnce() },
-  });
-  const transport = createEmailTransport(sendEmail, { timeZone: async () => 'UTC' });
+  stubAws(server);
+  const transport = createEmailTransport(emailSender({ stops, reportStop }), { timeZone: async () => 'UTC' });
   const outcome = await transport({ ...alert, ...changes }, { address: 'a@example.com' }, { label: 'On\u202e call' });
   vi.unstubAllEnvs();
   return { outcome, form, reported };

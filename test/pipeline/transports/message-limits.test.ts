@@ -6,15 +6,15 @@ import { type AttemptOutcome, failed } from '../../../shared/domain/attempt-outc
 import { recipientHash } from '../../../shared/domain/delivery-key.ts';
 import { NoTimeLeftError } from '../../../shared/domain/timeouts.ts';
 import type { DailyLimit, MessageLimits } from '../../../shared/pipeline/daily-limit.ts';
-import { createEmailSender, type EmailSenderDependencies } from '../../../shared/pipeline/email-sender.ts';
+import type { EmailSenderDependencies } from '../../../shared/pipeline/email-sender.ts';
 import { createSharedRate } from '../../../shared/pipeline/shared-rate.ts';
 import { createFeedTransport } from '../../../shared/pipeline/transports/atomfeed.ts';
 import { createEmailTransport, createTechnicalContactsTransport } from '../../../shared/pipeline/transports/email.ts';
 import { createManagedTransport } from '../../../shared/pipeline/transports/managed.ts';
 import { createSmsTransport } from '../../../shared/pipeline/transports/sms.ts';
 import { alert } from '../../support/alert.ts';
-import { emailOn, noStops, optOutKeys } from '../../support/opt-outs.ts';
-import { startHttp } from '../../support/servers.ts';
+import { emailSender, noStops } from '../../support/opt-outs.ts';
+import { startHttp, stubAws } from '../../support/servers.ts';
 
 const reached = (explanation: string) => async () => failed('permanent', 'tenant_limit_exceeded', explanation);
 const limits = {
@@ -23,12 +23,6 @@ const limits = {
   summaries: reached('limit of summaries'),
 };
 
-const email = {
-  EMAIL_FROM: 'a@example.com',
-  EMAIL_REPLY_TO: undefined,
-  CONFIGURATION_SET: 'set',
-  API_URL: 'https://api.example.org',
-};
 const sms = {
   SMS_COUNTRIES: ['+1'],
   SMS_SENDER_ID: undefined,
@@ -38,7 +32,6 @@ const sms = {
 const sharedRate = createSharedRate();
 const phone = { phone_number: '+12025550123' };
 const [ONE, OTHER] = ['one@example.com', 'other@example.com'] as const;
-const reportStop = async () => undefined;
 const accounts = { timeZone: async () => 'UTC', technicalContacts: async () => [ONE, OTHER] };
 
 const contactsTransport = (alerts: DailyLimit, stopped: Readonly<Record<string, StopReason>> = {}) => {
@@ -49,28 +42,13 @@ const contactsTransport = (alerts: DailyLimit, stopped: Readonly<Record<string, 
       return reason && { reason, sinceMs: 1 };
     },
   };
-  const sendEmail = createEmailSender(email, {
-    limits: { ...limits, alerts },
-    optOutKeys,
-    stops,
-    accounts: emailOn,
-    reportStop,
-    sharedRate,
-  });
-  return createTechnicalContactsTransport(sendEmail, accounts);
+  return createTechnicalContactsTransport(emailSender({ limits: { ...limits, alerts }, stops }), accounts);
 };
 
 const notice = noticeContent.parse({ kind: 'unreached', subject: 's', paragraphs: [], facts: [] });
 
 it.each([
-  [
-    'an email',
-    createEmailTransport(
-      createEmailSender(email, { limits, optOutKeys, stops: noStops, accounts: emailOn, reportStop, sharedRate }),
-      accounts,
-    ),
-    true,
-  ],
+  ['an email', createEmailTransport(emailSender({ limits }), accounts), true],
   ['an email to the contacts', contactsTransport(limits.alerts), true],
   ['an SMS', createSmsTransport(sms, limits, sharedRate), true],
   ['a message to the operators', createManagedTransport('arn', limits.alerts, limits.notices), false],
@@ -85,18 +63,10 @@ const allowed: DailyLimit = (_, send) => send();
 
 describe('with less than a second until the record must be written', () => {
   const unlimited = { alerts: allowed, notices: allowed, summaries: allowed };
-  const sendEmail = createEmailSender(email, {
-    reportStop,
-    limits: unlimited,
-    optOutKeys,
-    stops: noStops,
-    accounts: emailOn,
-    sharedRate,
-  });
   const post = vi.fn<HttpClient['post']>();
 
   it.each([
-    ['email', createEmailTransport(sendEmail, accounts)],
+    ['email', createEmailTransport(emailSender(), accounts)],
     ['SMS', createSmsTransport(sms, unlimited, sharedRate)],
     ['message to the operators', createManagedTransport('arn', allowed, allowed)],
     ['entry of a feed', createFeedTransport({ post }, 'https://feed.example.org')],
@@ -175,14 +145,11 @@ describe('what AWS throttles', () => {
   ) => {
     const responses = [fault(faultCode), accepted(action)];
     let [calls, counted] = [0, 0];
-    const { url } = await startHttp(async (request, response) => {
+    const server = await startHttp(async (request, response) => {
       await request.toArray();
       response.writeHead(calls === 0 ? 400 : 200, { 'content-type': 'text/xml' }).end(responses[calls++]);
     });
-    vi.stubEnv('AWS_ENDPOINT_URL', url().href);
-    vi.stubEnv('AWS_REGION', 'local-1');
-    vi.stubEnv('AWS_ACCESS_KEY_ID', 'local');
-    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
+    stubAws(server);
     const count: DailyLimit = async (_, once) => {
       counted++;
       return once();
@@ -195,14 +162,7 @@ describe('what AWS throttles', () => {
 
   it('is sent again in place, and counted once: an email', async () => {
     const deliver = (counted: MessageLimits) => {
-      const sendEmail = createEmailSender(email, {
-        reportStop,
-        limits: counted,
-        optOutKeys,
-        stops: noStops,
-        accounts: emailOn,
-        sharedRate: createSharedRate(),
-      });
+      const sendEmail = emailSender({ limits: counted, sharedRate: createSharedRate() });
       return createEmailTransport(sendEmail, accounts)(alert, { address: ONE });
     };
     expect(await send('Throttling', 'SendRawEmail', deliver)).toEqual(sentTwice);
@@ -215,15 +175,7 @@ describe('what AWS throttles', () => {
 });
 
 it('nothing is sent by email for an account whose emails operators have turned off, tests and notices included', async () => {
-  const sendEmail = createEmailSender(email, {
-    limits,
-    optOutKeys,
-    stops: noStops,
-    accounts: { isEmailOff: async () => true },
-    sharedRate,
-    reportStop,
-  });
-  const transport = createEmailTransport(sendEmail, accounts);
+  const transport = createEmailTransport(emailSender({ limits, accounts: { isEmailOff: async () => true } }), accounts);
   for (const sent of [alert, { ...alert, notice }])
     expect(await transport(sent, { address: ONE })).toMatchObject({ result: 'permanent', reason: 'email_off' });
 });
