@@ -41,13 +41,13 @@ const large = (label: string) =>
 
 const create = async (tenant: string, attributes: NotificationAttributes): Promise<NotificationKey> => ({
   tenant,
-  id: await notifications.create(tenant, attributes, audit),
+  id: await notifications.create({ tenant, attributes, audit }),
 });
 
 /** Replaces a notification. @returns false if it does not exist or has changed */
 const replace = async (key: NotificationKey, attributes: NotificationAttributes, repository = notifications) => {
   const found = await notifications.get(key);
-  return found !== undefined && repository.replace(key, found.stored, attributes, audit);
+  return found !== undefined && repository.replace({ key, old: found.stored, attributes, entry: audit });
 };
 
 type Repository = typeof notifications;
