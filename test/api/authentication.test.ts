@@ -67,14 +67,11 @@ describe('cached authentication', () => {
     expect(await authenticate(token)).toMatchObject(caller);
   });
 
-  it.each(['', 'mnt_', 'Bearer x', `${newToken().slice(0, -1)}!`, newToken().toLowerCase()])(
-    'rejects a malformed token without reading the table: "%s"',
-    async (token) => {
-      const { authenticate, find } = setUp();
-      expect(await authenticate(token)).toBeUndefined();
-      expect(find).not.toHaveBeenCalled();
-    },
-  );
+  it('rejects a malformed token without reading the table', async () => {
+    const { authenticate, find } = setUp();
+    expect(await authenticate(`${newToken().slice(0, -1)}!`)).toBeUndefined();
+    expect(find).not.toHaveBeenCalled();
+  });
 
   it('fails if the table is throttled, and succeeds on the next request', async () => {
     const { issue } = setUp();

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { changeContext } from '../../shared/api/endpoint.ts';
 import { jsonBody, MAX_BODY_VALUES, pathId, query, requestUrl, validBody } from '../../shared/api/request.ts';
 import { assertFitsResponse, locationResponse, noContent, ok } from '../../shared/api/response.ts';
-import { parseAuditRange } from '../../shared/api/time-parameters.ts';
+import { parseAuditRange, parseDeliverySelection } from '../../shared/api/time-parameters.ts';
 import { accountChangesBody } from '../../shared/contracts/account.ts';
 import { changesBody, newNotificationBody } from '../../shared/contracts/notification.ts';
+import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { newTokenBody } from '../../shared/contracts/token.ts';
 import { apiRequest, caller } from '../support/api-request.ts';
 import { LAMBDA_LIMIT_BYTES, lambdaBytes } from '../support/lambda-response.ts';
@@ -248,4 +249,35 @@ describe('the context of a change', () => {
     expect(contextOf(`_who=${encodeURIComponent('😀'.repeat(300))}`).who).toBe('😀'.repeat(255));
     expect(contextOf('_why=a%1b[31m%0ab%e2%80%aec%ed%a0%80').why).toMatch(/^a\ufffd\[31m\ufffdb\ufffdc\ufffd+$/);
   });
+});
+
+const parseFilter = (text: string) => parseDeliverySelection(new URLSearchParams(text));
+
+it('a filter of deliveries is optional, and takes several statuses, IDs and times', () => {
+  expect(parseFilter('')).toEqual({ filter: { statuses: [] } });
+  const all = deliveryStatuses.map((status) => `status=${status}`).join('&');
+  expect(parseFilter(`${all}&status=failed`)).toEqual({ filter: { statuses: deliveryStatuses } });
+  expect(parseFilter('alarm_id=al%20Disk&entity_id=en&from=0&to=1795295395726')).toEqual({
+    filter: { statuses: [], alarmId: 'al Disk', entityId: 'en', fromMs: 0, toMs: 1_795_295_395_726 },
+  });
+  expect(parseFilter('event_id=a%23b')).toEqual({ eventId: 'a#b' });
+});
+
+const STATUS_RULE = 'status: must be one of pending, delivered, failed, superseded, cancelled, bounced, summarized';
+
+it.each([
+  ['status=dead', STATUS_RULE],
+  ['status=', STATUS_RULE],
+  ['status=failed&status=__proto__', STATUS_RULE],
+  ['alarm_id=', 'alarm_id: must not be empty'],
+  ['entity_id=', 'entity_id: must not be empty'],
+  ['event_id=', 'event_id: must not be empty'],
+  [`event_id=${'x'.repeat(513)}`, 'event_id: must be at most 512 characters'],
+  ['event_id=a&status=failed&from=0', 'event_id: must not be combined with from, status'],
+  [
+    'from=1795295395',
+    'from: must be 0 or a whole number from 1000000000000 to 9999999999999: milliseconds since the epoch',
+  ],
+])('a filter of deliveries is rejected with its field and rule: %s', (text, details) => {
+  expect(() => parseFilter(text)).toThrow(expect.objectContaining({ type: 'badRequest', details }));
 });

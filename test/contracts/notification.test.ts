@@ -22,13 +22,10 @@ describe('a new notification', () => {
     ['empty', '', 'label: must be 1 to 255 characters long'],
     ['256 characters long', 'a'.repeat(256), 'label: must be 1 to 255 characters long'],
     ['256 characters long, outside the basic plane', '😀'.repeat(256), 'label: must be 1 to 255 characters long'],
-    ['very long', 'a'.repeat(1_000_000), 'label: must be 1 to 255 characters long'],
     ['a text with NUL', 'a\0b', 'label: must not contain the NUL character'],
     ['a text with a lone high surrogate', 'a\ud800', 'label: must be well-formed Unicode, without lone surrogates'],
     ['a text with a lone low surrogate', '\udc00a', 'label: must be well-formed Unicode, without lone surrogates'],
     ['a number', 7, 'label: must be a string'],
-    ['a boolean', true, 'label: must be a string'],
-    ['a list', ['a'], 'label: must be a string'],
     ['missing', undefined, 'label: is required'],
     ['null', null, 'label: is required'],
   ])('is rejected if its label is %s', (_, label, message) => {
@@ -53,7 +50,6 @@ describe('a new notification', () => {
     ['null', null, 'details: is required'],
     ['a string', '{}', 'details: must be an object of strings'],
     ['a list', [], 'details: must be an object of strings'],
-    ['a number', 1, 'details: must be an object of strings'],
     ['empty', {}, 'details.url: is required'],
   ])('is rejected if its details are %s and its type has required fields', (_, details, message) => {
     expect(rejectionDetails(create({ details }))).toBe(message);

@@ -164,9 +164,4 @@ describe('two tenants', () => {
     expect(await notifications.delete(key, audit)).toBe(false);
     expect((await notifications.get({ tenant: owner, id }))?.record).toEqual({ id, ...webhookNotification() });
   });
-
-  it('are separate even if a tenant name contains a notification ID of the other', async () => {
-    const id = await notifications.create({ tenant: 'g', attributes: webhookNotification(), audit });
-    expect(await list(`g#${id}`)).toEqual([defaultNotification]);
-  });
 });

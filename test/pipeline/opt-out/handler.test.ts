@@ -114,24 +114,13 @@ describe('a link in an email', () => {
     expect(body).not.toMatch(/<script|https?:/);
   });
 
-  it.each([
-    ['that was changed', 'changed'],
-    ['without its parts', 'empty'],
-    ['that is too long', 'long'],
-  ])('%s gets the same page as any other invalid one, whatever is stored', async (_, kind) => {
+  it('that is invalid gets the same page as any other, whatever is stored', async () => {
     const { request, queryOf, stop } = setUp();
     await stop();
-    const query = await queryOf();
-    const queries: Record<string, string> = {
-      changed: `${query.slice(0, -2)}AA`,
-      empty: '',
-      long: `${query}${'A'.repeat(2_000)}`,
-    };
+    const changed = `${(await queryOf()).slice(0, -2)}AA`;
     const never = `tenant=${Buffer.from('nobody').toString('base64url')}&link=${'A'.repeat(60)}`;
     for (const method of ['GET', 'POST'])
-      expect(await request(`${method} /opt-out`, queries[kind] ?? '', ONE_CLICK)).toEqual(
-        await request('GET /opt-out', never),
-      );
+      expect(await request(`${method} /opt-out`, changed, ONE_CLICK)).toEqual(await request('GET /opt-out', never));
   });
 
   it('shows a tenant ID with markup as text', async () => {
