@@ -5,7 +5,7 @@ import { Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { checkStackName } from '../../lib/app.ts';
+import { checkStackName, currentCommit } from '../../lib/app.ts';
 import { parseSettings } from '../../lib/settings.ts';
 import { PLACEHOLDER_ACCOUNT, readStage, STAGES_DIRECTORY, stageNames } from '../../lib/stages.ts';
 import { warningsOf, withOutputDirectory } from '../support/stack.ts';
@@ -251,4 +251,9 @@ describe('the stages in the repository', () => {
     );
     expect(warningsOf({ stage: 'dev' }, directory).join()).not.toContain('placeholder account');
   });
+});
+
+it('the commit of a deployment is that of GitHub without git, and otherwise unknown', () => {
+  expect(currentCommit(tmpdir(), { GITHUB_SHA: 'abc' })).toBe('abc');
+  expect(currentCommit(tmpdir(), {})).toBe('unknown');
 });

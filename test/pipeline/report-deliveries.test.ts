@@ -105,61 +105,37 @@ const setUp = (
 };
 
 const kindsOf = ({ queued }: ReturnType<typeof setUp>) => queued.map((text) => text.split(':')[0]).toSorted();
-const escalated = ['contacts unreached', 'managed unreached'];
+const unreached = ['contacts unreached'];
+const escalated = [...unreached, 'managed unreached'];
 
 describe('a delivery that does not arrive', () => {
-  const delivered = () => withStatus(pendingRecord({ type: 'email' }), 'delivered', NOW_MS);
+  const undelivered = ['contacts undelivered', ...escalated];
+  const ended = (
+    status: Exclude<DeliveryRecord['status'], 'pending'>,
+    changes: Partial<DeliveryRecord> = { type: 'email' },
+  ) => withStatus(pendingRecord(changes), status, NOW_MS);
+  const stopped = withFailure(pendingRecord(), 'opted_out', NOW_MS);
   it.each<[string, DeliveryHappening, DeliveryRecord, string[]]>([
+    ['to contacts, and as unreached, if it is late', 'late', pendingRecord(), ['contacts failing', ...escalated]],
+    ['to contacts if its destination fails after the service', 'failing', pendingRecord(), ['contacts failing']],
+    ['to contacts as unreached if the service fails', 'late', pendingRecord({ last_cause: 'service' }), unreached],
+    ['only as unreached if it failed for a stop', 'failed', stopped, escalated],
+    ['to contacts, and as unreached, if it failed', 'failed', failedRecord(), undelivered],
+    ['only as unreached if it was cancelled', 'cancelled', ended('cancelled'), escalated],
     [
-      'whose destination fails, to the contacts, and as unreached',
-      'late',
-      pendingRecord(),
-      ['contacts failing', ...escalated],
-    ],
-    [
-      'whose destination fails after the service did, to the contacts',
-      'failing',
-      pendingRecord(),
-      ['contacts failing'],
-    ],
-    [
-      'as the service fails, only as unreached',
-      'late',
-      pendingRecord({ last_cause: 'service' }),
-      ['contacts unreached'],
-    ],
-    [
-      'that failed for a stop, only as unreached',
+      'only as unreached if it is one to contacts',
       'failed',
-      withFailure(pendingRecord(), 'opted_out', NOW_MS),
+      failedRecord({ type: 'technicalContactsEmail' }),
       escalated,
     ],
-    [
-      'that failed, to the contacts, and as unreached',
-      'failed',
-      failedRecord(),
-      ['contacts undelivered', ...escalated],
-    ],
-    ['that was cancelled, only as unreached', 'cancelled', withStatus(pendingRecord(), 'cancelled', NOW_MS), escalated],
-    ['of the contacts, only as unreached', 'failed', failedRecord({ type: 'technicalContactsEmail' }), escalated],
-    ['that bounced, only as unreached', 'bounced', withStatus(pendingRecord(), 'bounced', NOW_MS), escalated],
-    ['of which SES reports a complaint, to nobody: the stop has a notice of its own', 'complaint', delivered(), []],
-    ['of which SES reports a reject, to the contacts', 'reject', delivered(), ['contacts failing']],
-    ['of which SES reports a temporary bounce, to nobody', 'temporary_bounce', delivered(), []],
-    [
-      'above a daily limit, to the contacts',
-      'above_limit',
-      withStatus(pendingRecord({ type: 'sms' }), 'summarized', NOW_MS),
-      ['contacts limit'],
-    ],
-    [
-      'whose stream record is unreadable, by its record',
-      'unreadable',
-      failedRecord(),
-      ['contacts undelivered', ...escalated],
-    ],
-    ['that has arrived since, to nobody', 'late', withStatus(pendingRecord(), 'delivered', NOW_MS), []],
-    ['that is redelivered, to nobody', 'failed', pendingRecord({ last_cause: undefined, round: 2 }), []],
+    ['only as unreached if it bounced', 'bounced', ended('bounced'), escalated],
+    ['to nobody after a complaint: the stop has a notice of its own', 'complaint', ended('delivered'), []],
+    ['to contacts after a reject', 'reject', ended('delivered'), ['contacts failing']],
+    ['to nobody after a temporary bounce', 'temporary_bounce', ended('delivered'), []],
+    ['to contacts above a daily limit', 'above_limit', ended('summarized', { type: 'sms' }), ['contacts limit']],
+    ['by its record if its stream record is unreadable', 'unreadable', failedRecord(), undelivered],
+    ['to nobody if it has arrived since', 'late', ended('delivered'), []],
+    ['to nobody if it is redelivered', 'failed', pendingRecord({ last_cause: undefined, round: 2 }), []],
   ])('is reported: %s', async (_, happened, record, expected) => {
     await writeRecords(client, 'deliveries', [record]);
     const reporter = setUp();
