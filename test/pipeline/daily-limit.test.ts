@@ -52,12 +52,16 @@ describe('the daily limit', () => {
     });
   });
 
-  it('gives a message back to the day on which it was counted', async () => {
+  it.each([
+    ['throttled by SES', failed('throttled', 'throttled', '', { nothingSent: true })],
+    ['rejected for its address', failed('permanent', 'rejected', '', { nothingSent: true })],
+  ])('gives a message that is %s back to the day on which it was counted', async (_, outcome) => {
     const { dailyLimit, giveBack, clock } = setUp(1);
-    await dailyLimit('acme', async () => {
+    const sendLate = async () => {
       clock.mockReturnValue(NOON_MS + DAY_MS);
-      return failed('throttled', 'throttled', '', { nothingSent: true });
-    });
+      return outcome;
+    };
+    expect(await dailyLimit('acme', sendLate)).toBe(outcome);
     expect(giveBack.mock.calls).toEqual([[counterAtNoon, 1]]);
   });
 });

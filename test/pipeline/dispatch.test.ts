@@ -237,6 +237,21 @@ describe('dispatch', () => {
   });
 });
 
+it.each([
+  ['unknown', 1, 1],
+  // The delivery of the one that exists decides.
+  ['nt0 unknown', 1, 0],
+  // The unknown one may have been deleted since.
+  ['nt0 unknown', 2, 1],
+  ['nt0', 2, 0],
+])('dispatch of a plan that lists "%s", received for the %i. time, sends %i reports', async (plan, receives, count) => {
+  const { dispatch, reports } = setUp({ isUnknown: (id) => id === 'unknown' });
+  const ids = plan.split(' ');
+  expect(await dispatch({ Records: [eventMessage(ids, { receives })] })).toEqual({ batchItemFailures: [] });
+  const report = expect.objectContaining({ kind: 'plan', notification_ids: ids, accepted_at_ms: NOW_MS });
+  expect(reports()).toEqual(Array(count).fill(report));
+});
+
 describe('dispatch of large events', () => {
   const large = (index: number, plan = [`large${index}`], paddingBytes = 100_000 + index) =>
     eventMessage(plan, { messageId: `large${index}`, paddingBytes, sentAtMs: NOW_MS - index });
