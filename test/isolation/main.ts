@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { type Section, toMarkdown } from '../bench/support/report.ts';
-import type { Attacker } from './attacker.ts';
-import { attackers } from './attackers.ts';
+
+import { type Attacker, attackers } from './attackers.ts';
 import { type Figures, type Isolation, isIsolated, measureIsolation } from './measure.ts';
 
 type Measured = { attacker: Attacker; isolation: Isolation };

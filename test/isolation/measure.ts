@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newAlarmEvent } from '../support/events.ts';
 import { percentile } from '../support/percentile.ts';
 import { type Arena, createWebhook, openArena } from './arena.ts';
-import type { Attacker } from './attacker.ts';
+import type { Attacker } from './attackers.ts';
 
 /** Latencies of a neighbor in ms, and how many of its probes had no result `GRACE_MS` after the last. */
 export type Figures = { p50: number; max: number; missing: number };
