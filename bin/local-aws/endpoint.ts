@@ -115,9 +115,7 @@ const run = async (
   });
 };
 
-/**
- * Makes a call without a connection, with the faults of the endpoint. Resolves as `run` does, and never rejects.
- */
+/** Makes a call without a connection, with the faults of the endpoint. Resolves as `run` does, and never rejects. */
 export const callEndpoint = async (endpoint: Endpoint, call: AwsCall): Promise<AwsResponse | 'lost' | 'never'> => {
   const counter = `${call.caller} ${call.service}.${call.action}`;
   endpoint.calls.set(counter, (endpoint.calls.get(counter) ?? 0) + 1);

@@ -52,12 +52,7 @@ export const parseDuration = (text: string): number => {
   throw new InvalidArgumentError('It must be a duration from 1m to 365d, such as 2h.');
 };
 
-/**
- * Parses a time, or a duration before now, such as `90m`.
- *
- * @returns ms since the epoch
- * @throws InvalidArgumentError
- */
+/** Parses a time, or a duration before now, such as `90m`. @returns ms since the epoch @throws InvalidArgumentError */
 export const parseSince = (text: string): number => {
   const durationMs = durationOf(text);
   const sinceMs = Number.isNaN(durationMs) ? timeOf(text) : Date.now() - durationMs;

@@ -44,11 +44,7 @@ export const compareNumbers = (a: string, b: string): number => {
   return unitsA < unitsB ? -1 : Number(unitsA > unitsB);
 };
 
-/**
- * Adds normalized numbers.
- *
- * @throws DynamoDbError if the result is too precise
- */
+/** Adds normalized numbers. @throws DynamoDbError if the result is too precise */
 export const addNumbers = (a: string, b: string): string => {
   const [unitsA, unitsB, scale] = inUnits(a, b);
   const sum = unitsA + unitsB;

@@ -5,19 +5,11 @@ import { type Attributes, isType, type Type, type Value } from './value.ts';
 /** The maximum depth of lists and maps. */
 const MAX_DEPTH = 32;
 
-/**
- * Reads attributes of a request.
- *
- * @throws DynamoDbError if a value is invalid
- */
+/** Reads attributes of a request. @throws DynamoDbError if a value is invalid */
 export const readAttributes = (raw: unknown, depth = 0): Attributes =>
   Object.fromEntries(Object.entries(objectOf(raw)).map(([name, value]) => [wellFormed(name), readValue(value, depth)]));
 
-/**
- * Reads a value of a request, with numbers normalized.
- *
- * @throws DynamoDbError if it is invalid
- */
+/** Reads a value of a request, with numbers normalized. @throws DynamoDbError if it is invalid */
 export const readValue = (raw: unknown, depth = 0): Value => {
   let value: Value | undefined;
   for (const [type, content] of Object.entries(objectOf(raw))) {

@@ -50,9 +50,7 @@ const writeRequest = z.strictObject({
 const byTable = <Element extends z.ZodType>(element: Element) =>
   z.record(z.string(), element).refine((items) => Object.keys(items).length > 0);
 
-/**
- * The schemas of the requests, by operation: what this repository uses. They read values with normalized numbers.
- */
+/** The schemas of the requests, by operation: what this repository uses. They read values with normalized numbers. */
 export const requests = {
   GetItem: z.strictObject({ ...table.shape, ...read, ...capacity, Key: attributes }),
   PutItem: z.strictObject({ ...put, ...capacity }),
@@ -96,11 +94,7 @@ export const requests = {
 /** The parameters of a request. */
 export type Request<Name extends keyof typeof requests> = z.infer<(typeof requests)[Name]>;
 
-/**
- * Validates the parameters of a request.
- *
- * @throws DynamoDbError if they are invalid, or not supported
- */
+/** Validates the parameters of a request. @throws DynamoDbError if they are invalid, or not supported */
 export const readRequest = <Schema extends z.ZodType>(schema: Schema, parameters: unknown): z.infer<Schema> => {
   const { data, error } = schema.safeParse(parameters, { reportInput: true });
   if (!error) return data;

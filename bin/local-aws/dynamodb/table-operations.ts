@@ -23,11 +23,7 @@ export const createTable = ({ tables }: Context, parameters: unknown): object =>
   return { TableDescription: describe(tables.create(definitionOf({ name, keys, attributes }))) };
 };
 
-/**
- * Creates a table unless it exists.
- *
- * @throws StartError if it exists with other keys
- */
+/** Creates a table unless it exists. @throws StartError if it exists with other keys */
 export const ensureTable = (tables: Tables, settings: TableSettings): void => {
   const definition = definitionOf(settings);
   const existing = tables.names.includes(definition.name) ? tables.get(definition.name) : tables.create(definition);

@@ -110,22 +110,14 @@ export const keyId = ({ definition: { name } }: Table, { partition, sort }: Key)
 
 const MISMATCH = 'The provided key element does not match the schema';
 
-/**
- * Returns the key of a request that contains nothing else.
- *
- * @throws DynamoDbError if it does not match the table
- */
+/** Returns the key of a request that contains nothing else. @throws DynamoDbError if it does not match the table */
 export const readKey = (table: Table, attributes: Attributes, message = MISMATCH): Key => {
   const names = table.keyNames;
   if (Object.keys(attributes).length !== names.length) throw validationError(message);
   return keyOf(table, attributes, () => message);
 };
 
-/**
- * Returns the key of an item.
- *
- * @throws DynamoDbError if it does not match the table
- */
+/** Returns the key of an item. @throws DynamoDbError if it does not match the table */
 export const readItemKey = (table: Table, item: Attributes): Key =>
   keyOf(table, item, (name, value) =>
     value

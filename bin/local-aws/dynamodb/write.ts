@@ -51,11 +51,7 @@ export const readWrite = (kind: Write['kind'], parameters: Parameters): Write =>
 /** A write with the item that it replaces. */
 export type LocatedWrite = { write: Write; table: Table; key: Key; access: Access; before: StoredItem | undefined };
 
-/**
- * Finds the item of a write.
- *
- * @throws DynamoDbError if the table is absent, or the write does not match its key
- */
+/** Finds the item of a write. @throws DynamoDbError if the table is absent, or the write does not match its key */
 export const locate = (context: Context, write: Write): LocatedWrite => {
   const table = context.tables.get(write.tableName);
   const key = write.kind === 'put' ? readItemKey(table, write.item) : readKey(table, write.item);

@@ -39,11 +39,7 @@ export class Expressions {
     this.#unused = new Set([...Object.keys(names ?? {}), ...Object.keys(values ?? {})]);
   }
 
-  /**
-   * Parses an expression of the request. Returns undefined if there is none.
-   *
-   * @throws DynamoDbError if it is invalid
-   */
+  /** Parses an expression of the request. Returns undefined if there is none. @throws DynamoDbError if it is invalid */
   read<Result>(name: ExpressionName, bind: (nodes: readonly Node[]) => Result): Result | undefined {
     const text = this.#request[name];
     return text === undefined ? undefined : withName(name, () => bind(parseExpression(name, text)));

@@ -13,11 +13,7 @@ export type KeyRange = { isBefore(sort: string): boolean; isAfter(sort: string):
 
 const OPERATORS = ['=', '<', '<=', '>', '>=', 'BETWEEN', 'begins_with'];
 
-/**
- * Reads the key condition of a request.
- *
- * @throws DynamoDbError if it is absent or invalid
- */
+/** Reads the key condition of a request. @throws DynamoDbError if it is absent or invalid */
 export const readKeyCondition = (expressions: Expressions): KeyCondition => {
   const conditions = new Map<string, { operator: string; values: readonly Value[] }>();
   const read = (node: Node): void => {

@@ -10,11 +10,7 @@ type Change = (item: Attributes, value: Value | undefined) => Value | undefined;
 /** The changes of an update, by the names of the attributes. */
 export type Update = ReadonlyMap<string, Change>;
 
-/**
- * Reads the update of a request, if there is one.
- *
- * @throws DynamoDbError if it is invalid
- */
+/** Reads the update of a request, if there is one. @throws DynamoDbError if it is invalid */
 export const readUpdate = (expressions: Expressions): Update | undefined =>
   expressions.read('UpdateExpression', (clauses) => {
     const changes = clauses.map((clause) => readClause(clause, expressions));
@@ -53,11 +49,7 @@ const changeOf = (operator: string, operand: Operand | undefined): Change => {
   };
 };
 
-/**
- * Returns the item after an update.
- *
- * @throws DynamoDbError if the item does not permit it
- */
+/** Returns the item after an update. @throws DynamoDbError if the item does not permit it */
 export const applyUpdate = (item: Attributes, update: Update): Attributes => {
   const updated = new Map(Object.entries(item));
   for (const [name, change] of update) {
