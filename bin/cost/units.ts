@@ -65,13 +65,10 @@ const priceList = {
   publicAddressHours: ['idle: static egress', 0.005],
 } as const satisfies Record<string, readonly [part: string, usd: number]>;
 
-/** A unit of the price list. */
 export type Unit = keyof typeof priceList;
 
-/** A part of a bill. */
 export type Part = (typeof priceList)[Unit][0];
 
-/** How many of some units are used. */
 export type Usage = Readonly<Partial<Record<Unit, number>>>;
 
 const isUnit = (name: string): name is Unit => Object.hasOwn(priceList, name);
@@ -116,18 +113,14 @@ const schema = z.strictObject({
   senders: z.partialRecord(z.enum(notificationTypeIds), byBatch),
 });
 
-/** What a message uses in batches of one and of ten. */
 export type UsageByBatch = z.infer<typeof byBatch>;
 
-/** What `npm run bench cost` measured last. */
 export type MeasuredUnits = z.infer<typeof schema>;
 
 const FILE = join(import.meta.dirname, 'measured-units.json');
 
-/** Reads what `npm run bench cost` measured last. */
 export const readMeasuredUnits = (): MeasuredUnits => schema.parse(JSON.parse(readFileSync(FILE, 'utf8')));
 
-/** Records a measurement for `npm run cost`. */
 export const writeMeasuredUnits = (measured: MeasuredUnits): void =>
   writeFileSync(FILE, `${JSON.stringify(measured, null, 2)}\n`);
 

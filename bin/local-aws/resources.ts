@@ -1,7 +1,6 @@
 import { LOCAL_ENV } from './aws-service.ts';
 import type { References } from './intrinsics.ts';
 
-/** A resource of a template. */
 export type Resource = {
   Type: string;
   Properties: Record<string, unknown>;
@@ -9,7 +8,6 @@ export type Resource = {
   Metadata: { 'aws:cdk:path'?: string | undefined };
 };
 
-/** The resources of a template, by logical ID. */
 export type Resources = Record<string, Resource>;
 
 type ResolvedResource = {
@@ -17,7 +15,6 @@ type ResolvedResource = {
   attributes: Record<string, string>;
 };
 
-/** The URLs of the AWS endpoint and of the HTTP API. */
 export type LocalUrls = { endpointUrl: string; apiUrl: string };
 
 const arn = (service: string, resource: string) =>

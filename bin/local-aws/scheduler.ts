@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { AwsCall } from './aws-service.ts';
 import type { Cancel, Clock } from './clock.ts';
 
-/** A schedule of the template. */
 export type ScheduleSettings = {
   name: string;
   isEnabled: boolean;
@@ -18,7 +17,6 @@ export type ScheduleSettings = {
   role: string;
 };
 
-/** Options of schedules. */
 export type SchedulesOptions = {
   schedules: readonly ScheduleSettings[];
   clock: Clock;
@@ -55,7 +53,6 @@ export class Schedules {
     return () => this.#run(schedule, this.#options.clock.now());
   }
 
-  /** Ends all schedules. */
   stop(): void {
     for (const cancel of this.#running.values()) cancel();
     this.#running.clear();

@@ -1,4 +1,3 @@
-/** An error response of SES. */
 export type SesError = {
   type: string;
   message: string;

@@ -1,6 +1,5 @@
 import { type AwsResponse, type AwsService, escapeXml, xmlFault, xmlResult } from './aws-service.ts';
 
-/** A message that SNS published to a phone number or to a topic. */
 export type PublishedMessage =
   | { to: 'phone'; phoneNumber: string; text: string; attributes: Record<string, string> }
   | { to: 'topic'; topicArn: string; subject: string | null; text: string; attributes: Record<string, string> };

@@ -12,13 +12,11 @@ import type { EmailDestination, Subscription } from './ses-events.ts';
 import type { QueueSettings } from './sqs/queue.ts';
 import { StartError } from './start-error.ts';
 
-/** A queue to create, with its redrive policy. */
 export type QueuePlan = QueueSettings & {
   logicalId: string;
   redrive?: { targetArn: string; maxReceiveCount: number };
 };
 
-/** The resources to create, with every reference resolved. */
 export type Plan = {
   functions: FunctionSettings[];
   queues: QueuePlan[];
@@ -37,7 +35,6 @@ export type Plan = {
 
 /** The external values that a template references. */
 export type TemplateContext = {
-  /** The address of the local AWS endpoint. */
   endpointUrl: string;
   /** The URL of the HTTP API, without a trailing slash. */
   apiUrl: string;
@@ -57,7 +54,6 @@ const templateSchema = z.object({
   Outputs: z.record(z.string(), z.object({ Value: z.unknown() })).default({}),
 });
 
-/** Returns the resources of a synthesized CloudFormation template, by logical ID. */
 export const templateResources = (template: unknown): Resources => templateSchema.parse(template).Resources;
 
 /**

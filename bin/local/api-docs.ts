@@ -9,9 +9,7 @@ import {
 import { fileURLToPath } from 'node:url';
 import { loopbackRefusal } from 'local-aws/loopback-refusal.ts';
 
-/** The API that the documentation describes. */
 export type DescribedApi = {
-  /** The base URL of the API, without a trailing slash. */
   baseUrl: string;
   /** The token with which the page sends requests. */
   token: string;

@@ -12,7 +12,6 @@ export type AssemblyFiles = {
 
 /** A synthesized stack that its user removes. */
 export type Assembly = AssemblyFiles & {
-  /** Deletes the files. */
   remove(): void;
 };
 

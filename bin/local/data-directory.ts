@@ -41,7 +41,6 @@ export const tokenTenants: Readonly<Record<keyof Tokens, string>> = {
   other_admin: GRANTS.other_admin.tenant,
 };
 
-/** The tenants that have tokens. */
 export const TENANTS: readonly string[] = [...new Set(Object.values(tokenTenants))];
 
 const TABLES = 'tables';

@@ -40,7 +40,6 @@ import { createInbox, type Inbox, type SentMessage } from './inbox/inbox.ts';
 import { localSettings } from './settings.ts';
 import { withSourceFrames } from './source-frames.ts';
 
-/** Options of the local stack. */
 export type LocalStackOptions = {
   /** The port of the API; 0 (the default) selects a free port. */
   port?: number;
@@ -96,9 +95,7 @@ export type LocalStack = {
   lambda: Lambda;
   eventSources: Pick<EventSources, 'disable'>;
   schedules: Pick<Schedules, 'disable'>;
-  /** The queues, by name. */
   queues: Map<string, Queue>;
-  /** The clock of queues and functions. */
   clock: Clock;
   /** Moves the clock forward by `ms`; resolves when all timers that became due have fired, in order. */
   advance(ms: number): Promise<void>;
@@ -253,7 +250,6 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
   }
 };
 
-/** The settings of the stack's own client. */
 const LOCAL_CLIENT = {
   region: LOCAL_ENV.region,
   credentials: { accessKeyId: 'local', secretAccessKey: 'local' },

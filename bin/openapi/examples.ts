@@ -1,15 +1,12 @@
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 
-/** The base URL of the API in examples. */
 export const BASE_URL = 'https://alerts.example.com';
 
 /** The time of all examples, ms since the epoch: 2026-11-21 21:11:18 UTC. */
 export const EXAMPLE_TIME_MS = 1_795_295_478_841;
 
-/** The ID of the request that causes an error in an example. */
 export const EXAMPLE_REQUEST_ID = '6151409b-62d8-4fa3-a616-a34bad10f0ba';
 
-/** The ID of the notification in the examples. */
 export const EXAMPLE_ID = 'nt01M7W08F9Z4XGJJRVYEZQFE9R1';
 
 /** The `details` of each type in examples. Tests use those of required fields as destinations. */
@@ -30,10 +27,8 @@ export const exampleRequest = {
   body: { text: '{{alert.emoji}} {{alert.title}}', incident: '{{alert.incident_key}}', metrics: '{{details.metrics}}' },
 };
 
-/** The signing secret of the examples. */
 export const exampleSecret = 'whsec_bW9uaXRvcmluZy1ub3RpZmljYXRpb25zLWV4YW1wbGU=';
 
-/** The webhook credentials of the account in the examples. */
 export const exampleCredentials = {
   webhook_token: 'zdPBWXFYshuXugqSApo0wi0ifLOtpe2IIphS4josALo',
   webhook_signing_secrets: [exampleSecret],

@@ -164,7 +164,6 @@ export const openApiDocument = (baseUrl?: string) => {
   };
 };
 
-/** The resources of the API, in the order of the document. */
 export const resources: readonly Resource[] = [
   notificationResource,
   testResource,

@@ -16,7 +16,6 @@ import { BASE_URL, EXAMPLE_ID } from './examples.ts';
  * an `id` are components of the document.
  */
 
-/** A parameter of operations. */
 export const parameter = (schema: z.ZodType, description: string, example: unknown): z.ZodType =>
   schema.meta({ description, example });
 
@@ -35,7 +34,6 @@ export const referenceOr = <Value>(section: string, components: Readonly<Record<
  */
 const embedded = ({ $schema, $id, id, ...schema }: z.core.JSONSchema.BaseSchema) => schema;
 
-/** Returns the JSON Schema of a parameter. */
 export const jsonSchemaOf = (schema: z.ZodType) => embedded(z.toJSONSchema(schema, { io: 'input' }));
 
 /** Returns the JSON Schemas of all zod schemas with an ID, by their IDs. */
@@ -72,7 +70,6 @@ export type Resource = {
   operations: Partial<Record<EndpointName, Operation>>;
 };
 
-/** Returns the JSON content of a body. */
 export const contentOf = ({ schema, examples }: Body) => ({
   'application/json': {
     schema: referenceTo(schema.meta()?.id ?? ''),
@@ -120,7 +117,6 @@ export const parametersIn = (
 export const time = (meaning: string, example: number) =>
   parameter(z.int().min(0).max(MAX_TIME_MS), `${meaning}, in milliseconds since the Unix epoch`, example);
 
-/** The size of the page. */
 export const limit = parameter(
   pageLimit.default(DEFAULT_PAGE_LIMIT),
   'The maximum number of records in the page',
@@ -133,7 +129,6 @@ export const markerLike = (example: string) =>
 
 const truncated = `for the audit; truncated to ${MAX_AUDIT_TEXT_LENGTH} characters`;
 
-/** The parameters of every change. */
 export const auditTexts = {
   _who: parameter(z.string(), `Who makes the change, ${truncated}`, 'jane'),
   _why: parameter(z.string(), `The reason of the change, ${truncated}`, 'New on-call rotation'),

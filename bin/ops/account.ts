@@ -21,7 +21,6 @@ import { addRotateCommand } from './tenant/rotation.ts';
 
 const NEW = ['--new', 'accept a tenant of which nothing is stored', false] as const;
 
-/** Adds `account`: the account of a tenant, its limits, shadow mode, secrets and number of notifications. */
 export const addAccountCommands = (program: Command): void => {
   const account = program
     .command('account')

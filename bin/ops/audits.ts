@@ -8,7 +8,6 @@ import { type Column, formatTable, sanitize, toSecond } from './print.ts';
 import { connect } from './session.ts';
 import { assertKnown } from './targets.ts';
 
-/** Adds `audits`: who changed what. */
 export const addAuditsCommand = (program: Command): void => {
   program
     .command('audits')

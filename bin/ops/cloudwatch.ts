@@ -65,7 +65,6 @@ const logLine = z.looseObject({
   warnings: z.string().optional(),
 });
 
-/** A line of dispatch about an event. */
 export type DispatchLine = z.infer<typeof logLine> & { timeMs: number };
 
 /** These repeat what the records and dead letters of an event say. */

@@ -48,7 +48,6 @@ export const deadLetter = ({ Body = '', MessageId = '', Attributes = {}, Message
   };
 };
 
-/** A dead letter as the command line shows it. */
 export type DeadLetter = ReturnType<typeof deadLetter>;
 
 /** Reads up to `limit` dead letters. @returns them, and about how many the queue has */

@@ -12,7 +12,6 @@ import { crashedEventAttributes, moveMessages, type Progress } from './redrive.t
 import { connect, connectForChange, type Session } from './session.ts';
 import { assertKnown, labelCell, recordsOfEvents } from './targets.ts';
 
-/** Adds `dead-letters`: list, redrive and purge. */
 export const addDeadLettersCommands = (program: Command): void => {
   const deadLetters = program.command('dead-letters').description('list, redrive or purge dead letters');
   const typeArgument = () =>

@@ -33,7 +33,6 @@ type Options = {
   retryNow: boolean;
 };
 
-/** Adds `deliveries`: the delivery records of a tenant. */
 export const addDeliveriesCommand = (program: Command): void => {
   addWhy(program.command('deliveries'))
     .description('show the newest deliveries and their attempts (records are kept for 30 days)')

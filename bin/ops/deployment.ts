@@ -15,7 +15,6 @@ export const STACK_VARIABLE = 'NOTIFICATIONS_STACK';
  */
 export const queueNames = ['alarm-events', ...notificationTypeIds] as const;
 
-/** The name of a queue with its own dead-letter queue. */
 export type QueueName = (typeof queueNames)[number];
 
 /** The queue to which SQS moves messages after too many receives. */
@@ -24,7 +23,6 @@ export const CRASHED = 'crashed';
 /** The queues without their own dead-letter queue. */
 export const otherQueueNames = ['email-events', 'delivery-reports', CRASHED] as const;
 
-/** The name of a queue without its own dead-letter queue. */
 export type OtherQueueName = (typeof otherQueueNames)[number];
 
 /** The queues whose messages no function consumes: those of dead letters, and the crashed queue. */
@@ -84,7 +82,6 @@ const outputs = z.object({
   ),
 });
 
-/** The outputs of a stack. */
 export type Outputs = z.infer<typeof outputs>;
 
 /** The names of the outputs that the command line reads. */
@@ -97,7 +94,6 @@ export type AwsOptions = {
   credentials?: { accessKeyId: string; secretAccessKey: string };
 };
 
-/** The stack that a command operates. */
 export type Deployment = {
   /** The name in the output of commands, such as `stack Prod`. */
   name: string;
@@ -224,7 +220,6 @@ const locationOf = ({ AlarmEventsQueueArn = '' }: Record<string, string>): { reg
   return { region: region || 'us-east-1', account: account || 'unknown' };
 };
 
-/** A resource of a deployed stack. */
 export type StackResource = { type: string; logicalId: string; physicalId: string };
 
 /** Returns the resources of a deployed stack, read with these options or else those of the environment. A name prefix could also match resources of other stacks. */

@@ -33,7 +33,6 @@ export type EventInput = {
   text: string;
 };
 
-/** Returns the place of an event in words. */
 export const describeSource = ({ file, line, index }: EventInput): string => {
   const source = file === '-' ? 'Standard input' : file;
   if (line !== undefined) return `${source}, line ${line}`;

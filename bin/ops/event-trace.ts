@@ -236,7 +236,6 @@ const logRange = (id = '', recordMs?: number): readonly [startMs: number, endMs:
   return aroundMs === undefined ? [nowMs - 3 * HOUR_MS, nowMs] : [aroundMs - HOUR_MS / 2, aroundMs + HOUR_MS / 2];
 };
 
-/** Adds `event trace`: everything that happened to an event. */
 export const addEventTraceCommand = (event: Command): void => {
   event
     .command('trace')
@@ -273,14 +272,12 @@ const trace = async (id: string, { tenant }: { tenant?: string }, command: Comma
   session.print({ events: found, unread_dead_letters: unread }, text.join('\n'), notes.join('\n'));
 };
 
-/** Something that happened to an event. */
 type Step = {
   /** In ISO 8601. */
   time: string;
   step: string;
   /** The notification to which it happened, if it was one. */
   notification_id: string | null;
-  /** What came of it. */
   result: string;
 } & Described;
 

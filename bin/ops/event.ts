@@ -23,7 +23,6 @@ import { addEventTraceCommand } from './event-trace.ts';
 import { colorize, pluralize, printResult, sanitize, toJson } from './print.ts';
 import { connect, connectForChange, printsJson } from './session.ts';
 
-/** Adds `event`: example alarm events, and sending events. */
 export const addEventCommands = (program: Command): void => {
   const event = program.command('event').description('print, check, send or trace alarm events');
   event

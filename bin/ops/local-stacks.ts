@@ -12,7 +12,6 @@ const announcedStack = z.object({
   outputs: z.record(z.string(), z.string()),
 });
 
-/** A local stack that runs on this machine (`npm start`). */
 export type AnnouncedStack = z.infer<typeof announcedStack>;
 
 const FILE_NAME = /^monitoring-notifications-\d+\.json$/;

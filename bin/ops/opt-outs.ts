@@ -8,7 +8,6 @@ import { connect, connectForChange } from './session.ts';
 import { assertKnown } from './targets.ts';
 import { itemsOf } from './tenant/stored-items.ts';
 
-/** Adds `opt-outs`: the mailboxes that get no emails of a tenant. */
 export const addOptOutsCommands = (program: Command): void => {
   const optOuts = program
     .command('opt-outs')

@@ -15,7 +15,6 @@ import { addTenantsCommand } from './tenants.ts';
 import { addTokenCommands } from './token.ts';
 import { addVerifyCommand } from './verify.ts';
 
-/** Creates the command line. Each group of commands has a file in this folder. */
 export const createProgram = (): Command => {
   // Commands inherit the configuration of the program when they are added, so it comes first.
   const program = new Command('npm run -s ops --')

@@ -41,7 +41,6 @@ const MAX_IN_FLIGHT = 120_000;
 /** The messages that a slow connection visits in a second. */
 const VISITS_PER_SECOND = 50;
 
-/** Receives up to `limit` messages, at most `BATCH_SIZE`. */
 const receive = async (sqs: SQSClient, url: string, limit: number, visibilitySeconds: number): Promise<Message[]> => {
   const { Messages = [] } = await sqs.send(
     new ReceiveMessageCommand({

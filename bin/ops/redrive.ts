@@ -33,7 +33,6 @@ export const crashedEventAttributes = (message: Message): Attributes => ({
   ...originAttributes(message),
 });
 
-/** How messages are moved. */
 type MoveOptions = {
   /** Returns the attributes of a message that moves to the queue `to`. Default: `originAttributes` */
   attributesOf?: (message: Message, to: string) => Attributes;

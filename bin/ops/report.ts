@@ -12,7 +12,6 @@ const MONTHS = 15;
 const NOT_DUE = ['superseded', 'summarized', 'cancelled'] as const;
 const ENDS = ['delivered', 'failed', ...NOT_DUE, 'repeated'] as const;
 
-/** Adds `report`: which share of the deliveries of a month arrived in time. */
 export const addReportCommand = (program: Command): void => {
   program
     .command('report')
@@ -113,7 +112,6 @@ const percent = (share: number | null | undefined): string =>
 
 const milliseconds = (value: number | null): string => (value === null ? '–' : String(Math.round(value)));
 
-/** The columns of the table of days. */
 export const reportColumns: readonly Column<DayReport>[] = [
   ['day', ({ date }) => date],
   ['planned', ({ deliveries_planned: planned }) => planned],

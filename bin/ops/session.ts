@@ -56,7 +56,6 @@ export const connectForChange = async (command: Command): Promise<Session> => {
   return session;
 };
 
-/** Returns whether a command prints JSON. */
 export const printsJson = (command: Command): boolean => globalOptions.parse(command.optsWithGlobals()).json;
 
 /** Returns the ARN of the IAM principal of the credentials, from `sts:GetCallerIdentity`, which needs no permission. */
@@ -68,7 +67,6 @@ const callerArn = async (config: STSClientConfig): Promise<string> => {
   return Arn;
 };
 
-/** Shows progress as one line of a terminal, which the next line replaces. */
 const progressLine = {
   show: (text: string): void => {
     if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
@@ -109,7 +107,6 @@ export const openSession = (deployment: Deployment, json: boolean, why?: string)
       ...createDeliveryReader(documents, outputs.DeliveriesTable),
       ...createDeliveryChanges(documents, outputs.DeliveriesTable),
     },
-    /** Returns the IAM principal of the credentials. */
     operator,
 
     /** Returns what records the changes of the command in the audit of a tenant, or of the whole stack. */

@@ -3,10 +3,8 @@ import { isOver, type WithheldPeriod } from '../../shared/domain/withheld.ts';
 import { UsageError } from './errors.ts';
 import { isoTime } from './print.ts';
 
-/** The commands that change shadow mode. */
 export const shadowStates = ['on', 'off'] as const;
 
-/** A command that changes shadow mode. */
 export type ShadowState = (typeof shadowStates)[number];
 
 /**

@@ -7,7 +7,6 @@ import { type Column, colorize, formatTable, pluralize, sanitize, toSecond } fro
 import { type Depth, inspect } from './queues.ts';
 import { connect, type Session } from './session.ts';
 
-/** Adds `status`: an overview of the stack. */
 export const addStatusCommand = (program: Command): void => {
   program
     .command('status')

@@ -9,7 +9,6 @@ import type { Session } from './session.ts';
 /** How a command waits. Tests replace it. */
 export type Timing = { now: () => number; sleep: (ms: number) => Promise<unknown> };
 
-/** Real time. */
 export const realTime: Timing = { now: Date.now, sleep: (ms) => sleepMs(ms) };
 
 /**

@@ -17,7 +17,6 @@ const MAX_LABEL_LENGTH = 30;
 /** What a table shows beside the ID of a notification; null if it was deleted. */
 export type Described = { notification_label: string | null; type: NotificationTypeId | null };
 
-/** Returns a label in a table. */
 export const labelCell = (label: string | null): string => sanitize(truncate(label ?? '–', MAX_LABEL_LENGTH));
 
 /** 1 MB of a query has at least as many targets. */

@@ -15,7 +15,6 @@ import { createFile, standardOutput } from './tenant/output.ts';
 /** Alerts in flight can add data for as long as their retries last. */
 const IN_FLIGHT_MS = 24 * 3_600_000;
 
-/** Adds `tenant`: import, export and deletion of all data of one tenant. */
 export const addTenantCommands = (program: Command): void => {
   const tenant = program.command('tenant').description('import, export or delete all data of a tenant');
   tenant

@@ -47,7 +47,6 @@ const deliveryItem = z.object({ status: z.enum(deliveryStatuses) });
 const createOverviews = () => {
   const overviews = new Map<string, TenantOverview>();
   return {
-    /** Returns the overview of a tenant. */
     of(tenant: string): TenantOverview {
       const daily = {
         emails_per_day: 0,
@@ -137,7 +136,6 @@ export const readOverviews = async (session: Session, nowMs: number): Promise<Te
   return overviews.all();
 };
 
-/** Adds `tenants`: an overview of all tenants. */
 export const addTenantsCommand = (program: Command): void => {
   program
     .command('tenants')

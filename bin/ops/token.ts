@@ -13,7 +13,6 @@ import { type Column, colorize, formatTable, sanitize, toSecond } from './print.
 import { connect, connectForChange } from './session.ts';
 import { assertKnown } from './targets.ts';
 
-/** Adds `token`: the API tokens of a tenant. */
 export const addTokenCommands = (program: Command): void => {
   const token = program.command('token').description('issue, list and revoke API tokens');
   addWhy(token.command('create'))

@@ -4,7 +4,6 @@ import { type Color, colorize, pluralize, sanitize } from './print.ts';
 import { connectForChange } from './session.ts';
 import type { Result } from './verify/verify-deployment.ts';
 
-/** Adds `verify`: checks of a new deployment. */
 export const addVerifyCommand = (program: Command): void => {
   program
     .command('verify')

@@ -23,7 +23,6 @@ export type AccessRule = {
   caller?: string;
 };
 
-/** The rules that tests add. */
 export class AccessRules {
   readonly #rules = new Set<AccessRule>();
 
@@ -34,7 +33,6 @@ export class AccessRules {
     return () => this.#rules.delete(added);
   }
 
-  /** Returns the first rule that matches an access. */
   match(access: Access): AccessRule | undefined {
     if (this.#rules.size === 0) return undefined;
     return [...this.#rules].find((rule) => matches(rule, access));

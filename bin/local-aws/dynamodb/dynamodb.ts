@@ -14,9 +14,7 @@ import { Tables } from './tables.ts';
 import { Throttling } from './throttling.ts';
 import { transactWrite } from './transact-write.ts';
 
-/** Options of a DynamoDB. */
 export type DynamoDbOptions = {
-  /** The tables; by default new ones in memory. */
   tables?: Tables;
   /** Refills capacity, and ends the validity of tokens. */
   clock: Clock;
@@ -24,7 +22,6 @@ export type DynamoDbOptions = {
   partitionLimits: PartitionLimits | false;
 };
 
-/** DynamoDB with the limits of AWS. */
 export type DynamoDb = {
   /** Responds synchronously. The same requests at the same times get the same responses. */
   service: (call: Pick<AwsCall, 'action' | 'caller' | 'body' | 'input'>) => AwsResponse;
@@ -52,7 +49,6 @@ const OPERATIONS = new Map<string, (context: Context, parameters: unknown) => ob
   ['TransactWriteItems', transactWrite],
 ]);
 
-/** Creates a DynamoDB. */
 export const createDynamoDb = ({ tables = new Tables(), clock, partitionLimits }: DynamoDbOptions): DynamoDb => {
   const database: Omit<Context, 'caller'> = {
     tables,

@@ -1,6 +1,5 @@
 import { type AwsResponse, jsonFault } from '../aws-service.ts';
 
-/** An error response of DynamoDB. */
 export class DynamoDbError extends Error {
   override name = 'DynamoDbError';
   readonly type: string;
@@ -18,7 +17,6 @@ export class DynamoDbError extends Error {
   }
 }
 
-/** Creates an exception of DynamoDB. */
 export const exception = (name: string, message: string, members?: Record<string, unknown>): DynamoDbError =>
   new DynamoDbError(`com.amazonaws.dynamodb.v20120810#${name}`, message, members);
 

@@ -10,7 +10,6 @@ export const readUnits = (bytes: number, isConsistent = false): number =>
 /** Returns the write units of a write, one per KB; `bytes` is the larger size of the old and the new item. */
 export const writeUnits = (bytes: number): number => Math.max(1, Math.ceil(bytes / 1024));
 
-/** The capacity of one partition key value. */
 export type PartitionLimits = {
   readUnitsPerSecond: number;
   writeUnitsPerSecond: number;

@@ -91,7 +91,6 @@ export const requests = {
   ListTables: z.strictObject({}),
 };
 
-/** The parameters of a request. */
 export type Request<Name extends keyof typeof requests> = z.infer<(typeof requests)[Name]>;
 
 /** Validates the parameters of a request. @throws DynamoDbError if they are invalid, or not supported */

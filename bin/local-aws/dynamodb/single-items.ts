@@ -26,7 +26,6 @@ export const getItem = (context: Context, parameters: unknown): object => {
   };
 };
 
-/** Replaces an item. */
 export const putItem = (context: Context, parameters: unknown): object => {
   const request = readRequest(requests.PutItem, parameters);
   return writeItem(context, request, readWrite('put', request));
@@ -46,7 +45,6 @@ export const updateItem = (context: Context, parameters: unknown): object => {
 
 type Returning = CapacityRequest & { ReturnValues?: 'ALL_NEW' | 'NONE' | undefined };
 
-/** A failed condition consumes units for the existing item, a write for the larger of the old and the new item. */
 const writeItem = (context: Context, request: Returning, write: Write): object => {
   const { tables, conflicts, throttling } = context;
   const located = locate(context, write);

@@ -22,7 +22,6 @@ export type StreamRecord = {
   };
 };
 
-/** The sequence number before the first one. */
 const FIRST_SEQUENCE_NUMBER = 100_000_000_000_000_000_000n;
 
 /** The table of a stream ARN. @throws Error if it is none */

@@ -5,7 +5,6 @@ import { type Attributes, attributeOf, typeOf, type Value } from './value.ts';
 /** An attribute of the key of a table. All keys are strings. */
 export type KeyAttribute = { name: string; type: 'S' };
 
-/** The name and the key of a table. */
 export type TableDefinition = { name: string; partition: KeyAttribute; sort?: KeyAttribute | undefined };
 
 /** The key of an item: texts in the order of DynamoDB. `sort` is empty in a table without sort key. */
@@ -14,7 +13,6 @@ export type Key = { partition: string; sort: string };
 /** An item with its size. */
 export type StoredItem = { key: Key; item: Attributes; bytes: number };
 
-/** The items of a table in memory. */
 export class Table {
   readonly definition: TableDefinition;
   /** The items of each partition key value, in the order of their sort keys. */
@@ -65,7 +63,6 @@ export class Table {
     this.#scanOrder = undefined;
   }
 
-  /** Returns the items of a partition key value, in the order of their sort keys. */
   items(partition: string): readonly StoredItem[] {
     return this.#partitions.get(partition) ?? [];
   }

@@ -7,7 +7,6 @@ export type Change = { table: Table } & ({ put: StoredItem } | { delete: Key });
 /** A change of an item, with the item before and after it. */
 export type ItemChange = { table: Table; before: StoredItem | undefined; after: StoredItem | undefined };
 
-/** Keeps tables and items beyond the end of the process. */
 export type Storage = {
   create(table: TableDefinition): void;
   /** Stores all changes or none. */
@@ -15,7 +14,6 @@ export type Storage = {
   close(): void;
 };
 
-/** The tables of a DynamoDB. */
 export class Tables {
   readonly #tables = new Map<string, Table>();
   readonly #storage: Storage | undefined;

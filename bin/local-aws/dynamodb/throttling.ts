@@ -3,14 +3,12 @@ import { type Access, type AccessRule, AccessRules } from './access-rule.ts';
 import { type DynamoDbError, exception } from './errors.ts';
 import type { PartitionCapacity } from './partition-capacity.ts';
 
-/** A throttling reason with the values that DynamoDB uses. */
 export type ThrottlingReason = {
   reason: `Table${'Read' | 'Write'}${'KeyRangeThroughputExceeded' | 'AccountLimitExceeded'}`;
   /** The ARN of the table. */
   resource: string;
 };
 
-/** Throttles accesses by the rules that tests add and by the capacity of each key. */
 export class Throttling {
   readonly #capacity: PartitionCapacity | undefined;
   readonly #rules = new AccessRules();

@@ -90,7 +90,6 @@ const apply = (context: Context, writes: readonly Write[]): AppliedItems => {
   return staged.map(({ write: { access }, bytes }) => ({ access, bytes }));
 };
 
-/** What was done for an item, or why it cancels the transaction. */
 type Attempt<Result> = { result: Result } | { reason: CancellationReason };
 
 /** @throws DynamoDbError if there is a reason to cancel the transaction */

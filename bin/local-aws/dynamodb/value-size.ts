@@ -12,7 +12,6 @@ export const itemBytes = (item: Attributes): number =>
 const CONTAINER_BYTES = 3;
 const ELEMENT_BYTES = 1;
 
-/** Returns the size of a value. */
 export const valueBytes = (value: Value): number => {
   if ('L' in value) return value.L.reduce((sum, one) => sum + valueBytes(one) + ELEMENT_BYTES, CONTAINER_BYTES);
   if ('M' in value) return CONTAINER_BYTES + itemBytes(value.M) + Object.keys(value.M).length * ELEMENT_BYTES;

@@ -19,16 +19,13 @@ export type Attributes = Readonly<Record<string, Value>>;
 export type Type = 'S' | 'N' | 'B' | 'BOOL' | 'NULL' | 'SS' | 'L' | 'M';
 const TYPES = new Set<string>(['S', 'N', 'B', 'BOOL', 'NULL', 'SS', 'L', 'M'] satisfies Type[]);
 
-/** Returns whether a text is the name of a type. */
 export const isType = (name: string): name is Type => TYPES.has(name);
 
-/** Returns the type of a value. */
 export const typeOf = (value: Value): Type => {
   for (const name in value) if (isType(name)) return name;
   throw new Error('A value has no type.');
 };
 
-/** Returns an attribute, or undefined if there is none with this name. */
 export const attributeOf = (attributes: Attributes, name: string): Value | undefined =>
   Object.hasOwn(attributes, name) ? attributes[name] : undefined;
 
@@ -39,7 +36,6 @@ export const textOf = (value: Value): string | undefined => {
   return 'B' in value ? value.B : undefined;
 };
 
-/** Returns whether two values are equal, regardless of the order of the elements of sets. */
 export const isEqual = (a: Value, b: Value): boolean => {
   const type = typeOf(a);
   if (type !== typeOf(b)) return false;

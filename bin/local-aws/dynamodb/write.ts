@@ -17,7 +17,6 @@ export type Write = {
   item: Attributes;
   update: Update | undefined;
   condition: Condition | undefined;
-  /** Whether a failed condition returns the item. */
   returnsItem: boolean;
   /** The size of the item or the key. */
   itemBytes: number;
@@ -91,6 +90,5 @@ const assertKeyUnchanged = (table: Table, update: Update): void => {
   );
 };
 
-/** Returns the change of a table. */
 export const changeOf = ({ table, key }: LocatedWrite, after: StoredItem | undefined): Change =>
   after ? { table, put: after } : { table, delete: key };

@@ -17,7 +17,6 @@ export type RequestReport = {
   latencyMs: number;
 };
 
-/** The API to serve. */
 export type Api = {
   routes: readonly RouteSettings[];
   invoke: (functionName: string, event: string) => Promise<InvocationResult>;
@@ -25,7 +24,6 @@ export type Api = {
   onRequest?: (report: RequestReport) => void;
 };
 
-/** An HTTP API that can listen before its routes are known. */
 export type Gateway = {
   server: Server;
   /** Serves `api`. Before this call, all responses are 503. */
@@ -78,7 +76,6 @@ export const createGateway = (basePath: string): Gateway => {
   };
 };
 
-/** Responds to a request; calls `matched` with its route first. */
 type Respond = (request: IncomingMessage, matched: (match: Match) => void) => Promise<HttpResponse>;
 
 const responder = (basePath: string, api: Api): Respond => {

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** A response to the client. */
 export type HttpResponse = {
   status: number;
   headers: Record<string, string>;

@@ -1,6 +1,5 @@
 import { LOCAL_ENV } from '../aws-service.ts';
 
-/** A function of the template. */
 export type FunctionSettings = {
   name: string;
   arn: string;

@@ -4,14 +4,11 @@ import { systemAttributes } from '../sqs/attributes.ts';
 import { bodyDigest, type Receipt } from '../sqs/queued-message.ts';
 import { type InvocationResult, MAX_PAYLOAD_BYTES } from './execution-environment-pool.ts';
 
-/** An SQS event source of the template. */
 export type EventSourceSettings = {
   functionName: string;
   queueArn: string;
   batchSize: number;
-  /** The batching window. */
   windowSeconds: number;
-  /** The maximum number of concurrent batches. */
   maxConcurrency: number;
   /** Whether the function returns partial batch responses (`ReportBatchItemFailures`). */
   reportsFailures: boolean;

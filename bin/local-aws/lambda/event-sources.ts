@@ -5,7 +5,6 @@ import type { EventSourceSettings } from './event-source.ts';
 import type { InvocationResult } from './execution-environment-pool.ts';
 import { poll } from './poller.ts';
 
-/** Options of event sources. */
 export type EventSourcesOptions = {
   sources: readonly EventSourceSettings[];
   queues: Iterable<Queue>;

@@ -22,7 +22,6 @@ export type TimedInvocationResult = InvocationResult & {
   durationMs: number;
 };
 
-/** Options of a pool. */
 export type ExecutionEnvironmentPoolOptions = ExecutionEnvironmentOptions & {
   /** The maximum number of execution environments; further invocations wait. */
   size: number;
@@ -42,7 +41,6 @@ type Invocation = {
   resolve: (result: TimedInvocationResult) => void;
 };
 
-/** A running invocation. */
 type Run = {
   requestId: string;
   event: string;
@@ -82,12 +80,10 @@ export class ExecutionEnvironmentPool {
     });
   }
 
-  /** The number of execution environments. */
   get size(): number {
     return this.#all.size;
   }
 
-  /** The number of busy execution environments. */
   get busy(): number {
     return [...this.#all].filter(({ isBusy }) => isBusy).length;
   }
@@ -100,7 +96,6 @@ export class ExecutionEnvironmentPool {
     return environment !== undefined;
   }
 
-  /** Stops all execution environments. Waiting invocations fail. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const { requestId, resolve } of this.#waiting.splice(0)) {
@@ -145,10 +140,8 @@ export class ExecutionEnvironmentPool {
   }
 }
 
-/** A worker thread and its running invocation. */
 class ExecutionEnvironment {
   isAlive = true;
-  /** The number of invocations. */
   usedCount = 0;
   readonly #options: ExecutionEnvironmentPoolOptions;
   readonly #environment: RunningEnvironment;

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { transformSync } from 'esbuild';
 
-/** The settings of an execution environment. */
 export type ExecutionEnvironmentSettings = {
   /** The directory of the bundle: what Lambda unpacks to `/var/task`. */
   directory: string;
@@ -16,7 +15,6 @@ export type ExecutionEnvironmentSettings = {
   errorChannel?: string;
 };
 
-/** The settings of a worker thread. */
 export type WorkerSettings = ExecutionEnvironmentSettings & {
   /** The number of invocations that were sent: one 32-bit integer. Changes wake threads in `Atomics.wait`. */
   invocations: SharedArrayBuffer;
@@ -38,14 +36,12 @@ export type ToEnvironment = {
  */
 export type FromEnvironment = 'ready' | { error: string } | { requestId: string; payload: string; failed: boolean };
 
-/** Options of an execution environment. */
 export type ExecutionEnvironmentOptions = {
   settings: ExecutionEnvironmentSettings;
   /** All environment variables: no others are inherited. */
   env: Record<string, string>;
 };
 
-/** A running execution environment. It is frozen while it has no invocation to process. */
 export type RunningEnvironment = {
   worker: Worker;
   /** Sends an invocation and resumes the execution environment. */

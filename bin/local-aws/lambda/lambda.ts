@@ -24,11 +24,9 @@ export type InvocationReport = {
   durationMs: number;
 };
 
-/** The functions of the stack, by name. */
 export type Lambda = {
   /** Invokes a function synchronously with an event (JSON text). */
   invoke(name: string, event: string): Promise<InvocationResult>;
-  /** Kills an execution environment of a function, preferably a busy one. Returns whether there was one. */
   killOne(name: string): boolean;
   /** Throttles all invocations of a function until the returned function is called. */
   throttle(name: string): () => void;
@@ -40,7 +38,6 @@ export type Lambda = {
   stop(): Promise<void>;
 };
 
-/** Options of Lambda. */
 export type LambdaOptions = {
   functions: readonly FunctionSettings[];
   /** Returns the maximum number of execution environments of a function. */
@@ -58,7 +55,6 @@ export type LambdaOptions = {
   onInvocation?: (report: InvocationReport) => void;
 };
 
-/** Creates a Lambda that runs the given functions from their bundles. */
 export const createLambda = ({
   functions,
   concurrency,

@@ -5,11 +5,9 @@ import type { Receipt } from '../sqs/queued-message.ts';
 import { type EventSourceSettings, processedReceipts, toEvents } from './event-source.ts';
 import type { InvocationResult } from './execution-environment-pool.ts';
 
-/** Options of a poller. */
 export type PollerOptions = {
   source: EventSourceSettings;
   queue: Queue;
-  /** The clock of the queue. */
   clock: Clock;
   invoke: (event: string) => Promise<InvocationResult>;
 };

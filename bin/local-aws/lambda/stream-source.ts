@@ -14,7 +14,6 @@ export type StreamSourceSettings = {
   /** The batching window. */
   windowSeconds: number;
   filters: z.infer<typeof filterCriteria>;
-  /** Whether the function returns partial batch responses (`ReportBatchItemFailures`). */
   reportsFailures: boolean;
   /** Whether a batch is split in two after the function fails. */
   bisects: boolean;
@@ -79,7 +78,6 @@ const failureMessage = (
 /** The records that are processed in order. */
 type Lane = { records: StreamRecord[]; running: Promise<void> | undefined };
 
-/** Distributes items to lanes. */
 const laneIndex = ({ dynamodb }: StreamRecord, laneCount: number): number =>
   [...JSON.stringify(dynamodb.Keys)].reduce((hash, text) => (hash * 31 + text.charCodeAt(0)) % 65_521, 0) % laneCount;
 
@@ -98,7 +96,6 @@ export class StreamSource {
     this.#lanes = Array.from({ length }, () => ({ records: [], running: undefined }));
   }
 
-  /** Adds a record that passes the filters. */
   readonly append = (record: StreamRecord): void => {
     if (!passesFilters(this.#options.source.filters, record)) return;
     const lane = this.#lanes[laneIndex(record, this.#lanes.length)];
@@ -111,7 +108,6 @@ export class StreamSource {
     return this.#lanes.every(({ running }) => running === undefined);
   }
 
-  /** Resolves when no invocation is running. Records that remain are lost. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await Promise.all(this.#lanes.map(({ running }) => running));

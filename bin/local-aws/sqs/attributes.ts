@@ -2,7 +2,6 @@ import type { Queue } from './queue.ts';
 import { bodyDigest, type QueuedMessage, type Receipt } from './queued-message.ts';
 import type { ReceiveMessageRequest } from './requests.ts';
 
-/** Returns the supported attributes of `GetQueueAttributes`; all values are text. */
 export const queueAttributes = ({ settings, counts }: Queue) => ({
   QueueArn: settings.arn,
   ApproximateNumberOfMessages: String(counts.visible),

@@ -32,6 +32,5 @@ const QUERY_CODES = {
 /** The SQS errors that the local SQS returns. */
 export type SqsErrorCode = keyof typeof QUERY_CODES;
 
-/** Returns the error for an invalid parameter value. */
 export const invalidValue = (parameter: string, reason: string): SqsError =>
   new SqsError('InvalidParameterValueException', `Value for parameter ${parameter} is invalid. Reason: ${reason}`);

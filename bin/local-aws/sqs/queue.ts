@@ -5,7 +5,6 @@ import { ageOfOldestMessageSeconds } from './metrics.ts';
 import type { NewMessage, QueuedMessage, Receipt } from './queued-message.ts';
 import { RoundRobin } from './round-robin.ts';
 
-/** The settings of a queue. */
 export type QueueSettings = {
   name: string;
   arn: string;
@@ -20,7 +19,6 @@ export type Redrive = {
   maxReceiveCount: number;
 };
 
-/** A request to receive messages. */
 export type ReceiveRequest = {
   maxMessages: number;
   visibilitySeconds?: number | undefined;
@@ -62,7 +60,6 @@ export class Queue {
     this.#faultInjection = faultInjection;
   }
 
-  /** The numbers of visible, delayed and in-flight messages. */
   get counts(): Readonly<{ visible: number; delayed: number; inFlight: number }> {
     return this.#counts;
   }
@@ -185,7 +182,6 @@ export class Queue {
     };
   }
 
-  /** Deletes all messages. */
   purge(): void {
     for (const message of this.messages) this.#remove(message);
   }

@@ -11,9 +11,7 @@ import {
 const queueUrl = z.object({ QueueUrl: z.string() });
 const seconds = (max: number) => z.number().int().min(0).max(max);
 
-/** `DelaySeconds`: at most 15 minutes. */
 const delaySeconds = seconds(900);
-/** `VisibilityTimeout`: at most 12 hours. */
 const visibilitySeconds = seconds(43_200);
 
 const messageAttributes = z.record(
@@ -45,7 +43,6 @@ const receiveMessage = queueUrl.extend({
   MessageSystemAttributeNames: z.array(z.string()).default([]),
   MessageAttributeNames: z.array(z.string()).default([]),
 });
-/** A request to receive messages. */
 export type ReceiveMessageRequest = z.infer<typeof receiveMessage>;
 
 const queueAttributeName = z.enum([
@@ -56,7 +53,6 @@ const queueAttributeName = z.enum([
   'ApproximateNumberOfMessagesDelayed',
 ]);
 
-/** The request of each action. */
 export const requests = {
   SendMessage: sendMessage,
   SendMessageBatch: batch(outgoingMessage),

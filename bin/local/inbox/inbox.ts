@@ -29,12 +29,10 @@ import { type TenantCredentials, verifyWebhook } from './verify-webhook.ts';
 
 export type { InboxMessage, SentMessage } from './message.ts';
 
-/** The stack behind an inbox. */
 export type ConnectedStack = {
   addresses: StackAddresses;
   /** Returns the current webhook credentials of a tenant; without secrets if it has none. */
   credentialsOf: (tenant: string) => Promise<TenantCredentials>;
-  /** The time of the stack in ms since the epoch. */
   now: () => number;
 };
 
@@ -42,13 +40,11 @@ export type ConnectedStack = {
 export type Inbox = {
   server: Server;
   add(message: SentMessage): void;
-  /** Returns the messages, newest first. */
   list(): InboxMessage[];
   /** Verifies webhooks with the credentials of this stack, and shows its addresses in the commands of the page. */
   connect(stack: ConnectedStack): void;
 };
 
-/** Options of the inbox. */
 export type InboxOptions = {
   /** The delay of slow webhook responses in ms. Senders wait at most 15 s. */
   slowResponseMs?: number;
@@ -95,7 +91,6 @@ type InboxParts = {
   stack: ConnectedStack | undefined;
 };
 
-/** A request with its parsed address. */
 type Exchange = InboxParts & { url: URL; request: IncomingMessage; response: ServerResponse };
 
 const handle = async (parts: InboxParts, request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -115,7 +110,6 @@ const handle = async (parts: InboxParts, request: IncomingMessage, response: Ser
   }
 };
 
-/** A request that the inbox rejects. */
 class RequestError extends Error {
   readonly status: number;
 

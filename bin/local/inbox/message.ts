@@ -1,7 +1,6 @@
 /** How a webhook address of the inbox responds: with a status, or with 200 after the sender has timed out. */
 export const webhookResponses = ['200', '410', '500', 'slow'] as const;
 
-/** A response of a webhook address. */
 export type WebhookResponse = (typeof webhookResponses)[number];
 
 /** A webhook address of the inbox, as `GET /webhooks` lists it. */
@@ -25,11 +24,9 @@ export type WebhookMessage = WebhookVerification & {
   content_type: string;
   headers: Record<string, string>;
   body: string;
-  /** How the inbox responded. */
   responded: WebhookResponse;
 };
 
-/** The types whose receivers the inbox simulates. */
 export type SimulatedKind = 'incidentpager' | 'incidentrouter' | 'atomfeed';
 
 /** A message that the stack sent through a local AWS service or to an endpoint of the inbox. */
@@ -49,13 +46,11 @@ export type SentMessage =
   | { kind: SimulatedKind; path: string; content_type: string; body: string }
   | WebhookMessage;
 
-/** The kind of a message: the type of its notification. */
 export type MessageKind = SentMessage['kind'];
 
 /** A message with its number, which increases with each message, and the time of its arrival (ISO 8601). */
 export type InboxMessage = SentMessage & { id: number; sent_at: string };
 
-/** What a list shows of a message. */
 export type MessageSummary = {
   id: number;
   kind: MessageKind;

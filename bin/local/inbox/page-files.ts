@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 
-/** A file of the page. */
 export type PageFile = { contentType: string; content: string };
 
 const DIRECTORY = join(import.meta.dirname, 'page');
@@ -30,7 +29,6 @@ const readPageFile = async (name: string, contentType: string): Promise<PageFile
   content: await readFile(join(DIRECTORY, name), 'utf8'),
 });
 
-/** Returns the page itself. */
 export const readPage = (): Promise<PageFile> => readPageFile('index.html', 'text/html');
 
 /** The files that the page loads, by path. The script is built at the first request. */

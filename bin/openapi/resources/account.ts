@@ -40,7 +40,6 @@ const accountChanges = account
   })
   .meta({ id: 'AccountChanges', description: 'The attributes to change. The others keep their values' });
 
-/** The operations on the account. */
 export const accountResource = {
   tag: {
     name: 'account',

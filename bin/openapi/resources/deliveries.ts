@@ -90,7 +90,6 @@ const redeliveryMarker = `${EXAMPLE_TIME_MS}-${deliveryMarker}`;
 const markerAfter = (example: string) =>
   parameter(z.string(), 'The `next_marker` of the previous page: the page starts after it', example);
 
-/** The parameters that select deliveries. */
 const selection = {
   event_id: parameter(
     text(MAX_EVENT_ID_LENGTH),
@@ -112,7 +111,6 @@ const redelivery = z.xor([singleRedelivery, rangeRedelivery, retryRequest]).meta
   description: 'What to redeliver: exactly one of `event_id`, `since` and `status`, or `event_id` and `status`',
 });
 
-/** The operations on deliveries. */
 export const deliveryResource = {
   tag: {
     name: 'deliveries',

@@ -74,7 +74,6 @@ const representation: Body = {
   examples: { 'With `Prefer: return=representation`': exampleNotification('email') },
 };
 
-/** The operations on notifications. */
 export const notificationResource = {
   tag: { name: 'notifications', description: 'Destinations for alerts: create, list, read, update and delete.' },
   operations: {
@@ -222,7 +221,6 @@ const testOperation = {
   ],
 };
 
-/** The operations that send test messages. */
 export const testResource = {
   tag: { name: 'tests', description: 'Test messages, sent by the same servers as real alerts.' },
   operations: {
@@ -239,7 +237,6 @@ export const testResource = {
   },
 } as const satisfies Resource;
 
-/** The operations on notification types. */
 export const notificationTypeResource = {
   tag: { name: 'notification types', description: 'The types of notifications and the fields that each type needs.' },
   operations: {

@@ -26,7 +26,6 @@ const newToken = token
   })
   .meta({ id: 'NewToken', description: 'A token to create' });
 
-/** The operations on API tokens. */
 export const tokenResource = {
   tag: { name: 'tokens', description: 'API tokens: create, list and revoke.' },
   operations: {
@@ -95,7 +94,6 @@ const exampleAudit: AuditRecord = {
   why: 'New on-call rotation',
 };
 
-/** The operation on audit entries. */
 export const auditResource = {
   tag: { name: 'audits', description: 'Who changed what.' },
   operations: {

@@ -32,7 +32,6 @@ const recordsOf = (place: string, value: unknown): SourceRecord[] => {
   return list.map((record, index) => ({ place: `${place}, index ${index}`, record }));
 };
 
-/** Returns the records of a text, or that it is not JSON. */
 const parseRecords = (place: string, text: string): SourceRecord[] => {
   const records = recordsOrUndefined(place, text);
   return records ?? [{ place, error: 'is not valid JSON' }];

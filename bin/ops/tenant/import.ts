@@ -30,13 +30,11 @@ export type ImportResult = 'created' | 'updated' | 'unchanged' | 'differs';
 /** A notification with its ID in the source and its ID here. */
 export type ImportedNotification = { old_id: string; new_id: string; result: ImportResult };
 
-/** An attribute of the account. */
 export type ImportedAttribute = { attribute: string; result: ImportResult };
 
 /** A record that is not imported, its ID in the source if it is known, and the rules that it breaks. */
 export type Refusal = { source: string; old_id?: string; error: string };
 
-/** What an import did, or in a dry run would do. */
 export type TenantImport = {
   notifications: ImportedNotification[];
   account: ImportedAttribute[];
@@ -271,7 +269,6 @@ export const importedId = (tenant: string, oldId: string): string => {
   return `nt${'0'.repeat(10)}${Array.from(hash.subarray(0, 16), (byte) => CROCKFORD_BASE32[byte % 32]).join('')}`;
 };
 
-/** The results in the order of a summary. */
 const results = ['created', 'updated', 'unchanged', 'differs'] as const satisfies ImportResult[];
 
 /** Returns the map of IDs as tab-separated values, which are never shortened. */

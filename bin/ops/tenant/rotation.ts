@@ -143,7 +143,6 @@ export const rotateSecrets = async (
   return rotation;
 };
 
-/** Adds `account rotate`: replaces the secrets of a tenant that were leaked. */
 export const addRotateCommand = (account: Command): void => {
   addWhy(account.command('rotate'))
     .description(

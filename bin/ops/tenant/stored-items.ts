@@ -9,7 +9,6 @@ import { scanTable } from '../table-scan.ts';
 /** The tables, in the order in which the data of a tenant is read and deleted. */
 export const tableNames = ['notifications', 'accounts', 'tokens', 'deliveries', 'audits'] as const;
 
-/** A table of the service. */
 export type TableName = (typeof tableNames)[number];
 
 /** The kinds of items, as the counts of the commands name them. */
@@ -34,13 +33,11 @@ export const itemKinds = [
   'audits',
 ] as const;
 
-/** The kind of an item. */
 export type ItemKind = (typeof itemKinds)[number];
 
 /** An item of a tenant. */
 export type OwnedItem = { table: TableName; kind: ItemKind; item: Item };
 
-/** Returns the name of a table in a deployment. */
 export const tableOf = ({ deployment }: Session, table: TableName): string => {
   const { NotificationsTable, AccountsTable, TokensTable, DeliveriesTable, AuditsTable } = deployment.outputs;
   return {

@@ -17,17 +17,14 @@ export type Check = {
   run: (context: Context) => Promise<Finding>;
 };
 
-/** Returns the finding that an assumption holds. */
 export const ok = (found: string): Finding => ({ status: 'ok', found });
 
-/** Returns the finding that an assumption does not hold. */
 export const failed = (found: string, resolve?: string): Finding => ({
   status: 'failed',
   found,
   ...(resolve !== undefined && { resolve }),
 });
 
-/** Returns the finding that a check does not apply. */
 export const skipped = (found: string): Finding => ({ status: 'skipped', found });
 
 /** Makes a check that only a deployed stack can answer. */

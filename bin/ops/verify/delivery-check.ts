@@ -30,7 +30,6 @@ const POLL_INTERVAL_MS = 1_000;
 /** https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html */
 const QUEUE_CREATION_MS = 1_000;
 
-/** Removes something that the check created. */
 type Undo = () => Promise<unknown>;
 
 /** Creates a queue that receives what is sent to the operators' topic. @returns its URL */

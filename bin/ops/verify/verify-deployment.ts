@@ -77,7 +77,6 @@ const endpointChecks = endpoints.map(
 /** An event source of the stack, and what Lambda knows of it; undefined if it was deleted. */
 type EventSource = { logicalId: string; mapping: EventSourceMappingConfiguration | undefined };
 
-/** Returns the event sources of a stack. */
 export const eventSourcesOf = async ({ deployment }: Session, stackName: string): Promise<EventSource[]> => {
   const client = new LambdaClient(deployment.aws);
   const pages = await Array.fromAsync(paginateListEventSourceMappings({ client }, {}));

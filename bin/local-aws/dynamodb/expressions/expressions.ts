@@ -9,7 +9,6 @@ export type Condition = (item: Attributes) => boolean;
 /** An operand: its path, value and type as far as they are known, and how to read it from an item. */
 export type Operand = { path?: Path; literal?: Value; type?: Type; of(item: Attributes): Value | undefined };
 
-/** The parameters of a request that are expressions, with the names and values that they use. */
 export type ExpressionParameters = { [Name in ExpressionName]?: string | undefined } & {
   ExpressionAttributeNames?: Readonly<Record<string, string>> | undefined;
   ExpressionAttributeValues?: Attributes | undefined;
@@ -22,7 +21,6 @@ const VALUE_EXPRESSIONS = [
   'KeyConditionExpression',
 ] as const;
 
-/** The expressions of a request. */
 export class Expressions {
   readonly #request: ExpressionParameters;
   readonly #unused: Set<string>;

@@ -4,7 +4,6 @@ import { isEqual, type Type, typeOf, type Value } from '../value.ts';
 /** The values of operands; undefined for an attribute that does not exist. */
 export type Values = readonly (Value | undefined)[];
 
-/** An operator or a function: what it permits, and what it returns. */
 type Operator<Result> = {
   types?: readonly Type[];
   count?: number;
@@ -23,7 +22,6 @@ const ordering = (operator: '<' | '<=' | '>' | '>='): Operator<boolean> => ({
 const equals = (a: Value | undefined, b: Value | undefined): boolean =>
   a !== undefined && b !== undefined && isEqual(a, b);
 
-/** The operators and functions that conditions consist of. */
 export const CONDITIONS: Readonly<Record<string, Operator<boolean>>> = {
   '=': { of: ([a, b]) => equals(a, b) },
   '<>': { of: ([a, b]) => !equals(a, b) },
@@ -67,7 +65,6 @@ const contains = (value: Value, member: Value): boolean => {
   return hasText(value, member, (text, part) => text.includes(part));
 };
 
-/** The functions that return a value. */
 export const FUNCTIONS: Readonly<Record<string, Operator<Value | undefined>>> = {
   size: {
     count: 1,

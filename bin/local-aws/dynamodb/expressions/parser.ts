@@ -15,7 +15,6 @@ export type Node = { path: Path } | { placeholder: string } | { operator: string
 const SECTIONS = ['SET', 'REMOVE', 'ADD', 'DELETE'];
 const CONDITION_FUNCTIONS = /^(?:attribute_exists|attribute_not_exists|begins_with|contains)$/;
 
-/** Reads the tokens of an expression from left to right. */
 class Parser {
   readonly #tokens: readonly string[];
   #position = 0;
@@ -160,7 +159,6 @@ const GRAMMARS = {
   UpdateExpression: (parser: Parser) => parser.update(),
 };
 
-/** The name of a parameter that is an expression. */
 export type ExpressionName = keyof typeof GRAMMARS;
 
 const MAX_EXPRESSIONS = 1000;

@@ -1,4 +1,3 @@
-/** https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ReservedWords.html */
 const RESERVED = new Set(
   `
     ABORT ABSOLUTE ACTION ADD AFTER AGENT AGGREGATE ALL ALLOCATE ALTER ANALYZE AND ANY ARCHIVE ARE ARRAY AS ASC ASCII

@@ -7,7 +7,6 @@ import type { Node } from './parser.ts';
 /** Returns the new value of an attribute; undefined removes it. `item` is the item before the update. */
 type Change = (item: Attributes, value: Value | undefined) => Value | undefined;
 
-/** The changes of an update, by the names of the attributes. */
 export type Update = ReadonlyMap<string, Change>;
 
 /** Reads the update of a request, if there is one. @throws DynamoDbError if it is invalid */

@@ -216,7 +216,6 @@ const ClearMessages = ({ view, isFiltered, onClose, onCleared }: ClearMessagesPr
   );
 };
 
-/** A shell command with what it does. */
 export type ShellCommand = { title: string; command: string };
 
 /** Returns the commands that make a message arrive, exactly as this stack needs them. */
@@ -246,7 +245,6 @@ export const firstCommands = ({
   ];
 };
 
-/** Commands to copy. */
 export const Commands = ({ commands }: { commands: readonly ShellCommand[] }) => (
   <ol class="grid">
     {commands.map(({ title, command }) => (

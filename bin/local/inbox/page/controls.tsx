@@ -23,7 +23,6 @@ export const Dialog = ({ title, isOpen, onClose, children }: Props) => {
   );
 };
 
-/** A tab and its panel. */
 export type Tab = { name: string; content: ComponentChildren };
 
 /** Tabs with the keyboard operation of the ARIA Authoring Practices: arrow keys, Home and End. */

@@ -175,5 +175,4 @@ export const shortTime = (iso: string): string => {
   return time.toDateString() === new Date().toDateString() ? clock.format(time) : day.format(time);
 };
 
-/** Returns the local date and time. */
 export const fullTime = (iso: string): string => full.format(new Date(iso));

@@ -8,11 +8,9 @@ import {
   type WebhookAddress,
 } from '../message.ts';
 
-/** What the page knows of the inbox. */
 export type InboxState = {
   /** Whether updates arrive. Undefined until the first connection. */
   isConnected: boolean | undefined;
-  /** The messages that match the search, newest first. */
   messages: readonly MessageSummary[];
   webhooks: readonly WebhookAddress[];
   stack: StackAddresses | undefined;
@@ -60,7 +58,6 @@ export type View = {
   to: string;
   /** Words that the listed messages contain. */
   q: string;
-  /** The selected message. */
   id: number | undefined;
 };
 
@@ -103,7 +100,6 @@ export const useView = (): [View, (changes: Partial<View>) => void] => {
   return [view, change];
 };
 
-/** A message that was requested. It is `missing` if it was deleted or displaced. */
 export type LoadedMessage = InboxMessage | 'loading' | 'missing';
 
 /** Loads a message. Keeps the previous one until the next one has arrived. */
