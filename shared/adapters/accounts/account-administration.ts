@@ -7,9 +7,9 @@ import type { Clock } from '../../domain/clock.ts';
 import { newSigningSecret, RETIREMENT_MS } from '../../domain/signing-secrets.ts';
 import { isOver, type WithheldPeriod } from '../../domain/withheld.ts';
 import type { Audit } from '../audits/audit-log.ts';
-import { attributesUpdate } from '../dynamodb/conditional-writes.ts';
+import { attributesUpdate, type Condition } from '../dynamodb/conditional-writes.ts';
 import type { Item } from '../dynamodb/items.ts';
-import { type TransactItem, transact } from '../dynamodb/transactions.ts';
+import { transact } from '../dynamodb/transactions.ts';
 import {
   accountKey,
   type LimitOf,
@@ -53,24 +53,9 @@ export const createAccountAdministration = (client: DynamoDBDocumentClient, tabl
   const read = (tenant: string) => readAccount(client, table, tenant);
 
   /** Sets attributes of an account, and removes those that are undefined. */
-  const setAttributes = (
-    tenant: string,
-    attributes: Item,
-    condition: { ConditionExpression?: string; ExpressionAttributeValues?: Record<string, unknown> } = {},
-  ): TransactItem => {
-    const { ExpressionAttributeValues, ...update } = attributesUpdate(attributes);
-    const values = { ...condition.ExpressionAttributeValues, ...ExpressionAttributeValues };
-    return {
-      Update: {
-        TableName: table,
-        Key: accountKey(tenant),
-        ...update,
-        ...condition,
-        // DynamoDB rejects an empty map.
-        ExpressionAttributeValues: Object.keys(values).length > 0 ? values : undefined,
-      },
-    };
-  };
+  const setAttributes = (tenant: string, attributes: Item, condition?: Condition) => ({
+    Update: { TableName: table, Key: accountKey(tenant), ...attributesUpdate(attributes, condition) },
+  });
 
   const describe = (stored: StoredAccount): AccountDescription => ({
     contacts: stored.technical_contacts ?? [],

@@ -83,25 +83,17 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
     entry: TransactItem | undefined,
   ): Promise<boolean> => {
     const ttl = ttlOf({ ...state, ...changes }, clock());
-    const { ExpressionAttributeNames, ExpressionAttributeValues, ...expression } = attributesUpdate({
-      ...changes,
-      ttl,
-    });
     const known = VERSION.filter((name) => state[name] !== undefined);
-    const request = {
-      ...expression,
-      ConditionExpression: VERSION.map((name) =>
-        known.includes(name) ? `#read_${name} = :read_${name}` : `attribute_not_exists(#read_${name})`,
-      ).join(' AND '),
-      ExpressionAttributeNames: {
-        ...ExpressionAttributeNames,
-        ...Object.fromEntries(VERSION.map((name) => [`#read_${name}`, name])),
+    const conditions = VERSION.map((name) =>
+      known.includes(name) ? `${name} = :${name}` : `attribute_not_exists(${name})`,
+    );
+    const request = attributesUpdate(
+      { ...changes, ttl },
+      {
+        ConditionExpression: conditions.join(' AND '),
+        ExpressionAttributeValues: Object.fromEntries(known.map((name) => [`:${name}`, state[name]])),
       },
-      ExpressionAttributeValues: {
-        ...ExpressionAttributeValues,
-        ...Object.fromEntries(known.map((name) => [`:read_${name}`, state[name]])),
-      },
-    };
+    );
     if (!entry) return (await update(keyOf(recipient), request)).isWritten;
     const mailbox = { Update: { TableName: table, Key: keyOf(recipient), ...request } };
     return (await transact(client, { mailbox, entry })).length === 0;

@@ -3,7 +3,7 @@ import type { EmailReport } from '../../contracts/delivery-record.ts';
 import type { DeliveryKey } from '../../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import { RETRY_REQUEST_INTERVAL_MS } from '../../domain/delivery-status.ts';
-import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
+import { attributesUpdate, createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import { parseRecord, unchanged } from './stored-record.ts';
 
 /** Creates the changes of delivery records that need no claim (table Deliveries): by tenants, and by SES. */
@@ -68,13 +68,9 @@ export const createDeliveryChanges = (client: DynamoDBDocumentClient, table: str
       name: 'confirmed_at_ms' | 'delayed_at_ms',
       timeMs: number,
     ): Promise<boolean> {
-      const { isWritten } = await update(key, {
-        UpdateExpression: 'SET #time = :time',
-        ConditionExpression: 'attribute_exists(pk) AND (attribute_not_exists(#time) OR #time < :time)',
-        ExpressionAttributeNames: { '#time': name },
-        ExpressionAttributeValues: { ':time': timeMs },
-      });
-      return isWritten;
+      const isLater = `(attribute_not_exists(${name}) OR ${name} < :new_${name})`;
+      const condition = { ConditionExpression: `attribute_exists(pk) AND ${isLater}` };
+      return (await update(key, attributesUpdate({ [name]: timeMs }, condition))).isWritten;
     },
   };
 };

@@ -9,15 +9,13 @@ import {
 } from '../../domain/delivery-record.ts';
 import {
   attributesUpdate,
-  type ConditionalUpdate,
+  type Condition,
   createConditionalUpdate,
   orExisting,
   RETURN_EXISTING,
 } from '../dynamodb/conditional-writes.ts';
 import { readEach } from '../dynamodb/read-each.ts';
 import { CONFLICT_PREFIX, heldBy, parseEmailReports, parseRecord, unchanged } from './stored-record.ts';
-
-type Conditional = Omit<ConditionalUpdate, 'UpdateExpression'>;
 
 /** What a change of a record stored, or the record whose condition failed; none if it was deleted. */
 type Change = { stored?: DeliveryRecord; existing?: DeliveryRecord | undefined };
@@ -31,7 +29,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
   const update = createConditionalUpdate(client, table);
 
   /** Sets attributes and removes those that are undefined, except what SES reported. */
-  const change = async (record: DeliveryRecord, condition: Conditional): Promise<Change> => {
+  const change = async (record: DeliveryRecord, condition: Condition): Promise<Change> => {
     const {
       pk,
       sk,
@@ -43,16 +41,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       delayed_at_ms: _delayed,
       ...attributes
     } = record;
-    const { UpdateExpression, ExpressionAttributeNames, ExpressionAttributeValues } = attributesUpdate(attributes);
-    const written = await update(
-      { pk, sk },
-      {
-        UpdateExpression,
-        ConditionExpression: condition.ConditionExpression,
-        ExpressionAttributeNames: { ...condition.ExpressionAttributeNames, ...ExpressionAttributeNames },
-        ExpressionAttributeValues: { ...condition.ExpressionAttributeValues, ...ExpressionAttributeValues },
-      },
-    );
+    const written = await update({ pk, sk }, attributesUpdate(attributes, condition));
     if (written.isWritten) return { stored: { ...record, ...(written.item && parseEmailReports(written.item)) } };
     return { existing: written.existing && parseRecord(written.existing) };
   };
@@ -112,18 +101,9 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     async markBounced(stored: DeliveryRecord, nowMs: number): Promise<DeliveryRecord> {
       let current = stored;
       while (mustBecomeBounced(current)) {
-        const bounced = withBounce(current, nowMs);
-        const condition = unchanged(current);
-        const { item, existing } = await update(current, {
-          ...condition,
-          UpdateExpression: 'SET #status = :bounced, last_reason = :reason, updated_at_ms = :now',
-          ExpressionAttributeValues: {
-            ...condition.ExpressionAttributeValues,
-            ':bounced': bounced.status,
-            ':reason': bounced.last_reason,
-            ':now': bounced.updated_at_ms,
-          },
-        });
+        const { status, last_reason, updated_at_ms } = withBounce(current, nowMs);
+        const bounced = attributesUpdate({ status, last_reason, updated_at_ms }, unchanged(current));
+        const { item, existing } = await update(current, bounced);
         if (item) return parseRecord(item);
         // Another worker set the status or started a new round, or the SDK repeated this write.
         if (!existing) return current;

@@ -10,7 +10,7 @@ import {
   type LockingEvent,
   newestEventTime,
 } from '../../domain/incident.ts';
-import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
+import { attributesUpdate, createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import type { Item } from '../dynamodb/items.ts';
 import { heldBy } from './stored-record.ts';
 
@@ -43,22 +43,21 @@ const newestOf = (item: Item | undefined) => {
   return { newest_event_at_ms, newest_accepted_at_ms, advance_count };
 };
 
-/** Returns the clauses of an update expression that store the times of an event as the newest. */
-const timesUpdate = ({ producedAtMs, acceptedAtMs }: EventTime) => ({
-  set: `newest_accepted_at_ms = :accepted${producedAtMs === undefined ? '' : ', newest_event_at_ms = :produced'}`,
-  removed: producedAtMs === undefined ? ['newest_event_at_ms'] : [],
-  values: { ':produced': producedAtMs, ':accepted': acceptedAtMs },
-});
-
 const CLAIM =
   'SET claim_id = :claim_id, lease_until_ms = :lease_until_ms, locking_event = :event, #ttl = :ttl, advance_count = if_not_exists(advance_count, :count)';
 
+/** Returns the attributes that store an event as the newest. */
+const advanced = ({ advance_count }: IncidentLock, { producedAtMs, acceptedAtMs }: EventTime) => ({
+  advance_count: advance_count + 1,
+  newest_event_at_ms: producedAtMs,
+  newest_accepted_at_ms: acceptedAtMs,
+});
+
 /** Each advance is conditional on the number of advances before it, so that no copy of it applies again. */
-const ADVANCE = {
-  set: 'advance_count = :next',
-  condition: '(attribute_not_exists(advance_count) OR advance_count = :count)',
-  values: ({ advance_count: count }: IncidentLock) => ({ ':count': count, ':next': count + 1 }),
-};
+const unadvanced = ({ advance_count }: IncidentLock) => ({
+  ConditionExpression: '(attribute_not_exists(advance_count) OR advance_count = :count)',
+  ExpressionAttributeValues: { ':count': advance_count },
+});
 
 const isNewer = (time: EventTime, lock: IncidentLock): boolean => {
   const newest = newestEventTime(lock);
@@ -76,14 +75,8 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
   const advance = async (lock: IncidentLock, time: EventTime): Promise<void> => {
     let current = lock;
     while (isNewer(time, current)) {
-      const { set, removed, values } = timesUpdate(time);
-      const remove = removed.length > 0 ? ` REMOVE ${removed.join(', ')}` : '';
-      const { isWritten, existing } = await update(current, {
-        UpdateExpression: `SET ${ADVANCE.set}, ${set}, #ttl = :ttl${remove}`,
-        ConditionExpression: ADVANCE.condition,
-        ExpressionAttributeNames: { '#ttl': 'ttl' },
-        ExpressionAttributeValues: { ...ADVANCE.values(current), ...values, ':ttl': lock.ttl },
-      });
+      const attributes = { ...advanced(current, time), ttl: lock.ttl };
+      const { isWritten, existing } = await update(current, attributesUpdate(attributes, unadvanced(current)));
       if (isWritten) return;
       // Another worker stored an event, or this is a copy of an applied write.
       current = { ...current, ...newestOf(existing) };
@@ -110,16 +103,8 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
   const release = async (lock: ClaimedLock, nowMs: number, isDecided = true): Promise<void> => {
     const { interrupted, locking_event: own } = lock;
     const isKept = interrupted && !(isDecided && isSameEvent(interrupted, own));
-    const held = heldBy(lock);
-    await update(lock, {
-      ...held,
-      UpdateExpression: `SET lease_until_ms = :now${isKept ? ', locking_event = :event' : ' REMOVE locking_event'}`,
-      ExpressionAttributeValues: {
-        ...held.ExpressionAttributeValues,
-        ':now': nowMs,
-        ...(isKept && { ':event': interrupted }),
-      },
-    });
+    const released = { lease_until_ms: nowMs, locking_event: isKept ? interrupted : undefined };
+    await update(lock, attributesUpdate(released, heldBy(lock)));
   };
 
   return {
@@ -150,19 +135,13 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
     /** Stores the times of a delivered event unless a newer one is stored, and releases the lock, usually in one write. */
     async advanceAndRelease(lock: ClaimedLock, time: EventTime, nowMs: number): Promise<void> {
       if (!isNewer(time, lock)) return release(lock, nowMs);
-      const held = heldBy(lock);
-      const { set, removed, values } = timesUpdate(time);
-      const { isWritten } = await update(lock, {
-        UpdateExpression: `SET lease_until_ms = :now, ${ADVANCE.set}, ${set} REMOVE ${['locking_event', ...removed].join(', ')}`,
-        ConditionExpression: `${held.ConditionExpression} AND ${ADVANCE.condition}`,
-        ExpressionAttributeValues: {
-          ...held.ExpressionAttributeValues,
-          ...ADVANCE.values(lock),
-          ...values,
-          ':now': nowMs,
-        },
-      });
-      if (isWritten) return;
+      const attributes = { ...advanced(lock, time), lease_until_ms: nowMs, locking_event: undefined };
+      const [held, first] = [heldBy(lock), unadvanced(lock)];
+      const condition = {
+        ConditionExpression: `${held.ConditionExpression} AND ${first.ConditionExpression}`,
+        ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ...first.ExpressionAttributeValues },
+      };
+      if ((await update(lock, attributesUpdate(attributes, condition))).isWritten) return;
       await advance(lock, time);
       await release(lock, nowMs);
     },

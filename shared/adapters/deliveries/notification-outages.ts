@@ -47,15 +47,11 @@ export const createOutages = (client: DynamoDBDocumentClient, table: string) => 
         const changed = await change(current);
         if (changed === undefined || changed === current) return changed;
         const written = { ...changed, version: changed.version + 1 };
-        const { ExpressionAttributeValues, ...expression } = attributesUpdate({
-          ...written,
-          ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
-        });
-        const { isWritten, existing } = await update(keyOf(notification), {
-          ...expression,
-          ConditionExpression: current ? 'version = :version' : 'attribute_not_exists(pk)',
-          ExpressionAttributeValues: { ...ExpressionAttributeValues, ...(current && { ':version': current.version }) },
-        });
+        const attributes = { ...written, ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS };
+        const isUnchanged = current
+          ? { ConditionExpression: 'version = :version', ExpressionAttributeValues: { ':version': current.version } }
+          : { ConditionExpression: 'attribute_not_exists(pk)' };
+        const { isWritten, existing } = await update(keyOf(notification), attributesUpdate(attributes, isUnchanged));
         if (isWritten) return written;
         current = existing && storedOutage.parse(existing);
       }

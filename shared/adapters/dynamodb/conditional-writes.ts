@@ -79,6 +79,9 @@ export type ConditionalUpdate = Pick<
   'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
 >;
 
+/** The condition of an update. */
+export type Condition = Omit<ConditionalUpdate, 'UpdateExpression'>;
+
 /** Creates the function that updates an item of a table. It returns the item after the update. */
 export const createConditionalUpdate =
   (client: DynamoDBDocumentClient, table: string) =>
@@ -95,8 +98,8 @@ export const createConditionalUpdate =
       ),
     );
 
-/** Returns the update that sets attributes of an item, and removes those that are undefined. */
-export const attributesUpdate = (attributes: Item) => {
+/** Returns the update that sets attributes of an item, and removes those that are undefined, on a condition. */
+export const attributesUpdate = (attributes: Item, condition: Condition = {}) => {
   const names = Object.keys(attributes);
   const set = names.filter((name) => attributes[name] !== undefined);
   const removed = names.filter((name) => attributes[name] === undefined);
@@ -104,9 +107,18 @@ export const attributesUpdate = (attributes: Item) => {
     ...(set.length > 0 ? [`SET ${set.map((name) => `#${name} = :new_${name}`).join(', ')}`] : []),
     ...(removed.length > 0 ? [`REMOVE ${removed.map((name) => `#${name}`).join(', ')}`] : []),
   ];
+  const values = {
+    ...condition.ExpressionAttributeValues,
+    ...Object.fromEntries(set.map((name) => [`:new_${name}`, attributes[name]])),
+  };
   return {
     UpdateExpression: clauses.join(' '),
-    ExpressionAttributeNames: Object.fromEntries(names.map((name) => [`#${name}`, name])),
-    ExpressionAttributeValues: Object.fromEntries(set.map((name) => [`:new_${name}`, attributes[name]])),
+    ConditionExpression: condition.ConditionExpression,
+    ExpressionAttributeNames: {
+      ...condition.ExpressionAttributeNames,
+      ...Object.fromEntries(names.map((name) => [`#${name}`, name])),
+    },
+    // DynamoDB rejects an empty map.
+    ExpressionAttributeValues: Object.keys(values).length > 0 ? values : undefined,
   };
 };
