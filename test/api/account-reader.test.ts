@@ -8,6 +8,7 @@ import { readNotificationCount } from '../../shared/adapters/notifications/notif
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { createAccountReader } from '../../shared/api/account-reader.ts';
+import type { NotificationAttributes } from '../../shared/contracts/notification.ts';
 import { audit } from '../support/audit.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { countRequests } from '../support/dynamodb-faults.ts';
@@ -36,18 +37,17 @@ const setUp = (database = client) => {
   const advance = (hours: number) => {
     now += hours * 3_600_000;
   };
-  return { tenant: `tenant${tenants++}`, accounts, counters, tokens, stops, notifications, read, advance };
+  const tenant = `tenant${tenants++}`;
+  const create = (changes: Partial<NotificationAttributes> = {}) =>
+    notifications.create({ tenant, attributes: webhookNotification(changes), audit });
+  return { tenant, accounts, counters, tokens, stops, create, read, advance };
 };
 
 describe('reading an account', () => {
   it('shows contacts that emails cannot reach, unusable fallback notifications, and emails that are off', async () => {
-    const { tenant, accounts, stops, notifications, read } = setUp();
+    const { tenant, accounts, stops, create, read } = setUp();
     const details = { address: 'fallback@example.com' };
-    const id = await notifications.create({
-      tenant,
-      attributes: { label: 'l', type: 'email', details, metadata: {} },
-      audit,
-    });
+    const id = await create({ type: 'email', details });
     const contacts = ['one@example.com', 'two+x@example.com'];
     const ids = [id, 'ntDeleted'];
     await accounts.update(tenant, { technical_contacts: contacts, escalation_notifications: ids }, audit);
@@ -66,11 +66,7 @@ describe('reading an account', () => {
       ],
       email_off: { since: START },
     });
-    const muted = await notifications.create({
-      tenant,
-      attributes: webhookNotification({ muted_until: Date.now() + 60_000 }),
-      audit,
-    });
+    const muted = await create({ muted_until: Date.now() + 60_000 });
     await accounts.update(tenant, { escalation_notifications: [muted] }, audit);
     await accounts.setEmailOff(tenant, false, audit);
     expect((await read({ tenant, role: 'observer' })).unusable_escalations).toEqual([{ id: muted, reason: 'muted' }]);
@@ -79,14 +75,10 @@ describe('reading an account', () => {
 
   it('reads the stops of all contacts and fallback notifications at once', async () => {
     const database = connect();
-    const { tenant, accounts, notifications, read } = setUp(database);
+    const { tenant, accounts, create, read } = setUp(database);
     const contacts = Array.from({ length: 50 }, (_, number) => `${number}@example.com`);
     const details = { address: 'fallback@example.com' };
-    const id = await notifications.create({
-      tenant,
-      attributes: { label: 'l', type: 'email', details, metadata: {} },
-      audit,
-    });
+    const id = await create({ type: 'email', details });
     await accounts.update(tenant, { technical_contacts: contacts, escalation_notifications: [id] }, audit);
     const requests = countRequests(database);
     await read({ tenant, role: 'observer' });
@@ -111,8 +103,8 @@ describe('reading an account', () => {
 
   it('does not call a fallback notification deleted that this version cannot read', async () => {
     vi.spyOn(logger, 'error').mockImplementation(() => undefined);
-    const { tenant, accounts, notifications, read } = setUp();
-    const id = await notifications.create({ tenant, attributes: webhookNotification(), audit });
+    const { tenant, accounts, create, read } = setUp();
+    const id = await create();
     await client.send(
       new UpdateCommand({
         TableName: 'notifications',
@@ -129,16 +121,12 @@ describe('reading an account', () => {
   });
 
   it('returns each limit, and how much of it is used on the UTC day', async () => {
-    const { tenant, counters, tokens, read, advance } = setUp();
+    const { tenant, counters, tokens, create, read, advance } = setUp();
     const amounts = { tests: 1, redeliveries: 2, email: 3, sms: 4, managed: 5 } as const;
     for (const name of ['tests', 'redeliveries', 'email', 'sms', 'managed'] as const) {
       await counters.take(dailyCounter(name, tenant, START), { amount: amounts[name], limit: 100 });
     }
-    await createNotificationRepository(client, 'notifications').create({
-      tenant,
-      attributes: webhookNotification(),
-      audit,
-    });
+    await create();
     await tokens.issue({ tenant, role: 'observer', label: 'l', expiresInSeconds: 3_600, issuer: 'operator' }, audit);
     const { limits, usage } = await read({ tenant, role: 'observer' });
     expect(limits).toEqual({

@@ -1,6 +1,7 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
+import type { NotificationAttributes } from '../../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
@@ -22,35 +23,28 @@ const noVersion = { version: '', chunks: 0 };
 const list = async (tenant: string) => Array.fromAsync(notifications.list(tenant, null, 10));
 const changed = webhookNotification({ label: 'Day shift', type: 'sms', details: validDetails.sms });
 
+/** Creates a notification of `acme`, with changes. @returns its key */
+const created = async (changes: Partial<NotificationAttributes> = {}) => ({
+  tenant: 'acme',
+  id: await notifications.create({ tenant: 'acme', attributes: webhookNotification(changes), audit }),
+});
+
 describe('a created notification', () => {
   it('is returned unchanged, with an ID', async () => {
-    const attributes = webhookNotification({ metadata: { team: 'storage' } });
-    const id = await notifications.create({ tenant: 'acme', attributes, audit });
-    expect(id).toMatch(/^nt[0-9A-HJKMNP-TV-Z]{26}$/);
-    expect((await notifications.get({ tenant: 'acme', id }))?.record).toEqual({ id, ...attributes });
+    const metadata = { team: 'storage' };
+    const key = await created({ metadata });
+    expect(key.id).toMatch(/^nt[0-9A-HJKMNP-TV-Z]{26}$/);
+    expect((await notifications.get(key))?.record).toEqual({ id: key.id, ...webhookNotification({ metadata }) });
   });
 
   it('distinguishes missing metadata from empty metadata', async () => {
-    const without = await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit });
-    const empty = await notifications.create({
-      tenant: 'acme',
-      attributes: webhookNotification({ metadata: {} }),
-      audit,
-    });
-    expect(Object.keys((await notifications.get({ tenant: 'acme', id: without }))?.record ?? {})).not.toContain(
-      'metadata',
-    );
-    expect((await notifications.get({ tenant: 'acme', id: empty }))?.record).toMatchObject({ metadata: {} });
+    expect((await notifications.get(await created()))?.record).not.toHaveProperty('metadata');
+    expect((await notifications.get(await created({ metadata: {} })))?.record).toMatchObject({ metadata: {} });
   });
 
   it('keeps the order of keys, keys such as __proto__, and any character', async () => {
     const text = '{"url":"https://a.example","z":"😀","__proto__":"p","constructor":"\\u0001","toString":"t","a":"ä"}';
-    const id = await notifications.create({
-      tenant: 'acme',
-      attributes: webhookNotification({ details: JSON.parse(text) }),
-      audit,
-    });
-    const found = await notifications.get({ tenant: 'acme', id });
+    const found = await notifications.get(await created({ details: JSON.parse(text) }));
     expect(JSON.stringify(found?.record.details)).toBe(JSON.stringify(JSON.parse(text)));
   });
 });
@@ -62,39 +56,34 @@ describe('a notification that is created with a given ID', () => {
       notifications.createWithId({ key, attributes: webhookNotification({ label }), audit }),
     );
     expect((await Promise.all(attempts)).toSorted()).toEqual([false, false, true]);
-    const created = await notifications.get(key);
+    const first = await notifications.get(key);
     expect(await notifications.createWithId({ key, attributes: changed, audit })).toBe(false);
-    expect(await notifications.get(key)).toEqual(created);
+    expect(await notifications.get(key)).toEqual(first);
   });
 });
 
 describe('a replaced notification', () => {
   it('has its new content immediately, and a new version', async () => {
-    const id = await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit });
-    const key = { tenant: 'acme', id };
+    const key = await created();
     const { stored = noVersion } = (await notifications.get(key)) ?? {};
     expect(await notifications.replace({ key, old: stored, attributes: changed, entry: audit })).toBe(true);
     const found = await notifications.get(key);
-    expect(found?.record).toEqual({ id, ...changed });
+    expect(found?.record).toEqual({ id: key.id, ...changed });
     expect(found?.stored.version).not.toBe(stored.version);
   });
 
   it('is not changed if its version has changed', async () => {
-    const id = await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit });
-    const key = { tenant: 'acme', id };
+    const key = await created();
     const { stored = noVersion } = (await notifications.get(key)) ?? {};
     await notifications.replace({ key, old: stored, attributes: changed, entry: audit });
     expect(await notifications.replace({ key, old: stored, attributes: webhookNotification(), entry: audit })).toBe(
       false,
     );
-    expect((await notifications.get(key))?.record).toEqual({ id, ...changed });
+    expect((await notifications.get(key))?.record).toEqual({ id: key.id, ...changed });
   });
 
   it('is not restored if it has been deleted', async () => {
-    const key = {
-      tenant: 'acme',
-      id: await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit }),
-    };
+    const key = await created();
     const { stored = noVersion } = (await notifications.get(key)) ?? {};
     await notifications.delete(key, audit);
     expect(await notifications.replace({ key, old: stored, attributes: changed, entry: audit })).toBe(false);
@@ -104,10 +93,7 @@ describe('a replaced notification', () => {
 
 describe('a deleted notification', () => {
   it('does not exist, and cannot be deleted again', async () => {
-    const key = {
-      tenant: 'acme',
-      id: await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit }),
-    };
+    const key = await created();
     expect(await notifications.delete(key, audit)).toBe(true);
     expect(await notifications.get(key)).toBeUndefined();
     expect(await notifications.delete(key, audit)).toBe(false);

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/notification-targets.ts';
+import type { NotificationAttributes } from '../../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
@@ -17,17 +18,18 @@ afterEach(() => {
 const notifications = createNotificationRepository(client, 'notifications');
 const repositoryOn = (database: typeof client) => createNotificationRepository(database, 'notifications');
 
+/** Creates a notification of `acme`, with changes. @returns its key */
+const created = async (changes: Partial<NotificationAttributes> = {}) => ({
+  tenant: 'acme',
+  id: await notifications.create({ tenant: 'acme', attributes: webhookNotification(changes), audit }),
+});
+
 describe('the target of a delivery', () => {
   it('has the label, the type and its own fields, without other details', async () => {
     const details = { ...validDetails.incidentpager, service_endpoint: 'https://a.example', other: 'x' };
-    const id = await notifications.create({
-      tenant: 'acme',
-      attributes: webhookNotification({ type: 'incidentpager', details }),
-      audit,
-    });
-    const target = await notifications.targets([{ tenant: 'acme', id }]).find({ tenant: 'acme', id });
-    expect(target).toEqual({
-      id,
+    const key = await created({ type: 'incidentpager', details });
+    expect(await notifications.targets([key]).find(key)).toEqual({
+      id: key.id,
       label: 'Night shift',
       type: 'incidentpager',
       details: { ...validDetails.incidentpager, service_endpoint: 'https://a.example' },
@@ -36,10 +38,7 @@ describe('the target of a delivery', () => {
 
   it('is read without the content of the notification, however large', async () => {
     const details = { ...validDetails.webhook, ...entries(255, '😀'.repeat(4096)) };
-    const key = {
-      tenant: 'acme',
-      id: await notifications.create({ tenant: 'acme', attributes: webhookNotification({ details }), audit }),
-    };
+    const key = await created({ details });
     const database = connect();
     const counts = countRequests(database);
     expect((await repositoryOn(database).targets([key]).find(key))?.details).toEqual(validDetails.webhook);
@@ -59,20 +58,14 @@ describe('the target of a delivery', () => {
   });
 
   it('is found only for its own tenant', async () => {
-    const id = await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit });
-    const found = notifications.targets([
-      { tenant: 'acme', id },
-      { tenant: 'other', id },
-    ]);
-    expect(await found.find({ tenant: 'acme', id })).toBeDefined();
-    expect(await found.find({ tenant: 'other', id })).toBeUndefined();
+    const key = await created();
+    const foreign = { ...key, tenant: 'other' };
+    const { find } = notifications.targets([key, foreign]);
+    expect([await find(key), await find(foreign)]).toEqual([expect.anything(), undefined]);
   });
 
   it('is undefined for notifications that do not exist or were deleted', async () => {
-    const deleted = {
-      tenant: 'acme',
-      id: await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit }),
-    };
+    const deleted = await created();
     await notifications.delete(deleted, audit);
     const keys = [deleted, { tenant: 'acme', id: newNotificationId() }, { tenant: 'acme', id: '__proto__' }];
     const { find } = notifications.targets(keys);
@@ -82,10 +75,6 @@ describe('the target of a delivery', () => {
 
 describe('a target that is read without strong consistency', () => {
   const isConsistent = false;
-  const created = async () => ({
-    tenant: 'acme',
-    id: await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit }),
-  });
 
   it('is found with one request', async () => {
     const keys = [await created(), await created()];
@@ -125,27 +114,19 @@ describe('a target that is read without strong consistency', () => {
 });
 
 it('a target is never an earlier version by default, so that a change takes effect at once', async () => {
-  const key = {
-    tenant: 'acme',
-    id: await notifications.create({ tenant: 'acme', attributes: webhookNotification(), audit }),
-  };
+  const key = await created();
   const database = withStaleReads(connect(), new Map([[key.id, undefined]]));
   expect(await repositoryOn(database).targets([key]).find(key)).toMatchObject({ id: key.id });
 });
 
 describe('a target that cannot be read', () => {
-  const created = async (tenant: string) => ({
-    tenant,
-    id: await notifications.create({ tenant, attributes: webhookNotification(), audit }),
-  });
-
   /** Creates a notification of a type that this version of the service does not support. */
-  const withUnknownType = async (tenant: string) => {
-    const key = await created(tenant);
+  const withUnknownType = async () => {
+    const key = await created();
     await client.send(
       new UpdateCommand({
         TableName: 'notifications',
-        Key: { pk: `notification#${tenant}`, sk: key.id },
+        Key: { pk: 'notification#acme', sk: key.id },
         UpdateExpression: 'SET #type = :type',
         ExpressionAttributeNames: { '#type': 'type' },
         ExpressionAttributeValues: { ':type': 'carrierpigeon' },
@@ -157,8 +138,8 @@ describe('a target that cannot be read', () => {
   it('does not fail the others if its type is unknown, and is logged and counted once', async () => {
     const logError = vi.spyOn(logger, 'error').mockImplementation(() => undefined);
     const metrics = recordMetrics();
-    const unknown = await withUnknownType('acme');
-    const known = await created('acme');
+    const unknown = await withUnknownType();
+    const known = await created();
     const { find } = notifications.targets([unknown, known]);
     await expect(find(unknown)).rejects.toBeInstanceOf(UnreadableNotificationError);
     await expect(find(unknown)).rejects.toMatchObject({ name: 'UnreadableNotificationError' });

@@ -2,7 +2,7 @@ import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
 import { MAX_TOKENS, OPERATOR } from '../../../shared/contracts/token.ts';
-import { newToken, tokenHash } from '../../../shared/domain/token.ts';
+import { tokenHash } from '../../../shared/domain/token.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withInterruption, withKilledWorker } from '../../support/dynamodb-faults.ts';
@@ -57,10 +57,6 @@ describe('a token', () => {
     expect(await tokens.find(token)).toMatchObject(caller);
     advance(1);
     expect(await tokens.find(token)).toBeUndefined();
-  });
-
-  it('has no caller if it was never issued', async () => {
-    expect(await setUp().tokens.find(newToken())).toBeUndefined();
   });
 });
 
