@@ -22,7 +22,10 @@ export const streamFilters = (hasOutcomes: boolean): object[] => [
     ? [filterOf(pending, { status: text({ 'anything-but': ['pending'] }) })]
     : [
         filterOf(pending, { status: text('failed', 'cancelled') }),
-        filterOf(pending, { status: text('delivered'), last_failed_at_ms: { N: [{ exists: true }] } }),
+        filterOf(pending, {
+          status: text('delivered', 'superseded', 'summarized'),
+          last_failed_at_ms: { N: [{ exists: true }] },
+        }),
         filterOf(pending, { status: text('summarized'), last_reason: text('tenant_limit_exceeded') }),
       ]),
 ];

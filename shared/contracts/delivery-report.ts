@@ -36,8 +36,8 @@ export type DeliveryOutcome = z.infer<typeof deliveryOutcome>;
 /**
  * What happened to a delivery. `late`: no attempt ends within five minutes, whoever is at fault. `failing`: the
  * destination is at fault for a delivery that was late before. `above_limit`: the alert is in the summary of a daily
- * limit. `recovered`: an alert that had failed arrived. `unreadable`: the record could not be read from the stream. The
- * others are statuses and reports of SES.
+ * limit. `recovered`: an alert that had failed arrived, or another one may have in its place. `unreadable`: the record
+ * could not be read from the stream. The others are statuses and reports of SES.
  */
 export const deliveryHappenings = [
   'late',

@@ -4,6 +4,7 @@ import { parseDeliveryPartition } from './delivery-key.ts';
 import { type DeliveryRecord, isMuted, isShadow } from './delivery-record.ts';
 import { failureReasonOf, isFailing, isUnreached, reasonOf } from './delivery-status.ts';
 import { isHeartbeat } from './heartbeat.ts';
+import { mayEndOutage } from './outage.ts';
 
 /** A failed attempt, or the end of a delivery that has not arrived. */
 export type Failure = {
@@ -58,10 +59,10 @@ export const outcomeOf = (
 
 /** An alert that is cancelled while it is late was reported before. A muted one matters only to other destinations. */
 const endOf = (before: DeliveryRecord, after: DeliveryRecord, scale: number): DeliveryHappening | undefined => {
-  const { status, last_reason, last_failed_at_ms, siblings } = after;
+  const { status, last_reason, siblings } = after;
   if (status === 'failed' || status === 'bounced') return status;
-  if (status === 'delivered' && last_failed_at_ms !== undefined) return 'recovered';
   if (status === 'summarized' && last_reason === 'tenant_limit_exceeded') return 'above_limit';
+  if (mayEndOutage(after)) return 'recovered';
   const isReported = isShadow(after) || isUnreached(before, scale) || (isMuted(after) && siblings?.length === 0);
   return status === 'cancelled' && !isReported ? 'cancelled' : undefined;
 };

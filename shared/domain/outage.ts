@@ -63,6 +63,10 @@ export const outageAfterFailure = (
   };
 };
 
+/** Returns whether an alert that had failed has arrived, or another one may have arrived in its place. */
+export const mayEndOutage = ({ status, last_failed_at_ms }: DeliveryRecord): boolean =>
+  last_failed_at_ms !== undefined && ['delivered', 'superseded', 'summarized'].includes(status);
+
 /** Returns an outage after the arrival of an alert that had failed, the same one if it began later or has ended. */
 export const endedOutage = (outage: Outage, deliveredAtMs: number): Outage =>
   outage.ended_at_ms === undefined && deliveredAtMs > outage.started_at_ms
@@ -74,9 +78,9 @@ export type OutageNumbers = {
   failed: number;
   delivered: number;
   stillFailed: number;
-  /** When the last of those still failed has failed, in ms since the epoch. */
+  /** When an alert last failed that has not arrived since, in ms since the epoch. */
   lastFailedAtMs: number;
-  /** Whether that was after the last delivery. */
+  /** Whether no alert was delivered after that. */
   isLasting: boolean;
 };
 
@@ -86,22 +90,24 @@ const timesOf = (records: readonly DeliveryRecord[], timeOf: (record: DeliveryRe
 /**
  * Returns the numbers of an outage.
  *
- * @param arrived the alert that ends it, which may have failed before it began
+ * @param ended the alert that may end it, which may have failed before it began
  * @param history the newest part of the history of the notification
  */
 export const outageNumbers = (
-  { first_failed_at_ms }: Pick<Outage, 'first_failed_at_ms'>,
-  arrived: DeliveryRecord,
+  { started_at_ms, first_failed_at_ms }: Pick<Outage, 'started_at_ms' | 'first_failed_at_ms'>,
+  ended: DeliveryRecord,
   history: readonly DeliveryRecord[],
 ): OutageNumbers => {
-  const others = history.filter(
-    ({ sk, notice }) => sk !== arrived.sk && (notice === undefined || notice === 'summary'),
-  );
+  const others = history.filter(({ sk, notice }) => sk !== ended.sk && (notice === undefined || notice === 'summary'));
   const hasFailed = ({ last_failed_at_ms = 0 }: DeliveryRecord): boolean => last_failed_at_ms >= first_failed_at_ms;
-  const failed = [arrived, ...others.filter(hasFailed)];
+  const failed = [ended, ...others.filter(hasFailed)];
   const stillFailed = failed.filter(({ status }) => ['pending', 'failed', 'bounced'].includes(status));
-  const delivered = [arrived, ...others].filter(({ status }) => status === 'delivered');
-  const lastFailedAtMs = timesOf(stillFailed, (record) => record.last_failed_at_ms);
+  const delivered = [ended, ...others].filter(({ status }) => status === 'delivered');
+  // In place of the alert, another one may have arrived before the outage began, or been withheld.
+  const lastFailedAtMs = Math.max(
+    started_at_ms,
+    timesOf([...stillFailed, ...(ended.status === 'delivered' ? [] : [ended])], (record) => record.last_failed_at_ms),
+  );
   return {
     failed: failed.length,
     delivered: failed.filter(({ status }) => status === 'delivered').length,

@@ -75,7 +75,9 @@ describe('what happened to a delivery', () => {
       { ...retried(failing, 20), last_failed_at_ms: RECORD_TIME_MS + 600_000 },
       'failing',
     ],
-    ['nothing if it is superseded', failing, withStatus(failing, 'superseded', RECORD_TIME_MS), undefined],
+    ['nothing if it is superseded', pending, withStatus(pending, 'superseded', RECORD_TIME_MS), undefined],
+    ['that a newer one arrived in place of one that had failed', soon, withStatus(soon, 'superseded', 0), 'recovered'],
+    ['that a window of the account lists one that had failed', soon, withStatus(soon, 'summarized', 0), 'recovered'],
     ['nothing if a window of the account lists it', pending, withStatus(pending, 'summarized', 0), undefined],
     [
       'that the summary of a daily limit lists it',

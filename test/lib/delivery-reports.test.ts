@@ -55,7 +55,10 @@ describe('the filter of the stream', () => {
   const states: Partial<DeliveryRecord>[] = [
     ...deliveryStatuses.map((status) => ({ status })),
     { status: 'summarized', last_reason: 'tenant_limit_exceeded' },
-    { status: 'delivered', last_failed_at_ms: RECORD_TIME_MS },
+    ...(['delivered', 'superseded', 'summarized'] as const).map((status) => ({
+      status,
+      last_failed_at_ms: RECORD_TIME_MS,
+    })),
     { status: 'cancelled', withheld: 'shadow' },
     ...emailReportKinds.map((email_report) => ({ status: 'delivered', email_report }) as const),
     { status: 'bounced', email_report: 'bounce' },

@@ -277,6 +277,29 @@ describe('an outage', () => {
     },
   );
 
+  it('ends if another alert arrives in place of one that had failed, and not if that was withheld', async () => {
+    const { report, failing, arrived, kinds, at, paragraphs } = setUpOutage();
+    const first = failing(3);
+    await report('late', first);
+    await report('recovered', withStatus(first, 'superseded', at(10)));
+    expect(kinds()).toEqual(['failing']);
+    await writeRecords(client, 'deliveries', [{ ...arrived(failing(9), 9), last_failed_at_ms: undefined }]);
+    await report('recovered', withStatus(failing(3.5), 'superseded', at(11)));
+    expect(kinds()).toEqual(['failing', 'recovered']);
+    expect(paragraphs()[1]).toContain(
+      'Of 2 alerts that failed in this outage, 0 were delivered since, and 0 are still',
+    );
+  });
+
+  it('lasts if the newer alert arrived before it began', async () => {
+    const { report, failing, arrived, kinds, at, of } = setUpOutage();
+    const superseded = failing(3);
+    await writeRecords(client, 'deliveries', [{ ...arrived(failing(4), 4), last_failed_at_ms: undefined }]);
+    await report('failed', of({ ...failedRecord(), updated_at_ms: at(5), last_failed_at_ms: at(5) }));
+    await report('recovered', withStatus(superseded, 'superseded', at(10)));
+    expect(kinds()).toEqual(['undelivered']);
+  });
+
   it('whose first notice could not be queued is announced by the next failure', async () => {
     const { report, reporters, failing, kinds } = setUpOutage();
     const [reporter, other] = reporters;

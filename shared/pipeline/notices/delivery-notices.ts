@@ -17,6 +17,7 @@ import type { Notice } from '../../domain/notice.ts';
 import {
   endedOutage,
   firstNoticeOf,
+  mayEndOutage,
   type OutageFailure,
   outageAfterFailure,
   outageNumbers,
@@ -86,11 +87,9 @@ const MAX_READ_DELIVERIES = 1_000;
 const CACHE_SIZE = 1_000;
 
 /** Returns what happened to a delivery as far as its record says it. */
-const happenedTo = (record: DeliveryRecord): DeliveryHappening => {
-  const { status, last_reason, email_report, last_failed_at_ms } = record;
+const happenedTo = ({ status, last_reason, email_report }: DeliveryRecord): DeliveryHappening => {
   if (status === 'summarized') return last_reason === 'tenant_limit_exceeded' ? 'above_limit' : 'cancelled';
-  if (status !== 'delivered') return 'late';
-  return email_report ?? (last_failed_at_ms === undefined ? 'cancelled' : 'recovered');
+  return status === 'delivered' ? (email_report ?? 'recovered') : 'late';
 };
 
 /** After these, there is no notice: each stop of a mailbox has its own. */
@@ -172,11 +171,11 @@ export const createDeliveryNotices = (
 
   /** Notifies that alerts arrive again, if that ends an outage. */
   const notifyOfRecovery = async (record: DeliveryRecord): Promise<void> => {
-    const { pk, status, updated_at_ms: deliveredAtMs } = record;
-    if (status !== 'delivered' || deliveredAtMs < (lastingUntilMs.get(pk) ?? 0)) return;
+    const { pk, updated_at_ms: endedAtMs } = record;
+    if (endedAtMs < (lastingUntilMs.get(pk) ?? 0)) return;
     const target = parseDeliveryPartition(pk);
     const found = await outages.read(target);
-    if (!found || endedOutage(found, deliveredAtMs).ended_at_ms !== deliveredAtMs) return;
+    if (!found || endedOutage(found, endedAtMs).ended_at_ms !== endedAtMs) return;
     const { started_at_ms, first_failed_at_ms: first_attempt_at_ms } = found;
     const numbers = outageNumbers(found, record, await deliveries.listNewest(target, MAX_READ_DELIVERIES));
     if (numbers.isLasting && found.ended_at_ms === undefined) {
@@ -184,10 +183,10 @@ export const createDeliveryNotices = (
       return;
     }
     const ended = await outages.change(target, clock(), (current) =>
-      current?.started_at_ms === started_at_ms ? endedOutage(current, deliveredAtMs) : current,
+      current?.started_at_ms === started_at_ms ? endedOutage(current, endedAtMs) : current,
     );
-    if (ended?.started_at_ms !== started_at_ms || ended.ended_at_ms !== deliveredAtMs) return;
-    await announce({ ...record, first_attempt_at_ms }, ended, deliveredAtMs);
+    if (ended?.started_at_ms !== started_at_ms || ended.ended_at_ms !== endedAtMs) return;
+    await announce({ ...record, first_attempt_at_ms }, ended, endedAtMs);
     await queue(record, (delivery) => noticeTable.recovered(delivery, apiUrl, ended, numbers));
   };
 
@@ -202,7 +201,7 @@ export const createDeliveryNotices = (
   /** Queues the notice of what happened to a delivery, if it has one. Repeating it has no effect. */
   return async (reported: DeliveryHappening, record: DeliveryRecord): Promise<void> => {
     const happened = reported === 'unreadable' ? happenedTo(record) : reported;
-    if (happened === 'above_limit') return notifyOfLimit(record);
+    if (happened === 'above_limit') await notifyOfLimit(record);
     if (happened === 'reject') {
       // The last change of the record may be days old, but the notice belongs to the day of the report.
       if (FAILING_NOTICES)
@@ -211,7 +210,7 @@ export const createDeliveryNotices = (
     }
     // Technical contacts cannot be notified by email that their email fails. While the service fails, operators have an alarm.
     if (record.type === 'technicalContactsEmail') return;
-    if (happened === 'recovered') return limitOf(record.pk)(() => notifyOfRecovery(record));
+    if (mayEndOutage(record)) return limitOf(record.pk)(() => notifyOfRecovery(record));
     const isReported = record.status === 'failed' || isFailing(record, scale);
     const isOfStop = withoutNotice.includes(happened) || isStopReason(failureReasonOf(record));
     if (isReported && !isOfStop) await notifyOfFailure(record);

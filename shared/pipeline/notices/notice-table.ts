@@ -343,7 +343,7 @@ export const noticeTable = {
         kind: 'recovered',
         subject: `Delivery to ${name} works again`,
         paragraphs: [
-          `An alert for the notification ${name} that had failed has arrived. Of ${alerts(failed)} that failed in this outage, ${delivered} ${delivered === 1 ? 'was' : 'were'} delivered since, and ${stillFailed} ${stillFailed === 1 ? 'is' : 'are'} still failed.`,
+          `Alerts for the notification ${name} that had failed, or newer ones in their place, arrive again. Of ${alerts(failed)} that failed in this outage, ${delivered} ${delivered === 1 ? 'was' : 'were'} delivered since, and ${stillFailed} ${stillFailed === 1 ? 'is' : 'are'} still failed.`,
           ...(stillFailed === 0 ? [] : ['Those that are retried follow by themselves. Redeliver the others.']),
         ],
         facts: [

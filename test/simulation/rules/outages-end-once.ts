@@ -59,18 +59,33 @@ const NUMBERS = /Of (\d+) alerts? that failed in this outage, (\d+) w\w+ deliver
 const FIRST_FAILURE = /^First failure: ([\d-]+) ([\d:]+) UTC([+-][\d:]+)?$/m;
 
 /**
- * An alert in the history. Times are ms since the start. A summary may list one that had failed, which then neither arrived
- * nor is still failed.
+ * An alert in the history. Times are ms since the start. One that had failed and that a summary lists, or a newer one
+ * superseded, is not still failed. It ends an outage if another one arrived in its place before that.
  */
-type Alert = { failedMs: readonly number[]; deliveredMs: number; isStillFailed: boolean };
+type Alert = { failedMs: readonly number[]; endedMs: number; isDelivered: boolean; isStillFailed: boolean };
 
-const alertOf = ({ attempts, status, updated_at }: HistoryEntry, startMs: number): Alert => ({
-  failedMs: attempts
+const alertOf = (
+  { attempts, status, updated_at }: HistoryEntry,
+  entries: readonly HistoryEntry[],
+  startMs: number,
+): Alert => {
+  const failed = attempts
     .filter(({ result }) => result !== 'delivered')
-    .map(({ timestamp, duration_ms }) => timestamp + duration_ms - startMs),
-  deliveredMs: status === 'delivered' ? updated_at - startMs : Number.POSITIVE_INFINITY,
-  isStillFailed: ['pending', 'failed', 'bounced'].includes(status),
-});
+    .map(({ timestamp, duration_ms }) => timestamp + duration_ms);
+  const isDelivered = status === 'delivered';
+  const isReplaced =
+    (status === 'superseded' || status === 'summarized') &&
+    entries.some(
+      (other) =>
+        other.status === 'delivered' && other.updated_at > Math.max(...failed) && other.updated_at <= updated_at,
+    );
+  return {
+    failedMs: failed.map((timeMs) => timeMs - startMs),
+    endedMs: isDelivered || isReplaced ? updated_at - startMs : Number.POSITIVE_INFINITY,
+    isDelivered,
+    isStillFailed: ['pending', 'failed', 'bounced'].includes(status),
+  };
+};
 
 /** An open circuit prevents attempts, which are not in the history. */
 const isUnattempted = ({ failedMs }: Alert): boolean => failedMs.length === 0;
@@ -104,7 +119,7 @@ const problemsOf = (
   const entries = history.filter(
     (entry) => entry.notification === notification.index && !entry.event_id.endsWith(':unreached'),
   );
-  const alerts = entries.map((entry) => alertOf(entry, startMs));
+  const alerts = entries.map((entry) => alertOf(entry, entries, startMs));
   const arrived = arrivalsAt(notification, tenant, observations);
   const isCalm = (functions: RegExp, fromMs: number, untilMs: number): boolean =>
     areFunctionsCalm(observations, functions, fromMs, untilMs);
@@ -147,19 +162,17 @@ const problemsOf = (
     // Records have the times of senders, whose clocks may be ahead.
     const untilMs = atMs + scenario.maxSkewMs;
     const before = alerts.filter(({ failedMs }) => failedMs.some((timeMs) => timeMs < atMs));
-    const deliveredMs = before
-      .map((alert) => alert.deliveredMs)
-      .filter((timeMs) => timeMs > fromMs && timeMs <= untilMs);
+    const deliveredMs = before.map((alert) => alert.endedMs).filter((timeMs) => timeMs > fromMs && timeMs <= untilMs);
     const endedAtMs = Math.min(...deliveredMs);
     const lastMs = Math.max(...deliveredMs, ...arrived.filter((timeMs) => timeMs <= atMs));
     const isLasting = before.some(
       (alert) =>
-        alert.deliveredMs > untilMs &&
-        alert.failedMs.some((timeMs) => timeMs > lastMs && timeMs < atMs - 2 * SAME_TIME_MS),
+        alert.endedMs > untilMs && alert.failedMs.some((timeMs) => timeMs > lastMs && timeMs < atMs - 2 * SAME_TIME_MS),
     );
     const within = before.filter(({ failedMs }) => failedMs.some((timeMs) => timeMs > fromMs && timeMs < endedAtMs));
+    const isReplaced = before.some((alert) => alert.endedMs === endedAtMs && !alert.isDelivered);
     const atLeast = {
-      delivered: within.filter((alert) => alert.deliveredMs <= endedAtMs).length,
+      delivered: within.filter((alert) => alert.isDelivered && alert.endedMs <= endedAtMs).length,
       stillFailed: within.filter(({ isStillFailed }) => isStillFailed).length,
     };
     const [, day, time, offset = 'Z'] = FIRST_FAILURE.exec(text) ?? [];
@@ -168,16 +181,16 @@ const problemsOf = (
       (alert) =>
         isUnattempted(alert) ||
         // The alert that ended it may have failed before it began.
-        alert.deliveredMs === endedAtMs ||
+        alert.endedMs === endedAtMs ||
         alert.failedMs.some((timeMs) => timeMs >= beganAtMs),
     );
     const isCount =
       failed >= delivered + stillFailed &&
       failed <= entries.length &&
-      delivered >= Math.max(1, atLeast.delivered) &&
-      delivered <= ofOutage.filter((alert) => alert.deliveredMs <= untilMs).length &&
+      delivered >= Math.max(isReplaced ? 0 : 1, atLeast.delivered) &&
+      delivered <= ofOutage.filter((alert) => alert.endedMs <= untilMs).length &&
       stillFailed >= Math.min(atLeast.stillFailed, 1) &&
-      stillFailed <= alerts.filter((alert) => alert.deliveredMs > endedAtMs - SAME_TIME_MS).length;
+      stillFailed <= alerts.filter((alert) => alert.endedMs > endedAtMs - SAME_TIME_MS).length;
     return [
       ...(index < announced.length
         ? []
@@ -192,7 +205,7 @@ const problemsOf = (
     ];
   });
 
-  const missing = alerts.flatMap(({ failedMs, deliveredMs: atMs }) => {
+  const missing = alerts.flatMap(({ failedMs, endedMs: atMs }) => {
     const announcedMs = first.findLast((timeMs) => timeMs < atMs - SAME_TIME_MS);
     const byMs = noticeByMs(tenant, contact, atMs, observations);
     if (failedMs.length === 0 || announcedMs === undefined || byMs === Number.POSITIVE_INFINITY) return [];

@@ -377,6 +377,13 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       phases: until(5 * SECOND_MS, 'fail'),
       steps: [alert(0, SECOND_MS), alert(1, 10 * SECOND_MS, { alarm: 'al0', state: 'OK' })],
     }),
+    'an ordered webhook fails for minutes until a newer event of the alarm arrives': situation({
+      types: ['webhook'],
+      isOrdered: true,
+      phases: until(6 * MINUTE_MS, 'fail'),
+      steps: [alert(0, SECOND_MS), alert(1, 7 * MINUTE_MS, { alarm: 'al0', state: 'OK' })],
+      recoveryMs: HOUR_MS,
+    }),
     'a stolen token is revoked with those that tokens issued since': situation({
       types: ['webhook'],
       steps: [alert(0, SECOND_MS), { kind: 'revoke', atMs: 2 * SECOND_MS, tenant: TENANT, isSince: true }],
