@@ -47,12 +47,11 @@ export const addOperatorsPolicies = (
       onTables([accounts, tokens], 'GetItem', 'Scan'),
       onTables([deliveries], 'GetItem'),
       onTables([audits], 'Query'),
-      allow(['sqs:GetQueueAttributes'], [...work, ...others]),
       // It receives dead letters to show them, and makes them visible again.
-      allow(['sqs:GetQueueAttributes', 'sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility'], dead),
+      allow(['sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility'], dead),
       allow(['logs:FilterLogEvents'], [dispatch.logGroup.logGroupArn]),
-      // They support no other resource.
-      allow(['cloudwatch:GetMetricData', 'cloudwatch:DescribeAlarms'], ['*']),
+      // The first two support no other resource. The third shows no messages, and the names of all queues are too long.
+      allow(['cloudwatch:GetMetricData', 'cloudwatch:DescribeAlarms', 'sqs:GetQueueAttributes'], ['*']),
     ],
   });
   const verificationQueues = stack.formatArn({ service: 'sqs', resource: VERIFICATION_QUEUES });

@@ -2,7 +2,12 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import { CfnInsightRule, ConcreteWidget, MathExpression, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import { notificationTypes } from '../../shared/contracts/notification-types.ts';
-import { EVENTS_RECEIVED, PRODUCER_FAULTS } from '../../shared/domain/delivery-metrics.ts';
+import {
+  ENDPOINT_FAILURE_EXCESS,
+  EVENTS_RECEIVED,
+  FAILURE_EXCESS,
+  PRODUCER_FAULTS,
+} from '../../shared/domain/delivery-metrics.ts';
 import { RETRY_HOURS } from '../../shared/domain/retry-schedule.ts';
 import {
   type Alarms,
@@ -28,16 +33,7 @@ export const externalAlarms = (stack: Monitored): Alarms => ({
   },
   ...missingEventsAlarm(stack),
   DestinationFailures: destinationAlarm(stack),
-  EndpointFailures: {
-    metric: stack.metrics.count('endpoint_failures', { period: minute }),
-    // The first attempts of one alert fall into at least three minutes: retries begin after 5 s, 30 s, 2 and 10 minutes.
-    evaluationPeriods: 30,
-    datapointsToAlarm: 3,
-    impact:
-      'The URL of pagerEndpoint, routerEndpoint or feedEndpoint fails, for all tenants: it cannot be reached, returns 5xx, or the feed refuses its credentials.',
-    firstStep: `find the type with the metric endpoint_failures, and request its URL: ${opsCommand(stack.scope, 'verify')}.`,
-    runbook: 'an-endpoint-of-the-operators-fails',
-  },
+  EndpointFailures: endpointAlarm(stack),
 });
 
 /** Returns the alarm on a pipeline that sends no alarm events, if the setting says how often it does at least. */
@@ -71,7 +67,7 @@ const destinationAlarm = (stack: Monitored): ServiceAlarm => {
   const types = stack.resources.delivery.senders.flatMap(({ type }) =>
     notificationTypes[type].sendsByHttp ? [type] : [],
   );
-  const excesses = types.map((type) => [type, stack.metrics.failureExcess(type, { period })]);
+  const excesses = types.map((type) => [type, stack.metrics.excess(FAILURE_EXCESS, type, { period })]);
   return {
     metric: new MathExpression({
       expression: `IF(tenants >= ${MIN_TENANTS}, MAX([${types.map((type) => `FILL(${type}, 0)`).join(', ')}]), 0)`,
@@ -85,6 +81,31 @@ const destinationAlarm = (stack: Monitored): ServiceAlarm => {
     firstStep:
       'find the type with the metric failure_excess, and check by status and reason in the log of its sender whether the network or the destinations fail.',
     runbook: 'destinations-of-many-tenants-fail',
+  };
+};
+
+/**
+ * Returns the alarm on the operators' endpoints: in three minutes, most calls of one fail. It reads each type, because
+ * most calls of a stack may be those of another one.
+ */
+const endpointAlarm = ({ scope, metrics, settings: { feedEndpoint } }: Monitored): ServiceAlarm => {
+  const types = ['incidentpager', 'incidentrouter', ...(feedEndpoint === undefined ? [] : ['atomfeed'])];
+  return {
+    metric: new MathExpression({
+      expression: `MAX([${types.map((type) => `FILL(${type}, 0)`).join(', ')}])`,
+      usingMetrics: Object.fromEntries(
+        types.map((type) => [type, metrics.excess(ENDPOINT_FAILURE_EXCESS, type, { period: minute })]),
+      ),
+      period: minute,
+      label: 'failed calls of an endpoint, less the others',
+    }),
+    // The first attempts of one alert fall into at least three minutes: retries begin after 5 s, 30 s, 2 and 10 minutes.
+    evaluationPeriods: 30,
+    datapointsToAlarm: 3,
+    impact:
+      'Most calls of the URL of pagerEndpoint, routerEndpoint or feedEndpoint fail, for all tenants: it cannot be reached, returns 5xx, or the feed refuses its credentials.',
+    firstStep: `find the type with the metric ${ENDPOINT_FAILURE_EXCESS}, and request its URL: ${opsCommand(scope, 'verify')}.`,
+    runbook: 'an-endpoint-of-the-operators-fails',
   };
 };
 

@@ -8,8 +8,9 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import {
   type DeliveryTotal,
+  type ENDPOINT_FAILURE_EXCESS,
   type EVENTS_RECEIVED,
-  FAILURE_EXCESS,
+  type FAILURE_EXCESS,
   type FIRST_ATTEMPT_LATENCY,
   METRICS_NAMESPACE,
   type PRODUCER_FAULTS,
@@ -109,9 +110,13 @@ export class ServiceMetrics {
     return this.#metric(metricName, {}, options);
   }
 
-  /** Returns the number of a type's attempts that failed, less those that delivered. */
-  failureExcess(type: string, options: MetricOptions): Metric {
-    return this.#metric(FAILURE_EXCESS, { type }, options);
+  /** Returns the number of a type's attempts, or calls of its endpoint, that failed, less the others. */
+  excess(
+    metricName: typeof FAILURE_EXCESS | typeof ENDPOINT_FAILURE_EXCESS,
+    type: string,
+    options: MetricOptions,
+  ): Metric {
+    return this.#metric(metricName, { type }, options);
   }
 
   #metric(metricName: string, dimensions: Record<string, string>, options: MetricOptions): Metric {

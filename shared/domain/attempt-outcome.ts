@@ -19,8 +19,6 @@ export type Failure = {
   countsAsAttempt?: boolean | undefined;
   /** True if the destination or AWS certainly rejected the message, which then counts toward no limit. False by default. */
   nothingSent?: boolean | undefined;
-  /** True if an endpoint of the operators failed, rather than a value of the tenant's. False by default. */
-  isEndpointFailure?: boolean | undefined;
   /** True if the alert exceeds a daily limit above which alerts are summarized. False by default. */
   canBeSummarized?: boolean | undefined;
   /** The beginning of the response, without secrets (`responseText`); never logged. */
@@ -31,6 +29,8 @@ export type Failure = {
 
 /** The outcome of an attempt. */
 export type AttemptOutcome = ({ result: 'delivered'; status?: number | undefined; explanation: string } | Failure) & {
+  /** Whether an endpoint of the operators failed, rather than a value of the tenant's; undefined if none was called. */
+  isEndpointFailure?: boolean | undefined;
   /** Hashes of the recipients whose email SES has accepted so far (`recipientHash`). */
   reachedRecipientHashes?: string[] | undefined;
   /** What the result of a test contains of the request that was sent; never logged or stored. */

@@ -8,8 +8,6 @@ export const METRICS_NAMESPACE = 'MonitoringNotifications';
 
 /** Counts of a type's deliveries, in addition to the message outcomes. */
 export type DeliveryCount =
-  /** Sends that failed because an endpoint of the operators did, also counted as failures of a destination. */
-  | 'endpoint_failures'
   /** Dead letters by cause. */
   | 'dead_lettered_service'
   | 'dead_lettered_destination'
@@ -85,6 +83,12 @@ export type DeliveryTotal = (typeof deliveryTotals)[number];
 export const FAILURE_EXCESS = 'failure_excess';
 
 /**
+ * Metric of a type with an endpoint of the operators: 1 for a call of it that failed because of the endpoint, -1 for
+ * another one. `FAILURE_EXCESS` counts the same attempts, but also failures because of tenants.
+ */
+export const ENDPOINT_FAILURE_EXCESS = 'endpoint_failure_excess';
+
+/**
  * Metrics of the stream of Deliveries: failures that senders recorded less those that its watcher saw, so that no value is
  * below 0 while it sees none; and the age of the oldest record.
  */
@@ -94,22 +98,23 @@ const streamMetrics = ['failures_unseen', 'oldest_record_seconds'] as const;
 export type StreamMetric = (typeof streamMetrics)[number];
 
 /**
- * The metrics that alarms read over all types and functions, and `FAILURE_EXCESS`, because a log line of a batch is
- * shorter if it has the dimensions of `DELIVERY_LATENCY`.
+ * The metrics that alarms read over all types and functions, and those of failures of a type, because a log line of a
+ * batch is shorter if they have the dimensions of `DELIVERY_LATENCY`.
  */
 export type TotalMetric =
   | typeof DELIVERY_LATENCY
+  | typeof ENDPOINT_FAILURE_EXCESS
   | typeof FAILURE_EXCESS
   | Extract<BatchFailure, 'internal_errors' | 'oldest_unprocessed_seconds'>
-  | Extract<DeliveryCount, 'dead_lettered_service' | 'endpoint_failures' | 'service_failures'>;
+  | Extract<DeliveryCount, 'dead_lettered_service' | 'service_failures'>;
 
 const totalMetrics: Record<TotalMetric, true> = {
   delivery_latency: true,
+  endpoint_failure_excess: true,
   failure_excess: true,
   internal_errors: true,
   oldest_unprocessed_seconds: true,
   dead_lettered_service: true,
-  endpoint_failures: true,
   service_failures: true,
 };
 
@@ -148,11 +153,10 @@ export const destinationField = (reason: FailureReason): 'called' | 'not_called'
 
 const countsOfAttempt = (attempt: AttemptOutcome): DeliveryCount[] => {
   if (attempt.result === 'delivered') return [];
-  const { reason, cause, isEndpointFailure } = attempt;
+  const { reason, cause } = attempt;
   if (reason === 'tenant_limit_exceeded') return ['tenant_limit_exceeded'];
   if (destinationField(reason) === 'not_called') return [];
-  if (cause === 'service') return ['service_failures'];
-  return isEndpointFailure ? ['endpoint_failures'] : [];
+  return cause === 'service' ? ['service_failures'] : [];
 };
 
 /** Returns the value of the metric `FAILURE_EXCESS`, if the result of a message has one. */
@@ -160,6 +164,12 @@ export const failureExcess = ({ attempt }: Pick<DeliveryResult, 'attempt'>, type
   if (!attempt || !notificationTypes[type].sendsByHttp) return [];
   if (attempt.result === 'delivered') return [-1];
   return attempt.cause === 'destination' && destinationField(attempt.reason) === 'called' ? [1] : [];
+};
+
+/** Returns the value of the metric `ENDPOINT_FAILURE_EXCESS`, if the result of a message has one. */
+export const endpointFailureExcess = ({ attempt }: Pick<DeliveryResult, 'attempt'>): number[] => {
+  if (attempt?.isEndpointFailure === undefined) return [];
+  return [attempt.isEndpointFailure ? 1 : -1];
 };
 
 /** Returns the metrics that the result of a message increments. */

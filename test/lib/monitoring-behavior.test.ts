@@ -161,13 +161,30 @@ describe('alarms of the template over hours', () => {
     });
   });
 
-  it('fire for an endpoint of the operators that fails in the first attempts of one alert, not for two failures in half an hour', () => {
-    const failIn = (minutes: readonly number[]) => (minute: number) =>
-      minutes.includes(minute) && writeWith([['service', 'type'], ['service']], { endpoint_failures: 1 }, 'atomfeed');
-    expect(advance(120, failIn([0, 20, 60, 80]))).toEqual([]);
-    expect(advance(20, failIn([0, 2, 12]))).toEqual(['EndpointFailures']);
-    advance(30);
-    expect(cloudWatch.firing).toEqual([]);
+  describe('on the endpoints of the operators', () => {
+    const call = (type: string, failed: number, others = 0) => {
+      for (let count = 0; count < failed; count++) write(type, { endpoint_failure_excess: 1 });
+      for (let count = 0; count < others; count++) write(type, { endpoint_failure_excess: -1 });
+    };
+
+    it('fire for one that fails in the first attempts of one alert, not for two failures in half an hour', () => {
+      const failIn = (minutes: readonly number[]) => (minute: number) =>
+        minutes.includes(minute) && call('incidentrouter', 1);
+      expect(advance(120, failIn([0, 20, 60, 80]))).toEqual([]);
+      expect(advance(20, failIn([0, 2, 12]))).toEqual(['EndpointFailures']);
+      advance(30);
+      expect(cloudWatch.firing).toEqual([]);
+    });
+
+    it('stay clear while some of many calls fail, and fire for another endpoint with fewer calls, all of which fail', () => {
+      const flaky = () => call('incidentpager', 5, 40);
+      expect(advance(60, flaky)).toEqual([]);
+      const fired = advance(10, () => {
+        flaky();
+        call('incidentrouter', 1);
+      });
+      expect(fired).toEqual(['EndpointFailures']);
+    });
   });
 
   it('fire while senders record failures and the watcher of the stream sees none', () => {

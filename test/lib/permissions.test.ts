@@ -63,7 +63,7 @@ describe('policies', () => {
     );
     expect([...new Set(wide)].toSorted()).toEqual([
       'cloudformation:DescribeStacks,cloudformation:ListStackResources arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:stack/MonitoringNotifications/*',
-      'cloudwatch:GetMetricData,cloudwatch:DescribeAlarms *',
+      'cloudwatch:GetMetricData,cloudwatch:DescribeAlarms,sqs:GetQueueAttributes *',
       `${NETWORK_ACTIONS} *`,
       'ses:SendRawEmail arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:identity/*',
       'sns:Publish all but arn:<AWS::Partition>:sns:*:*:*',

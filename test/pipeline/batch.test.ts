@@ -64,17 +64,18 @@ it('failures in records are counted, those of notices are not', async () => {
   expect(written.match(/"failures_unseen":1/g)).toHaveLength(2);
 });
 
-it('attempts at destinations count as 1 if they fail and 0 if not, so that the average is the share of failures', async () => {
+it('attempts at destinations count as 1 if they fail and -1 if not, and again for an endpoint of the operators', async () => {
   const outcomes = [
     failed('transient', 'http_status', ''),
     delivered,
     { ...failed('transient', 'timeout', ''), isEndpointFailure: true },
+    { ...delivered, isEndpointFailure: false },
     { ...failed('transient', 'circuit_open', ''), countsAsAttempt: false },
   ];
   const receive = setUp(async () => outcomes.shift() ?? delivered);
-  await receive(...Array.from({ length: 4 }, () => sqsMessage({ body: newBody() })));
-  expect(written).toContain('"failure_excess":[1,-1,1]');
-  expect(written).toContain('"endpoint_failures":1');
+  await receive(...Array.from({ length: 5 }, () => sqsMessage({ body: newBody() })));
+  expect(written).toContain('"failure_excess":[1,-1,1,-1]');
+  expect(written).toContain('"endpoint_failure_excess":[1,-1]');
 });
 
 describe('the time to the first attempt', () => {

@@ -6,6 +6,8 @@ import {
   type DeliveryTotal,
   deliveryCounts,
   deliveryTotal,
+  ENDPOINT_FAILURE_EXCESS,
+  endpointFailureExcess,
   FAILURE_EXCESS,
   FIRST_ATTEMPT_LATENCY,
   failureExcess,
@@ -39,6 +41,7 @@ export const resultOfBatch = (all: readonly ProcessedMessage[], urls: QueueUrls)
       failures_unseen: processed.filter(isRecordedFailure).length,
     },
     values: {
+      [ENDPOINT_FAILURE_EXCESS]: processed.flatMap(({ result }) => endpointFailureExcess(result)),
       [FAILURE_EXCESS]: processed.flatMap(({ result }) => failureExcess(result, urls.type)),
       [DELIVERY_LATENCY]: processed.flatMap(latencyMs),
       [FIRST_ATTEMPT_LATENCY]: processed.flatMap((each) => firstAttemptLatencyMs(each, urls)),

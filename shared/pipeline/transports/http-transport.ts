@@ -39,8 +39,14 @@ export type OperatorsEndpoint = {
   faults: RegExp;
 };
 
-const isEndpointFailure = ({ reason, status }: Failure, { faults }: OperatorsEndpoint): boolean =>
-  reason === 'network_error' || reason === 'timeout' || (status !== undefined && faults.test(String(status)));
+/** Adds whether the endpoint of the operators failed or cannot be reached, if it was called. */
+const ofEndpoint = <T extends AttemptOutcome>(outcome: T, endpoint: OperatorsEndpoint | undefined): T => {
+  const { status } = outcome;
+  const reason = outcome.result === 'delivered' ? undefined : outcome.reason;
+  if (!endpoint || reason === 'circuit_open') return outcome;
+  const isUnreachable = reason === 'network_error' || reason === 'timeout';
+  return { ...outcome, isEndpointFailure: isUnreachable || endpoint.faults.test(String(status)) };
+};
 
 /** Its credentials, and its host and path unless tenants may see them. */
 export const secretsIn = (
@@ -72,15 +78,13 @@ export const sendByHttp = async (
   const headers = { ...request.headers, ...trace?.headers };
   const circuitTenant = notificationId === undefined || isHeartbeat(event) ? undefined : event.tenant_id;
   const timeoutMs = sendTimeoutMs(timeLeft);
-  const ofEndpoint = (failure: Failure): Failure =>
-    endpoint && isEndpointFailure(failure, endpoint) ? { ...failure, isEndpointFailure: true } : failure;
   try {
     const response = await http.post({ ...request, headers, timeoutMs, circuitTenant });
-    const outcome = httpOutcome(responses, response, Date.now(), alert);
+    const outcome = ofEndpoint(httpOutcome(responses, response, Date.now(), alert), endpoint);
     if (outcome.result === 'delivered') return outcome;
     const hidden = [...secrets, ...secretsIn(request.url, endpoint !== undefined)];
-    return { ...ofEndpoint(outcome), responseText: responseText(response.body, hidden) };
+    return { ...outcome, responseText: responseText(response.body, hidden) };
   } catch (error) {
-    return ofEndpoint(failedRequest(error, endpoint?.name ?? request.url.host));
+    return ofEndpoint(failedRequest(error, endpoint?.name ?? request.url.host), endpoint);
   }
 };

@@ -166,8 +166,7 @@ describe('an endpoint of the operators', () => {
   const send = async (name: string, status?: number) => {
     const refused = async () => Promise.reject(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
     const outcome = await transports[name]?.(status === undefined ? { post: refused } : recordingClient(status));
-    const isEndpointFailure = outcome && 'isEndpointFailure' in outcome && outcome.isEndpointFailure;
-    return [outcome && 'cause' in outcome ? outcome.cause : undefined, isEndpointFailure];
+    return [outcome && 'cause' in outcome ? outcome.cause : undefined, outcome?.isEndpointFailure];
   };
 
   it.each(['pager', 'router', 'feed'])(
@@ -176,6 +175,7 @@ describe('an endpoint of the operators', () => {
       expect(await send(name, 503)).toEqual(['destination', true]);
       expect(await send(name)).toEqual(['destination', true]);
       expect(await send(name, 429)).toEqual(['destination', false]);
+      expect(await send(name, 202)).toEqual([undefined, false]);
     },
   );
 
@@ -185,6 +185,6 @@ describe('an endpoint of the operators', () => {
     expect(await send('feed', 404)).toEqual(['destination', false]);
     expect(await send('router', 403)).toEqual(['destination', false]);
     expect(await send('pager', 400)).toEqual(['destination', false]);
-    expect(await send('tenant’s pager', 503)).toEqual(['destination', false]);
+    expect(await send('tenant’s pager', 503)).toEqual(['destination', undefined]);
   });
 });
