@@ -5,8 +5,7 @@ import { bundledInputs } from '../../lib/bundles.ts';
 import { buildFloor, clientsIn, clientsOf } from './support/cold-start-floor.ts';
 import { firstEvent } from './support/first-event.ts';
 import { type DeployedFunction, startFunctions } from './support/functions.ts';
-import { median, type Section } from './support/report.ts';
-import { runRounds } from './support/rounds.ts';
+import { median, runRounds, type Section } from './support/report.ts';
 
 const ROUNDS = 15;
 

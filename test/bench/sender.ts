@@ -1,7 +1,6 @@
 import { hasAlertmanager, startAlertmanager } from './support/alertmanager.ts';
 import { startFunctions } from './support/functions.ts';
-import { median, type Section } from './support/report.ts';
-import { runRounds } from './support/rounds.ts';
+import { median, runRounds, type Section } from './support/report.ts';
 import { sqsBatch } from './support/sqs-batch.ts';
 
 const ROUNDS = 9;

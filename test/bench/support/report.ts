@@ -16,6 +16,18 @@ export type Section = {
 export const median = (values: readonly number[]): number =>
   values.toSorted((left, right) => left - right)[(values.length - 1) >> 1] ?? Number.NaN;
 
+/** Runs all cases in every round, so that drift of the machine affects all of them. @returns the results by case */
+export const runRounds = async <Result>(
+  cases: ReadonlyMap<string, () => Promise<Result>>,
+  rounds: number,
+): Promise<(name: string) => Result[]> => {
+  const results = new Map<string, Result[]>([...cases.keys()].map((name) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, run] of cases) results.get(name)?.push(await run());
+  }
+  return (name) => results.get(name) ?? [];
+};
+
 /** Formats a section as Markdown. All columns but the first are aligned right. */
 export const toMarkdown = ({ title, columns, rows, note, brokenBars = [] }: Section): string => {
   const align = columns.map((_, index) => (index === 0 ? 'l' : 'r'));
